@@ -1,0 +1,102 @@
+"""The error tree: whose fault it is decides where an error goes.
+
+    IndwellError
+    ├── ToolError              the model's: becomes its next input
+    │   └── EditRefused        the editor or the user did not take an edit; the buffer is untouched
+    ├── UserError              the user's: shown once, in plain words, with the next step
+    │   ├── ProviderError      the endpoint did not do its part
+    │   │   ├── Unreachable    nobody answered, or the line broke before anything came (retryable)
+    │   │   ├── RateLimited    asked to wait (retryable, ``retry_after_s``)
+    │   │   ├── ServerFault    5xx (retryable)
+    │   │   ├── NotAuthorised  key missing or refused
+    │   │   ├── OutOfCredit    no quota left
+    │   │   ├── ToolsUnsupported  the model takes no tools
+    │   │   ├── ContextOverflow   the endpoint says that the request is too long
+    │   │   ├── RequestRejected   any other 4xx
+    │   │   └── BadReply       what came back is no chat completion
+    │   ├── ConversationTooLarge  it does not fit the window
+    │   ├── SettingsError      a settings file cannot be used
+    │   └── SessionError       a session cannot be found, read or written
+    └── (anything else is a bug and travels)
+
+A message says what was wrong, with which value, and what to do next; no full stop at its end.
+"""
+
+from __future__ import annotations
+
+
+class IndwellError(Exception):
+    """Anything that Indwell foresees."""
+
+
+class ToolError(IndwellError):
+    """A tool could not do what the model asked; the text is the model's next input."""
+
+
+class EditRefused(ToolError):
+    """An edit was not taken (stale, refused, unanswered); the user's text is untouched."""
+
+
+class UserError(IndwellError):
+    """Something only the user can mend; shown once, in plain words."""
+
+
+class ProviderError(UserError):
+    """The endpoint did not do its part."""
+
+
+class Unreachable(ProviderError):
+    """Nobody answered at the address."""
+
+
+class RateLimited(ProviderError):
+    """The endpoint asks to wait.
+
+    Args:
+        message: The sentence for the user.
+        retry_after_s: Seconds that the endpoint asked for; None if it did not say.
+    """
+
+    def __init__(self, message: str, *, retry_after_s: float | None = None) -> None:
+        super().__init__(message)
+        self.retry_after_s = retry_after_s
+
+
+class ServerFault(ProviderError):
+    """The endpoint answered 5xx."""
+
+
+class NotAuthorised(ProviderError):
+    """The key is missing or was refused."""
+
+
+class OutOfCredit(ProviderError):
+    """The account has no quota left; waiting does not help."""
+
+
+class ToolsUnsupported(ProviderError):
+    """The model does not take tools, and an agent without tools is none."""
+
+
+class ContextOverflow(ProviderError):
+    """The endpoint says that the request is longer than the model's window."""
+
+
+class RequestRejected(ProviderError):
+    """The endpoint refused the request for a reason of its own."""
+
+
+class BadReply(ProviderError):
+    """What came back is no chat completion."""
+
+
+class ConversationTooLarge(UserError):
+    """The conversation does not fit the model's window."""
+
+
+class SettingsError(UserError):
+    """A settings file or value cannot be used."""
+
+
+class SessionError(UserError):
+    """A session cannot be found, read or written."""

@@ -1,0 +1,210 @@
+"""The words of the harness: blocks, messages, tool specs, requests, replies, usage.
+
+Frozen values only. They are ``msgspec`` structs so that the session log can write and read them
+without a second description (``docs/decisions/0002-msgspec.md``).
+"""
+
+from __future__ import annotations
+
+from typing import Literal, TypeAlias
+
+import msgspec
+
+Tier: TypeAlias = Literal[0, 1, 2, 3]
+"""Trust (H10): 0 system and 1 user may instruct; 2 workspace and 3 tool are data."""
+
+Source: TypeAlias = Literal[
+    "system",
+    "user",
+    "assistant",
+    "tool",
+    "hook",
+    "reminder",
+    "environment",
+    "ide_selection",
+    "ide_opened",
+    "diagnostics",
+    "instructions",
+    "skill",
+    "summary",
+    "task_card",
+    "compactor",
+]
+Role: TypeAlias = Literal["user", "assistant"]
+Finish: TypeAlias = Literal["stop", "tool_calls", "length", "filtered", "incomplete"]
+ToolChoice: TypeAlias = Literal["auto", "none"]
+
+
+class Meta(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What the engine knows of a block (H2). No clock: timestamps belong to the session log.
+
+    Attributes:
+        tier: Trust, 0–3.
+        source: Where the text came from.
+        tokens: Estimated once, when the block was made (H17).
+        turn: Number of the turn that brought it, 1-based; 0 for the system prompt.
+        tool_use_id: The call that an injected block belongs to, where there is one; tool uses and
+            results carry their own id.
+        pinned: Never compacted, never dropped.
+        compactable: False for what no compaction may touch.
+    """
+
+    tier: Tier
+    source: Source
+    tokens: int
+    turn: int = 0
+    tool_use_id: str | None = None
+    pinned: bool = False
+    compactable: bool = True
+
+
+class Text(msgspec.Struct, frozen=True, tag="text"):
+    """Words of somebody; ``meta.source`` says whose."""
+
+    text: str
+    meta: Meta
+
+
+class Image(msgspec.Struct, frozen=True, tag="image"):
+    """A picture; ``data`` is base64 of the bytes of ``media_type``."""
+
+    media_type: str
+    data: str
+    meta: Meta
+
+
+class ToolUse(msgspec.Struct, frozen=True, tag="tool_use"):
+    """The model asks for a tool; ``arguments`` is the JSON text as the model wrote it."""
+
+    id: str
+    name: str
+    arguments: str
+    meta: Meta
+
+
+class ToolResult(msgspec.Struct, frozen=True, tag="tool_result"):
+    """What a tool gave back, or why it could not."""
+
+    tool_use_id: str
+    text: str
+    meta: Meta
+    is_error: bool = False
+
+
+class Thinking(msgspec.Struct, frozen=True, tag="thinking"):
+    """The model's reasoning, as far as the endpoint shows it."""
+
+    text: str
+    meta: Meta
+
+
+Block: TypeAlias = Text | Image | ToolUse | ToolResult | Thinking
+
+
+class Message(msgspec.Struct, frozen=True):
+    """Blocks of one side, in order (H3)."""
+
+    role: Role
+    blocks: tuple[Block, ...]
+    turn: int
+
+
+class ToolSpec(msgspec.Struct, frozen=True):
+    """A tool as the model sees it; ``parameters`` is the text of a JSON schema."""
+
+    name: str
+    description: str
+    parameters: str
+
+
+class Anchors(msgspec.Struct, frozen=True):
+    """Where a prompt cache may end (H34); endpoints with ``cache_control`` get a mark there.
+
+    Attributes:
+        tools: After the last tool schema.
+        system: After the last system block.
+        messages: Indices of messages after whose last block a mark stands, ascending.
+    """
+
+    tools: bool = False
+    system: bool = False
+    messages: tuple[int, ...] = ()
+
+
+class Request(msgspec.Struct, frozen=True):
+    """One model call, complete: same request, same bytes.
+
+    Attributes:
+        model: The endpoint's name of the model.
+        system: System blocks, in order.
+        tools: Schemas, in a stable order.
+        messages: Alternating roles, every tool use answered.
+        max_output: Tokens the reply may have.
+        anchors: Where cache marks go.
+        tool_choice: ``none`` forbids calls but keeps the schemas, so the prefix stays the same.
+        cache_key: Stable for the session (H35).
+    """
+
+    model: str
+    system: tuple[Text, ...]
+    tools: tuple[ToolSpec, ...]
+    messages: tuple[Message, ...]
+    max_output: int
+    anchors: Anchors = Anchors()
+    tool_choice: ToolChoice = "auto"
+    cache_key: str = ""
+
+
+class Usage(msgspec.Struct, frozen=True):
+    """Tokens of one or several calls.
+
+    Attributes:
+        input: All prompt tokens, cached ones included.
+        cached: Those of ``input`` that were read from a cache.
+        cache_write: Those of ``input`` that were written to a cache.
+        output: Tokens of the reply, reasoning included.
+        reported: False if the endpoint said nothing and the numbers are estimates.
+    """
+
+    input: int = 0
+    cached: int = 0
+    cache_write: int = 0
+    output: int = 0
+    reported: bool = True
+
+    def __add__(self, other: Usage) -> Usage:
+        return Usage(
+            input=self.input + other.input,
+            cached=self.cached + other.cached,
+            cache_write=self.cache_write + other.cache_write,
+            output=self.output + other.output,
+            reported=self.reported and other.reported,
+        )
+
+
+class ToolCall(msgspec.Struct, frozen=True):
+    """A call as the endpoint sent it, whole."""
+
+    id: str
+    name: str
+    arguments: str
+
+
+class Reply(msgspec.Struct, frozen=True):
+    """What a model call gave.
+
+    Attributes:
+        text: The assistant's words, possibly empty.
+        thinking: Reasoning text, where the endpoint shows it.
+        calls: Complete tool calls, in order; empty if the reply broke off.
+        finish: Why it ended; ``incomplete`` if the stream broke after text had come.
+        usage: Tokens of this call.
+        problem: With ``incomplete``: what broke, in plain words.
+    """
+
+    text: str
+    calls: tuple[ToolCall, ...] = ()
+    thinking: str = ""
+    finish: Finish = "stop"
+    usage: Usage = Usage()
+    problem: str = ""

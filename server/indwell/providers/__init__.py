@@ -1,0 +1,1 @@
+"""Models behind one interface: real endpoints, retry, prices, and the scripted model."""

@@ -1,0 +1,214 @@
+"""What a tool is: a spec, typed arguments, facts for the policy, and an asynchronous run (H44)."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Generic, TypeVar
+
+import msgspec
+
+from indwell.errors import ToolError
+from indwell.messages import ToolSpec
+from indwell.policy.decide import Effect
+from indwell.workspace.base import Change, Snapshot, Workspace
+
+
+class Facts(msgspec.Struct, frozen=True):
+    """What one call is about to do, for the policy and for the person who is asked.
+
+    Attributes:
+        tool: The tool's name.
+        effect: Read, edit or run.
+        paths: Files or folders the call touches, as the model wrote them.
+        command: The shell text that would run; empty unless ``effect`` is ``run``.
+        cwd: Where it would run; empty unless ``effect`` is ``run``.
+    """
+
+    tool: str
+    effect: Effect
+    paths: tuple[str, ...] = ()
+    command: str = ""
+    cwd: str = ""
+
+
+class Outcome(msgspec.Struct, frozen=True):
+    """What a tool gave.
+
+    Attributes:
+        text: For the model.
+        is_error: The tool could not do it.
+        figure: One short phrase for the user, such as ``+3 −1`` or ``12 matches``.
+        diff: Unified diff of what was changed, whole; empty for other tools.
+        changes: Files as the edit left them.
+    """
+
+    text: str
+    is_error: bool = False
+    figure: str = ""
+    diff: str = ""
+    changes: tuple[Change, ...] = ()
+
+
+class Seen:
+    """Which text of each file the model has read last; edits of anything else are refused."""
+
+    def __init__(self) -> None:
+        self._digests: dict[Path, str] = {}
+
+    def record(self, path: Path, digest: str) -> None:
+        """The model has now seen the text with ``digest``."""
+        self._digests[path] = digest
+
+    def check(self, snapshot: Snapshot) -> None:
+        """Refuse an edit of what was never read, or has changed since.
+
+        Raises:
+            ToolError: With what to do next.
+        """
+        known = self._digests.get(snapshot.path)
+        if known is None:
+            raise ToolError(f"{snapshot.path.name!r} has not been read yet; read_file it first")
+        if known != snapshot.stamp.digest:
+            raise ToolError(
+                f"{snapshot.path.name!r} has changed since it was read (by the user, a formatter "
+                "or a command); read_file it again and repeat the edit on what stands there now"
+            )
+
+
+class ToolContext(msgspec.Struct, frozen=True):
+    """What a tool may use; a call is cancelled as an asyncio task.
+
+    Attributes:
+        workspace: The user's files.
+        seen: What the model has read.
+        spill: Keep a full text that is cut for the model; gives the path where it can be read.
+        on_output: Hears a command's output while it runs.
+        read_roots: Folders besides the workspace that may be read (the session's spill folder).
+        hidden: Is this path, as displayed, kept from the model? Searches leave it out.
+    """
+
+    workspace: Workspace
+    seen: Seen
+    spill: Callable[[str, str], Awaitable[Path]]
+    on_output: Callable[[str], None]
+    read_roots: tuple[Path, ...] = ()
+    hidden: Callable[[str], bool] = lambda _path: False
+
+
+A = TypeVar("A")
+
+
+class Tool(Generic[A]):
+    """One tool: how it is told to the model and how it runs.
+
+    Args:
+        name: As the model calls it.
+        description: For the model; short.
+        arguments: A frozen struct that forbids unknown fields; its fields become the JSON schema.
+        effect: What it does to the world.
+        facts: What a call is about to do.
+        run: Does it; raises ToolError for what the model should hear.
+        preview: A diff of what the call would change, for a person to confirm; edits only.
+    """
+
+    def __init__(
+        self,
+        *,
+        name: str,
+        description: str,
+        arguments: type[A],
+        effect: Effect,
+        facts: Callable[[A], Facts],
+        run: Callable[[A, ToolContext], Awaitable[Outcome]],
+        preview: Callable[[A, ToolContext], Awaitable[str]] | None = None,
+    ) -> None:
+        self.spec = ToolSpec(name=name, description=description, parameters=schema_of(arguments))
+        self.effect = effect
+        self._arguments = arguments
+        self._facts = facts
+        self._run = run
+        self._preview = preview
+
+    def bind(self, arguments: str) -> Call:
+        """Check the model's JSON against the tool's arguments.
+
+        Raises:
+            ToolError: The text is no JSON, or does not fit; it is shown with the complaint (H40).
+        """
+        try:
+            value = msgspec.json.decode(arguments.encode() or b"{}", type=self._arguments)
+        except msgspec.ValidationError as error:
+            raise ToolError(
+                f"bad arguments for {self.spec.name}: {error}; the schema is {self.spec.parameters}"
+            ) from error
+        except (msgspec.DecodeError, UnicodeEncodeError) as error:
+            raise ToolError(
+                f"the arguments of {self.spec.name} are not JSON ({error}): {arguments[:500]!r}"
+            ) from error
+        preview = self._preview
+        return Call(
+            effect=self.effect,
+            facts=self._facts(value),
+            run=lambda context: self._run(value, context),
+            preview=None if preview is None else lambda context: preview(value, context),
+        )
+
+
+class Call(msgspec.Struct, frozen=True):
+    """A tool with its checked arguments, ready to be decided on and run."""
+
+    effect: Effect
+    facts: Facts
+    run: Callable[[ToolContext], Awaitable[Outcome]]
+    preview: Callable[[ToolContext], Awaitable[str]] | None
+
+
+class Registry:
+    """The table of tools of one session, in a stable order."""
+
+    def __init__(self, tools: Sequence[Tool[Any]]) -> None:
+        self._tools: Mapping[str, Tool[Any]] = {tool.spec.name: tool for tool in tools}
+
+    @property
+    def specs(self) -> tuple[ToolSpec, ...]:
+        """Schemas in a stable order."""
+        return tuple(tool.spec for tool in self._tools.values())
+
+    def bind(self, name: str, arguments: str) -> Call:
+        """Find a tool and check its arguments.
+
+        Raises:
+            ToolError: Unknown tool (with the closest names), or bad arguments.
+        """
+        tool = self._tools.get(name)
+        if tool is None:
+            near = difflib.get_close_matches(name, self._tools, n=1)
+            hint = f"; did you mean {near[0]!r}?" if near else ""
+            raise ToolError(
+                f"there is no tool {name!r}{hint} The tools are: {', '.join(self._tools)}"
+            )
+        return tool.bind(arguments)
+
+
+def schema_of(arguments: type) -> str:
+    """The JSON schema of a struct as one line, without the noise that costs tokens."""
+    (schema,), components = msgspec.json.schema_components((arguments,))
+    definitions = dict(components)
+    return msgspec.json.encode(_plain(schema, definitions)).decode()
+
+
+def _plain(node: object, definitions: Mapping[str, Any]) -> object:
+    if isinstance(node, dict):
+        if "$ref" in node:
+            return _plain(definitions[str(node["$ref"]).rsplit("/", 1)[-1]], definitions)
+        # A title that is text is the struct's name; a property called title is a schema.
+        return {
+            key: _plain(value, definitions)
+            for key, value in node.items()
+            if not (key == "title" and isinstance(value, str))
+        }
+    if isinstance(node, list):
+        return [_plain(value, definitions) for value in node]
+    return node

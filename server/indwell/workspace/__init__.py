@@ -1,0 +1,1 @@
+"""What the agent works on: buffers over files, behind one interface."""

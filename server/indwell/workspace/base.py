@@ -1,0 +1,111 @@
+"""The one interface to the user's files: buffers over disk, stamped reads, exact edits."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Literal, Protocol
+
+import msgspec
+
+
+class Stamp(msgspec.Struct, frozen=True):
+    """Which text was read: its digest, and the document version if it came from a buffer."""
+
+    digest: str
+    version: int | None = None
+
+
+class Snapshot(msgspec.Struct, frozen=True):
+    """The text of one file at one moment.
+
+    Attributes:
+        path: Absolute, resolved.
+        text: Decoded, line endings untouched, without a byte order mark.
+        stamp: Identifies exactly this text.
+        origin: ``buffer`` if an editor has the file open, else ``disk``.
+        unsaved: The buffer holds text that is not on disk.
+        lossless: False if bytes could not be decoded; such a text is for reading only.
+    """
+
+    path: Path
+    text: str
+    stamp: Stamp
+    origin: Literal["buffer", "disk"] = "disk"
+    unsaved: bool = False
+    lossless: bool = True
+
+
+class Change(msgspec.Struct, frozen=True):
+    """One file as an edit left it.
+
+    Attributes:
+        path: Absolute, resolved.
+        before: The text before; None if the file was created.
+        after: The text as it stands now, as far as it could be verified.
+        stamp: Of ``after``.
+        verified: The text was read again after the edit and is as proposed.
+        note: What the model should know of how it went, or nothing.
+    """
+
+    path: Path
+    before: str | None
+    after: str
+    stamp: Stamp
+    verified: bool = True
+    note: str = ""
+
+
+class Settlement(msgspec.Struct, frozen=True):
+    """How disk and buffers agree before a command runs: what was saved, what is stale on disk."""
+
+    saved: tuple[Path, ...] = ()
+    stale: tuple[Path, ...] = ()
+
+
+class Workspace(Protocol):
+    """Files and open buffers of the user."""
+
+    @property
+    def roots(self) -> tuple[Path, ...]:
+        """Folders that the agent may work in, resolved; the first is where commands start."""
+        ...
+
+    def resolve(self, path: str) -> Path:
+        """Resolve a path that the model wrote (relative to the first root) within the roots.
+
+        Raises:
+            ToolError: It leads outside the workspace, or is no path.
+        """
+        ...
+
+    async def read(self, path: Path) -> Snapshot:
+        """Read a file; an open buffer wins over the disk.
+
+        Raises:
+            ToolError: Missing, a folder, or not readable.
+        """
+        ...
+
+    async def write(self, path: Path, base: Snapshot | None, text: str, *, label: str) -> Change:
+        """Make ``path`` read ``text``; ``base`` is what the proposal was made from, None to create.
+
+        Raises:
+            EditRefused: The file is no longer ``base``, exists although ``base`` is None, or the
+                editor did not take the edit. The user's text is untouched.
+        """
+        ...
+
+    def unsaved(self) -> Mapping[Path, str]:
+        """Open buffers whose text is not on disk, by resolved path."""
+        ...
+
+    async def settle(self) -> Settlement:
+        """Bring buffers and disk together before a command runs, without losing a keystroke."""
+        ...
+
+
+def digest(text: str) -> str:
+    """The digest that stamps are made of."""
+    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
