@@ -1,0 +1,1 @@
+"""The pure context engine: conversations in, conversations and requests out."""

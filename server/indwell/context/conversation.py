@@ -1,0 +1,202 @@
+"""The conversation: one frozen value, and the functions that map it to the next (H4–H7).
+
+A turn goes: ``with_input`` (what is waiting and the user's words join the last user message) →
+send → ``with_reply`` → ``with_results`` → send …. The waiting injections leave the queue only in
+the value that was really sent: when sending fails, the caller keeps the value from before (H5).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from indwell.context.pairing import interrupted_result, tool_uses
+from indwell.context.tags import neutralise
+from indwell.context.tokens import estimate_tokens
+from indwell.messages import (
+    Block,
+    Message,
+    Meta,
+    Reply,
+    Text,
+    Thinking,
+    ToolResult,
+    ToolSpec,
+    ToolUse,
+)
+
+
+class Config(msgspec.Struct, frozen=True):
+    """What decides the shape of a request.
+
+    Attributes:
+        model: The endpoint's name of the model.
+        window: Tokens that the model takes and gives in one call.
+        max_output: Of those, reserved for the reply.
+        cache_key: Stable for the session (H35).
+    """
+
+    model: str
+    window: int
+    max_output: int
+    cache_key: str = ""
+
+    @property
+    def budget(self) -> int:
+        """Tokens that a request may have: the window less the reserved output (H65)."""
+        return self.window - self.max_output
+
+
+class Conversation(msgspec.Struct, frozen=True):
+    """Everything that decides the next request.
+
+    Attributes:
+        config: Model and sizes.
+        system: Byte-stable for the whole session (H13).
+        tools: Schemas in a stable order.
+        messages: Roles alternate; every tool use is answered.
+        pending: Injections that wait for the next user message (H5).
+    """
+
+    config: Config
+    system: tuple[Text, ...]
+    tools: tuple[ToolSpec, ...] = ()
+    messages: tuple[Message, ...] = ()
+    pending: tuple[Text, ...] = ()
+
+
+def system_block(text: str) -> Text:
+    """The system prompt as a block; no text of a repository may come here (H13)."""
+    return Text(
+        text=text,
+        meta=Meta(
+            tier=0, source="system", tokens=estimate_tokens(text), pinned=True, compactable=False
+        ),
+    )
+
+
+def user_words(words: str, *, turn: int) -> Text:
+    """The user's own words; kept by every compaction, and no way to smuggle a tag in."""
+    text = neutralise(words)
+    return Text(
+        text=text,
+        meta=Meta(
+            tier=1, source="user", tokens=estimate_tokens(text), turn=turn, compactable=False
+        ),
+    )
+
+
+def queue(conversation: Conversation, blocks: Sequence[Text]) -> Conversation:
+    """Let injections wait for the next user message; what was sent already is left out.
+
+    The same text of the same source is never in a conversation twice, and of selections and opened
+    files only the newest waits.
+    """
+    pending = list(conversation.pending)
+    for block in blocks:
+        if block.meta.source in {"ide_selection", "ide_opened"}:
+            pending = [one for one in pending if one.meta.source != block.meta.source]
+        if block.text not in {one.text for one in pending} and not _was_sent(conversation, block):
+            pending.append(block)
+    return msgspec.structs.replace(conversation, pending=tuple(pending))
+
+
+def with_input(conversation: Conversation, *, words: str | None, turn: int) -> Conversation:
+    """Move what waits, then the user's words, behind the results of the last user message (H7).
+
+    ``words`` is None when the agent goes on by itself.
+    """
+    blocks: tuple[Block, ...] = conversation.pending
+    if words is not None:
+        blocks = (*blocks, user_words(words, turn=turn))
+    if not blocks:
+        return conversation
+    return msgspec.structs.replace(
+        conversation,
+        messages=_appended(conversation.messages, Message("user", blocks, turn)),
+        pending=(),
+    )
+
+
+def with_reply(conversation: Conversation, reply: Reply, *, turn: int) -> Conversation:
+    """Append what the model said; calls get an id that is unique within the reply."""
+    blocks: list[Block] = []
+    if reply.thinking:
+        blocks.append(Thinking(reply.thinking, _assistant(reply.thinking, turn)))
+    text = reply.text
+    if reply.finish == "incomplete":
+        text = f"{text}\n[the reply broke off here]"
+    if text:
+        blocks.append(Text(text, _assistant(text, turn)))
+    taken: set[str] = set()
+    for call in reply.calls:
+        identifier = call.id
+        while not identifier or identifier in taken:
+            identifier = f"{call.id or 'call'}_{len(taken)}"
+        taken.add(identifier)
+        meta = _assistant(call.name + call.arguments, turn)
+        blocks.append(ToolUse(identifier, call.name, call.arguments, meta))
+    if not any(isinstance(block, Text | ToolUse) for block in blocks):
+        silence = "[no answer]"
+        blocks.append(Text(silence, _assistant(silence, turn)))
+    return msgspec.structs.replace(
+        conversation,
+        messages=_appended(conversation.messages, Message("assistant", tuple(blocks), turn)),
+    )
+
+
+def tool_result(use: ToolUse, text: str, *, is_error: bool) -> ToolResult:
+    """The block of a tool's answer; data of tier 3, and no way to smuggle a tag in."""
+    safe = neutralise(text) or "(no output)"
+    return ToolResult(
+        tool_use_id=use.id,
+        text=safe,
+        is_error=is_error,
+        meta=Meta(tier=3, source="tool", tokens=estimate_tokens(safe), turn=use.meta.turn),
+    )
+
+
+def with_results(
+    conversation: Conversation, results: Sequence[ToolResult], *, turn: int
+) -> Conversation:
+    """Answer every call of the last reply, in its order; what has no result was interrupted."""
+    known = {result.tool_use_id: result for result in results}
+    uses = tool_uses(conversation.messages[-1])
+    blocks = tuple(known.get(use.id) or interrupted_result(use) for use in uses)
+    return msgspec.structs.replace(
+        conversation,
+        messages=_appended(conversation.messages, Message("user", blocks, turn)),
+    )
+
+
+def _assistant(text: str, turn: int) -> Meta:
+    return Meta(tier=3, source="assistant", tokens=estimate_tokens(text), turn=turn)
+
+
+def _appended(messages: tuple[Message, ...], message: Message) -> tuple[Message, ...]:
+    """Roles alternate: blocks of the side that spoke last join its message."""
+    if not message.blocks:
+        return messages
+    if messages and messages[-1].role == message.role:
+        last = messages[-1]
+        joined = Message(last.role, last.blocks + message.blocks, message.turn)
+        return (*messages[:-1], joined)
+    return (*messages, message)
+
+
+def _was_sent(conversation: Conversation, block: Text) -> bool:
+    """Does the conversation show this text already, with nothing newer of its source since?
+
+    Only the newest block of a source counts as its state: going back to an earlier selection or
+    branch is news, unless the text is a selection (the same text is never sent twice).
+    """
+    for message in reversed(conversation.messages):
+        for sent in reversed(message.blocks):
+            if not isinstance(sent, Text) or sent.meta.source != block.meta.source:
+                continue
+            if sent.text == block.text:
+                return True
+            if block.meta.source in {"environment", "ide_opened"}:
+                return False
+    return False

@@ -1,0 +1,95 @@
+"""The one door for text that is not the user's own words: tag, neutralise, bound (H8–H10).
+
+Each kind of injection has its tag, its trust tier and its source in one table. Nothing else makes
+a tagged block.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal, NamedTuple, TypeAlias
+
+from indwell.context.tags import neutralise
+from indwell.context.tokens import estimate_tokens
+from indwell.messages import Meta, Source, Text, Tier
+
+Kind: TypeAlias = Literal[
+    "reminder",
+    "environment",
+    "ide_selection",
+    "ide_opened_file",
+    "diagnostics",
+    "prompt_hook",
+    "pre_tool_hook",
+    "post_tool_hook",
+    "skill",
+    "instructions",
+    "summary",
+    "task_card",
+]
+
+
+class _Row(NamedTuple):
+    tag: str
+    tier: Tier
+    source: Source
+    pinned: bool = False
+
+
+KINDS: Mapping[Kind, _Row] = {
+    "reminder": _Row("system-reminder", 0, "reminder"),
+    "environment": _Row("system-reminder", 0, "environment"),
+    "ide_selection": _Row("ide_selection", 2, "ide_selection"),
+    "ide_opened_file": _Row("ide_opened_file", 2, "ide_opened"),
+    "diagnostics": _Row("ide_diagnostics", 2, "diagnostics"),
+    "prompt_hook": _Row("user-prompt-submit-hook", 1, "hook"),
+    "pre_tool_hook": _Row("pre-tool-use-hook", 1, "hook"),
+    "post_tool_hook": _Row("post-tool-use-hook", 1, "hook"),
+    "skill": _Row("skill", 2, "skill"),
+    "instructions": _Row("project-instructions", 2, "instructions", pinned=True),
+    "summary": _Row("conversation-summary", 3, "compactor"),
+    "task_card": _Row("task-card", 1, "task_card", pinned=True),
+}
+
+
+def inject(
+    kind: Kind,
+    text: str,
+    *,
+    turn: int,
+    attributes: Mapping[str, str] | None = None,
+    tool_use_id: str | None = None,
+) -> Text:
+    """Make the block that carries ``text`` as ``kind``; the text cannot open or close a tag.
+
+    Args:
+        kind: Decides tag, tier and source.
+        text: Data; neutralised here and nowhere else.
+        turn: The turn it belongs to, 1-based.
+        attributes: Shown in the opening tag, escaped.
+        tool_use_id: The call that a hook speaks of.
+    """
+    row = KINDS[kind]
+    shown = "".join(f' {name}="{_attribute(value)}"' for name, value in (attributes or {}).items())
+    body = neutralise(text).strip("\n")
+    wrapped = f"<{row.tag}{shown}>\n{body}\n</{row.tag}>"
+    return Text(
+        text=wrapped,
+        meta=Meta(
+            tier=row.tier,
+            source=row.source,
+            tokens=estimate_tokens(wrapped),
+            turn=turn,
+            tool_use_id=tool_use_id,
+            pinned=row.pinned,
+            compactable=not row.pinned,
+        ),
+    )
+
+
+def _attribute(value: str) -> str:
+    """Escape an attribute's value: no quote, bracket or line break survives."""
+    flat = " ".join(value.split())
+    for raw, entity in (("&", "&amp;"), ('"', "&quot;"), ("<", "&lt;"), (">", "&gt;")):
+        flat = flat.replace(raw, entity)
+    return neutralise(flat)

@@ -1,0 +1,137 @@
+"""Every tool use has exactly one result, right behind it (H24).
+
+Every provider rejects an orphan, so the check runs after each operation on the messages, before
+each send, and when a session is loaded; an orphan is repaired and the repair is told, never sent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import pairwise
+
+from indwell.context.tokens import estimate_tokens
+from indwell.messages import Block, Message, Meta, ToolResult, ToolUse
+
+INTERRUPTED = "interrupted before it finished; its effect, if any, is unknown"
+
+
+def tool_uses(message: Message) -> tuple[ToolUse, ...]:
+    """The calls of a message, in order."""
+    return tuple(block for block in message.blocks if isinstance(block, ToolUse))
+
+
+def tool_results(message: Message) -> tuple[ToolResult, ...]:
+    """The results of a message, in order."""
+    return tuple(block for block in message.blocks if isinstance(block, ToolResult))
+
+
+def problems(messages: Sequence[Message]) -> tuple[str, ...]:
+    """What is wrong with these messages; empty if they may be sent."""
+    found: list[str] = []
+    for before, after in pairwise(messages):
+        if before.role == after.role:
+            found.append(f"two {after.role} messages in a row in turn {after.turn}")
+    asked: tuple[str, ...] = ()
+    for message in messages:
+        answered = tuple(result.tool_use_id for result in tool_results(message))
+        if answered != asked:
+            found.append(f"asked for {asked} but answered {answered} in turn {message.turn}")
+        elif answered and any(
+            not isinstance(block, ToolResult) for block in message.blocks[: len(answered)]
+        ):
+            found.append(f"results do not come first in turn {message.turn}")
+        asked = tuple(use.id for use in tool_uses(message))
+        if len(set(asked)) != len(asked):
+            found.append(f"a call's id is used twice in turn {message.turn}")
+    if asked:
+        found.append(f"the last calls {asked} have no results")
+    return tuple(found)
+
+
+def repair(messages: Sequence[Message]) -> tuple[tuple[Message, ...], tuple[str, ...]]:
+    """Make messages that may be sent out of any, and say what was done.
+
+    A missing result becomes one that says it was interrupted; a result without its call, and a
+    second one for the same call, are dropped; results move to the front; neighbours of one role
+    become one message. Messages without a problem come back as they were.
+    """
+    if not problems(messages):
+        return tuple(messages), ()
+    notes: list[str] = []
+    repaired: list[Message] = []
+    asked: tuple[ToolUse, ...] = ()
+    for message in _merged(messages):
+        blocks, notes_here = _answer(message, asked)
+        notes += notes_here
+        answered = Message(role=message.role, blocks=blocks, turn=message.turn)
+        repaired.append(answered)
+        asked = tool_uses(answered)
+    if asked:
+        notes.append(f"{len(asked)} call(s) without a result marked as interrupted")
+        repaired.append(_results_message(asked, {}, messages[-1].turn))
+    return tuple(_merged([message for message in repaired if message.blocks])), tuple(notes)
+
+
+def interrupted_result(use: ToolUse, why: str = INTERRUPTED) -> ToolResult:
+    """The result of a call that never finished (H58)."""
+    text = f"[{why}]"
+    return ToolResult(
+        tool_use_id=use.id,
+        text=text,
+        is_error=True,
+        meta=Meta(tier=3, source="tool", tokens=estimate_tokens(text), turn=use.meta.turn),
+    )
+
+
+def _answer(
+    message: Message, asked: tuple[ToolUse, ...]
+) -> tuple[tuple[Block, ...], tuple[str, ...]]:
+    """The blocks of ``message`` with exactly the results of ``asked`` in front."""
+    by_id: dict[str, ToolResult] = {}
+    for result in tool_results(message):
+        by_id.setdefault(result.tool_use_id, result)
+    rest: tuple[Block, ...] = tuple(
+        block for block in message.blocks if not isinstance(block, ToolResult)
+    )
+    notes: list[str] = []
+    wanted = {use.id for use in asked}
+    if by_id.keys() - wanted or len(tool_results(message)) != len(by_id):
+        notes.append("a result without its call was dropped")
+    if wanted - by_id.keys():
+        notes.append(f"{len(wanted - by_id.keys())} call(s) without a result marked as interrupted")
+    unique = _without_repeated_ids(rest)
+    if len(unique) != len(rest):
+        notes.append("a call with the id of another one was dropped")
+    if not asked:
+        return unique, tuple(notes)
+    return _results_message(asked, by_id, message.turn).blocks + rest, tuple(notes)
+
+
+def _without_repeated_ids(blocks: tuple[Block, ...]) -> tuple[Block, ...]:
+    ids: set[str] = set()
+    kept: list[Block] = []
+    for block in blocks:
+        if isinstance(block, ToolUse):
+            if block.id in ids:
+                continue
+            ids.add(block.id)
+        kept.append(block)
+    return tuple(kept)
+
+
+def _results_message(
+    asked: Iterable[ToolUse], known: Mapping[str, ToolResult], turn: int
+) -> Message:
+    results = tuple(known.get(use.id) or interrupted_result(use) for use in asked)
+    return Message(role="user", blocks=results, turn=turn)
+
+
+def _merged(messages: Sequence[Message]) -> list[Message]:
+    merged: list[Message] = []
+    for message in messages:
+        if merged and merged[-1].role == message.role:
+            last = merged[-1]
+            merged[-1] = Message(last.role, last.blocks + message.blocks, message.turn)
+        else:
+            merged.append(message)
+    return merged

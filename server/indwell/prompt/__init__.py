@@ -1,0 +1,1 @@
+"""The words that Indwell says to the model: system prompt, tasks, reminders."""

@@ -1,0 +1,41 @@
+"""What changes between turns, as a reminder at the tail: date, folder, branch, model (H13)."""
+
+from __future__ import annotations
+
+import msgspec
+
+NAME_LIMIT = 120  # characters of a branch name: it comes from the repository
+
+
+class Surroundings(msgspec.Struct, frozen=True):
+    """Facts of this moment; ``date`` is ISO 8601, ``branch`` empty outside a repository."""
+
+    date: str
+    folder: str
+    branch: str
+    model: str
+
+
+def surroundings_words(now: Surroundings) -> str:
+    """The body of the reminder; the same facts give the same bytes, so it is sent only once."""
+    parts = [f"Today is {now.date}.", f"The workspace is {now.folder}."]
+    if now.branch:
+        parts.append(f"The git branch is {now.branch[:NAME_LIMIT]!r}.")
+    parts.append(f"The model is {now.model}.")
+    return " ".join(parts)
+
+
+def round_limit_words(limit: int) -> str:
+    """Asks for a closing word when a turn has used all its rounds (H64)."""
+    return (
+        f"This turn has used its {limit} rounds, so no tool can be called now. Say in a few "
+        "sentences what is done, what is left, and what to do next; the user can let you go on."
+    )
+
+
+def repetition_words(name: str, times: int) -> str:
+    """The hint after the same call was made ``times`` times in a row (H64)."""
+    return (
+        f"{name} was called {times} times in a row with the same arguments, with the same outcome "
+        "to expect. Try something else, or say what stands in the way."
+    )

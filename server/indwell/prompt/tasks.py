@@ -1,0 +1,59 @@
+"""The user's words behind each code action: fix, explain, document, test, refactor."""
+
+from __future__ import annotations
+
+from typing import Literal, TypeAlias
+
+Task: TypeAlias = Literal["fix", "fixAll", "explain", "document", "test", "refactor", "ask"]
+
+TITLES: dict[Task, str] = {
+    "fix": "Fix this",
+    "fixAll": "Fix all problems in this file",
+    "explain": "Explain this",
+    "document": "Document this",
+    "test": "Write tests for this",
+    "refactor": "Refactor this",
+    "ask": "Question",
+}
+"""What the user reads in the progress and in the session list."""
+
+
+def task_words(task: Task, *, place: str, problems: str = "", words: str = "") -> str:
+    """The prompt of a task.
+
+    Args:
+        task: Which one.
+        place: Where, such as ``shop/invoice.py, lines 3-9``.
+        problems: Diagnostics at the place, one a line; empty if there are none.
+        words: What the user typed, for ``refactor`` and ``ask``.
+    """
+    reported = f"\nThe editor reports there:\n{problems}" if problems else ""
+    typed = words.strip()
+    match task:
+        case "fix":
+            return (
+                f"Fix this: {place}.{reported}\nFind out what is wrong there (run or read its "
+                "tests where there are some), mend the cause, and check the result."
+            )
+        case "fixAll":
+            return f"Fix all problems in {place}.{reported}\nMend causes, not symptoms."
+        case "explain":
+            return (
+                f"Explain {place}: what it does, how, and what a newcomer could get wrong."
+                f"{reported}\nDo not change anything."
+            )
+        case "document":
+            return (
+                f"Document {place}: add or mend its docstrings or comments in the project's own "
+                "style. Do not change what the code does."
+            )
+        case "test":
+            return (
+                f"Write tests for {place} in the project's own test framework and style, beside "
+                "its other tests, with the cases that matter; run them."
+            )
+        case "refactor":
+            wish = typed or "make it simpler and clearer"
+            return f"Refactor {place}: {wish}\nKeep its behaviour, and check that it is kept."
+        case "ask":
+            return f"{typed}\n(This is about {place}.)" if place else typed
