@@ -1,0 +1,70 @@
+"""What a person is asked, and what an answer is bound to: exactly the call that was shown."""
+
+from __future__ import annotations
+
+import hashlib
+import unicodedata
+from typing import Literal, Protocol, TypeAlias
+
+import msgspec
+
+from indwell.policy.decide import Ask, Asked
+
+Answer: TypeAlias = Literal["no", "once", "session", "always"]
+
+
+class Question(msgspec.Struct, frozen=True):
+    """A permission to be asked for.
+
+    Attributes:
+        id: Binds the answer to the call: a hash of call id, arguments and folder.
+        title: One line: what would happen.
+        detail: The exact text that would run, or the diff; escaped, whole.
+        reason: Why it is asked.
+        rule: What ``session`` and ``always`` would store; empty if only ``once`` is possible.
+    """
+
+    id: str
+    title: str
+    detail: str
+    reason: str
+    rule: str
+
+
+class Approver(Protocol):
+    """Somebody who can be asked; where nobody can, the answer is no."""
+
+    async def ask(self, question: Question) -> Answer:
+        """Ask, and wait for the answer; an error, a timeout or a closed dialog is ``no``."""
+        ...
+
+
+def question_for(tool_use_id: str, asked: Asked, ask: Ask, preview: str) -> Question:
+    """Word a question; what is shown is what the hash binds."""
+    bound = msgspec.json.encode((tool_use_id, asked, preview))
+    if asked.effect == "run":
+        title, detail = f"Run a command in {visible(asked.cwd) or '.'}?", asked.command
+    else:
+        title = f"Change {visible(', '.join(dict.fromkeys(asked.paths)))}?"
+        detail = preview or asked.arguments
+    return Question(
+        id=hashlib.blake2b(bound, digest_size=16).hexdigest(),
+        title=title,
+        detail=visible(detail),
+        reason=ask.reason,
+        rule=visible(ask.rule),
+    )
+
+
+def visible(text: str) -> str:
+    """Show every character that could hide, reorder or fake text as its code point."""
+    return "".join(
+        character if character in "\n\t" or not _hides(character) else f"\\u{ord(character):04x}"
+        for character in text
+    )
+
+
+def _hides(character: str) -> bool:
+    return unicodedata.category(character) in {"Cc", "Cf", "Cs", "Co", "Zl", "Zp"} or (
+        character.isspace() and character not in " \n\t"
+    )

@@ -1,0 +1,118 @@
+"""The one decision: may this call run, must the user be asked, or is it denied?
+
+deny > ask > allow; an error is a denial. Pure: paths come in as the model wrote them and as they
+resolve, and both are checked.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, TypeAlias
+
+import msgspec
+
+from indwell.policy.paths import is_protected, matches_any
+
+Mode: TypeAlias = Literal["ask", "review", "auto", "plan"]
+Effect: TypeAlias = Literal["read", "edit", "run"]
+"""What a tool does to the world; policy, log and parallelism go by it."""
+
+
+class Asked(msgspec.Struct, frozen=True):
+    """One call, as the policy sees it.
+
+    Attributes:
+        tool: Name of the tool.
+        effect: Read, edit or run.
+        paths: Every path of the call, relative to the workspace where it lies in it: as written
+            and as resolved.
+        command: The shell text; empty unless it runs something.
+        cwd: Where it would run, relative to the workspace.
+        arguments: The whole call as JSON text: what an approval is bound to.
+    """
+
+    tool: str
+    effect: Effect
+    paths: tuple[str, ...] = ()
+    command: str = ""
+    cwd: str = ""
+    arguments: str = ""
+
+
+class Allow(msgspec.Struct, frozen=True):
+    """Run it."""
+
+
+class Ask(msgspec.Struct, frozen=True):
+    """Ask the user; ``reason`` is shown, ``rule`` is what a standing answer would store."""
+
+    reason: str
+    rule: str
+
+
+class Deny(msgspec.Struct, frozen=True):
+    """Do not run it; ``reason`` goes to the model."""
+
+    reason: str
+
+
+Decision: TypeAlias = Allow | Ask | Deny
+
+
+class Policy(msgspec.Struct, frozen=True):
+    """What decisions go by.
+
+    Attributes:
+        mode: How much the user wants to be asked.
+        deny: Globs of files whose contents never reach the model.
+        granted: Exact rules that the user gave, for this session or for always.
+    """
+
+    mode: Mode
+    deny: tuple[str, ...] = ()
+    granted: frozenset[str] = frozenset()
+
+
+def decide(asked: Asked, policy: Policy) -> Decision:
+    """Decide on one call."""
+    denied = next((path for path in asked.paths if matches_any(path, policy.deny)), None)
+    if denied is not None:
+        return Deny(
+            f"{denied!r} matches a deny rule for secrets; do without it, or ask the user for what "
+            "is needed from it"
+        )
+    match asked.effect:
+        case "read":
+            return Allow()
+        case "edit":
+            return _decide_edit(asked, policy)
+        case "run":
+            return _decide_run(asked, policy)
+
+
+def rule_of(asked: Asked) -> str:
+    """The exact rule that a standing answer stores: this very call, never a pattern."""
+    if asked.effect == "run":
+        return f"{asked.tool} in {asked.cwd or '.'}: {asked.command}"
+    return f"{asked.tool}: {', '.join(sorted(set(asked.paths)))}"
+
+
+def _decide_edit(asked: Asked, policy: Policy) -> Decision:
+    if policy.mode == "plan":
+        return Deny("the mode is `plan`: nothing may be changed; describe the change instead")
+    rule = rule_of(asked)
+    protected = next((path for path in asked.paths if is_protected(path)), None)
+    if protected is not None:
+        # Never by a standing rule: what tools execute or trust is asked for each time (POL-01/02).
+        return Ask(f"{protected!r} configures tools that run on this machine", rule="")
+    if policy.mode == "ask" and rule not in policy.granted:
+        return Ask("the mode is `ask`: each edit is confirmed", rule=rule)
+    return Allow()
+
+
+def _decide_run(asked: Asked, policy: Policy) -> Decision:
+    if policy.mode == "plan":
+        return Deny("the mode is `plan`: no command may run; describe what you would run instead")
+    rule = rule_of(asked)
+    if rule in policy.granted:
+        return Allow()
+    return Ask("every command is asked for", rule=rule)
