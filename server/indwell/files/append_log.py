@@ -1,0 +1,175 @@
+"""Private files of our own: a log that only grows, and what lies beside it.
+
+Everything here blocks; on the event loop it is called through a thread. An ``OSError`` travels:
+the floor above knows what the file was for and words the sentence.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+import sys
+from contextlib import suppress
+from pathlib import Path
+
+if sys.platform != "win32":
+    import fcntl
+
+_FOLDER_MODE = 0o700
+_FILE_MODE = 0o600
+_CHUNK_B = 1 << 20
+
+# Flags that a platform does not have are nothing there.
+_SAFE = getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
+_NO_WAIT = getattr(os, "O_NONBLOCK", 0)  # opening a FIFO must not hang; no effect on a file
+
+
+class AppendLog:
+    """A file that only this object writes, and only at its end.
+
+    Bytes never change once they are written, and the file is never cut. One writer at a time holds
+    it (an advisory lock that ends with the process); readers are not kept out.
+
+    Args:
+        path: Created with its parents (0700) and mode 0600 if it is missing.
+
+    Raises:
+        BlockingIOError: Another writer has the log open.
+        OSError: It cannot be opened, is a link or is no regular file.
+    """
+
+    def __init__(self, path: Path) -> None:
+        make_private_folder(path.parent)
+        is_new = not path.exists()
+        self._file = os.open(
+            path, os.O_RDWR | os.O_APPEND | os.O_CREAT | _NO_WAIT | _SAFE, _FILE_MODE
+        )
+        try:
+            _check_regular(self._file, path)
+            _lock(self._file, path)
+            if is_new:
+                _sync_folder(path.parent)
+        except BaseException:
+            os.close(self._file)
+            raise
+        self._is_open = True
+        self.written = 0
+        """Bytes that this object has put into the file, also when an append failed half-way."""
+
+    @property
+    def ends_whole(self) -> bool:
+        """Is the file empty, or is its last byte a line feed?"""
+        size = os.fstat(self._file).st_size
+        if size == 0:
+            return True
+        os.lseek(self._file, size - 1, os.SEEK_SET)  # writing goes to the end all the same
+        return os.read(self._file, 1) == b"\n"
+
+    def append(self, data: bytes) -> None:
+        """Write ``data`` at the end, whole.
+
+        Raises:
+            OSError: The disk did not take all; ``written`` tells how much, and the rest may be
+                appended later.
+        """
+        rest = memoryview(data)
+        while rest:
+            n_bytes = os.write(self._file, rest)
+            self.written += n_bytes
+            rest = rest[n_bytes:]
+
+    def sync(self) -> None:
+        """Make everything written survive a loss of power.
+
+        Raises:
+            OSError: It may not survive. Asking again is no answer: Linux forgets the failed pages
+                and reports success the second time.
+        """
+        full = getattr(fcntl, "F_FULLFSYNC", None) if sys.platform == "darwin" else None
+        if full is not None:
+            fcntl.fcntl(self._file, full)  # macOS: fsync stops at the drive's own cache
+        elif hasattr(os, "fdatasync"):
+            os.fdatasync(self._file)
+        else:
+            os.fsync(self._file)
+
+    def close(self) -> None:
+        """Let go of the file and its lock; closing twice is nothing."""
+        if self._is_open:
+            self._is_open = False
+            os.close(self._file)
+
+
+def read_bytes_private(path: Path, *, follow_link: bool = False) -> bytes:
+    """Read a whole regular file; a link only if ``follow_link`` (users link their settings file).
+
+    Raises:
+        OSError: Missing, a link, no regular file, or not readable.
+    """
+    flags = _SAFE & ~getattr(os, "O_NOFOLLOW", 0) if follow_link else _SAFE
+    file = os.open(path, os.O_RDONLY | _NO_WAIT | flags)
+    try:
+        _check_regular(file, path)
+        chunks = []
+        while chunk := os.read(file, _CHUNK_B):
+            chunks.append(chunk)
+        return b"".join(chunks)
+    finally:
+        os.close(file)
+
+
+def make_private_folder(path: Path) -> None:
+    """Make a folder and its missing parents, readable by the user only; existing ones stay.
+
+    Raises:
+        OSError: It cannot be made, or something else has the name.
+    """
+    if path.is_dir():
+        return
+    make_private_folder(path.parent)
+    with suppress(FileExistsError):  # made by another process meanwhile
+        path.mkdir(mode=_FOLDER_MODE)
+        _sync_folder(path.parent)
+    if not path.is_dir():
+        raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(path))
+
+
+def list_names(path: Path) -> tuple[str, ...]:
+    """Names in a folder, sorted; none if there is no such folder.
+
+    Raises:
+        OSError: It cannot be listed.
+    """
+    try:
+        return tuple(sorted(entry.name for entry in path.iterdir()))
+    except FileNotFoundError:
+        return ()
+
+
+def _check_regular(file: int, path: Path) -> None:
+    if not stat.S_ISREG(os.fstat(file).st_mode):
+        raise OSError(errno.EINVAL, "not a regular file", str(path))
+
+
+def _lock(file: int, path: Path) -> None:
+    if sys.platform == "win32":
+        return  # nothing here locks an append-only file on Windows without stopping its readers
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError as error:
+        raise BlockingIOError(errno.EWOULDBLOCK, "another writer has it open", str(path)) from error
+    except OSError as error:
+        if error.errno not in {errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOSYS}:
+            raise  # these three: a file system without locks, where one writer is only hoped for
+
+
+def _sync_folder(path: Path) -> None:
+    """Make a new name in ``path`` survive a loss of power; Windows has no such call."""
+    if sys.platform == "win32":
+        return
+    folder = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)

@@ -1,0 +1,188 @@
+"""Open a path beneath allowed folders, so that no symbolic link, old or new, leads out of them.
+
+Two steps. ``locate`` follows every link with realpath and compares *components* with the roots.
+``open_place`` then walks the resolved path from the root, one folder descriptor at a time, and
+follows no link at all: a component that was swapped for a link in between is refused. (Checking
+with realpath and opening by name leaked 2,847 of 85,057 races; `safety.json` FS-04.)
+
+Where the system has no folder descriptors (Windows), the second step opens by name.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import msgspec
+
+from indwell.errors import ToolError
+
+HAS_DIR_FD = {os.open, os.mkdir, os.stat, os.rename, os.unlink} <= os.supports_dir_fd
+NAME_LIMIT_B = 255  # bytes in one name on every common file system
+PATH_LIMIT_B = 4_096  # PATH_MAX of Linux
+
+_NO_FOLLOW = getattr(os, "O_NOFOLLOW", 0)
+_FOLDER = os.O_RDONLY | _NO_FOLLOW | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_CLOEXEC", 0)
+_ALWAYS = (
+    _NO_FOLLOW
+    | getattr(os, "O_CLOEXEC", 0)
+    | getattr(os, "O_NOCTTY", 0)
+    | getattr(os, "O_NONBLOCK", 0)  # opening a FIFO must not wait for its other end
+    | getattr(os, "O_BINARY", 0)
+)
+
+
+class Place(msgspec.Struct, frozen=True):
+    """A resolved path beneath a root; ``parts`` holds no link, as far as it could be seen.
+
+    Attributes:
+        root: The resolved folder.
+        parts: Names from there; empty for the root itself.
+    """
+
+    root: Path
+    parts: tuple[str, ...]
+
+    @property
+    def path(self) -> Path:
+        """The whole path."""
+        return self.root.joinpath(*self.parts)
+
+
+def check_path(path: str) -> None:
+    """Refuse what is no path before the system sees it.
+
+    Raises:
+        ToolError: Empty, with a NUL byte, not encodable, ``~user``, or too long.
+    """
+    if not path.strip():
+        raise ToolError("the path is empty; name a file or folder of the workspace")
+    if "\0" in path:
+        raise ToolError(f"{path[:200]!r} holds a NUL byte and is no path")
+    if path.startswith("~"):
+        raise ToolError(f"{path[:200]!r}: '~' is not expanded; write the path in full")
+    try:
+        encoded = os.fsencode(path)
+    except UnicodeEncodeError as error:
+        raise ToolError(f"{path[:200]!r} holds characters that no path can hold") from error
+    longest = max(map(len, encoded.replace(b"\\", b"/").split(b"/")))
+    if len(encoded) >= PATH_LIMIT_B or longest > NAME_LIMIT_B:
+        raise ToolError(
+            f"{path[:80]!r}… is too long for a path ({len(encoded)} bytes, a name of {longest})"
+        )
+
+
+def locate(path: Path, roots: Sequence[Path]) -> Place:
+    """Follow every link of ``path`` and find the root that it lies beneath.
+
+    What does not exist yet is taken as written, below the part that exists.
+
+    Raises:
+        ToolError: It is no path, or leads outside ``roots``.
+    """
+    check_path(str(path))
+    try:
+        real = Path(os.path.realpath(path))
+    except OSError as error:
+        raise plain(error, path) from error
+    for root in roots:
+        base = Path(os.path.realpath(root))
+        if real.parts[: len(base.parts)] == base.parts:
+            return Place(root=base, parts=real.parts[len(base.parts) :])
+    allowed = ", ".join(str(root) for root in roots)
+    leads = "" if real == path else f" (it leads to {str(real)!r})"
+    raise ToolError(f"{str(path)!r}{leads} is outside the workspace; stay within {allowed}")
+
+
+def open_beneath(path: Path, roots: Sequence[Path], flags: int, mode: int = 0o666) -> int:
+    """Open a file beneath ``roots`` and give its descriptor; ``flags`` as for ``os.open``.
+
+    Raises:
+        ToolError: Outside, missing, or refused by the system.
+    """
+    return open_place(locate(path, roots), flags, mode)
+
+
+def open_place(place: Place, flags: int, mode: int = 0o666) -> int:
+    """Open what ``locate`` found, following no link.
+
+    Raises:
+        ToolError: A component has become a link, is missing, or the system refuses.
+    """
+    with parent_folder(place) as (folder, name), told(place.path):
+        return os.open(name, flags | _ALWAYS, mode, dir_fd=folder)
+
+
+@contextlib.contextmanager
+def parent_folder(place: Place, *, create: bool = False) -> Iterator[tuple[int | None, str]]:
+    """Hold the folder of ``place`` open: its descriptor and the last name, for ``*at`` calls.
+
+    Without folder descriptors the first is None and the second the whole path.
+
+    Args:
+        place: What to reach; for the root itself the name is ``.``.
+        create: Make missing folders on the way.
+
+    Raises:
+        ToolError: A component has become a link, is missing, or is no folder.
+    """
+    *folders, name = place.parts or (".",)
+    if not HAS_DIR_FD:
+        if create:
+            with told(place.path):
+                place.path.parent.mkdir(parents=True, exist_ok=True)
+        yield None, str(place.path)
+        return
+    with told(place.path):
+        folder = os.open(place.root, _FOLDER)
+    try:
+        for part in folders:
+            with told(place.path):
+                folder = _step(folder, part, create=create)
+        yield folder, name
+    finally:
+        os.close(folder)
+
+
+@contextlib.contextmanager
+def told(path: Path) -> Iterator[None]:
+    """Turn the system's refusals within the block into plain words about ``path``."""
+    try:
+        yield
+    except OSError as error:
+        raise plain(error, path) from error
+
+
+def plain(error: OSError, path: Path) -> ToolError:
+    """Say an operating system's error about ``path`` in plain words."""
+    words = _WORDS.get(error.errno or 0)
+    return ToolError(f"{str(path)!r} {words or f'cannot be used: {error.strerror or error}'}")
+
+
+_WORDS = {
+    errno.ENOENT: "does not exist",
+    errno.ELOOP: "passes through a symbolic link that changed or leads nowhere; nothing was done",
+    errno.ENOTDIR: "passes through something that is no folder, or a link that changed",
+    errno.EISDIR: "is a folder",
+    errno.EACCES: "may not be used: the system denies permission",
+    errno.EPERM: "may not be used: the system denies permission",
+    errno.EROFS: "lies on a file system that is read-only",
+    errno.ENOSPC: "cannot be written: the disk is full; the file is as it was",
+    errno.EDQUOT: "cannot be written: the disk quota is used up; the file is as it was",
+    errno.ENAMETOOLONG: "is too long for a path",
+    errno.EEXIST: "exists already",
+    errno.ENXIO: "is a pipe, socket or device, not a file",
+}
+
+
+def _step(folder: int, part: str, *, create: bool) -> int:
+    """Exchange a folder's descriptor for that of one of its folders."""
+    if create:
+        with contextlib.suppress(FileExistsError):
+            os.mkdir(part, dir_fd=folder)
+    deeper = os.open(part, _FOLDER, dir_fd=folder)
+    os.close(folder)
+    return deeper

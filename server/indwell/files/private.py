@@ -1,0 +1,46 @@
+"""Files of our own and of the system: spilled texts, settings, /proc.
+
+These paths come from the user's platform folders, not from the model; so there are no roots, and
+the system's errors travel to the floor that knows what the file was for. Folders and logs of the
+session store are in ``append_log``.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from indwell.files.atomic import write_all
+from indwell.files.reading import read_regular
+
+_NO_FOLLOW = getattr(os, "O_NOFOLLOW", 0)
+_CLOSE = getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
+
+
+def write_private(path: Path, data: bytes) -> Path:
+    """Write a new file that only the user can read (0600); gives ``path``.
+
+    Raises:
+        FileExistsError: Something, be it a link, has that name.
+        OSError: The system refuses.
+    """
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _NO_FOLLOW | _CLOSE, 0o600)
+    try:
+        write_all(descriptor, data)
+    finally:
+        os.close(descriptor)
+    return path
+
+
+def read_own(path: Path, limit_b: int) -> bytes:
+    """Read a regular file of the user or the system; links are followed.
+
+    Raises:
+        ToolError: It is a folder, pipe or device, or over ``limit_b``.
+        OSError: Missing or not readable.
+    """
+    descriptor = os.open(path, os.O_RDONLY | _CLOSE | getattr(os, "O_NONBLOCK", 0))
+    try:
+        return read_regular(descriptor, path, limit_b)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,58 @@
+"""Keep the beginning and the end of a program's output while it is read, in bounded memory."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+
+class Capture(asyncio.Protocol):
+    """One pipe: 10 GB through it cost ``limit_b`` bytes.
+
+    Args:
+        limit_b: Bytes to keep: the first two thirds from the start, the rest from the end.
+        on_chunk: Hears every byte as it arrives, on the event loop; must be quick.
+    """
+
+    def __init__(self, limit_b: int, on_chunk: Callable[[bytes], None] | None = None) -> None:
+        self.total_b = 0
+        self.closed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._head_b = limit_b * 2 // 3
+        self._tail_b = limit_b - self._head_b
+        self._head = bytearray()
+        self._tail = bytearray()
+        self._on_chunk = on_chunk
+
+    @property
+    def head(self) -> bytes:
+        """The first bytes; all of them if nothing was left out."""
+        return bytes(self._head) if self.cut_b else bytes(self._head + self._tail)
+
+    @property
+    def tail(self) -> bytes:
+        """The last bytes; empty if nothing was left out."""
+        return bytes(self._tail[-self._tail_b :]) if self.cut_b else b""
+
+    @property
+    def cut_b(self) -> int:
+        """Bytes left out between head and tail."""
+        return max(0, self.total_b - self._head_b - self._tail_b)
+
+    def data_received(self, data: bytes) -> None:
+        """Take what came."""
+        self.total_b += len(data)
+        if self._on_chunk is not None:
+            self._on_chunk(data)
+        room = self._head_b - len(self._head)
+        if room > 0:
+            self._head += data[:room]
+            data = data[room:]
+        self._tail += data[-self._tail_b :] if self._tail_b else b""
+        if len(self._tail) > 2 * self._tail_b:  # cut rarely, so that small pieces stay cheap
+            del self._tail[: -self._tail_b or None]
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """The other end is closed, or we stopped listening."""
+        del exc
+        if not self.closed.done():
+            self.closed.set_result(None)

@@ -1,0 +1,58 @@
+"""Which environment variables a child gets: an allow-list, so that no key or token reaches it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+ALLOWED = frozenset(
+    [
+        *("HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "TZ", "TMPDIR"),
+        *("VIRTUAL_ENV", "CONDA_PREFIX", "CONDA_DEFAULT_ENV", "PYENV_ROOT", "UV_CACHE_DIR"),
+        *("GOPATH", "GOROOT", "GOCACHE", "GOMODCACHE", "CARGO_HOME", "RUSTUP_HOME", "JAVA_HOME"),
+        *("NVM_DIR", "NVM_BIN", "VOLTA_HOME", "PNPM_HOME", "DOTNET_ROOT", "ANDROID_HOME"),
+        *("XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME"),
+        *("SYSTEMROOT", "SYSTEMDRIVE", "COMSPEC", "PATHEXT", "WINDIR", "TEMP", "TMP"),
+        *("USERPROFILE", "APPDATA", "LOCALAPPDATA", "PROGRAMFILES", "PROGRAMDATA"),
+    ]
+)
+"""Names that toolchains need to be found. Proxies are left out: their addresses hold passwords.
+So are sockets (SSH_AUTH_SOCK, DBUS_…) and what a shell or loader would run (BASH_ENV, LD_…)."""
+
+FIXED: Mapping[str, str] = {
+    "TERM": "dumb",
+    "NO_COLOR": "1",
+    "COLUMNS": "120",
+    "PAGER": "cat",
+    "GIT_PAGER": "cat",
+    "EDITOR": "true",
+    "VISUAL": "true",
+    "GIT_EDITOR": "true",
+    "GIT_SEQUENCE_EDITOR": "true",
+    "GIT_TERMINAL_PROMPT": "0",
+}
+"""The same in every run: nothing waits for a person, a pager or an editor (PRC-04, PRC-14)."""
+
+
+def clean_environment(
+    source: Mapping[str, str], extra: Mapping[str, str] | None = None
+) -> dict[str, str]:
+    """The environment of a child, from ours.
+
+    Relative entries of PATH are left out: ``.`` would run programs of the workspace.
+
+    Args:
+        source: Our own environment.
+        extra: Variables that the caller adds; they win.
+    """
+    kept = {
+        name: value
+        for name, value in source.items()
+        if name.upper() in ALLOWED or name.upper().startswith("LC_")
+    }
+    if not any(name in kept for name in ("LANG", "LC_ALL", "LC_CTYPE")):
+        kept["LANG"] = "C.UTF-8"
+    folders = source.get("PATH", os.defpath).split(os.pathsep)
+    kept["PATH"] = os.pathsep.join(folder for folder in folders if Path(folder).is_absolute())
+    return {**kept, **FIXED, **(extra or {})}

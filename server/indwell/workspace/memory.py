@@ -1,0 +1,106 @@
+"""A workspace in memory, with open buffers: the fake that ships, for tests and replays."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from indwell.errors import EditRefused, ToolError
+from indwell.workspace.base import Change, Settlement, Snapshot, Stamp, digest
+from indwell.workspace.paths import display, folder_said, missing, parse, respelled
+
+ROOT = Path("/workspace")
+
+
+class MemoryWorkspace:
+    """Files by relative path, some of them open with text that is not on disk.
+
+    Args:
+        files: Text by path relative to ``root``: what is on disk.
+        unsaved: Text by path relative to ``root``: open buffers that differ from the disk.
+        root: The folder that it all lies in; nothing is looked up there.
+    """
+
+    def __init__(
+        self,
+        files: Mapping[str, str] | None = None,
+        *,
+        unsaved: Mapping[str, str] | None = None,
+        root: Path = ROOT,
+    ) -> None:
+        self._root = root
+        self.files = {root / path: text for path, text in (files or {}).items()}
+        self.buffers = {root / path: text for path, text in (unsaved or {}).items()}
+        self._versions = dict.fromkeys(self.buffers, 1)
+
+    @property
+    def roots(self) -> tuple[Path, ...]:
+        """The one folder."""
+        return (self._root,)
+
+    def resolve(self, path: str) -> Path:
+        """Resolve what the model wrote within the root; see ``Workspace``."""
+        written = parse(path, self._root)
+        if written.parts[: len(self._root.parts)] != self._root.parts:
+            raise ToolError(f"{path!r} is outside the workspace; stay within {self._root}")
+        forms = (written, *respelled(written, self._root))
+        known = (form for form in forms if form in self.files or form in self.buffers)
+        return next(known, forms[1])
+
+    async def read(self, path: Path) -> Snapshot:
+        """Read a buffer, else a file; see ``Workspace``."""
+        if path in self.buffers:
+            text = self.buffers[path]
+            return Snapshot(
+                path=path,
+                text=text,
+                stamp=Stamp(digest(text), self._versions[path]),
+                origin="buffer",
+                unsaved=text != self.files.get(path),
+            )
+        if path in self.files:
+            text = self.files[path]
+            return Snapshot(path=path, text=text, stamp=Stamp(digest(text)))
+        shown = display(path, self.roots)
+        names = self._names(path)
+        if names or path == self._root:
+            raise folder_said(shown, names)
+        raise missing(shown, path.name, [name.rstrip("/") for name in self._names(path.parent)])
+
+    async def write(self, path: Path, base: Snapshot | None, text: str, *, label: str) -> Change:
+        """Change a buffer, else a file; see ``Workspace``."""
+        del label
+        shown = display(path, self.roots)
+        if base is None and (path in self.files or path in self.buffers):
+            raise EditRefused(f"{shown!r} exists already; read_file it before changing it")
+        if base is not None and (await self.read(path)).stamp.digest != base.stamp.digest:
+            raise EditRefused(f"{shown!r} changed since it was read; read_file it again")
+        if path in self.buffers:
+            self.buffers[path] = text
+            self._versions[path] += 1
+        else:
+            self.files[path] = text
+        return Change(
+            path=path,
+            before=None if base is None else base.text,
+            after=text,
+            stamp=Stamp(digest(text), self._versions.get(path)),
+        )
+
+    def unsaved(self) -> Mapping[Path, str]:
+        """Buffers that differ from the disk."""
+        return {path: text for path, text in self.buffers.items() if text != self.files.get(path)}
+
+    async def settle(self) -> Settlement:
+        """Save nothing: what is unsaved is stale on disk."""
+        return Settlement(stale=tuple(self.unsaved()))
+
+    def _names(self, folder: Path) -> list[str]:
+        """The names directly in a folder, sorted; empty if there is none."""
+        depth = len(folder.parts)
+        below = [
+            path.parts[depth:]
+            for path in {*self.files, *self.buffers}
+            if path.parts[:depth] == folder.parts and len(path.parts) > depth
+        ]
+        return sorted({parts[0] if len(parts) == 1 else f"{parts[0]}/" for parts in below})
