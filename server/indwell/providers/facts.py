@@ -1,0 +1,126 @@
+"""What is known of a model: its window, its prices (H43, H65), from genai-prices' bundled data.
+
+Importing this takes a third of a second, its first look-up another quarter: import it when it is
+needed, and look up in a thread. It never asks the network.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from decimal import Decimal
+from importlib.metadata import version
+
+import msgspec
+from genai_prices import data_snapshot
+from genai_prices.types import ModelInfo, ModelPrice, TieredPrices
+
+from indwell.providers.endpoint import OPENAI_URL
+from indwell.providers.pricing import Prices, Rates, Tier
+
+UNKNOWN_WINDOW = 32_000  # tokens; H65
+MAX_RESERVE = 16_384  # tokens; the data has no output limits, and an edit of a file fits in this
+RESERVED_SHARE = 4  # at most a quarter of the window is kept for the reply
+
+
+class ModelFacts(msgspec.Struct, frozen=True):
+    """What the harness plans with.
+
+    Attributes:
+        window: Tokens of prompt and reply together.
+        max_output: Tokens reserved for the reply.
+        prices: None if unknown.
+        known: False if the window is a careful assumption.
+        source: Where the facts come from, with the version of the data.
+    """
+
+    window: int
+    max_output: int
+    prices: Prices | None
+    known: bool
+    source: str
+
+    @property
+    def budget(self) -> int:
+        """Tokens that a prompt may have: the window minus the reserved output (H65)."""
+        return self.window - self.max_output
+
+
+def facts_for(model: str, provider_url: str | None, *, now: datetime) -> ModelFacts:
+    """The facts of ``model`` as the endpoint at ``provider_url`` offers it; None is OpenAI itself.
+
+    A model of the same name elsewhere is another model: its window and price are not taken over.
+
+    Args:
+        model: The endpoint's name of the model.
+        provider_url: The endpoint's base URL.
+        now: The time of the prices; aware.
+    """
+    source = f"genai-prices {version('genai-prices')}"
+    try:
+        provider, info = data_snapshot.get_snapshot().find_provider_model(
+            model, None, None, provider_url or OPENAI_URL
+        )
+    except LookupError:
+        return _facts(None, None, source=f"{source} does not know it")
+    return _facts(info.context_window, _prices(info, now), source=f"{source}, {provider.id}")
+
+
+def _facts(window: int | None, prices: Prices | None, *, source: str) -> ModelFacts:
+    size = window or UNKNOWN_WINDOW
+    reserved = min(MAX_RESERVE, size // RESERVED_SHARE)
+    return ModelFacts(size, reserved, prices, known=window is not None, source=source)
+
+
+def _prices(info: ModelInfo, now: datetime) -> Prices | None:
+    listed = info.get_prices(now)
+    if listed.input_mtok is None or listed.output_mtok is None:
+        return None
+    if listed.output_reasoning_mtok is not None:
+        return None  # reasoning has a price of its own, and usage does not tell it apart
+    call = listed.requests_kcount
+    return Prices(
+        rates=_rates(listed, 0),
+        tiers=tuple(Tier(start, _rates(listed, start + 1)) for start in _starts(listed)),
+        call=_price(call, 0) / 1000,
+    )
+
+
+def _rates(listed: ModelPrice, n_input: int) -> Rates:
+    """The rates of a call with ``n_input`` prompt tokens; an unpriced cache costs as input."""
+    plain = listed.input_mtok
+    return Rates(
+        input=_price(plain, n_input),
+        output=_price(listed.output_mtok, n_input),
+        cached=_price(_or(listed.cache_read_mtok, plain), n_input),
+        cache_write=_price(_or(listed.cache_write_mtok, plain), n_input),
+    )
+
+
+def _starts(listed: ModelPrice) -> list[int]:
+    tiered = (
+        listed.input_mtok,
+        listed.output_mtok,
+        listed.cache_read_mtok,
+        listed.cache_write_mtok,
+    )
+    starts = {
+        tier.start for price in tiered if isinstance(price, TieredPrices) for tier in price.tiers
+    }
+    return sorted(starts)
+
+
+def _or(
+    price: Decimal | TieredPrices | None, other: Decimal | TieredPrices | None
+) -> Decimal | TieredPrices | None:
+    return other if price is None else price
+
+
+def _price(price: Decimal | TieredPrices | None, n_input: int) -> float:
+    match price:
+        case None:
+            return 0.0
+        case TieredPrices():
+            reached = [tier.price for tier in price.tiers if n_input > tier.start]
+            return float(reached[-1] if reached else price.base)
+        case _:
+            return float(price)

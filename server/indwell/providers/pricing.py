@@ -1,0 +1,68 @@
+"""What a model call costs (H43); pure arithmetic, an unknown price gives an unknown cost."""
+
+from __future__ import annotations
+
+import msgspec
+
+from indwell.messages import Usage
+
+MILLION = 1_000_000
+
+
+class Rates(msgspec.Struct, frozen=True):
+    """US dollars for a million tokens.
+
+    Attributes:
+        input: Prompt tokens that no cache knows.
+        output: Tokens of the reply, reasoning included.
+        cached: Prompt tokens read from a cache.
+        cache_write: Prompt tokens written to a cache.
+    """
+
+    input: float
+    output: float
+    cached: float
+    cache_write: float
+
+
+class Tier(msgspec.Struct, frozen=True):
+    """Rates of a whole call whose prompt is longer than ``above`` tokens."""
+
+    above: int
+    rates: Rates
+
+
+class Prices(msgspec.Struct, frozen=True):
+    """The price list of one model.
+
+    Attributes:
+        rates: For a prompt of ordinary length.
+        tiers: For long prompts, ascending; a tier prices every token of the call.
+        call: US dollars for the call itself, where an endpoint charges that.
+    """
+
+    rates: Rates
+    tiers: tuple[Tier, ...] = ()
+    call: float = 0.0
+
+
+def cost(usage: Usage, prices: Prices | None) -> float | None:
+    """US dollars of one call; None if the price is unknown (never a guess).
+
+    ``usage`` is that of a single call: tiers depend on the length of its prompt, so costs are
+    added, not usages.
+    """
+    if prices is None:
+        return None
+    rates = prices.rates
+    for tier in prices.tiers:
+        if usage.input > tier.above:
+            rates = tier.rates
+    plain = max(0, usage.input - usage.cached - usage.cache_write)
+    tokens = (
+        plain * rates.input
+        + usage.cached * rates.cached
+        + usage.cache_write * rates.cache_write
+        + usage.output * rates.output
+    )
+    return tokens / MILLION + prices.call

@@ -1,0 +1,155 @@
+"""A provider around a provider that tries again what may pass (H41).
+
+Rate limits, server faults, an endpoint out of reach, and a stream that broke before any tool call
+had begun. Nothing else: a refused key or an overlong request is the same the second time.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random as random_numbers
+import time
+from collections.abc import Awaitable, Callable
+
+from tenacity import AsyncRetrying, RetryCallState
+
+from indwell.errors import RateLimited, ServerFault, Unreachable
+from indwell.messages import Reply, Request
+from indwell.providers.base import (
+    CallStarted,
+    Discarded,
+    Provider,
+    StreamEvent,
+    TextDelta,
+    ThinkingDelta,
+    Waiting,
+)
+
+ATTEMPTS = 5  # H41
+WITHIN_S = 60.0  # seconds after the first failure in which attempts may begin; H41
+FIRST_WAIT_S = 1.0  # seconds, doubled with each attempt: 1, 2, 4, 8
+
+_PASSING = (RateLimited, ServerFault, Unreachable)
+
+
+class Retrying:
+    """A ``Provider`` that asks ``provider`` up to five times.
+
+    The 60 seconds count from the first failure, not from the first attempt: a stall or a long
+    stream that broke is tried again too.
+
+    Args:
+        provider: Makes the attempts.
+        sleep: Waits for some seconds.
+        random: A number from 0 up to 1, for the jitter.
+        clock: Seconds of a clock that never goes back.
+    """
+
+    def __init__(
+        self,
+        provider: Provider,
+        *,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+        random: Callable[[], float] = random_numbers.random,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._provider = provider
+        self._sleep = sleep
+        self._random = random
+        self._clock = clock
+
+    async def complete(self, request: Request, on_event: Callable[[StreamEvent], None]) -> Reply:
+        """Answer ``request``, telling ``on_event`` of discarded text and of waiting.
+
+        When the attempts are used up, the newest incomplete reply is given, its text told again
+        if it had been discarded; without one the last error is raised.
+
+        Raises:
+            ProviderError: The last attempt's, or at once what waiting does not mend.
+        """
+        attempt = _Attempt(self._provider, on_event)
+        failed_at: list[float] = []
+
+        def wait(state: RetryCallState) -> float:
+            failed_at.append(self._clock())
+            backoff = FIRST_WAIT_S * 2.0 ** (state.attempt_number - 1)
+            return max(_asked_to_wait(state), backoff * (1 + self._random()) / 2)
+
+        def stop(state: RetryCallState) -> bool:
+            waited = failed_at[-1] - failed_at[0]
+            too_late = waited + state.upcoming_sleep > WITHIN_S
+            return too_late or state.attempt_number >= ATTEMPTS
+
+        def last(state: RetryCallState) -> Reply:
+            assert state.outcome is not None
+            if attempt.partial is None or not state.outcome.failed:
+                return _outcome(state)
+            if attempt.partial.text:
+                on_event(TextDelta(attempt.partial.text))
+            return attempt.partial
+
+        def before_sleep(state: RetryCallState) -> None:
+            if attempt.streamed:
+                on_event(Discarded())
+            on_event(Waiting(seconds=state.upcoming_sleep, reason=_reason(state)))
+
+        retrying = AsyncRetrying(
+            sleep=self._sleep,
+            wait=wait,
+            stop=stop,
+            retry=lambda state: _may_pass(state, call_begun=attempt.call_begun),
+            before_sleep=before_sleep,
+            retry_error_callback=last,
+        )
+        reply: Reply = await retrying(attempt.run, request)
+        return reply
+
+
+class _Attempt:
+    """The attempt under way: what it streamed decides whether another may follow."""
+
+    def __init__(self, provider: Provider, on_event: Callable[[StreamEvent], None]) -> None:
+        self._provider = provider
+        self._on_event = on_event
+        self.streamed = False
+        self.call_begun = False
+        self.partial: Reply | None = None
+
+    async def run(self, request: Request) -> Reply:
+        self.streamed = self.call_begun = False
+        reply = await self._provider.complete(request, self._hear)
+        if reply.finish == "incomplete":
+            self.partial = reply
+        return reply
+
+    def _hear(self, event: StreamEvent) -> None:
+        self.streamed = self.streamed or isinstance(event, TextDelta | ThinkingDelta)
+        self.call_begun = self.call_begun or isinstance(event, CallStarted)
+        self._on_event(event)
+
+
+def _may_pass(state: RetryCallState, *, call_begun: bool) -> bool:
+    assert state.outcome is not None
+    error = state.outcome.exception()
+    if error is None:
+        return _outcome(state).finish == "incomplete" and not call_begun
+    return isinstance(error, _PASSING) and _asked_to_wait(state) <= WITHIN_S
+
+
+def _asked_to_wait(state: RetryCallState) -> float:
+    assert state.outcome is not None
+    error = state.outcome.exception()
+    return (error.retry_after_s or 0.0) if isinstance(error, RateLimited) else 0.0
+
+
+def _reason(state: RetryCallState) -> str:
+    assert state.outcome is not None
+    error = state.outcome.exception()
+    return _outcome(state).problem if error is None else str(error)
+
+
+def _outcome(state: RetryCallState) -> Reply:
+    """The attempt's reply; raises its error."""
+    assert state.outcome is not None
+    reply: Reply = state.outcome.result()
+    return reply

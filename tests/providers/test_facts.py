@@ -1,0 +1,90 @@
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import genai_prices
+import pytest
+from genai_prices import data_snapshot
+
+from indwell.messages import Usage
+from indwell.providers.facts import ModelFacts, facts_for
+from indwell.providers.pricing import Prices, Rates, cost
+
+NOW = datetime(2026, 11, 21, tzinfo=UTC)
+SOURCE = f"genai-prices {genai_prices.__version__}"
+
+
+def test_a_known_model_has_its_window_and_prices() -> None:
+    assert facts_for("gpt-4o", None, now=NOW) == ModelFacts(
+        window=128_000,
+        max_output=16_384,
+        prices=Prices(Rates(input=2.5, output=10.0, cached=1.25, cache_write=2.5)),
+        known=True,
+        source=f"{SOURCE}, openai",
+    )
+
+
+@pytest.mark.parametrize("url", [None, "https://openrouter.ai/api/v1", "http://127.0.0.1:11434/v1"])
+def test_an_unknown_model_gets_a_careful_window_and_no_price(url: str | None) -> None:
+    assert facts_for("no-such-model", url, now=NOW) == ModelFacts(
+        window=32_000,
+        max_output=8_000,
+        prices=None,
+        known=False,
+        source=f"{SOURCE} does not know it",
+    )
+
+
+def test_a_model_of_the_same_name_elsewhere_is_another_model() -> None:
+    facts = facts_for("gpt-4o", "http://127.0.0.1:4000/v1", now=NOW)
+    assert (facts.known, facts.prices) == (False, None)
+
+
+def test_a_known_price_does_not_make_the_window_known() -> None:
+    facts = facts_for(
+        "gemini-2.5-pro", "https://generativelanguage.googleapis.com/v1beta/openai", now=NOW
+    )
+    assert (facts.window, facts.known, facts.prices is None) == (32_000, False, False)
+
+
+def test_the_budget_is_the_window_without_the_reserved_output() -> None:
+    assert facts_for("no-such-model", None, now=NOW).budget == 24_000
+
+
+def sold() -> list[tuple[str, str]]:
+    """Every model of four providers; the names that their match rules take for themselves."""
+    urls = {
+        "openai": "https://api.openai.com/v1",
+        "anthropic": "https://api.anthropic.com/v1",
+        "openrouter": "https://openrouter.ai/api/v1",
+        "deepseek": "https://api.deepseek.com",
+    }
+    providers = data_snapshot.get_snapshot().providers
+    return [(m.id, urls[p.id]) for p in providers if p.id in urls for m in p.models]
+
+
+def test_costs_agree_with_those_that_the_data_s_own_package_works_out() -> None:
+    usages = [
+        Usage(input=9_000, cached=4_000, cache_write=1_000, output=700),
+        Usage(input=300_000, cached=250_000, output=2_000),
+    ]
+    compared = 0
+    for model, url in sold():
+        prices = facts_for(model, url, now=NOW).prices
+        if prices is None:
+            continue
+        for usage in usages:
+            theirs = genai_prices.calc_price(
+                genai_prices.Usage(
+                    input_tokens=usage.input,
+                    cache_read_tokens=usage.cached,
+                    cache_write_tokens=usage.cache_write,
+                    output_tokens=usage.output,
+                ),
+                model,
+                provider_api_url=url,
+                genai_request_timestamp=NOW,
+            )
+            assert cost(usage, prices) == pytest.approx(float(theirs.total_price)), model
+            compared += 1
+    assert compared > 200

@@ -1,0 +1,464 @@
+from __future__ import annotations
+
+import asyncio
+import json
+import socket
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from support.loopback_endpoint import (
+    CUT,
+    HANG,
+    Answer,
+    LoopbackEndpoint,
+    Script,
+    chunk,
+    raw,
+    refuse,
+    say,
+    sse,
+    stream,
+)
+from support.requests import READ, request, user
+
+from indwell.errors import (
+    BadReply,
+    ContextOverflow,
+    NotAuthorised,
+    OutOfCredit,
+    ProviderError,
+    RateLimited,
+    RequestRejected,
+    ServerFault,
+    SettingsError,
+    ToolsUnsupported,
+    Unreachable,
+)
+from indwell.messages import Anchors, Reply, Request, ToolCall, Usage
+from indwell.providers.base import CallStarted, StreamEvent, TextDelta
+from indwell.providers.chat_messages import Dialect
+from indwell.providers.openai_chat import OpenAIChat
+
+ASKED = request(user("hello"), tools=(READ,))
+SPENT = {"prompt_tokens": 10, "completion_tokens": 2}
+USED = Usage(input=10, output=2)
+KEY = "sk-very-secret"
+NOON = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
+
+
+@asynccontextmanager
+async def connected(
+    script: Script, **settings: Any
+) -> AsyncIterator[tuple[OpenAIChat, LoopbackEndpoint]]:
+    async with LoopbackEndpoint(script) as endpoint:
+        settings = {"base_url": endpoint.base_url, "api_key": KEY, "now": lambda: NOON} | settings
+        provider = OpenAIChat(**settings)
+        try:
+            yield provider, endpoint
+        finally:
+            await provider.aclose()
+
+
+async def ask(
+    *script: Answer, asked: Request = ASKED, **settings: Any
+) -> tuple[Reply, list[StreamEvent]]:
+    told: list[StreamEvent] = []
+    async with connected(script, **settings) as (provider, _):
+        return await provider.complete(asked, told.append), told
+
+
+async def fail(
+    *script: Answer, asked: Request = ASKED, **settings: Any
+) -> tuple[ProviderError, str]:
+    """The error, and its sentence with ADDRESS for the endpoint's address."""
+    async with connected(script, **settings) as (provider, endpoint):
+        with pytest.raises(ProviderError) as caught:
+            await provider.complete(asked, lambda _: None)
+        return caught.value, str(caught.value).replace(endpoint.base_url, "ADDRESS")
+
+
+def free_port() -> int:
+    with socket.socket() as unused:
+        unused.bind(("127.0.0.1", 0))
+        port: int = unused.getsockname()[1]
+        return port
+
+
+async def test_a_streamed_reply_comes_as_deltas_and_as_a_whole() -> None:
+    answer = say("Hello there", calls=[("read_file", '{"path":"a"}')], usage=SPENT, piece=6)
+    assert await ask(answer) == (
+        Reply(
+            "Hello there",
+            (ToolCall("id_0", "read_file", '{"path":"a"}'),),
+            finish="tool_calls",
+            usage=USED,
+        ),
+        [TextDelta("Hello "), TextDelta("there"), CallStarted("read_file")],
+    )
+
+
+async def test_a_delta_is_told_before_the_next_one_is_sent() -> None:
+    told = asyncio.Event()
+    waiting = stream(chunk({"content": "a"}), told, chunk({"content": "b"}, finish="stop"))
+    async with connected([waiting]) as (provider, _):
+        reply = await provider.complete(ASKED, lambda _: told.set())
+    assert reply.text == "ab"
+
+
+async def test_the_endpoint_gets_the_body_and_the_key() -> None:
+    marked = request(
+        user("hello"), system=("s",), tools=(READ,), anchors=Anchors(tools=True, system=True)
+    )
+    async with connected([say("a")], dialect=Dialect(cache_marks=True)) as (provider, endpoint):
+        await provider.complete(marked, lambda _: None)
+    (seen,) = endpoint.seen
+    assert (seen.method, seen.path) == ("POST", "/v1/chat/completions")
+    assert seen.headers["authorization"] == f"Bearer {KEY}"
+    assert seen.body["messages"] == [
+        {
+            "role": "system",
+            "content": [{"type": "text", "text": "s", "cache_control": {"type": "ephemeral"}}],
+        },
+        {"role": "user", "content": "hello"},
+    ]
+    assert seen.body["tools"][0]["cache_control"] == {"type": "ephemeral"}
+    assert (seen.body["stream"], seen.body["max_tokens"]) == (True, 100)
+
+
+async def test_the_same_request_is_the_same_bytes() -> None:
+    async with connected([say("a"), say("a")]) as (provider, endpoint):
+        await provider.complete(ASKED, lambda _: None)
+        await provider.complete(ASKED, lambda _: None)
+    first, second = endpoint.seen
+    assert first.raw == second.raw
+
+
+async def test_openais_variables_do_not_reach_other_endpoints(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for name in ("OPENAI_API_KEY", "OPENAI_ORG_ID", "OPENAI_PROJECT_ID", "OPENAI_ADMIN_KEY"):
+        monkeypatch.setenv(name, "for-openai")
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")
+    monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")
+    async with connected([say("a")], api_key=None) as (provider, endpoint):
+        await provider.complete(ASKED, lambda _: None)
+    assert "for-openai" not in str(endpoint.seen[0].headers)
+    assert endpoint.seen[0].headers["authorization"] == "Bearer none"
+
+
+async def test_usage_is_estimated_when_none_is_reported() -> None:
+    reply, _ = await ask(say("Hello"), asked=request(user("hello")))
+    assert reply == Reply("Hello", usage=Usage(input=6, output=2, reported=False))
+
+
+@pytest.mark.parametrize("words", ["Unknown field: stream_options", "include_usage not permitted"])
+async def test_an_endpoint_that_rejects_the_usage_option_is_asked_without_it(words: str) -> None:
+    async with connected([refuse(400, words), say("a"), say("b")]) as (provider, endpoint):
+        replies = [await provider.complete(ASKED, lambda _: None) for _ in range(2)]
+    assert [reply.text for reply in replies] == ["a", "b"]
+    assert ["stream_options" in seen.body for seen in endpoint.seen] == [True, False, False]
+
+
+async def test_the_usage_option_is_given_up_only_on_400_and_only_once() -> None:
+    async with connected([refuse(422, "stream_options")]) as (provider, endpoint):
+        with pytest.raises(RequestRejected):
+            await provider.complete(ASKED, lambda _: None)
+    assert len(endpoint.seen) == 1
+    async with connected([refuse(400, "stream_options")] * 3) as (provider, endpoint):
+        with pytest.raises(RequestRejected):
+            await provider.complete(ASKED, lambda _: None)
+    assert len(endpoint.seen) == 2
+
+
+@pytest.mark.parametrize(
+    ("done", "finish"), [(True, None), (False, "stop")], ids=["[DONE]", "finish reason"]
+)
+async def test_one_sign_of_the_end_is_enough(*, done: bool, finish: str | None) -> None:
+    answer = stream(chunk({"content": "a"}, finish=finish), done=done)
+    assert (await ask(answer))[0].finish == "stop"
+
+
+async def test_the_end_mark_inside_words_is_no_end() -> None:
+    reply, _ = await ask(stream(chunk({"content": "\ndata: [DONE]\n"}), done=False))
+    assert reply.finish == "incomplete"
+
+
+async def test_the_end_mark_may_come_in_pieces() -> None:
+    answer = stream(chunk({"content": "a"}), b"da", b"ta: [DO", b"NE]\n\n", done=False)
+    assert (await ask(answer))[0].finish == "stop"
+
+
+@pytest.mark.parametrize("end", [(), (CUT,)], ids=["silently", "by a reset"])
+async def test_a_reply_that_breaks_off_keeps_its_words(end: tuple[Any, ...]) -> None:
+    answer = stream(chunk({"content": "half"}), 0.05, *end, done=False)
+    async with connected([answer]) as (provider, endpoint):
+        reply = await provider.complete(request(user("hello")), lambda _: None)
+    assert reply == Reply(
+        "half",
+        finish="incomplete",
+        usage=Usage(input=6, output=2, reported=False),
+        problem=f"the reply from {endpoint.base_url} broke off; try again",
+    )
+
+
+async def test_a_call_that_breaks_off_is_dropped() -> None:
+    begun = {"index": 0, "id": "a", "function": {"name": "read_file", "arguments": '{"pa'}}
+    reply, told = await ask(stream(chunk({"tool_calls": [begun]}), 0.05, CUT, done=False))
+    assert told == [CallStarted("read_file")]
+    assert (reply.finish, reply.calls, reply.text) == ("incomplete", (), "")
+
+
+async def test_a_line_that_breaks_after_the_last_word_loses_nothing() -> None:
+    answer = stream(chunk({"content": "whole"}, finish="stop"), 0.05, CUT, done=False)
+    assert (await ask(answer))[0].finish == "stop"
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        stream(CUT, done=False),
+        stream(chunk({"role": "assistant", "content": ""}), done=False),
+        stream(chunk({"reasoning": "hm"}), done=False),
+    ],
+    ids=["nothing", "an empty start", "only reasoning"],
+)
+async def test_a_line_that_breaks_before_any_word_is_out_of_reach(answer: Answer) -> None:
+    error, _ = await fail(answer)
+    assert isinstance(error, Unreachable)
+
+
+async def test_an_error_inside_the_stream_is_told_with_the_words_that_came() -> None:
+    broken: Mapping[str, Any] = {"error": {"code": 502, "message": "upstream gone"}}
+    async with connected([stream(chunk({"content": "half"}), broken)]) as (provider, endpoint):
+        reply = await provider.complete(ASKED, lambda _: None)
+    sentence = f"{endpoint.base_url} failed with status 502; try again later: upstream gone"
+    assert (reply.text, reply.finish, reply.problem) == ("half", "incomplete", sentence)
+
+
+@pytest.mark.parametrize(
+    ("error", "kind"),
+    [
+        ({"code": 502, "message": "upstream gone"}, ServerFault),
+        ({"type": "rate_limit_error", "message": "slow down"}, RateLimited),
+        ({"type": "insufficient_quota", "message": "no more"}, OutOfCredit),
+        ({"message": "prompt is too long"}, ContextOverflow),
+        ("all is lost", ServerFault),
+    ],
+)
+async def test_an_error_at_the_start_of_a_stream_is_what_it_says(
+    error: Any, kind: type[ProviderError]
+) -> None:
+    raised, _ = await fail(stream({"error": error}))
+    assert type(raised) is kind
+
+
+async def test_a_finish_reason_of_error_is_a_broken_reply() -> None:
+    reply, _ = await ask(stream(chunk({"content": "half"}), chunk({}, finish="error")))
+    assert (reply.finish, reply.problem.startswith("the model behind")) == ("incomplete", True)
+
+
+@pytest.mark.parametrize(
+    ("answer", "sentence"),
+    [
+        (stream(), "ADDRESS answered with nothing; try again"),
+        (stream(done=False), "ADDRESS answered with nothing; try again"),
+        (stream(b"data: [1]\n\n"), "ADDRESS sent an event that is no object"),
+        (
+            stream(b"data: {not json\n\n"),
+            "ADDRESS sent data that is no chat completion (JSONDecodeError)",
+        ),
+        (
+            stream(b"data: \xff\n\n"),
+            "ADDRESS sent data that is no chat completion (UnicodeDecodeError)",
+        ),
+        (
+            raw(200, "<html>hi</html>", headers={"Content-Type": "text/html; charset=utf-8"}),
+            "ADDRESS answered with text/html instead of a stream; check OPENAI_BASE_URL,"
+            " it often ends in /v1: <html>hi</html>",
+        ),
+        (
+            raw(200, '{"error": "no such route"}', headers={"Content-Type": "application/json"}),
+            "ADDRESS answered with application/json instead of a stream; check OPENAI_BASE_URL,"
+            ' it often ends in /v1: {"error": "no such route"}',
+        ),
+        (raw(200, "hello"), "ADDRESS answered with nothing; try again"),
+    ],
+)
+async def test_what_is_no_reply_is_said_to_be_none(answer: Answer, sentence: str) -> None:
+    error, said = await fail(answer)
+    assert (type(error), said) == (BadReply, sentence)
+
+
+async def test_garbage_after_words_leaves_the_words() -> None:
+    reply, _ = await ask(stream(chunk({"content": "half"}), b"data: {not json\n\n"))
+    assert (reply.text, reply.finish) == ("half", "incomplete")
+
+
+@pytest.mark.parametrize(
+    ("answer", "kind"),
+    [
+        (refuse(401, "Incorrect API key provided"), NotAuthorised),
+        (refuse(402, "no money"), OutOfCredit),
+        (refuse(403, "not here"), NotAuthorised),
+        (refuse(404, "no model", code="model_not_found"), RequestRejected),
+        (refuse(400, "too long", code="context_length_exceeded"), ContextOverflow),
+        (refuse(400, "small does not support tools"), ToolsUnsupported),
+        (refuse(429, "quota", code="insufficient_quota"), OutOfCredit),
+        (refuse(500, "oops"), ServerFault),
+        (raw(502, "<html>bad gateway</html>", headers={"Content-Type": "text/html"}), ServerFault),
+        (raw(400, '{"detail": "bad field"}'), RequestRejected),
+        (Answer((b"{", CUT), status=500), Unreachable),
+    ],
+)
+async def test_a_refusal_is_the_error_that_it_means(
+    answer: Answer, kind: type[ProviderError]
+) -> None:
+    error, _ = await fail(answer)
+    assert type(error) is kind
+
+
+@pytest.mark.parametrize(
+    ("header", "seconds"),
+    [
+        ({"Retry-After": "7"}, 7.0),
+        ({"Retry-After": "Sat, 21 Nov 2026 12:02:00 GMT"}, 120.0),
+        ({}, None),
+    ],
+)
+async def test_a_rate_limit_knows_how_long(header: dict[str, str], seconds: float | None) -> None:
+    error, _ = await fail(refuse(429, "slow down", headers=header))
+    assert isinstance(error, RateLimited)
+    assert error.retry_after_s == seconds
+
+
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [
+        ('{"error": {"message": "a"}}', ": a"),
+        ('{"error": "b"}', ": b"),
+        ('{"object": "error", "message": "c"}', ": c"),
+        ('{"detail": [{"loc": ["body", "model"]}]}', ": [{'loc': ['body', 'model']}]"),
+        ("plain d", ": plain d"),
+    ],
+)
+async def test_the_endpoint_s_words_are_found_wherever_they_stand(body: str, words: str) -> None:
+    _, said = await fail(raw(400, body))
+    assert said == f"ADDRESS refused the request with status 400{words}"
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        refuse(400, f"bad header: Bearer {KEY}"),
+        refuse(401, f"no such key {KEY}"),
+        raw(200, f"your key {KEY}", headers={"Content-Type": "text/html"}),
+        stream({"error": {"message": f"key {KEY}"}}),
+    ],
+)
+async def test_the_key_is_never_shown(answer: Answer) -> None:
+    error, _ = await fail(answer)
+    assert KEY not in str(error)
+
+
+async def test_a_redirect_is_not_followed_and_named() -> None:
+    async with LoopbackEndpoint([say("stolen")]) as other:
+        target = f"{other.base_url}/chat/completions"
+        error, said = await fail(raw(307, headers={"Location": f"{target}?token=1"}))
+    assert isinstance(error, RequestRejected)
+    assert said == (
+        f"ADDRESS redirects to {target!r}, and a prompt is not sent on to another address;"
+        " if you trust it, set OPENAI_BASE_URL to it"
+    )
+    assert other.seen == []
+
+
+async def test_a_refused_connection_says_where_and_what_to_do() -> None:
+    url = f"http://127.0.0.1:{free_port()}/v1"
+    error, said = await fail(base_url=url)
+    assert (type(error), said) == (
+        Unreachable,
+        f"nothing answers at {url}; start the endpoint or set OPENAI_BASE_URL",
+    )
+
+
+async def test_a_host_without_an_address_is_named() -> None:
+    error, said = await fail(base_url="http://no-such-host.invalid/v1")
+    assert (type(error), said) == (
+        Unreachable,
+        "no address for the host 'no-such-host.invalid'; check the network and OPENAI_BASE_URL",
+    )
+
+
+async def test_openai_without_a_key_is_not_asked_at_all() -> None:
+    error, said = await fail(base_url=None, api_key=None)
+    assert (type(error), said) == (
+        NotAuthorised,
+        "no API key for https://api.openai.com/v1: set OPENAI_API_KEY,"
+        " or OPENAI_BASE_URL for an endpoint that needs none",
+    )
+
+
+@pytest.mark.parametrize("settings", [{"base_url": "localhost:1"}, {"api_key": "sk\nx"}])
+def test_settings_that_cannot_work_are_refused_at_once(settings: dict[str, str]) -> None:
+    with pytest.raises(SettingsError):
+        OpenAIChat(**settings)
+
+
+async def test_an_endpoint_that_never_begins_is_given_up() -> None:
+    error, said = await fail(stream(HANG), timeout_s=0.2)
+    assert (type(error), said) == (Unreachable, "ADDRESS did not answer in time; try again")
+
+
+async def test_pings_do_not_hide_a_stall() -> None:
+    pings = [part for _ in range(100) for part in (b": ping\n\n", 0.02)]
+    answer = stream(chunk({"content": "half"}), *pings, done=False)
+    reply, _ = await ask(answer, timeout_s=0.3)
+    assert (reply.finish, reply.problem.endswith("sent nothing for 0.3 s")) == ("incomplete", True)
+
+
+async def test_data_resets_the_time() -> None:
+    slow = [part for letter in "abcdef" for part in (sse(chunk({"content": letter})), 0.1)]
+    reply, _ = await ask(stream(*slow), timeout_s=0.4)
+    assert reply.text == "abcdef"
+
+
+@pytest.mark.parametrize("parts", [(), (sse(chunk({"content": "half"})),)], ids=["early", "midway"])
+async def test_cancelling_closes_the_connection(parts: tuple[bytes, ...]) -> None:
+    async with connected([stream(*parts, HANG)]) as (provider, endpoint):
+        heard = asyncio.Event()
+        task = asyncio.ensure_future(provider.complete(ASKED, lambda _: heard.set()))
+        if parts:
+            await heard.wait()
+        else:
+            while not endpoint.seen:
+                await asyncio.sleep(0)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        await asyncio.wait_for(endpoint.gone.wait(), 2)
+
+
+async def test_a_bug_in_the_listener_travels_and_closes_the_connection() -> None:
+    def listener(_: StreamEvent) -> None:
+        raise ValueError("a bug")
+
+    async with connected([stream(chunk({"content": "a"}), HANG)]) as (provider, endpoint):
+        with pytest.raises(ValueError, match="a bug"):
+            await provider.complete(ASKED, listener)
+        await asyncio.wait_for(endpoint.gone.wait(), 2)
+
+
+async def test_several_calls_at_once_do_not_mix() -> None:
+    async with connected(lambda seen: say(seen.body["messages"][0]["content"])) as (provider, _):
+        asked = [request(user(f"words {number}")) for number in range(8)]
+        replies = await asyncio.gather(*(provider.complete(each, lambda _: None) for each in asked))
+    assert [reply.text for reply in replies] == [f"words {number}" for number in range(8)]
+
+
+async def test_lone_surrogates_in_a_request_are_no_obstacle() -> None:
+    async with connected([say("ok")]) as (provider, endpoint):
+        await provider.complete(request(user("caf\udce9")), lambda _: None)
+    assert json.loads(endpoint.seen[0].raw)["messages"] == [{"role": "user", "content": "caf?"}]

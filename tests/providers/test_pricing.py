@@ -1,0 +1,44 @@
+from __future__ import annotations
+
+import pytest
+
+from indwell.messages import Usage
+from indwell.providers.pricing import Prices, Rates, Tier, cost
+
+RATES = Rates(input=3.0, output=15.0, cached=0.3, cache_write=3.75)
+PRICES = Prices(RATES)
+LONG = Prices(RATES, tiers=(Tier(200_000, Rates(6.0, 22.5, 0.6, 7.5)),))
+
+
+def test_an_unknown_price_is_an_unknown_cost() -> None:
+    assert cost(Usage(input=1_000_000), None) is None
+
+
+@pytest.mark.parametrize(
+    ("usage", "dollars"),
+    [
+        (Usage(), 0.0),
+        (Usage(input=1_000_000), 3.0),
+        (Usage(output=1_000_000), 15.0),
+        (Usage(input=1_000_000, cached=1_000_000), 0.3),
+        (Usage(input=1_000_000, cache_write=1_000_000), 3.75),
+        (Usage(input=1_000_000, cached=500_000, cache_write=100_000, output=10_000), 1.875),
+        (Usage(input=10, cached=1_000_000), 0.3),
+    ],
+)
+def test_each_kind_of_token_has_its_price(usage: Usage, dollars: float) -> None:
+    assert cost(usage, PRICES) == pytest.approx(dollars)
+
+
+@pytest.mark.parametrize(("n_input", "dollars"), [(200_000, 0.6), (200_001, 1.200006)])
+def test_a_long_prompt_pays_the_tier_for_every_token(n_input: int, dollars: float) -> None:
+    assert cost(Usage(input=n_input), LONG) == pytest.approx(dollars)
+
+
+def test_the_highest_tier_that_is_reached_counts() -> None:
+    tiers = (Tier(10, Rates(10.0, 0, 0, 0)), Tier(20, Rates(20.0, 0, 0, 0)))
+    assert cost(Usage(input=1_000_000), Prices(RATES, tiers)) == pytest.approx(20.0)
+
+
+def test_a_call_itself_can_cost() -> None:
+    assert cost(Usage(), Prices(RATES, call=0.005)) == pytest.approx(0.005)

@@ -1,0 +1,194 @@
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+
+import pytest
+from support.requests import request
+
+from indwell.errors import (
+    BadReply,
+    ContextOverflow,
+    NotAuthorised,
+    OutOfCredit,
+    ProviderError,
+    RateLimited,
+    RequestRejected,
+    ServerFault,
+    ToolsUnsupported,
+    Unreachable,
+)
+from indwell.messages import Reply, Request, ToolCall, Usage
+from indwell.providers.base import CallStarted, Discarded, StreamEvent, TextDelta, Waiting
+from indwell.providers.retry import Retrying
+from indwell.providers.scripted import ScriptedProvider, Step, hang
+
+ASKED = request()
+DONE = Reply("done", usage=Usage(input=1))
+BROKEN = Reply("half", finish="incomplete", usage=Usage(input=1), problem="it broke off")
+GONE = Unreachable("nobody there")
+
+
+class Clock:
+    """Time that passes only while somebody sleeps, or a step says so."""
+
+    def __init__(self) -> None:
+        self.now = 1000.0
+
+    async def sleep(self, seconds: float) -> None:
+        self.now += seconds
+
+
+async def run(
+    *steps: Step, clock: Clock | None = None, random: Callable[[], float] = lambda: 1.0
+) -> tuple[Reply | ProviderError, list[StreamEvent], int]:
+    """The outcome, what was told, and how many attempts were made."""
+    clock = clock or Clock()
+    told: list[StreamEvent] = []
+    script = ScriptedProvider(steps)
+    retrying = Retrying(script, sleep=clock.sleep, random=random, clock=lambda: clock.now)
+    try:
+        outcome: Reply | ProviderError = await retrying.complete(ASKED, told.append)
+    except ProviderError as error:
+        outcome = error
+    return outcome, told, len(script.requests)
+
+
+async def test_a_reply_at_once_is_passed_on_with_its_events() -> None:
+    assert await run(DONE) == (DONE, [TextDelta("done")], 1)
+
+
+@pytest.mark.parametrize("error", [GONE, ServerFault("500"), RateLimited("slow down")])
+async def test_what_may_pass_is_tried_again_after_a_wait(error: ProviderError) -> None:
+    told = [Waiting(1.0, str(error)), TextDelta("done")]
+    assert await run(error, DONE) == (DONE, told, 2)
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        NotAuthorised("no"),
+        OutOfCredit("no"),
+        ToolsUnsupported("no"),
+        ContextOverflow("no"),
+        RequestRejected("no"),
+        BadReply("no"),
+        ProviderError("no"),
+    ],
+)
+async def test_what_stays_the_same_is_raised_at_once(error: ProviderError) -> None:
+    assert await run(error, DONE) == (error, [], 1)
+
+
+async def test_waits_double_and_the_fifth_failure_is_final() -> None:
+    errors = [Unreachable(str(number)) for number in range(5)]
+    told = [Waiting(1.0, "0"), Waiting(2.0, "1"), Waiting(4.0, "2"), Waiting(8.0, "3")]
+    assert await run(*errors) == (errors[4], told, 5)
+
+
+async def test_the_jitter_takes_at_most_half_of_a_wait() -> None:
+    _, told, _ = await run(GONE, GONE, DONE, random=lambda: 0.0)
+    assert told[:2] == [Waiting(0.5, "nobody there"), Waiting(1.0, "nobody there")]
+
+
+async def test_a_time_to_wait_is_kept_to() -> None:
+    asked = RateLimited("slow down", retry_after_s=60.0)
+    told = [Waiting(60.0, "slow down"), TextDelta("done")]
+    assert await run(asked, DONE) == (DONE, told, 2)
+
+
+async def test_a_time_to_wait_of_nothing_still_backs_off() -> None:
+    _, told, _ = await run(RateLimited("slow down", retry_after_s=0.0), DONE)
+    assert told[0] == Waiting(1.0, "slow down")
+
+
+async def test_a_longer_time_to_wait_is_shown_and_not_waited_for() -> None:
+    asked = RateLimited("it asks to wait 2 min", retry_after_s=61.0)
+    assert await run(asked, DONE) == (asked, [], 1)
+
+
+async def test_attempts_begin_within_60_s_of_the_first_failure() -> None:
+    asked = [RateLimited(str(number), retry_after_s=25.0) for number in range(4)]
+    told = [Waiting(25.0, "0"), Waiting(25.0, "1")]
+    assert await run(*asked) == (asked[2], told, 3)
+
+
+async def test_a_long_attempt_that_breaks_is_tried_again() -> None:
+    clock = Clock()
+
+    def stalls(_: Request) -> ProviderError:
+        clock.now += 120.0
+        return GONE
+
+    outcome, _, attempts = await run(stalls, DONE, clock=clock)
+    assert (outcome, attempts) == (DONE, 2)
+
+
+async def test_a_stream_that_broke_is_discarded_and_tried_again() -> None:
+    told = [TextDelta("half"), Discarded(), Waiting(1.0, "it broke off"), TextDelta("done")]
+    assert await run(BROKEN, DONE) == (DONE, told, 2)
+
+
+async def test_a_stream_that_broke_after_a_call_began_stays_as_it_is() -> None:
+    class BreaksInACall:
+        async def complete(
+            self, request: Request, on_event: Callable[[StreamEvent], None]
+        ) -> Reply:
+            on_event(TextDelta("half"))
+            on_event(CallStarted("read_file"))
+            return BROKEN
+
+    told: list[StreamEvent] = []
+    outcome = await Retrying(BreaksInACall(), sleep=Clock().sleep).complete(ASKED, told.append)
+    assert (outcome, told) == (BROKEN, [TextDelta("half"), CallStarted("read_file")])
+
+
+async def test_the_last_broken_stream_is_given_as_it_is() -> None:
+    outcome, told, attempts = await run(*[BROKEN] * 5)
+    assert (outcome, attempts) == (BROKEN, 5)
+    assert told.count(Discarded()) == 4
+    assert told[-1] == TextDelta("half")
+
+
+async def test_text_that_was_discarded_comes_back_when_nothing_better_follows() -> None:
+    outcome, told, _ = await run(BROKEN, GONE, GONE, GONE, GONE)
+    assert outcome == BROKEN
+    assert told[-2:] == [Waiting(8.0, "nobody there"), TextDelta("half")]
+
+
+async def test_a_final_refusal_wins_over_a_broken_stream() -> None:
+    refusal = NotAuthorised("the key was revoked")
+    assert (await run(BROKEN, refusal))[0] is refusal
+
+
+async def test_a_call_begun_in_an_earlier_attempt_does_not_count() -> None:
+    calling = Reply("", (ToolCall("a", "read_file", "{}"),), finish="tool_calls", usage=Usage(1))
+    retrying = Retrying(ScriptedProvider([calling, BROKEN, DONE]), sleep=Clock().sleep)
+    await retrying.complete(ASKED, lambda _: None)
+    assert await retrying.complete(ASKED, lambda _: None) == DONE
+
+
+@pytest.mark.parametrize("steps", [[hang("half")], [GONE, DONE]], ids=["answer", "next attempt"])
+async def test_cancelling_ends_the_wait_for(steps: Sequence[Step]) -> None:
+    waits = asyncio.Event()
+    script = ScriptedProvider(steps)
+
+    async def sleep(_: float) -> None:
+        await asyncio.Event().wait()
+
+    retrying = Retrying(script, sleep=sleep)
+    task = asyncio.ensure_future(retrying.complete(ASKED, lambda _: waits.set()))
+    await waits.wait()
+    await asyncio.sleep(0)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert len(script.requests) == 1
+
+
+async def test_a_bug_in_the_listener_travels() -> None:
+    def listener(_: StreamEvent) -> None:
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        await Retrying(ScriptedProvider([DONE])).complete(ASKED, listener)

@@ -1,0 +1,174 @@
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+from support.loopback_endpoint import chunk
+from support.requests import request, user
+
+from indwell.messages import Reply, ToolCall, Usage
+from indwell.providers.base import CallStarted, StreamEvent, TextDelta, ThinkingDelta
+from indwell.providers.stream import GrowingReply
+
+ASKED = request(user("hello there"))
+SPENT = {"prompt_tokens": 10, "completion_tokens": 2}
+
+
+def grow(*chunks: Mapping[str, Any]) -> tuple[GrowingReply, list[StreamEvent]]:
+    reply = GrowingReply()
+    return reply, [event for each in chunks for event in reply.add(each)]
+
+
+def spent(usage: Any) -> Mapping[str, Any]:
+    return {"choices": [], "usage": usage}
+
+
+def call(arguments: str) -> Mapping[str, Any]:
+    function = {"name": "read", "arguments": arguments}
+    return chunk({"tool_calls": [{"index": 0, "id": "a", "function": function}]})
+
+
+def test_words_reasoning_and_calls_are_told_as_they_come() -> None:
+    reply, told = grow(
+        chunk({"role": "assistant", "content": ""}),
+        chunk({"reasoning_content": "hm"}),
+        chunk({"content": "I "}),
+        chunk({"content": "read"}),
+        call("{}"),
+        chunk({}, finish="tool_calls"),
+        spent(SPENT),
+    )
+    assert told == [ThinkingDelta("hm"), TextDelta("I "), TextDelta("read"), CallStarted("read")]
+    assert reply.whole(ASKED) == Reply(
+        text="I read",
+        calls=(ToolCall("a", "read", "{}"),),
+        thinking="hm",
+        finish="tool_calls",
+        usage=Usage(input=10, output=2),
+    )
+
+
+@pytest.mark.parametrize("field", ["reasoning", "reasoning_content"])
+def test_reasoning_goes_by_two_names(field: str) -> None:
+    assert grow(chunk({field: "hm"}))[1] == [ThinkingDelta("hm")]
+
+
+def test_a_reply_that_has_both_names_is_not_told_twice() -> None:
+    assert grow(chunk({"reasoning": "hm", "reasoning_content": "hm"}))[1] == [ThinkingDelta("hm")]
+
+
+def test_content_in_parts_gives_its_text() -> None:
+    parts = [{"type": "thinking", "thinking": []}, {"type": "text", "text": "done"}]
+    assert grow(chunk({"content": parts}))[1] == [TextDelta("done")]
+
+
+def test_half_a_character_waits_for_its_other_half() -> None:
+    halves = grow(chunk({"content": "a\ud83d"}), chunk({"content": "\ude00b"}))
+    assert halves[1] == [TextDelta("a"), TextDelta("😀b")]
+
+
+@pytest.mark.parametrize(
+    ("reason", "finish"),
+    [("stop", "stop"), ("length", "length"), ("content_filter", "filtered"), ("eos", "stop")],
+)
+def test_the_finish_reason_says_why_it_ended(reason: str, finish: str) -> None:
+    assert grow(chunk({"content": "x"}, finish=reason))[0].whole(ASKED).finish == finish
+
+
+def test_calls_under_finish_stop_are_calls() -> None:  # Ollama
+    whole = grow(call("{}"), chunk({}, finish="stop"), spent(SPENT))[0].whole(ASKED)
+    calls = (ToolCall("a", "read", "{}"),)
+    assert whole == Reply("", calls, finish="tool_calls", usage=Usage(input=10, output=2))
+
+
+@pytest.mark.parametrize(
+    ("reason", "finish", "why"),
+    [("length", "length", "reached its limit"), ("content_filter", "filtered", "was filtered")],
+)
+def test_calls_of_a_reply_that_was_cut_off_are_dropped_and_named(
+    reason: str, finish: Any, why: str
+) -> None:
+    whole = grow(call('{"p":'), chunk({}, finish=reason), spent(SPENT))[0].whole(ASKED)
+    problem = f"the reply {why} inside a tool call, which was dropped: read"
+    assert whole == Reply("", finish=finish, usage=Usage(input=10, output=2), problem=problem)
+
+
+@pytest.mark.parametrize(
+    ("reported", "usage"),
+    [
+        (
+            {
+                "prompt_tokens": 100,
+                "completion_tokens": 5,
+                "prompt_tokens_details": {"cached_tokens": 80, "cache_write_tokens": 10},
+            },
+            Usage(input=100, cached=80, cache_write=10, output=5),
+        ),
+        (
+            {"prompt_tokens": 100, "completion_tokens": 5, "prompt_cache_hit_tokens": 64},
+            Usage(input=100, cached=64, output=5),
+        ),
+        (
+            {"prompt_tokens": 7, "completion_tokens": None, "prompt_tokens_details": None},
+            Usage(input=7),
+        ),
+        (
+            {"prompt_tokens": 7, "prompt_tokens_details": {"cached_tokens": None}},
+            Usage(input=7),
+        ),
+        ({"prompt_tokens": -3, "completion_tokens": 5}, Usage(output=5)),
+    ],
+)
+def test_nulls_and_nonsense_in_the_usage_count_as_0(
+    reported: Mapping[str, Any], usage: Usage
+) -> None:
+    assert grow(spent(reported))[0].whole(ASKED).usage == usage
+
+
+@pytest.mark.parametrize("reported", [None, {}, {"prompt_tokens": None, "completion_tokens": 0}])
+def test_usage_that_is_not_reported_is_estimated_and_says_so(reported: Any) -> None:
+    usage = grow(chunk({"content": "four words are here"}), spent(reported))[0].whole(ASKED).usage
+    assert usage == Usage(input=8, output=6, reported=False)
+
+
+def test_the_newest_usage_counts_when_every_chunk_has_one() -> None:
+    grown = grow(spent({"prompt_tokens": 10}), spent(SPENT), spent(None))[0]
+    assert grown.whole(ASKED).usage == Usage(input=10, output=2)
+
+
+def test_a_broken_reply_keeps_its_words_and_drops_its_calls() -> None:
+    reply, _ = grow(chunk({"content": "I read"}), call('{"p":'), spent(SPENT))
+    assert reply.broken(ASKED, "it broke") == Reply(
+        "I read", finish="incomplete", usage=Usage(input=10, output=2), problem="it broke"
+    )
+
+
+@pytest.mark.parametrize(
+    ("chunks", "keeps"),
+    [
+        ([], False),
+        ([chunk({"reasoning": "hm"})], False),
+        ([chunk({"content": "x"})], True),
+        ([call("")], True),
+    ],
+)
+def test_words_or_a_begun_call_are_kept(chunks: list[Mapping[str, Any]], *, keeps: bool) -> None:
+    assert grow(*chunks)[0].can_be_kept is keeps
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        {},
+        {"choices": None},
+        {"choices": {}},
+        {"choices": [None, 3]},
+        {"choices": [{"delta": None, "finish_reason": 7}]},
+        {"choices": [{"index": 1, "delta": {"content": "another choice"}}]},
+        {"choices": [{"delta": {"content": 5, "reasoning": [], "tool_calls": "x"}}]},
+    ],
+)
+def test_odd_chunks_say_nothing_and_break_nothing(odd: Mapping[str, Any]) -> None:
+    reply, told = grow(odd, chunk({"content": "fine"}))
+    assert (told, reply.reason) == ([TextDelta("fine")], "")

@@ -1,0 +1,226 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from indwell.messages import ToolCall
+from indwell.providers.tool_calls import CallAssembler, CallDelta, delta_of
+
+
+def assemble(*deltas: CallDelta) -> tuple[ToolCall, ...]:
+    assembler = CallAssembler()
+    for delta in deltas:
+        assembler.add(delta)
+    return assembler.calls()
+
+
+def check(*deltas: CallDelta, calls: Sequence[tuple[str, str, str]]) -> None:
+    assert assemble(*deltas) == tuple(ToolCall(*call) for call in calls)
+
+
+def piece(**fields: Any) -> CallDelta:
+    return CallDelta(**fields)
+
+
+def test_arguments_are_joined_by_index_even_when_calls_interleave() -> None:
+    check(
+        piece(index=0, id="a", name="read"),
+        piece(index=1, id="b", name="grep"),
+        piece(index=0, arguments='{"p":'),
+        piece(index=1, arguments='{"q":'),
+        piece(index=0, arguments="1}"),
+        piece(index=1, arguments="2}"),
+        calls=[("a", "read", '{"p":1}'), ("b", "grep", '{"q":2}')],
+    )
+
+
+def test_a_new_id_at_a_used_index_is_a_new_call() -> None:
+    check(  # Ollama gives every call index 0
+        piece(index=0, id="a", name="read", arguments='{"p":1}'),
+        piece(index=0, id="b", name="read", arguments='{"p":2}'),
+        calls=[("a", "read", '{"p":1}'), ("b", "read", '{"p":2}')],
+    )
+
+
+def test_a_new_name_at_a_used_index_is_a_new_call() -> None:
+    check(
+        piece(index=0, name="read", arguments="{}"),
+        piece(index=0, name="grep", arguments="{}"),
+        calls=[("call_0", "read", "{}"), ("call_1", "grep", "{}")],
+    )
+
+
+def test_a_second_object_under_the_same_name_is_a_new_call() -> None:
+    check(
+        piece(index=0, name="read", arguments='{"p":1}'),
+        piece(index=0, name="read", arguments='{"p":2}'),
+        calls=[("call_0", "read", '{"p":1}'), ("call_1", "read", '{"p":2}')],
+    )
+
+
+def test_a_name_repeated_in_each_piece_is_not_doubled() -> None:
+    check(
+        piece(index=0, id="a", name="read", arguments='{"p":'),
+        piece(index=0, id="a", name="read", arguments='{"q":1}'),
+        piece(index=0, id="a", name="read", arguments="}"),
+        calls=[("a", "read", '{"p":{"q":1}}')],
+    )
+
+
+def test_without_an_index_a_piece_goes_on_with_the_last_call_or_begins_one() -> None:
+    check(
+        piece(id="a", name="read"),
+        piece(arguments='{"p":1}'),
+        piece(id="b", name="read"),
+        piece(arguments="{}"),
+        piece(id="a", arguments=" "),
+        calls=[("a", "read", '{"p":1} '), ("b", "read", "{}")],
+    )
+
+
+def test_an_index_that_comes_late_belongs_to_the_call_that_had_none() -> None:
+    check(
+        piece(id="a", name="read", arguments='{"p":'),
+        piece(index=0, arguments="1}"),
+        piece(index=1, id="b", name="grep", arguments="{}"),
+        calls=[("a", "read", '{"p":1}'), ("b", "grep", "{}")],
+    )
+
+
+def test_missing_and_repeated_ids_get_one_that_is_free() -> None:
+    check(
+        piece(index=0, name="read"),
+        piece(index=1, id="call_0", name="read"),
+        piece(index=2, id="x", name="read"),
+        piece(index=3, id="x", name="read"),
+        calls=[
+            ("call_1", "read", "{}"),
+            ("call_0", "read", "{}"),
+            ("x", "read", "{}"),
+            ("call_3", "read", "{}"),
+        ],
+    )
+
+
+def test_empty_arguments_are_an_empty_object() -> None:
+    check(piece(index=0, id="a", name="read", arguments=" "), calls=[("a", "read", "{}")])
+
+
+def test_a_call_without_a_name_is_kept_and_a_call_of_nothing_is_not() -> None:
+    check(piece(index=0), piece(index=1, arguments="{}"), calls=[("call_1", "unnamed", "{}")])
+
+
+def test_a_character_cut_in_half_between_two_pieces_is_made_whole() -> None:
+    check(
+        piece(index=0, id="a", name="say", arguments='{"p":"\ud83d'),
+        piece(index=0, arguments='\ude00"}'),
+        calls=[("a", "say", '{"p":"😀"}')],
+    )
+
+
+def test_the_name_is_told_once_when_it_comes() -> None:
+    assembler = CallAssembler()
+    deltas = (piece(index=0, id="a"), piece(index=0, name="read"), piece(index=0, name="read"))
+    assert [assembler.add(delta) for delta in deltas] == [None, "read", None]
+
+
+def test_begun_tells_whether_any_piece_came() -> None:
+    assembler = CallAssembler()
+    before = assembler.begun
+    assembler.add(piece(index=0))
+    assert (before, assembler.begun) == (False, True)
+
+
+def test_arguments_given_as_an_object_become_its_text() -> None:
+    sent = {"index": 0, "id": "a", "function": {"name": "read", "arguments": {"p": "é"}}}
+    assert delta_of(sent) == piece(index=0, id="a", name="read", arguments='{"p":"é"}')
+
+
+def test_what_has_an_impossible_type_counts_as_left_out() -> None:
+    assert delta_of({"index": "0", "id": 7, "function": []}) == CallDelta()
+    assert delta_of({"function": {"name": 3, "arguments": None}}) == CallDelta()
+
+
+JSON = st.dictionaries(
+    st.text(max_size=4),
+    st.recursive(st.integers() | st.text(max_size=8), lambda inner: st.lists(inner, max_size=3)),
+    max_size=3,
+)
+
+
+@st.composite
+def chunked_calls(draw: st.DrawFn) -> tuple[tuple[ToolCall, ...], list[CallDelta]]:
+    """Calls, and one way that a well-behaved endpoint may cut and interleave them."""
+    arguments = draw(st.lists(JSON, min_size=1, max_size=4))
+    calls = tuple(
+        ToolCall(f"id{index}", draw(st.sampled_from(["read", "grep"])), json.dumps(value))
+        for index, value in enumerate(arguments)
+    )
+    repeat_name = draw(st.booleans())
+    queues: list[list[CallDelta]] = []
+    for index, call in enumerate(calls):
+        cuts = sorted(draw(st.sets(st.integers(1, len(call.arguments) - 1), max_size=5)))
+        bounds = [0, *cuts, len(call.arguments)]
+        pieces = [call.arguments[a:b] for a, b in zip(bounds, bounds[1:], strict=False)]
+        queue = [CallDelta(index, call.id, call.name)]
+        queue += [
+            CallDelta(
+                index,
+                call.id if repeat_name else "",
+                call.name if repeat_name else "",
+                text,
+            )
+            for text in pieces
+        ]
+        queues.append(queue)
+    deltas: list[CallDelta] = [queue.pop(0) for queue in queues]  # calls begin in order
+    while left := [queue for queue in queues if queue]:
+        deltas.append(left[draw(st.integers(0, len(left) - 1))].pop(0))
+    return calls, deltas
+
+
+@given(chunked_calls())
+def test_any_cutting_of_the_same_calls_gives_the_same_calls(
+    case: tuple[tuple[ToolCall, ...], list[CallDelta]],
+) -> None:
+    calls, deltas = case
+    assert assemble(*deltas) == calls
+
+
+@given(chunked_calls())
+def test_calls_one_after_the_other_need_neither_index_nor_repeated_ids(
+    case: tuple[tuple[ToolCall, ...], list[CallDelta]],
+) -> None:
+    calls, deltas = case
+    in_turn = sorted(deltas, key=lambda delta: delta.index or 0)
+    without = [
+        CallDelta(None, d.id if not d.arguments else "", d.name, d.arguments) for d in in_turn
+    ]
+    assert assemble(*without) == calls
+
+
+@given(
+    st.lists(
+        st.builds(
+            CallDelta,
+            st.none() | st.integers(0, 2),
+            st.sampled_from(["", "a", "call_0"]),
+            st.sampled_from(["", "read"]),
+            st.sampled_from(["", "{}", '{"p":', "1}", "\ud83d"]),
+        )
+    )
+)
+def test_whatever_comes_ids_are_unique_and_no_argument_text_is_lost(
+    deltas: list[CallDelta],
+) -> None:
+    calls = assemble(*deltas)
+    assert len({call.id for call in calls}) == len(calls)
+    assert all(call.id and call.name and call.arguments for call in calls)
+    text = "".join(delta.arguments for delta in deltas).replace("\ud83d", "\ufffd")
+    assert sorted(text.replace("{}", "")) == sorted(
+        "".join(call.arguments for call in calls).replace("{}", "")
+    )
