@@ -1,0 +1,1 @@
+"""Sessions: an append-only log that reads back to the same conversation."""

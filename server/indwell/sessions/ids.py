@@ -1,0 +1,51 @@
+"""Names of sessions: time plus random, sortable, and never a way out of the folder (H60).
+
+This module knows no clock and no source of randomness: both come in.
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime
+
+from indwell.errors import SessionError
+
+_ID = re.compile(r"[0-9a-z](?:[0-9a-z-]{0,62}[0-9a-z])?")  # no dot, no slash, no option's dash
+_SHOWN = 60  # characters of a refused id that are repeated to the user
+
+RANDOM_B = 6  # bytes; two sessions of one millisecond collide once in 2.8e14
+
+
+def new_id(now: datetime, random_bytes: bytes) -> str:
+    """Name a session, such as ``20261121-034012-123-9f3a1c7e2b4d``; later ones sort later.
+
+    Args:
+        now: With a time zone; written in UTC, to the millisecond.
+        random_bytes: ``RANDOM_B`` of them are enough.
+    """
+    assert now.tzinfo is not None, "a session's time needs its zone"
+    utc = now.astimezone(UTC)
+    date = f"{utc.year:04}{utc.month:02}{utc.day:02}"
+    time = f"{utc.hour:02}{utc.minute:02}{utc.second:02}-{utc.microsecond // 1_000:03}"
+    return f"{date}-{time}-{random_bytes.hex()}"
+
+
+def check_id(text: str) -> str:
+    """Give ``text`` back if it may name a session.
+
+    Raises:
+        SessionError: It holds anything but digits, small letters and dashes between them, or is
+            longer than 64 characters.
+    """
+    if not is_id(text):
+        shown = text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
+        raise SessionError(
+            f"{shown!r} is no session id (digits, small letters and dashes); "
+            "`indwell sessions` lists those of this workspace"
+        )
+    return text
+
+
+def is_id(text: str) -> bool:
+    """May ``text`` name a session?"""
+    return _ID.fullmatch(text) is not None

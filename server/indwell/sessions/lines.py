@@ -1,0 +1,135 @@
+"""One record, one line of JSON: written so that people can read it, read so that damage is data.
+
+This module knows no disk. Text stands as UTF-8, not as escapes; what is no whole record is skipped
+and said, and the rest is read.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any, NamedTuple, get_args
+
+import msgspec
+
+from indwell.sessions.records import Record, Repaired, SessionStarted
+
+FORMAT = 1
+"""The newest log format that this version knows."""
+
+_KINDS = frozenset(str(kind.__struct_config__.tag) for kind in get_args(Record))
+_DECODER: msgspec.json.Decoder[Record] = msgspec.json.Decoder(Record)
+
+
+class Reading(NamedTuple):
+    """What a log gave.
+
+    Attributes:
+        records: Those that could be read, in order.
+        notices: What could not, one sentence each, for the user.
+        damage: Those of ``notices`` that no ``Repaired`` record in the log has told yet.
+    """
+
+    records: tuple[Record, ...]
+    notices: tuple[str, ...]
+    damage: tuple[str, ...] = ()
+
+
+class _Head(msgspec.Struct, frozen=True):
+    type: str
+
+
+def encode(record: Record) -> bytes:
+    """Write a record as one line, with its line feed.
+
+    Text of a model or an editor may hold lone surrogates, which UTF-8 cannot: they become U+FFFD,
+    and a second line (``Repaired``) says so and where.
+    """
+    try:
+        return msgspec.json.encode(record) + b"\n"
+    except UnicodeEncodeError:
+        whole, places = _without_surrogates(msgspec.to_builtins(record), "")
+        repaired = Repaired(
+            what=f"lone surrogates became U+FFFD in the line above, at {', '.join(places)}",
+            at=scalar_text(record.at),
+        )
+        return msgspec.json.encode(whole) + b"\n" + msgspec.json.encode(repaired) + b"\n"
+
+
+def scalar_text(text: str) -> str:
+    """Make ``text`` encodable: surrogate pairs become their character, lone ones U+FFFD."""
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+
+
+def decode(data: bytes) -> Reading:
+    """Read a log, however it ends.
+
+    A last line without its line feed counts if it is whole: the kill came between the two.
+    """
+    records: list[Record] = []
+    damage: list[str] = []
+    strangers: Counter[str] = Counter()
+    for number, line in enumerate(data.split(b"\n"), start=1):
+        if not line:
+            continue
+        try:
+            records.append(_DECODER.decode(line))
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            kind = _kind(line)
+            if kind is None or kind in _KINDS:
+                damage.append(
+                    f"line {number} of the session's log is cut off or damaged ({len(line):,} "
+                    "bytes); it stays there, and the session goes on without it"
+                )
+            else:
+                strangers[kind] += 1
+    told = {record.what for record in records if isinstance(record, Repaired)}
+    untold = tuple(sentence for sentence in damage if sentence not in told)
+    return Reading(tuple(records), untold + _newer(records, strangers), untold)
+
+
+def _newer(records: list[Record], strangers: Counter[str]) -> tuple[str, ...]:
+    formats = {record.format for record in records if isinstance(record, SessionStarted)}
+    notices = [
+        f"the session was written by a newer Indwell (format {number}, this one knows {FORMAT}); "
+        "update Indwell if something is missing"
+        for number in sorted(formats)
+        if number > FORMAT
+    ]
+    if strangers:
+        kinds = ", ".join(f"{count} {kind[:40]!r}" for kind, count in sorted(strangers.items()))
+        notices.append(
+            f"records of a newer Indwell were skipped ({kinds}); update Indwell to read them"
+        )
+    return tuple(notices)
+
+
+def _kind(line: bytes) -> str | None:
+    """The record type that a line names; None if it is no JSON object with one."""
+    try:
+        return msgspec.json.decode(line, type=_Head).type
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return None
+
+
+def _without_surrogates(value: Any, place: str) -> tuple[Any, tuple[str, ...]]:  # noqa: ANN401 -- any JSON
+    """Make every text of a JSON value encodable; also says where one had to change."""
+    match value:
+        case str():
+            whole = scalar_text(value)
+            return whole, (place,) if whole != value else ()
+        case dict():
+            inside = {
+                key: _without_surrogates(item, f"{place}.{key}".removeprefix("."))
+                for key, item in value.items()
+            }
+            places = tuple(where for _, found in inside.values() for where in found)
+            return {key: item for key, (item, _) in inside.items()}, places
+        case list() | tuple():
+            items = [
+                _without_surrogates(item, f"{place}[{index}]") for index, item in enumerate(value)
+            ]
+            return [item for item, _ in items], tuple(
+                where for _, found in items for where in found
+            )
+        case _:
+            return value, ()

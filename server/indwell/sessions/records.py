@@ -1,0 +1,100 @@
+"""What a session's log holds, one record a line, and how it folds back into a conversation.
+
+This module knows no disk and no clock: times come in as text (ISO 8601, UTC).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Literal, TypeAlias
+
+import msgspec
+
+from indwell.messages import Message, Usage
+
+Ending: TypeAlias = Literal["done", "cancelled", "failed", "limit", "repeated"]
+
+
+class SessionStarted(msgspec.Struct, frozen=True, tag="sessionStarted"):
+    """First line: whose log this is."""
+
+    session: str
+    workspace: str
+    model: str
+    at: str
+    format: int = 1
+
+
+class TurnStarted(msgspec.Struct, frozen=True, tag="turnStarted"):
+    """The user's words as typed, before anything is done with them."""
+
+    turn: int
+    words: str
+    at: str
+
+
+class Said(msgspec.Struct, frozen=True, tag="said"):
+    """Blocks that joined the conversation; two of one role in a row are one message."""
+
+    message: Message
+    at: str
+
+
+class Intent(msgspec.Struct, frozen=True, tag="intent"):
+    """On disk before a write, an edit or a command begins (H59)."""
+
+    turn: int
+    tool_use_id: str
+    tool: str
+    arguments: str
+    at: str
+
+
+class Spent(msgspec.Struct, frozen=True, tag="spent"):
+    """Tokens and cost (US dollars, None if unknown) of one model call."""
+
+    turn: int
+    model: str
+    usage: Usage
+    cost: float | None
+    at: str
+
+
+class Repaired(msgspec.Struct, frozen=True, tag="repaired"):
+    """Something was mended: an orphaned call, a torn line."""
+
+    what: str
+    at: str
+
+
+class TurnFinished(msgspec.Struct, frozen=True, tag="turnFinished"):
+    """How a turn ended; ``words`` are given back if they never reached the model."""
+
+    turn: int
+    ending: Ending
+    at: str
+    message: str = ""
+    words: str = ""
+
+
+Record: TypeAlias = SessionStarted | TurnStarted | Said | Intent | Spent | Repaired | TurnFinished
+
+
+def fold(records: Iterable[Record]) -> tuple[Message, ...]:
+    """The messages of a conversation, as its records say; blocks of one side are one message."""
+    messages: list[Message] = []
+    for record in records:
+        if isinstance(record, Said):
+            join(messages, record.message)
+    return tuple(messages)
+
+
+def join(messages: list[Message], message: Message) -> None:
+    """Append ``message``, or merge it into the last one if that has the same role."""
+    if messages and messages[-1].role == message.role:
+        last = messages[-1]
+        messages[-1] = Message(
+            role=last.role, blocks=last.blocks + message.blocks, turn=message.turn
+        )
+    else:
+        messages.append(message)

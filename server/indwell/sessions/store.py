@@ -1,0 +1,176 @@
+"""Where sessions lie on disk: a private folder per workspace, in it one per session.
+
+    <state>/sessions/<slug>-<hash of the workspace's path>/<session id>/log.jsonl
+                                                                       /spill/
+
+A log is never cut and never rewritten, not even to mend it: another process may be appending to it
+at that moment, and a cut would take acknowledged records away. So a torn last line (kill -9) stays
+where it is, is skipped when reading, ended by the next writer, and told once.
+
+Everything here blocks; on the event loop it is called through a thread.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+from datetime import UTC, datetime
+from pathlib import Path
+
+from indwell.errors import SessionError
+from indwell.files.append_log import AppendLog, list_names, make_private_folder, read_bytes_private
+from indwell.sessions import lines
+from indwell.sessions.ids import RANDOM_B, check_id, is_id, new_id
+from indwell.sessions.lines import Reading
+from indwell.sessions.records import Repaired, SessionStarted
+from indwell.sessions.writer import LogWriter
+
+_SLUG_CHARACTERS = 40
+
+
+class SessionStore:
+    """The sessions of one workspace.
+
+    Args:
+        state_folder: The platform's folder for state, or ``INDWELL_STATE``.
+        workspace: First root of the workspace; resolved here.
+    """
+
+    def __init__(self, state_folder: Path, workspace: Path) -> None:
+        self._workspace = workspace.resolve()
+        self._folder = state_folder / "sessions" / folder_name(self._workspace)
+
+    def create(
+        self, *, model: str, now: datetime, random_bytes: bytes | None = None
+    ) -> tuple[str, LogWriter]:
+        """Begin a session: its folder, and a writer whose first line is queued.
+
+        Args:
+            model: Written into the first line.
+            now: With its time zone.
+            random_bytes: Part of the id; drawn from the system if left out.
+
+        Raises:
+            SessionError: The state folder cannot be written.
+        """
+        session = new_id(now, os.urandom(RANDOM_B) if random_bytes is None else random_bytes)
+        log = self._log_path(session)
+        if log.exists():
+            raise SessionError(f"session {session!r} exists already; try again")
+        try:
+            make_private_folder(self.spill(session))
+            writer = LogWriter(AppendLog(log))
+        except OSError as error:
+            raise self._unwritable(error) from error
+        writer.append(
+            SessionStarted(
+                session=session,
+                workspace=str(self._workspace),
+                model=model,
+                at=timestamp(now),
+                format=lines.FORMAT,
+            )
+        )
+        return session, writer
+
+    def open(self, session: str) -> Reading:
+        """Read a session, and touch nothing.
+
+        Raises:
+            SessionError: The id is none, there is no such session here, or it cannot be read.
+        """
+        log = self._log_path(check_id(session))
+        try:
+            return lines.decode(read_bytes_private(log))
+        except FileNotFoundError as error:
+            raise SessionError(
+                f"there is no session {session!r} in this workspace; `indwell sessions` lists them"
+            ) from error
+        except OSError as error:
+            raise SessionError(
+                f"session {session!r} cannot be read ({error.strerror}); check {str(log)!r}"
+            ) from error
+
+    def resume(self, session: str, *, now: datetime) -> tuple[Reading, LogWriter]:
+        """Read a session in order to go on with it; nobody else can write between the two.
+
+        Damage that was not told before is told in the notices and written down as ``Repaired``.
+
+        Raises:
+            SessionError: As ``open``; or another Indwell has it open.
+        """
+        log_path = self._log_path(check_id(session))
+        if not log_path.exists():
+            self.open(session)  # words the error
+        try:
+            log = AppendLog(log_path)
+        except BlockingIOError as error:
+            raise SessionError(
+                f"session {session!r} is open in another editor; close it there, or begin a new one"
+            ) from error
+        except OSError as error:
+            raise self._unwritable(error) from error
+        try:
+            reading = self.open(session)
+            make_private_folder(self.spill(session))
+            writer = LogWriter(log)
+        except OSError as error:
+            log.close()
+            raise self._unwritable(error) from error
+        except BaseException:
+            log.close()
+            raise
+        for sentence in reading.damage:
+            writer.append(Repaired(what=sentence, at=timestamp(now)))
+        return reading, writer
+
+    def ids(self) -> tuple[str, ...]:
+        """Sessions of this workspace, newest first.
+
+        Raises:
+            SessionError: The folder cannot be listed.
+        """
+        try:
+            names = list_names(self._folder)
+        except OSError as error:
+            raise SessionError(
+                f"the sessions cannot be listed ({error.strerror}); check {str(self._folder)!r}"
+            ) from error
+        return tuple(name for name in reversed(names) if is_id(name) and self._has_log(name))
+
+    def spill(self, session: str) -> Path:
+        """The folder for texts of a session that were cut for the model.
+
+        Raises:
+            SessionError: ``session`` is no session id.
+        """
+        return self._folder / check_id(session) / "spill"
+
+    def _has_log(self, session: str) -> bool:
+        return self._log_path(session).is_file()
+
+    def _log_path(self, session: str) -> Path:
+        return self._folder / session / "log.jsonl"
+
+    def _unwritable(self, error: OSError) -> SessionError:
+        return SessionError(
+            f"sessions cannot be written in {str(self._folder)!r} ({error.strerror}); make the "
+            "folder writable, or set INDWELL_STATE to one that is"
+        )
+
+
+def folder_name(workspace: Path) -> str:
+    """Name the folder of a workspace: readable, and different for different paths.
+
+    Args:
+        workspace: Absolute and resolved; any bytes that a path can hold.
+    """
+    slug = re.sub(r"[^a-z0-9]+", "-", workspace.name.lower()).strip("-")[:_SLUG_CHARACTERS]
+    path_hash = hashlib.blake2b(os.fsencode(workspace), digest_size=8).hexdigest()
+    return f"{slug.rstrip('-') or 'workspace'}-{path_hash}"
+
+
+def timestamp(now: datetime) -> str:
+    """Write a moment as the log does: ISO 8601, UTC, milliseconds."""
+    return now.astimezone(UTC).isoformat(timespec="milliseconds")

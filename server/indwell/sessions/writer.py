@@ -1,0 +1,132 @@
+"""Writing a session's log without holding up the event loop; what was acknowledged is on disk.
+
+Durability blocks side effects, not thought (H59): ``append`` only queues, ``commit`` waits for the
+disk. One thread a log does all the writing, in order; what it has not yet written stays queued, so
+a full disk costs nothing but time.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import deque
+from concurrent.futures import ThreadPoolExecutor
+
+from indwell.errors import SessionError
+from indwell.files.append_log import AppendLog
+from indwell.sessions import lines
+from indwell.sessions.records import Record
+
+_log = logging.getLogger(__name__)
+
+
+class LogWriter:
+    """The one writer of one session's log.
+
+    If the log ends in the middle of a line, that line is ended first, so that it cannot swallow
+    the next record; nothing is ever cut off (invariant 6: a log only grows).
+
+    Args:
+        log: Owned from here on; closed by ``close``.
+    """
+
+    def __init__(self, log: AppendLog) -> None:
+        self._log = log
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="indwell-log")
+        # The loop appends on the right, the thread takes from the left: a cancelled caller can
+        # neither lose a line nor write it twice.
+        self._queue: deque[bytes] = deque()
+        self._n_queued = 0
+        self._flushes = True
+        self._is_closed = False
+        # These four belong to the thread; the loop only reads ``_n_durable``.
+        self._rest = bytearray()
+        self._n_taken = 0
+        self._n_durable = 0
+        self._lost: OSError | None = None
+        if not log.ends_whole:
+            self._put(b"\n")
+
+    def append(self, record: Record) -> None:
+        """Queue a record; it reaches the file soon after, and the disk at the next ``commit``."""
+        self._put(lines.encode(record))
+        if self._flushes:
+            self._flushes = False  # one flush takes everything that is queued until it runs
+            self._thread.submit(self._flush)
+
+    async def commit(self) -> None:
+        """Return when everything appended so far survives a kill and a loss of power.
+
+        Concurrent commits share one fsync. A cancelled commit loses nothing: the lines stay queued.
+
+        Raises:
+            SessionError: The disk did not take it. The lines stay queued; commit again when there
+                is room. (A failed fsync is final, see ``AppendLog.sync``.)
+        """
+        await self._in_thread(self._n_queued, close=False)
+
+    async def close(self) -> None:
+        """Commit what is left and let go of the file; closing twice is nothing.
+
+        Raises:
+            SessionError: The disk did not take it. The log stays open; close again when there is
+                room.
+        """
+        if not self._is_closed:
+            await self._in_thread(self._n_queued, close=True)
+            self._is_closed = True
+            self._thread.shutdown(wait=False)
+
+    def _put(self, data: bytes) -> None:
+        assert not self._is_closed, "the log is closed"
+        self._queue.append(data)
+        self._n_queued += 1
+
+    async def _in_thread(self, target: int, *, close: bool) -> None:
+        loop = asyncio.get_running_loop()
+        try:
+            await loop.run_in_executor(self._thread, self._settle, target, close)
+        except OSError as error:
+            if self._lost is not None:
+                raise SessionError(
+                    f"the disk failed while the session was saved ({error.strerror}); its last "
+                    "records may be lost, so check the disk and resume the session"
+                ) from error
+            raise SessionError(
+                f"the session could not be saved ({error.strerror}); nothing is lost yet: make "
+                "room on the disk of Indwell's state folder and try again"
+            ) from error
+
+    def _flush(self) -> None:
+        """In the thread: put what is queued into the file, without waiting for the disk."""
+        self._flushes = True
+        try:
+            self._write()
+        except OSError as error:
+            # Not lost: the next commit tries again, and tells the user if that fails too.
+            _log.warning("session log: %s; the records stay queued", error)
+
+    def _settle(self, target: int, close: bool) -> None:  # noqa: FBT001 -- positional in executors
+        """In the thread: make the first ``target`` lines durable, with all others queued by now."""
+        if self._lost is not None:
+            raise self._lost
+        if self._n_durable < target:
+            self._write()
+            try:
+                self._log.sync()
+            except OSError as error:
+                self._lost = error
+                raise
+            self._n_durable = self._n_taken
+        if close:
+            self._log.close()
+
+    def _write(self) -> None:
+        while self._queue:
+            self._rest += self._queue.popleft()
+            self._n_taken += 1
+        before = self._log.written
+        try:
+            self._log.append(bytes(self._rest))
+        finally:
+            del self._rest[: self._log.written - before]

@@ -1,0 +1,79 @@
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime, timedelta, timezone
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from indwell.errors import SessionError
+from indwell.sessions.ids import check_id, is_id, new_id
+
+moments = st.datetimes(timezones=st.sampled_from([UTC, timezone(timedelta(hours=-9.5))]))
+randoms = st.binary(min_size=6, max_size=6)
+
+
+def test_an_id_says_when_the_session_began() -> None:
+    now = datetime(2026, 11, 21, 5, 40, 12, 123_999, tzinfo=timezone(timedelta(hours=2)))
+    assert new_id(now, bytes.fromhex("9f3a1c7e2b4d")) == "20261121-034012-123-9f3a1c7e2b4d"
+
+
+@given(moments, moments, randoms, randoms)
+def test_a_later_session_sorts_later(one: datetime, other: datetime, a: bytes, b: bytes) -> None:
+    earlier, later = sorted([one, other])
+    if later - earlier >= timedelta(milliseconds=1):
+        assert new_id(earlier, a) < new_id(later, b)
+
+
+@given(moments, randoms)
+def test_every_new_id_passes_the_check(now: datetime, random_bytes: bytes) -> None:
+    made = new_id(now, random_bytes)
+    assert check_id(made) == made
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "..",
+        "../x",
+        "a/../b",
+        "a/b",
+        "a\\b",
+        "/etc",
+        "c:x",
+        "a.b",
+        "A",
+        "a\n",
+        "a\x00",
+        " a",
+        "-rf",
+        "a-",
+        "é",
+        "٣",  # a digit, but not one of ours
+        "ａ",  # noqa: RUF001 -- a full-width letter is the point
+        "\ud800",
+        "a" * 65,
+    ],
+)
+def test_what_could_leave_the_folder_or_hide_is_no_id(text: str) -> None:
+    with pytest.raises(SessionError, match="is no session id"):
+        check_id(text)
+
+
+@given(st.text() | st.text("abz019-./\\~%: \x00\n"))
+def test_whatever_passes_the_check_names_one_entry_of_the_folder(text: str) -> None:
+    if is_id(text):
+        assert re.fullmatch(r"[0-9a-z-]{1,64}", text, re.ASCII)
+        assert (Path("/state") / text / "log.jsonl").resolve().parent.parent == Path("/state")
+
+
+def test_a_refused_id_is_shown_cut_and_escaped() -> None:
+    with pytest.raises(SessionError) as caught:
+        check_id("\x1b[31m" + "x" * 10_000)
+    assert str(caught.value) == (
+        "'\\x1b[31m" + "x" * 55 + "…' is no session id (digits, small letters and dashes); "
+        "`indwell sessions` lists those of this workspace"
+    )

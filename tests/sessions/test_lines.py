@@ -1,0 +1,141 @@
+from __future__ import annotations
+
+import msgspec
+from hypothesis import given
+from hypothesis import strategies as st
+
+from indwell.messages import Message, Text, ToolUse
+from indwell.sessions.lines import Reading, decode, encode
+from indwell.sessions.records import Record, Repaired, Said, TurnStarted, fold
+from sessions.session_logs import AT, FINISHED, HEARD, META, STARTED, WHOLE_TURN, records
+
+
+def log(*items: Record | bytes) -> bytes:
+    return b"".join(item if isinstance(item, bytes) else encode(item) for item in items)
+
+
+def damaged(number: int, n_bytes: int) -> str:
+    return (
+        f"line {number} of the session's log is cut off or damaged ({n_bytes} bytes); "
+        "it stays there, and the session goes on without it"
+    )
+
+
+@given(st.lists(records, max_size=8).map(tuple))
+def test_what_was_written_reads_back_the_same(written: tuple[Record, ...]) -> None:
+    reading = decode(log(*written))
+    assert reading == Reading(written, ())
+    assert fold(reading.records) == fold(written)
+
+
+@given(records)
+def test_a_record_is_one_line(record: Record) -> None:
+    line = encode(record)
+    assert line.endswith(b"\n")
+    assert line.count(b"\n") == 1
+
+
+def test_a_line_can_be_read_by_people() -> None:
+    assert encode(TurnStarted(turn=1, words="läuft 🐢 \\ 走", at=AT)).decode() == (
+        '{"type":"turnStarted","turn":1,"words":"läuft 🐢 \\\\ 走",'
+        '"at":"2026-11-21T03:40:12.123+00:00"}\n'
+    )
+
+
+def test_lone_surrogates_are_replaced_and_their_places_said() -> None:
+    blocks = (
+        Text(text="whole", meta=META),
+        ToolUse(id="c", name="bash", arguments='{"x":"\udc00\ud83d\ude00"}', meta=META),
+    )
+    message = Message(role="assistant", blocks=blocks, turn=1)
+    mended = ToolUse(id="c", name="bash", arguments='{"x":"\ufffd😀"}', meta=META)
+    assert decode(encode(Said(message=message, at=AT))).records == (
+        Said(message=Message(role="assistant", blocks=(blocks[0], mended), turn=1), at=AT),
+        Repaired(
+            what="lone surrogates became U+FFFD in the line above, at message.blocks[1].arguments",
+            at=AT,
+        ),
+    )
+
+
+@given(st.text(st.characters(categories=["Cs", "L", "So"]), min_size=1))
+def test_no_text_stops_the_log(words: str) -> None:
+    first, *rest = decode(encode(TurnStarted(turn=1, words=words, at=AT))).records
+    expected = words.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    assert first == TurnStarted(turn=1, words=expected, at=AT)
+    assert len(rest) == (expected != words)
+
+
+def test_every_cut_of_the_last_line_loses_at_most_that_line() -> None:
+    whole = log(*WHOLE_TURN)
+    last = encode(WHOLE_TURN[-1])
+    start = len(whole) - len(last)
+    for n_bytes in range(1, len(last) - 1):
+        sentence = damaged(len(WHOLE_TURN), n_bytes)
+        expected = Reading(WHOLE_TURN[:-1], (sentence,), (sentence,))
+        assert decode(whole[: start + n_bytes]) == expected
+    assert decode(whole[:start]) == Reading(WHOLE_TURN[:-1], ())
+    assert decode(whole[:-1]) == Reading(WHOLE_TURN, ())
+
+
+def test_a_broken_line_in_the_middle_is_said_and_the_rest_is_read() -> None:
+    for broken in (
+        b"{}",
+        b"null",
+        b'{"type":"said"}',
+        b'{"type":7}',
+        b"\xff\xfe",
+        b"\x00" * 512,
+        b'{"type":"said","x":' + b"[" * 100_000,
+        b'{"type":"turnStarted","turn":"one","words":"","at":""}',
+    ):
+        sentence = damaged(2, len(broken)).replace(str(len(broken)), f"{len(broken):,}", 1)
+        assert decode(log(STARTED, broken + b"\n", FINISHED)) == Reading(
+            (STARTED, FINISHED), (sentence,), (sentence,)
+        )
+
+
+def test_damage_that_was_written_down_is_not_told_again() -> None:
+    repaired = Repaired(what=damaged(2, 9), at=AT)
+    assert decode(log(STARTED, b'{"type":"\n', repaired, HEARD)) == Reading(
+        (STARTED, repaired, HEARD), ()
+    )
+
+
+def test_records_of_a_newer_version_are_skipped_and_counted() -> None:
+    newer = msgspec.structs.replace(STARTED, format=2)
+    strange = b'{"type":"checkpoint","at":"x"}\n'
+    assert decode(log(newer, strange, HEARD, strange, b'{"type":"mood"}\n')) == Reading(
+        (newer, HEARD),
+        (
+            (
+                "the session was written by a newer Indwell (format 2, this one knows 1); "
+                "update Indwell if something is missing"
+            ),
+            (
+                "records of a newer Indwell were skipped (2 'checkpoint', 1 'mood'); "
+                "update Indwell to read them"
+            ),
+        ),
+    )
+
+
+def test_a_field_of_a_newer_version_is_passed_over() -> None:
+    line = encode(FINISHED).replace(b'"turn":1', b'"turn":1,"mood":{"good":[true]}')
+    assert decode(line) == Reading((FINISHED,), ())
+
+
+@given(st.binary(max_size=400))
+def test_no_bytes_stop_the_reading(data: bytes) -> None:
+    for line, number in ((part, n) for n, part in enumerate(data.split(b"\n"), 1) if part):
+        assert damaged(number, len(line)) in decode(data).notices
+
+
+@given(st.binary(max_size=60), st.integers(0, 10**6))
+def test_damage_anywhere_costs_only_the_lines_it_touches(noise: bytes, at: int) -> None:
+    whole = log(*WHOLE_TURN)
+    at %= len(whole)
+    hit = whole[:at] + noise + whole[at + len(noise) :]
+    touched = range(whole.count(b"\n", 0, at), whole.count(b"\n", 0, at + len(noise)) + 1)
+    kept = tuple(record for i, record in enumerate(WHOLE_TURN) if i not in touched)
+    assert [record for record in decode(hit).records if record in kept] == list(kept)

@@ -1,0 +1,268 @@
+from __future__ import annotations
+
+import asyncio
+import errno
+import json
+import os
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+from indwell.errors import SessionError
+from indwell.files.append_log import AppendLog, list_names, make_private_folder, read_bytes_private
+from indwell.sessions.lines import decode, encode
+from indwell.sessions.records import Record, TurnStarted
+from indwell.sessions.writer import LogWriter
+from sessions.session_logs import AT, WHOLE_TURN, write
+
+SERVER = Path(__file__).parents[2] / "server"
+
+
+class SlowDisk(AppendLog):
+    """A disk whose fsync waits until it is let go, and which counts them."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path)
+        self.n_syncs = 0
+        self.is_syncing = threading.Event()
+        self.go_on = threading.Event()
+
+    def sync(self) -> None:
+        self.n_syncs += 1
+        self.is_syncing.set()
+        assert self.go_on.wait(30)
+        super().sync()
+
+
+class DyingDisk(AppendLog):
+    """A disk whose first fsync fails, and whose later ones lie, as Linux's do."""
+
+    failed = False
+
+    def sync(self) -> None:
+        if not self.failed:
+            self.failed = True
+            raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+
+def numbered(*numbers: int) -> tuple[Record, ...]:
+    return tuple(TurnStarted(turn=number, words="w", at=AT) for number in numbers)
+
+
+def read(path: Path) -> tuple[Record, ...]:
+    reading = decode(path.read_bytes())
+    assert reading.notices == ()
+    return reading.records
+
+
+async def until(event: threading.Event) -> None:
+    assert await asyncio.to_thread(event.wait, 30)
+
+
+async def test_what_was_committed_is_in_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "log.jsonl"
+    writer = LogWriter(AppendLog(path))
+    for record in WHOLE_TURN:
+        writer.append(record)
+        await writer.commit()
+        assert read(path)[-1] == record
+    await writer.close()
+    assert read(path) == WHOLE_TURN
+
+
+async def test_what_was_only_appended_reaches_the_file_without_a_commit(tmp_path: Path) -> None:
+    path = tmp_path / "log.jsonl"
+    writer = LogWriter(AppendLog(path))
+    writer.append(WHOLE_TURN[0])
+    # The one thread of the log has done the flush when it does what comes after it.
+    await asyncio.get_running_loop().run_in_executor(writer._thread, lambda: None)
+    assert read(path) == WHOLE_TURN[:1]
+    await writer.close()
+
+
+async def test_concurrent_commits_share_one_fsync(tmp_path: Path) -> None:
+    disk = SlowDisk(tmp_path / "log.jsonl")
+    writer = LogWriter(disk)
+    writer.append(numbered(0)[0])
+    first = asyncio.create_task(writer.commit())
+    await until(disk.is_syncing)
+
+    async def one(record: Record) -> None:
+        writer.append(record)  # and the loop is free, although the disk is not
+        await writer.commit()
+
+    rest = [asyncio.create_task(one(record)) for record in numbered(*range(1, 50))]
+    await asyncio.wait(rest, timeout=0)
+    disk.go_on.set()
+    await asyncio.gather(first, *rest)
+    assert disk.n_syncs == 2
+    await writer.close()
+    assert read(tmp_path / "log.jsonl") == numbered(*range(50))
+
+
+async def test_commit_does_not_return_before_the_fsync(tmp_path: Path) -> None:
+    disk = SlowDisk(tmp_path / "log.jsonl")
+    writer = LogWriter(disk)
+    writer.append(numbered(0)[0])
+    commit = asyncio.create_task(writer.commit())
+    await until(disk.is_syncing)
+    assert not commit.done()
+    disk.go_on.set()
+    await commit
+    await writer.close()
+
+
+async def test_a_commit_with_nothing_new_does_not_touch_the_disk(tmp_path: Path) -> None:
+    disk = SlowDisk(tmp_path / "log.jsonl")
+    disk.go_on.set()
+    writer = LogWriter(disk)
+    writer.append(numbered(0)[0])
+    await writer.commit()
+    await writer.commit()
+    await writer.close()
+    assert disk.n_syncs == 1
+
+
+async def test_a_cancelled_commit_loses_nothing_and_writes_nothing_twice(tmp_path: Path) -> None:
+    disk = SlowDisk(tmp_path / "log.jsonl")
+    writer = LogWriter(disk)
+    running, waiting = numbered(1, 2)
+    writer.append(running)
+    commits = [asyncio.create_task(writer.commit())]
+    await until(disk.is_syncing)
+    writer.append(waiting)
+    commits.append(asyncio.create_task(writer.commit()))
+    await asyncio.wait(commits, timeout=0)
+    for commit in commits:
+        commit.cancel()
+    await asyncio.wait(commits)
+    assert [commit.cancelled() for commit in commits] == [True, True]
+    disk.go_on.set()
+    await writer.close()
+    assert read(tmp_path / "log.jsonl") == (running, waiting)
+
+
+async def test_after_a_failed_fsync_nothing_more_is_promised(tmp_path: Path) -> None:
+    writer = LogWriter(DyingDisk(tmp_path / "log.jsonl"))
+    writer.append(numbered(1)[0])
+    for attempt in (writer.commit, writer.commit, writer.close):
+        with pytest.raises(SessionError) as caught:
+            await attempt()
+        assert str(caught.value) == (
+            "the disk failed while the session was saved (Input/output error); its last records "
+            "may be lost, so check the disk and resume the session"
+        )
+
+
+async def test_closing_twice_is_nothing_and_writing_afterwards_is_a_bug(tmp_path: Path) -> None:
+    writer = LogWriter(AppendLog(tmp_path / "log.jsonl"))
+    await writer.close()
+    await writer.close()
+    with pytest.raises(AssertionError, match="the log is closed"):
+        writer.append(WHOLE_TURN[0])
+
+
+async def test_a_torn_line_cannot_swallow_the_next_record(tmp_path: Path) -> None:
+    path = tmp_path / "log.jsonl"
+    path.write_bytes(b'{"type":"sai')
+    await write(path, WHOLE_TURN)
+    assert path.read_bytes() == b'{"type":"sai\n' + b"".join(map(encode, WHOLE_TURN))
+
+
+FULL_DISK = """
+import asyncio, json, resource, sys
+from pathlib import Path
+from indwell.errors import SessionError
+from indwell.files.append_log import AppendLog
+from indwell.sessions.records import TurnStarted
+from indwell.sessions.writer import LogWriter
+
+async def main(path, limit):
+    _, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (limit, hard))
+    writer = LogWriter(AppendLog(path))
+    said = []
+    for number in range(20):
+        writer.append(TurnStarted(turn=number, words="x" * 100, at="t"))
+    for attempt in (writer.commit, writer.commit, writer.close):
+        try:
+            await attempt()
+        except SessionError as error:
+            said.append(str(error))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (hard, hard))
+    writer.append(TurnStarted(turn=20, words="room again", at="t"))
+    size = path.stat().st_size
+    await writer.close()
+    print(json.dumps([said, size]))
+
+asyncio.run(main(Path(sys.argv[1]), int(sys.argv[2])))
+"""
+
+
+@pytest.mark.parametrize("limit", [0, 1, 150, 151, 500, 2_000])
+def test_a_full_disk_is_said_and_nothing_is_lost_once_there_is_room(
+    tmp_path: Path, limit: int
+) -> None:
+    path = tmp_path / "log.jsonl"
+    child = subprocess.run(
+        [sys.executable, "-c", FULL_DISK, str(path), str(limit)],
+        env={**os.environ, "PYTHONPATH": str(SERVER)},
+        capture_output=True,
+        check=True,
+        text=True,
+    )
+    sentence = (
+        "the session could not be saved (File too large); nothing is lost yet: make room on the "
+        "disk of Indwell's state folder and try again"
+    )
+    assert json.loads(child.stdout) == [[sentence] * 3, limit]
+    assert read(path) == (
+        *(TurnStarted(turn=number, words="x" * 100, at="t") for number in range(20)),
+        TurnStarted(turn=20, words="room again", at="t"),
+    )
+
+
+def test_a_log_has_one_writer(tmp_path: Path) -> None:
+    first = AppendLog(tmp_path / "log.jsonl")
+    with pytest.raises(BlockingIOError, match="another writer has it open"):
+        AppendLog(tmp_path / "log.jsonl")
+    first.close()
+    first.close()
+    AppendLog(tmp_path / "log.jsonl").close()
+
+
+def test_an_append_log_only_grows(tmp_path: Path) -> None:
+    path = tmp_path / "deep" / "er" / "log"
+    log = AppendLog(path)
+    assert log.ends_whole
+    log.append(b"one\n")
+    assert log.ends_whole
+    log.append(b"two")
+    assert not log.ends_whole
+    log.sync()
+    log.close()
+    again = AppendLog(path)
+    again.append(b"!\n")
+    again.close()
+    assert (read_bytes_private(path), again.written) == (b"one\ntwo!\n", 2)
+
+
+def test_a_private_file_is_read_through_a_link_only_on_request(tmp_path: Path) -> None:
+    (tmp_path / "real").write_bytes(b"x")
+    (tmp_path / "link").symlink_to("real")
+    with pytest.raises(OSError, match="symbolic links"):
+        read_bytes_private(tmp_path / "link")
+    assert read_bytes_private(tmp_path / "link", follow_link=True) == b"x"
+
+
+def test_names_are_listed_in_order_and_a_missing_folder_has_none(tmp_path: Path) -> None:
+    make_private_folder(tmp_path / "b")
+    make_private_folder(tmp_path / "b")
+    (tmp_path / "a").touch()
+    assert list_names(tmp_path) == ("a", "b")
+    assert list_names(tmp_path / "missing") == ()
+    with pytest.raises(NotADirectoryError):
+        make_private_folder(tmp_path / "a")
