@@ -1,0 +1,163 @@
+"""All settings, as one frozen value; a field's description is its line in ``docs/settings.md``."""
+
+from __future__ import annotations
+
+import hmac
+from typing import Annotated, Literal, NoReturn, TypeAlias
+
+import msgspec
+from msgspec import Meta
+
+Mode: TypeAlias = Literal["ask", "review", "auto", "plan"]
+ProviderName: TypeAlias = Literal["openai", "scripted"]
+
+FREEDOM: tuple[Mode, ...] = ("plan", "ask", "review", "auto")
+"""Modes from the tightest to the freest."""
+
+DAY_S = 86_400
+"""No wait is longer; it also keeps `inf` out."""
+
+SECRETS = (
+    ".env",
+    ".env.*",
+    "!.env.example",
+    "!.env.sample",
+    "!.env.template",
+    "*.pem",
+    "*.key",
+    "*.p12",
+    "*.pfx",
+    "*.keystore",
+    "id_rsa*",
+    "id_ed25519*",
+    ".netrc",
+    ".npmrc",
+    ".pypirc",
+    "credentials*",
+    "secrets.*",
+    ".aws/**",
+    ".ssh/**",
+    ".gnupg/**",
+)
+"""Globs of files that hold keys by custom; templates without keys are taken out again by ``!``."""
+
+_Seconds: TypeAlias = Annotated[float, Meta(gt=0, le=DAY_S)]
+_Price: TypeAlias = Annotated[float, Meta(ge=0, le=1e6)]
+_Tokens: TypeAlias = Annotated[int, Meta(ge=1, le=10**9)]
+
+
+class Secret:
+    """A text that no log, traceback or settings dump shows; ``reveal`` is the only way in.
+
+    No struct on purpose: ``msgspec`` refuses to encode it.
+    """
+
+    __slots__ = ("_text",)
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    def reveal(self) -> str:
+        """The text itself; for the one place that sends it."""
+        return self._text
+
+    def __repr__(self) -> str:
+        return "Secret(…)"
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Secret):
+            return NotImplemented
+        return hmac.compare_digest(
+            self._text.encode("utf-8", "surrogatepass"),
+            other._text.encode("utf-8", "surrogatepass"),
+        )
+
+    def __hash__(self) -> int:
+        return hash(self._text)
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("a secret is not pickled or copied; hand on the object")
+
+
+class Settings(msgspec.Struct, frozen=True, kw_only=True):
+    """What the user wants. Times are seconds, sizes tokens, prices US dollars."""
+
+    model: Annotated[
+        str, Meta(description="The endpoint's name of the model; there is no default")
+    ] = ""
+    models: Annotated[
+        tuple[str, ...], Meta(description="Other models that an editor may choose")
+    ] = ()
+    base_url: Annotated[
+        str | None,
+        Meta(description="Address of an OpenAI-compatible endpoint; OpenAI's own if not set"),
+    ] = None
+    api_key: Annotated[
+        Secret | None, Meta(description="Key for the endpoint; never shown, logged or stored")
+    ] = None
+    provider: Annotated[
+        ProviderName, Meta(description="`openai`, or `scripted` for the demo without a network")
+    ] = "openai"
+    mode: Annotated[
+        Mode,
+        Meta(
+            description="`plan` changes nothing, `ask` confirms each edit, `review` applies edits "
+            "that wait for your verdict, `auto` just applies them"
+        ),
+    ] = "review"
+    window: Annotated[
+        _Tokens | None,
+        Meta(description="Tokens that the model takes in all; looked up by its name if not set"),
+    ] = None
+    max_output: Annotated[_Tokens, Meta(description="Tokens that one reply may have")] = 8_192
+    round_limit: Annotated[
+        Annotated[int, Meta(ge=1, le=100_000)],
+        Meta(description="Model calls that one turn may take before it asks to go on"),
+    ] = 100
+    attach_selection: Annotated[
+        bool, Meta(description="Tell the model what is selected in the editor")
+    ] = True
+    attach_opened_file: Annotated[
+        bool, Meta(description="Tell the model which file you look at (its name, not its text)")
+    ] = True
+    attach_diagnostics: Annotated[
+        bool, Meta(description="Tell the model the errors that the editor shows")
+    ] = True
+    deny: Annotated[
+        tuple[str, ...],
+        Meta(
+            description="Globs of files whose contents never go to the model, added to those "
+            "below; `!glob` takes files out again"
+        ),
+    ] = SECRETS
+    trusted: Annotated[
+        tuple[str, ...],
+        Meta(description="Folders whose own settings and instructions count; absolute or with `~`"),
+    ] = ()
+    instructions: Annotated[
+        str, Meta(description="Your standing instructions to the model, for every session")
+    ] = ""
+    apply_edit_timeout_s: Annotated[
+        _Seconds, Meta(description="Seconds that the editor has to answer an edit")
+    ] = 10
+    answer_timeout_s: Annotated[
+        _Seconds, Meta(description="Seconds until an unanswered permission question means no")
+    ] = 300
+    command_timeout_s: Annotated[
+        _Seconds, Meta(description="Seconds that a command may run unless the model asks for less")
+    ] = 120
+    stall_timeout_s: Annotated[
+        _Seconds,
+        Meta(description="Seconds without news from the endpoint until a call is given up"),
+    ] = 60
+    cache_marks: Annotated[
+        bool, Meta(description="Send `cache_control` marks; for endpoints that know them")
+    ] = False
+    price_in: Annotated[
+        _Price | None,
+        Meta(description="Dollars for a million prompt tokens; looked up by model if not set"),
+    ] = None
+    price_out: Annotated[
+        _Price | None,
+        Meta(description="Dollars for a million reply tokens; looked up by model if not set"),
+    ] = None

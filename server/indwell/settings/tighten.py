@@ -1,0 +1,146 @@
+"""What editor options and a workspace's file may do to settings: only tighten (TRU-02, TRU-03).
+
+Clients fill their options from repository files, so both are as foreign as the repository. Pure:
+each rule gives back the tighter of two values, so nothing that comes in can widen.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Any, TypeAlias
+
+import msgspec
+
+from indwell.errors import SettingsError
+from indwell.settings.model import FREEDOM, Mode, Settings
+from indwell.settings.values import TYPES, convert, flatten, shown, unknown
+
+MAX_ENTRIES = 100
+"""More entries than this no honest table has; the rest is not looked at."""
+
+MAX_GLOBS = 50
+MAX_GLOB_CHARACTERS = 100
+
+Rule: TypeAlias = Callable[[Any, Any], tuple[Any, str]]
+"""From the current and the wanted value to the tighter one, and why not all was taken."""
+
+
+class Tightened(msgspec.Struct, frozen=True):
+    """Settings that are no wider than before, and what was not taken."""
+
+    settings: Settings
+    notices: tuple[str, ...] = ()
+
+
+def tighten(
+    settings: Settings, table: Mapping[str, Any], source: str, *, chooses: bool
+) -> Tightened:
+    """Take from ``table`` what makes ``settings`` tighter.
+
+    Args:
+        settings: The user's own, or what another source left of them.
+        table: Any JSON or TOML table; nothing in it is trusted.
+        source: What the user calls it.
+        chooses: May it choose the model, among the user's?
+    """
+    notices: list[str] = []
+    entries = list(flatten(table))
+    for name, value in entries[:MAX_ENTRIES]:
+        if value is None:
+            continue  # an editor's way to say that nothing is set
+        settings, notice = _take(settings, name, value, source, chooses=chooses)
+        if notice:
+            notices.append(notice)
+    if len(entries) > MAX_ENTRIES:
+        notices.append(f"{len(entries) - MAX_ENTRIES:,} more entries in {source} are ignored")
+    return Tightened(settings, tuple(notices))
+
+
+def _take(
+    settings: Settings, name: str, value: object, source: str, *, chooses: bool
+) -> tuple[Settings, str]:
+    if name not in TYPES:
+        return settings, unknown(name, source)
+    rule = RULES.get(name)
+    if name == "model" and chooses:
+        rule = _among(settings.models)
+    if rule is None:
+        return settings, f"{name!r} in {source} is ignored: only your own settings can set it"
+    try:
+        wanted = convert(name, value)
+    except SettingsError as error:
+        return settings, f"{source}: {error}; it is ignored"
+    tighter, reason = rule(getattr(settings, name), wanted)
+    notice = f"{name} = {shown(value)} in {source} is ignored: {reason}" if reason else ""
+    return msgspec.structs.replace(settings, **{name: tighter}), notice
+
+
+def _tighter_mode(current: Mode, wanted: Mode) -> tuple[Mode, str]:
+    if FREEDOM.index(wanted) > FREEDOM.index(current):
+        return current, f"it may only be tighter than your {current!r}"
+    return wanted, ""
+
+
+def _off(current: bool, wanted: bool) -> tuple[bool, str]:  # noqa: FBT001 -- two values of one setting
+    if wanted and not current:
+        return current, "you have turned it off"
+    return wanted, ""
+
+
+def _lower(current: float, wanted: float) -> tuple[float, str]:
+    if wanted > current:
+        return current, f"it may only be lower than your {current:g}"
+    return wanted, ""
+
+
+def _more_globs(current: tuple[str, ...], wanted: tuple[str, ...]) -> tuple[tuple[str, ...], str]:
+    new = tuple(glob for glob in dict.fromkeys(wanted) if glob not in current)
+    taken = tuple(glob for glob in new[:MAX_GLOBS] if _is_harmless(glob))
+    refused = next((glob for glob in new if glob not in taken), None)
+    if refused is None:
+        return current + taken, ""
+    return current + taken, (
+        f"{shown(refused)} is more than it may add ({MAX_GLOBS} globs without '!', up to "
+        f"{MAX_GLOB_CHARACTERS} characters and 4 '*', of which one '**'); the others count"
+    )
+
+
+def _is_harmless(glob: str) -> bool:
+    """Takes nothing out again, and cannot keep the matcher busy.
+
+    The time of wcmatch grows with the power of the stars: three ``**`` and a path of 1,000
+    folders took 18 s, one ``**`` 0.06 s.
+    """
+    stars = re.findall(r"\*+", glob)
+    return (
+        not glob.startswith("!")
+        and len(glob) <= MAX_GLOB_CHARACTERS
+        and len(stars) <= 4  # noqa: PLR2004 -- said in the docstring and in the notice
+        and sum(len(run) > 1 for run in stars) <= 1
+    )
+
+
+def _among(models: tuple[str, ...]) -> Rule:
+    def rule(current: str, wanted: str) -> tuple[str, str]:
+        if wanted == current or wanted in models:
+            return wanted, ""
+        return current, "add it to 'models' in your own settings to allow it"
+
+    return rule
+
+
+RULES: Mapping[str, Rule] = {
+    "mode": _tighter_mode,
+    "max_output": _lower,
+    "round_limit": _lower,
+    "attach_selection": _off,
+    "attach_opened_file": _off,
+    "attach_diagnostics": _off,
+    "deny": _more_globs,
+    "apply_edit_timeout_s": _lower,
+    "answer_timeout_s": _lower,
+    "command_timeout_s": _lower,
+    "stall_timeout_s": _lower,
+}
+"""Settings that others may tighten; the model is apart, because it is chosen and not tightened."""

@@ -1,0 +1,182 @@
+"""From a loose table (TOML, JSON) to checked values of known settings; the rest becomes notices.
+
+Pure. A notice never repeats what might be a key.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+import tomllib
+from collections.abc import Iterator, Mapping
+from typing import Any
+from urllib.parse import urlsplit
+
+import msgspec
+
+from indwell.errors import SettingsError
+from indwell.settings.model import Secret, Settings
+
+TYPES: Mapping[str, Any] = {
+    field.encode_name: field.type for field in msgspec.structs.fields(Settings)
+}
+"""Each setting's type, with its bounds."""
+
+STRICT = frozenset({"api_key", "base_url", "deny", "mode", "provider"})
+"""Settings where a default in the place of a broken value could give away what is protected."""
+
+_SHOWN = 60  # characters of a name or value that a notice repeats
+_HUGE = 10**_SHOWN  # Python refuses to write numbers of over 4,300 digits
+_AT_LINE = re.compile(r" \(at line (\d+), column \d+\)$")
+_KEY = re.compile(r"[\x21-\x7e]+")  # what fits an HTTP header
+
+
+class Given(msgspec.Struct, frozen=True):
+    """Settings that one source gives, and what it says besides.
+
+    Attributes:
+        values: Checked and converted, by name.
+        notices: One sentence for each entry that is left out.
+    """
+
+    values: Mapping[str, Any]
+    notices: tuple[str, ...] = ()
+
+
+def parse_toml(text: str, name: str) -> Mapping[str, Any]:
+    """Read a settings file's table.
+
+    Raises:
+        SettingsError: It is no TOML; with the line.
+    """
+    try:
+        return tomllib.loads(text.removeprefix("\ufeff"))
+    except RecursionError as error:
+        raise SettingsError(f"{name} is nested too deep; mend it and try again") from error
+    except ValueError as error:  # TOMLDecodeError, and numbers of thousands of digits
+        message = str(error)
+        at = _AT_LINE.search(message)
+        last = text.rstrip("\n").count("\n") + 1
+        line = int(at[1]) if at else last if message.endswith("(at end of document)") else None
+        what = message[: message.rindex(" (at ")] if line else message
+        where = f" line {line}" if line else ""
+        raise SettingsError(
+            f"{name}{where}: {what[:1].lower()}{what[1:]}; mend it and try again"
+        ) from error
+
+
+def check(table: Mapping[str, Any], source: str) -> Given:
+    """Check every entry of a table.
+
+    Args:
+        table: Flat names, or tables whose name comes first (``[attach] selection`` is
+            ``attach_selection``). None stands for not set.
+        source: What the user calls it, such as ``config.toml``.
+
+    Raises:
+        SettingsError: A value of ``STRICT`` is broken.
+    """
+    values: dict[str, Any] = {}
+    notices: list[str] = []
+    for name, value in flatten(table):
+        if name not in TYPES:
+            notices.append(unknown(name, source))
+        elif value is not None:
+            if name in values:
+                notices.append(f"{name!r} is set twice in {source}; the last one counts")
+            try:
+                values[name] = convert(name, value)
+            except SettingsError as error:
+                if name in STRICT:
+                    raise SettingsError(f"{source}: {error}; mend it and try again") from error
+                notices.append(f"{source}: {error}; the default stays")
+    return Given(values, tuple(notices))
+
+
+def flatten(table: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """Entries with their full names; one level of tables, as no setting needs a second."""
+    for name, value in table.items():
+        if isinstance(value, Mapping) and name not in TYPES:
+            yield from ((f"{name}_{inner}", item) for inner, item in value.items())
+        else:
+            yield str(name), value
+
+
+def convert(name: str, value: object) -> Any:  # noqa: ANN401 -- as many types as settings
+    """Check one value against its setting's type.
+
+    Raises:
+        SettingsError: It does not fit; half a sentence that names value and type.
+    """
+    if name == "api_key":
+        return _key(value)
+    if name == "base_url":
+        return _address(value)
+    try:
+        converted = msgspec.convert(value, TYPES[name])
+    except msgspec.ValidationError as error:
+        expected = _choices(name) or str(error).removeprefix("Expected ")
+        raise SettingsError(f"{name} = {shown(value)} does not fit, expected {expected}") from error
+    if name == "deny":  # a folder as ignore files write it
+        return tuple(f"{glob}**" if glob.endswith("/") else glob for glob in converted)
+    return converted
+
+
+def unknown(name: str, source: str) -> str:
+    """Say that there is no such setting, and which may be meant."""
+    near = difflib.get_close_matches(name[:_SHOWN], TYPES, n=3)
+    # Two letters swapped is the likeliest slip: `modle` is `model`, though `mode` scores higher.
+    near.sort(key=lambda known: sorted(known) != sorted(name))
+    hint = f"; did you mean {near[0]!r}?" if near else ""
+    return f"unknown setting {shown(name)} in {source} is ignored{hint}"
+
+
+def shown(value: object) -> str:
+    """A value as a notice repeats it: escaped, cut, and never deep or huge enough to fail."""
+    if isinstance(value, str):
+        return repr(value) if len(value) <= _SHOWN else f"{value[:_SHOWN]!r}…"
+    if isinstance(value, bool | float) or (isinstance(value, int) and abs(value) < _HUGE):
+        return repr(value)
+    return f"({type(value).__name__})"
+
+
+def _choices(name: str) -> str:
+    kind = msgspec.inspect.type_info(TYPES[name])
+    while isinstance(kind, msgspec.inspect.Metadata):
+        kind = kind.type
+    if not isinstance(kind, msgspec.inspect.LiteralType):
+        return ""
+    return "one of " + ", ".join(repr(value) for value in kind.values)
+
+
+def _key(value: object) -> Secret:
+    """Take a key, without ever repeating it."""
+    if not isinstance(value, str):
+        raise SettingsError("api_key does not fit, expected a text in quotes")
+    if _KEY.fullmatch(value.strip()) is None:
+        raise SettingsError(
+            "api_key holds a space or a character that no key has; copy it once more"
+        )
+    return Secret(value.strip())
+
+
+def _address(value: object) -> str:
+    problem = f"base_url = {shown(value)} is no address, expected one like 'https://host/v1'"
+    if not isinstance(value, str):
+        raise SettingsError(problem)
+    try:
+        parts = urlsplit(value.strip())
+        is_address = parts.scheme in {"http", "https"} and bool(parts.hostname)
+        is_address = is_address and (parts.port is None or parts.port > 0)
+    except ValueError as error:
+        raise SettingsError(problem) from error
+    if parts.username is not None or parts.password is not None:
+        raise SettingsError("base_url holds a user or password; put the key in api_key instead")
+    if not is_address or parts.query or parts.fragment or not _is_visible(value.strip()):
+        raise SettingsError(problem)
+    return value.strip()
+
+
+def _is_visible(text: str) -> bool:
+    """Can every character of ``text`` be seen? ``urlsplit`` drops line feeds without a word."""
+    return text.isprintable() and " " not in text
