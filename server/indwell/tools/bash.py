@@ -1,0 +1,222 @@
+"""``bash``: a command in the workspace, of which only the working directory lives on (H48)."""
+
+from __future__ import annotations
+
+import asyncio
+import codecs
+import contextlib
+import os
+import signal
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Annotated
+
+import msgspec
+
+from indwell.errors import ToolError
+from indwell.files import locate
+from indwell.sandbox import Finished, spawn
+from indwell.tools.base import Facts, Outcome, Tool, ToolContext
+from indwell.tools.truncate import Cut, cut_output, plain, without_escapes
+from indwell.workspace.base import Workspace
+from indwell.workspace.paths import display
+
+DEFAULT_TIMEOUT_S = 120
+MAX_TIMEOUT_S = 600
+SPILL_LIMIT_B = 5_000_000  # of one output kept to be read again; it passes through memory
+LIVE_CHARS = 200_000  # shown while the command runs; the rest waits for its end
+TAIL_B = 100_000  # kept of the end of an output over SPILL_LIMIT_B
+_PIPE_B = 65_536
+
+
+class Bash(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Arguments of ``bash``."""
+
+    command: str
+    timeout_s: Annotated[int, msgspec.Meta(ge=1, le=MAX_TIMEOUT_S)] = DEFAULT_TIMEOUT_S
+    max_lines: Annotated[int, msgspec.Meta(ge=0, description="output lines to keep; 0 for all")] = 0
+
+
+class Shell:
+    """Where the next command of one agent runs.
+
+    Args:
+        start: A folder of the workspace.
+    """
+
+    def __init__(self, start: Path) -> None:
+        self.cwd = start
+
+
+def make_bash(shell: Shell) -> Tool[Bash]:
+    """The tool; ``shell`` belongs to one agent."""
+    return Tool(
+        name="bash",
+        description=(
+            "Run a bash command. Only the working directory carries over to the next call. No "
+            "terminal or input; background processes end with the command."
+        ),
+        arguments=Bash,
+        effect="run",
+        facts=lambda arguments: Facts(
+            tool="bash", effect="run", command=arguments.command, cwd=str(shell.cwd)
+        ),
+        run=lambda arguments, context: _run(shell, arguments, context),
+    )
+
+
+async def _run(shell: Shell, arguments: Bash, context: ToolContext) -> Outcome:
+    workspace = context.workspace
+    before = await _notes_before(shell, workspace)
+    output = _Output(context.on_output)
+    with _trail() as (reading, writing):
+        finished = await spawn(
+            # The trap also runs after `exit`, and not in subshells; `builtin` is no function.
+            f"trap 'builtin pwd -P 2>/dev/null >&{writing}' EXIT; {arguments.command}",
+            cwd=shell.cwd,
+            timeout_s=arguments.timeout_s,
+            limit_b=3 * TAIL_B,
+            on_chunk=output.feed,
+            pass_fds=(writing,),
+        )
+        trail = _read_trail(reading)
+    after = await asyncio.to_thread(_follow, shell, trail, workspace)
+    text, cut = await asyncio.to_thread(output.finish, finished, arguments.max_lines)
+    if cut is not None:
+        text = await _spilled(text, cut, finished, context)
+    lines = [*before, text.rstrip("\n") or "(no output)", *_ending(finished, arguments), *after]
+    return Outcome(text="\n".join(lines), figure=_figure(finished))
+
+
+async def _notes_before(shell: Shell, workspace: Workspace) -> list[str]:
+    """Bring disk and buffers together, and make sure of the working directory."""
+    notes = []
+    settled = await workspace.settle()
+    if settled.stale:
+        names = ", ".join(display(path, workspace.roots) for path in settled.stale)
+        notes.append(f"[the command sees older text on disk of files not saved yet: {names}]")
+    if not await asyncio.to_thread(_is_usable, shell.cwd, workspace):
+        shell.cwd = workspace.roots[0]
+        notes.append(f"[the working directory is gone; running in {shell.cwd}]")
+    return notes
+
+
+def _is_usable(cwd: Path, workspace: Workspace) -> bool:
+    """Is it still a folder, and still where it was?"""
+    try:
+        return locate(cwd, workspace.roots).path == cwd and cwd.is_dir()
+    except ToolError:
+        return False
+
+
+@contextlib.contextmanager
+def _trail() -> Iterator[tuple[int, int]]:
+    """A pipe through which the shell tells where it ended."""
+    reading, writing = os.pipe()
+    try:
+        os.set_blocking(reading, False)
+        os.set_blocking(writing, False)  # a command that fills it must not hang in it
+        yield reading, writing
+    finally:
+        os.close(reading)
+        os.close(writing)
+
+
+def _read_trail(reading: int) -> str:
+    try:
+        return os.fsdecode(os.read(reading, _PIPE_B))
+    except BlockingIOError:  # the shell was killed, replaced by `exec`, or had its own trap
+        return ""
+
+
+def _follow(shell: Shell, trail: str, workspace: Workspace) -> list[str]:
+    """Move to where the shell ended, if that is in the workspace."""
+    last = trail.removesuffix("\n").rpartition("\n")[2]
+    if not last or last == str(shell.cwd):
+        return []
+    try:
+        place = locate(Path(last), workspace.roots).path
+    except ToolError:
+        return [f"[the working directory stays {shell.cwd}: {last!r} is outside the workspace]"]
+    if not place.is_dir():
+        return []
+    shell.cwd = place
+    return [f"[the working directory is now {display(place, workspace.roots)!r}]"]
+
+
+async def _spilled(text: str, cut: Cut, finished: Finished, context: ToolContext) -> str:
+    """Both ends of an output, and between them where the whole can be read."""
+    path = await context.spill("bash", text)
+    whole = "it is whole in"
+    if finished.total_b > SPILL_LIMIT_B:
+        whole = f"its first {SPILL_LIMIT_B:,} bytes are in"
+    missing = finished.total_b - SPILL_LIMIT_B - TAIL_B
+    n_chars = cut.n_chars + max(missing, 0)
+    return (
+        f"{cut.head}\n[… {n_chars:,} characters left out; {whole} {str(path)!r}, for read_file or "
+        f"grep …]\n{cut.tail}"
+    )
+
+
+def _ending(finished: Finished, arguments: Bash) -> list[str]:
+    """How it ended, in words."""
+    ending = []
+    if finished.timed_out:
+        ending.append(
+            f"timed out after {arguments.timeout_s} s and was ended; timeout_s may be up to "
+            f"{MAX_TIMEOUT_S}"
+        )
+    elif finished.exit_code < 0:
+        with contextlib.suppress(ValueError):  # a real-time signal has no name
+            ending.append(f"ended by {signal.Signals(-finished.exit_code).name}")
+        ending = ending or [f"ended by signal {-finished.exit_code}"]
+    else:
+        ending.append(f"exit code {finished.exit_code}")
+    if finished.left_running:
+        n_left = finished.left_running
+        ending.append(
+            f"[{n_left} background process{'es' if n_left > 1 else ''} ended with the command]"
+        )
+    return ending
+
+
+def _figure(finished: Finished) -> str:
+    if finished.timed_out:
+        return "timed out"
+    return f"failed {finished.exit_code}" if finished.exit_code else "ok"
+
+
+class _Output:
+    """A command's output: shown as it comes, its beginning kept to be read again.
+
+    Args:
+        on_output: Hears text while the command runs.
+    """
+
+    def __init__(self, on_output: Callable[[str], None]) -> None:
+        self._on_output = on_output
+        self._kept = bytearray()
+        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        self._room = LIVE_CHARS
+
+    def feed(self, data: bytes) -> None:
+        """Take what came."""
+        room = SPILL_LIMIT_B - len(self._kept)
+        if room > 0:
+            self._kept += data[:room]
+        if self._room > 0:
+            text = without_escapes(self._decoder.decode(data[: 4 * self._room]))[: self._room]
+            self._room -= len(text)
+            if not self._room:
+                text += "\n[… more when the command has ended …]\n"
+            if text:
+                self._on_output(text)
+
+    def finish(self, finished: Finished, max_lines: int) -> tuple[str, Cut | None]:
+        """The text that was kept, and its ends if it is too long for the model."""
+        text = plain(self._kept.decode("utf-8", "replace"))
+        n_beyond = finished.total_b - len(self._kept)
+        if n_beyond <= 0:
+            return text, cut_output(text, max_lines)
+        end = finished.tail[-min(n_beyond, TAIL_B) :]
+        return text, cut_output(text + plain(end.decode("utf-8", "replace")), max_lines)

@@ -1,0 +1,80 @@
+"""Cut a text for the model: both ends stay, and what was left out is counted."""
+
+from __future__ import annotations
+
+import re
+
+import msgspec
+
+OUTPUT_LIMIT = 15_000  # characters; H48
+OUTPUT_HEAD = 6_000
+OUTPUT_TAIL = 3_000
+DIFF_LIMIT = 3_000  # characters; H47
+DIFF_HEAD = 2_500
+
+_ESCAPE = re.compile(
+    r"\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)?"  # operating system command: titles, links
+    r"|\x1b[P^_X][^\x1b]*(?:\x1b\\)?"  # device control and other strings
+    r"|\x1b\[[0-?]*[ -/]*[@-~]?"  # control sequence: colours, cursor
+    r"|\x1b[ -/]*[0-~]?"  # the rest
+)
+_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
+_OVERWRITTEN = re.compile(r"[^\n\r]*\r+(?=[^\n\r])")
+
+
+class Cut(msgspec.Struct, frozen=True):
+    """The two ends of a text that was too long.
+
+    Attributes:
+        head: Its beginning.
+        tail: Its end.
+        n_chars: Characters left out between them.
+        n_lines: Line ends left out with them.
+    """
+
+    head: str
+    tail: str
+    n_chars: int
+    n_lines: int
+
+
+def cut_output(text: str, max_lines: int = 0) -> Cut | None:
+    """Cut a command's output by lines, then by characters; None if it can stay whole.
+
+    Args:
+        text: The output.
+        max_lines: Lines to keep, two thirds of them from the beginning; 0 for any number.
+    """
+    head, tail = text, ""
+    lines = text.splitlines(keepends=True) if max_lines else []
+    if len(lines) > max_lines:
+        n_head = (2 * max_lines + 2) // 3
+        n_tail = max_lines - n_head
+        head = "".join(lines[:n_head])
+        tail = "".join(lines[len(lines) - n_tail :])
+    if len(head) + len(tail) > OUTPUT_LIMIT:
+        tail = (tail or head)[-OUTPUT_TAIL:]
+        head = head[:OUTPUT_HEAD]
+    elif head == text:
+        return None
+    middle = text[len(head) : len(text) - len(tail)]
+    return Cut(head=head, tail=tail, n_chars=len(middle), n_lines=middle.count("\n"))
+
+
+def cut_diff(diff: str) -> str:
+    """A diff for the model: over 3,000 characters it keeps whole lines of its first 2,500."""
+    if len(diff) <= DIFF_LIMIT:
+        return diff
+    stop = diff.rfind("\n", 0, DIFF_HEAD) + 1 or DIFF_HEAD
+    return f"{diff[:stop]}[… {diff.count(chr(10), stop):,} more lines of diff …]\n"
+
+
+def without_escapes(text: str) -> str:
+    """``text`` without terminal escapes and control characters, except tab and line ends."""
+    return _CONTROL.sub("", _ESCAPE.sub("", text))
+
+
+def plain(text: str) -> str:
+    """A terminal's output as it would stand on the screen: no escapes, no overwritten progress."""
+    text = without_escapes(text).replace("\r\n", "\n")
+    return _OVERWRITTEN.sub("", text).replace("\r", "") if "\r" in text else text
