@@ -1,0 +1,197 @@
+"""Runs the tool calls of one reply: check, decide, ask, log the intent, run, tell (H44, H57).
+
+A tool's failure is a result for the model. What was finished when a turn is cancelled stays in
+``results``; the caller marks the rest as interrupted (H58).
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from itertools import groupby
+
+from indwell.agent.events import (
+    EditApplied,
+    Listener,
+    PermissionAnswered,
+    PermissionAsked,
+    ToolFinished,
+    ToolOutput,
+    ToolStarted,
+)
+from indwell.agent.session import Session
+from indwell.context.conversation import tool_result
+from indwell.errors import ToolError
+from indwell.messages import ToolResult, ToolUse
+from indwell.policy.approvals import question_for
+from indwell.policy.decide import Allow, Ask, Asked, Deny, decide
+from indwell.sessions.records import Intent
+from indwell.tools.base import Call, Outcome, ToolContext
+from indwell.workspace.base import Change
+from indwell.workspace.diff import count_changes, unified_diff
+
+PARALLEL = 8  # read-only calls at once; H57
+
+
+async def dispatch(
+    session: Session, uses: Sequence[ToolUse], emit: Listener, results: dict[str, ToolResult]
+) -> tuple[Change, ...]:
+    """Run ``uses`` and put each result into ``results`` by the id of its call.
+
+    Neighbouring read-only calls run at once, all others one after the other in the model's order.
+    Gives the files that were changed.
+    """
+    changes: list[Change] = []
+    bound = [(use, _bind(session, use)) for use in uses]
+    gate = asyncio.Semaphore(PARALLEL)
+
+    async def one(use: ToolUse, call: Call | ToolError) -> None:
+        async with gate:
+            outcome = await _run_one(session, use, call, emit)
+        changes.extend(outcome.changes)
+        results[use.id] = tool_result(use, outcome.text, is_error=outcome.is_error)
+
+    for parallel, group in groupby(bound, key=lambda pair: _is_read(pair[1])):
+        if parallel:
+            async with asyncio.TaskGroup() as tasks:
+                for use, call in group:
+                    tasks.create_task(one(use, call))
+        else:
+            for use, call in group:
+                await one(use, call)
+    return tuple(changes)
+
+
+def _bind(session: Session, use: ToolUse) -> Call | ToolError:
+    try:
+        return session.parts.tools.bind(use.name, use.arguments)
+    except ToolError as error:
+        return error
+
+
+def _is_read(call: Call | ToolError) -> bool:
+    return isinstance(call, Call) and call.effect == "read"
+
+
+async def _run_one(
+    session: Session, use: ToolUse, call: Call | ToolError, emit: Listener
+) -> Outcome:
+    turn, started = use.meta.turn, session.parts.monotonic()
+    target = use.arguments[:80] if isinstance(call, ToolError) else _target(call)
+    emit(ToolStarted(turn, use.id, use.name, target))
+    try:
+        if isinstance(call, ToolError):
+            raise call
+        await _permit(session, use, call, emit)
+        if call.effect != "read":
+            intent = Intent(turn, use.id, use.name, use.arguments, session.timestamp())
+            session.parts.log.append(intent)
+            await session.parts.log.commit()
+        outcome = await call.run(_context(session, use, emit))
+    except ToolError as error:
+        outcome = Outcome(text=str(error), is_error=True, figure="failed")
+    for change in outcome.changes:
+        emit(_edit_applied(session, use, change))
+    seconds = round(session.parts.monotonic() - started, 3)
+    message = outcome.text if outcome.is_error else ""
+    emit(
+        ToolFinished(
+            turn, use.id, use.name, target, outcome.is_error, outcome.figure, seconds, message
+        )
+    )
+    return outcome
+
+
+async def _permit(session: Session, use: ToolUse, call: Call, emit: Listener) -> None:
+    """Return if the call may run.
+
+    Raises:
+        ToolError: It may not; the model reads why.
+    """
+    asked = _asked(session, use, call)
+    match decide(asked, session.parts.policy()):
+        case Allow():
+            return
+        case Deny(reason=reason):
+            raise ToolError(f"not allowed: {reason}")
+        case Ask() as ask:
+            context = _context(session, use, emit)
+            preview = await call.preview(context) if call.preview else ""
+            question = question_for(use.id, asked, ask, preview)
+            turn = use.meta.turn
+            emit(
+                PermissionAsked(
+                    turn, use.id, question.id, question.title, question.detail, question.reason
+                )
+            )
+            answer = await session.parts.approver.ask(question)
+            emit(PermissionAnswered(turn, use.id, question.id, answer))
+            if answer == "no":
+                raise ToolError(
+                    "the user did not allow this; go on without it, or say what it is needed for"
+                )
+            if answer != "once" and ask.rule:
+                await session.parts.grant(ask.rule, answer == "always")
+
+
+def _asked(session: Session, use: ToolUse, call: Call) -> Asked:
+    """The facts of a call with every path as written and as it resolves (FS-05)."""
+    workspace, facts = session.parts.workspace, call.facts
+    paths: list[str] = []
+    for written in facts.paths:
+        paths.append(written)
+        if not _in_read_roots(session, written):
+            paths.append(display(session, str(workspace.resolve(written))))
+    return Asked(
+        tool=facts.tool,
+        effect=facts.effect,
+        paths=tuple(dict.fromkeys(paths)),
+        command=facts.command,
+        cwd=facts.cwd,
+        arguments=use.arguments,
+    )
+
+
+def _in_read_roots(session: Session, written: str) -> bool:
+    return any(written.startswith(f"{root}/") for root in session.parts.read_roots)
+
+
+def _context(session: Session, use: ToolUse, emit: Listener) -> ToolContext:
+    return ToolContext(
+        workspace=session.parts.workspace,
+        seen=session.seen,
+        spill=session.parts.spill,
+        on_output=lambda text: emit(ToolOutput(use.meta.turn, use.id, text)),
+        read_roots=session.parts.read_roots,
+        hidden=session.parts.hidden,
+    )
+
+
+def _target(call: Call) -> str:
+    return call.facts.command or ", ".join(call.facts.paths)
+
+
+def _edit_applied(session: Session, use: ToolUse, change: Change) -> EditApplied:
+    path = display(session, str(change.path))
+    before = change.before or ""
+    added, removed = count_changes(before, change.after)
+    return EditApplied(
+        turn=use.meta.turn,
+        id=use.id,
+        path=path,
+        added=added,
+        removed=removed,
+        diff=unified_diff(change.before, change.after, path),
+        created=change.before is None,
+        verified=change.verified,
+    )
+
+
+def display(session: Session, path: str) -> str:
+    """A path as people read it: relative to the first root that holds it."""
+    for root in session.parts.workspace.roots:
+        if path == str(root):
+            return "."
+        if path.startswith(f"{root}/"):
+            return path[len(str(root)) + 1 :]
+    return path

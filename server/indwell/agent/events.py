@@ -1,0 +1,169 @@
+"""What happens in a turn, as a closed union: all that a user interface needs.
+
+Each event is a frozen struct; as JSON its ``type`` is the camel-cased class name. Times are in
+seconds, costs in US dollars (None if the price is unknown), paths as shown to the user.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Literal, TypeAlias
+
+import msgspec
+
+from indwell.messages import Usage
+from indwell.policy.approvals import Answer
+from indwell.sessions.records import Ending
+
+
+def _tag(name: str) -> str:
+    return name[0].lower() + name[1:]
+
+
+class _Event(msgspec.Struct, frozen=True, tag_field="type", tag=_tag, rename="camel"):
+    """Base of all: which turn of the session, 1-based."""
+
+    turn: int
+
+
+class TurnStarted(_Event, frozen=True):
+    """The user's words are taken; ``attached`` names what goes with them."""
+
+    title: str
+    words: str
+    model: str
+    attached: tuple[str, ...] = ()
+
+
+class Text(_Event, frozen=True):
+    """More of the answer; ``restart`` says to forget what this round has shown so far."""
+
+    text: str
+    restart: bool = False
+
+
+class Thinking(_Event, frozen=True):
+    """More of the model's reasoning."""
+
+    text: str
+
+
+class ToolStarted(_Event, frozen=True):
+    """A call begins: ``name`` of the tool, ``target`` it works on."""
+
+    id: str
+    name: str
+    target: str
+
+
+class ToolOutput(_Event, frozen=True):
+    """A running command wrote something."""
+
+    id: str
+    text: str
+
+
+class ToolFinished(_Event, frozen=True):
+    """A call ended: ``figure`` such as ``+3 −1``, ``message`` if it failed or was refused."""
+
+    id: str
+    name: str
+    target: str
+    is_error: bool
+    figure: str
+    seconds: float
+    message: str = ""
+
+
+class EditApplied(_Event, frozen=True):
+    """A file reads differently now; ``diff`` is unified and whole."""
+
+    id: str
+    path: str
+    added: int
+    removed: int
+    diff: str
+    created: bool
+    verified: bool
+
+
+class PermissionAsked(_Event, frozen=True):
+    """The user is being asked; ``detail`` is the exact text that would run, or the diff."""
+
+    id: str
+    question: str
+    title: str
+    detail: str
+    reason: str
+
+
+class PermissionAnswered(_Event, frozen=True):
+    """What the user (or nobody: ``no``) said."""
+
+    id: str
+    question: str
+    answer: Answer
+
+
+class UsageReported(_Event, frozen=True):
+    """Tokens and cost of one model call; ``total`` and ``total_cost`` of the turn so far."""
+
+    round: int
+    usage: Usage
+    cost: float | None
+    total: Usage
+    total_cost: float | None
+
+
+class Notice(_Event, frozen=True):
+    """Something the user should know; the turn goes on."""
+
+    level: Literal["info", "warning", "error"]
+    message: str
+
+
+class FileChanged(msgspec.Struct, frozen=True, rename="camel"):
+    """Lines added and removed in one file by a whole turn."""
+
+    path: str
+    added: int
+    removed: int
+
+
+class TurnFinished(_Event, frozen=True):
+    """How the turn ended.
+
+    Attributes:
+        ending: Done, cancelled, failed, limit of rounds, or the same call again and again.
+        message: For the user, in plain words; empty when it is done.
+        answer: The model's last words.
+        draft: The user's words, given back if they never reached the model.
+    """
+
+    ending: Ending
+    message: str
+    answer: str
+    draft: str
+    rounds: int
+    usage: Usage
+    cost: float | None
+    seconds: float
+    changes: tuple[FileChanged, ...] = ()
+
+
+Event: TypeAlias = (
+    TurnStarted
+    | Text
+    | Thinking
+    | ToolStarted
+    | ToolOutput
+    | ToolFinished
+    | EditApplied
+    | PermissionAsked
+    | PermissionAnswered
+    | UsageReported
+    | Notice
+    | TurnFinished
+)
+
+Listener: TypeAlias = Callable[[Event], None]

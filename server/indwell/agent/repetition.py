@@ -1,0 +1,28 @@
+"""The same call again and again: a hint at three, the end at five (H64). Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from indwell.context.pairing import tool_uses
+from indwell.messages import Message
+
+HINT_AT = 3
+END_AT = 5
+
+
+def repeated_call(messages: Sequence[Message], turn: int) -> tuple[str, int]:
+    """The name of the turn's last call, and how often in a row it was made with these arguments."""
+    last: tuple[str, str] | None = None
+    times = 0
+    for message in reversed(messages):
+        if message.turn != turn:
+            break
+        for use in reversed(tool_uses(message)):
+            call = (use.name, use.arguments)
+            if last is None:
+                last = call
+            if call != last:
+                return last[0], times
+            times += 1
+    return (last[0] if last else ""), times

@@ -1,0 +1,141 @@
+"""A session: the one mutable thing. It holds the conversation and appends to its log.
+
+One turn at a time; a turn either appends its records or leaves the session as it was.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import Protocol
+
+import msgspec
+
+from indwell.agent.growth import added_messages
+from indwell.context.conversation import Conversation
+from indwell.context.ide import OpenedFile, Selection
+from indwell.messages import Usage
+from indwell.policy.approvals import Approver
+from indwell.policy.decide import Policy
+from indwell.prompt.environment import Surroundings
+from indwell.providers.base import Provider
+from indwell.sessions.records import Record, Said
+from indwell.tools.base import Registry, Seen
+from indwell.workspace.base import Workspace
+
+
+class Log(Protocol):
+    """Where records go: queued at once, on disk when ``commit`` returns."""
+
+    def append(self, record: Record) -> None:
+        """Queue a record, in order."""
+        ...
+
+    async def commit(self) -> None:
+        """Make everything queued durable.
+
+        Raises:
+            SessionError: The disk does not take it; the queue is kept.
+        """
+        ...
+
+    async def close(self) -> None:
+        """Write what is queued and let go of the file."""
+        ...
+
+
+class Prompt(msgspec.Struct, frozen=True):
+    """What the user asks for, with what the editor showed at that moment.
+
+    Attributes:
+        words: The user's own, or those of a code action.
+        title: A few words for progress and lists.
+        selection: What is marked, if anything that should be sent.
+        opened: The file the user looks at, if it should be sent.
+    """
+
+    words: str
+    title: str = ""
+    selection: Selection | None = None
+    opened: OpenedFile | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What a session works with; put together in ``cli``.
+
+    Attributes:
+        provider: The model.
+        tools: The table of tools.
+        workspace: The user's files.
+        approver: Who is asked for permissions.
+        policy: Mode and rules of this moment.
+        grant: Remember a rule: for this session, or for always.
+        log: The session's log.
+        spill: Keep a text in the session's folder; gives its path.
+        read_roots: Folders besides the workspace that tools may read.
+        hidden: Is this path, as displayed, kept from the model by a deny rule?
+        surroundings: Facts of this moment for the reminder.
+        instructions: AGENTS.md of a trusted workspace, else nothing.
+        cost: US dollars of a usage, None if the price is unknown.
+        now: The time, for the log.
+        monotonic: Seconds of a clock that never goes back, for durations.
+        round_limit: Model calls that one turn may take.
+    """
+
+    provider: Provider
+    tools: Registry
+    workspace: Workspace
+    approver: Approver
+    policy: Callable[[], Policy]
+    grant: Callable[[str, bool], Awaitable[None]]
+    log: Log
+    spill: Callable[[str, str], Awaitable[Path]]
+    read_roots: tuple[Path, ...]
+    hidden: Callable[[str], bool]
+    surroundings: Callable[[], Awaitable[Surroundings]]
+    instructions: Callable[[], Awaitable[str]]
+    cost: Callable[[Usage], float | None]
+    now: Callable[[], datetime]
+    monotonic: Callable[[], float]
+    round_limit: int = 100
+
+
+@dataclass(slots=True)
+class Session:
+    """A conversation that lives; only ``turn.run_turn`` changes it.
+
+    Attributes:
+        id: Name of its log.
+        parts: What it works with.
+        conversation: The value that the next turn starts from.
+        turns: Turns begun so far.
+        seen: Which texts the model has read.
+        usage: Tokens of all turns.
+        notice: Something to say with the first turn, such as an assumed window.
+    """
+
+    id: str
+    parts: Parts
+    conversation: Conversation
+    turns: int = 0
+    seen: Seen = field(default_factory=Seen)
+    usage: Usage = Usage()
+    notice: str = ""
+
+    def advance(self, conversation: Conversation) -> None:
+        """Take the next value of the conversation, and log what it has more than the last."""
+        at = self.timestamp()
+        for message in added_messages(self.conversation.messages, conversation.messages):
+            self.parts.log.append(Said(message=message, at=at))
+        self.conversation = conversation
+
+    def timestamp(self) -> str:
+        """The time for a record, ISO 8601 in UTC, to the millisecond."""
+        return self.parts.now().isoformat(timespec="milliseconds")
+
+    async def close(self) -> None:
+        """Write what is queued and let go of the log."""
+        await self.parts.log.close()
