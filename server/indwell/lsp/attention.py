@@ -1,0 +1,179 @@
+"""What the user looks at and has marked: the sources of a selection, best first (editor §3).
+
+Everything is kept as ranges of documents; the text is read from the synced buffer at the moment a
+prompt is made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from lsprotocol import types
+
+from indwell.context.ide import OpenedFile, Problem, Selection
+from indwell.lsp.documents import Document, Documents
+from indwell.lsp.positions import to_offset
+from indwell.policy.paths import matches_any
+from indwell.settings.model import Settings
+
+RECENT_S = 120.0  # a range that a request spoke of is a guess; older ones are no guess any more
+
+
+@dataclass(frozen=True, slots=True)
+class Marked:
+    """A range of a document at one version; ``at`` in seconds of the monotonic clock."""
+
+    uri: str
+    version: int | None
+    range: types.Range
+    at: float
+
+
+@dataclass(slots=True)
+class Attention:
+    """Collects what the editor tells, and words it for a prompt.
+
+    Args:
+        documents: The open documents.
+        monotonic: Seconds of a clock that never goes back.
+        display: A document's name as the user reads it.
+    """
+
+    documents: Documents
+    monotonic: Callable[[], float]
+    display: Callable[[Document], str]
+    _focus: str | None = None
+    _focus_is_known: bool = False
+    _selected: Marked | None = None
+    _recent: Marked | None = None
+    _problems: dict[str, tuple[types.Diagnostic, ...]] = field(default_factory=dict)
+
+    def focus(self, uri: str | None) -> None:
+        """The user looks at this document, or at none."""
+        self._focus, self._focus_is_known = uri, True
+
+    def select(self, uri: str, version: int, ranges: Sequence[types.Range]) -> None:
+        """The user marked something; only the newest, largest range counts."""
+        filled = [one for one in ranges if one.start != one.end]
+        largest = max(filled, key=_extent, default=None)
+        self._selected = (
+            None if largest is None else Marked(uri, version, largest, self.monotonic())
+        )
+
+    def request(self, uri: str, range_: types.Range) -> None:
+        """A request spoke of this range: a guess where nothing better is known."""
+        document = self.documents.get(uri)
+        if document is not None and range_.start != range_.end:
+            self._recent = Marked(uri, document.version, range_, self.monotonic())
+
+    def report(self, uri: str, problems: Sequence[types.Diagnostic]) -> None:
+        """All problems of a document, of all servers."""
+        self._problems[uri] = tuple(problems)
+
+    def problems(self, uri: str) -> tuple[types.Diagnostic, ...]:
+        """The problems last told of a document."""
+        return self._problems.get(uri, ())
+
+    def opened_uri(self) -> str | None:
+        """The document that the user looks at: told, else the newest that was opened."""
+        return self._focus if self._focus_is_known else self.documents.newest
+
+    def opened(self, settings: Settings) -> OpenedFile | None:
+        """The file for ``<ide_opened_file>``, unless a setting or a deny rule keeps it out."""
+        uri = self.opened_uri()
+        document = self.documents.get(uri) if uri else None
+        if document is None or not settings.attach_opened_file or self._denied(document, settings):
+            return None
+        return OpenedFile(
+            path=self.display(document),
+            language=document.language,
+            size=len(document.text.encode("utf-8", "replace")),
+            unsaved=document.dirt != "clean",
+        )
+
+    def selection(self, settings: Settings) -> Selection | None:
+        """What is marked now, from the best source there is."""
+        marked, note = self._selected, ""
+        if marked is None and self._recent is not None:
+            age = self.monotonic() - self._recent.at
+            if age <= RECENT_S:
+                marked, note = self._recent, f"marked {age:.0f} s ago, perhaps no longer"
+        if marked is None:
+            return None
+        document = self.documents.get(marked.uri)
+        if document is None or document.version != marked.version:
+            return None  # the lines may have moved: uncertain ranges are left out
+        return self.at(document, marked.range, self.problems(marked.uri), settings, note=note)
+
+    def at(
+        self,
+        document: Document,
+        range_: types.Range,
+        problems: Sequence[types.Diagnostic],
+        settings: Settings,
+        *,
+        note: str = "",
+    ) -> Selection | None:
+        """The selection of one range with its exact text; None if it may not be sent."""
+        if not settings.attach_selection or self._denied(document, settings):
+            return None
+        first, last = lines_of(range_)
+        last = min(last, len(document.lines) - 1)
+        if range_.start == range_.end:
+            text = document.lines[first] if first < len(document.lines) else ""
+        else:
+            encoding = self.documents.encoding
+            start = to_offset(document.lines, range_.start, encoding)
+            text = document.text[start : to_offset(document.lines, range_.end, encoding)]
+        touching = touching_problems(problems, first, last) if settings.attach_diagnostics else ()
+        return Selection(
+            path=self.display(document),
+            first_line=first + 1,
+            last_line=last + 1,
+            text=text,
+            unsaved=document.dirt != "clean",
+            problems=touching,
+            note=note,
+        )
+
+    def _denied(self, document: Document, settings: Settings) -> bool:
+        return matches_any(self.display(document), settings.deny)
+
+
+def lines_of(range_: types.Range) -> tuple[int, int]:
+    """First and last line that a range covers, 0-based, inclusive; an end at column 0 is before."""
+    first, last = range_.start.line, range_.end.line
+    if last > first and range_.end.character == 0:
+        last -= 1
+    return first, last
+
+
+def touching_problems(
+    problems: Sequence[types.Diagnostic], first: int, last: int
+) -> tuple[Problem, ...]:
+    """Problems that touch the lines ``first`` to ``last`` (0-based, inclusive)."""
+    touching = [
+        one for one in problems if one.range.start.line <= last and one.range.end.line >= first
+    ]
+    return tuple(problem_of(one) for one in touching)
+
+
+def problem_of(diagnostic: types.Diagnostic) -> Problem:
+    """A diagnostic as the engine knows it."""
+    severity = diagnostic.severity or types.DiagnosticSeverity.Error
+    return Problem(
+        line=diagnostic.range.start.line + 1,
+        last_line=diagnostic.range.end.line + 1,
+        severity=types.DiagnosticSeverity(severity).name.lower(),
+        message=diagnostic.message,
+        source=diagnostic.source or "",
+        code=str(diagnostic.code) if diagnostic.code is not None else "",
+    )
+
+
+def _extent(range_: types.Range) -> tuple[int, int]:
+    return (
+        range_.end.line - range_.start.line,
+        range_.end.character - range_.start.character,
+    )

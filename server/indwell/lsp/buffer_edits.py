@@ -1,0 +1,142 @@
+"""One edit of an open buffer: versioned, bounded in time, and looked at afterwards (editor §4).
+
+What the editor answers is a hint: some apply and never answer, some answer and do not apply. The
+text itself decides.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+from lsprotocol import types
+from pygls.exceptions import JsonRpcException
+
+from indwell.errors import EditRefused
+from indwell.lsp.client import Client
+from indwell.lsp.documents import Document, Documents
+from indwell.lsp.positions import to_position
+from indwell.workspace.base import Change, Stamp, digest
+from indwell.workspace.diff import line_edits
+
+AFTER_CHECK_S = 2.0  # editors gather changes before they tell: Neovim 150 ms, others less
+
+
+class BufferEdits:
+    """Sends edits to the editor, one at a time for each call.
+
+    Args:
+        documents: What the editor has open.
+        client: Takes the edits.
+        apply_timeout_s: How long the editor may take to answer.
+    """
+
+    def __init__(self, documents: Documents, client: Client, *, apply_timeout_s: float) -> None:
+        self._documents = documents
+        self._client = client
+        self._apply_timeout_s = apply_timeout_s
+
+    async def change(self, document: Document, path: Path, text: str, label: str) -> Change:
+        """Make the buffer read ``text``.
+
+        Raises:
+            EditRefused: The editor did not take the edit; the buffer is untouched by it.
+        """
+        before, version = document.text, document.version
+        was_clean = document.dirt != "user"
+        if text == before:
+            return Change(path=path, before=before, after=before, stamp=document.stamp)
+        edit = versioned_edit(document, text, self._documents.encoding)
+        problem = await self._send(document, edit, label, expected=text)
+        if document.text == text:
+            document.dirt = "agent" if was_clean else "user"
+            return Change(path=path, before=before, after=text, stamp=document.stamp)
+        if document.version == version:
+            raise EditRefused(
+                f"{problem or 'the editor took the edit, but its text did not change'}; the text "
+                f"of {path.name!r} is untouched"
+            )
+        if problem:
+            raise EditRefused(
+                f"{problem}, and {path.name!r} was changed meanwhile; read_file it again"
+            )
+        # The stamp is of what was proposed, so the next edit asks for a new read.
+        return Change(
+            path=path,
+            before=before,
+            after=document.text,
+            stamp=Stamp(digest=digest(text), version=document.version),
+            verified=False,
+            note="the text now differs from the proposal: the user or the editor changed it at "
+            "the same time; read_file it before the next edit",
+        )
+
+    async def _send(
+        self, document: Document, edit: types.WorkspaceEdit, label: str, *, expected: str
+    ) -> str:
+        """Send an edit until the text shows it, or the editor says no; gives what went wrong."""
+        answer = asyncio.ensure_future(self._client.apply_edit(edit, label))
+        version = document.version
+        try:
+            async with asyncio.timeout(self._apply_timeout_s):
+                await self._first(answer, document, expected)
+            if document.text == expected or not answer.done():
+                return ""
+            result = answer.result()
+        except TimeoutError:
+            return f"the editor did not answer the edit within {self._apply_timeout_s:g} s"
+        except JsonRpcException as error:
+            return f"the editor refused the edit ({error})"
+        finally:
+            if not answer.done():
+                answer.cancel()
+        if result is not None and not result.applied:
+            reason = f" ({result.failure_reason})" if result.failure_reason else ""
+            return f"the editor refused the edit{reason}"
+        await self._until_changed(document, expected, version)
+        return ""
+
+    async def _first(
+        self,
+        answer: asyncio.Future[types.ApplyWorkspaceEditResult | None],
+        document: Document,
+        expected: str,
+    ) -> None:
+        """Return when the editor has answered or the text is as expected, whichever is first."""
+        while not answer.done() and document.text != expected:
+            change = asyncio.ensure_future(self._documents.changed())
+            waiting: set[asyncio.Future[Any]] = {answer, change}
+            try:
+                await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+            finally:
+                change.cancel()
+
+    async def _until_changed(self, document: Document, expected: str, version: int) -> None:
+        """Wait a moment for the change that an applied edit must bring."""
+        try:
+            async with asyncio.timeout(AFTER_CHECK_S):
+                while document.text != expected and document.version == version:
+                    await self._documents.changed()
+        except TimeoutError:
+            return  # the caller compares the text
+
+
+def versioned_edit(document: Document, text: str, encoding: str) -> types.WorkspaceEdit:
+    """The minimal edits from a document's text to ``text``, bound to its exact version."""
+    edits = [
+        types.TextEdit(
+            range=types.Range(
+                start=to_position(document.lines, start, encoding),
+                end=to_position(document.lines, end, encoding),
+            ),
+            new_text=replacement,
+        )
+        for start, end, replacement in line_edits(document.text, text)
+    ]
+    identifier = types.OptionalVersionedTextDocumentIdentifier(
+        uri=document.uri, version=document.version
+    )
+    return types.WorkspaceEdit(
+        document_changes=[types.TextDocumentEdit(text_document=identifier, edits=list(edits))]
+    )

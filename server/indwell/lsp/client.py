@@ -1,0 +1,127 @@
+"""What we may ask of the editor, each with a time-out: some editors never answer some requests."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable
+from typing import Any, TypeVar
+
+from lsprotocol import types
+from pygls.exceptions import JsonRpcException
+from pygls.lsp.server import LanguageServer
+
+from indwell.agent.events import Event
+from indwell.lsp import protocol
+from indwell.lsp.features import Features
+
+T = TypeVar("T")
+
+SHOW_TIMEOUT_S = 10.0  # to open a document or to take a progress token
+SAVE_TIMEOUT_S = 10.0  # formatters may run on save
+
+
+class Client:
+    """The editor at the other end of the wire.
+
+    Args:
+        server: Sends; nothing else of it is used.
+    """
+
+    def __init__(self, server: LanguageServer) -> None:
+        self._server = server
+        self.features = Features()
+
+    async def apply_edit(
+        self, edit: types.WorkspaceEdit, label: str
+    ) -> types.ApplyWorkspaceEditResult | None:
+        """Ask to apply an edit; the caller sets the time-out and looks at the text afterwards.
+
+        Raises:
+            JsonRpcException: The editor answered with an error.
+        """
+        params = types.ApplyWorkspaceEditParams(edit=edit, label=label)
+        return await self._server.workspace_apply_edit_async(params)
+
+    def show(self, level: types.MessageType, message: str) -> None:
+        """Show a message and go on."""
+        self._server.window_show_message(types.ShowMessageParams(type=level, message=message))
+
+    async def choose(self, message: str, titles: tuple[str, ...], timeout_s: float) -> str | None:
+        """Let the user choose; None if nothing was chosen, nobody answers, or it went wrong."""
+        params = types.ShowMessageRequestParams(
+            type=types.MessageType.Warning,
+            message=message,
+            actions=[types.MessageActionItem(title=title) for title in titles],
+        )
+        answer = await _bounded(self._server.window_show_message_request_async(params), timeout_s)
+        return answer.title if answer is not None else None
+
+    async def show_document(self, uri: str) -> bool:
+        """Open a document beside what the user does; False if the editor did not."""
+        if not self.features.show_document:
+            return False
+        params = types.ShowDocumentParams(uri=uri, take_focus=False)
+        answer = await _bounded(self._server.window_show_document_async(params), SHOW_TIMEOUT_S)
+        return answer is not None and answer.success
+
+    async def create_progress(self, token: str) -> bool:
+        """Announce a progress; False if the editor does not take it."""
+        if not self.features.progress:
+            return False
+        params = types.WorkDoneProgressCreateParams(token=token)
+        try:
+            async with asyncio.timeout(SHOW_TIMEOUT_S):
+                await self._server.window_work_done_progress_create_async(params)
+        except (TimeoutError, JsonRpcException):
+            return False
+        return True
+
+    def progress(
+        self,
+        token: str,
+        value: types.WorkDoneProgressBegin
+        | types.WorkDoneProgressReport
+        | types.WorkDoneProgressEnd,
+    ) -> None:
+        """Report on a progress that was announced."""
+        self._server.progress(types.ProgressParams(token=token, value=value))
+
+    def event(self, session: str, seq: int, event: Event) -> None:
+        """Tell a rich client what happens."""
+        if self.features.has("events"):
+            self._notify(
+                "indwell/event",
+                protocol.EventParams(session=session, seq=seq, event=protocol.event_json(event)),
+            )
+
+    async def ask(self, params: protocol.AskParams, timeout_s: float) -> str | None:
+        """Ask for a line of text; None if the user closed the box or nobody answers."""
+        answer = await _bounded(self._request("indwell/ask", params), timeout_s)
+        return answer.text if isinstance(answer, protocol.AskResult) else None
+
+    async def permission(self, params: protocol.PermissionParams, timeout_s: float) -> str | None:
+        """The rich form of the permission question."""
+        answer = await _bounded(self._request("indwell/permission", params), timeout_s)
+        return answer.answer if isinstance(answer, protocol.PermissionResult) else None
+
+    async def save(self, uris: tuple[str, ...]) -> tuple[str, ...]:
+        """Ask to save documents; gives those that were saved."""
+        params = protocol.SaveParams(uris=uris)
+        answer = await _bounded(self._request("indwell/save", params), SAVE_TIMEOUT_S)
+        return answer.saved if isinstance(answer, protocol.SaveResult) else ()
+
+    def _notify(self, method: str, params: object) -> None:
+        self._server.protocol.notify(method, params)
+
+    def _request(self, method: str, params: object) -> Awaitable[Any]:
+        answer: Awaitable[Any] = self._server.protocol.send_request_async(method, params)
+        return answer
+
+
+async def _bounded(answer: Awaitable[T], timeout_s: float) -> T | None:
+    """Wait for an answer; none in time, or an error, is None."""
+    try:
+        async with asyncio.timeout(timeout_s):
+            return await answer
+    except (TimeoutError, JsonRpcException):
+        return None

@@ -1,0 +1,108 @@
+"""Which code actions are offered, and the command that each carries (editor §7). Pure.
+
+No model call to offer; each command carries all it needs as plain JSON.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import msgspec
+from lsprotocol import types
+from lsprotocol.converters import get_converter
+
+_QUICKFIX = "quickfix.indwell"
+_REFACTOR = "refactor.indwell"
+_SOURCE = "source.indwell"
+KINDS: tuple[str, ...] = (_QUICKFIX, _REFACTOR, _SOURCE)
+
+_converter = get_converter()
+
+
+class Place(msgspec.Struct, frozen=True):
+    """What is known when actions are asked for.
+
+    Attributes:
+        uri: The document.
+        version: Its version now.
+        can_ask: The editor can ask the user for a line of text.
+        running: A turn runs now.
+    """
+
+    uri: str
+    version: int
+    can_ask: bool
+    running: bool
+
+
+class _Offer(NamedTuple):
+    title: str
+    command: str
+    kind: str
+    needs_words: bool = False
+
+
+_OFFERS = (
+    _Offer("Fix this", "indwell.fix", _QUICKFIX),
+    _Offer("Explain this", "indwell.explain", _SOURCE),
+    _Offer("Document this", "indwell.document", _REFACTOR),
+    _Offer("Write tests for this", "indwell.test", _SOURCE),
+    _Offer("Refactor this…", "indwell.refactor", _REFACTOR),
+    _Offer("Ask about this…", "indwell.ask", _SOURCE, needs_words=True),
+)
+_FIX_ALL = _Offer("Fix all problems in this file", "indwell.fixAll", _SOURCE)
+_CANCEL = _Offer("Stop the running turn", "indwell.cancel", _SOURCE)
+
+
+def offer(
+    place: Place, range_: types.Range, context: types.CodeActionContext
+) -> list[types.CodeAction]:
+    """The actions for a range; on an automatic trigger only where a problem is."""
+    automatic = context.trigger_kind == types.CodeActionTriggerKind.Automatic
+    problems = context.diagnostics
+    if automatic:
+        offers = list(_OFFERS[:1]) if problems else []
+    else:
+        offers = [one for one in _OFFERS if place.can_ask or not one.needs_words]
+        offers += [_FIX_ALL] if problems else []
+        offers += [_CANCEL] if place.running else []
+    return [
+        _action(one, place, range_, problems)
+        for one in offers
+        if _is_wanted(one.kind, context.only)
+    ]
+
+
+def _is_wanted(kind: str, only: Sequence[str] | None) -> bool:
+    """Kinds are a hierarchy: asking for ``quickfix`` asks for ``quickfix.indwell`` too."""
+    if only is None:
+        return True
+    return any(not one or kind == str(one) or kind.startswith(f"{one}.") for one in only)
+
+
+def _action(
+    offered: _Offer,
+    place: Place,
+    range_: types.Range,
+    problems: Sequence[types.Diagnostic],
+) -> types.CodeAction:
+    is_fix = offered.command == "indwell.fix"
+    arguments: list[Any] = []
+    if offered is not _CANCEL:
+        arguments.append(
+            {
+                "uri": place.uri,
+                "version": place.version,
+                "range": _converter.unstructure(range_),
+                "diagnostics": [_converter.unstructure(one) for one in problems],
+            }
+        )
+    return types.CodeAction(
+        title=offered.title,
+        kind=offered.kind,
+        diagnostics=list(problems) if is_fix and problems else None,
+        command=types.Command(
+            title=offered.title, command=offered.command, arguments=arguments or None
+        ),
+    )

@@ -1,0 +1,54 @@
+"""Asks the user through the editor: No (first and default) · Once · This session · Always (§9)."""
+
+from __future__ import annotations
+
+from indwell.lsp import protocol
+from indwell.lsp.client import Client
+from indwell.policy.approvals import Answer, Question
+
+NO = "No"
+ONCE = "Once"
+SESSION = "This session"
+ALWAYS = "Always: "
+
+_ANSWERS: dict[str, Answer] = {"no": "no", "once": "once", "session": "session", "always": "always"}
+
+
+class EditorApprover:
+    """Implements ``Approver`` over the wire; no answer in time is no.
+
+    Args:
+        client: The editor.
+        timeout_s: Seconds that the user has.
+    """
+
+    def __init__(self, client: Client, *, timeout_s: float) -> None:
+        self._client = client
+        self._timeout_s = timeout_s
+
+    async def ask(self, question: Question) -> Answer:
+        """Ask in the rich form where the editor has it, else by ``showMessageRequest``."""
+        if self._client.features.has("permission"):
+            params = protocol.PermissionParams(
+                id=question.id,
+                title=question.title,
+                detail=question.detail,
+                reason=question.reason,
+                rule=question.rule,
+            )
+            said = await self._client.permission(params, self._timeout_s)
+            answer = _ANSWERS.get(said or "", "no")
+            return answer if question.rule or answer in {"no", "once"} else "no"
+        return await self._ask_plainly(question)
+
+    async def _ask_plainly(self, question: Question) -> Answer:
+        always = f"{ALWAYS}{question.rule}"
+        titles: tuple[str, ...] = (NO, ONCE)
+        if question.rule:
+            titles = (NO, ONCE, SESSION, always)
+        message = f"{question.title}\n\n{question.detail}\n\n({question.reason})"
+        chosen = await self._client.choose(message, titles, self._timeout_s)
+        if chosen is None or chosen not in titles:
+            return "no"
+        by_title: dict[str, Answer] = {ONCE: "once", SESSION: "session", always: "always"}
+        return by_title.get(chosen, "no")

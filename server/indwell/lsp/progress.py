@@ -1,0 +1,94 @@
+"""A turn as work-done progress: what runs now in one line, with a stop button where there is one."""
+
+from __future__ import annotations
+
+from lsprotocol import types
+
+from indwell.agent import events
+from indwell.lsp.client import Client
+
+LINE_LIMIT = 120  # characters of a progress line
+
+
+class TurnProgress:
+    """Follows one turn's events; silent where the editor takes no progress.
+
+    Args:
+        client: The editor.
+        token: Of the progress, made by us.
+    """
+
+    def __init__(self, client: Client, token: str) -> None:
+        self._client = client
+        self.token = token
+        self._shown = False
+        self._last = ""
+
+    async def begin(self, title: str) -> None:
+        """Announce it; the editor may refuse, and then nothing is sent."""
+        self._shown = await self._client.create_progress(self.token)
+        if self._shown:
+            begin = types.WorkDoneProgressBegin(
+                title=f"Indwell: {title}", cancellable=True, message="thinking"
+            )
+            self._client.progress(self.token, begin)
+
+    def follow(self, event: events.Event) -> None:
+        """Show what an event means, if it means something to see."""
+        line = describe(event)
+        if self._shown and line and line != self._last:
+            self._last = line
+            report = types.WorkDoneProgressReport(message=line[:LINE_LIMIT], cancellable=True)
+            self._client.progress(self.token, report)
+
+    def end(self, message: str) -> None:
+        """Take it away."""
+        if self._shown:
+            self._shown = False
+            self._client.progress(self.token, types.WorkDoneProgressEnd(message=message))
+
+
+def describe(event: events.Event) -> str:
+    """One line for an event; empty if it is not worth a line."""
+    match event:
+        case events.ToolStarted(name=name, target=target):
+            return f"{_VERBS.get(name, name)} {' '.join(target.split())}"
+        case events.ToolFinished(is_error=True, name=name):
+            return f"{_VERBS.get(name, name)}: failed"
+        case events.EditApplied(path=path, added=added, removed=removed):
+            return f"changed {path} +{added} −{removed}"
+        case events.PermissionAsked(title=title):
+            return f"waiting for an answer: {title}"
+        case events.Notice(message=message):
+            return message
+        case events.UsageReported():
+            return "thinking"
+        case events.Text(text=text) if text.strip():
+            return "writing"
+        case _:
+            return ""
+
+
+_VERBS = {
+    "read_file": "reading",
+    "edit_file": "editing",
+    "write_file": "writing",
+    "glob": "looking for",
+    "grep": "searching",
+    "bash": "running",
+}
+
+
+def summary(finished: events.TurnFinished) -> str:
+    """One sentence for the end of a turn: what changed, what it took."""
+    head = {"done": "done", "cancelled": "stopped"}.get(finished.ending, finished.message)
+    parts = [head]
+    if finished.changes:
+        parts.append(
+            ", ".join(f"{one.path} +{one.added} −{one.removed}" for one in finished.changes)
+        )
+    if finished.rounds:
+        tokens = finished.usage.input + finished.usage.output
+        cost = "cost unknown" if finished.cost is None else f"${finished.cost:.4f}"
+        parts.append(f"{finished.rounds} rounds, {tokens:,} tokens, {cost}")
+    return " · ".join(parts)

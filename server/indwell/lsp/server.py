@@ -1,0 +1,210 @@
+"""Wires requests, notifications and commands of the protocol to the host: nothing is decided here."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, get_args
+
+from lsprotocol import types
+from pygls.exceptions import JsonRpcException
+from pygls.lsp.server import LanguageServer
+
+from indwell import __version__
+from indwell.agent.events import TurnFinished
+from indwell.errors import UserError
+from indwell.lsp import code_actions, protocol
+from indwell.lsp.client import Client
+from indwell.lsp.documents import path_of
+from indwell.lsp.features import features_of
+from indwell.lsp.host import Backend, Host
+from indwell.lsp.wire import make_language_server
+from indwell.prompt.tasks import Task
+
+NOTHING = protocol.TaskArguments()
+REQUEST_FAILED = -32803  # LSPErrorCodes.RequestFailed: understood, but it could not be done
+
+
+def make_server(backend: Backend) -> LanguageServer:
+    """The whole server, ready to be started."""
+    # pygls logs whole messages at INFO, with the user's text and keys in them.
+    logging.getLogger("pygls").setLevel(logging.WARNING)
+    server = make_language_server(__version__)
+    host = Host(Client(server), backend)
+    _lifecycle(server, host)
+    _documents(server, host)
+    _attention(server, host)
+    _actions(server, host)
+    _commands(server, host)
+    return server
+
+
+def _lifecycle(server: LanguageServer, host: Host) -> None:
+    keepers: set[asyncio.Task[None]] = set()
+
+    @server.feature(types.INITIALIZE)
+    def initialize(params: types.InitializeParams) -> None:
+        host.client.features = features_of(params.capabilities)
+        host.start(_roots(params), _options(params.initialization_options))
+
+    @server.feature(types.INITIALIZED)
+    async def initialized(_params: types.InitializedParams) -> None:
+        encoding = server.protocol.server_capabilities.position_encoding
+        host.documents.encoding = str(encoding or types.PositionEncodingKind.Utf16)
+        keepers.add(asyncio.create_task(_close_at_the_end(host)))
+        host.greet()
+
+    @server.feature(types.SHUTDOWN)
+    async def shutdown(_params: None = None) -> None:
+        await host.stop()
+
+
+def _documents(server: LanguageServer, host: Host) -> None:
+    documents = host.documents
+
+    @server.feature(types.TEXT_DOCUMENT_DID_OPEN)
+    def did_open(params: types.DidOpenTextDocumentParams) -> None:
+        documents.open(params.text_document)
+
+    @server.feature(types.TEXT_DOCUMENT_DID_CHANGE)
+    def did_change(params: types.DidChangeTextDocumentParams) -> None:
+        identifier = params.text_document
+        documents.change(identifier.uri, identifier.version, params.content_changes)
+
+    @server.feature(types.TEXT_DOCUMENT_DID_SAVE)
+    def did_save(params: types.DidSaveTextDocumentParams) -> None:
+        documents.saved(params.text_document.uri)
+
+    @server.feature(types.TEXT_DOCUMENT_DID_CLOSE)
+    def did_close(params: types.DidCloseTextDocumentParams) -> None:
+        documents.close(params.text_document.uri)
+
+
+def _attention(server: LanguageServer, host: Host) -> None:
+    attention = host.attention
+
+    @server.feature("indwell/didChangeSelection")
+    def did_change_selection(params: protocol.DidChangeSelectionParams) -> None:
+        attention.select(params.uri, params.version, params.ranges)
+
+    @server.feature("indwell/didFocus")
+    def did_focus(params: protocol.DidFocusParams) -> None:
+        attention.focus(params.uri)
+
+    @server.feature("indwell/didChangeDiagnostics")
+    def did_change_diagnostics(params: protocol.DidChangeDiagnosticsParams) -> None:
+        attention.report(params.uri, params.diagnostics)
+
+
+def _actions(server: LanguageServer, host: Host) -> None:
+    options = types.CodeActionOptions(code_action_kinds=list(code_actions.KINDS))
+
+    @server.feature(types.TEXT_DOCUMENT_CODE_ACTION, options)
+    def code_action(params: types.CodeActionParams) -> list[types.CodeAction]:
+        uri = params.text_document.uri
+        document = host.documents.get(uri)
+        if document is None:
+            return []
+        host.attention.request(uri, params.range)
+        place = code_actions.Place(
+            uri=uri,
+            version=document.version,
+            can_ask=host.client.features.has("ask"),
+            running=host.turns.running is not None,
+        )
+        return code_actions.offer(place, params.range, params.context)
+
+    @server.feature("indwell/prompt")
+    async def prompt(params: protocol.PromptParams) -> protocol.TurnResult:
+        try:
+            running = await host.prompt(params)
+        except UserError as error:
+            raise JsonRpcException(str(error), REQUEST_FAILED) from error
+        try:
+            finished = await running.wait()
+        except asyncio.CancelledError:
+            host.turns.cancel()
+            raise
+        return _result(running.session.id, finished)
+
+
+def _commands(server: LanguageServer, host: Host) -> None:
+    for name in protocol.TASK_COMMANDS:
+        task: Task = name.removeprefix("indwell.")  # type: ignore[assignment] # see the assert
+        assert task in get_args(Task)
+        server.command(name)(_task_command(host, task))
+
+    @server.command("indwell.cancel")
+    def cancel() -> bool:
+        return host.turns.cancel()
+
+    @server.command("indwell.newSession")
+    async def new_session() -> None:
+        await host.new_session()
+
+    @server.command("indwell.mode")
+    async def mode(arguments: protocol.ModeArguments) -> None:
+        await host.set_mode(arguments.mode)
+
+    @server.feature(types.WINDOW_WORK_DONE_PROGRESS_CANCEL)
+    def progress_cancel(params: types.WorkDoneProgressCancelParams) -> None:
+        host.turns.cancel(params.token)
+
+
+def _task_command(host: Host, task: Task) -> Any:  # noqa: ANN401 - pygls reads its signature
+    async def run(arguments: protocol.TaskArguments = NOTHING) -> object:
+        try:
+            running = await host.run_task(task, arguments)
+        except UserError as error:
+            host.client.show(types.MessageType.Error, f"Indwell: {error}")
+            return None
+        if running is None:
+            return None
+        if not arguments.wait:
+            return protocol.StartedResult(session=running.session.id, turn=running.number)
+        return _result(running.session.id, await running.wait())
+
+    return run
+
+
+def _result(session: str, finished: TurnFinished) -> protocol.TurnResult:
+    usage = finished.usage
+    return protocol.TurnResult(
+        session=session,
+        turn=finished.turn,
+        ending=finished.ending,
+        message=finished.message,
+        answer=finished.answer,
+        draft=finished.draft,
+        rounds=finished.rounds,
+        usage=protocol.UsageResult(usage.input, usage.cached, usage.output, finished.cost),
+        changes=tuple(
+            protocol.FileResult(one.path, one.added, one.removed) for one in finished.changes
+        ),
+    )
+
+
+def _roots(params: types.InitializeParams) -> tuple[Path, ...]:
+    uris = [folder.uri for folder in params.workspace_folders or ()]
+    if not uris and params.root_uri:
+        uris = [params.root_uri]
+    paths = [path for path in map(path_of, uris) if path is not None]
+    if not paths and params.root_path:
+        paths = [Path(params.root_path).resolve()]
+    return tuple(dict.fromkeys(paths))
+
+
+def _options(options: Any) -> Mapping[str, Any]:  # noqa: ANN401 - JSON comes in here
+    if isinstance(options, Mapping):
+        return options
+    return dict(vars(options)) if hasattr(options, "__dict__") else {}
+
+
+async def _close_at_the_end(host: Host) -> None:
+    """Leave sessions valid however the process ends: cancelled when the loop closes."""
+    try:
+        await asyncio.Event().wait()
+    finally:
+        await host.stop()
