@@ -1,0 +1,224 @@
+"""``indwell demo``: the main job from end to end, with the real server and a real LSP client."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+import tempfile
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from rich.console import Console
+
+from indwell.agent import events
+from indwell.cli.compose import read_settings
+from indwell.cli.terminal import TerminalApprover, TerminalView, cost_words
+from indwell.demo.model import NAME
+from indwell.demo.project import CHECK, Project, make_project
+from indwell.errors import UserError
+from indwell.lsp import protocol
+from indwell.lsp.fake_editor import Buffer, FakeEditor, lines_range
+from indwell.messages import Usage
+from indwell.policy.approvals import Question
+from indwell.sandbox.spawn import spawn
+from indwell.settings.model import Settings
+from indwell.workspace.disk import DiskWorkspace
+from indwell.workspace.diff import unified_diff
+
+PACE_S = 0.01  # between two pieces of the scripted model's text, so that one can watch it
+CHECK_TIMEOUT_S = 60.0
+TURN_TIMEOUT_S = 900.0  # a slow local model takes minutes
+
+
+class Tokens(msgspec.Struct, frozen=True):
+    """Tokens of the turn."""
+
+    input: int
+    cached: int
+    output: int
+
+
+class Report(msgspec.Struct, frozen=True):
+    """What ``--json`` prints; ``before`` and ``after`` are ``passed`` or ``failed``."""
+
+    ok: bool
+    model: str
+    diff: str
+    before: str
+    after: str
+    turns: int
+    rounds: int
+    tokens: Tokens
+    cost: float | None
+    seconds: float
+    message: str = ""
+
+
+class Stage:
+    """One showing of the demo.
+
+    Args:
+        console: Where it is shown; quiet with ``--json``.
+        settings: Decide on the model.
+        project: What is mended.
+        folder: Where the project is put.
+    """
+
+    def __init__(
+        self, console: Console, settings: Settings, project: Project, folder: Path
+    ) -> None:
+        self._console = console
+        self._project = project
+        self._folder = folder
+        self._scripted = settings.provider == "scripted"
+        self._model = NAME if self._scripted else settings.model
+        self._view = TerminalView(console)
+        self._finished: events.TurnFinished | None = None
+
+    async def play(self) -> Report:
+        """Make the project, fix it through the server, check the result."""
+        started = time.monotonic()
+        await self._make()
+        before = await self._check()
+        self._say(f"The check before: {before}")
+        buffer, original = await self._fix()
+        after = await self._check()
+        diff = unified_diff(original, buffer.text, self._project.path)
+        self._say("\nWhat changed in the buffer, in one undoable edit each:")
+        self._view.diff(diff)
+        self._say(f"The check after: {after}")
+        finished = self._finished
+        usage = finished.usage if finished else Usage()
+        return Report(
+            ok=before == "failed" and after == "passed",
+            model=self._model,
+            diff=diff,
+            before=before,
+            after=after,
+            turns=1,
+            rounds=finished.rounds if finished else 0,
+            tokens=Tokens(usage.input, usage.cached, usage.output),
+            cost=finished.cost if finished else None,
+            seconds=round(time.monotonic() - started, 2),
+            message=finished.message if finished else "the turn did not end",
+        )
+
+    async def _make(self) -> None:
+        disk = DiskWorkspace([self._folder])
+        for name, text in self._project.files.items():
+            await disk.write(disk.resolve(name), None, text, label="demo")
+        who = (
+            "the scripted model that ships with Indwell (no language model, no key, no network)"
+            if self._scripted
+            else f"the model {self._model}"
+        )
+        self._say(f"[bold]Indwell demo[/] with {who}")
+        self._say(
+            f"A made-up project in {self._folder}: {self._project.function}() in "
+            f"{self._project.path}, lines {self._project.first_line}-{self._project.last_line}, "
+            "has a fault."
+        )
+
+    async def _fix(self) -> tuple[Buffer, str]:
+        """Start the real server, open the file, select, choose "Fix this", and wait for the end."""
+        editor = FakeEditor(
+            self._folder,
+            extensions=("events", "permission", "save"),
+            on_event=lambda event: self._show(event),
+        )
+        editor.answers.permission = self._permit
+        command = [sys.executable, "-m", "indwell", "serve", "--stdio"]
+        if self._scripted:
+            command += ["--scripted", "--pace", str(PACE_S if not self._console.quiet else 0.0)]
+        await editor.start(command, environment=os.environ)
+        try:
+            buffer = editor.open(self._folder / self._project.path)
+            original = buffer.text
+            marked = lines_range(self._project.first_line, self._project.last_line)
+            editor.select(buffer, marked)
+            actions = await editor.code_actions(buffer, marked)
+            fix = next(action for action in actions if action.title == "Fix this")
+            assert fix.command is not None
+            self._say('Selected it in the editor and chose the code action "Fix this".\n')
+            started = await editor.execute(fix.command.command, *(fix.command.arguments or ()))
+            if started is None:
+                raise UserError(editor.messages[-1] if editor.messages else "nothing was started")
+            await editor.wait_for_event("turnFinished", TURN_TIMEOUT_S)
+            if buffer.dirty:
+                editor.save(buffer)
+        finally:
+            await editor.stop()
+        return buffer, original
+
+    async def _check(self) -> str:
+        finished = await spawn(CHECK, cwd=self._folder, timeout_s=CHECK_TIMEOUT_S)
+        return "passed" if finished.exit_code == 0 else "failed"
+
+    def _show(self, event: Mapping[str, Any]) -> None:
+        known = msgspec.convert(event, type=events.Event)
+        if isinstance(known, events.TurnFinished):
+            self._finished = known
+        if not self._console.quiet:
+            self._view(known)
+
+    async def _permit(self, params: protocol.PermissionParams) -> str:
+        """The scripted model and the project's own check are allowed; all else is asked for."""
+        self._say(f"  [yellow]{params.title}[/] {params.detail}")
+        if self._scripted or params.detail == CHECK:
+            self._say("  [yellow]The demo answers: Once[/]")
+            return "once"
+        question = Question(params.id, params.title, params.detail, params.reason, rule="")
+        return await TerminalApprover(self._console).ask(question)
+
+    def _say(self, markup: str) -> None:
+        self._console.print(markup, highlight=False, soft_wrap=True)
+
+
+def demo(*, seed: int, as_json: bool, scripted: bool) -> int:
+    """Show it; 0 if the check failed before and passes after."""
+    console = Console(quiet=as_json)
+    try:
+        settings = read_settings(os.environ).settings
+        if scripted or not _has_model(settings):
+            settings = msgspec.structs.replace(settings, provider="scripted")
+        with tempfile.TemporaryDirectory(prefix="indwell-demo-") as name:
+            stage = Stage(console, settings, make_project(seed), Path(name).resolve())
+            report = asyncio.run(stage.play())
+    except UserError as error:
+        report = _nothing(str(error))
+    if as_json:
+        sys.stdout.write(msgspec.json.encode(report).decode() + "\n")
+    elif report.ok:
+        tokens = report.tokens
+        console.print(
+            f"[green]Done[/] in {report.seconds:.1f} s: {report.rounds} rounds, "
+            f"{tokens.input:,} tokens in, {tokens.output:,} out, {cost_words(report.cost)}.",
+            highlight=False,
+        )
+    else:
+        console.print(f"[red]It did not work:[/] {report.message or 'the check still fails'}")
+    return 0 if report.ok else 1
+
+
+def _has_model(settings: Settings) -> bool:
+    return bool(settings.api_key or settings.base_url)
+
+
+def _nothing(message: str) -> Report:
+    return Report(
+        ok=False,
+        model="",
+        diff="",
+        before="",
+        after="",
+        turns=0,
+        rounds=0,
+        tokens=Tokens(0, 0, 0),
+        cost=None,
+        seconds=0.0,
+        message=message,
+    )

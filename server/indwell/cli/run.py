@@ -1,0 +1,116 @@
+"""``indwell run``: one turn from the terminal, on the files as they are on disk."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import sys
+from pathlib import Path
+
+import msgspec
+from rich.console import Console
+
+from indwell.agent import events
+from indwell.agent.session import Prompt
+from indwell.agent.turn import run_turn
+from indwell.cli.compose import open_session, read_settings
+from indwell.cli.terminal import AllowingApprover, TerminalApprover, TerminalView
+from indwell.context.ide import Selection
+from indwell.errors import ToolError, UserError
+from indwell.messages import Usage
+from indwell.policy.approvals import Approver
+from indwell.policy.paths import matches_any
+from indwell.settings.model import Settings
+from indwell.workspace.base import Workspace
+from indwell.workspace.disk import DiskWorkspace
+from indwell.workspace.paths import display
+from indwell.workspace.text import split_lines
+
+_PLACE = re.compile(r"^(?P<path>.+?)(?::L?(?P<first>\d+)(?:-L?(?P<last>\d+))?)?$")
+
+
+class Wish(msgspec.Struct, frozen=True):
+    """What was asked for on the command line; ``place`` is ``PATH`` or ``PATH:L1-L2``."""
+
+    words: str
+    folder: Path
+    place: str = ""
+    json: bool = False
+    scripted: bool = False
+    allow: bool = False
+
+
+def run(wish: Wish) -> int:
+    """Run it; 0 if the turn is done, 1 if not."""
+    view: events.Listener = _print_json if wish.json else TerminalView(Console())
+    try:
+        finished = asyncio.run(_turn(wish, view))
+    except (UserError, ToolError) as error:
+        view(_failed(str(error), wish.words))
+        return 1
+    except (KeyboardInterrupt, asyncio.CancelledError):
+        return 1  # the turn has told its end already
+    return 0 if finished.ending == "done" else 1
+
+
+async def _turn(wish: Wish, view: events.Listener) -> events.TurnFinished:
+    workspace = DiskWorkspace([wish.folder])
+    loaded = await asyncio.to_thread(read_settings, os.environ, roots=workspace.roots)
+    for notice in loaded.notices:
+        view(events.Notice(0, "warning", notice))
+    settings = loaded.settings
+    if wish.scripted:
+        settings = msgspec.structs.replace(settings, provider="scripted")
+    selection = await _selection(wish.place, workspace, settings) if wish.place else None
+    approver: Approver = (
+        AllowingApprover() if wish.allow else TerminalApprover(Console(stderr=True))
+    )
+    session = await open_session(workspace, approver, lambda: settings, environment=os.environ)
+    try:
+        prompt = Prompt(words=wish.words, title=wish.words[:60], selection=selection)
+        return await run_turn(session, prompt, view)
+    finally:
+        await session.close()
+
+
+async def _selection(place: str, workspace: Workspace, settings: Settings) -> Selection:
+    """The lines that ``--file`` names, as if they were marked in an editor.
+
+    Raises:
+        ToolError: There is no such file in the folder.
+        UserError: It may not be read, or it has no such lines.
+    """
+    match = _PLACE.match(place)
+    assert match is not None
+    path = workspace.resolve(match["path"])
+    shown = display(path, workspace.roots)
+    if matches_any(shown, settings.deny):
+        raise UserError(f"{shown!r} matches a deny rule for secrets, so it is not sent")
+    lines = split_lines((await workspace.read(path)).text)
+    first = int(match["first"] or 1)
+    last = int(match["last"] or match["first"] or len(lines))
+    if not 1 <= first <= last <= len(lines):
+        raise UserError(f"{shown!r} has {len(lines)} lines, so there is no range {first}-{last}")
+    return Selection(
+        path=shown, first_line=first, last_line=last, text="".join(lines[first - 1 : last])
+    )
+
+
+def _print_json(event: events.Event) -> None:
+    sys.stdout.write(msgspec.json.encode(event).decode() + "\n")
+    sys.stdout.flush()
+
+
+def _failed(message: str, draft: str) -> events.TurnFinished:
+    return events.TurnFinished(
+        turn=0,
+        ending="failed",
+        message=message,
+        answer="",
+        draft=draft,
+        rounds=0,
+        usage=Usage(),
+        cost=0.0,
+        seconds=0.0,
+    )

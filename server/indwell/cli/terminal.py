@@ -1,0 +1,130 @@
+"""A turn on a terminal: events as lines, diffs in colour, questions at the prompt."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+
+from rich.console import Console
+from rich.markup import escape
+from rich.syntax import Syntax
+
+from indwell.agent import events
+from indwell.policy.approvals import Answer, Question, visible
+
+MOST_OUTPUT = 20  # lines of a command's output that are shown
+
+
+class TerminalView:
+    """Prints events as they come; plain text where there is no terminal.
+
+    Args:
+        console: Where to.
+    """
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+        self._in_text = False
+        self._shown_lines = 0
+
+    def __call__(self, event: events.Event) -> None:
+        """Show one event."""
+        match event:
+            case events.Text(text=text, restart=restart):
+                self._text("\n[the answer starts again]\n" if restart else text)
+            case events.ToolStarted(name=name, target=target):
+                self._shown_lines = 0
+                self._line(f"[cyan]▸[/] {escape(name)} [dim]{escape(visible(target))}[/]")
+            case events.ToolOutput(text=text):
+                self._output(text)
+            case events.ToolFinished(is_error=True, message=message):
+                self._line(f"  [red]{escape(visible(message))}[/]")
+            case events.ToolFinished(figure=figure, seconds=seconds):
+                self._line(f"  [dim]{escape(figure)}  {seconds:.1f} s[/]")
+            case events.EditApplied(diff=diff):
+                self._end_text()
+                self.diff(diff)
+            case events.PermissionAnswered(answer=answer):
+                self._line(f"  [yellow]answered: {answer}[/]")
+            case events.UsageReported():
+                pass  # the end has the sum
+            case events.Notice(message=message):
+                self._line(f"[yellow]{escape(visible(message))}[/]")
+            case events.TurnFinished():
+                self._end(event)
+            case _:
+                pass
+
+    def diff(self, diff: str) -> None:
+        """Print a unified diff."""
+        if self._console.is_terminal:
+            self._console.print(Syntax(diff, "diff", background_color="default"))
+        else:
+            self._console.print(diff, markup=False, highlight=False, end="")
+
+    def _text(self, text: str) -> None:
+        self._in_text = True
+        self._console.print(visible(text), end="", markup=False, highlight=False, soft_wrap=True)
+
+    def _end_text(self) -> None:
+        if self._in_text:
+            self._in_text = False
+            self._console.print()
+
+    def _line(self, markup: str) -> None:
+        self._end_text()
+        self._console.print(markup, highlight=False, soft_wrap=True)
+
+    def _output(self, text: str) -> None:
+        for line in text.splitlines():
+            self._shown_lines += 1
+            if self._shown_lines <= MOST_OUTPUT:
+                self._line(f"  [dim]│ {escape(visible(line))}[/]")
+            elif self._shown_lines == MOST_OUTPUT + 1:
+                self._line("  [dim]│ …[/]")
+
+    def _end(self, event: events.TurnFinished) -> None:
+        self._end_text()
+        if event.ending != "done":
+            self._line(f"[red]{escape(visible(event.message or event.ending))}[/]")
+        usage = event.usage
+        estimated = "" if usage.reported else " (estimated)"
+        self._line(
+            f"[dim]{event.rounds} rounds · {usage.input:,} tokens in, {usage.cached:,} of them "
+            f"cached, {usage.output:,} out{estimated} · {cost_words(event.cost)} · "
+            f"{event.seconds:.1f} s[/]"
+        )
+
+
+def cost_words(cost: float | None) -> str:
+    """A cost for people: never a guess."""
+    return "cost unknown" if cost is None else f"${cost:.4f}"
+
+
+class TerminalApprover:
+    """Asks at the prompt; where there is no terminal the answer is no. Implements ``Approver``."""
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+
+    async def ask(self, question: Question) -> Answer:
+        """Show exactly what would run, and wait for a letter."""
+        self._console.print(f"[bold yellow]{escape(question.title)}[/] ({escape(question.reason)})")
+        self._console.print(question.detail, markup=False, highlight=False, soft_wrap=True)
+        if not sys.stdin.isatty():
+            self._console.print("[yellow]Nobody can be asked here, so the answer is no.[/]")
+            return "no"
+        choices = "[N]o, [O]nce" + (", this [S]ession, [A]lways" if question.rule else "")
+        typed = await asyncio.to_thread(input, f"{choices}? ")
+        by_letter: dict[str, Answer] = {"o": "once", "s": "session", "a": "always"}
+        answer = by_letter.get(typed.strip()[:1].lower(), "no")
+        return answer if question.rule or answer == "once" else "no"
+
+
+class AllowingApprover:
+    """Says yes to every command and edit that would be asked for: the user said so beforehand."""
+
+    async def ask(self, question: Question) -> Answer:
+        """Allow this one call."""
+        del question
+        return "once"

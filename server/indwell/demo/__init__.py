@@ -1,0 +1,1 @@
+"""The demo: a made-up project with a fault, and the scripted model that mends it."""
