@@ -4,10 +4,10 @@ import json
 
 import msgspec
 import pytest
-from support.requests import READ, assistant, meta, request, result, use, user, words
 
 from indwell.messages import Anchors, Image, Message, Request, Thinking, ToolChoice
 from indwell.providers.chat_messages import Dialect, chat_body, dialect_for
+from support.requests import READ, assistant, meta, request, result, use, user, words
 
 MARK = {"type": "ephemeral"}
 COMMON = Dialect()

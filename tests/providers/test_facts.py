@@ -47,6 +47,11 @@ def test_a_known_price_does_not_make_the_window_known() -> None:
     assert (facts.window, facts.known, facts.prices is None) == (32_000, False, False)
 
 
+def test_a_separate_price_of_reasoning_makes_the_price_unknown() -> None:
+    facts = facts_for("sonar-deep-research", "https://api.perplexity.ai", now=NOW)
+    assert (facts.source, facts.prices) == (f"{SOURCE}, perplexity", None)
+
+
 def test_the_budget_is_the_window_without_the_reserved_output() -> None:
     assert facts_for("no-such-model", None, now=NOW).budget == 24_000
 

@@ -9,20 +9,6 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
-from support.loopback_endpoint import (
-    CUT,
-    HANG,
-    Answer,
-    LoopbackEndpoint,
-    Script,
-    chunk,
-    raw,
-    refuse,
-    say,
-    sse,
-    stream,
-)
-from support.requests import READ, request, user
 
 from indwell.errors import (
     BadReply,
@@ -41,6 +27,20 @@ from indwell.messages import Anchors, Reply, Request, ToolCall, Usage
 from indwell.providers.base import CallStarted, StreamEvent, TextDelta
 from indwell.providers.chat_messages import Dialect
 from indwell.providers.openai_chat import OpenAIChat
+from support.loopback_endpoint import (
+    CUT,
+    HANG,
+    Answer,
+    LoopbackEndpoint,
+    Script,
+    chunk,
+    raw,
+    refuse,
+    say,
+    sse,
+    stream,
+)
+from support.requests import READ, request, user
 
 ASKED = request(user("hello"), tools=(READ,))
 SPENT = {"prompt_tokens": 10, "completion_tokens": 2}
@@ -125,7 +125,19 @@ async def test_the_endpoint_gets_the_body_and_the_key() -> None:
         {"role": "user", "content": "hello"},
     ]
     assert seen.body["tools"][0]["cache_control"] == {"type": "ephemeral"}
-    assert (seen.body["stream"], seen.body["max_tokens"]) == (True, 100)
+    assert set(seen.body) == {
+        "model",
+        "messages",
+        "tools",
+        "max_tokens",
+        "stream",
+        "stream_options",
+    }
+    assert (seen.body["model"], seen.body["stream"], seen.body["max_tokens"]) == (
+        "small",
+        True,
+        100,
+    )
 
 
 async def test_the_same_request_is_the_same_bytes() -> None:
@@ -147,6 +159,15 @@ async def test_openais_variables_do_not_reach_other_endpoints(
         await provider.complete(ASKED, lambda _: None)
     assert "for-openai" not in str(endpoint.seen[0].headers)
     assert endpoint.seen[0].headers["authorization"] == "Bearer none"
+
+
+async def test_without_an_address_it_is_openai_whatever_the_variables_say(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")
+    provider = OpenAIChat(api_key=KEY)
+    assert str(provider._client.base_url) == "https://api.openai.com/v1/"
+    await provider.aclose()
 
 
 async def test_usage_is_estimated_when_none_is_reported() -> None:
@@ -191,29 +212,34 @@ async def test_the_end_mark_may_come_in_pieces() -> None:
     assert (await ask(answer))[0].finish == "stop"
 
 
+async def cut_after(*chunks: Mapping[str, Any], end: tuple[Any, ...] = (CUT,)) -> tuple[Reply, str]:
+    """The reply of a line that breaks as soon as something was told, and the address."""
+    heard = asyncio.Event()
+    async with connected([stream(*chunks, heard, *end, done=False)]) as (provider, endpoint):
+        reply = await provider.complete(request(user("hello")), lambda _: heard.set())
+    return reply, endpoint.base_url
+
+
 @pytest.mark.parametrize("end", [(), (CUT,)], ids=["silently", "by a reset"])
 async def test_a_reply_that_breaks_off_keeps_its_words(end: tuple[Any, ...]) -> None:
-    answer = stream(chunk({"content": "half"}), 0.05, *end, done=False)
-    async with connected([answer]) as (provider, endpoint):
-        reply = await provider.complete(request(user("hello")), lambda _: None)
+    reply, address = await cut_after(chunk({"content": "half"}), end=end)
     assert reply == Reply(
         "half",
         finish="incomplete",
         usage=Usage(input=6, output=2, reported=False),
-        problem=f"the reply from {endpoint.base_url} broke off; try again",
+        problem=f"the reply from {address} broke off; try again",
     )
 
 
 async def test_a_call_that_breaks_off_is_dropped() -> None:
     begun = {"index": 0, "id": "a", "function": {"name": "read_file", "arguments": '{"pa'}}
-    reply, told = await ask(stream(chunk({"tool_calls": [begun]}), 0.05, CUT, done=False))
-    assert told == [CallStarted("read_file")]
+    reply, _ = await cut_after(chunk({"tool_calls": [begun]}))
     assert (reply.finish, reply.calls, reply.text) == ("incomplete", (), "")
 
 
 async def test_a_line_that_breaks_after_the_last_word_loses_nothing() -> None:
-    answer = stream(chunk({"content": "whole"}, finish="stop"), 0.05, CUT, done=False)
-    assert (await ask(answer))[0].finish == "stop"
+    reply, _ = await cut_after(chunk({"content": "whole"}, finish="stop"))
+    assert (reply.text, reply.finish) == ("whole", "stop")
 
 
 @pytest.mark.parametrize(
@@ -276,13 +302,17 @@ async def test_a_finish_reason_of_error_is_a_broken_reply() -> None:
         ),
         (
             raw(200, "<html>hi</html>", headers={"Content-Type": "text/html; charset=utf-8"}),
-            "ADDRESS answered with text/html instead of a stream; check OPENAI_BASE_URL,"
-            " it often ends in /v1: <html>hi</html>",
+            (
+                "ADDRESS answered with text/html instead of a stream; check OPENAI_BASE_URL,"
+                " it often ends in /v1: <html>hi</html>"
+            ),
         ),
         (
             raw(200, '{"error": "no such route"}', headers={"Content-Type": "application/json"}),
-            "ADDRESS answered with application/json instead of a stream; check OPENAI_BASE_URL,"
-            ' it often ends in /v1: {"error": "no such route"}',
+            (
+                "ADDRESS answered with application/json instead of a stream; check OPENAI_BASE_URL,"
+                ' it often ends in /v1: {"error": "no such route"}'
+            ),
         ),
         (raw(200, "hello"), "ADDRESS answered with nothing; try again"),
     ],
@@ -396,8 +426,10 @@ async def test_openai_without_a_key_is_not_asked_at_all() -> None:
     error, said = await fail(base_url=None, api_key=None)
     assert (type(error), said) == (
         NotAuthorised,
-        "no API key for https://api.openai.com/v1: set OPENAI_API_KEY,"
-        " or OPENAI_BASE_URL for an endpoint that needs none",
+        (
+            "no API key for https://api.openai.com/v1: set OPENAI_API_KEY,"
+            " or OPENAI_BASE_URL for an endpoint that needs none"
+        ),
     )
 
 
@@ -420,8 +452,8 @@ async def test_pings_do_not_hide_a_stall() -> None:
 
 
 async def test_data_resets_the_time() -> None:
-    slow = [part for letter in "abcdef" for part in (sse(chunk({"content": letter})), 0.1)]
-    reply, _ = await ask(stream(*slow), timeout_s=0.4)
+    slow = [part for letter in "abcdef" for part in (sse(chunk({"content": letter})), 0.2)]
+    reply, _ = await ask(stream(*slow), timeout_s=1.0)
     assert reply.text == "abcdef"
 
 
@@ -430,11 +462,7 @@ async def test_cancelling_closes_the_connection(parts: tuple[bytes, ...]) -> Non
     async with connected([stream(*parts, HANG)]) as (provider, endpoint):
         heard = asyncio.Event()
         task = asyncio.ensure_future(provider.complete(ASKED, lambda _: heard.set()))
-        if parts:
-            await heard.wait()
-        else:
-            while not endpoint.seen:
-                await asyncio.sleep(0)
+        await (heard if parts else endpoint.arrived).wait()
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task

@@ -91,23 +91,31 @@ def test_tools_are_not_blamed_when_none_were_sent() -> None:
         ),
         (
             Refusal(404, 'model "m1" not found, try pulling it first.'),
-            "http://e/v1 has no model 'm1'; choose one that it has:"
-            ' model "m1" not found, try pulling it first',
+            (
+                "http://e/v1 has no model 'm1'; choose one that it has:"
+                ' model "m1" not found, try pulling it first'
+            ),
         ),
         (
             Refusal(404, "404 page not found"),
-            "http://e/v1 has no chat completions there; check OPENAI_BASE_URL,"
-            " it often ends in /v1: 404 page not found",
+            (
+                "http://e/v1 has no chat completions there; check OPENAI_BASE_URL,"
+                " it often ends in /v1: 404 page not found"
+            ),
         ),
         (
             Refusal(429, "slow down", retry_after_s=900.0),
-            "http://e/v1 takes no more requests now and asks to wait 15 min; try again then:"
-            " slow down",
+            (
+                "http://e/v1 takes no more requests now and asks to wait 15 min; try again then:"
+                " slow down"
+            ),
         ),
         (
             Refusal(307, location="http://other/v1/chat/completions"),
-            "http://e/v1 redirects to 'http://other/v1/chat/completions', and a prompt is not sent"
-            " on to another address; if you trust it, set OPENAI_BASE_URL to it",
+            (
+                "http://e/v1 redirects to 'http://other/v1/chat/completions', and a prompt is"
+                " not sent on to another address; if you trust it, set OPENAI_BASE_URL to it"
+            ),
         ),
         (Refusal(418), "http://e/v1 refused the request with status 418"),
         (Refusal(500), "http://e/v1 failed with status 500; try again later"),

@@ -3,8 +3,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 
+import msgspec
 import pytest
-from support.requests import request
 
 from indwell.errors import (
     BadReply,
@@ -18,10 +18,11 @@ from indwell.errors import (
     ToolsUnsupported,
     Unreachable,
 )
-from indwell.messages import Reply, Request, ToolCall, Usage
+from indwell.messages import Reply, Request, Usage
 from indwell.providers.base import CallStarted, Discarded, StreamEvent, TextDelta, Waiting
 from indwell.providers.retry import Retrying
 from indwell.providers.scripted import ScriptedProvider, Step, hang
+from support.requests import request
 
 ASKED = request()
 DONE = Reply("done", usage=Usage(input=1))
@@ -129,18 +130,22 @@ async def test_a_stream_that_broke_is_discarded_and_tried_again() -> None:
     assert await run(BROKEN, DONE) == (DONE, told, 2)
 
 
-async def test_a_stream_that_broke_after_a_call_began_stays_as_it_is() -> None:
+@pytest.mark.parametrize("outcome", [BROKEN, GONE], ids=["broken", "gone"])
+async def test_once_a_call_began_nothing_is_tried_again(outcome: Reply | ProviderError) -> None:
     class BreaksInACall:
-        async def complete(
-            self, request: Request, on_event: Callable[[StreamEvent], None]
-        ) -> Reply:
-            on_event(TextDelta("half"))
+        async def complete(self, _: Request, on_event: Callable[[StreamEvent], None]) -> Reply:
             on_event(CallStarted("read_file"))
-            return BROKEN
+            if isinstance(outcome, ProviderError):
+                raise outcome
+            return outcome
 
     told: list[StreamEvent] = []
-    outcome = await Retrying(BreaksInACall(), sleep=Clock().sleep).complete(ASKED, told.append)
-    assert (outcome, told) == (BROKEN, [TextDelta("half"), CallStarted("read_file")])
+    retrying = Retrying(BreaksInACall(), sleep=Clock().sleep)
+    try:
+        got: Reply | ProviderError = await retrying.complete(ASKED, told.append)
+    except ProviderError as error:
+        got = error
+    assert (got, told) == (outcome, [CallStarted("read_file")])
 
 
 async def test_the_last_broken_stream_is_given_as_it_is() -> None:
@@ -152,20 +157,14 @@ async def test_the_last_broken_stream_is_given_as_it_is() -> None:
 
 async def test_text_that_was_discarded_comes_back_when_nothing_better_follows() -> None:
     outcome, told, _ = await run(BROKEN, GONE, GONE, GONE, GONE)
-    assert outcome == BROKEN
+    assert outcome == msgspec.structs.replace(BROKEN, problem="nobody there")
+    assert told.count(Discarded()) == 1
     assert told[-2:] == [Waiting(8.0, "nobody there"), TextDelta("half")]
 
 
 async def test_a_final_refusal_wins_over_a_broken_stream() -> None:
     refusal = NotAuthorised("the key was revoked")
     assert (await run(BROKEN, refusal))[0] is refusal
-
-
-async def test_a_call_begun_in_an_earlier_attempt_does_not_count() -> None:
-    calling = Reply("", (ToolCall("a", "read_file", "{}"),), finish="tool_calls", usage=Usage(1))
-    retrying = Retrying(ScriptedProvider([calling, BROKEN, DONE]), sleep=Clock().sleep)
-    await retrying.complete(ASKED, lambda _: None)
-    assert await retrying.complete(ASKED, lambda _: None) == DONE
 
 
 @pytest.mark.parametrize("steps", [[hang("half")], [GONE, DONE]], ids=["answer", "next attempt"])

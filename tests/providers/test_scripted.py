@@ -3,12 +3,12 @@ from __future__ import annotations
 import asyncio
 
 import pytest
-from support.requests import READ, assistant, meta, request, result, use, user
 
 from indwell.errors import ServerFault
 from indwell.messages import Message, Reply, Request, Text, Thinking, ToolCall, Usage
 from indwell.providers.base import CallStarted, StreamEvent, TextDelta, ThinkingDelta
 from indwell.providers.scripted import ScriptedProvider, check_legal, hang
+from support.requests import READ, assistant, meta, request, result, use, user
 
 ASKED = request()
 
@@ -125,7 +125,7 @@ def test_a_legal_request_passes(messages: tuple[Message, ...]) -> None:
         ),
         (
             request(user("go"), assistant(use(), use()), user(result("a"), result("b"))),
-            "made were",
+            r"message 1 has a call id twice: \['c1', 'c1'\]",
         ),
         (
             request(user("go"), assistant(use()), user("on", result("a"))),

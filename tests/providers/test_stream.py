@@ -4,12 +4,12 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
-from support.loopback_endpoint import chunk
-from support.requests import request, user
 
 from indwell.messages import Reply, ToolCall, Usage
 from indwell.providers.base import CallStarted, StreamEvent, TextDelta, ThinkingDelta
 from indwell.providers.stream import GrowingReply
+from support.loopback_endpoint import chunk
+from support.requests import request, user
 
 ASKED = request(user("hello there"))
 SPENT = {"prompt_tokens": 10, "completion_tokens": 2}

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import itertools
 import json
 from collections.abc import Sequence
 from typing import Any
@@ -165,7 +166,7 @@ def chunked_calls(draw: st.DrawFn) -> tuple[tuple[ToolCall, ...], list[CallDelta
     for index, call in enumerate(calls):
         cuts = sorted(draw(st.sets(st.integers(1, len(call.arguments) - 1), max_size=5)))
         bounds = [0, *cuts, len(call.arguments)]
-        pieces = [call.arguments[a:b] for a, b in zip(bounds, bounds[1:], strict=False)]
+        pieces = [call.arguments[a:b] for a, b in itertools.pairwise(bounds)]
         queue = [CallDelta(index, call.id, call.name)]
         queue += [
             CallDelta(

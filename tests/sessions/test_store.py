@@ -104,6 +104,15 @@ async def test_reading_changes_nothing(tmp_path: Path) -> None:
     assert (log.read_bytes(), sorted(log.parent.iterdir())) == before
 
 
+async def test_a_resumed_session_has_its_spill_folder_again(tmp_path: Path) -> None:
+    store = store_in(tmp_path)
+    session = await session_of(store)
+    store.spill(session).rmdir()
+    _, writer = store.resume(session, now=NOW)
+    await writer.close()
+    assert store.spill(session).is_dir()
+
+
 async def test_a_session_that_is_being_written_can_be_read_but_not_taken_over(
     tmp_path: Path,
 ) -> None:

@@ -76,10 +76,11 @@ async def test_what_was_committed_is_in_the_file(tmp_path: Path) -> None:
 async def test_what_was_only_appended_reaches_the_file_without_a_commit(tmp_path: Path) -> None:
     path = tmp_path / "log.jsonl"
     writer = LogWriter(AppendLog(path))
-    writer.append(WHOLE_TURN[0])
-    # The one thread of the log has done the flush when it does what comes after it.
-    await asyncio.get_running_loop().run_in_executor(writer._thread, lambda: None)
-    assert read(path) == WHOLE_TURN[:1]
+    for n_records, record in enumerate(WHOLE_TURN, start=1):
+        writer.append(record)
+        # The one thread of the log has done the flush when it does what comes after it.
+        await asyncio.get_running_loop().run_in_executor(writer._thread, lambda: None)
+        assert read(path) == WHOLE_TURN[:n_records]
     await writer.close()
 
 
@@ -192,9 +193,9 @@ async def main(path, limit):
             await attempt()
         except SessionError as error:
             said.append(str(error))
+    size = path.stat().st_size
     resource.setrlimit(resource.RLIMIT_FSIZE, (hard, hard))
     writer.append(TurnStarted(turn=20, words="room again", at="t"))
-    size = path.stat().st_size
     await writer.close()
     print(json.dumps([said, size]))
 

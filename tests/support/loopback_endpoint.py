@@ -53,10 +53,15 @@ Script: TypeAlias = Sequence[Answer] | Callable[[Seen], Answer]
 
 
 class LoopbackEndpoint:
-    """The server; ``seen`` holds its requests, ``gone`` is set when a client left too early."""
+    """The server.
+
+    ``seen`` holds its requests; ``arrived`` is set by the first one, ``gone`` when a client left
+    before its answer was whole.
+    """
 
     def __init__(self, script: Script) -> None:
         self.seen: list[Seen] = []
+        self.arrived = asyncio.Event()
         self.gone = asyncio.Event()
         self.base_url = ""
         self._script = script
@@ -87,6 +92,7 @@ class LoopbackEndpoint:
             with suppress(ConnectionError, asyncio.IncompleteReadError):
                 request = await _read_request(reader)
                 self.seen.append(request)
+                self.arrived.set()
                 await self._answer(self._next_answer(request), reader, writer)
         finally:
             writer.close()

@@ -168,7 +168,7 @@ def _context(session: Session, use: ToolUse, emit: Listener) -> ToolContext:
 
 
 def _target(call: Call) -> str:
-    return call.facts.command or ", ".join(call.facts.paths)
+    return call.facts.command or call.facts.subject or ", ".join(call.facts.paths)
 
 
 def _edit_applied(session: Session, use: ToolUse, change: Change) -> EditApplied:

@@ -122,7 +122,7 @@ class Session:
     conversation: Conversation
     turns: int = 0
     seen: Seen = field(default_factory=Seen)
-    usage: Usage = Usage()
+    usage: Usage = field(default_factory=Usage)
     notice: str = ""
 
     def advance(self, conversation: Conversation) -> None:

@@ -45,7 +45,7 @@ class _Turn:
     words: str
     draft: str
     rounds: int = 0
-    usage: Usage = Usage()
+    usage: Usage = field(default_factory=Usage)
     cost: float | None = 0.0
     answer: str = ""
     streamed: str = ""
@@ -72,7 +72,7 @@ async def run_turn(session: Session, prompt: Prompt, emit: Listener) -> events.T
         raise
     except UserError as error:
         message = str(error)
-    except Exception as bug:
+    except Exception as bug:  # noqa: BLE001 - the turn boundary: a bug must not end the server
         _log.exception("turn %s of session %s", turn.number, session.id)
         message = f"something went wrong inside Indwell ({type(bug).__name__}); the log has more"
     finally:

@@ -99,8 +99,8 @@ def make_model(settings: Settings, *, pace_s: float = 0.0) -> Model:
 
 
 def _endpoint_model(settings: Settings) -> Model:
-    from indwell.providers.facts import facts_for
     from indwell.providers.chat_messages import dialect_for
+    from indwell.providers.facts import facts_for
     from indwell.providers.openai_chat import OpenAIChat
     from indwell.providers.pricing import Prices, Rates, cost
     from indwell.providers.retry import Retrying
@@ -236,7 +236,7 @@ async def _instructions(workspace: Workspace, settings: Settings) -> str:
 
 
 def _machine() -> Machine:
-    return Machine(
+    return Machine(  # noqa: S604 - `shell` is a word for the prompt, nothing is run
         system=f"{platform.system()} {platform.release()}",
         architecture=platform.machine(),
         shell="bash",

@@ -26,8 +26,8 @@ from indwell.messages import Usage
 from indwell.policy.approvals import Question
 from indwell.sandbox.spawn import spawn
 from indwell.settings.model import Settings
-from indwell.workspace.disk import DiskWorkspace
 from indwell.workspace.diff import unified_diff
+from indwell.workspace.disk import DiskWorkspace
 
 PACE_S = 0.01  # between two pieces of the scripted model's text, so that one can watch it
 CHECK_TIMEOUT_S = 60.0
@@ -128,7 +128,7 @@ class Stage:
         editor = FakeEditor(
             self._folder,
             extensions=("events", "permission", "save"),
-            on_event=lambda event: self._show(event),
+            on_event=self._show,
         )
         editor.answers.permission = self._permit
         command = [sys.executable, "-m", "indwell", "serve", "--stdio"]

@@ -27,7 +27,7 @@ class TerminalView:
         self._in_text = False
         self._shown_lines = 0
 
-    def __call__(self, event: events.Event) -> None:
+    def __call__(self, event: events.Event) -> None:  # noqa: C901 - one flat table of events
         """Show one event."""
         match event:
             case events.Text(text=text, restart=restart):

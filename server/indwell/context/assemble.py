@@ -49,7 +49,8 @@ def _check_size(request: Request, budget: int) -> None:
     if not blocks:
         raise ConversationTooLarge(
             f"the system prompt and the tools alone take {tokens:,} tokens, and the model's "
-            f"window leaves {budget:,}; choose a model with a larger window, or set `window` if it is known"
+            f"window leaves {budget:,}; choose a model with a larger window, or set "
+            "`window` if it is known"
         )
     largest = max(blocks, key=lambda block: block.meta.tokens)
     raise ConversationTooLarge(

@@ -1,4 +1,4 @@
-"""Makes a small project with a failing test: names, lines and the fault follow from a seed. Pure."""
+"""Makes a small project with a failing test: names, lines and fault follow from a seed. Pure."""
 
 from __future__ import annotations
 
@@ -59,8 +59,7 @@ def {name}(items):
         (
             "self.assertEqual({name}([]), 0)",
             'self.assertEqual({name}([{"price": 5, "quantity": 3}]), 15)',
-            "self.assertEqual("
-            '{name}([{"price": 5, "quantity": 3}, {"price": 2, "quantity": 4}]), 23)',
+            'self.assertEqual({name}([{"price": 5, "quantity": 3}] * 2), 30)',
         ),
     ),
     _Subject(

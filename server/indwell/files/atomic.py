@@ -66,6 +66,8 @@ def write_atomic(
         raise ToolError(f"{str(path)!r} is a folder; name a file in it")
     with parent_folder(place, create=parents) as (folder, name), told(place.path):
         old = _stat(name, folder)
+        if old is not None and stat.S_ISDIR(old.st_mode):
+            raise ToolError(f"{str(path)!r} is a folder; name a file in it")
         if create and old is not None:
             raise EditRefused(f"{str(path)!r} exists already; read_file it before changing it")
         if expected is not None and old is None:
@@ -110,8 +112,6 @@ def _stat(name: str, folder: int | None) -> os.stat_result | None:
 
 
 def _check_writable(old: os.stat_result, path: Path) -> None:
-    if stat.S_ISDIR(old.st_mode):
-        raise ToolError(f"{str(path)!r} is a folder; name a file in it")
     if not stat.S_ISREG(old.st_mode):
         raise ToolError(f"{str(path)!r} is a link, pipe, socket or device, and is not written to")
     if not old.st_mode & (stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH):

@@ -46,6 +46,7 @@ class Attention:
     _focus: str | None = None
     _focus_is_known: bool = False
     _selected: Marked | None = None
+    _selected_is_known: bool = False
     _recent: Marked | None = None
     _problems: dict[str, tuple[types.Diagnostic, ...]] = field(default_factory=dict)
 
@@ -55,6 +56,7 @@ class Attention:
 
     def select(self, uri: str, version: int, ranges: Sequence[types.Range]) -> None:
         """The user marked something; only the newest, largest range counts."""
+        self._selected_is_known = True
         filled = [one for one in ranges if one.start != one.end]
         largest = max(filled, key=_extent, default=None)
         self._selected = (
@@ -95,7 +97,7 @@ class Attention:
     def selection(self, settings: Settings) -> Selection | None:
         """What is marked now, from the best source there is."""
         marked, note = self._selected, ""
-        if marked is None and self._recent is not None:
+        if not self._selected_is_known and self._recent is not None:
             age = self.monotonic() - self._recent.at
             if age <= RECENT_S:
                 marked, note = self._recent, f"marked {age:.0f} s ago, perhaps no longer"
@@ -118,10 +120,9 @@ class Attention:
         """The selection of one range with its exact text; None if it may not be sent."""
         if not settings.attach_selection or self._denied(document, settings):
             return None
-        first, last = lines_of(range_)
-        last = min(last, len(document.lines) - 1)
+        first, last = lines_of(range_, len(document.lines))
         if range_.start == range_.end:
-            text = document.lines[first] if first < len(document.lines) else ""
+            text = document.lines[first]
         else:
             encoding = self.documents.encoding
             start = to_offset(document.lines, range_.start, encoding)
@@ -141,12 +142,15 @@ class Attention:
         return matches_any(self.display(document), settings.deny)
 
 
-def lines_of(range_: types.Range) -> tuple[int, int]:
-    """First and last line that a range covers, 0-based, inclusive; an end at column 0 is before."""
+def lines_of(range_: types.Range, n_lines: int) -> tuple[int, int]:
+    """First and last line that a range covers, 0-based, inclusive; an end at column 0 is before.
+
+    A stale range may lie behind the document, which has ``n_lines`` lines: there it means the end.
+    """
     first, last = range_.start.line, range_.end.line
     if last > first and range_.end.character == 0:
         last -= 1
-    return first, last
+    return min(first, n_lines - 1), min(last, n_lines - 1)
 
 
 def touching_problems(

@@ -30,12 +30,21 @@ class BufferEdits:
         documents: What the editor has open.
         client: Takes the edits.
         apply_timeout_s: How long the editor may take to answer.
+        after_check_s: How long it may take from its yes to telling of the change.
     """
 
-    def __init__(self, documents: Documents, client: Client, *, apply_timeout_s: float) -> None:
+    def __init__(
+        self,
+        documents: Documents,
+        client: Client,
+        *,
+        apply_timeout_s: float,
+        after_check_s: float = AFTER_CHECK_S,
+    ) -> None:
         self._documents = documents
         self._client = client
         self._apply_timeout_s = apply_timeout_s
+        self._after_check_s = after_check_s
 
     async def change(self, document: Document, path: Path, text: str, label: str) -> Change:
         """Make the buffer read ``text``.
@@ -91,6 +100,8 @@ class BufferEdits:
         finally:
             if not answer.done():
                 answer.cancel()
+            elif not answer.cancelled():
+                answer.exception()  # seen: where the text has decided, the answer is no matter
         if result is not None and not result.applied:
             reason = f" ({result.failure_reason})" if result.failure_reason else ""
             return f"the editor refused the edit{reason}"
@@ -115,7 +126,7 @@ class BufferEdits:
     async def _until_changed(self, document: Document, expected: str, version: int) -> None:
         """Wait a moment for the change that an applied edit must bring."""
         try:
-            async with asyncio.timeout(AFTER_CHECK_S):
+            async with asyncio.timeout(self._after_check_s):
                 while document.text != expected and document.version == version:
                     await self._documents.changed()
         except TimeoutError:

@@ -76,9 +76,9 @@ def offer(
 
 def _is_wanted(kind: str, only: Sequence[str] | None) -> bool:
     """Kinds are a hierarchy: asking for ``quickfix`` asks for ``quickfix.indwell`` too."""
-    if only is None:
+    if not only:  # an empty list asks for nothing, which nobody means (gopls reads it so, too)
         return True
-    return any(not one or kind == str(one) or kind.startswith(f"{one}.") for one in only)
+    return any(not one or kind == one or kind.startswith(one + ".") for one in only)
 
 
 def _action(

@@ -26,13 +26,24 @@ Change: TypeAlias = types.TextDocumentContentChangeEvent
 
 @dataclass(slots=True)
 class Document:
-    """One open document; ``path`` is None for what is no file (``untitled:``)."""
+    """One open document.
+
+    Attributes:
+        uri: As the editor names it.
+        path: Resolved; None for what is no file (``untitled:``).
+        language: As the editor names it.
+        version: As the editor counts.
+        lines: With their endings, as editors count lines.
+        saved: Digest of the text when it was opened or saved last: what should be on disk.
+        dirt: Whose text is not on disk.
+    """
 
     uri: str
     path: Path | None
     language: str
     version: int
     lines: list[str]
+    saved: str
     dirt: Dirt = "clean"
     _text: str | None = field(default=None, repr=False)
 
@@ -60,9 +71,15 @@ class Document:
         self._text = None
 
     def _splice(self, range_: types.Range, text: str, encoding: str) -> None:
-        """Replace a range; work in proportion to the lines it touches."""
+        """Replace a range; work in proportion to the lines it touches.
+
+        Whatever the positions are, they mean a place: outside the document its end, in the wrong
+        order the range between them (as VS Code's own documents do).
+        """
         lines = self.lines
         start, end = range_.start, range_.end
+        if (start.line, start.character) > (end.line, end.character):
+            start, end = end, start
         if start.line >= len(lines):
             start = end = types.Position(line=len(lines) - 1, character=1 << 30)
         elif end.line >= len(lines):
@@ -113,9 +130,11 @@ class Documents:
             language=str(item.language_id),
             version=item.version,
             lines=document_lines(item.text),
+            saved=digest(item.text),
         )
+        self._by_uri.pop(item.uri, None)  # opened again: now it is the newest
         self._by_uri[item.uri] = document
-        if item.uri.startswith(("file:", "untitled:")):
+        if _is_looked_at(item.uri):
             self.newest = item.uri
         self._tell()
         return document
@@ -131,14 +150,14 @@ class Documents:
         """The editor wrote the document to disk."""
         document = self._by_uri.get(uri)
         if document is not None:
-            document.dirt = "clean"
+            document.saved, document.dirt = digest(document.text), "clean"
             self._tell()
 
     def close(self, uri: str) -> None:
         """The editor closed the document; from now on the disk holds the truth."""
         self._by_uri.pop(uri, None)
         if self.newest == uri:
-            self.newest = next(reversed(self._by_uri), None)
+            self.newest = next(filter(_is_looked_at, reversed(self._by_uri)), None)
         self._tell()
 
     async def changed(self) -> None:
@@ -149,6 +168,11 @@ class Documents:
         """Wake everybody who waits now; later waiters wait for the next change."""
         self._changed.set()
         self._changed = asyncio.Event()
+
+
+def _is_looked_at(uri: str) -> bool:
+    """Could a user have opened it? Editors open other schemes for peeks and for the background."""
+    return uri.startswith(("file:", "untitled:"))
 
 
 def path_of(uri: str) -> Path | None:

@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from indwell.errors import EditRefused
+from indwell.errors import EditRefused, ToolError
 from indwell.lsp.buffer_edits import BufferEdits
 from indwell.lsp.client import Client
 from indwell.lsp.documents import Document, Documents
-from indwell.workspace.base import Change, Settlement, Snapshot, Workspace
+from indwell.workspace.base import Change, Settlement, Snapshot, Workspace, digest
 
 
 class EditorWorkspace:
@@ -81,19 +81,31 @@ class EditorWorkspace:
         for document in dirty:
             assert document.path is not None
             if document.dirt == "agent":
-                await self._put_on_disk(document, document.path)
+                await self._put_on_disk(document)
             (saved if document.dirt == "clean" else stale).append(document.path)
         return Settlement(saved=tuple(saved), stale=tuple(stale))
 
-    async def _put_on_disk(self, document: Document, path: Path) -> None:
+    async def _put_on_disk(self, document: Document) -> None:
         """Write the agent's own text of a buffer, so that commands see it.
 
-        The editor is not told: its buffer holds the same text, and saving it changes nothing.
+        Only over the text that the buffer started from. If something else is on disk, somebody
+        changed the file since (EDT-10), or the editor opened the buffer with unsaved text that it
+        had kept for the user; then the document stays as it is. The editor is not told: its buffer
+        holds the same text, and saving it changes nothing.
         """
-        on_disk = await self._disk.read(path)
-        if on_disk.text != document.text:
-            await self._disk.write(path, on_disk, document.text, label="Indwell")
-        document.dirt = "clean"
+        assert document.path is not None
+        text = document.text
+        try:
+            on_disk = await self._disk.read(document.path)
+            if on_disk.text != text:
+                if on_disk.stamp.digest != document.saved:
+                    return
+                await self._disk.write(document.path, on_disk, text, label="Indwell")
+        except ToolError:
+            return  # gone, or no text there: not what the buffer started from either
+        document.saved = digest(text)
+        if document.text == text:  # else somebody typed meanwhile
+            document.dirt = "clean"
 
 
 def _snapshot(document: Document, path: Path) -> Snapshot:

@@ -349,7 +349,7 @@ def _edited(text: str, change: types.TextDocumentEdit, encoding: str) -> str:
 
 
 def _converter() -> Any:  # noqa: ANN401 - cattrs' converter, made by pygls
-    """pygls' converter; a code action that carries a command must not be read as a command."""
+    """Pygls' converter; a code action that carries a command must not be read as a command."""
     converter = default_converter()  # type: ignore[no-untyped-call]
     plain = get_converter()
 

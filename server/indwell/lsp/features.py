@@ -26,7 +26,7 @@ class Features(msgspec.Struct, frozen=True):
     experimental: frozenset[str] = frozenset()
 
     def has(self, name: str) -> bool:
-        """Is this one of our own extensions on: events, permission, save, diagnostics, ask …"""
+        """Is this one of our own extensions on: ``events``, ``permission``, ``save``, ``ask``."""
         return name in self.experimental
 
 

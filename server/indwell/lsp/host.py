@@ -5,6 +5,7 @@ Each public method is what one request or command does; the handlers in ``server
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Protocol
@@ -23,9 +24,8 @@ from indwell.lsp.documents import Document, Documents
 from indwell.lsp.progress import summary
 from indwell.lsp.turns import Running, Turns
 from indwell.policy.approvals import Approver
-from indwell.policy.decide import Mode
 from indwell.prompt.tasks import TITLES, Task, task_words
-from indwell.settings.model import Settings
+from indwell.settings.model import Mode, Settings
 from indwell.workspace.base import Workspace
 
 
@@ -87,6 +87,7 @@ class Host:
         self._roots: tuple[Path, ...] = ()
         self._workspace: Workspace | None = None
         self._session: Session | None = None
+        self._opening = asyncio.Lock()
 
     @property
     def settings(self) -> Settings:
@@ -212,7 +213,7 @@ class Host:
             if arguments.version is not None and arguments.version != document.version:
                 note = "the document was changed since, so the lines may have moved"
             selection = self.attention.at(document, arguments.range, problems, settings, note=note)
-            first, last = lines_of(arguments.range)
+            first, last = lines_of(arguments.range, len(document.lines))
             place += f", line {first + 1}" if first == last else f", lines {first + 1}-{last + 1}"
             if settings.attach_diagnostics:
                 reported = problem_lines(touching_problems(problems, first, last))
@@ -228,13 +229,14 @@ class Host:
         )
 
     async def _current_session(self) -> Session:
-        if self._session is None:
-            assert self._workspace is not None
-            approver = self._backend.approver(self.client, self.settings)
-            self._session = await self._backend.open_session(
-                self._workspace, approver, lambda: self.settings
-            )
-        return self._session
+        async with self._opening:  # two prompts at once are for one session
+            if self._session is None:
+                assert self._workspace is not None
+                approver = self._backend.approver(self.client, self.settings)
+                self._session = await self._backend.open_session(
+                    self._workspace, approver, lambda: self.settings
+                )
+            return self._session
 
     async def _show_nothing(self, session: Session, finished: events.TurnFinished) -> None:
         """The request's own answer says it."""

@@ -1,4 +1,4 @@
-"""A turn as work-done progress: what runs now in one line, with a stop button where there is one."""
+"""A turn as work-done progress: what runs now in one line, and a way to stop it."""
 
 from __future__ import annotations
 
@@ -90,5 +90,6 @@ def summary(finished: events.TurnFinished) -> str:
     if finished.rounds:
         tokens = finished.usage.input + finished.usage.output
         cost = "cost unknown" if finished.cost is None else f"${finished.cost:.4f}"
-        parts.append(f"{finished.rounds} rounds, {tokens:,} tokens, {cost}")
+        rounds = "1 round" if finished.rounds == 1 else f"{finished.rounds} rounds"
+        parts.append(f"{rounds}, {tokens:,} tokens, {cost}")
     return " · ".join(parts)

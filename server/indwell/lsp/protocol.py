@@ -44,7 +44,7 @@ class DidChangeDiagnosticsParams:
 
 @attrs.frozen
 class PromptParams:
-    """The user's words; ``session`` is an id, or left out for the current one, ``new`` for a new."""
+    """The user's words; ``session`` is an id, ``new``, or left out for the current one."""
 
     text: str
     session: str | None = None

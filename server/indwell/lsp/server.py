@@ -1,4 +1,4 @@
-"""Wires requests, notifications and commands of the protocol to the host: nothing is decided here."""
+"""Wires requests, notifications and commands to the host: nothing is decided here."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def _lifecycle(server: LanguageServer, host: Host) -> None:
     @server.feature(types.INITIALIZED)
     async def initialized(_params: types.InitializedParams) -> None:
         encoding = server.protocol.server_capabilities.position_encoding
-        host.documents.encoding = str(encoding or types.PositionEncodingKind.Utf16)
+        host.documents.encoding = encoding or types.PositionEncodingKind.Utf16
         keepers.add(asyncio.create_task(_close_at_the_end(host)))
         host.greet()
 

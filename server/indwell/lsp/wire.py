@@ -58,6 +58,16 @@ class Protocol(LanguageServerProtocol):
         result.capabilities.experimental = EXPERIMENTAL
         return result
 
+    @lsp_method(types.WORKSPACE_EXECUTE_COMMAND)
+    def lsp_workspace__execute_command(
+        self, params: types.ExecuteCommandParams
+    ) -> Generator[Any, Any, Any]:
+        """Run a command; an empty list of arguments, as menus send it, is none."""
+        if not params.arguments:
+            params.arguments = None
+        result = yield from super().lsp_workspace__execute_command(params)
+        return result
+
     @lsp_method(types.TEXT_DOCUMENT_DID_OPEN)
     def lsp_text_document__did_open(
         self, params: types.DidOpenTextDocumentParams

@@ -11,8 +11,8 @@ from typing import Literal, TypeAlias
 import msgspec
 
 from indwell.policy.paths import is_protected, matches_any
+from indwell.settings.model import Mode
 
-Mode: TypeAlias = Literal["ask", "review", "auto", "plan"]
 Effect: TypeAlias = Literal["read", "edit", "run"]
 """What a tool does to the world; policy, log and parallelism go by it."""
 

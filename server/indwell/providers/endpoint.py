@@ -7,7 +7,6 @@ from urllib.parse import urlsplit, urlunsplit
 
 from indwell.errors import SettingsError
 
-
 OPENAI_URL = "https://api.openai.com/v1"
 
 

@@ -11,6 +11,7 @@ import random as random_numbers
 import time
 from collections.abc import Awaitable, Callable
 
+import msgspec
 from tenacity import AsyncRetrying, RetryCallState
 
 from indwell.errors import RateLimited, ServerFault, Unreachable
@@ -62,7 +63,7 @@ class Retrying:
         """Answer ``request``, telling ``on_event`` of discarded text and of waiting.
 
         When the attempts are used up, the newest incomplete reply is given, its text told again
-        if it had been discarded; without one the last error is raised.
+        if it had been discarded, with the newest problem; without one the last error is raised.
 
         Raises:
             ProviderError: The last attempt's, or at once what waiting does not mend.
@@ -82,11 +83,12 @@ class Retrying:
 
         def last(state: RetryCallState) -> Reply:
             assert state.outcome is not None
-            if attempt.partial is None or not state.outcome.failed:
+            error = state.outcome.exception()
+            if attempt.partial is None or error is None:
                 return _outcome(state)
             if attempt.partial.text:
                 on_event(TextDelta(attempt.partial.text))
-            return attempt.partial
+            return msgspec.structs.replace(attempt.partial, problem=str(error))
 
         def before_sleep(state: RetryCallState) -> None:
             if attempt.streamed:
@@ -97,7 +99,7 @@ class Retrying:
             sleep=self._sleep,
             wait=wait,
             stop=stop,
-            retry=lambda state: _may_pass(state, call_begun=attempt.call_begun),
+            retry=lambda state: not attempt.call_begun and _may_pass(state),
             before_sleep=before_sleep,
             retry_error_callback=last,
         )
@@ -116,7 +118,7 @@ class _Attempt:
         self.partial: Reply | None = None
 
     async def run(self, request: Request) -> Reply:
-        self.streamed = self.call_begun = False
+        self.streamed = False
         reply = await self._provider.complete(request, self._hear)
         if reply.finish == "incomplete":
             self.partial = reply
@@ -128,12 +130,12 @@ class _Attempt:
         self._on_event(event)
 
 
-def _may_pass(state: RetryCallState, *, call_begun: bool) -> bool:
+def _may_pass(state: RetryCallState) -> bool:
     assert state.outcome is not None
     error = state.outcome.exception()
     if error is None:
-        return _outcome(state).finish == "incomplete" and not call_begun
-    return isinstance(error, _PASSING) and _asked_to_wait(state) <= WITHIN_S
+        return _outcome(state).finish == "incomplete"
+    return isinstance(error, _PASSING)
 
 
 def _asked_to_wait(state: RetryCallState) -> float:

@@ -70,7 +70,7 @@ def check(table: Mapping[str, Any], source: str) -> Given:
 
     Args:
         table: Flat names, or tables whose name comes first (``[attach] selection`` is
-            ``attach_selection``). None stands for not set.
+            ``attach_selection``).
         source: What the user calls it, such as ``config.toml``.
 
     Raises:
@@ -81,15 +81,15 @@ def check(table: Mapping[str, Any], source: str) -> Given:
     for name, value in flatten(table):
         if name not in TYPES:
             notices.append(unknown(name, source))
-        elif value is not None:
-            if name in values:
-                notices.append(f"{name!r} is set twice in {source}; the last one counts")
-            try:
-                values[name] = convert(name, value)
-            except SettingsError as error:
-                if name in STRICT:
-                    raise SettingsError(f"{source}: {error}; mend it and try again") from error
-                notices.append(f"{source}: {error}; the default stays")
+            continue
+        if name in values:
+            notices.append(f"{name!r} is set twice in {source}; the last one counts")
+        try:
+            values[name] = convert(name, value)
+        except SettingsError as error:
+            if name in STRICT:
+                raise SettingsError(f"{source}: {error}; mend it and try again") from error
+            notices.append(f"{source}: {error}; the default stays")
     return Given(values, tuple(notices))
 
 

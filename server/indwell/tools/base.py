@@ -24,6 +24,7 @@ class Facts(msgspec.Struct, frozen=True):
         paths: Files or folders the call touches, as the model wrote them.
         command: The shell text that would run; empty unless ``effect`` is ``run``.
         cwd: Where it would run; empty unless ``effect`` is ``run``.
+        subject: What to show people instead of the paths, such as a search pattern.
     """
 
     tool: str
@@ -31,6 +32,7 @@ class Facts(msgspec.Struct, frozen=True):
     paths: tuple[str, ...] = ()
     command: str = ""
     cwd: str = ""
+    subject: str = ""
 
 
 class Outcome(msgspec.Struct, frozen=True):

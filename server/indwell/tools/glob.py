@@ -48,7 +48,9 @@ def make_glob() -> Tool[Glob]:
         description="List files by path pattern, newest first. Ignored files are left out.",
         arguments=Glob,
         effect="read",
-        facts=lambda arguments: Facts(tool="glob", effect="read", paths=(arguments.path,)),
+        facts=lambda arguments: Facts(
+            tool="glob", effect="read", paths=(arguments.path,), subject=arguments.pattern
+        ),
         run=_run,
     )
 

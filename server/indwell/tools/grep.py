@@ -64,7 +64,9 @@ def make_grep() -> Tool[Grep]:
         description="Search file contents. Ignored files and dependency folders are left out.",
         arguments=Grep,
         effect="read",
-        facts=lambda arguments: Facts(tool="grep", effect="read", paths=(arguments.path,)),
+        facts=lambda arguments: Facts(
+            tool="grep", effect="read", paths=(arguments.path,), subject=arguments.pattern
+        ),
         run=_run,
     )
 
@@ -83,13 +85,19 @@ async def _run(arguments: Grep, context: ToolContext) -> Outcome:
 
     matches: list[Match] = []
     for path, text in list(unsaved.items())[:MAX_BUFFERS]:
+        if context.hidden(display(root / path, workspace.roots)):
+            continue
         argv = [ripgrep(), *WALK, *options, *pattern, "-"]
         found = _Matches(lambda _: True)
         await _search(argv, root, found, arguments.pattern, text.encode("utf-8", "replace"))
         matches += [Match(path, one.line, one.text) for one in found.matches]
     taken = frozenset(workspace.unsaved())
     found = _Matches(
-        lambda path: root / path not in taken and (wanted is None or wanted(path)),
+        lambda path: (
+            root / path not in taken
+            and (wanted is None or wanted(path))
+            and not context.hidden(display(root / path, workspace.roots))
+        ),
         MAX_MATCHES - len(matches),
     )
     finished = None

@@ -6,9 +6,10 @@ file has ``\r\n``, and what is put in takes the endings that stand there.
 
 from __future__ import annotations
 
+import bisect
 import difflib
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Annotated
 
 import msgspec
@@ -17,13 +18,14 @@ from indwell.errors import ToolError
 from indwell.workspace.text import line_at, split_lines
 
 MAX_PLACES = 20  # line numbers that a message names
+MAX_COUNTED = 1_000  # places that are counted for a message
+MAX_VOTES = 5  # places of one line of old that it votes for
 SHOWN_LINES = 12
 SHOWN_CHARS = 1_200
 FUZZY_LINES = 3_000  # lines that are compared by likeness; equal ones are found in any number
 FUZZY_CHARS = 200
 
 _BREAK = re.compile(r"\r\n|\n|\r")
-_ANY_BREAK = r"(?:\r\n|\n|\r)"
 _NUMBERED = re.compile(r"\s*\d+\t")
 
 
@@ -63,37 +65,54 @@ def _apply_one(text: str, edit: Edit, path: str) -> str:
         raise ToolError("old is empty; use write_file for a new file, or name the text to replace")
     if edit.old == edit.new:
         raise ToolError("old and new are the same, so there is nothing to change")
-    is_exact = edit.old in text
-    pattern = re.escape(edit.old) if is_exact else _loose(edit.old)
-    if edit.all:
-        places = [found.span() for found in re.finditer(pattern, text)]
-    else:
-        # Looking ahead finds places that overlap: "aa" stands twice in "aaa".
-        ahead = re.finditer(f"(?=({pattern}))", text)
-        places = [found.span(1) for found in ahead if not _parts_break(text, found.start())]
+    places, is_exact = _places(text, edit)
     if not places:
         raise ToolError(f"old text does not appear in {path!r}{_closest(text, edit.old)}")
     if len(places) > 1 and not edit.all:
+        n_places = f"{len(places)}" if len(places) < MAX_COUNTED else f"at least {MAX_COUNTED}"
         raise ToolError(
-            f"old text appears {len(places)} times in {path!r}, at {_lines(text, places)}; add "
+            f"old text appears {n_places} times in {path!r}, at {_lines(text, places)}; add "
             "surrounding lines to name one, or set all to replace every one"
         )
     pieces, at = [], 0
-    for start, stop in places:
-        stop = _with_line_end(text, start, stop) if not edit.new else stop  # noqa: PLW2901 - widened
+    for start, end in places:
+        stop = end if edit.new else _with_line_end(text, start, end)
         pieces += [text[at:start], _with_endings(text, start, stop, edit, is_exact=is_exact)]
         at = stop
     return "".join([*pieces, text[at:]])
 
 
-def _loose(old: str) -> str:
-    """A pattern for ``old`` with any line endings."""
-    return _ANY_BREAK.join(re.escape(part) for part in _BREAK.split(old))
+def _places(text: str, edit: Edit) -> tuple[list[tuple[int, int]], bool]:
+    """Where ``old`` stands, from and to; and whether exactly so, or with other line endings."""
+    if "\r" not in text and "\r" not in edit.old:
+        return _found(text, edit), True
+    exact = [place for place in _found(text, edit) if not any(map(_splitter(text), place))]
+    if (exact and not edit.all) or not _BREAK.search(edit.old):
+        return exact, True
+    plain = msgspec.structs.replace(edit, old=_BREAK.sub("\n", edit.old))
+    # Each CRLF is one character shorter in the plain text.
+    pairs = [pair.start() - number for number, pair in enumerate(re.finditer("\r\n", text))]
+    return [
+        (start + bisect.bisect_left(pairs, start), stop + bisect.bisect_left(pairs, stop))
+        for start, stop in _found(_BREAK.sub("\n", text), plain)
+    ], False
 
 
-def _parts_break(text: str, offset: int) -> bool:
-    """Does ``offset`` stand between the two characters of a CRLF?"""
-    return 0 < offset < len(text) and text[offset - 1 : offset + 1] == "\r\n"
+def _found(text: str, edit: Edit) -> list[tuple[int, int]]:
+    """Places of ``old``: all that do not overlap; or, to count them, also those that do."""
+    size = len(edit.old)
+    step = size if edit.all else 1  # "aa" stands twice in "aaa"
+    places: list[tuple[int, int]] = []
+    start = text.find(edit.old)
+    while start >= 0 and (edit.all or len(places) < MAX_COUNTED):
+        places.append((start, start + size))
+        start = text.find(edit.old, start + step)
+    return places
+
+
+def _splitter(text: str) -> Callable[[int], bool]:
+    """Whether an offset stands between the two characters of a CRLF."""
+    return lambda offset: 0 < offset and text[offset - 1 : offset + 1] == "\r\n"
 
 
 def _with_line_end(text: str, start: int, stop: int) -> int:
@@ -109,7 +128,7 @@ def _with_line_end(text: str, start: int, stop: int) -> int:
 
 def _with_endings(text: str, start: int, stop: int, edit: Edit, *, is_exact: bool) -> str:
     """The new text with the line endings of what it replaces, line by line."""
-    if "\r" not in text or (is_exact and "\r" in edit.new):
+    if is_exact and ("\r" not in text or "\r" in edit.new):
         return edit.new
     old_lines, new_lines = _BREAK.split(edit.old), _BREAK.split(edit.new)
     there = _BREAK.findall(text[start:stop])
@@ -184,7 +203,7 @@ def _by_equal_lines(lines: Sequence[str], wanted: Sequence[str]) -> int | None:
             places.setdefault(line, []).append(number)
     votes: dict[int, int] = {}
     for number, line in enumerate(_squeezed(lines)):
-        for wanted_number in places.get(line, ())[:MAX_PLACES]:
+        for wanted_number in places.get(line, ())[:MAX_VOTES]:
             start = max(number - wanted_number, 0)
             # A brace alone says little of the place; a long line much.
             votes[start] = votes.get(start, 0) + min(len(line), 40)

@@ -63,13 +63,11 @@ async def _run(arguments: WriteFile, context: ToolContext) -> Outcome:
 
 
 async def _preview(arguments: WriteFile, context: ToolContext) -> str:
-    base, unreadable = await _base(arguments, context)
+    base, _ = await _base(arguments, context)
     path = context.workspace.resolve(arguments.path)
     name = display(path, context.workspace.roots)
     before = None if base is None else base.text
-    text = _like(base, arguments.content)
-    note = "" if unreadable is None else f"# {unreadable}\n"
-    return note + await asyncio.to_thread(unified_diff, before, text, name)
+    return await asyncio.to_thread(unified_diff, before, _like(base, arguments.content), name)
 
 
 async def _base(

@@ -71,6 +71,8 @@ class MemoryWorkspace:
         """Change a buffer, else a file; see ``Workspace``."""
         del label
         shown = display(path, self.roots)
+        if path == self._root or self._names(path):
+            raise ToolError(f"{shown!r} is a folder; name a file in it")
         if base is None and (path in self.files or path in self.buffers):
             raise EditRefused(f"{shown!r} exists already; read_file it before changing it")
         if base is not None and (await self.read(path)).stamp.digest != base.stamp.digest:

@@ -1,0 +1,57 @@
+"""Listens to the interpreter while the tests run: who of ours opens, starts, connects?"""
+
+from __future__ import annotations
+
+import os
+import sys
+import sysconfig
+from pathlib import Path
+from types import FrameType
+
+import pytest
+
+PACKAGE = str(Path(__file__).resolve().parents[1] / "server" / "indwell") + os.sep
+STDLIB = sysconfig.get_paths()["stdlib"] + os.sep
+LIBRARIES = sysconfig.get_paths()["purelib"] + os.sep
+DOORS = {
+    "open": ("files/", "sandbox/", "lsp/fake_editor.py"),
+    "subprocess.Popen": ("sandbox/",),
+    "socket.connect": ("providers/openai_chat.py",),
+}
+EXCUSED = {
+    ("open", "cli/demo.py"): "empties the temporary folder that it made",
+}
+_violations: set[tuple[str, str, str]] = set()
+
+
+def _caller(frame: FrameType | None) -> str | None:
+    """The module of ours that did it: past the standard library, but not past other libraries."""
+    while frame is not None:
+        file = frame.f_code.co_filename
+        if "importlib" in file:
+            return None  # an import opens files, whoever imports
+        if file.startswith(PACKAGE):
+            return file[len(PACKAGE) :].replace(os.sep, "/")
+        if not file.startswith(STDLIB) or file.startswith(LIBRARIES):
+            return None
+        frame = frame.f_back
+    return None
+
+
+def _listen(event: str, arguments: tuple[object, ...]) -> None:
+    doors = DOORS.get(event)
+    if doors is None:
+        return
+    caller = _caller(sys._getframe(1))
+    if caller is not None and not caller.startswith(doors) and (event, caller) not in EXCUSED:
+        _violations.add((event, caller, str(arguments[0])))
+
+
+sys.addaudithook(_listen)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def one_door() -> object:
+    """Fails the run if anything but a door opened a file, started a process or connected."""
+    yield
+    assert sorted(_violations) == []

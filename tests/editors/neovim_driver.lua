@@ -1,0 +1,123 @@
+-- What a user does in Neovim and what the user sees, for the scenarios: keys in, a record out.
+
+local driver = {
+  choices = {}, -- every vim.ui.select: kind, prompt, titles, and the kinds of code actions
+  inputs = {}, -- every prompt of vim.fn.input
+  progress = {}, -- every LspProgress: kind, title, message, ms
+  wanted = nil, -- the title to choose from the next list of code actions
+  typed = vim.NIL, -- what the user types into the next vim.fn.input
+  permit = function() return 'Once' end, -- the title for a question; nil is no answer yet
+}
+
+local function ms() return vim.uv.hrtime() / 1e6 end
+
+local function find(items, titles, title)
+  for index, one in ipairs(titles) do
+    if one == title then return items[index] end
+  end
+end
+
+vim.ui.select = function(items, opts, on_choice)
+  local titles = vim.tbl_map(opts.format_item or tostring, items)
+  local choice = { kind = opts.kind, prompt = opts.prompt, titles = titles }
+  table.insert(driver.choices, choice)
+  if opts.kind == 'codeaction' then
+    choice.kinds = vim.tbl_map(function(item) return item.action.kind end, items)
+    on_choice(find(items, titles, driver.wanted))
+    return
+  end
+  driver.answer = function(title) on_choice(find(items, titles, title)) end
+  local title = driver.permit()
+  if title then driver.answer(title) end
+end
+
+vim.fn.input = function(opts)
+  table.insert(driver.inputs, opts.prompt)
+  return driver.typed == vim.NIL and opts.cancelreturn or driver.typed
+end
+
+vim.api.nvim_create_autocmd('LspProgress', {
+  callback = function(event)
+    local value = event.data.params.value
+    table.insert(driver.progress, {
+      kind = value.kind,
+      title = value.title,
+      message = value.message,
+      token = event.data.params.token,
+      ms = ms(),
+    })
+  end,
+})
+
+function driver.wait(what, condition)
+  if not vim.wait(20000, condition, 5) then
+    local seen = vim.inspect({ driver.progress, driver.choices, driver.messages() })
+    error('waited in vain for ' .. what .. '; seen: ' .. seen)
+  end
+end
+
+function driver.client() return vim.lsp.get_clients({ name = 'indwell' })[1] end
+
+function driver.open(path)
+  vim.cmd.edit(vim.fn.fnameescape(path))
+  driver.wait('the client', function() return vim.lsp.get_clients({ bufnr = 0 })[1] end)
+  return vim.api.nvim_get_current_buf()
+end
+
+function driver.keys(keys) vim.api.nvim_feedkeys(vim.keycode(keys), 'mx', false) end
+
+-- The code actions of a selection of whole lines; `title` is chosen, if it is given.
+function driver.choose(first, last, title)
+  driver.wanted = title
+  local before = #driver.choices
+  driver.keys(('%dGV%dGgra'):format(first, last))
+  driver.wait('code actions', function() return #driver.choices > before end)
+  driver.keys('<Esc>')
+  return driver.choices[before + 1]
+end
+
+function driver.seen(kind, from)
+  for index = from or 1, #driver.progress do
+    if driver.progress[index].kind == kind then return driver.progress[index] end
+  end
+end
+
+-- Starts a turn and waits until it has ended; `during` is called when it has begun to write.
+function driver.turn(first, last, title, during)
+  local from = #driver.progress + 1
+  driver.choose(first, last, title)
+  if during then
+    driver.wait('a report', function() return driver.seen('report', from) end)
+    during()
+  end
+  driver.wait('the end of the turn', function() return driver.seen('end', from) end)
+  return driver.seen('end', from)
+end
+
+function driver.text(buffer)
+  return table.concat(vim.api.nvim_buf_get_lines(buffer or 0, 0, -1, false), '\n') .. '\n'
+end
+
+function driver.disk(path)
+  local file = assert(io.open(path, 'rb'))
+  local text = file:read('*a')
+  file:close()
+  return text
+end
+
+function driver.messages() return vim.fn.execute('messages') end
+
+function driver.wait_for_message(words)
+  driver.wait(words, function() return driver.messages():find(words, 1, true) end)
+end
+
+function driver.questions()
+  return vim.tbl_filter(function(one) return one.kind == 'lsp_message' end, driver.choices)
+end
+
+function driver.kinds()
+  return vim.tbl_map(function(one) return one.kind end, driver.progress)
+end
+
+driver.ms = ms
+return driver

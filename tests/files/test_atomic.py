@@ -1,0 +1,131 @@
+from __future__ import annotations
+
+import errno
+import os
+import resource
+import signal
+from pathlib import Path
+
+import pytest
+
+from indwell.errors import EditRefused, ToolError
+from indwell.files import write_atomic
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    return tmp_path
+
+
+def test_a_file_is_replaced_and_nothing_else_is_left(root: Path) -> None:
+    (root / "a").write_bytes(b"old")
+    write_atomic(root / "a", b"new", [root])
+    assert {path.name: path.read_bytes() for path in root.iterdir()} == {"a": b"new"}
+
+
+def test_the_mode_stays(root: Path) -> None:
+    (root / "a").write_bytes(b"old")
+    (root / "a").chmod(0o751)
+    write_atomic(root / "a", b"new", [root])
+    assert (root / "a").stat().st_mode & 0o7777 == 0o751
+
+
+def test_extended_attributes_stay(root: Path) -> None:
+    (root / "a").write_bytes(b"old")
+    try:
+        os.setxattr(root / "a", "user.origin", b"here")
+    except (AttributeError, OSError):
+        pytest.skip("no extended attributes on this file system")
+    write_atomic(root / "a", b"new", [root])
+    assert os.getxattr(root / "a", "user.origin") == b"here"
+
+
+def test_a_link_is_followed_and_stays_a_link(root: Path) -> None:
+    (root / "real").write_bytes(b"old")
+    (root / "link").symlink_to("real")
+    write_atomic(root / "link", b"new", [root])
+    assert (root / "link").is_symlink()
+    assert (root / "real").read_bytes() == b"new"
+
+
+def test_a_link_out_is_not_written_through(root: Path) -> None:
+    (root / "w").mkdir()
+    (root / "outside").write_bytes(b"old")
+    (root / "w" / "link").symlink_to("../outside")
+    with pytest.raises(ToolError, match="is outside the workspace"):
+        write_atomic(root / "w" / "link", b"new", [root / "w"])
+    assert (root / "outside").read_bytes() == b"old"
+
+
+def test_a_hard_link_stays_one_file(root: Path) -> None:
+    (root / "a").write_bytes(b"old and longer")
+    (root / "b").hardlink_to(root / "a")
+    write_atomic(root / "a", b"new", [root])
+    assert (root / "b").read_bytes() == b"new"
+    assert (root / "a").samefile(root / "b")
+
+
+def test_a_read_only_file_is_refused_in_words(root: Path) -> None:
+    (root / "a").write_bytes(b"old")
+    (root / "a").chmod(0o444)
+    with pytest.raises(ToolError, match="is read-only"):
+        write_atomic(root / "a", b"new", [root])
+    assert (root / "a").read_bytes() == b"old"
+
+
+def test_missing_folders_are_made_only_when_asked(root: Path) -> None:
+    with pytest.raises(ToolError, match="does not exist"):
+        write_atomic(root / "x" / "y" / "a", b"new", [root])
+    write_atomic(root / "x" / "y" / "a", b"new", [root], parents=True)
+    assert (root / "x" / "y" / "a").read_bytes() == b"new"
+
+
+def test_creating_refuses_a_file_that_is_there(root: Path) -> None:
+    (root / "a").write_bytes(b"old")
+    with pytest.raises(EditRefused, match="exists already"):
+        write_atomic(root / "a", b"new", [root], create=True)
+    assert (root / "a").read_bytes() == b"old"
+
+
+def test_a_file_that_is_not_as_expected_is_left_alone(root: Path) -> None:
+    (root / "a").write_bytes(b"the user's")
+    with pytest.raises(EditRefused, match="changed while it was being edited"):
+        write_atomic(root / "a", b"new", [root], expected=b"old")
+    assert {path.name: path.read_bytes() for path in root.iterdir()} == {"a": b"the user's"}
+
+
+def test_a_file_deleted_meanwhile_is_not_made_again(root: Path) -> None:
+    with pytest.raises(EditRefused, match="does not exist any more"):
+        write_atomic(root / "a", b"new", [root], expected=b"old")
+    assert list(root.iterdir()) == []
+
+
+def test_a_folder_or_the_root_is_no_file(root: Path) -> None:
+    (root / "sub").mkdir()
+    for path in (root, root / "sub"):
+        with pytest.raises(ToolError, match="is a folder; name a file in it"):
+            write_atomic(path, b"new", [root])
+
+
+def test_a_file_where_a_folder_should_be_is_said(root: Path) -> None:
+    (root / "a").write_bytes(b"old")
+    with pytest.raises(ToolError, match="is no folder"):
+        write_atomic(root / "a" / "b", b"new", [root], parents=True)
+
+
+@pytest.mark.parametrize("is_hard_linked", [False, True])
+def test_no_space_leaves_the_file_as_it_was(root: Path, *, is_hard_linked: bool) -> None:
+    (root / "a").write_bytes(b"old")
+    if is_hard_linked:
+        (root / "b").hardlink_to(root / "a")
+    ignored = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, hard))  # EFBIG stands for a full disk
+    try:
+        with pytest.raises(ToolError, match=os.strerror(errno.EFBIG)):
+            write_atomic(root / "a", b"x" * 20_000, [root])
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+        signal.signal(signal.SIGXFSZ, ignored)
+    names = {"a", "b"} if is_hard_linked else {"a"}
+    assert {path.name: path.read_bytes() for path in root.iterdir()} == dict.fromkeys(names, b"old")

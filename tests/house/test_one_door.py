@@ -1,0 +1,92 @@
+"""One door for each danger: read in the source, and heard while the tests run (conftest)."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).resolve().parents[2] / "server" / "indwell"
+
+DISK = {"read_text", "write_text", "read_bytes", "write_bytes", "unlink", "mkdir", "rmdir"}
+DISK |= {"rename", "touch", "symlink_to", "hardlink_to", "chmod"}
+PROCESS = {"create_subprocess_exec", "create_subprocess_shell", "Popen", "system", "popen"}
+PROCESS |= {"fork", "execv", "execve", "posix_spawn", "check_output", "check_call"}
+PROCESS |= {"subprocess_exec", "subprocess_shell"}
+NETWORK = {"socket", "httpx2", "urllib.request", "http.client", "requests", "aiohttp", "openai"}
+
+DOORS = {
+    "disk": ("files/",),
+    "process": ("sandbox/",),
+    "network": ("providers/openai_chat.py", "providers/stream_end.py", "providers/refusals.py"),
+}
+EXCUSED = {
+    ("disk", "lsp/fake_editor.py"): "plays the editor, which reads and saves files itself",
+    ("disk", "sandbox/processes.py"): "reads /proc to find the children it must end",
+}
+
+
+def uses(kind: str, tree: ast.Module) -> Iterator[int]:
+    """The lines on which a module does something of ``kind`` by itself."""
+    forbidden = {"network": NETWORK, "process": {"subprocess", "multiprocessing"}}.get(kind, set())
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            imported = {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            imported = {node.module or ""}
+        else:
+            imported = set()
+        is_call = isinstance(node, ast.Call) and _is_direct(kind, node.func)
+        if imported & forbidden or is_call:
+            yield node.lineno
+
+
+def _is_direct(kind: str, called: ast.expr) -> bool:
+    """A method or function of the standard library; bare names come from the door itself."""
+    if isinstance(called, ast.Attribute):
+        base = called.value.id if isinstance(called.value, ast.Name) else ""
+        if kind == "process":
+            return called.attr in PROCESS and base not in {
+                "platform"
+            }  # platform.system() is a name
+        return kind == "disk" and (called.attr in DISK or (base == "os" and called.attr == "open"))
+    return kind == "disk" and isinstance(called, ast.Name) and called.id == "open"
+
+
+@pytest.mark.parametrize("kind", DOORS)
+def test_only_the_door_does_it(kind: str) -> None:
+    found = {}
+    for path in sorted(PACKAGE.rglob("*.py")):
+        name = path.relative_to(PACKAGE).as_posix()
+        if name.startswith(DOORS[kind]) or (kind, name) in EXCUSED:
+            continue
+        lines = list(uses(kind, ast.parse(path.read_text("utf-8"))))
+        if lines:
+            found[name] = lines
+    assert found == {}
+
+
+def test_the_search_finds_what_it_looks_for() -> None:
+    bad = ast.parse("import subprocess\nimport httpx2\nPath('x').write_text('y')\nopen('x')\n")
+    assert [list(uses(kind, bad)) for kind in ("process", "network", "disk")] == [[1], [2], [3, 4]]
+
+
+def test_nothing_but_context_makes_a_tagged_block() -> None:
+    """Raw text reaches the model only as blocks, and blocks are made in ``context``."""
+    makers = {}
+    for path in sorted(PACKAGE.rglob("*.py")):
+        name = path.relative_to(PACKAGE).as_posix()
+        made = [
+            node.lineno
+            for node in ast.walk(ast.parse(path.read_text("utf-8")))
+            if isinstance(node, ast.Call)
+            and getattr(node.func, "id", "") == "Meta"
+            and "tier" in {keyword.arg for keyword in node.keywords}
+        ]
+        if made:
+            makers[name] = made
+    assert set(makers) == {
+        "context/conversation.py", "context/injections.py", "context/pairing.py",
+    }  # fmt: skip

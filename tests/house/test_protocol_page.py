@@ -1,0 +1,66 @@
+"""docs/protocol.md says what the code does."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import get_args
+
+import attrs
+import msgspec
+
+from indwell.agent import events
+from indwell.lsp import code_actions, protocol
+
+PAGE = (Path(__file__).resolve().parents[2] / "docs" / "protocol.md").read_text("utf-8")
+
+
+def rows(heading: str) -> list[list[str]]:
+    """The cells of the table below a heading, without its head."""
+    section = PAGE.split(f"## {heading}\n")[1].split("\n## ")[0]
+    lines = [line for line in section.splitlines() if line.startswith("|")]
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines[2:]]
+
+
+def fields(cls: type) -> set[str]:
+    return {field.name for field in attrs.fields(cls)}
+
+
+def words(cell: str) -> set[str]:
+    return set(re.findall(r"`(\w+)`", cell))
+
+
+def test_every_method_stands_on_the_page_with_its_fields() -> None:
+    told = {
+        method.strip("`"): (
+            {"to the server": "in", "to the editor": "out"}[direction],
+            words(params),
+            words(result) or None,
+        )
+        for method, direction, params, result in rows("Methods")
+    }
+    assert told == {
+        name: (row.direction, fields(row.params), fields(row.result) if row.result else None)
+        for name, row in protocol.METHODS.items()
+    }
+
+
+def test_every_command_stands_on_the_page_with_its_argument() -> None:
+    told = {command.strip("`"): argument for command, argument, _ in rows("Commands")}
+    assert told == {
+        name: cls.__name__ if cls else "none" for name, cls in protocol.COMMANDS.items()
+    }
+
+
+def test_every_code_action_stands_on_the_page() -> None:
+    offered = (*code_actions._OFFERS, code_actions._FIX_ALL, code_actions._CANCEL)
+    told = [[title, command.strip("`"), kind.strip("`")] for title, command, kind in rows("Code actions")]
+    assert told == [[one.title, one.command, one.kind] for one in offered]
+
+
+def test_every_event_stands_on_the_page_with_its_fields() -> None:
+    told = {kind.strip("`"): words(cell) for kind, cell in rows("Events")}
+    kinds = [msgspec.inspect.type_info(event) for event in get_args(events.Event)]
+    assert told == {
+        kind.tag: {field.encode_name for field in kind.fields} - {"turn"} for kind in kinds
+    }

@@ -1,0 +1,212 @@
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import msgspec
+import pytest
+from lsprotocol import types
+from lsprotocol.types import Position, Range
+
+from indwell.context.ide import OpenedFile, Problem, Selection
+from indwell.lsp.attention import RECENT_S, Attention, lines_of
+from indwell.lsp.documents import Documents
+from indwell.settings.model import Settings
+
+URI = "file:///w/a.py"
+TEXT = "one\ntwo 😀 x\nthree\n"
+SETTINGS = Settings()
+WRONG = types.Diagnostic(
+    range=Range(start=Position(line=1, character=0), end=Position(line=1, character=3)),
+    message="wrong",
+    source="lint",
+    code=7,
+)
+
+
+@dataclass
+class Desk:
+    """Attention with a document open, and a clock that a test moves."""
+
+    text: str = TEXT
+    now: float = 100.0
+
+    def __post_init__(self) -> None:
+        self.documents = Documents()
+        self.attention = Attention(
+            self.documents,
+            lambda: self.now,
+            lambda document: document.uri.removeprefix("file:///w/"),
+        )
+        self.open(URI, self.text)
+
+    def open(self, uri: str, text: str = "", language: str = "python") -> None:
+        item = types.TextDocumentItem(uri=uri, language_id=language, version=1, text=text)
+        self.documents.open(item)
+
+    def type_at_the_start(self) -> None:
+        change = types.TextDocumentContentChangePartial(range=span(0, 0, 0, 0), text="#\n")
+        self.documents.change(URI, 2, [change])
+
+    def selected(self, settings: Settings = SETTINGS) -> Selection | None:
+        return self.attention.selection(settings)
+
+    def opened(self, settings: Settings = SETTINGS) -> OpenedFile | None:
+        return self.attention.opened(settings)
+
+
+def span(line: int, character: int, last: int, end: int) -> Range:
+    return Range(
+        start=Position(line=line, character=character), end=Position(line=last, character=end)
+    )
+
+
+def with_settings(**changes: object) -> Settings:
+    return msgspec.structs.replace(SETTINGS, **changes)
+
+
+TWO = Selection(path="a.py", first_line=2, last_line=2, text="two 😀")
+
+
+def test_what_the_editor_tells_is_sent_with_its_exact_text() -> None:
+    desk = Desk()
+    desk.attention.select(URI, 1, [span(1, 0, 1, 6)])  # utf-16: the emoji counts two
+    assert desk.selected() == TWO
+
+
+def test_problems_that_touch_the_lines_go_with_them() -> None:
+    desk = Desk()
+    desk.attention.report(URI, [WRONG])
+    wrong = Problem(
+        line=2, last_line=2, severity="error", message="wrong", source="lint", code="7"
+    )
+    desk.attention.select(URI, 1, [span(1, 0, 1, 6)])
+    assert desk.selected() == msgspec.structs.replace(TWO, problems=(wrong,))
+    assert desk.selected(with_settings(attach_diagnostics=False)) == TWO
+    desk.attention.select(URI, 1, [span(2, 0, 2, 5)])
+    assert desk.selected() == Selection(path="a.py", first_line=3, last_line=3, text="three")
+
+
+def test_unsaved_text_is_said_to_be_unsaved() -> None:
+    desk = Desk()
+    desk.type_at_the_start()
+    desk.attention.select(URI, 2, [span(0, 0, 1, 0)])
+    assert desk.selected() == Selection(
+        path="a.py", first_line=1, last_line=1, text="#\n", unsaved=True
+    )
+
+
+def test_of_several_ranges_the_largest_counts() -> None:
+    desk = Desk()
+    desk.attention.select(URI, 1, [span(2, 0, 2, 5), span(0, 0, 1, 0), span(0, 0, 0, 1)])
+    assert desk.selected() == Selection(path="a.py", first_line=1, last_line=1, text="one\n")
+
+
+def test_a_request_is_a_guess_that_says_its_age() -> None:
+    desk = Desk()
+    desk.attention.request(URI, span(1, 0, 1, 6))
+    desk.now += 30
+    note = "marked 30 s ago, perhaps no longer"
+    assert desk.selected() == msgspec.structs.replace(TWO, note=note)
+    desk.now += RECENT_S - 29
+    assert desk.selected() is None
+
+
+def test_the_editor_s_word_beats_a_guess() -> None:
+    desk = Desk()
+    desk.attention.select(URI, 1, [span(1, 0, 1, 6)])
+    desk.attention.request(URI, span(0, 0, 0, 3))
+    assert desk.selected() == TWO
+
+
+def test_an_editor_that_says_that_nothing_is_marked_is_believed() -> None:
+    desk = Desk()
+    desk.attention.request(URI, span(0, 0, 0, 3))
+    desk.attention.select(URI, 1, [span(1, 2, 1, 2)])
+    assert desk.selected() is None
+
+
+def test_a_cursor_is_no_selection() -> None:
+    desk = Desk()
+    desk.attention.request(URI, span(1, 2, 1, 2))
+    assert desk.selected() is None
+
+
+@pytest.mark.parametrize("how", ["select", "request"])
+def test_a_range_of_another_version_is_left_out(how) -> None:
+    desk = Desk()
+    if how == "select":
+        desk.attention.select(URI, 1, [span(1, 0, 1, 6)])
+    else:
+        desk.attention.request(URI, span(1, 0, 1, 6))
+    desk.type_at_the_start()
+    assert desk.selected() is None
+
+
+def test_a_range_of_a_closed_document_is_left_out() -> None:
+    desk = Desk()
+    desk.attention.select(URI, 1, [span(1, 0, 1, 6)])
+    desk.documents.close(URI)
+    assert (desk.selected(), desk.opened()) == (None, None)
+
+
+def test_a_range_behind_the_document_ends_at_its_last_line() -> None:
+    desk = Desk(text="one\ntwo")
+    document = desk.documents.get(URI)
+    stale = desk.attention.at(document, span(40, 0, 44, 2), [], SETTINGS)
+    assert stale == Selection(path="a.py", first_line=2, last_line=2, text="")
+
+
+def test_settings_turn_each_source_off() -> None:
+    desk = Desk()
+    desk.attention.select(URI, 1, [span(1, 0, 1, 6)])
+    assert desk.selected(with_settings(attach_selection=False)) is None
+    assert desk.opened(with_settings(attach_opened_file=False)) is None
+    assert desk.opened(with_settings(attach_selection=False)) == OpenedFile("a.py", "python", 21)
+
+
+@pytest.mark.parametrize("name", [".env", "sub/.ENV", "deploy.pem", "gone/.ssh/config"])
+def test_of_a_secret_file_neither_text_nor_name_is_sent(name) -> None:
+    desk = Desk()
+    uri = f"file:///w/{name}"
+    desk.open(uri, "KEY=1\n")
+    desk.attention.focus(uri)
+    desk.attention.select(uri, 1, [span(0, 0, 0, 5)])
+    assert (desk.selected(), desk.opened()) == (None, None)
+
+
+def test_the_opened_file_is_told_by_name_language_size_and_state() -> None:
+    desk = Desk()
+    assert desk.opened() == OpenedFile("a.py", "python", 21)
+    desk.type_at_the_start()
+    assert desk.opened() == OpenedFile("a.py", "python", 23, unsaved=True)
+
+
+def test_without_a_focus_the_newest_open_file_counts() -> None:
+    desk = Desk()
+    desk.open("git:/w/a.py?HEAD", "old")
+    assert desk.opened() == OpenedFile("a.py", "python", 21)
+    desk.open("untitled:Untitled-1", "x", "plaintext")
+    assert desk.opened() == OpenedFile("untitled:Untitled-1", "plaintext", 1)
+
+
+def test_a_focus_beats_the_newest_and_no_focus_is_none() -> None:
+    desk = Desk()
+    desk.open("file:///w/b.py")
+    desk.attention.focus(URI)
+    assert desk.opened() == OpenedFile("a.py", "python", 21)
+    desk.attention.focus(None)
+    assert desk.opened() is None
+
+
+@pytest.mark.parametrize(
+    ("range_", "n_lines", "lines"),
+    [
+        (span(1, 0, 1, 0), 9, (1, 1)),
+        (span(1, 0, 3, 0), 9, (1, 2)),  # an end at column 0 is before that line
+        (span(1, 0, 3, 1), 9, (1, 3)),
+        (span(1, 0, 30, 1), 9, (1, 8)),
+        (span(20, 0, 30, 1), 9, (8, 8)),
+    ],
+)
+def test_which_lines_a_range_covers(range_, n_lines, lines) -> None:
+    assert lines_of(range_, n_lines) == lines

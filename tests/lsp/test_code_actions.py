@@ -1,0 +1,123 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+from lsprotocol import types
+from lsprotocol.types import CodeActionKind, CodeActionTriggerKind, Position, Range
+
+from indwell.lsp.code_actions import KINDS, Place, offer
+
+HERE = Range(start=Position(line=2, character=0), end=Position(line=4, character=1))
+WRONG = types.Diagnostic(
+    range=HERE,
+    message="wrong",
+    severity=types.DiagnosticSeverity.Error,
+    code=7,
+    source="lint",
+    data={"fixes": [{"at": 1}]},
+)
+EVERYWHERE = [
+    "Fix this",
+    "Explain this",
+    "Document this",
+    "Write tests for this",
+    "Refactor this…",
+]
+AUTOMATIC, INVOKED = CodeActionTriggerKind.Automatic, CodeActionTriggerKind.Invoked
+
+
+def offered(
+    *, only=None, trigger=INVOKED, problems=(), can_ask=False, running=False
+) -> list[types.CodeAction]:
+    place = Place(uri="file:///a.py", version=3, can_ask=can_ask, running=running)
+    context = types.CodeActionContext(diagnostics=list(problems), only=only, trigger_kind=trigger)
+    return offer(place, HERE, context)
+
+
+@pytest.mark.parametrize(
+    ("asked", "titles"),
+    [
+        ({}, EVERYWHERE),
+        ({"trigger": None}, EVERYWHERE),  # an old client does not say
+        ({"can_ask": True}, [*EVERYWHERE, "Ask about this…"]),
+        ({"problems": [WRONG]}, [*EVERYWHERE, "Fix all problems in this file"]),
+        ({"running": True}, [*EVERYWHERE, "Stop the running turn"]),
+        ({"trigger": AUTOMATIC}, []),
+        ({"trigger": AUTOMATIC, "can_ask": True, "running": True}, []),
+        ({"trigger": AUTOMATIC, "problems": [WRONG]}, ["Fix this"]),
+        ({"only": ["quickfix"]}, ["Fix this"]),
+        ({"only": [CodeActionKind.QuickFix]}, ["Fix this"]),
+        ({"only": ["quickfix.indwell"]}, ["Fix this"]),
+        ({"only": ["quickfix.indwell.more"]}, []),
+        ({"only": ["quick"]}, []),
+        ({"only": ["refactor"]}, ["Document this", "Refactor this…"]),
+        ({"only": [CodeActionKind.RefactorExtract]}, []),
+        ({"only": ["source"]}, ["Explain this", "Write tests for this"]),
+        ({"only": ["source.fixAll"], "problems": [WRONG]}, []),
+        ({"only": ["source.organizeImports"]}, []),
+        ({"only": ["quickfix", "refactor"]}, ["Fix this", "Document this", "Refactor this…"]),
+        ({"only": [""]}, EVERYWHERE),
+        ({"only": []}, EVERYWHERE),
+        ({"only": ["refactor"], "trigger": AUTOMATIC, "problems": [WRONG]}, []),
+    ],
+)
+def test_what_is_offered(asked, titles) -> None:
+    assert [action.title for action in offered(**asked)] == titles
+
+
+def test_an_action_carries_all_that_its_command_needs_as_plain_json() -> None:
+    fix, *_ = offered(problems=[WRONG])
+    assert fix == types.CodeAction(
+        title="Fix this",
+        kind="quickfix.indwell",
+        diagnostics=[WRONG],
+        command=types.Command(
+            title="Fix this",
+            command="indwell.fix",
+            arguments=[
+                {
+                    "uri": "file:///a.py",
+                    "version": 3,
+                    "range": {
+                        "start": {"line": 2, "character": 0},
+                        "end": {"line": 4, "character": 1},
+                    },
+                    "diagnostics": [
+                        {
+                            "range": {
+                                "start": {"line": 2, "character": 0},
+                                "end": {"line": 4, "character": 1},
+                            },
+                            "message": "wrong",
+                            "severity": 1,
+                            "code": 7,
+                            "source": "lint",
+                            "data": {"fixes": [{"at": 1}]},
+                        }
+                    ],
+                }
+            ],
+        ),
+    )
+
+
+def test_every_argument_survives_json() -> None:
+    actions = offered(problems=[WRONG], can_ask=True, running=True)
+    arguments = [action.command.arguments for action in actions]
+    assert json.loads(json.dumps(arguments)) == arguments
+
+
+def test_stopping_needs_no_arguments() -> None:
+    stop = offered(running=True)[-1]
+    assert stop.command == types.Command(title="Stop the running turn", command="indwell.cancel")
+
+
+def test_no_action_is_ever_preferred() -> None:
+    actions = offered(problems=[WRONG], can_ask=True, running=True)
+    assert {action.is_preferred for action in actions} == {None}
+
+
+def test_every_kind_is_our_own_and_announced() -> None:
+    actions = offered(problems=[WRONG], can_ask=True, running=True)
+    assert {action.kind for action in actions} == set(KINDS)

@@ -1,0 +1,209 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+import pytest
+from support.stub_editor import StubEditor
+
+from indwell.errors import EditRefused, ToolError
+from indwell.lsp.editor_workspace import EditorWorkspace
+from indwell.lsp.features import Features
+from indwell.workspace.base import Change, Settlement, Snapshot, Stamp, digest
+from indwell.workspace.disk import DiskWorkspace
+
+BEFORE, AFTER = "one\ntwo\n", "one\n2\n"
+
+
+class Room:
+    """A workspace with one file on disk, open in an editor."""
+
+    def __init__(self, folder: Path, text: str = BEFORE, *, buffer: str | None = None) -> None:
+        self.path = folder.resolve() / "a.py"
+        self.path.write_bytes(text.encode())
+        self.editor = StubEditor(self.path, text if buffer is None else buffer)
+        self.workspace = EditorWorkspace(
+            self.editor.documents, self.editor, DiskWorkspace([folder]), apply_timeout_s=0.05
+        )
+
+    async def edit(self, text: str = AFTER) -> Change:
+        base = await self.workspace.read(self.path)
+        return await self.workspace.write(self.path, base, text, label="x")
+
+    @property
+    def on_disk(self) -> str:
+        return self.path.read_bytes().decode()
+
+
+@pytest.fixture
+def room(tmp_path) -> Room:
+    return Room(tmp_path)
+
+
+async def test_an_unsaved_buffer_wins_over_the_disk(room) -> None:
+    room.editor.type_text(0, 3, "ONE")
+    text = "ONE\ntwo\n"
+    assert await room.workspace.read(room.path) == Snapshot(
+        path=room.path, text=text, stamp=Stamp(digest(text), 2), origin="buffer", unsaved=True
+    )
+    assert room.workspace.unsaved() == {room.path: text}
+    assert room.on_disk == BEFORE
+
+
+async def test_a_closed_file_is_read_and_written_on_disk(room) -> None:
+    other = room.path.with_name("b.py")
+    other.write_bytes(b"x = 1\r\n")
+    base = await room.workspace.read(other)
+    assert base == Snapshot(path=other, text="x = 1\r\n", stamp=Stamp(digest("x = 1\r\n")))
+    await room.workspace.write(other, base, "x = 2\r\n", label="x")
+    assert (other.read_bytes(), room.editor.sent) == (b"x = 2\r\n", [])
+
+
+async def test_an_edit_of_an_open_file_leaves_the_disk_alone(room) -> None:
+    await room.edit()
+    assert (room.editor.text, room.on_disk) == (AFTER, BEFORE)
+
+
+async def test_a_file_is_created_on_disk_with_its_folders(room) -> None:
+    new = room.workspace.resolve("deep/er/new.py")
+    assert await room.workspace.write(new, None, "x\n", label="x") == Change(
+        path=new, before=None, after="x\n", stamp=Stamp(digest("x\n"))
+    )
+    assert new.read_bytes() == b"x\n"
+
+
+async def test_an_open_file_is_not_created_again(room) -> None:
+    with pytest.raises(EditRefused, match="'a.py' is open in the editor already; read and edit it"):
+        await room.workspace.write(room.path, None, "x", label="x")
+    assert (room.editor.text, room.on_disk) == (BEFORE, BEFORE)
+
+
+async def test_an_edit_of_a_buffer_that_changed_since_is_refused(room) -> None:
+    base = await room.workspace.read(room.path)
+    room.editor.type_text(0, 0, "#")
+    with pytest.raises(EditRefused) as caught:
+        await room.workspace.write(room.path, base, AFTER, label="x")
+    assert str(caught.value) == (
+        "'a.py' was changed in the editor meanwhile; nothing was edited; read_file it again"
+    )
+    assert (room.editor.text, room.editor.sent) == ("#" + BEFORE, [])
+
+
+async def test_an_edit_that_is_applied_after_all_is_not_made_twice(room) -> None:
+    room.editor.behave = room.editor.ignores
+    base = await room.workspace.read(room.path)
+    with pytest.raises(EditRefused, match="did not answer"):
+        await room.workspace.write(room.path, base, AFTER, label="x")
+    room.editor.take(room.editor.sent[0][0])  # late, and its version still fits
+    room.editor.behave = room.editor.applies
+    with pytest.raises(EditRefused, match="changed in the editor meanwhile"):
+        await room.workspace.write(room.path, base, AFTER, label="x")
+    assert (room.editor.text, len(room.editor.sent)) == (AFTER, 1)
+
+
+async def test_a_file_that_was_closed_meanwhile_is_edited_on_disk(room) -> None:
+    base = await room.workspace.read(room.path)
+    room.editor.documents.close(room.editor.document.uri)
+    await room.workspace.write(room.path, base, AFTER, label="x")
+    assert (room.on_disk, room.editor.sent) == (AFTER, [])
+
+
+async def test_a_file_that_was_closed_without_saving_is_not_edited_blindly(room) -> None:
+    room.editor.type_text(0, 3, "ONE")
+    base = await room.workspace.read(room.path)
+    room.editor.documents.close(room.editor.document.uri)
+    with pytest.raises(EditRefused, match="changed on disk since it was read"):
+        await room.workspace.write(room.path, base, "ONE\n2\n", label="x")
+    assert room.on_disk == BEFORE
+
+
+async def test_with_nothing_unsaved_there_is_nothing_to_settle(room) -> None:
+    assert await room.workspace.settle() == Settlement()
+
+
+async def test_what_only_the_agent_changed_goes_to_disk_before_a_command(room) -> None:
+    await room.edit()
+    assert await room.workspace.settle() == Settlement(saved=(room.path,))
+    assert (room.on_disk, room.workspace.unsaved()) == (AFTER, {})
+    await room.edit("one\n3\n")
+    assert await room.workspace.settle() == Settlement(saved=(room.path,))
+    assert room.on_disk == "one\n3\n"
+
+
+async def test_a_crlf_file_goes_to_disk_byte_for_byte(tmp_path) -> None:
+    room = Room(tmp_path, "one\r\ntwo\r\n")
+    await room.edit("one\r\n2\r\n")
+    await room.workspace.settle()
+    assert room.path.read_bytes() == b"one\r\n2\r\n"
+
+
+@pytest.mark.parametrize("first", ["user", "agent"])
+async def test_the_user_s_unsaved_text_never_goes_to_disk(room, first) -> None:
+    if first == "user":
+        room.editor.type_text(0, 3, "ONE")
+        await room.edit("ONE\n2\n")
+    else:
+        await room.edit()
+        room.editor.type_text(0, 3, "ONE")
+    assert await room.workspace.settle() == Settlement(stale=(room.path,))
+    assert (room.on_disk, room.editor.text) == (BEFORE, "ONE\n2\n")
+
+
+async def test_a_rich_editor_saves_the_user_s_text_itself(room) -> None:
+    room.editor.features = Features(experimental=frozenset({"save"}))
+    room.editor.type_text(0, 3, "ONE")
+    assert await room.workspace.settle() == Settlement(saved=(room.path,))
+    assert room.on_disk == "ONE\ntwo\n"
+
+
+async def test_a_rich_editor_that_does_not_save_leaves_the_user_s_text_unsaved(room) -> None:
+    room.editor.features = Features(experimental=frozenset({"save"}))
+
+    async def saves_nothing(_uris: tuple[str, ...]) -> tuple[str, ...]:
+        return ()
+
+    room.editor.save = saves_nothing
+    room.editor.type_text(0, 3, "ONE")
+    assert await room.workspace.settle() == Settlement(stale=(room.path,))
+    assert room.on_disk == BEFORE
+
+
+async def test_unsaved_text_from_before_the_editor_was_started_never_goes_to_disk(tmp_path) -> None:
+    """Editors bring back unsaved buffers; such a document is opened with text of the user."""
+    room = Room(tmp_path, buffer="ONE\ntwo\n")
+    await room.edit("ONE\n2\n")
+    assert await room.workspace.settle() == Settlement(stale=(room.path,))
+    assert room.on_disk == BEFORE
+
+
+async def test_a_file_that_somebody_else_changed_on_disk_is_not_overwritten(room) -> None:
+    await room.edit()
+    room.path.write_bytes(b"theirs\n")
+    assert await room.workspace.settle() == Settlement(stale=(room.path,))
+    assert (room.on_disk, room.editor.text) == ("theirs\n", AFTER)
+
+
+async def test_a_file_that_vanished_from_disk_does_not_keep_commands_from_running(room) -> None:
+    await room.edit()
+    room.path.unlink()
+    assert await room.workspace.settle() == Settlement(stale=(room.path,))
+    assert not room.path.exists()
+
+
+async def test_saving_starts_the_agreement_with_the_disk_anew(room) -> None:
+    room.editor.type_text(0, 3, "ONE")
+    await room.editor.save((room.editor.document.uri,))
+    await room.edit("ONE\n2\n")
+    assert await room.workspace.settle() == Settlement(saved=(room.path,))
+    assert room.on_disk == "ONE\n2\n"
+
+
+async def test_paths_outside_the_workspace_are_refused_whoever_has_them_open(tmp_path) -> None:
+    (tmp_path / "in").mkdir()
+    room = Room(tmp_path)
+    inside = EditorWorkspace(
+        room.editor.documents, room.editor, DiskWorkspace([tmp_path / "in"]), apply_timeout_s=1
+    )
+    with pytest.raises(ToolError, match="outside the workspace"):
+        inside.resolve("../a.py")
+    assert msgspec.structs.astuple(await inside.settle()) == ((), ())

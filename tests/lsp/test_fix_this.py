@@ -1,0 +1,215 @@
+from __future__ import annotations
+
+import re
+
+import pytest
+from lsprotocol import types
+from lsprotocol.types import Position, PositionEncodingKind, Range
+from support.editing import EDIT, MENDED, MODEL, READ, SOURCE, USAGE, Home, editing, mend, texts_of
+from support.loopback_endpoint import LoopbackEndpoint, say
+
+from indwell.lsp.fake_editor import lines_range
+
+RICH = ("events", "permission", "save")
+WRONG = types.Diagnostic(
+    range=Range(start=Position(line=1, character=11), end=Position(line=1, character=25)),
+    message="adds one",
+    severity=types.DiagnosticSeverity.Warning,
+    source="lint",
+    data={"any": [{"thing": 1}]},
+)
+
+
+@pytest.fixture
+def home(tmp_path) -> Home:
+    return Home(tmp_path)
+
+
+async def test_fix_this_from_the_code_action_to_the_applied_edit(home) -> None:
+    home.write("README.md", "REPOSITORY-TEXT-1\n")
+    home.write("AGENTS.md", "REPOSITORY-TEXT-2\n")
+    async with (
+        LoopbackEndpoint(mend()) as endpoint,
+        editing(home, endpoint.base_url, extensions=RICH) as editor,
+    ):
+        buffer = editor.open(home.shop)
+        finished = await editor.fix(buffer, wait=True, diagnostics=[WRONG])
+
+        # The buffer has it, bound to the version that was read, and undone in one step.
+        (edit,) = editor.edits
+        assert edit == types.WorkspaceEdit(
+            document_changes=(
+                types.TextDocumentEdit(
+                    text_document=types.OptionalVersionedTextDocumentIdentifier(
+                        uri=buffer.uri, version=1
+                    ),
+                    edits=(
+                        types.TextEdit(
+                            range=Range(
+                                start=Position(line=1, character=21),
+                                end=Position(line=1, character=25),
+                            ),
+                            new_text="",
+                        ),
+                    ),
+                ),
+            )
+        )
+        assert (buffer.text, buffer.undo, home.shop.read_text()) == (MENDED, [SOURCE], SOURCE)
+        await editor.wait_for_event("turnFinished")
+        session = finished["session"]
+        assert finished == {
+            "session": session,
+            "turn": 1,
+            "ending": "done",
+            "message": "",
+            "answer": "It added one too many.",
+            "draft": "",
+            "rounds": 3,
+            "usage": {"input": 30, "cached": 0, "output": 6, "cost": None},
+            "changes": [{"path": "shop.py", "added": 1, "removed": 1}],
+        }
+
+        # A rich client hears everything, numbered without a gap, and gets no message besides.
+        numbers = [number for _, number, _ in editor.numbered]
+        assert numbers == list(range(1, len(numbers) + 1))
+        assert {one for one, _, _ in editor.numbered} == {session}
+        assert editor.kinds() == [
+            "turnStarted",
+            "notice",  # the window of a made-up model is not known
+            "text",
+            "usageReported",
+            "toolStarted",
+            "toolFinished",
+            "usageReported",
+            "toolStarted",
+            "editApplied",
+            "toolFinished",
+            "text",
+            "usageReported",
+            "turnFinished",
+        ]
+        assert editor.messages == []
+
+        # What the model was told.
+        body = endpoint.seen[0].body
+        system, asked = body["messages"]
+        assert body["model"] == MODEL
+        assert [tool["function"]["name"] for tool in body["tools"]] == [
+            "read_file",
+            "edit_file",
+            "write_file",
+            "glob",
+            "grep",
+            "bash",
+        ]
+        assert tags(asked["content"]) == {
+            "ide_selection": "The user selected lines 1-2 of shop.py:\n"
+            f"{SOURCE}\nProblems reported there:\n- line 2: warning: adds one [lint]",
+            "ide_opened_file": "The user looks at shop.py (python, 52 bytes). "
+            "It may or may not matter for the task.",
+        }
+        assert "Fix this: shop.py, lines 1-2." in asked["content"]
+        assert system["role"] == "system"
+        for secret in ("def total", "shop.py", "REPOSITORY-TEXT", str(home.workspace)):
+            assert secret not in system["content"]
+        assert "REPOSITORY-TEXT" not in endpoint.seen[-1].raw.decode()
+        # The three requests of the turn begin alike, and the selection goes out once.
+        first, second, third = (one.body["messages"] for one in endpoint.seen)
+        assert (second[: len(first)], third[: len(second)]) == (first, second)
+        assert texts_of(third).count("<ide_selection>") == 1
+    assert home.endings() == [("done", "")]
+
+
+def tags(text: str) -> dict[str, str]:
+    """The bodies of the editor's tags."""
+    return dict(re.findall(r"<(ide_\w+)>\n(.*?)\n</\1>", text, re.DOTALL))
+
+
+async def test_what_the_editor_shows_goes_with_a_prompt_and_never_twice(home) -> None:
+    other = home.write("other.py", "OTHER = 1\n")
+    async with (
+        LoopbackEndpoint([say("One."), say("Two."), say("Three.")]) as endpoint,
+        editing(home, endpoint.base_url, extensions=RICH) as editor,
+    ):
+        buffer = editor.open(home.shop)
+        editor.open(other)
+        editor.client.protocol.notify("indwell/didFocus", {"uri": buffer.uri})
+        editor.select(buffer, lines_range(1, 1))
+        await editor.ask("one?")
+        await editor.ask("two?")
+        editor.type_text(buffer, 0, 0, "# new\n")
+        editor.select(buffer, lines_range(1, 2))
+        await editor.ask("three?")
+        contents = [one.body["messages"][-1]["content"] for one in endpoint.seen]
+    assert [tags(content) for content in contents] == [
+        {
+            "ide_opened_file": "The user looks at shop.py (python, 52 bytes). "
+            "It may or may not matter for the task.",
+            "ide_selection": "The user selected line 1 of shop.py:\ndef total(items):",
+        },
+        {},
+        {
+            "ide_opened_file": "The user looks at shop.py (python, 58 bytes, not saved yet). "
+            "It may or may not matter for the task.",
+            "ide_selection": "The user selected lines 1-2 of shop.py (not saved yet):\n"
+            "# new\ndef total(items):",
+        },
+    ]
+    assert [content.rpartition("\n\n")[2] for content in contents] == ["one?", "two?", "three?"]
+
+
+@pytest.mark.parametrize("encoding", list(PositionEncodingKind))
+async def test_edits_land_right_in_every_position_encoding(home, encoding) -> None:
+    before = 'a = "😀é\u2028" + sum(items) + 1  # 😀\r\nb = 2\r\n'
+    home.shop.write_bytes(before.encode())
+    script = [say(calls=[READ]), say(calls=[EDIT]), say("Done.")]
+    async with (
+        LoopbackEndpoint(script) as endpoint,
+        editing(home, endpoint.base_url, extensions=RICH, encoding=encoding) as editor,
+    ):
+        buffer = editor.open(home.shop)
+        editor.type_text(buffer, len(before) - 3, len(before) - 2, "3")  # incremental, as typed
+        await editor.ask("mend it")
+    assert buffer.text == before.replace(" + 1", "").replace("b = 2", "b = 3")
+
+
+async def test_commands_from_the_palette_come_with_an_empty_list_of_arguments(home) -> None:
+    async with (
+        LoopbackEndpoint([say("Done.", usage=USAGE)]) as endpoint,
+        editing(home, endpoint.base_url, extensions=RICH) as editor,
+    ):
+        buffer = editor.open(home.shop)
+        editor.select(buffer, lines_range(2, 2))
+        for command in ("indwell.fix", "indwell.cancel", "indwell.newSession"):
+            params = types.ExecuteCommandParams(command=command, arguments=[])
+            await editor.client.workspace_execute_command_async(params)
+            if command == "indwell.fix":
+                await editor.wait_for_event("turnFinished")
+    asked = endpoint.seen[0].body["messages"][-1]["content"]
+    assert "Fix this: shop.py, lines 2-2." in asked
+    assert tags(asked)["ide_selection"] == (
+        "The user selected line 2 of shop.py:\n    return sum(items) + 1"
+    )
+
+
+async def test_two_prompts_at_once_are_one_turn_and_one_plain_refusal(home) -> None:
+    async with (
+        LoopbackEndpoint([say("One."), say("Two.")]) as endpoint,
+        editing(home, endpoint.base_url, extensions=RICH) as editor,
+    ):
+        import asyncio
+
+        first = asyncio.ensure_future(editor.ask("one?"))
+        second = asyncio.ensure_future(editor.ask("two?"))
+        outcomes = await asyncio.gather(first, second, return_exceptions=True)
+        assert sorted(type(one).__name__ for one in outcomes) == ["JsonRpcException", "TurnResult"]
+        refusal = next(one for one in outcomes if isinstance(one, Exception))
+        assert (refusal.code, refusal.message) == (
+            -32803,
+            "a turn is running already; stop it or wait for its end",
+        )
+        done = next(one for one in outcomes if not isinstance(one, Exception))
+        again = await editor.ask("three?")
+        assert (again.session, again.turn) == (done.session, 2)
+    assert len(home.logs()) == 1

@@ -1,0 +1,91 @@
+from __future__ import annotations
+
+import msgspec
+import pytest
+
+from indwell.lsp import protocol
+from indwell.lsp.features import Features
+from indwell.lsp.permission import EditorApprover
+from indwell.policy.approvals import Question
+
+QUESTION = Question(
+    id="q1", title="Run a command in .?", detail="make", reason="every command", rule="bash: make"
+)
+ONCE_ONLY = msgspec.structs.replace(QUESTION, rule="")
+
+
+class Dialog:
+    """An editor whose user gives one answer."""
+
+    def __init__(self, answer: str | None, *names: str) -> None:
+        self.features = Features(experimental=frozenset(names))
+        self.asked: list[object] = []
+        self._answer = answer
+
+    async def choose(self, message: str, titles: tuple[str, ...], timeout_s: float) -> str | None:
+        self.asked.append((message, titles, timeout_s))
+        return self._answer
+
+    async def permission(self, params: protocol.PermissionParams, timeout_s: float) -> str | None:
+        self.asked.append((params, timeout_s))
+        return self._answer
+
+
+async def ask(dialog: Dialog, question: Question = QUESTION) -> str:
+    return await EditorApprover(dialog, timeout_s=9).ask(question)
+
+
+async def test_no_stands_first_and_always_shows_its_exact_rule() -> None:
+    dialog = Dialog(None)
+    await ask(dialog)
+    titles = ("No", "Once", "This session", "Always: bash: make")
+    message = "Run a command in .?\n\nmake\n\n(every command)"
+    assert dialog.asked == [(message, titles, 9)]
+
+
+async def test_what_no_rule_may_allow_is_offered_once_only() -> None:
+    dialog = Dialog(None)
+    await ask(dialog, ONCE_ONLY)
+    assert [titles for _, titles, _ in dialog.asked] == [("No", "Once")]
+
+
+@pytest.mark.parametrize(
+    ("chosen", "answer"),
+    [
+        ("No", "no"),
+        ("Once", "once"),
+        ("This session", "session"),
+        ("Always: bash: make", "always"),
+        ("Always: bash: rm", "no"),
+        ("once", "no"),
+        (None, "no"),
+    ],
+)
+async def test_only_the_exact_title_is_a_yes(chosen, answer) -> None:
+    assert await ask(Dialog(chosen)) == answer
+
+
+@pytest.mark.parametrize("chosen", ["This session", "Always: "])
+async def test_a_title_that_was_not_offered_is_a_no(chosen) -> None:
+    assert await ask(Dialog(chosen), ONCE_ONLY) == "no"
+
+
+@pytest.mark.parametrize(
+    ("said", "answer", "answer_once_only"),
+    [
+        ("no", "no", "no"),
+        ("once", "once", "once"),
+        ("session", "session", "no"),
+        ("always", "always", "no"),
+        ("yes", "no", "no"),
+        (None, "no", "no"),
+    ],
+)
+async def test_a_rich_editor_is_asked_in_the_rich_form(said, answer, answer_once_only) -> None:
+    dialog = Dialog(said, "permission")
+    assert await ask(dialog) == answer
+    assert await ask(dialog, ONCE_ONLY) == answer_once_only
+    params = protocol.PermissionParams(
+        id="q1", title="Run a command in .?", detail="make", reason="every command", rule="bash: make"
+    )
+    assert dialog.asked[0] == (params, 9)

@@ -1,0 +1,134 @@
+from __future__ import annotations
+
+import pytest
+from lsprotocol import types
+
+from indwell.agent import events
+from indwell.agent.events import FileChanged
+from indwell.lsp.progress import LINE_LIMIT, TurnProgress, describe, summary
+from indwell.messages import Usage
+
+TOKENS = Usage(input=1_200, output=34)
+
+
+def started(name: str, target: str) -> events.ToolStarted:
+    return events.ToolStarted(1, "c1", name, target)
+
+
+def finished(
+    name: str = "bash", *, is_error: bool = False, message: str = ""
+) -> events.ToolFinished:
+    return events.ToolFinished(1, "c1", name, "x", is_error, "ok", 0.1, message)
+
+
+def ended(ending: str = "done", message: str = "", **more: object) -> events.TurnFinished:
+    fields = {"rounds": 3, "usage": TOKENS, "cost": None, "seconds": 1.0} | more
+    return events.TurnFinished(1, ending, message, "answer", "", **fields)
+
+
+@pytest.mark.parametrize(
+    ("event", "line"),
+    [
+        (events.TurnStarted(1, "t", "w", "m"), ""),
+        (events.Text(1, "hello"), "writing"),
+        (events.Text(1, " \n"), ""),
+        (events.Thinking(1, "hm"), ""),
+        (started("read_file", "a.py"), "reading a.py"),
+        (started("bash", "cd x\n  make"), "running cd x make"),
+        (started("grep", "needle"), "searching needle"),
+        (started("glob", "*.py"), "looking for *.py"),
+        (started("edit_file", "a.py"), "editing a.py"),
+        (started("write_file", "a.py"), "writing a.py"),
+        (started("something", "a"), "something a"),
+        (events.ToolOutput(1, "c1", "text"), ""),
+        (finished(), ""),
+        (finished("edit_file", is_error=True, message="no"), "editing: failed"),
+        (events.EditApplied(1, "c1", "a.py", 2, 1, "", False, True), "changed a.py +2 −1"),
+        (
+            events.PermissionAsked(1, "c1", "q", "Run a command in .?", "ls", "asked"),
+            "waiting for an answer: Run a command in .?",
+        ),
+        (events.PermissionAnswered(1, "c1", "q", "no"), ""),
+        (events.UsageReported(1, 1, TOKENS, None, TOKENS, None), "thinking"),
+        (events.Notice(1, "warning", "trying again in 2 s"), "trying again in 2 s"),
+        (ended(), ""),
+    ],
+)
+def test_an_event_as_one_line(event, line) -> None:
+    assert describe(event) == line
+
+
+@pytest.mark.parametrize(
+    ("end", "sentence"),
+    [
+        (ended(), "done · 3 rounds, 1,234 tokens, cost unknown"),
+        (ended(cost=0.01234, rounds=1), "done · 1 round, 1,234 tokens, $0.0123"),
+        (
+            ended(changes=(FileChanged("a.py", 1, 2), FileChanged("b.py", 3, 0))),
+            "done · a.py +1 −2, b.py +3 −0 · 3 rounds, 1,234 tokens, cost unknown",
+        ),
+        (ended("cancelled", "stopped", rounds=0), "stopped"),
+        (ended("failed", "no credit left", rounds=0), "no credit left"),
+        (
+            ended("limit", "stopped after 3 rounds"),
+            "stopped after 3 rounds · 3 rounds, 1,234 tokens, cost unknown",
+        ),
+    ],
+)
+def test_the_end_of_a_turn_as_one_sentence(end, sentence) -> None:
+    assert summary(end) == sentence
+
+
+class Screen:
+    """An editor that shows progress, or refuses to."""
+
+    def __init__(self, *, takes: bool) -> None:
+        self._takes = takes
+        self.shown: list[tuple[str, object]] = []
+
+    async def create_progress(self, token: str) -> bool:
+        return self._takes
+
+    def progress(self, token: str, value: object) -> None:
+        self.shown.append((token, value))
+
+
+def play(progress: TurnProgress) -> None:
+    progress.follow(started("read_file", "a.py"))
+    progress.follow(started("read_file", "a.py"))
+    progress.follow(started("bash", "x" * 500))
+    progress.follow(events.Text(1, ""))
+    progress.end("done")
+    progress.follow(started("read_file", "too late"))
+    progress.end("done twice")
+
+
+async def test_a_turn_is_shown_from_begin_to_end_and_no_line_twice() -> None:
+    screen = Screen(takes=True)
+    progress = TurnProgress(screen, "t")
+    await progress.begin("Fix this")
+    play(progress)
+    assert screen.shown == [
+        (
+            "t",
+            types.WorkDoneProgressBegin(
+                title="Indwell: Fix this", cancellable=True, message="thinking"
+            ),
+        ),
+        ("t", types.WorkDoneProgressReport(message="reading a.py", cancellable=True)),
+        (
+            "t",
+            types.WorkDoneProgressReport(
+                message=f"running {'x' * 500}"[:LINE_LIMIT], cancellable=True
+            ),
+        ),
+        ("t", types.WorkDoneProgressEnd(message="done")),
+    ]
+
+
+async def test_an_editor_that_takes_no_progress_is_sent_none() -> None:
+    screen = Screen(takes=False)
+    progress = TurnProgress(screen, "t")
+    await progress.begin("Fix this")
+    play(progress)
+    assert screen.shown == []

@@ -1,0 +1,161 @@
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from indwell.errors import ToolError
+from indwell.files import read_own
+from indwell.sandbox import Finished, run_program, spawn
+
+LONG_S = 60.0
+ESCAPES = (
+    "sleep 987654 & setsid sleep 987654 & (setsid nohup sleep 987654 >/dev/null 2>&1 &) ; "
+    "(sleep 987654 & disown) ; env -i {sleep} 987654 & "
+)
+
+
+async def run(command: str, cwd: Path, **options: object) -> Finished:
+    return await spawn(command, cwd=cwd, **{"timeout_s": LONG_S, **options})
+
+
+def survivors(seconds: str) -> list[str]:
+    """Processes that still sleep ``seconds``."""
+    found = []
+    for folder in Path("/proc").iterdir():
+        if folder.name.isdecimal():
+            try:
+                arguments = read_own(folder / "cmdline", 1 << 20).split(b"\0")
+            except OSError:
+                continue
+            if seconds.encode() in arguments and b"sleep" in arguments[0]:
+                found.append(folder.name)
+    return found
+
+
+async def test_output_and_exit_code_are_told(tmp_path: Path) -> None:
+    finished = await run("echo out; echo err >&2; exit 3", tmp_path)
+    assert (finished.exit_code, finished.output, finished.timed_out) == (3, "out\nerr\n", False)
+
+
+async def test_a_command_that_is_not_there_is_bashs_word(tmp_path: Path) -> None:
+    finished = await run("no-such-command", tmp_path)
+    assert finished.exit_code == 127
+    assert "no-such-command: command not found" in finished.output
+
+
+async def test_a_signal_is_a_negative_exit_code(tmp_path: Path) -> None:
+    assert (await run("kill -9 $$", tmp_path)).exit_code == -9
+
+
+async def test_nothing_waits_for_input_or_a_terminal(tmp_path: Path) -> None:
+    finished = await run("cat; read x; echo $?; (: < /dev/tty) 2>/dev/null; echo $?", tmp_path)
+    assert finished.output == "1\n1\n"
+
+
+async def test_no_key_reaches_a_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-canary-1")
+    monkeypatch.setenv("BASH_ENV", str(tmp_path / "evil"))
+    (tmp_path / "evil").write_text("echo evil")
+    finished = await run("env; cat /proc/self/environ", tmp_path)
+    assert "canary" not in finished.output
+    assert "evil" not in finished.output
+
+
+async def test_a_huge_output_keeps_both_ends_and_its_size(tmp_path: Path) -> None:
+    chunks: list[int] = []
+    finished = await run(
+        "echo begin; head -c 30000000 /dev/zero | tr '\\0' x; echo; echo end",
+        tmp_path,
+        limit_b=3_000,
+        on_chunk=lambda data: chunks.append(len(data)),
+    )
+    assert (finished.total_b, sum(chunks)) == (30_000_011, 30_000_011)
+    assert (len(finished.head), len(finished.tail), finished.cut_b) == (2_000, 1_000, 29_997_011)
+    assert finished.head.startswith(b"begin\nxxx")
+    assert finished.tail.endswith(b"xxx\nend\n")
+    assert "[… 29,997,011 bytes left out …]" in finished.output
+
+
+@pytest.mark.parametrize("size", [0, 1, 10, 11, 14, 15, 16, 100])
+async def test_what_fits_is_kept_whole(tmp_path: Path, size: int) -> None:
+    text = "".join(chr(97 + i % 26) for i in range(size))
+    finished = await run(f"printf %s '{text}'", tmp_path, limit_b=15)
+    kept = (text, "") if size <= 15 else (text[:10], text[-5:])
+    assert (finished.head.decode(), finished.tail.decode()) == kept
+
+
+async def test_a_grandchild_with_the_pipe_does_not_keep_us(tmp_path: Path) -> None:
+    finished = await run("sleep 987653 & echo done", tmp_path)
+    assert (finished.output, finished.left_running) == ("done\n", 1)
+    assert finished.seconds < 5
+    assert survivors("987653") == []
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="finds escaped children in /proc")
+async def test_time_over_ends_everything_also_what_left_the_group(tmp_path: Path) -> None:
+    command = ESCAPES.format(sleep="/bin/sleep") + "trap '' TERM; sleep 987654"
+    finished = await run(command, tmp_path, timeout_s=0.3)
+    assert (finished.timed_out, finished.exit_code) == (True, -9)
+    assert survivors("987654") == []
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="finds escaped children in /proc")
+async def test_cancelling_ends_everything_and_goes_on(tmp_path: Path) -> None:
+    command = ESCAPES.format(sleep="/bin/sleep") + "echo ready; trap '' TERM; sleep 987654"
+    ready = asyncio.Event()
+    task = asyncio.create_task(run(command, tmp_path, on_chunk=lambda _: ready.set()))
+    await ready.wait()
+    began = time.monotonic()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert time.monotonic() - began < 1
+    assert survivors("987654") == []
+
+
+async def test_the_output_before_the_time_was_over_is_kept(tmp_path: Path) -> None:
+    finished = await run("echo early; sleep 987652", tmp_path, timeout_s=0.5)
+    assert (finished.output, finished.timed_out) == ("early\n", True)
+
+
+async def test_a_missing_folder_is_said(tmp_path: Path) -> None:
+    with pytest.raises(ToolError, match="could not be started in .*gone.*: No such file"):
+        await run("true", tmp_path / "gone")
+
+
+@pytest.mark.parametrize("command", ["echo \0", "echo \ud800", "x" * 3_000_000])
+async def test_a_command_that_no_system_takes_is_said(tmp_path: Path, command: str) -> None:
+    with pytest.raises(ToolError, match="could not be started"):
+        await run(command, tmp_path)
+
+
+async def test_a_program_gets_its_input_and_keeps_its_errors_apart(tmp_path: Path) -> None:
+    finished = await run_program(
+        ["sh", "-c", "wc -c; echo bad >&2"], cwd=tmp_path, timeout_s=LONG_S, stdin=b"x" * 1_000_000
+    )
+    assert (finished.output.strip(), finished.errors) == ("1000000", b"bad\n")
+
+
+async def test_a_program_that_reads_nothing_does_not_hang_its_input(tmp_path: Path) -> None:
+    finished = await run_program(["true"], cwd=tmp_path, timeout_s=LONG_S, stdin=b"x" * 10_000_000)
+    assert (finished.exit_code, finished.timed_out) == (0, False)
+
+
+async def test_a_program_is_ended_when_it_is_enough(tmp_path: Path) -> None:
+    enough = asyncio.Event()
+    finished = await run_program(
+        ["yes"], cwd=tmp_path, timeout_s=LONG_S, on_chunk=lambda _: enough.set(), enough=enough
+    )
+    assert (finished.exit_code, finished.timed_out) == (-9, False)
+
+
+async def test_many_commands_leave_no_descriptor_behind(tmp_path: Path) -> None:
+    await run("true", tmp_path)
+    before = len(os.listdir("/dev/fd"))
+    await asyncio.gather(*(run("echo $RANDOM", tmp_path) for _ in range(20)))
+    assert len(os.listdir("/dev/fd")) <= before

@@ -1,0 +1,182 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from indwell.errors import SettingsError
+from indwell.settings.load import Loaded, lacking, load, state_folder
+from indwell.settings.model import SECRETS, Secret, Settings
+
+
+def test_nothing_set_gives_the_defaults() -> None:
+    assert load({}) == Loaded(Settings())
+
+
+def test_the_environment_wins_over_the_file_and_the_file_over_the_defaults() -> None:
+    loaded = load(
+        {"INDWELL_MODEL": "from-env", "OPENAI_API_KEY": "k", "HOME": "/root"},
+        'model = "from-file"\nround_limit = 7\nbase_url = "http://localhost:1/v1"\n',
+    )
+    assert loaded == Loaded(
+        Settings(
+            model="from-env",
+            api_key=Secret("k"),
+            base_url="http://localhost:1/v1",
+            round_limit=7,
+        )
+    )
+
+
+def test_a_variable_that_is_empty_is_not_set() -> None:
+    environment = {"OPENAI_API_KEY": "", "OPENAI_BASE_URL": " ", "INDWELL_MODEL": "\n"}
+    assert load(environment, 'model = "m"') == Loaded(Settings(model="m"))
+
+
+def test_every_variable_sets_its_setting() -> None:
+    environment = {
+        "OPENAI_API_KEY": "k\n",
+        "OPENAI_BASE_URL": "https://h/v1",
+        "INDWELL_MODEL": "m",
+        "INDWELL_PROVIDER": "scripted",
+    }
+    assert load(environment) == Loaded(
+        Settings(api_key=Secret("k"), base_url="https://h/v1", model="m", provider="scripted")
+    )
+
+
+def test_a_broken_variable_is_named() -> None:
+    with pytest.raises(SettingsError) as caught:
+        load({"OPENAI_BASE_URL": "localhost"})
+    assert str(caught.value) == (
+        "OPENAI_BASE_URL: base_url = 'localhost' is no address, expected one like "
+        "'https://host/v1'; mend it and try again"
+    )
+
+
+def test_a_broken_file_stops_with_its_line() -> None:
+    with pytest.raises(SettingsError, match=r"^mine.toml line 2: .*; mend it and try again$"):
+        load({}, 'model = "m"\nmode = \n', "mine.toml")
+
+
+def test_the_users_globs_come_on_top_of_the_defaults() -> None:
+    assert load({}, 'deny = ["*.db", ".env", "!secrets.*"]') == Loaded(
+        Settings(deny=(*SECRETS, "*.db", "!secrets.*"))
+    )
+
+
+@pytest.mark.parametrize(
+    ("file", "address"),
+    [
+        ("", "https://api.openai.com:443/other"),
+        ('base_url = "http://localhost:1/v1"', "http://LOCALHOST:1/v2"),
+    ],
+)
+def test_a_key_goes_where_its_file_says(file: str, address: str) -> None:
+    assert load({"OPENAI_BASE_URL": address}, f'api_key = "k"\n{file}') == Loaded(
+        Settings(base_url=address, api_key=Secret("k"))
+    )
+
+
+@pytest.mark.parametrize(
+    ("file", "address"),
+    [
+        ("", "https://evil.example/v1"),
+        ("", "http://api.openai.com/v1"),
+        ("", "https://api.openai.com:444/v1"),
+        ('base_url = "http://localhost:1/v1"', "http://localhost:2/v1"),
+    ],
+)
+def test_a_key_goes_nowhere_else(file: str, address: str) -> None:
+    notice = (
+        f"api_key of config.toml is not sent to {address!r}, which OPENAI_BASE_URL names; "
+        "set OPENAI_API_KEY for that endpoint"
+    )
+    assert load({"OPENAI_BASE_URL": address}, f'api_key = "k"\n{file}') == Loaded(
+        Settings(base_url=address), (notice,)
+    )
+
+
+def test_notices_come_from_every_source() -> None:
+    loaded = load({}, "modle = 1", "config.toml", {"hooks": 1}, 'base_url = "https://evil"')
+    assert loaded == Loaded(
+        Settings(),
+        (
+            "unknown setting 'modle' in config.toml is ignored; did you mean 'model'?",
+            "unknown setting 'hooks' in the editor's options is ignored",
+            "'base_url' in .indwell/config.toml is ignored: only your own settings can set it",
+        ),
+    )
+
+
+@pytest.mark.parametrize(
+    ("workspace", "notice"),
+    [
+        (
+            "mode = ",
+            (
+                ".indwell/config.toml line 1: invalid value; mend it and try again; "
+                "until then this workspace's settings are ignored"
+            ),
+        ),
+        (
+            "a = " + "[" * 20_000,
+            (
+                ".indwell/config.toml is nested too deep; mend it and try again; "
+                "until then this workspace's settings are ignored"
+            ),
+        ),
+        (
+            "#" * 70_000,
+            ".indwell/config.toml is ignored: it is longer than any settings need to be",
+        ),
+    ],
+)
+def test_a_broken_workspace_file_keeps_nobody_from_working(workspace: str, notice: str) -> None:
+    assert load({}, workspace_file=workspace) == Loaded(Settings(), (notice,))
+
+
+@pytest.mark.parametrize("options", [[], "auto", 3, True])
+def test_editor_options_that_are_no_table_are_said(options: object) -> None:
+    assert load({}, editor_options=options) == Loaded(
+        Settings(), ("the editor's options are ignored: expected a table of settings",)
+    )
+
+
+@pytest.mark.parametrize(
+    ("settings", "sentence"),
+    [
+        (Settings(model="m", api_key=Secret("k")), ""),
+        (Settings(model="m", base_url="http://localhost:1"), ""),
+        (Settings(provider="scripted"), ""),
+        (
+            Settings(api_key=Secret("k")),
+            'no model is set; write model = "…" in config.toml or set INDWELL_MODEL',
+        ),
+        (
+            Settings(model="m"),
+            (
+                "no API key is set; set OPENAI_API_KEY or write api_key in config.toml (an editor "
+                "started from the desktop does not see what a shell exports), or set base_url to "
+                "an endpoint that needs none"
+            ),
+        ),
+    ],
+)
+def test_what_is_missing_is_one_sentence_with_the_next_step(
+    settings: Settings, sentence: str
+) -> None:
+    assert lacking(settings) == sentence
+
+
+def test_the_state_folder_is_the_platforms_or_the_users() -> None:
+    default = Path("/platform")
+    assert state_folder({}, default) == default
+    assert state_folder({"INDWELL_STATE": ""}, default) == default
+    assert state_folder({"INDWELL_STATE": "/mine"}, default) == Path("/mine")
+
+
+@pytest.mark.parametrize("text", ["state", "./state", "~/state"])
+def test_a_state_folder_never_lies_in_the_workspace_by_accident(text: str) -> None:
+    with pytest.raises(SettingsError, match="is no absolute path; write the whole path"):
+        state_folder({"INDWELL_STATE": text}, Path("/platform"))

@@ -1,0 +1,74 @@
+from __future__ import annotations
+
+import copy
+import logging
+import pickle
+import traceback
+
+import msgspec
+import pytest
+
+from indwell.policy.paths import matches_any
+from indwell.settings.model import FREEDOM, SECRETS, Mode, Secret, Settings
+
+KEY = "sk-canary-1234567890"
+
+
+def test_a_key_is_never_shown(caplog: pytest.LogCaptureFixture) -> None:
+    settings = Settings(api_key=Secret(KEY))
+    logging.getLogger("t").warning("%s %r %s", settings, settings.api_key, settings.api_key)
+    trace = "".join(traceback.format_exception_only(ValueError(settings, settings.api_key)))
+    assert KEY not in f"{settings} {settings!r} {settings.api_key!s:>40} {caplog.text} {trace}"
+    assert repr(Secret(KEY)) == "Secret(…)"
+
+
+def test_a_key_cannot_leave_by_a_dump() -> None:
+    settings = Settings(api_key=Secret(KEY))
+    with pytest.raises(TypeError, match="Encoding objects of type Secret is unsupported"):
+        msgspec.json.encode(settings)
+    for dump in (pickle.dumps, copy.deepcopy):
+        with pytest.raises(TypeError, match="not pickled or copied"):
+            dump(settings)
+
+
+def test_keys_compare_by_what_they_hold() -> None:
+    assert Settings(api_key=Secret("a")) == Settings(api_key=Secret("a"))
+    assert Settings(api_key=Secret("a")) != Settings(api_key=Secret("b"))
+    assert {Secret("a"), Secret("a")} == {Secret("a")}
+    assert Secret("a") != "a"
+    assert Secret("\ud800") != Secret("a")
+    assert Secret(KEY).reveal() == KEY
+
+
+def test_every_mode_has_its_place_in_the_order_of_freedom() -> None:
+    assert sorted(FREEDOM) == sorted(Mode.__args__)
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        ".env",
+        "app/.env.local",
+        ".ENV",
+        "certs/server.pem",
+        "id_rsa",
+        "id_ed25519.pub",
+        ".npmrc",
+        "deploy/credentials.json",
+        "secrets.yaml",
+        "/home/u/.aws/config",
+        "home/.ssh/known_hosts",
+        ".gnupg/private-keys-v1.d/x",
+        "a/b/debug.keystore",
+    ],
+)
+def test_files_that_hold_keys_are_denied_from_the_start(path: str) -> None:
+    assert matches_any(path, SECRETS)
+
+
+@pytest.mark.parametrize(
+    "path",
+    [".env.example", "a/.env.sample", ".env.template", "environment.py", "keys.py", "README.md"],
+)
+def test_files_that_only_look_like_it_are_not(path: str) -> None:
+    assert not matches_any(path, SECRETS)

@@ -1,0 +1,84 @@
+"""Keeps ``docs/settings.md`` equal to the code; run as a script it prints the table."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+from typing import Literal, get_args, get_origin
+
+import msgspec
+
+from indwell.settings.load import VARIABLES, Loaded, load
+from indwell.settings.model import SECRETS, Secret, Settings
+from indwell.settings.tighten import RULES
+
+PAGE = Path(__file__).parents[2] / "docs" / "settings.md"
+MAY = {
+    "_tighter_mode": "choose a tighter one",
+    "_off": "turn it off",
+    "_lower": "lower it",
+    "_more_globs": "add globs",
+}
+
+
+def table() -> str:
+    """The table of all settings, as it stands in the page."""
+    variables = {name: variable for variable, name in VARIABLES.items()}
+    rows = ["| Setting | Type | Default | Variable | Others may | What it is |", "|---" * 6 + "|"]
+    for field in msgspec.structs.fields(Settings):
+        info = msgspec.inspect.type_info(field.type)
+        assert isinstance(info, msgspec.inspect.Metadata)
+        assert info.extra_json_schema is not None
+        variable = variables.get(field.name)
+        may = MAY[RULES[field.name].__name__] if field.name in RULES else ""
+        cells = [
+            f"`{field.name}`",
+            type_words(field.type),
+            default_words(field.default),
+            f"`{variable}`" if variable else "",
+            "choose among `models` (editor only)" if field.name == "model" else may,
+            info.extra_json_schema["description"],
+        ]
+        rows.append(f"| {' | '.join(cells)} |")
+    return "\n".join(rows) + "\n"
+
+
+def type_words(annotation: object) -> str:
+    kinds = [str, Secret, bool, int, float, tuple]
+    words = ["text", "text", "true or false", "whole number", "number", "list of texts"]
+    while get_origin(annotation) is not Literal:
+        for kind, word in zip(kinds, words, strict=True):
+            if annotation is kind or get_origin(annotation) is kind:
+                return word
+        annotation = get_args(annotation)[0]
+    return " or ".join(f"`{value}`" for value in get_args(annotation))
+
+
+def default_words(default: object) -> str:
+    if default == SECRETS:
+        return "[see below](#files-that-stay-here)"
+    if default is None or default in ("", ()):
+        return ""
+    return f"`{str(default).lower() if isinstance(default, bool) else default}`"
+
+
+def test_the_page_holds_the_table_of_all_settings() -> None:
+    assert table() in PAGE.read_text(encoding="utf-8")
+
+
+def test_the_page_lists_every_default_glob() -> None:
+    page = PAGE.read_text(encoding="utf-8").split("## Files that stay here")[1]
+    listed = page.split("```")[1].removeprefix("text\n").split()
+    assert tuple(listed) == SECRETS
+
+
+def test_the_pages_example_is_taken_without_a_notice() -> None:
+    example = PAGE.read_text(encoding="utf-8").split("```toml\n")[1].split("```")[0]
+    assert tomllib.loads(example)
+    loaded = load({}, example)
+    assert loaded == Loaded(loaded.settings)
+    assert loaded.settings != Settings()
+
+
+if __name__ == "__main__":
+    print(table())  # noqa: T201 -- a script's output

@@ -1,0 +1,60 @@
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from indwell.errors import SettingsError
+from indwell.settings.places import read_user_file, state_folder, trusted_folders, user_file
+
+
+def test_the_users_file_has_a_name_and_need_not_exist(tmp_path: Path) -> None:
+    assert user_file().is_absolute()
+    assert user_file().parts[-2:] == ("indwell", "config.toml")
+    assert read_user_file(tmp_path / "config.toml") is None
+
+
+def test_the_state_folder_is_named_for_indwell() -> None:
+    assert state_folder({}).is_absolute()
+    assert "indwell" in state_folder({}).parts
+    assert state_folder({"INDWELL_STATE": "/mine"}) == Path("/mine")
+
+
+def test_a_linked_settings_file_is_read(tmp_path: Path) -> None:
+    (tmp_path / "dotfiles.toml").write_text('model = "ü"', encoding="utf-8")
+    (tmp_path / "config.toml").symlink_to(tmp_path / "dotfiles.toml")
+    assert read_user_file(tmp_path / "config.toml") == 'model = "ü"'
+
+
+def test_a_file_that_is_no_utf8_is_one_clear_sentence(tmp_path: Path) -> None:
+    path = tmp_path / "config.toml"
+    path.write_bytes('model = "ü"'.encode("latin-1"))
+    with pytest.raises(SettingsError) as caught:
+        read_user_file(path)
+    assert str(caught.value) == (
+        "config.toml is no UTF-8 text (byte 10); save it as UTF-8 and try again"
+    )
+
+
+@pytest.mark.parametrize("make", [Path.mkdir, os.mkfifo])
+def test_something_else_in_its_place_is_one_clear_sentence(tmp_path: Path, make) -> None:
+    path = tmp_path / "config.toml"
+    make(path)
+    with pytest.raises(SettingsError, match=r"cannot be read \(.*\); mend that, or move the file"):
+        read_user_file(path)
+
+
+def test_trusted_folders_are_resolved(tmp_path: Path) -> None:
+    (tmp_path / "real").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "real")
+    assert trusted_folders((str(tmp_path / "link"), "~")) == (
+        (tmp_path / "real").resolve(),
+        Path.home().resolve(),
+    )
+
+
+@pytest.mark.parametrize("text", [".", "work", "~nobody-of-this-name/x"])
+def test_a_trusted_folder_is_never_relative(text: str) -> None:
+    with pytest.raises(SettingsError, match="trusted = "):
+        trusted_folders((text,))

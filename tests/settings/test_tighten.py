@@ -1,0 +1,251 @@
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from typing import Any, Literal
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from indwell.policy.paths import matches_any
+from indwell.settings.load import load
+from indwell.settings.model import FREEDOM, SECRETS, Secret, Settings
+from indwell.settings.tighten import RULES, Tightened, tighten
+from indwell.settings.values import TYPES
+
+USERS = Settings(
+    model="mine",
+    models=("mine", "small"),
+    api_key=Secret("k"),
+    base_url="https://home/v1",
+    round_limit=50,
+    attach_diagnostics=False,
+)
+
+FOREIGN = "is ignored: only your own settings can set it"
+LIMITS = "(50 globs without '!', up to 100 characters and 4 '*', of which one '**')"
+
+globs = st.sampled_from(["*.db", "!*.pem", "!.env", "x/**", "!", "a" * 200, "**/**/**/x", ""])
+json = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5) | globs,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner),
+    max_leaves=5,
+)
+fitting = st.one_of(
+    st.sampled_from([*FREEDOM, "mine", "small", "foreign", "https://evil/v1", "scripted"]),
+    st.booleans(),
+    st.integers(0, 200_000),
+    st.floats(0, 100_000),
+    st.lists(globs, max_size=4),
+)
+names = st.sampled_from([*TYPES, "attach", "price", "hooks"])
+tables = st.dictionaries(
+    names, json | fitting | st.dictionaries(st.sampled_from(["selection", "in"]), fitting)
+)
+users = st.builds(
+    Settings,
+    model=st.sampled_from(["", "mine"]),
+    models=st.sampled_from([(), ("small",)]),
+    api_key=st.none() | st.just(Secret("k")),
+    mode=st.sampled_from(FREEDOM),
+    max_output=st.integers(1, 10_000),
+    round_limit=st.integers(1, 200),
+    attach_selection=st.booleans(),
+    attach_opened_file=st.booleans(),
+    attach_diagnostics=st.booleans(),
+    deny=st.sampled_from([(), SECRETS, ("*.db",)]),
+    command_timeout_s=st.floats(1, 1_000),
+)
+
+
+def is_no_wider(settings: Settings, than: Settings, *, may_choose: bool) -> bool:
+    """Compare every field; a new field counts as one that must not change."""
+    for name in TYPES:
+        now, before = getattr(settings, name), getattr(than, name)
+        match name:
+            case "mode":
+                fits = FREEDOM.index(now) <= FREEDOM.index(before)
+            case "deny":
+                added = now[len(before) :]
+                fits = now[: len(before)] == before and not any(g.startswith("!") for g in added)
+            case "model":
+                fits = now == before or (may_choose and now in than.models)
+            case "attach_selection" | "attach_opened_file" | "attach_diagnostics":
+                fits = before or not now
+            case "max_output" | "round_limit" | "apply_edit_timeout_s" | "answer_timeout_s":
+                fits = now <= before
+            case "command_timeout_s" | "stall_timeout_s":
+                fits = now <= before
+            case _:
+                fits = now == before
+        if not fits:
+            return False
+    return True
+
+
+@given(users, tables, st.booleans())
+def test_no_table_of_others_widens_anything(
+    settings: Settings, table: Mapping[str, Any], chooses: Literal[True, False]
+) -> None:
+    result = tighten(settings, table, "s", chooses=chooses).settings
+    assert is_no_wider(result, settings, may_choose=chooses)
+
+
+@given(tables, tables)
+def test_editor_and_workspace_together_widen_nothing(
+    options: Mapping[str, Any], workspace: Mapping[str, Any]
+) -> None:
+    first = load({}, editor_options=options).settings
+    second = tighten(first, workspace, "w", chooses=False).settings
+    assert is_no_wider(second, Settings(), may_choose=True)
+
+
+@given(users, st.sampled_from(sorted(set(TYPES) - {"model"})), fitting)
+def test_what_is_not_taken_is_always_said(settings: Settings, name: str, value: object) -> None:
+    result = tighten(settings, {name: value}, "s", chooses=False)
+    is_taken = result.settings != settings
+    try:
+        is_same = msgspec.convert(value, TYPES[name]) == getattr(settings, name)
+    except (msgspec.ValidationError, TypeError):
+        is_same = False
+    if name == "deny" and isinstance(value, list):
+        is_same = set(value) <= set(settings.deny)
+    if not is_taken and not (is_same and name in RULES):
+        assert len(result.notices) == 1
+        assert name in result.notices[0]
+    if is_taken and name != "deny":
+        assert result.notices == ()
+
+
+def test_a_workspace_can_make_everything_tighter() -> None:
+    table = {
+        "mode": "ask",
+        "max_output": 100,
+        "round_limit": 3,
+        "attach": {"selection": False, "opened_file": False, "diagnostics": False},
+        "deny": ["*.db", "private/"],
+        "apply_edit_timeout_s": 1,
+        "answer_timeout_s": 1,
+        "command_timeout_s": 1,
+        "stall_timeout_s": 1,
+    }
+    assert tighten(USERS, table, "w", chooses=False) == Tightened(
+        msgspec.structs.replace(
+            USERS,
+            mode="ask",
+            max_output=100,
+            round_limit=3,
+            attach_selection=False,
+            attach_opened_file=False,
+            attach_diagnostics=False,
+            deny=(*SECRETS, "*.db", "private/**"),
+            apply_edit_timeout_s=1,
+            answer_timeout_s=1,
+            command_timeout_s=1,
+            stall_timeout_s=1,
+        )
+    )
+
+
+@pytest.mark.parametrize(
+    ("table", "notice"),
+    [
+        *[({name: "x"}, f"{name!r} in w {FOREIGN}") for name in sorted(set(TYPES) - set(RULES))],
+        (
+            {"mode": "auto"},
+            "mode = 'auto' in w is ignored: it may only be tighter than your 'review'",
+        ),
+        (
+            {"round_limit": 51},
+            "round_limit = 51 in w is ignored: it may only be lower than your 50",
+        ),
+        (
+            {"attach": {"diagnostics": True}},
+            "attach_diagnostics = True in w is ignored: you have turned it off",
+        ),
+        (
+            {"mode": "free"},
+            (
+                "w: mode = 'free' does not fit, expected one of 'ask', 'auto', 'plan', 'review'; "
+                "it is ignored"
+            ),
+        ),
+        (
+            {"deny": ["!.env"]},
+            (
+                "deny = (list) in w is ignored: '!.env' is more than it may add "
+                f"{LIMITS}; the others count"
+            ),
+        ),
+    ],
+)
+def test_what_would_widen_is_ignored_and_named(table: Mapping[str, Any], notice: str) -> None:
+    assert tighten(USERS, table, "w", chooses=False) == Tightened(USERS, (notice,))
+
+
+def test_the_globs_beside_a_refused_one_count() -> None:
+    result = tighten(USERS, {"deny": ["!.env", "*.db"]}, "w", chooses=False)
+    assert result.settings.deny == (*SECRETS, "*.db")
+
+
+@pytest.mark.parametrize("glob", ["x" * 100, "*a*a*a*", "**/a*", "a/**/b*c*d"])
+def test_a_glob_within_the_limits_is_added(glob: str) -> None:
+    result = tighten(USERS, {"deny": [glob]}, "w", chooses=False)
+    assert result == Tightened(msgspec.structs.replace(USERS, deny=(*SECRETS, glob)))
+
+
+@pytest.mark.parametrize("glob", ["x" * 101, "*a*a*a*a*", "**/a/**", "!x"])
+def test_a_glob_beyond_the_limits_is_not(glob: str) -> None:
+    result = tighten(USERS, {"deny": [glob]}, "w", chooses=False)
+    assert result.settings == USERS
+    assert len(result.notices) == 1
+
+
+def test_a_workspace_adds_only_so_many_globs() -> None:
+    result = tighten(USERS, {"deny": [f"g{n}" for n in range(51)]}, "w", chooses=False)
+    assert result.settings.deny == (*SECRETS, *(f"g{n}" for n in range(50)))
+    assert len(result.notices) == 1
+
+
+def test_setting_what_is_set_already_needs_no_word() -> None:
+    same = {"mode": "review", "round_limit": 50, "attach": {"diagnostics": False}, "deny": [".env"]}
+    assert tighten(USERS, same, "w", chooses=False) == Tightened(USERS)
+
+
+def test_an_editor_chooses_among_the_users_models_only() -> None:
+    def choose(model: str) -> Tightened:
+        return tighten(USERS, {"model": model}, "e", chooses=True)
+
+    assert choose("small") == Tightened(msgspec.structs.replace(USERS, model="small"))
+    assert choose("mine") == Tightened(USERS)
+    assert choose("dear") == Tightened(
+        USERS,
+        ("model = 'dear' in e is ignored: add it to 'models' in your own settings to allow it",),
+    )
+
+
+def test_an_editors_null_is_not_set() -> None:
+    assert tighten(USERS, {"mode": None, "base_url": None}, "e", chooses=True) == Tightened(USERS)
+
+
+def test_a_flood_of_settings_is_one_sentence_at_the_end() -> None:
+    result = tighten(USERS, {f"x{n}": n for n in range(50_000)}, "w", chooses=False)
+    assert len(result.notices) == 101
+    assert result.notices[-1] == "49,900 more entries in w are ignored"
+    whole = tighten(USERS, {f"x{n}": n for n in range(100)}, "w", chooses=False)
+    assert len(whole.notices) == 100
+
+
+def test_no_glob_of_a_workspace_keeps_the_matcher_busy() -> None:
+    hostile = [
+        *("**/a/" * n + "c" for n in range(1, 8)),
+        *("*a" * n + "*c" for n in range(1, 20)),
+        *("*[ab]" * n + "c" for n in range(1, 20)),
+        "a" * 10_000,
+    ]
+    deny = tighten(USERS, {"deny": hostile}, "w", chooses=False).settings.deny
+    before = time.process_time()
+    assert not matches_any("a/" * 200 + "a" * 255 + "d", deny)
+    assert time.process_time() - before < 2  # milliseconds; without the limit, hours

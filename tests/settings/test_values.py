@@ -1,0 +1,172 @@
+from __future__ import annotations
+
+import datetime as dt
+
+import pytest
+
+from indwell.errors import SettingsError
+from indwell.settings.model import Secret
+from indwell.settings.values import Given, check, parse_toml
+
+NO_ADDRESS = "is no address, expected one like 'https://host/v1'"
+NO_KEY = "api_key holds a space or a character that no key has; copy it once more"
+
+
+def test_tables_are_prefixes_of_names() -> None:
+    table = parse_toml('mode = "ask"\n[attach]\nselection = false\n[price]\nin = 2\n', "c")
+    assert check(table, "c") == Given({"mode": "ask", "attach_selection": False, "price_in": 2.0})
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ('mode = "ask"\n\nmodel "x"\n', "line 3: expected '=' after a key in a key/value pair"),
+        ("a = 1\nb = [", "line 2: invalid value"),
+        ("a = 1\na = 2\n", "line 2: cannot overwrite a value"),
+        ("a = " + "[" * 9_000, " is nested too deep"),
+        ('a = "\n', "line 1: illegal character '\\n'"),
+    ],
+)
+def test_a_broken_file_names_the_line(text: str, sentence: str) -> None:
+    with pytest.raises(SettingsError) as caught:
+        parse_toml(text, "config.toml")
+    assert str(caught.value) == (
+        f"config.toml{' ' if sentence.startswith('line') else ''}{sentence}; mend it and try again"
+    )
+
+
+def test_a_number_of_thousands_of_digits_is_a_broken_file() -> None:
+    with pytest.raises(SettingsError, match="mend it and try again"):
+        parse_toml("window = " + "1" * 5_000, "config.toml")
+
+
+def test_a_byte_order_mark_is_no_mistake() -> None:
+    assert parse_toml('\ufeffmode = "ask"', "c") == {"mode": "ask"}
+
+
+def test_an_unknown_setting_is_named_with_the_closest_one() -> None:
+    assert check({"modle": "x", "zzz": 1, "attach": {"selektion": True}}, "config.toml") == Given(
+        {},
+        (
+            "unknown setting 'modle' in config.toml is ignored; did you mean 'model'?",
+            "unknown setting 'zzz' in config.toml is ignored",
+            (
+                "unknown setting 'attach_selektion' in config.toml is ignored; "
+                "did you mean 'attach_selection'?"
+            ),
+        ),
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "problem"),
+    [
+        ("round_limit", "many", "round_limit = 'many' does not fit, expected `int`, got `str`"),
+        ("round_limit", True, "round_limit = True does not fit, expected `int`, got `bool`"),
+        ("round_limit", 0, "round_limit = 0 does not fit, expected `int` >= 1"),
+        (
+            "attach_selection",
+            "no",
+            "attach_selection = 'no' does not fit, expected `bool`, got `str`",
+        ),
+        (
+            "stall_timeout_s",
+            float("inf"),
+            "stall_timeout_s = inf does not fit, expected `float` <= 86400.0",
+        ),
+        (
+            "stall_timeout_s",
+            float("nan"),
+            "stall_timeout_s = nan does not fit, expected `float` > 0.0",
+        ),
+        ("trusted", "/a", "trusted = '/a' does not fit, expected `array`, got `str`"),
+        (
+            "trusted",
+            ["/a", 1],
+            "trusted = (list) does not fit, expected `str`, got `int` - at `$[1]`",
+        ),
+        (
+            "model",
+            dt.date(2026, 1, 1),
+            "model = (date) does not fit, expected `str`, got `date`",
+        ),
+        ("model", {"a": 1}, "model = (dict) does not fit, expected `str`, got `object`"),
+        ("instructions", 5, "instructions = 5 does not fit, expected `str`, got `int`"),
+    ],
+)
+def test_a_value_of_the_wrong_type_is_named_and_the_default_stays(
+    name: str, value: object, problem: str
+) -> None:
+    assert check({name: value}, "config.toml") == Given(
+        {}, (f"config.toml: {problem}; the default stays",)
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "problem"),
+    [
+        (
+            "mode",
+            "plna",
+            "mode = 'plna' does not fit, expected one of 'ask', 'auto', 'plan', 'review'",
+        ),
+        ("provider", 1, "provider = 1 does not fit, expected one of 'openai', 'scripted'"),
+        ("deny", "*.pem", "deny = '*.pem' does not fit, expected `array`, got `str`"),
+        ("base_url", "localhost:8080", f"base_url = 'localhost:8080' {NO_ADDRESS}"),
+        ("base_url", "file:///etc", f"base_url = 'file:///etc' {NO_ADDRESS}"),
+        ("base_url", "http://h:99999", f"base_url = 'http://h:99999' {NO_ADDRESS}"),
+        ("base_url", "http://[::1", f"base_url = 'http://[::1' {NO_ADDRESS}"),
+        ("base_url", "http://a\n.b", f"base_url = 'http://a\\n.b' {NO_ADDRESS}"),
+        ("base_url", "ftp://host/v1", f"base_url = 'ftp://host/v1' {NO_ADDRESS}"),
+        ("base_url", "https:///v1", f"base_url = 'https:///v1' {NO_ADDRESS}"),
+        ("base_url", "https://h:0/v1", f"base_url = 'https://h:0/v1' {NO_ADDRESS}"),
+        ("base_url", "https://h/v1?key=1", f"base_url = 'https://h/v1?key=1' {NO_ADDRESS}"),
+        (
+            "base_url",
+            "https://me@host/v1",
+            "base_url holds a user or password; put the key in api_key instead",
+        ),
+        ("base_url", 7, f"base_url = 7 {NO_ADDRESS}"),
+        (
+            "base_url",
+            "https://me:pw@host/v1",
+            "base_url holds a user or password; put the key in api_key instead",
+        ),
+        ("api_key", 12_345, "api_key does not fit, expected a text in quotes"),
+        ("api_key", "sk-12 45", NO_KEY),
+        ("api_key", "“sk”", NO_KEY),
+    ],
+)
+def test_what_protects_the_user_is_never_guessed(name: str, value: object, problem: str) -> None:
+    with pytest.raises(SettingsError) as caught:
+        check({name: value}, "config.toml")
+    assert str(caught.value) == f"config.toml: {problem}; mend it and try again"
+
+
+def test_a_number_too_long_to_write_is_not_written() -> None:
+    assert check({"window": 1 << 20_000}, "c").notices == (
+        "c: window = (int) does not fit, expected `int` <= 1000000000; the default stays",
+    )
+
+
+def test_a_key_is_taken_without_the_line_feed_that_came_with_it() -> None:
+    assert check({"api_key": " sk-1\n"}, "c") == Given({"api_key": Secret("sk-1")})
+
+
+def test_a_folder_to_deny_may_be_written_as_in_ignore_files() -> None:
+    assert check({"deny": ["private/", "*.db", "!open/"]}, "c") == Given(
+        {"deny": ("private/**", "*.db", "!open/**")}
+    )
+
+
+def test_a_setting_given_twice_is_said() -> None:
+    table = {"attach_selection": True, "attach": {"selection": False}}
+    assert check(table, "c") == Given(
+        {"attach_selection": False}, ("'attach_selection' is set twice in c; the last one counts",)
+    )
+
+
+def test_a_notice_shows_foreign_text_cut_and_escaped() -> None:
+    assert check({"\x1b[31m" + "x" * 500: 1}, "c").notices == (
+        "unknown setting '\\x1b[31m" + "x" * 55 + "'… in c is ignored",
+    )

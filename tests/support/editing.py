@@ -1,0 +1,212 @@
+"""The real server over stdio, driven by the fake editor, in a user's folders made for one test."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import sys
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+from lsprotocol import types
+from support.loopback_endpoint import Answer, Seen, say
+
+from indwell.context.pairing import problems
+from indwell.lsp import protocol
+from indwell.lsp.fake_editor import Buffer, FakeEditor, lines_range
+from indwell.sessions.records import Record, TurnFinished, fold
+from indwell.sessions.store import SessionStore
+
+SERVE = (sys.executable, "-m", "indwell", "serve", "--stdio")
+SOURCE = "def total(items):\n    return sum(items) + 1\n"
+MENDED = "def total(items):\n    return sum(items)\n"
+MODEL = "loopback-model"
+USAGE = {"prompt_tokens": 10, "completion_tokens": 2}
+READ = ("read_file", json.dumps({"path": "shop.py"}))
+EDIT = ("edit_file", json.dumps({"path": "shop.py", "edits": [{"old": " + 1", "new": ""}]}))
+
+
+class Home:
+    """One user's folders: a workspace with ``shop.py``, a state folder, a configuration."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder.resolve()
+        self.workspace = self.folder / "work"
+        self.state = self.folder / "state"
+        self.config = self.folder / "config"
+        self.workspace.mkdir()
+        self.shop = self.write("shop.py", SOURCE)
+
+    def write(self, name: str, text: str) -> Path:
+        """Put a file into the workspace."""
+        path = self.workspace / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(text.encode())
+        return path
+
+    def configure(self, text: str) -> Path:
+        """Write the user's own settings file."""
+        path = self.config / "indwell" / "config.toml"
+        path.parent.mkdir(parents=True)
+        path.write_bytes(text.encode())
+        return path
+
+    def environment(self, base_url: str = "", **more: str) -> dict[str, str]:
+        """All variables of a process: nothing of the machine's own settings leaks in."""
+        inherited = {
+            name: os.environ[name]
+            for name in ("PATH", "PYTHONPATH", "SYSTEMROOT")
+            if name in os.environ
+        }
+        chosen = {"OPENAI_BASE_URL": base_url, "INDWELL_MODEL": MODEL} if base_url else {}
+        return {
+            **inherited,
+            "HOME": str(self.folder),
+            "XDG_CONFIG_HOME": str(self.config),
+            "INDWELL_STATE": str(self.state),
+            **chosen,
+            **more,
+        }
+
+    @property
+    def files(self) -> dict[str, bytes]:
+        """Everything in the workspace."""
+        return {
+            str(path.relative_to(self.workspace)): path.read_bytes()
+            for path in self.workspace.rglob("*")
+            if path.is_file()
+        }
+
+    def logs(self) -> list[tuple[Record, ...]]:
+        """The records of every session, oldest first; each must read back to a valid history."""
+        store = SessionStore(self.state, self.workspace)
+        found = []
+        for session in reversed(store.ids()):
+            reading = store.open(session)
+            assert reading.notices == ()
+            assert problems(fold(reading.records)) == ()
+            found.append(reading.records)
+        return found
+
+    def endings(self) -> list[tuple[str, str]]:
+        """How each turn of the only session ended, with the words that were given back."""
+        (log,) = self.logs()
+        return [(one.ending, one.words) for one in log if isinstance(one, TurnFinished)]
+
+
+class Editor(FakeEditor):
+    """The fake editor, which also notes the numbers of events and may keep edits waiting.
+
+    Attributes:
+        numbered: Session, sequence number and type of each event.
+        hold: Edits wait for this before they are applied; None for at once.
+    """
+
+    def __init__(self, *arguments: Any, **named: Any) -> None:
+        self.numbered: list[tuple[str, int, str]] = []
+        self.hold: asyncio.Event | None = None
+        super().__init__(*arguments, **named)
+
+    async def _on_indwell_event(self, params: protocol.EventParams) -> None:
+        self.numbered.append((params.session, params.seq, params.event["type"]))
+        await super()._on_indwell_event(params)
+
+    async def _on_apply_edit(
+        self, params: types.ApplyWorkspaceEditParams
+    ) -> types.ApplyWorkspaceEditResult:
+        if self.hold is not None:
+            self.edits.append(params.edit)
+            await self._tell()
+            await self.hold.wait()
+        return await super()._on_apply_edit(params)
+
+    async def ask(self, text: str, *, session: str | None = None, id_: str | None = None) -> Any:
+        """``indwell/prompt``: answers when the turn has ended."""
+        return await self.client.protocol.send_request_async(
+            "indwell/prompt", protocol.PromptParams(text, session), id_
+        )
+
+    async def fix(self, buffer: Buffer, *, wait: bool = False, **asked: Any) -> Any:
+        """Choose "Fix this" for the whole of ``shop.py``."""
+        actions = await self.code_actions(buffer, lines_range(1, 2), **asked)
+        command = next(one for one in actions if one.title == "Fix this").command
+        assert command is not None
+        (argument,) = command.arguments or ()
+        return await self.execute(command.command, {**argument, "wait": wait})
+
+    def kinds(self) -> list[str]:
+        """Types of the events so far, repeats as one."""
+        types_ = [event["type"] for event in self.events]
+        return [one for at, one in enumerate(types_) if not at or types_[at - 1] != one]
+
+    @property
+    def process(self) -> asyncio.subprocess.Process:
+        """The server."""
+        process: asyncio.subprocess.Process | None = self.client._server
+        assert process is not None
+        return process
+
+
+@asynccontextmanager
+async def editing(
+    home: Home,
+    base_url: str = "",
+    *,
+    environment: Mapping[str, str] | None = None,
+    **named: Any,
+) -> AsyncIterator[Editor]:
+    """An editor with a running server, which is gone afterwards whatever the test did."""
+    editor = Editor(home.workspace, **named)
+    variables = home.environment(base_url) if environment is None else environment
+    await editor.start(SERVE, environment=variables)
+    try:
+        yield editor
+        if editor.process.returncode is None:
+            async with asyncio.timeout(10):
+                await editor.stop()
+    finally:
+        process = editor.process
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
+        process._transport.close()
+
+
+def bash(command: str) -> Answer:
+    """A reply that runs a command."""
+    return say(calls=[("bash", json.dumps({"command": command}))], usage=USAGE)
+
+
+def mend() -> list[Answer]:
+    """Read, edit, and a last word."""
+    return [
+        say("I look.", calls=[READ], usage=USAGE),
+        say(calls=[EDIT], usage=USAGE),
+        say("It added one too many.", usage=USAGE),
+    ]
+
+
+def results(seen: Seen) -> list[str]:
+    """The texts of all tool results in a request."""
+    return [one["content"] for one in seen.body["messages"] if one["role"] == "tool"]
+
+
+def running(marker: str) -> list[str]:
+    """Processes whose command line holds ``marker`` (Linux)."""
+    found = []
+    for folder in Path("/proc").iterdir():
+        try:
+            words = (folder / "cmdline").read_bytes() if folder.name.isdecimal() else b""
+        except OSError:
+            continue  # ended while we looked
+        if marker.encode() in words:
+            found.append(words.replace(b"\0", b" ").decode())
+    return found
+
+
+def texts_of(choices: Sequence[Mapping[str, Any]]) -> str:
+    """The user's side of a request as one text."""
+    return "\n\n".join(one["content"] for one in choices if one["role"] == "user")

@@ -1,0 +1,133 @@
+"""An editor in a few lines, on the same event loop: one buffer, and how it behaves when edited.
+
+Stands in for ``indwell.lsp.client.Client`` where only edits and saves are asked of it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+from lsprotocol import types
+from pygls.exceptions import JsonRpcException
+
+from indwell.lsp.documents import Documents
+from indwell.lsp.features import Features
+from indwell.lsp.positions import to_offset
+from indwell.workspace.lines import document_lines
+
+Result = types.ApplyWorkspaceEditResult
+
+
+class StubEditor:
+    """One open file; ``behave`` decides what becomes of an edit.
+
+    Args:
+        path: The file; it need not exist.
+        text: What the buffer holds when it is opened.
+        encoding: The negotiated position encoding.
+    """
+
+    def __init__(self, path: Path, text: str, *, encoding: str = "utf-16") -> None:
+        self.path = path
+        self.text = text
+        self.version = 1
+        self.documents = Documents()
+        self.documents.encoding = encoding
+        self.features = Features()
+        self.sent: list[tuple[types.WorkspaceEdit, str]] = []
+        self.behave: Callable[[types.WorkspaceEdit], Awaitable[Result | None]] = self.applies
+        item = types.TextDocumentItem(
+            uri=path.as_uri(), language_id="python", version=1, text=text
+        )
+        self.document = self.documents.open(item)
+
+    async def apply_edit(self, edit: types.WorkspaceEdit, label: str) -> Result | None:
+        """What ``Client.apply_edit`` does."""
+        self.sent.append((edit, label))
+        return await self.behave(edit)
+
+    async def save(self, uris: tuple[str, ...]) -> tuple[str, ...]:
+        """What ``Client.save`` does."""
+        assert uris == (self.document.uri,)
+        self.path.write_bytes(self.text.encode())
+        self.documents.saved(self.document.uri)
+        return uris
+
+    def type_text(self, start: int, end: int, new: str) -> None:
+        """The user replaces characters."""
+        self._take(self.text[:start] + new + self.text[end:])
+
+    def take(self, edit: types.WorkspaceEdit) -> bool:
+        """Apply an edit, unless it is of another version."""
+        (change,) = edit.document_changes or ()
+        assert isinstance(change, types.TextDocumentEdit)
+        assert change.text_document.uri == self.document.uri
+        if change.text_document.version != self.version:
+            return False
+        lines, text = document_lines(self.text), self.text
+        for one in reversed(change.edits):
+            start = to_offset(lines, one.range.start, self.documents.encoding)
+            end = to_offset(lines, one.range.end, self.documents.encoding)
+            text = text[:start] + one.new_text + text[end:]
+        self._take(text)
+        return True
+
+    async def applies(self, edit: types.WorkspaceEdit) -> Result:
+        """As most editors do."""
+        if self.take(edit):
+            return Result(applied=True)
+        return Result(applied=False, failure_reason="the document has changed")
+
+    async def refuses(self, _edit: types.WorkspaceEdit) -> Result:
+        """The user said no."""
+        return Result(applied=False, failure_reason="the user said no")
+
+    async def fails(self, _edit: types.WorkspaceEdit) -> Result:
+        """An error reply."""
+        raise JsonRpcException("method not found", -32601)
+
+    async def applies_and_fails(self, edit: types.WorkspaceEdit) -> Result:
+        """Applied, and then an error reply."""
+        self.take(edit)
+        return await self.fails(edit)
+
+    async def applies_silently(self, edit: types.WorkspaceEdit) -> Result:
+        """Applied, and never answered (Vim with ALE)."""
+        self.take(edit)
+        return await self.ignores(edit)
+
+    async def ignores(self, _edit: types.WorkspaceEdit) -> Result:
+        """Neither applied nor answered."""
+        await asyncio.Event().wait()
+        raise AssertionError
+
+    async def lies(self, _edit: types.WorkspaceEdit) -> Result:
+        """Answers that it was applied, and it was not."""
+        return Result(applied=True)
+
+    async def answers_nothing(self, _edit: types.WorkspaceEdit) -> None:
+        """A null result."""
+
+    async def applies_later(self, edit: types.WorkspaceEdit) -> Result:
+        """Answers first, and tells of the change in the next breath (Neovim gathers changes)."""
+        asyncio.get_running_loop().call_soon(self.take, edit)
+        return Result(applied=True)
+
+    async def is_typed_in_before(self, edit: types.WorkspaceEdit) -> Result:
+        """The user is faster than the edit."""
+        self.type_text(0, 0, "# mine\n")
+        return await self.applies(edit)
+
+    async def is_typed_in_after(self, edit: types.WorkspaceEdit) -> Result:
+        """The user types on, right after the edit and before its answer."""
+        self.take(edit)
+        self.type_text(0, 0, "# mine\n")
+        return Result(applied=True)
+
+    def _take(self, text: str) -> None:
+        self.text = text
+        self.version += 1
+        whole = types.TextDocumentContentChangeWholeDocument(text=text)
+        self.documents.change(self.document.uri, self.version, [whole])

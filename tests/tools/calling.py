@@ -1,0 +1,46 @@
+"""Call the standard tools as the loop does, and see all that they do."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from indwell.files import make_private_folder, write_private
+from indwell.tools.base import Outcome, Seen, ToolContext
+from indwell.tools.bash import Shell
+from indwell.tools.table import standard_tools
+from indwell.workspace.base import Workspace
+
+
+class Agent:
+    """The tools over one workspace; what is spilled goes to a folder that may be read."""
+
+    def __init__(self, workspace: Workspace, spill_folder: Path) -> None:
+        make_private_folder(spill_folder)
+        self.shell = Shell(workspace.roots[0])
+        self.tools = standard_tools(self.shell)
+        self.live: list[str] = []
+        self.spilled: list[str] = []
+        self._spill_folder = spill_folder
+        self.context = ToolContext(
+            workspace=workspace,
+            seen=Seen(),
+            spill=self._spill,
+            on_output=self.live.append,
+            read_roots=(spill_folder,),
+        )
+
+    async def call(self, tool: str, **arguments: object) -> Outcome:
+        """Run a tool with the model's arguments."""
+        return await self.tools.bind(tool, json.dumps(arguments)).run(self.context)
+
+    async def preview(self, tool: str, **arguments: object) -> str:
+        """What a person would be asked to confirm."""
+        preview = self.tools.bind(tool, json.dumps(arguments)).preview
+        assert preview is not None
+        return await preview(self.context)
+
+    async def _spill(self, label: str, text: str) -> Path:
+        self.spilled.append(text)
+        name = f"{label}-{len(self.spilled)}.txt"
+        return write_private(self._spill_folder / name, text.encode())

@@ -1,0 +1,196 @@
+from __future__ import annotations
+
+import asyncio
+import time
+from pathlib import Path
+
+import pytest
+
+from indwell.errors import ToolError
+from indwell.tools.base import Facts, Outcome
+from indwell.workspace.disk import DiskWorkspace
+from indwell.workspace.memory import MemoryWorkspace
+from tools.calling import Agent
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    folder = tmp_path / "w"
+    (folder / "a" / "b").mkdir(parents=True)
+    return folder
+
+
+@pytest.fixture
+def agent(root: Path, tmp_path: Path) -> Agent:
+    return Agent(DiskWorkspace([root]), tmp_path / "spill")
+
+
+async def test_output_and_exit_code_are_told(agent: Agent) -> None:
+    assert await agent.call("bash", command="echo out; echo err >&2") == Outcome(
+        text="out\nerr\nexit code 0", figure="ok"
+    )
+
+
+async def test_a_failing_command_is_information(agent: Agent) -> None:
+    assert await agent.call("bash", command="exit 3") == Outcome(
+        text="(no output)\nexit code 3", figure="failed 3"
+    )
+
+
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [
+        ("kill -KILL $$", "ended by SIGKILL"),
+        ("bash -c 'kill -9 $$'", "exit code 137"),
+        ("exec true", "exit code 0"),
+        ("cat <<EOF\nhere\nEOF", "here\nexit code 0"),
+        ("echo a # note", "a\nexit code 0"),
+        ("trap 'echo mine' EXIT", "mine\nexit code 0"),
+    ],
+)
+async def test_every_ending_is_told_as_it_is(agent: Agent, command: str, said: str) -> None:
+    assert (await agent.call("bash", command=command)).text.endswith(said)
+
+
+@pytest.mark.parametrize(
+    ("command", "folder"),
+    [
+        ("cd a", "a"),
+        ("cd a && cd b", "a/b"),
+        ("cd a\ncd b\nfalse", "a/b"),
+        ("pushd a >/dev/null", "a"),
+        ("cd a; exit 1", "a"),
+        ("(cd a)", "."),
+        ("bash -c 'cd a'", "."),
+        ("cd a | cat", "."),
+        ("cd nowhere", "."),
+        ("cd a && mkdir -p x/y && cd x && rm -r ../x", "."),
+        ("cd() { builtin cd a; }; pwd() { echo /etc; }; cd; pwd", "a"),
+    ],
+)
+async def test_the_working_directory_lives_on(
+    agent: Agent, root: Path, command: str, folder: str
+) -> None:
+    await agent.call("bash", command=command)
+    outcome = await agent.call("bash", command="pwd")
+    assert outcome.text.splitlines()[0] == str((root / folder).resolve())
+    facts = agent.tools.bind("bash", '{"command": "ls"}').facts
+    assert facts == Facts("bash", "run", command="ls", cwd=str((root / folder).resolve()))
+
+
+@pytest.mark.parametrize("command", ["cd /etc", "cd ..", "cd out", "cd a; cd ../../"])
+async def test_the_working_directory_stays_in_the_workspace(
+    agent: Agent, root: Path, tmp_path: Path, command: str
+) -> None:
+    (root / "out").symlink_to("/etc")
+    outcome = await agent.call("bash", command=command)
+    assert f"[the working directory stays {root}: " in outcome.text
+    assert agent.shell.cwd == root
+
+
+async def test_a_move_is_told(agent: Agent) -> None:
+    outcome = await agent.call("bash", command="cd a/b")
+    assert outcome.text == "(no output)\nexit code 0\n[the working directory is now 'a/b']"
+
+
+async def test_nothing_else_lives_on(agent: Agent) -> None:
+    await agent.call("bash", command="X=1; export Y=2; alias z=ls; f() { :; }")
+    outcome = await agent.call("bash", command="echo [$X$Y]; type z f 2>&1 | grep -c 'not found'")
+    assert outcome.text == "[]\n2\nexit code 0"
+
+
+async def test_a_folder_that_is_gone_is_left_for_the_root(agent: Agent, root: Path) -> None:
+    await agent.call("bash", command="cd a/b")
+    (root / "a" / "b").rmdir()
+    outcome = await agent.call("bash", command="pwd")
+    assert outcome.text.startswith(f"[the working directory is gone; running in {root}]\n{root}\n")
+
+
+async def test_a_folder_swapped_for_a_link_is_not_entered(agent: Agent, root: Path) -> None:
+    await agent.call("bash", command="cd a/b")
+    (root / "a" / "b").rmdir()
+    (root / "a" / "b").symlink_to("/etc")
+    assert f"running in {root}]" in (await agent.call("bash", command="pwd")).text
+
+
+async def test_a_long_output_keeps_both_ends_and_can_be_read_whole(agent: Agent) -> None:
+    outcome = await agent.call("bash", command="seq 1 10000")
+    whole = "".join(f"{number}\n" for number in range(1, 10_001))
+    path = agent.context.read_roots[0] / "bash-1.txt"
+    assert agent.spilled == [whole]
+    assert outcome.text == (
+        f"{whole[:6_000]}\n[… 39,894 characters left out; it is whole in {str(path)!r}, for "
+        f"read_file or grep …]\n{whole[-3_000:]}exit code 0"
+    )
+    read = await agent.call("read_file", path=str(path), offset=5_000, limit=1)
+    assert read.text.startswith("5000\t5000")
+
+
+async def test_lines_are_limited_on_request(agent: Agent) -> None:
+    outcome = await agent.call("bash", command="seq 1 10", max_lines=3)
+    assert outcome.text.splitlines()[:2] == ["1", "2"]
+    assert outcome.text.splitlines()[-2:] == ["10", "exit code 0"]
+
+
+async def test_an_output_beyond_all_bounds_keeps_its_end(agent: Agent) -> None:
+    outcome = await agent.call(
+        "bash", command="echo begin; head -c 20000000 /dev/zero | tr '\\0' x; echo; echo end"
+    )
+    assert outcome.text.startswith("begin\nxxx")
+    assert outcome.text.endswith("xxx\nend\nexit code 0")
+    assert "its first 5,000,000 bytes are in" in outcome.text
+    assert (len(outcome.text) < 10_000, len(agent.spilled[0])) == (True, 5_000_000)
+    assert sum(map(len, agent.live)) < 201_000
+
+
+async def test_output_is_heard_while_the_command_runs(agent: Agent, root: Path) -> None:
+    command = "printf 'r\\xc3'; printf '\\xa9ady\\n'; until [ -e go ]; do sleep 0.01; done; echo end"
+    task = asyncio.create_task(agent.call("bash", command=command))
+    async with asyncio.timeout(20):
+        while "".join(agent.live) != "réady\n":
+            await asyncio.sleep(0.005)  # polls; the command waits for `go`
+    (root / "go").write_text("")
+    assert (await task).text == "réady\nend\nexit code 0"
+
+
+async def test_escapes_and_progress_are_not_for_the_model(agent: Agent) -> None:
+    outcome = await agent.call("bash", command=r"printf '\e[31mred\e[0m 10%%\r\e[31m20%%\n\xff\n'")
+    assert outcome.text == "20%\n\N{REPLACEMENT CHARACTER}\nexit code 0"
+
+
+async def test_time_over_is_told_with_what_came(agent: Agent) -> None:
+    began = time.monotonic()
+    outcome = await agent.call("bash", command="echo early; sleep 1000", timeout_s=1)
+    assert outcome == Outcome(
+        text="early\ntimed out after 1 s and was ended; timeout_s may be up to 600",
+        figure="timed out",
+    )
+    assert time.monotonic() - began < 10
+
+
+@pytest.mark.parametrize("timeout_s", [0, 601])
+async def test_the_time_limit_is_bounded(agent: Agent, timeout_s: int) -> None:
+    with pytest.raises(ToolError, match="bad arguments for bash"):
+        await agent.call("bash", command="true", timeout_s=timeout_s)
+
+
+async def test_what_runs_on_in_the_background_ends_and_is_said(agent: Agent) -> None:
+    outcome = await agent.call("bash", command="sleep 1000 & echo started")
+    assert outcome.text == (
+        "started\nexit code 0\n[1 background process ended with the command]"
+    )
+
+
+async def test_stale_files_are_named_before_the_output(root: Path, tmp_path: Path) -> None:
+    workspace = MemoryWorkspace({"a.py": "old"}, unsaved={"a.py": "new"}, root=root)
+    outcome = await Agent(workspace, tmp_path / "spill").call("bash", command="echo run")
+    assert outcome.text == (
+        "[the command sees older text on disk of files not saved yet: a.py]\nrun\nexit code 0"
+    )
+
+
+async def test_a_command_that_fills_our_own_pipe_ends(agent: Agent, root: Path) -> None:
+    fill = "for f in /dev/fd/*; do [ ${f##*/} -gt 2 ] && head -c 1000000 /dev/zero >$f; done"
+    outcome = await agent.call("bash", command=f"cd a; ({fill}) 2>/dev/null; echo done")
+    assert "done\nexit code 0" in outcome.text
+    assert agent.shell.cwd in {root, root / "a"}

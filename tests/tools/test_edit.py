@@ -1,0 +1,201 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from indwell.errors import EditRefused, ToolError
+from indwell.tools.base import Facts, Outcome
+from indwell.workspace.base import Change, Snapshot, Stamp, digest
+from indwell.workspace.disk import DiskWorkspace
+from indwell.workspace.memory import ROOT, MemoryWorkspace
+from tools.calling import Agent
+
+EDIT = {"path": "a", "edits": [{"old": "two", "new": "2"}]}
+DIFF = "--- a/a\n+++ b/a\n@@ -1,3 +1,3 @@\n one\n-two\n+2\n three\n"
+
+
+@pytest.fixture
+def workspace() -> MemoryWorkspace:
+    return MemoryWorkspace({"a": "one\ntwo\nthree\n"})
+
+
+@pytest.fixture
+def agent(workspace: MemoryWorkspace, tmp_path: Path) -> Agent:
+    return Agent(workspace, tmp_path / "spill")
+
+
+async def test_an_edit_of_what_was_read_is_told_with_its_diff(agent: Agent) -> None:
+    await agent.call("read_file", path="a")
+    after = "one\n2\nthree\n"
+    assert await agent.call("edit_file", **EDIT) == Outcome(
+        text=f"edited a: +1 \N{MINUS SIGN}1\n{DIFF}".rstrip(),
+        figure="+1 \N{MINUS SIGN}1",
+        diff=DIFF,
+        changes=(Change(ROOT / "a", "one\ntwo\nthree\n", after, Stamp(digest(after))),),
+    )
+
+
+async def test_a_second_edit_needs_no_second_read(agent: Agent, workspace: MemoryWorkspace) -> None:
+    await agent.call("read_file", path="a")
+    await agent.call("edit_file", **EDIT)
+    await agent.call("edit_file", path="a", edits=[{"old": "2", "new": "II"}])
+    assert workspace.files[ROOT / "a"] == "one\nII\nthree\n"
+
+
+async def test_what_was_never_read_is_not_edited(agent: Agent, workspace: MemoryWorkspace) -> None:
+    with pytest.raises(ToolError, match="'a' has not been read yet; read_file it first"):
+        await agent.call("edit_file", **EDIT)
+    assert workspace.files[ROOT / "a"] == "one\ntwo\nthree\n"
+
+
+async def test_what_changed_since_it_was_read_is_not_edited(
+    agent: Agent, workspace: MemoryWorkspace
+) -> None:
+    await agent.call("read_file", path="a")
+    workspace.files[ROOT / "a"] = "one\ntwo\nthe user's\n"
+    with pytest.raises(ToolError, match="has changed since it was read"):
+        await agent.call("edit_file", **EDIT)
+    assert workspace.files[ROOT / "a"] == "one\ntwo\nthe user's\n"
+
+
+async def test_a_preview_shows_the_diff_and_changes_nothing(
+    agent: Agent, workspace: MemoryWorkspace
+) -> None:
+    await agent.call("read_file", path="a")
+    assert await agent.preview("edit_file", **EDIT) == DIFF
+    assert workspace.files[ROOT / "a"] == "one\ntwo\nthree\n"
+
+
+async def test_a_long_diff_is_cut_for_the_model_and_whole_for_the_user(tmp_path: Path) -> None:
+    lines = "".join(f"line {i:4}\n" for i in range(500))
+    agent = Agent(MemoryWorkspace({"a": lines}), tmp_path / "spill")
+    await agent.call("read_file", path="a")
+    outcome = await agent.call("edit_file", path="a", edits=[{"old": lines, "new": "short\n"}])
+    assert outcome.text.endswith("more lines of diff …]")
+    assert (len(outcome.text) < 3_000, len(outcome.diff) > 5_000) == (True, True)
+
+
+async def test_bytes_around_an_edit_stay(tmp_path: Path) -> None:
+    root = tmp_path / "w"
+    root.mkdir()
+    (root / "a").write_bytes(b"\xef\xbb\xbfone\r\ntwo\nthree\rfour")
+    agent = Agent(DiskWorkspace([root]), tmp_path / "spill")
+    await agent.call("read_file", path="a")
+    await agent.call("edit_file", path="a", edits=[{"old": "one\ntwo", "new": "one\nx\ntwo"}])
+    assert (root / "a").read_bytes() == b"\xef\xbb\xbfone\r\nx\r\ntwo\nthree\rfour"
+
+
+async def test_a_file_of_another_encoding_is_not_edited(tmp_path: Path) -> None:
+    (tmp_path / "a").write_bytes(b"caf\xe9 two\n")
+    agent = Agent(DiskWorkspace([tmp_path]), tmp_path / "spill")
+    await agent.call("read_file", path="a")
+    with pytest.raises(ToolError, match="neither UTF-8 nor UTF-16"):
+        await agent.call("edit_file", **EDIT)
+    assert (tmp_path / "a").read_bytes() == b"caf\xe9 two\n"
+
+
+class Formatting(MemoryWorkspace):
+    """An editor that formats on save."""
+
+    async def write(self, path: Path, base: Snapshot | None, text: str, *, label: str) -> Change:
+        formatted = text.upper()
+        await super().write(path, base, formatted, label=label)
+        return Change(
+            path=path,
+            before=None if base is None else base.text,
+            after=formatted,
+            stamp=Stamp(digest(formatted)),
+            verified=False,
+            note="formatted on save",
+        )
+
+
+async def test_what_the_editor_made_of_an_edit_is_told_and_read_again(tmp_path: Path) -> None:
+    agent = Agent(Formatting({"a": "one\ntwo\n"}), tmp_path / "spill")
+    await agent.call("read_file", path="a")
+    outcome = await agent.call("edit_file", **EDIT)
+    assert outcome.text.splitlines()[0] == (
+        "edited a: +2 \N{MINUS SIGN}2; formatted on save; it could not be verified; read_file it"
+    )
+    with pytest.raises(ToolError, match="has changed since it was read"):
+        await agent.call("edit_file", path="a", edits=[{"old": "ONE", "new": "1"}])
+
+
+async def test_an_edit_names_its_path_for_the_policy(agent: Agent) -> None:
+    call = agent.tools.bind("edit_file", '{"path": "../a", "edits": []}')
+    assert (call.effect, call.facts) == ("edit", Facts("edit_file", "edit", paths=("../a",)))
+
+
+class TestWriteFile:
+    async def test_a_new_file_is_created_with_its_folders(
+        self, agent: Agent, workspace: MemoryWorkspace
+    ) -> None:
+        outcome = await agent.call("write_file", path="new/b", content="x\ny\n")
+        assert (outcome.text, outcome.figure) == (
+            "created new/b (2 lines): +2 \N{MINUS SIGN}0",
+            "+2 \N{MINUS SIGN}0",
+        )
+        assert outcome.diff == "--- /dev/null\n+++ b/new/b\n@@ -0,0 +1,2 @@\n+x\n+y\n"
+        assert workspace.files[ROOT / "new" / "b"] == "x\ny\n"
+
+    async def test_what_it_wrote_it_may_edit(self, agent: Agent) -> None:
+        await agent.call("write_file", path="b", content="two\n")
+        outcome = await agent.call("edit_file", path="b", edits=[{"old": "two", "new": "2"}])
+        assert outcome.text.startswith("edited b: +1")
+
+    async def test_a_file_that_was_not_read_is_not_replaced(
+        self, agent: Agent, workspace: MemoryWorkspace
+    ) -> None:
+        with pytest.raises(ToolError, match="has not been read yet"):
+            await agent.call("write_file", path="a", content="gone\n")
+        assert workspace.files[ROOT / "a"] == "one\ntwo\nthree\n"
+
+    async def test_a_file_that_was_read_is_replaced(self, agent: Agent) -> None:
+        await agent.call("read_file", path="a")
+        outcome = await agent.call("write_file", path="a", content="one\n2\nthree\n")
+        assert outcome.text == f"wrote a (3 lines): +1 \N{MINUS SIGN}1\n{DIFF}".rstrip()
+
+    async def test_the_same_text_is_no_change(self, agent: Agent) -> None:
+        await agent.call("read_file", path="a")
+        outcome = await agent.call("write_file", path="a", content="one\ntwo\nthree\n")
+        assert outcome == Outcome("a already reads so (3 lines); nothing changed", figure="same")
+
+    async def test_a_crlf_file_stays_one(self, tmp_path: Path) -> None:
+        (tmp_path / "a").write_bytes(b"one\r\ntwo\r\n")
+        agent = Agent(DiskWorkspace([tmp_path]), tmp_path / "spill")
+        await agent.call("read_file", path="a")
+        await agent.call("write_file", path="a", content="1\n2\n3\n")
+        assert (tmp_path / "a").read_bytes() == b"1\r\n2\r\n3\r\n"
+
+    async def test_a_folder_is_not_replaced(self, agent: Agent) -> None:
+        await agent.call("write_file", path="sub/b", content="x")
+        with pytest.raises(ToolError, match="is a folder"):
+            await agent.call("write_file", path="sub", content="x")
+
+    async def test_what_cannot_be_read_is_not_replaced(self, tmp_path: Path) -> None:
+        (tmp_path / "a.png").write_bytes(b"\x89PNG\r\n\x1a\n")
+        agent = Agent(DiskWorkspace([tmp_path]), tmp_path / "spill")
+        with pytest.raises(ToolError, match=r"is no text but a PNG image .* was not replaced"):
+            await agent.call("write_file", path="a.png", content="x")
+        assert (tmp_path / "a.png").read_bytes() == b"\x89PNG\r\n\x1a\n"
+
+    async def test_a_preview_writes_nothing(self, agent: Agent, workspace: MemoryWorkspace) -> None:
+        diff = await agent.preview("write_file", path="b", content="x\n")
+        assert diff == "--- /dev/null\n+++ b/b\n@@ -0,0 +1 @@\n+x\n"
+        assert ROOT / "b" not in workspace.files
+
+    async def test_a_path_outside_is_refused(self, agent: Agent) -> None:
+        with pytest.raises(ToolError, match="outside the workspace"):
+            await agent.call("write_file", path="../b", content="x")
+
+
+async def test_a_refusal_of_the_editor_reaches_the_model(tmp_path: Path) -> None:
+    class Refusing(MemoryWorkspace):
+        async def write(self, *_: object, **__: object) -> Change:
+            raise EditRefused("the editor refused the edit")
+
+    agent = Agent(Refusing({"a": "one\ntwo\n"}), tmp_path / "spill")
+    await agent.call("read_file", path="a")
+    with pytest.raises(EditRefused, match="the editor refused"):
+        await agent.call("edit_file", **EDIT)

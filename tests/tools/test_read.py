@@ -1,0 +1,94 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from indwell.errors import ToolError
+from indwell.tools.base import Outcome
+from indwell.workspace.disk import DiskWorkspace
+from indwell.workspace.memory import MemoryWorkspace
+from tools.calling import Agent
+
+
+def over(tmp_path: Path, files: dict[str, str], **options: dict[str, str]) -> Agent:
+    return Agent(MemoryWorkspace(files, **options), tmp_path / "spill")
+
+
+async def test_lines_are_numbered_and_only_real_line_ends_count(tmp_path: Path) -> None:
+    agent = over(tmp_path, {"a": "one\r\ntwo\rthree\x0cstill\n\nfive"})
+    assert await agent.call("read_file", path="a") == Outcome(
+        text="1\tone\n2\ttwo\n3\tthree\x0cstill\n4\t\n5\tfive", figure="5 lines"
+    )
+
+
+async def test_a_part_says_how_to_go_on(tmp_path: Path) -> None:
+    agent = over(tmp_path, {"a": "".join(f"l{i}\n" for i in range(1, 11))})
+    assert (await agent.call("read_file", path="a", offset=4, limit=2)).text == (
+        "4\tl4\n5\tl5\n[lines 4 to 5 of 10; go on with offset=6]"
+    )
+
+
+async def test_at_most_2_000_lines_come_at_once(tmp_path: Path) -> None:
+    agent = over(tmp_path, {"a": "x\n" * 2_001})
+    outcome = await agent.call("read_file", path="a", limit=10_000)
+    assert outcome.text.endswith(
+        "\n2000\tx\n[lines 1 to 2000 of 2001; go on with offset=2001]"
+    )
+
+
+async def test_a_long_line_is_cut_and_says_so(tmp_path: Path) -> None:
+    agent = over(tmp_path, {"a": "x" * 2_500})
+    assert (await agent.call("read_file", path="a")).text == (
+        f"1\t{'x' * 2_000}[… 500 more characters]"
+    )
+
+
+async def test_one_answer_is_bounded(tmp_path: Path) -> None:
+    agent = over(tmp_path, {"a": ("x" * 1_999 + "\n") * 1_000})
+    text = (await agent.call("read_file", path="a")).text
+    assert len(text) < 256_100
+    assert text.endswith("[lines 1 to 127 of 1000; go on with offset=128]")
+
+
+async def test_an_empty_file_is_said(tmp_path: Path) -> None:
+    outcome = await over(tmp_path, {"a": ""}).call("read_file", path="a")
+    assert outcome == Outcome(text="'a' is empty", figure="empty")
+
+
+async def test_an_offset_past_the_end_is_said(tmp_path: Path) -> None:
+    with pytest.raises(ToolError, match="'a' has 1 lines; offset 2 is past its end"):
+        await over(tmp_path, {"a": "x"}).call("read_file", path="a", offset=2)
+
+
+async def test_the_editors_unsaved_text_is_read_and_named(tmp_path: Path) -> None:
+    agent = over(tmp_path, {"a": "disk"}, unsaved={"a": "buffer"})
+    assert (await agent.call("read_file", path="a")).text == (
+        "1\tbuffer\n[this is the editor's text, which is not saved yet]"
+    )
+
+
+async def test_undecodable_bytes_are_shown_as_such(tmp_path: Path) -> None:
+    (tmp_path / "a").write_bytes(b"caf\xe9\n")
+    agent = Agent(DiskWorkspace([tmp_path]), tmp_path / "spill")
+    assert (await agent.call("read_file", path="a")).text == (
+        "1\tcaf\\xe9\n[bytes that are no text are shown as \\xNN; edit_file cannot edit this file]"
+    )
+
+
+async def test_what_was_spilled_can_be_read_and_nothing_beside_it(tmp_path: Path) -> None:
+    agent = over(tmp_path, {})
+    path = await agent.context.spill("bash", "kept\n")
+    assert (await agent.call("read_file", path=str(path))).text == "1\tkept"
+    (tmp_path / "secret").write_text("secret")
+    for outside in (tmp_path / "secret", path.parent / ".." / "secret"):
+        with pytest.raises(ToolError, match="outside the workspace"):
+            await agent.call("read_file", path=str(outside))
+
+
+@pytest.mark.parametrize("arguments", [{"offset": 0}, {"limit": 0}, {"lines": 3}, {"offset": "x"}])
+async def test_bad_arguments_are_told_with_the_schema(
+    tmp_path: Path, arguments: dict[str, object]
+) -> None:
+    with pytest.raises(ToolError, match="bad arguments for read_file: .*the schema is"):
+        await over(tmp_path, {"a": "x"}).call("read_file", path="a", **arguments)

@@ -1,0 +1,207 @@
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from indwell.errors import ToolError
+from indwell.tools.replace import Edit, apply
+from tools.shared_data import shared_cases
+
+
+def edited(text: str, *edits: tuple[str, str]) -> str:
+    return apply(text, [Edit(old, new) for old, new in edits], "f")
+
+
+def refusal(text: str, *edits: Edit) -> str:
+    with pytest.raises(ToolError) as caught:
+        apply(text, edits, "f")
+    return str(caught.value)
+
+
+def replay(case: dict[str, Any]) -> str:
+    """What becomes of a recorded edit: the text, or why not."""
+    edits = [Edit(e["search"], e["replace"], e.get("replace_all", False)) for e in case["edits"]]
+    try:
+        return apply(case["original"], edits, "f")
+    except ToolError as error:
+        message = str(error)
+    if "does not appear" in message:
+        return "not_found"
+    return "ambiguous" if "times in" in message else "rejected"
+
+
+def test_every_recorded_edit_of_a_real_agent_is_reproduced_byte_for_byte() -> None:
+    cases = shared_cases("edit_real.jsonl.gz")
+    whole = [case for case in cases if case["original"] is not None]
+    assert (len(cases), len(whole)) == (294, 288)  # of 6 refused ones the file was not recorded
+    wrong = [
+        case["id"]
+        for case in whole
+        if replay(case) != case.get("expected", case.get("expected_error"))
+    ]
+    assert wrong == []
+
+
+def test_other_tools_strict_cases_are_reproduced() -> None:
+    names = {
+        "FindAndReplaceOldStringNotFound": "not_found",
+        "FindAndReplaceMultipleOccurrences": "ambiguous",
+    }
+    cases = [
+        case
+        for case in shared_cases("edit_unit.json")
+        if case["strict_search_replace"] == "agrees"
+    ]
+    assert len(cases) == 56
+    wrong = []
+    for case in cases:
+        error = case.get("expected_error")
+        if replay(case) != case.get("expected", names.get(error, error)):
+            wrong.append(case["id"])
+    assert wrong == []
+
+
+def test_edits_apply_in_order_each_to_the_result_before() -> None:
+    assert edited("a b", ("a", "x"), ("x b", "y")) == "y"
+
+
+def test_all_edits_or_none() -> None:
+    assert refusal("a b", Edit("a", "x"), Edit("c", "y")) == (
+        "edit 2 of 2: old text does not appear in 'f'; read_file it again, nothing there is like "
+        "it; no edit was made"
+    )
+
+
+@pytest.mark.parametrize(
+    ("edit", "said"),
+    [
+        (Edit("", "x"), "old is empty; use write_file"),
+        (Edit("a", "a"), "old and new are the same"),
+    ],
+)
+def test_an_edit_that_says_nothing_is_refused(edit: Edit, said: str) -> None:
+    assert refusal("a", edit).startswith(said)
+
+
+def test_no_edits_are_refused() -> None:
+    assert refusal("a") == "there are no edits; give at least one {old, new}"
+
+
+def test_an_ambiguous_text_is_told_with_its_lines() -> None:
+    assert refusal("x\ny\nx\n", Edit("x", "z")) == (
+        "old text appears 2 times in 'f', at lines 1, 3; add surrounding lines to name one, or "
+        "set all to replace every one"
+    )
+
+
+def test_places_that_overlap_are_ambiguous() -> None:
+    assert refusal("aaa", Edit("aa", "b")).startswith("old text appears 2 times")
+
+
+def test_all_replaces_every_place() -> None:
+    assert apply("x\ny\nx\n", [Edit("x", "z", all=True)], "f") == "z\ny\nz\n"
+
+
+def test_a_replacement_is_no_pattern() -> None:
+    assert edited("a.c abc", ("a.c", r"\1 \g<0> $1")) == r"\1 \g<0> $1 abc"
+
+
+def test_line_feeds_match_crlf_and_become_crlf() -> None:
+    text = "a\r\nb\r\nc\r\n"
+    assert edited(text, ("a\nb", "a\nnew\nb")) == "a\r\nnew\r\nb\r\nc\r\n"
+
+
+def test_one_line_that_becomes_two_takes_the_files_line_end() -> None:
+    assert edited("a\r\nb\r\n", ("b", "b1\nb2")) == "a\r\nb1\r\nb2\r\n"
+    assert edited("a\r\nb", ("b", "b1\nb2")) == "a\r\nb1\r\nb2"
+
+
+def test_lines_that_stay_keep_their_own_ends() -> None:
+    assert edited("a\r\nb\nc\r\nd", ("a\nb\nc\nd", "a\nB\nc\nd")) == "a\r\nB\nc\r\nd"
+    assert edited("a\r\nb\nc\r\nd", ("a\nb\nc\nd", "a\nc\nd")) == "a\r\nc\r\nd"
+
+
+def test_crlf_from_the_model_matches_line_feeds() -> None:
+    assert edited("a\nb\n", ("a\r\nb", "x\r\ny")) == "x\ny\n"
+
+
+def test_a_match_never_begins_within_a_line_end() -> None:
+    assert edited("a\r\nb", ("\nb", "\nc")) == "a\r\nc"
+    assert edited("a\r\n\r\nb", ("\n\nb", "\nc")) == "a\r\nc"
+
+
+def test_all_finds_every_line_end_alike() -> None:
+    text = "a\nb\n-\r\na\r\nb\r\n"
+    assert apply(text, [Edit("a\nb", "x\ny", all=True)], "f") == "x\ny\n-\r\nx\r\ny\r\n"
+
+
+def test_a_lone_return_is_a_line_end_too() -> None:
+    assert edited("a\rb\r", ("a\nb", "a\nx\nb")) == "a\rx\rb\r"
+
+
+def test_a_missing_last_newline_stays_missing() -> None:
+    assert edited("a\nb", ("b", "c")) == "a\nc"
+
+
+def test_deleting_whole_lines_leaves_no_empty_line() -> None:
+    assert edited("a\nb\nc\n", ("b", "")) == "a\nc\n"
+    assert edited("a\r\nb\r\nc", ("a\nb", "")) == "c"
+
+
+def test_deleting_a_part_of_a_line_leaves_its_end() -> None:
+    assert edited("a # note\nb\n", (" # note", "")) == "a\nb\n"
+    assert edited("a\nb", ("b", "")) == "a\n"
+    assert edited("a\nb\nc\n", ("b\n", "")) == "a\nc\n"
+
+
+def test_the_closest_place_is_shown_where_old_is_not_exact() -> None:
+    text = "import os\n\ndef start(self):\n    run(1)\n    stop()\n"
+    assert refusal(text, Edit("def start(self):\n    run(2)\n", "")) == (
+        "old text does not appear in 'f'; the closest place is line 3:\n"
+        "3\tdef start(self):\n4\t    run(1)"
+    )
+
+
+def test_a_likely_typo_is_found() -> None:
+    text = "one\nreturn calculate_total(items)\ntwo\n"
+    assert refusal(text, Edit("return calculate_totals(item)", "x")).endswith(
+        "the closest place is line 2:\n2\treturn calculate_total(items)"
+    )
+
+
+def test_a_difference_in_white_space_alone_is_named() -> None:
+    assert refusal("if x:\n\treturn 1\n", Edit("if x:\n    return 1\n", "")).endswith(
+        "only white space differs; the closest place is line 1:\n1\tif x:\n2\t\treturn 1"
+    )
+
+
+def test_line_numbers_in_old_are_named() -> None:
+    assert "leave out the line numbers" in refusal("a\nb\n", Edit("1\ta\n2\tb", "x"))
+
+
+@pytest.mark.parametrize(
+    ("text", "old"),
+    [
+        ("some line of text\n" * 200_000, "some line of test\n" * 400),
+        ("".join(f"value_{i} = compute({i})\n" for i in range(100_000)), "value_x = computed(y)"),
+        ("a" * 5_000_000, "a" * 100_000 + "b"),
+        ("}\n" * 200_000, "}\n" * 500 + "x"),
+    ],
+)
+def test_looking_for_the_closest_place_is_bounded(text: str, old: str) -> None:
+    began = time.perf_counter()
+    assert "does not appear" in refusal(text, Edit(old, ""))
+    assert time.perf_counter() - began < 3
+
+
+@given(st.text("ab\r\n", max_size=20), st.text("ab\r\n", max_size=4), st.text("cd\n", max_size=4))
+def test_an_exact_match_changes_nothing_but_its_place(before: str, old: str, new: str) -> None:
+    text = f"{before}<{old}>{before}"
+    if not new:
+        return  # deletions may take a line end with them
+    result = apply(text, [Edit(f"<{old}>", new)], "f")
+    assert (result[: len(before)], result[len(result) - len(before) :]) == (before, before)

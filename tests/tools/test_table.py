@@ -1,0 +1,60 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from indwell.context.tokens import estimate_tokens
+from indwell.errors import ToolError
+from indwell.tools.bash import Shell
+from indwell.tools.table import standard_tools
+
+TOOLS = standard_tools(Shell(Path("/w")))
+
+
+def test_the_tools_stand_in_a_stable_order() -> None:
+    assert [spec.name for spec in TOOLS.specs] == [
+        "read_file",
+        "edit_file",
+        "write_file",
+        "glob",
+        "grep",
+        "bash",
+    ]
+
+
+def test_all_schemas_together_are_small() -> None:
+    text = [f"{spec.name}{spec.description}{spec.parameters}" for spec in TOOLS.specs]
+    assert sum(map(estimate_tokens, text)) < 900
+
+
+def test_every_schema_is_closed_and_names_what_is_needed() -> None:
+    schemas = {spec.name: json.loads(spec.parameters) for spec in TOOLS.specs}
+    assert {name: schema["required"] for name, schema in schemas.items()} == {
+        "read_file": ["path"],
+        "edit_file": ["path", "edits"],
+        "write_file": ["path", "content"],
+        "glob": ["pattern"],
+        "grep": ["pattern"],
+        "bash": ["command"],
+    }
+    assert all(schema["additionalProperties"] is False for schema in schemas.values())
+
+
+def test_what_only_reads_may_run_side_by_side() -> None:
+    arguments = {"bash": '{"command": "ls"}', "grep": '{"pattern": "x"}', "glob": '{"pattern": "x"}'}
+    assert {name: TOOLS.bind(name, text).effect for name, text in arguments.items()} == {
+        "bash": "run",
+        "grep": "read",
+        "glob": "read",
+    }
+
+
+def test_an_unknown_tool_and_bad_arguments_are_told_apart() -> None:
+    with pytest.raises(ToolError, match="there is no tool 'read'"):
+        TOOLS.bind("read", "{}")
+    with pytest.raises(ToolError, match="bad arguments for read_file"):
+        TOOLS.bind("read_file", "{}")
+    with pytest.raises(ToolError, match="are not JSON"):
+        TOOLS.bind("read_file", '{"path": ')

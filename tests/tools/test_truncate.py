@@ -1,0 +1,57 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from indwell.tools.truncate import Cut, cut_diff, cut_output, plain, without_escapes
+
+
+def test_an_output_of_15_000_characters_stays_whole() -> None:
+    assert cut_output("x" * 15_000) is None
+
+
+def test_a_longer_one_keeps_6_000_and_3_000() -> None:
+    text = "a" * 10_000 + "\n" + "b" * 10_000
+    assert cut_output(text) == Cut(
+        head="a" * 6_000, tail="b" * 3_000, n_chars=11_001, n_lines=1
+    )
+
+
+def test_a_limit_of_lines_keeps_both_ends() -> None:
+    text = "".join(f"{i}\n" for i in range(10))
+    assert cut_output(text, max_lines=10) is None
+    assert cut_output(text, max_lines=3) == Cut("0\n1\n", "9\n", n_chars=14, n_lines=7)
+    assert cut_output(text, max_lines=1) == Cut("0\n", "", n_chars=18, n_lines=9)
+
+
+@given(st.text("ab\n", max_size=40_000), st.integers(0, 20))
+def test_what_is_kept_and_left_out_is_the_whole(text: str, max_lines: int) -> None:
+    cut = cut_output(text, max_lines)
+    if cut is not None:
+        assert text.startswith(cut.head)
+        assert text.endswith(cut.tail)
+        assert len(cut.head) + len(cut.tail) + cut.n_chars == len(text)
+
+
+def test_a_long_diff_is_cut_at_a_line() -> None:
+    assert cut_diff("+x\n" * 1_000) == "+x\n" * 1_000
+    assert cut_diff("+x\n" * 1_001) == "+x\n" * 833 + "[… 168 more lines of diff …]\n"
+
+
+@pytest.mark.parametrize(
+    ("raw", "shown"),
+    [
+        ("\x1b[1;31mred\x1b[0m", "red"),
+        ("\x1b]0;title\x07text\x1b]8;;http://x\x1b\\link", "textlink"),
+        ("bell\x07 back\x08space \x9b", "bell backspace "),
+        ("\x1b[", ""),
+        ("tab\tand\nline", "tab\tand\nline"),
+    ],
+)
+def test_escapes_are_not_shown(raw: str, shown: str) -> None:
+    assert without_escapes(raw) == shown
+
+
+def test_progress_that_was_overwritten_is_not_shown() -> None:
+    assert plain("10%\r20%\r100%\ndone\r\nlast\r") == "100%\ndone\nlast"

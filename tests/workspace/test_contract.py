@@ -1,0 +1,103 @@
+"""What every workspace promises, asked of each that ships."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from indwell.errors import EditRefused, ToolError
+from indwell.workspace.base import Change, Settlement, Snapshot, Stamp, Workspace, digest
+from indwell.workspace.disk import DiskWorkspace
+from indwell.workspace.memory import MemoryWorkspace
+
+FILES = {"a.txt": "one\r\ntwo", "src/main.py": "pass\n"}
+
+
+@pytest.fixture(params=["disk", "memory"])
+def workspace(request: pytest.FixtureRequest, tmp_path: Path) -> Workspace:
+    if request.param == "memory":
+        return MemoryWorkspace(FILES, root=tmp_path)
+    for name, text in FILES.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_bytes(text.encode())
+    return DiskWorkspace([tmp_path])
+
+
+async def test_a_file_is_read_with_a_stamp_of_its_text(workspace: Workspace) -> None:
+    path = workspace.resolve("a.txt")
+    assert await workspace.read(path) == Snapshot(
+        path=workspace.roots[0] / "a.txt", text="one\r\ntwo", stamp=Stamp(digest("one\r\ntwo"))
+    )
+
+
+def test_a_path_is_relative_absolute_or_a_uri(workspace: Workspace) -> None:
+    path = workspace.roots[0] / "src" / "main.py"
+    assert [workspace.resolve(p) for p in ("src/main.py", str(path), path.as_uri())] == [path] * 3
+
+
+@pytest.mark.parametrize("path", ["../x", "/etc/passwd", "src/../../x", "~/x", "a\0b", ""])
+def test_a_path_outside_is_refused(workspace: Workspace, path: str) -> None:
+    with pytest.raises(ToolError):
+        workspace.resolve(path)
+
+
+def test_a_sibling_with_the_same_beginning_is_outside(workspace: Workspace) -> None:
+    with pytest.raises(ToolError, match="outside the workspace"):
+        workspace.resolve(f"{workspace.roots[0]}-evil/x")
+
+
+async def test_a_missing_file_is_said_with_its_neighbours(workspace: Workspace) -> None:
+    with pytest.raises(ToolError, match=r"'src/mian.py' does not exist; close to it: main.py"):
+        await workspace.read(workspace.resolve("src/mian.py"))
+
+
+async def test_a_missing_folder_is_said(workspace: Workspace) -> None:
+    with pytest.raises(ToolError, match="'none/x.py' does not exist"):
+        await workspace.read(workspace.resolve("none/x.py"))
+
+
+async def test_a_folder_is_said_with_what_it_holds(workspace: Workspace) -> None:
+    with pytest.raises(ToolError, match=r"'src' is a folder; it holds main.py"):
+        await workspace.read(workspace.resolve("src"))
+    with pytest.raises(ToolError, match=r"'\.' is a folder; it holds a.txt, src/"):
+        await workspace.read(workspace.resolve("."))
+
+
+async def test_a_file_is_changed_from_what_was_read(workspace: Workspace) -> None:
+    base = await workspace.read(workspace.resolve("a.txt"))
+    change = await workspace.write(base.path, base, "one\r\n2", label="edit")
+    after = Stamp(digest("one\r\n2"))
+    assert change == Change(path=base.path, before="one\r\ntwo", after="one\r\n2", stamp=after)
+    assert await workspace.read(base.path) == Snapshot(base.path, "one\r\n2", after)
+
+
+async def test_a_file_is_created_with_its_folders(workspace: Workspace) -> None:
+    path = workspace.resolve("new/deep/b.txt")
+    change = await workspace.write(path, None, "b\n", label="create")
+    assert change == Change(path=path, before=None, after="b\n", stamp=Stamp(digest("b\n")))
+    assert (await workspace.read(path)).text == "b\n"
+
+
+async def test_creating_never_overwrites(workspace: Workspace) -> None:
+    path = workspace.resolve("a.txt")
+    with pytest.raises(EditRefused, match="exists already"):
+        await workspace.write(path, None, "new", label="create")
+    assert (await workspace.read(path)).text == "one\r\ntwo"
+
+
+async def test_a_folder_is_not_written_to(workspace: Workspace) -> None:
+    with pytest.raises(ToolError, match="is a folder; name a file in it"):
+        await workspace.write(workspace.resolve("src"), None, "new", label="create")
+
+
+async def test_a_change_from_an_old_text_is_refused(workspace: Workspace) -> None:
+    base = await workspace.read(workspace.resolve("a.txt"))
+    await workspace.write(base.path, base, "the user's", label="somebody else")
+    with pytest.raises(EditRefused, match="changed"):
+        await workspace.write(base.path, base, "mine", label="edit")
+    assert (await workspace.read(base.path)).text == "the user's"
+
+
+async def test_nothing_is_unsaved_without_buffers(workspace: Workspace) -> None:
+    assert (workspace.unsaved(), await workspace.settle()) == ({}, Settlement())

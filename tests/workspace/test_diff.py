@@ -1,0 +1,144 @@
+from __future__ import annotations
+
+import shutil
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from indwell.workspace.diff import TextEdit, apply_edits, count_changes, line_edits, unified_diff
+from indwell.workspace.text import split_lines
+
+TEXTS = st.text("ab\r\n\ud83d\ude00", max_size=30)
+BIG = "".join(f"line {i % 977} of some text\n" for i in range(50_000))
+
+
+def best_of(n_tries: int, before: str, after: str) -> float:
+    """The fastest of several runs, in seconds: a busy machine is not the code's fault."""
+    times = []
+    for _ in range(n_tries):
+        began = time.perf_counter()
+        unified_diff(before, after, "f")
+        line_edits(before, after)
+        times.append(time.perf_counter() - began)
+    return min(times)
+
+
+def test_a_change_stands_between_three_lines() -> None:
+    before = "".join(f"{i}\n" for i in range(1, 12))
+    assert unified_diff(before, before.replace("6\n", "six\n"), "src/a.py") == (
+        "--- a/src/a.py\n+++ b/src/a.py\n@@ -3,7 +3,7 @@\n 3\n 4\n 5\n-6\n+six\n 7\n 8\n 9\n"
+    )
+
+
+def test_changes_far_apart_are_two_hunks() -> None:
+    before = "".join(f"{i}\n" for i in range(1, 21))
+    after = before.replace("2\n", "two\n", 1).replace("19\n", "")
+    assert unified_diff(before, after, "f") == (
+        "--- a/f\n+++ b/f\n"
+        "@@ -1,5 +1,5 @@\n 1\n-2\n+two\n 3\n 4\n 5\n"
+        "@@ -16,5 +16,4 @@\n 16\n 17\n 18\n-19\n 20\n"
+    )
+
+
+def test_a_missing_last_newline_is_said() -> None:
+    assert unified_diff("a\nb", "a\nb\n", "f") == (
+        "--- a/f\n+++ b/f\n@@ -1,2 +1,2 @@\n a\n-b\n\\ No newline at end of file\n+b\n"
+    )
+
+
+def test_a_new_and_a_deleted_file_are_against_nothing() -> None:
+    assert unified_diff(None, "a\n", "f") == "--- /dev/null\n+++ b/f\n@@ -0,0 +1 @@\n+a\n"
+    assert unified_diff("a\n", None, "f") == "--- a/f\n+++ /dev/null\n@@ -1 +0,0 @@\n-a\n"
+
+
+def test_the_same_text_has_no_diff() -> None:
+    assert (unified_diff("a", "a", "f"), count_changes("a", "a"), line_edits("a", "a")) == (
+        "",
+        (0, 0),
+        (),
+    )
+
+
+def test_added_and_removed_lines_are_counted() -> None:
+    assert count_changes("a\nb\nc\n", "a\nB\nB2\nc\n") == (2, 1)
+
+
+@pytest.mark.skipif(shutil.which("patch") is None, reason="the program `patch` is the oracle")
+@given(st.text("ab\n", max_size=40), st.text("ab\n", max_size=40))
+def test_patch_makes_the_new_text_of_a_diff(
+    tmp_path_factory: pytest.TempPathFactory, before: str, after: str
+) -> None:
+    if before == after or not before or not after:
+        return  # an empty file is created or deleted, which patch decides by name
+    folder = tmp_path_factory.mktemp("patch")
+    (folder / "f").write_bytes(before.encode())
+    diff = unified_diff(before, after, "f").encode()
+    subprocess.run(["patch", "-p1", "-s"], cwd=folder, input=diff, check=True)
+    assert (folder / "f").read_bytes().decode() == after
+
+
+@given(TEXTS, TEXTS)
+def test_edits_make_the_new_text_in_order_and_apart(before: str, after: str) -> None:
+    edits = line_edits(before, after)
+    assert apply_edits(before, edits) == after
+    assert all(one.stop < other.start for one, other in zip(edits, edits[1:], strict=False))
+
+
+@given(TEXTS, TEXTS)
+def test_no_edit_parts_a_line_end_or_a_pair(before: str, after: str) -> None:
+    shift = 0
+    for edit in line_edits(before, after):
+        new_start = edit.start + shift
+        shift += len(edit.text) - (edit.stop - edit.start)
+        new_stop = edit.stop + shift
+        cuts = [(before, edit.start), (before, edit.stop), (after, new_start), (after, new_stop)]
+        assert all(text[at - 1 : at + 1] not in {"\r\n", "\ud83d\ude00"} for text, at in cuts if at)
+
+
+@given(TEXTS, TEXTS)
+def test_counts_agree_with_the_lines(before: str, after: str) -> None:
+    n_added, n_removed = count_changes(before, after)
+    assert n_added - n_removed == len(split_lines(after)) - len(split_lines(before))
+
+
+def test_an_edit_is_trimmed_to_the_characters_that_changed() -> None:
+    assert line_edits("x\nfoo(bar)\ny\n", "x\nfoo(baz)\ny\n") == (TextEdit(8, 9, "z"),)
+
+
+def test_a_deleted_line_takes_its_end_along() -> None:
+    assert line_edits("a\r\nb\r\nc\r\n", "a\r\nc\r\n") == (TextEdit(3, 6, ""),)
+
+
+def test_changes_in_many_places_stay_small_among_repeated_lines() -> None:
+    lines = BIG.splitlines(keepends=True)
+    for number in range(0, 50_000, 500):
+        lines[number] = f"changed {number}\n"
+    assert count_changes(BIG, "".join(lines)) == (100, 100)
+
+
+def test_a_local_edit_of_50_000_lines_takes_under_10_ms() -> None:
+    at = BIG.index("\n", len(BIG) // 2)
+    assert best_of(5, BIG, f"{BIG[:at]} changed{BIG[at:]}") < 0.010
+
+
+def test_a_rewrite_of_50_000_lines_is_bounded() -> None:
+    assert best_of(1, BIG, "".join(f"other {i % 313}\n" for i in range(50_000))) < 5
+
+
+def test_the_worst_repetition_is_bounded() -> None:
+    assert best_of(1, "a\nb\n" * 20_000, "b\nc\na\n" * 15_000) < 5
+
+
+def test_a_diff_is_what_the_program_diff_shows(tmp_path: Path) -> None:
+    before = "".join(f"def f{i}():\n    return {i}\n\n" for i in range(40))
+    after = before.replace("return 7\n", "x = 7\n    return x\n").replace("return 30\n", "pass\n")
+    (tmp_path / "a").write_text(before)
+    (tmp_path / "b").write_text(after)
+    shown = subprocess.run(
+        ["diff", "-u", "a", "b"], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert unified_diff(before, after, "f").splitlines()[2:] == shown.stdout.splitlines()[2:]

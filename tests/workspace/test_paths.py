@@ -1,0 +1,66 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from indwell.errors import ToolError
+from indwell.workspace.paths import display, folder_said, missing, parse, respelled
+
+BASE = Path("/w")
+
+
+@pytest.mark.parametrize(
+    ("written", "meant"),
+    [
+        ("a/b.py", "/w/a/b.py"),
+        ("./a", "/w/a"),
+        (".", "/w"),
+        ("a/../b", "/w/b"),
+        ("/etc/x", "/etc/x"),
+        ("../x", "/x"),
+        ("file:///w/a%20b", "/w/a b"),
+        ("file://localhost/w/a", "/w/a"),
+        ("file:///w/%2e%2e/x", "/x"),
+        ("a%20b", "/w/a%20b"),
+        ("C:\\x", "/w/C:\\x"),
+    ],
+)
+def test_a_path_means_one_place(written: str, meant: str) -> None:
+    assert parse(written, BASE) == Path(meant)
+
+
+@pytest.mark.parametrize(
+    "written", ["", " ", "a\0b", "~/x", "file:///w/a%00b", "http://host/x", "file://host/x"]
+)
+def test_what_is_no_path_of_this_machine_is_refused(written: str) -> None:
+    with pytest.raises(ToolError):
+        parse(written, BASE)
+
+
+def test_a_path_is_shown_from_the_first_root() -> None:
+    roots = [BASE, Path("/other")]
+    shown = [display(Path(path), roots) for path in ("/w/a/b", "/w", "/other/c", "/w2/d")]
+    assert shown == ["a/b", ".", "/other/c", "/w2/d"]
+
+
+def test_a_name_cannot_forge_a_line_or_turn_the_text_around() -> None:
+    assert display(BASE / "a\nb\u202e\x1b[31m", [BASE]) == "a\\nb\\u202e\\x1b[31m"
+
+
+def test_both_spellings_of_a_name_are_known() -> None:
+    assert respelled(BASE / "cafe\u0301", BASE) == (BASE / "caf\u00e9", BASE / "cafe\u0301")
+
+
+def test_a_missing_file_is_said_with_the_names_close_to_it() -> None:
+    assert str(missing("src/mian.py", "mian.py", ["main.py", "x.py"])) == (
+        "'src/mian.py' does not exist; close to it: main.py"
+    )
+    assert str(missing("a", "a", [])) == "'a' does not exist; find it with glob"
+
+
+def test_a_folder_is_said_with_what_it_holds() -> None:
+    assert str(folder_said("src", ["a/", "b", "c"], limit=2)) == (
+        "'src' is a folder; it holds a/, b and 1 more"
+    )
+    assert str(folder_said("src", [])) == "'src' is an empty folder"
