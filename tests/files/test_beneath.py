@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+import threading
 from pathlib import Path
 
 import pytest
@@ -78,6 +79,35 @@ def test_a_file_swapped_for_a_link_after_the_check_is_not_followed(
     (root / "sub" / "file").symlink_to(outside / "secret")
     with pytest.raises(ToolError, match="symbolic link that changed"):
         open_place(place, os.O_RDONLY)
+
+
+def test_no_race_with_a_link_leads_out(root: Path, outside: Path) -> None:
+    (root / "sub" / "secret").write_bytes(b"decoy")
+    (root / "evil").symlink_to(outside)
+    flips = threading.Event()
+
+    def flip() -> None:
+        while not flips.is_set():
+            (root / "sub").rename(root / "kept")
+            (root / "evil").rename(root / "sub")
+            (root / "sub").rename(root / "evil")
+            (root / "kept").rename(root / "sub")
+
+    flipper = threading.Thread(target=flip)
+    flipper.start()
+    try:
+        read = {_read_or_refused(root) for _ in range(3_000)}
+    finally:
+        flips.set()
+        flipper.join()
+    assert read <= {b"decoy", b"refused"}
+
+
+def _read_or_refused(root: Path) -> bytes:
+    try:
+        return read_bytes(root / "sub" / "secret", [root], LIMIT_B)
+    except ToolError:
+        return b"refused"
 
 
 def test_a_link_to_itself_is_said(root: Path) -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from lsprotocol import types
-from support.loopback_endpoint import Answer, Seen, say
+from support.loopback_endpoint import Answer, Seen, refuse, say
 
 from indwell.context.pairing import problems
 from indwell.lsp import protocol
@@ -103,11 +103,13 @@ class Editor(FakeEditor):
     Attributes:
         numbered: Session, sequence number and type of each event.
         hold: Edits wait for this before they are applied; None for at once.
+        n_held: How many came to wait.
     """
 
     def __init__(self, *arguments: Any, **named: Any) -> None:
         self.numbered: list[tuple[str, int, str]] = []
         self.hold: asyncio.Event | None = None
+        self.n_held = 0
         super().__init__(*arguments, **named)
 
     async def _on_indwell_event(self, params: protocol.EventParams) -> None:
@@ -118,7 +120,7 @@ class Editor(FakeEditor):
         self, params: types.ApplyWorkspaceEditParams
     ) -> types.ApplyWorkspaceEditResult:
         if self.hold is not None:
-            self.edits.append(params.edit)
+            self.n_held += 1
             await self._tell()
             await self.hold.wait()
         return await super()._on_apply_edit(params)
@@ -136,6 +138,26 @@ class Editor(FakeEditor):
         assert command is not None
         (argument,) = command.arguments or ()
         return await self.execute(command.command, {**argument, "wait": wait})
+
+    def reopen(self, path: Path, text: str) -> Buffer:
+        """Close a file if it is open, write it, open it."""
+        if path.as_uri() in self.buffers:
+            identifier = types.TextDocumentIdentifier(uri=path.as_uri())
+            self.client.text_document_did_close(
+                types.DidCloseTextDocumentParams(text_document=identifier)
+            )
+        path.write_bytes(text.encode())
+        return self.open(path)
+
+    async def heard(self) -> None:
+        """Wait until the server has taken in everything that was sent so far."""
+        await self.client.text_document_code_action_async(
+            types.CodeActionParams(
+                text_document=types.TextDocumentIdentifier(uri="untitled:nothing"),
+                range=lines_range(1, 1),
+                context=types.CodeActionContext(diagnostics=[]),
+            )
+        )
 
     def kinds(self) -> list[str]:
         """Types of the events so far, repeats as one."""
@@ -205,6 +227,20 @@ def running(marker: str) -> list[str]:
         if marker.encode() in words:
             found.append(words.replace(b"\0", b" ").decode())
     return found
+
+
+class Playlist:
+    """A script that each test writes anew, for an endpoint that several tests share."""
+
+    def __init__(self) -> None:
+        self._answers: list[Answer] = []
+
+    def play(self, *answers: Answer) -> None:
+        """What comes next; what the test before left over is dropped."""
+        self._answers = list(answers)
+
+    def __call__(self, _seen: Seen) -> Answer:
+        return self._answers.pop(0) if self._answers else refuse(400, "the playlist is over")
 
 
 def texts_of(choices: Sequence[Mapping[str, Any]]) -> str:

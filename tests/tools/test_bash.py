@@ -4,6 +4,7 @@ import asyncio
 import time
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from indwell.errors import ToolError
@@ -144,11 +145,20 @@ async def test_an_output_beyond_all_bounds_keeps_its_end(agent: Agent) -> None:
 
 
 async def test_output_is_heard_while_the_command_runs(agent: Agent, root: Path) -> None:
-    command = "printf 'r\\xc3'; printf '\\xa9ady\\n'; until [ -e go ]; do sleep 0.01; done; echo end"
+    command = (
+        "printf 'r\\xc3'; printf '\\xa9ady\\n'; until [ -e go ]; do sleep 0.01; done; echo end"
+    )
+    heard = asyncio.Event()
+
+    def hear(text: str) -> None:
+        agent.live.append(text)
+        if "".join(agent.live) == "réady\n":
+            heard.set()
+
+    agent.context = msgspec.structs.replace(agent.context, on_output=hear)
     task = asyncio.create_task(agent.call("bash", command=command))
     async with asyncio.timeout(20):
-        while "".join(agent.live) != "réady\n":
-            await asyncio.sleep(0.005)  # polls; the command waits for `go`
+        await heard.wait()
     (root / "go").write_text("")
     assert (await task).text == "réady\nend\nexit code 0"
 
@@ -176,9 +186,7 @@ async def test_the_time_limit_is_bounded(agent: Agent, timeout_s: int) -> None:
 
 async def test_what_runs_on_in_the_background_ends_and_is_said(agent: Agent) -> None:
     outcome = await agent.call("bash", command="sleep 1000 & echo started")
-    assert outcome.text == (
-        "started\nexit code 0\n[1 background process ended with the command]"
-    )
+    assert outcome.text == ("started\nexit code 0\n[1 background process ended with the command]")
 
 
 async def test_stale_files_are_named_before_the_output(root: Path, tmp_path: Path) -> None:
@@ -191,6 +199,14 @@ async def test_stale_files_are_named_before_the_output(root: Path, tmp_path: Pat
 
 async def test_a_command_that_fills_our_own_pipe_ends(agent: Agent, root: Path) -> None:
     fill = "for f in /dev/fd/*; do [ ${f##*/} -gt 2 ] && head -c 1000000 /dev/zero >$f; done"
-    outcome = await agent.call("bash", command=f"cd a; ({fill}) 2>/dev/null; echo done")
-    assert "done\nexit code 0" in outcome.text
-    assert agent.shell.cwd in {root, root / "a"}
+    outcome = await agent.call("bash", command=f"cd a; {fill}", timeout_s=1)
+    assert (outcome.figure, agent.shell.cwd) == ("timed out", root)
+
+
+async def test_a_command_cannot_move_the_agent_out_by_our_own_pipe(
+    agent: Agent, root: Path
+) -> None:
+    forge = "trap - EXIT; for f in /dev/fd/*; do [ ${f##*/} -gt 2 ] && echo /etc >$f; done"
+    outcome = await agent.call("bash", command=f"{forge} 2>/dev/null")
+    assert f"stays {root}: '/etc' is outside the workspace" in outcome.text
+    assert agent.shell.cwd == root

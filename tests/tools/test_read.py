@@ -32,9 +32,7 @@ async def test_a_part_says_how_to_go_on(tmp_path: Path) -> None:
 async def test_at_most_2_000_lines_come_at_once(tmp_path: Path) -> None:
     agent = over(tmp_path, {"a": "x\n" * 2_001})
     outcome = await agent.call("read_file", path="a", limit=10_000)
-    assert outcome.text.endswith(
-        "\n2000\tx\n[lines 1 to 2000 of 2001; go on with offset=2001]"
-    )
+    assert outcome.text.endswith("\n2000\tx\n[lines 1 to 2000 of 2001; go on with offset=2001]")
 
 
 async def test_a_long_line_is_cut_and_says_so(tmp_path: Path) -> None:

@@ -52,9 +52,7 @@ def test_other_tools_strict_cases_are_reproduced() -> None:
         "FindAndReplaceMultipleOccurrences": "ambiguous",
     }
     cases = [
-        case
-        for case in shared_cases("edit_unit.json")
-        if case["strict_search_replace"] == "agrees"
+        case for case in shared_cases("edit_unit.json") if case["strict_search_replace"] == "agrees"
     ]
     assert len(cases) == 56
     wrong = []

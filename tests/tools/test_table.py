@@ -43,7 +43,11 @@ def test_every_schema_is_closed_and_names_what_is_needed() -> None:
 
 
 def test_what_only_reads_may_run_side_by_side() -> None:
-    arguments = {"bash": '{"command": "ls"}', "grep": '{"pattern": "x"}', "glob": '{"pattern": "x"}'}
+    arguments = {
+        "bash": '{"command": "ls"}',
+        "grep": '{"pattern": "x"}',
+        "glob": '{"pattern": "x"}',
+    }
     assert {name: TOOLS.bind(name, text).effect for name, text in arguments.items()} == {
         "bash": "run",
         "grep": "read",

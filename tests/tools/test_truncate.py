@@ -13,9 +13,7 @@ def test_an_output_of_15_000_characters_stays_whole() -> None:
 
 def test_a_longer_one_keeps_6_000_and_3_000() -> None:
     text = "a" * 10_000 + "\n" + "b" * 10_000
-    assert cut_output(text) == Cut(
-        head="a" * 6_000, tail="b" * 3_000, n_chars=11_001, n_lines=1
-    )
+    assert cut_output(text) == Cut(head="a" * 6_000, tail="b" * 3_000, n_chars=11_001, n_lines=1)
 
 
 def test_a_limit_of_lines_keeps_both_ends() -> None:

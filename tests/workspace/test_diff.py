@@ -3,6 +3,7 @@ from __future__ import annotations
 import shutil
 import subprocess
 import time
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -85,7 +86,7 @@ def test_patch_makes_the_new_text_of_a_diff(
 def test_edits_make_the_new_text_in_order_and_apart(before: str, after: str) -> None:
     edits = line_edits(before, after)
     assert apply_edits(before, edits) == after
-    assert all(one.stop < other.start for one, other in zip(edits, edits[1:], strict=False))
+    assert all(one.stop < other.start for one, other in pairwise(edits))
 
 
 @given(TEXTS, TEXTS)

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 import msgspec
 
 from indwell.context.pairing import interrupted_result, tool_uses
+from indwell.context.scalar import scalar_text
 from indwell.context.tags import neutralise
 from indwell.context.tokens import estimate_tokens
 from indwell.messages import (
@@ -78,7 +79,7 @@ def system_block(text: str) -> Text:
 
 def user_words(words: str, *, turn: int) -> Text:
     """The user's own words; kept by every compaction, and no way to smuggle a tag in."""
-    text = neutralise(words)
+    text = neutralise(scalar_text(words))
     return Text(
         text=text,
         meta=Meta(
@@ -123,20 +124,21 @@ def with_reply(conversation: Conversation, reply: Reply, *, turn: int) -> Conver
     """Append what the model said; calls get an id that is unique within the reply."""
     blocks: list[Block] = []
     if reply.thinking:
-        blocks.append(Thinking(reply.thinking, _assistant(reply.thinking, turn)))
-    text = reply.text
+        thinking = scalar_text(reply.thinking)
+        blocks.append(Thinking(thinking, _assistant(thinking, turn)))
+    text = scalar_text(reply.text)
     if reply.finish == "incomplete":
         text = f"{text}\n[the reply broke off here]"
     if text:
         blocks.append(Text(text, _assistant(text, turn)))
     taken: set[str] = set()
     for call in reply.calls:
-        identifier = call.id
+        identifier = wanted = scalar_text(call.id)
         while not identifier or identifier in taken:
-            identifier = f"{call.id or 'call'}_{len(taken)}"
+            identifier = f"{wanted or 'call'}_{len(taken)}"
         taken.add(identifier)
-        meta = _assistant(call.name + call.arguments, turn)
-        blocks.append(ToolUse(identifier, call.name, call.arguments, meta))
+        name, arguments = scalar_text(call.name), scalar_text(call.arguments)
+        blocks.append(ToolUse(identifier, name, arguments, _assistant(name + arguments, turn)))
     if not any(isinstance(block, Text | ToolUse) for block in blocks):
         silence = "[no answer]"
         blocks.append(Text(silence, _assistant(silence, turn)))
@@ -148,7 +150,7 @@ def with_reply(conversation: Conversation, reply: Reply, *, turn: int) -> Conver
 
 def tool_result(use: ToolUse, text: str, *, is_error: bool) -> ToolResult:
     """The block of a tool's answer; data of tier 3, and no way to smuggle a tag in."""
-    safe = neutralise(text) or "(no output)"
+    safe = neutralise(scalar_text(text)) or "(no output)"
     return ToolResult(
         tool_use_id=use.id,
         text=safe,

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal, NamedTuple, TypeAlias
 
+from indwell.context.scalar import scalar_text
 from indwell.context.tags import neutralise
 from indwell.context.tokens import estimate_tokens
 from indwell.messages import Meta, Source, Text, Tier
@@ -71,7 +72,7 @@ def inject(
     """
     row = KINDS[kind]
     shown = "".join(f' {name}="{_attribute(value)}"' for name, value in (attributes or {}).items())
-    body = neutralise(text).strip("\n")
+    body = neutralise(scalar_text(text)).strip("\n")
     wrapped = f"<{row.tag}{shown}>\n{body}\n</{row.tag}>"
     return Text(
         text=wrapped,

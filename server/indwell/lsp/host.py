@@ -214,13 +214,13 @@ class Host:
                 note = "the document was changed since, so the lines may have moved"
             selection = self.attention.at(document, arguments.range, problems, settings, note=note)
             first, last = lines_of(arguments.range, len(document.lines))
-            place += f", line {first + 1}" if first == last else f", lines {first + 1}-{last + 1}"
+            place += _lines_words(first + 1, last + 1)
             if settings.attach_diagnostics:
                 reported = problem_lines(touching_problems(problems, first, last))
         else:
             selection = self.attention.selection(settings)
             if selection is not None:
-                place = f"{selection.path}, lines {selection.first_line}-{selection.last_line}"
+                place = selection.path + _lines_words(selection.first_line, selection.last_line)
         return Prompt(
             words=task_words(task, place=place, problems=reported, words=words),
             title=f"{TITLES[task]}: {place}",
@@ -260,3 +260,7 @@ class Host:
             path = await session.parts.spill(f"answer-{finished.turn}.md", finished.answer)
             if not await self.client.show_document(path.as_uri()):
                 self.client.show(types.MessageType.Info, finished.answer)
+
+
+def _lines_words(first: int, last: int) -> str:
+    return f", line {first}" if first == last else f", lines {first}-{last}"

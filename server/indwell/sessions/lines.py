@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, get_args
 
 import msgspec
 
+from indwell.context.scalar import scalar_text
 from indwell.sessions.records import Record, Repaired, SessionStarted
 
 FORMAT = 1
@@ -53,11 +54,6 @@ def encode(record: Record) -> bytes:
             at=scalar_text(record.at),
         )
         return msgspec.json.encode(whole) + b"\n" + msgspec.json.encode(repaired) + b"\n"
-
-
-def scalar_text(text: str) -> str:
-    """Make ``text`` encodable: surrogate pairs become their character, lone ones U+FFFD."""
-    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
 
 def decode(data: bytes) -> Reading:

@@ -132,12 +132,14 @@ def _read_trail(reading: int) -> str:
 def _follow(shell: Shell, trail: str, workspace: Workspace) -> list[str]:
     """Move to where the shell ended, if that is in the workspace."""
     last = trail.removesuffix("\n").rpartition("\n")[2]
-    if not last or last == str(shell.cwd):
-        return []
+    if not last.startswith("/") or last == str(shell.cwd):
+        return []  # a command can write into the pipe too, and gains nothing by it
     try:
         place = locate(Path(last), workspace.roots).path
     except ToolError:
-        return [f"[the working directory stays {shell.cwd}: {last!r} is outside the workspace]"]
+        return [
+            f"[the working directory stays {shell.cwd}: {last[:500]!r} is outside the workspace]"
+        ]
     if not place.is_dir():
         return []
     shell.cwd = place

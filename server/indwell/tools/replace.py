@@ -112,7 +112,7 @@ def _found(text: str, edit: Edit) -> list[tuple[int, int]]:
 
 def _splitter(text: str) -> Callable[[int], bool]:
     """Whether an offset stands between the two characters of a CRLF."""
-    return lambda offset: 0 < offset and text[offset - 1 : offset + 1] == "\r\n"
+    return lambda offset: offset > 0 and text[offset - 1 : offset + 1] == "\r\n"
 
 
 def _with_line_end(text: str, start: int, stop: int) -> int:

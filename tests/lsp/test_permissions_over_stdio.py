@@ -1,0 +1,59 @@
+from __future__ import annotations
+
+import json
+
+from support.editing import Editor, Home, bash, editing, results
+from support.loopback_endpoint import Answer, LoopbackEndpoint, Seen, say
+
+COMMAND = "echo ran"
+RAN = "ran\nexit code 0"
+REFUSED = "the user did not allow this; go on without it, or say what it is needed for"
+
+
+def runs_it(seen: Seen) -> Answer:
+    """Runs the command once a prompt, and then is content."""
+    return say("Well.") if seen.body["messages"][-1]["role"] == "tool" else bash(COMMAND)
+
+
+async def test_no_once_this_session_always_mean_what_they_say(tmp_path) -> None:
+    home = Home(tmp_path)
+    files = home.files
+    answers: list[str | None] = []
+    rule = f"bash in {home.workspace}: {COMMAND}"
+
+    async def asks(editor: Editor, answer: str | None, session: str | None = None) -> bool:
+        """Is the user asked? And is it done as the answer says?"""
+        n_choices = len(editor.choices)
+        answers[:] = [answer]
+        finished = await editor.ask("run it", session=session)
+        assert (finished.ending, finished.answer) == ("done", "Well.")
+        is_asked = len(editor.choices) > n_choices
+        allowed = not is_asked or answer not in {None, "No"}
+        assert results(endpoint.seen[-1])[-1] == (RAN if allowed else REFUSED)
+        return is_asked
+
+    async with LoopbackEndpoint(runs_it) as endpoint:
+        async with editing(home, endpoint.base_url) as editor:
+            editor.answers.choose = lambda _message, _titles: answers[0]
+            assert await asks(editor, "No")
+            assert await asks(editor, None)  # the dialog was closed
+            assert await asks(editor, "Once")
+            assert await asks(editor, "This session")
+            assert not await asks(editor, "No")
+            assert await asks(editor, "No", session="new")
+            assert await asks(editor, f"Always: {rule}")
+            assert not await asks(editor, "No", session="new")
+            assert {tuple(titles) for titles in editor.choices} == {
+                ("No", "Once", "This session", f"Always: {rule}")
+            }
+            assert set(editor.messages) == {
+                f"Run a command in {home.workspace}?\n\n{COMMAND}\n\n(every command is asked for)"
+            }
+        async with editing(home, endpoint.base_url) as editor:
+            assert not await asks(editor, "No")
+
+    assert home.files == files
+    (kept,) = (home.state / "permissions").iterdir()
+    assert json.loads(kept.read_text()) == [rule]
+    assert kept.stat().st_mode & 0o077 == 0
+    home.logs()

@@ -1,0 +1,86 @@
+from __future__ import annotations
+
+import asyncio
+import secrets
+import sys
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack
+
+import pytest
+import pytest_asyncio
+from support.editing import Editor, Home, bash, editing, running
+from support.loopback_endpoint import LoopbackEndpoint
+
+from indwell.sessions.records import Intent, SessionStarted, TurnFinished, TurnStarted
+
+pytestmark = [
+    pytest.mark.asyncio(loop_scope="module"),
+    pytest.mark.skipif(sys.platform != "linux", reason="looks for processes in /proc"),
+]
+AT_MOST_S = 2.0
+
+
+async def shut_down(editor: Editor) -> None:
+    """As an editor that is closed: shutdown, exit."""
+    await editor.stop()
+
+
+async def exit_at_once(editor: Editor) -> None:
+    """As a hasty client: exit without shutdown."""
+    editor.client.exit(None)
+
+
+async def hang_up(editor: Editor) -> None:
+    """As an editor that crashed, its output still read by somebody."""
+    editor.process.stdin.close()
+
+
+async def vanish(editor: Editor) -> None:
+    """As an editor that was killed: both pipes are gone."""
+    transport = editor.process._transport
+    for descriptor in (0, 1, 2):
+        transport.get_pipe_transport(descriptor).close()
+
+
+ENDS = (shut_down, exit_at_once, hang_up, vanish)
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def busy(tmp_path_factory) -> AsyncIterator[dict[str, tuple[Home, Editor, str]]]:
+    """For each end a server whose turn runs a command; all started at once, for they are slow."""
+    markers = {end.__name__: f"1000.{secrets.randbelow(10**9):09}" for end in ENDS}
+
+    async def once(_question: object) -> str:
+        return "once"
+
+    async def start(stack: AsyncExitStack, name: str) -> tuple[Home, Editor, str]:
+        home = Home(tmp_path_factory.mktemp(name))
+        script = [bash(f"echo started; sleep {markers[name]}")]
+        endpoint = await stack.enter_async_context(LoopbackEndpoint(script))
+        editor = await stack.enter_async_context(
+            editing(home, endpoint.base_url, extensions=("events", "permission"))
+        )
+        editor.answers.permission = once
+        editor.open(home.shop)
+        await editor.execute("indwell.fix", {"uri": home.shop.as_uri()})
+        await editor.wait_for_event("toolOutput")
+        return home, editor, markers[name]
+
+    async with AsyncExitStack() as stack:
+        started = await asyncio.gather(*(start(stack, name) for name in markers))
+        yield dict(zip(markers, started, strict=True))
+
+
+@pytest.mark.parametrize("end", ENDS)
+async def test_however_it_ends_the_session_is_whole_and_no_process_is_left(busy, end) -> None:
+    home, editor, marker = busy[end.__name__]
+    assert running(marker) != []
+    async with asyncio.timeout(AT_MOST_S):
+        await end(editor)
+        await editor.process.wait()
+    assert running(marker) == []
+    (log,) = home.logs()
+    kinds = [type(one) for one in log]
+    assert (kinds[0], kinds[1], kinds[-1]) == (SessionStarted, TurnStarted, TurnFinished)
+    assert kinds.count(Intent) == 1
+    assert home.endings() == [("cancelled", "")]
