@@ -164,7 +164,7 @@ async def open_session(
         lambda: store.create(model=model.name, now=datetime.now(UTC))
     )
     rules = RuleBook(state / "permissions" / f"{folder_name(root)}.json")
-    tools = standard_tools(Shell(root))
+    tools = standard_tools(Shell(root, timeout_s=now_settings.command_timeout_s))
     spill_folder = store.spill(identifier)
     parts = Parts(
         provider=model.provider,

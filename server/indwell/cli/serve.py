@@ -81,10 +81,11 @@ class EditorBackend:
 
 
 def serve(*, scripted: bool, pace_s: float) -> int:
-    """Serve one editor until it says goodbye or hangs up."""
+    """Serve one editor until it says goodbye (0) or hangs up without (1)."""
     # stdout is the wire; whatever is logged goes to stderr, where editors keep it.
     logging.basicConfig(
         stream=sys.stderr, level=logging.WARNING, format="%(levelname)s %(message)s"
     )
-    make_server(EditorBackend(os.environ, scripted=scripted, pace_s=pace_s)).start_io()
-    return 0
+    server = make_server(EditorBackend(os.environ, scripted=scripted, pace_s=pace_s))
+    server.start_io()
+    return 0 if server.was_shut_down else 1

@@ -33,19 +33,21 @@ class Bash(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Arguments of ``bash``."""
 
     command: str
-    timeout_s: Annotated[int, msgspec.Meta(ge=1, le=MAX_TIMEOUT_S)] = DEFAULT_TIMEOUT_S
+    timeout_s: Annotated[int, msgspec.Meta(ge=1, le=MAX_TIMEOUT_S)] | None = None
     max_lines: Annotated[int, msgspec.Meta(ge=0, description="output lines to keep; 0 for all")] = 0
 
 
 class Shell:
-    """Where the next command of one agent runs.
+    """Where the next command of one agent runs, and for how long.
 
     Args:
         start: A folder of the workspace.
+        timeout_s: Seconds for a command whose call names none.
     """
 
-    def __init__(self, start: Path) -> None:
+    def __init__(self, start: Path, *, timeout_s: float = DEFAULT_TIMEOUT_S) -> None:
         self.cwd = start
+        self.timeout_s = timeout_s
 
 
 def make_bash(shell: Shell) -> Tool[Bash]:
@@ -69,12 +71,13 @@ async def _run(shell: Shell, arguments: Bash, context: ToolContext) -> Outcome:
     workspace = context.workspace
     before = await _notes_before(shell, workspace)
     output = _Output(context.on_output)
+    timeout_s = arguments.timeout_s or shell.timeout_s
     with _trail() as (reading, writing):
         finished = await spawn(
             # The trap also runs after `exit`, and not in subshells; `builtin` is no function.
             f"trap 'builtin pwd -P 2>/dev/null >&{writing}' EXIT; {arguments.command}",
             cwd=shell.cwd,
-            timeout_s=arguments.timeout_s,
+            timeout_s=timeout_s,
             limit_b=3 * TAIL_B,
             on_chunk=output.feed,
             pass_fds=(writing,),
@@ -84,7 +87,7 @@ async def _run(shell: Shell, arguments: Bash, context: ToolContext) -> Outcome:
     text, cut = await asyncio.to_thread(output.finish, finished, arguments.max_lines)
     if cut is not None:
         text = await _spilled(text, cut, finished, context)
-    lines = [*before, text.rstrip("\n") or "(no output)", *_ending(finished, arguments), *after]
+    lines = [*before, text.rstrip("\n") or "(no output)", *_ending(finished, timeout_s), *after]
     return Outcome(text="\n".join(lines), figure=_figure(finished))
 
 
@@ -96,8 +99,12 @@ async def _notes_before(shell: Shell, workspace: Workspace) -> list[str]:
         names = ", ".join(display(path, workspace.roots) for path in settled.stale)
         notes.append(f"[the command sees older text on disk of files not saved yet: {names}]")
     if not await asyncio.to_thread(_is_usable, shell.cwd, workspace):
+        # What was allowed was to run it there, so it does not run anywhere else.
         shell.cwd = workspace.roots[0]
-        notes.append(f"[the working directory is gone; running in {shell.cwd}]")
+        raise ToolError(
+            f"the working directory is gone, so nothing was run; it is now {str(shell.cwd)!r}; "
+            "call bash again"
+        )
     return notes
 
 
@@ -160,13 +167,12 @@ async def _spilled(text: str, cut: Cut, finished: Finished, context: ToolContext
     )
 
 
-def _ending(finished: Finished, arguments: Bash) -> list[str]:
+def _ending(finished: Finished, timeout_s: float) -> list[str]:
     """How it ended, in words."""
     ending = []
     if finished.timed_out:
         ending.append(
-            f"timed out after {arguments.timeout_s} s and was ended; timeout_s may be up to "
-            f"{MAX_TIMEOUT_S}"
+            f"timed out after {timeout_s:g} s and was ended; timeout_s may be up to {MAX_TIMEOUT_S}"
         )
     elif finished.exit_code < 0:
         with contextlib.suppress(ValueError):  # a real-time signal has no name
