@@ -18,8 +18,10 @@ import pytest
 from indwell.demo.project import CHECK, Project
 
 HERE = Path(__file__).resolve().parent
+SCRIPT = HERE / "neovim_scenarios.lua"
 PAGE = HERE.parents[1] / "docs" / "editors" / "neovim.md"
 DOCUMENTED_COMMAND = "{ 'indwell', 'serve', '--stdio' }"
+ROOT = "my projéct"  # editors write such a path percent-encoded
 TIMEOUT_S = 60.0  # each wait inside has its own, shorter one
 
 
@@ -54,14 +56,15 @@ def play(
     folder: Path,
     *,
     pace_s: float = 0.0,
-    **wishes: str,
+    newline: str = "\n",
+    **wishes: str | bool,
 ) -> Played:
     """Put ``project`` into ``folder``, play the scenario there, give what was seen."""
     program = neovim()
-    root = folder / "project"
+    root = folder / ROOT
     for name, text in {".git/HEAD": "ref: refs/heads/main\n", **project.files}.items():
         (root / name).parent.mkdir(parents=True, exist_ok=True)
-        (root / name).write_text(text, encoding="utf-8")
+        (root / name).write_text(text, encoding="utf-8", newline=newline)
     place = {
         "root": str(root),
         "path": str(root / project.path),
@@ -71,9 +74,9 @@ def play(
         **wishes,
     }
     report = folder / "report.json"
+    options = ("--clean", "--headless", "-n", "-u", str(_init(folder, pace_s)), "-l", str(SCRIPT))
     finished = subprocess.run(
-        [program, "--clean", "--headless", "-n", "-u", str(_init(folder, pace_s))]
-        + ["-l", str(HERE / "neovim_scenarios.lua"), scenario, json.dumps(place), str(report)],
+        [program, *options, scenario, json.dumps(place), str(report)],
         cwd=root,
         env=_environment(folder),
         stdin=subprocess.DEVNULL,

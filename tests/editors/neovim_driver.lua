@@ -72,7 +72,6 @@ function driver.choose(first, last, title)
   local before = #driver.choices
   driver.keys(('%dGV%dGgra'):format(first, last))
   driver.wait('code actions', function() return #driver.choices > before end)
-  driver.keys('<Esc>')
   return driver.choices[before + 1]
 end
 
@@ -115,8 +114,21 @@ function driver.questions()
   return vim.tbl_filter(function(one) return one.kind == 'lsp_message' end, driver.choices)
 end
 
-function driver.kinds()
-  return vim.tbl_map(function(one) return one.kind end, driver.progress)
+-- The text of the window beside the user's, once it is there: where answers are shown.
+function driver.answer_beside()
+  driver.wait('the answer', function() return #vim.api.nvim_list_wins() == 2 end)
+  for _, window in ipairs(vim.api.nvim_list_wins()) do
+    if window ~= vim.api.nvim_get_current_win() then
+      return driver.text(vim.api.nvim_win_get_buf(window))
+    end
+  end
+end
+
+-- How a turn ended for the user: the sentence below the text, or the answer beside it.
+function driver.ending()
+  local function said() return driver.messages():match('Indwell: done[^\n]*') end
+  driver.wait('a last word', function() return said() or #vim.api.nvim_list_wins() == 2 end)
+  return said() or driver.answer_beside()
 end
 
 driver.ms = ms

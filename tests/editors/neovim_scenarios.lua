@@ -31,6 +31,7 @@ function scenarios.actions()
   local before = #user.choices
   user.keys('gra')
   user.wait('code actions', function() return #user.choices > before end)
+  -- As plugins do that show a sign where something can be mended.
   vim.lsp.buf.code_action({ context = { only = { 'quickfix' }, triggerKind = 2 } })
   user.wait('automatic code actions', function() return #user.choices > before + 1 end)
   return {
@@ -43,7 +44,6 @@ end
 
 function scenarios.mend()
   local buffer = user.open(place.path)
-  if place.fileformat then vim.bo.fileformat = place.fileformat vim.cmd.write() end
   local original = user.text(buffer)
   local tick = vim.fn.undotree().seq_last
   user.turn(place.first, place.last, 'Fix this')
@@ -66,9 +66,22 @@ function scenarios.diagnostic()
   local buffer = user.open(place.path)
   local space = vim.api.nvim_create_namespace('another server')
   vim.diagnostic.set(space, 0, {
-    { lnum = place.last - 1, col = 0, message = 'the result is wrong 🙂', severity = 1, source = 'linter' },
+    { lnum = place.last - 1, col = 0, message = 'it is wrong 🙂', severity = 1, source = 'linter' },
   })
   user.turn(place.first, place.last, 'Fix this')
+  user.wait_for_message('Indwell: done')
+  return state(buffer)
+end
+
+function scenarios.fix_all()
+  local buffer = user.open(place.path)
+  local space = vim.api.nvim_create_namespace('another server')
+  vim.diagnostic.set(space, 0, {
+    { lnum = place.first - 1, col = 0, message = 'one thing', severity = 1 },
+    { lnum = place.last - 1, col = 0, message = 'another thing', severity = 2, code = 7 },
+  })
+  user.turn(1, 1, 'Fix all problems in this file')
+  user.answer_beside()
   return state(buffer)
 end
 
@@ -76,9 +89,8 @@ function scenarios.refuse()
   local buffer = user.open(place.path)
   user.permit = function() return 'No' end
   user.turn(place.first, place.last, 'Fix this')
-  user.wait('the answer', function() return #vim.api.nvim_list_wins() == 2 end)
   local report = state(buffer)
-  report.answer = user.text(vim.fn.winbufnr(vim.fn.winnr('#') ~= 0 and vim.fn.winnr('#') or 1))
+  report.answer = user.answer_beside()
   return report
 end
 
@@ -98,7 +110,7 @@ function scenarios.cancel()
     end,
     function() user.client():exec_cmd({ command = 'indwell.cancel' }) end,
     function() user.choose(place.first, place.last, 'Stop the running turn') end,
-    function() user.keys(vim.g.mapleader and '<leader>is' or '\\is') end,
+    function() user.keys('\\is') end,
   }
   local ends = {}
   for index, way in ipairs(ways) do
@@ -120,51 +132,49 @@ function scenarios.cancel()
   return report
 end
 
+local function append_to(buffer, line)
+  local text = vim.api.nvim_buf_get_lines(buffer, line - 1, line, false)[1]
+  vim.api.nvim_buf_set_lines(buffer, line - 1, line, false, { text .. '  # mine' })
+end
+
 function scenarios.edited_while_asked()
   local buffer = user.open(place.path)
   user.permit = function()
-    local line = vim.api.nvim_buf_get_lines(buffer, place.last - 1, place.last, false)[1]
-    vim.api.nvim_buf_set_lines(buffer, place.last - 1, place.last, false, { line .. '  # mine' })
+    append_to(buffer, place.last)
     user.permit = function() return 'Once' end
     return 'Once'
   end
   user.turn(place.first, place.last, 'Fix this')
-  return state(buffer)
+  local report = state(buffer)
+  report.answer = user.answer_beside()
+  return report
 end
 
 function scenarios.edited_at_the_same_moment()
   local buffer = user.open(place.path)
+  if place.typed_before then append_to(buffer, 1) end
   local apply = vim.lsp.handlers['workspace/applyEdit']
   vim.lsp.handlers['workspace/applyEdit'] = function(...)
-    local line = vim.api.nvim_buf_get_lines(buffer, place.last - 1, place.last, false)[1]
-    vim.api.nvim_buf_set_lines(buffer, place.last - 1, place.last, false, { line .. '  # mine' })
     vim.lsp.handlers['workspace/applyEdit'] = apply
+    append_to(buffer, place[place.touched])
     return apply(...)
   end
   user.turn(place.first, place.last, 'Fix this')
-  return state(buffer)
+  local report = state(buffer)
+  report.ending = user.ending()
+  return report
 end
 
 function scenarios.ask()
   local buffer = user.open(place.path)
-  local window, cursor = vim.api.nvim_get_current_win(), { place.first, 0 }
-  user.choose(place.first, place.last, 'Ask about this…') -- <Esc> at the prompt
+  user.choose(place.first, place.last, 'Ask about this…') -- and <Esc> at the prompt
   user.wait('the prompt', function() return #user.inputs == 1 end)
   user.typed = 'Why is this so?'
   user.turn(place.first, place.last, 'Ask about this…')
-  user.wait('the answer', function() return #vim.api.nvim_list_wins() == 2 end)
-  vim.api.nvim_win_set_cursor(window, cursor)
   local report = state(buffer)
+  report.answer = user.answer_beside()
   report.inputs = user.inputs
-  report.focus_stayed = vim.api.nvim_get_current_win() == window
-    and vim.api.nvim_get_current_buf() == buffer
-  for _, other in ipairs(vim.api.nvim_list_wins()) do
-    if other ~= window then
-      local shown = vim.api.nvim_win_get_buf(other)
-      report.answer = user.text(shown)
-      report.answer_name = vim.fs.basename(vim.api.nvim_buf_get_name(shown))
-    end
-  end
+  report.focus_stayed = vim.api.nvim_get_current_buf() == buffer
   return report
 end
 

@@ -76,9 +76,7 @@ def test_what_the_editor_tells_is_sent_with_its_exact_text() -> None:
 def test_problems_that_touch_the_lines_go_with_them() -> None:
     desk = Desk()
     desk.attention.report(URI, [WRONG])
-    wrong = Problem(
-        line=2, last_line=2, severity="error", message="wrong", source="lint", code="7"
-    )
+    wrong = Problem(line=2, last_line=2, severity="error", message="wrong", source="lint", code="7")
     desk.attention.select(URI, 1, [span(1, 0, 1, 6)])
     assert desk.selected() == msgspec.structs.replace(TWO, problems=(wrong,))
     assert desk.selected(with_settings(attach_diagnostics=False)) == TWO

@@ -8,16 +8,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 from lsprotocol import types
 from lsprotocol.types import Position, Range
-from support.editor_texts import ENCODINGS, texts
-from support.stub_editor import StubEditor
 
 from indwell.errors import EditRefused
 from indwell.lsp.buffer_edits import BufferEdits
 from indwell.workspace.base import Change, Stamp, digest
+from support.editor_texts import ENCODINGS, texts
+from support.stub_editor import StubEditor
 
 PATH = Path("/w/a.py")
 BEFORE, AFTER = "one\ntwo\nthree\n", "one\n2\nthree\n"
 BRIEF_S = 0.05
+UNCHANGED = "the editor took the edit, but its text did not change; the text of 'a.py' is untouched"
+UNCHANGED = "the editor took the edit, but its text did not change; the text of 'a.py' is untouched"
 
 
 def edits_of(editor: StubEditor) -> BufferEdits:
@@ -93,13 +95,11 @@ async def test_the_text_decides_whatever_the_answer_is(how) -> None:
         ),
         (
             "lies",
-            "the editor took the edit, but its text did not change; the text of 'a.py' is "
-            "untouched",
+            UNCHANGED,
         ),
         (
             "answers_nothing",
-            "the editor took the edit, but its text did not change; the text of 'a.py' is "
-            "untouched",
+            UNCHANGED,
         ),
     ],
 )
@@ -110,12 +110,18 @@ async def test_an_edit_that_was_not_taken_says_why(how, sentence) -> None:
     assert (editor.text, editor.version, editor.document.dirt) == (BEFORE, 1, "clean")
 
 
-async def test_a_user_who_types_first_keeps_every_character() -> None:
+@pytest.mark.parametrize(
+    ("how", "what"),
+    [
+        ("is_typed_in_before", "the editor refused the edit (the document has changed)"),
+        ("drops_it_for_typing", "the editor dropped the edit"),
+    ],
+)
+async def test_a_user_who_types_first_keeps_every_character(how, what) -> None:
     editor = StubEditor(PATH, BEFORE)
-    editor.behave = editor.is_typed_in_before
+    editor.behave = getattr(editor, how)
     assert await refused(editor) == (
-        "the editor refused the edit (the document has changed), and 'a.py' was changed "
-        "meanwhile; read_file it again"
+        f"{what}, and 'a.py' was changed meanwhile; read_file it again"
     )
     assert (editor.text, editor.document.dirt) == ("# mine\n" + BEFORE, "user")
 
@@ -147,8 +153,7 @@ async def test_a_turn_that_is_cancelled_lets_go_of_an_unanswered_edit() -> None:
     editor.behave = editor.ignores
     edits = BufferEdits(editor.documents, editor, apply_timeout_s=60)
     task = asyncio.create_task(edits.change(editor.document, PATH, AFTER, "x"))
-    while not editor.sent:
-        await asyncio.sleep(0)
+    await editor.was_sent.wait()
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task

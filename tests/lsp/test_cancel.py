@@ -10,10 +10,10 @@ import pytest
 import pytest_asyncio
 from lsprotocol import types
 from pygls.exceptions import JsonRpcException
-from support.editing import Editor, Home, Playlist, bash, editing, results, running
-from support.loopback_endpoint import HANG, LoopbackEndpoint, chunk, say, stream
 
 from indwell.lsp.fake_editor import lines_range
+from support.editing import Editor, Home, Playlist, bash, editing, results, running
+from support.loopback_endpoint import HANG, LoopbackEndpoint, chunk, say, stream
 
 pytestmark = [
     pytest.mark.asyncio(loop_scope="module"),
@@ -138,11 +138,9 @@ async def test_an_answer_that_had_begun_is_kept_as_far_as_it_came(desk) -> None:
 
 
 async def test_words_that_the_model_never_answered_come_back(desk) -> None:
-    n_seen = len(desk.endpoint.seen)
     desk.playlist.play(stream(HANG), say("Again."))
     asked = asyncio.create_task(desk.editor.ask("my long prompt"))
-    while len(desk.endpoint.seen) == n_seen:
-        await asyncio.sleep(0.005)
+    await desk.playlist.asked.wait()
     await desk.editor.execute("indwell.cancel")
     finished = await asked
     assert (finished.ending, finished.draft) == ("cancelled", "my long prompt")

@@ -17,6 +17,10 @@ WRONG = types.Diagnostic(
     source="lint",
     data={"fixes": [{"at": 1}]},
 )
+ELSEWHERE = types.Diagnostic(
+    range=Range(start=Position(line=8, character=0), end=Position(line=8, character=1)),
+    message="far away",
+)
 EVERYWHERE = [
     "Fix this",
     "Explain this",
@@ -28,9 +32,9 @@ AUTOMATIC, INVOKED = CodeActionTriggerKind.Automatic, CodeActionTriggerKind.Invo
 
 
 def offered(
-    *, only=None, trigger=INVOKED, problems=(), can_ask=False, running=False
+    *, only=None, trigger=INVOKED, problems=(), known=(), can_ask=False, running=False
 ) -> list[types.CodeAction]:
-    place = Place(uri="file:///a.py", version=3, can_ask=can_ask, running=running)
+    place = Place(uri="file:///a.py", version=3, can_ask=can_ask, running=running, known=known)
     context = types.CodeActionContext(diagnostics=list(problems), only=only, trigger_kind=trigger)
     return offer(place, HERE, context)
 
@@ -42,6 +46,10 @@ def offered(
         ({"trigger": None}, EVERYWHERE),  # an old client does not say
         ({"can_ask": True}, [*EVERYWHERE, "Ask about this…"]),
         ({"problems": [WRONG]}, [*EVERYWHERE, "Fix all problems in this file"]),
+        ({"known": (WRONG,)}, [*EVERYWHERE, "Fix all problems in this file"]),
+        ({"known": (ELSEWHERE,)}, [*EVERYWHERE, "Fix all problems in this file"]),
+        ({"trigger": AUTOMATIC, "known": (ELSEWHERE, WRONG)}, ["Fix this"]),
+        ({"trigger": AUTOMATIC, "known": (ELSEWHERE,)}, []),
         ({"running": True}, [*EVERYWHERE, "Stop the running turn"]),
         ({"trigger": AUTOMATIC}, []),
         ({"trigger": AUTOMATIC, "can_ask": True, "running": True}, []),
@@ -100,6 +108,12 @@ def test_an_action_carries_all_that_its_command_needs_as_plain_json() -> None:
             ],
         ),
     )
+
+
+def test_where_the_request_names_no_problem_those_told_before_go_along() -> None:
+    fix, *_ = offered(known=(ELSEWHERE, WRONG))
+    assert fix.diagnostics == [WRONG]
+    assert fix == offered(problems=[WRONG])[0]
 
 
 def test_every_argument_survives_json() -> None:

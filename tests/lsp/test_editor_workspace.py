@@ -4,13 +4,13 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from support.stub_editor import StubEditor
 
 from indwell.errors import EditRefused, ToolError
 from indwell.lsp.editor_workspace import EditorWorkspace
 from indwell.lsp.features import Features
 from indwell.workspace.base import Change, Settlement, Snapshot, Stamp, digest
 from indwell.workspace.disk import DiskWorkspace
+from support.stub_editor import StubEditor
 
 BEFORE, AFTER = "one\ntwo\n", "one\n2\n"
 

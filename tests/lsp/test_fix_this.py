@@ -6,10 +6,11 @@ import re
 import pytest
 from lsprotocol import types
 from lsprotocol.types import Position, PositionEncodingKind, Range
+
+from indwell.lsp import protocol
+from indwell.lsp.fake_editor import lines_range
 from support.editing import EDIT, MENDED, MODEL, READ, SOURCE, USAGE, Home, editing, mend, texts_of
 from support.loopback_endpoint import LoopbackEndpoint, say
-
-from indwell.lsp.fake_editor import lines_range
 
 RICH = ("events", "permission", "save")
 WRONG = types.Diagnostic(
@@ -135,7 +136,7 @@ async def test_what_the_editor_shows_goes_with_a_prompt_and_never_twice(home) ->
     ):
         buffer = editor.open(home.shop)
         editor.open(other)
-        editor.client.protocol.notify("indwell/didFocus", {"uri": buffer.uri})
+        editor.client.protocol.notify("indwell/didFocus", protocol.DidFocusParams(buffer.uri))
         editor.select(buffer, lines_range(1, 1))
         await editor.ask("one?")
         await editor.ask("two?")

@@ -85,7 +85,5 @@ async def test_a_rich_editor_is_asked_in_the_rich_form(said, answer, answer_once
     dialog = Dialog(said, "permission")
     assert await ask(dialog) == answer
     assert await ask(dialog, ONCE_ONLY) == answer_once_only
-    params = protocol.PermissionParams(
-        id="q1", title="Run a command in .?", detail="make", reason="every command", rule="bash: make"
-    )
+    params = protocol.PermissionParams(**msgspec.structs.asdict(QUESTION))
     assert dialog.asked[0] == (params, 9)

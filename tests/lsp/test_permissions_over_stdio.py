@@ -19,7 +19,7 @@ async def test_no_once_this_session_always_mean_what_they_say(tmp_path) -> None:
     home = Home(tmp_path)
     files = home.files
     answers: list[str | None] = []
-    rule = f"bash in {home.workspace}: {COMMAND}"
+    rule = home.rule(COMMAND)
 
     async def asks(editor: Editor, answer: str | None, session: str | None = None) -> bool:
         """Is the user asked? And is it done as the answer says?"""
@@ -55,5 +55,5 @@ async def test_no_once_this_session_always_mean_what_they_say(tmp_path) -> None:
     assert home.files == files
     (kept,) = (home.state / "permissions").iterdir()
     assert json.loads(kept.read_text()) == [rule]
-    assert kept.stat().st_mode & 0o077 == 0
+    assert kept.parent.stat().st_mode & 0o077 == 0
     home.logs()

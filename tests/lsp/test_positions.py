@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from lsprotocol.types import Position, PositionEncodingKind
-from support.editor_texts import ENCODINGS, texts, units
 
 from indwell.lsp.positions import index_in_line, to_offset, to_position, units_in_line
 from indwell.workspace.lines import document_lines
+from support.editor_texts import ENCODINGS, texts, units
 
 UTF8, UTF16, UTF32 = (kind.value for kind in PositionEncodingKind)
 

@@ -8,6 +8,9 @@ from indwell.agent.events import FileChanged
 from indwell.lsp.progress import LINE_LIMIT, TurnProgress, describe, summary
 from indwell.messages import Usage
 
+CHANGED = events.EditApplied(
+    turn=1, id="c1", path="a.py", added=2, removed=1, diff="", created=False, verified=True
+)
 TOKENS = Usage(input=1_200, output=34)
 
 
@@ -43,7 +46,7 @@ def ended(ending: str = "done", message: str = "", **more: object) -> events.Tur
         (events.ToolOutput(1, "c1", "text"), ""),
         (finished(), ""),
         (finished("edit_file", is_error=True, message="no"), "editing: failed"),
-        (events.EditApplied(1, "c1", "a.py", 2, 1, "", False, True), "changed a.py +2 −1"),
+        (CHANGED, "changed a.py +2 −1"),
         (
             events.PermissionAsked(1, "c1", "q", "Run a command in .?", "ls", "asked"),
             "waiting for an answer: Run a command in .?",
@@ -86,7 +89,7 @@ class Screen:
         self._takes = takes
         self.shown: list[tuple[str, object]] = []
 
-    async def create_progress(self, token: str) -> bool:
+    async def create_progress(self, _token: str) -> bool:
         return self._takes
 
     def progress(self, token: str, value: object) -> None:

@@ -12,13 +12,14 @@ from pathlib import Path
 from typing import Any
 
 from lsprotocol import types
-from support.loopback_endpoint import Answer, Seen, refuse, say
 
 from indwell.context.pairing import problems
 from indwell.lsp import protocol
 from indwell.lsp.fake_editor import Buffer, FakeEditor, lines_range
+from indwell.policy.decide import Asked, rule_of
 from indwell.sessions.records import Record, TurnFinished, fold
 from indwell.sessions.store import SessionStore
+from support.loopback_endpoint import Answer, Seen, refuse, say
 
 SERVE = (sys.executable, "-m", "indwell", "serve", "--stdio")
 SOURCE = "def total(items):\n    return sum(items) + 1\n"
@@ -70,6 +71,10 @@ class Home:
             **chosen,
             **more,
         }
+
+    def rule(self, command: str) -> str:
+        """What a standing permission for a command in the workspace would store."""
+        return rule_of(Asked(tool="bash", effect="run", command=command, cwd=str(self.workspace)))
 
     @property
     def files(self) -> dict[str, bytes]:
@@ -230,16 +235,23 @@ def running(marker: str) -> list[str]:
 
 
 class Playlist:
-    """A script that each test writes anew, for an endpoint that several tests share."""
+    """A script that each test writes anew, for an endpoint that several tests share.
+
+    Attributes:
+        asked: Set when the first request since ``play`` has come.
+    """
 
     def __init__(self) -> None:
+        self.asked = asyncio.Event()
         self._answers: list[Answer] = []
 
     def play(self, *answers: Answer) -> None:
         """What comes next; what the test before left over is dropped."""
+        self.asked.clear()
         self._answers = list(answers)
 
     def __call__(self, _seen: Seen) -> Answer:
+        self.asked.set()
         return self._answers.pop(0) if self._answers else refuse(400, "the playlist is over")
 
 

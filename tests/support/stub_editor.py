@@ -37,15 +37,15 @@ class StubEditor:
         self.documents.encoding = encoding
         self.features = Features()
         self.sent: list[tuple[types.WorkspaceEdit, str]] = []
+        self.was_sent = asyncio.Event()
         self.behave: Callable[[types.WorkspaceEdit], Awaitable[Result | None]] = self.applies
-        item = types.TextDocumentItem(
-            uri=path.as_uri(), language_id="python", version=1, text=text
-        )
+        item = types.TextDocumentItem(uri=path.as_uri(), language_id="python", version=1, text=text)
         self.document = self.documents.open(item)
 
     async def apply_edit(self, edit: types.WorkspaceEdit, label: str) -> Result | None:
         """What ``Client.apply_edit`` does."""
         self.sent.append((edit, label))
+        self.was_sent.set()
         return await self.behave(edit)
 
     async def save(self, uris: tuple[str, ...]) -> tuple[str, ...]:
@@ -119,6 +119,12 @@ class StubEditor:
         """The user is faster than the edit."""
         self.type_text(0, 0, "# mine\n")
         return await self.applies(edit)
+
+    async def drops_it_for_typing(self, edit: types.WorkspaceEdit) -> Result:
+        """The user is faster, the edit is dropped, and the answer is yes all the same (Neovim)."""
+        self.type_text(0, 0, "# mine\n")
+        assert not self.take(edit)
+        return Result(applied=True)
 
     async def is_typed_in_after(self, edit: types.WorkspaceEdit) -> Result:
         """The user types on, right after the edit and before its answer."""

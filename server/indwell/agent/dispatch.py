@@ -7,7 +7,7 @@ A tool's failure is a result for the model. What was finished when a turn is can
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Coroutine, Sequence
 from itertools import groupby
 
 from indwell.agent.events import (
@@ -34,14 +34,17 @@ PARALLEL = 8  # read-only calls at once; H57
 
 
 async def dispatch(
-    session: Session, uses: Sequence[ToolUse], emit: Listener, results: dict[str, ToolResult]
-) -> tuple[Change, ...]:
-    """Run ``uses`` and put each result into ``results`` by the id of its call.
+    session: Session,
+    uses: Sequence[ToolUse],
+    emit: Listener,
+    results: dict[str, ToolResult],
+    changes: list[Change],
+) -> None:
+    """Run ``uses``: put each result into ``results`` by the id of its call, edits into ``changes``.
 
     Neighbouring read-only calls run at once, all others one after the other in the model's order.
-    Gives the files that were changed.
+    Both are filled as calls end, so that a cancelled turn keeps what was done.
     """
-    changes: list[Change] = []
     bound = [(use, _bind(session, use)) for use in uses]
     gate = asyncio.Semaphore(PARALLEL)
 
@@ -53,13 +56,20 @@ async def dispatch(
 
     for parallel, group in groupby(bound, key=lambda pair: _is_read(pair[1])):
         if parallel:
-            async with asyncio.TaskGroup() as tasks:
-                for use, call in group:
-                    tasks.create_task(one(use, call))
+            await _at_once([one(use, call) for use, call in group])
         else:
             for use, call in group:
                 await one(use, call)
-    return tuple(changes)
+
+
+async def _at_once(calls: Sequence[Coroutine[None, None, None]]) -> None:
+    """Run ``calls`` together; what goes wrong in one ends the others, and travels as it is."""
+    try:
+        async with asyncio.TaskGroup() as tasks:
+            for call in calls:
+                tasks.create_task(call)
+    except ExceptionGroup as group:
+        raise group.exceptions[0] from None
 
 
 def _bind(session: Session, use: ToolUse) -> Call | ToolError:
@@ -135,13 +145,20 @@ async def _permit(session: Session, use: ToolUse, call: Call, emit: Listener) ->
 
 
 def _asked(session: Session, use: ToolUse, call: Call) -> Asked:
-    """The facts of a call with every path as written and as it resolves (FS-05)."""
+    """The facts of a call with every path as written and as it resolves (FS-05).
+
+    Raises:
+        ToolError: A path leads out of the workspace and of the folders that may be read.
+    """
     workspace, facts = session.parts.workspace, call.facts
     paths: list[str] = []
     for written in facts.paths:
         paths.append(written)
-        if not _in_read_roots(session, written):
+        try:
             paths.append(display(session, str(workspace.resolve(written))))
+        except ToolError:
+            if not _in_read_roots(session, written):
+                raise
     return Asked(
         tool=facts.tool,
         effect=facts.effect,

@@ -10,6 +10,8 @@ import asyncio
 import logging
 from dataclasses import dataclass, field
 
+import msgspec
+
 from indwell.agent import events
 from indwell.agent.dispatch import dispatch, display
 from indwell.agent.events import Listener
@@ -128,7 +130,7 @@ async def _rounds(session: Session, turn: _Turn, emit: Listener) -> tuple[Ending
             return _ending_of(reply)
         results: dict[str, ToolResult] = {}
         try:
-            turn.changes += await dispatch(session, uses, emit, results)
+            await dispatch(session, uses, emit, results, turn.changes)
         finally:
             session.advance(
                 talk.with_results(session.conversation, tuple(results.values()), turn=turn.number)
@@ -139,7 +141,7 @@ async def _rounds(session: Session, turn: _Turn, emit: Listener) -> tuple[Ending
                 f"stopped: {name} was called {times} times in a row with the same arguments; "
                 "say it in other words, or do this step yourself"
             )
-        if times >= HINT_AT:
+        if times - len(uses) < HINT_AT <= times:  # once, in the round that reaches it
             _remind(session, repetition_words(name, times), turn.number)
         if turn.rounds >= limit:
             _remind(session, round_limit_words(limit), turn.number)
@@ -201,9 +203,8 @@ def _remind(session: Session, words: str, turn: int) -> None:
 
 
 def _without_calls(reply: Reply) -> Reply:
-    return Reply(
-        text=reply.text, thinking=reply.thinking, finish="stop", usage=reply.usage, problem=""
-    )
+    finish = "stop" if reply.finish == "tool_calls" else reply.finish
+    return msgspec.structs.replace(reply, calls=(), finish=finish)
 
 
 def _ending_of(reply: Reply) -> tuple[Ending, str]:

@@ -87,10 +87,13 @@ class TerminalView:
         self._end_text()
         if event.ending != "done":
             self._line(f"[red]{escape(visible(event.message or event.ending))}[/]")
+        if not event.rounds:
+            return  # no model was asked, so there is nothing to count
         usage = event.usage
+        rounds = "1 round" if event.rounds == 1 else f"{event.rounds} rounds"
         estimated = "" if usage.reported else " (estimated)"
         self._line(
-            f"[dim]{event.rounds} rounds · {usage.input:,} tokens in, {usage.cached:,} of them "
+            f"[dim]{rounds} · {usage.input:,} tokens in, {usage.cached:,} of them "
             f"cached, {usage.output:,} out{estimated} · {cost_words(event.cost)} · "
             f"{event.seconds:.1f} s[/]"
         )

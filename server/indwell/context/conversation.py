@@ -8,6 +8,7 @@ the value that was really sent: when sending fails, the caller keeps the value f
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import chain, count
 
 import msgspec
 
@@ -79,7 +80,7 @@ def system_block(text: str) -> Text:
 
 def user_words(words: str, *, turn: int) -> Text:
     """The user's own words; kept by every compaction, and no way to smuggle a tag in."""
-    text = neutralise(scalar_text(words))
+    text = neutralise(scalar_text(words)) if words.strip() else "(no words)"
     return Text(
         text=text,
         meta=Meta(
@@ -91,8 +92,8 @@ def user_words(words: str, *, turn: int) -> Text:
 def queue(conversation: Conversation, blocks: Sequence[Text]) -> Conversation:
     """Let injections wait for the next user message; what was sent already is left out.
 
-    The same text of the same source is never in a conversation twice, and of selections and opened
-    files only the newest waits.
+    What has not changed is not said again, and of selections and opened files only the newest
+    waits.
     """
     pending = list(conversation.pending)
     for block in blocks:
@@ -121,7 +122,11 @@ def with_input(conversation: Conversation, *, words: str | None, turn: int) -> C
 
 
 def with_reply(conversation: Conversation, reply: Reply, *, turn: int) -> Conversation:
-    """Append what the model said; calls get an id that is unique within the reply."""
+    """Append what the model said; calls get an id that is unique within the reply.
+
+    Calls of a reply that broke off may be cut short: they are left out, so nothing runs them.
+    Blank words, blank names: endpoints refuse them in the next request, so they are not kept.
+    """
     blocks: list[Block] = []
     if reply.thinking:
         thinking = scalar_text(reply.thinking)
@@ -129,15 +134,13 @@ def with_reply(conversation: Conversation, reply: Reply, *, turn: int) -> Conver
     text = scalar_text(reply.text)
     if reply.finish == "incomplete":
         text = f"{text}\n[the reply broke off here]"
-    if text:
+    if text.strip():
         blocks.append(Text(text, _assistant(text, turn)))
     taken: set[str] = set()
-    for call in reply.calls:
-        identifier = wanted = scalar_text(call.id)
-        while not identifier or identifier in taken:
-            identifier = f"{wanted or 'call'}_{len(taken)}"
+    for call in reply.calls if reply.finish in {"stop", "tool_calls"} else ():
+        identifier = _unique(scalar_text(call.id), taken)
         taken.add(identifier)
-        name, arguments = scalar_text(call.name), scalar_text(call.arguments)
+        name, arguments = scalar_text(call.name) or "(no name)", scalar_text(call.arguments)
         blocks.append(ToolUse(identifier, name, arguments, _assistant(name + arguments, turn)))
     if not any(isinstance(block, Text | ToolUse) for block in blocks):
         silence = "[no answer]"
@@ -150,7 +153,7 @@ def with_reply(conversation: Conversation, reply: Reply, *, turn: int) -> Conver
 
 def tool_result(use: ToolUse, text: str, *, is_error: bool) -> ToolResult:
     """The block of a tool's answer; data of tier 3, and no way to smuggle a tag in."""
-    safe = neutralise(scalar_text(text)) or "(no output)"
+    safe = neutralise(scalar_text(text)) if text.strip() else "(no output)"
     return ToolResult(
         tool_use_id=use.id,
         text=safe,
@@ -172,6 +175,11 @@ def with_results(
     )
 
 
+def _unique(wanted: str, taken: set[str]) -> str:
+    numbered = (f"{wanted or 'call'}_{number}" for number in count(1))
+    return next(one for one in chain((wanted,), numbered) if one and one not in taken)
+
+
 def _assistant(text: str, turn: int) -> Meta:
     return Meta(tier=3, source="assistant", tokens=estimate_tokens(text), turn=turn)
 
@@ -190,15 +198,18 @@ def _appended(messages: tuple[Message, ...], message: Message) -> tuple[Message,
 def _was_sent(conversation: Conversation, block: Text) -> bool:
     """Does the conversation show this text already, with nothing newer of its source since?
 
-    Only the newest block of a source counts as its state: going back to an earlier selection or
-    branch is news, unless the text is a selection (the same text is never sent twice).
+    Only the newest block of a source counts as its state: going back to an earlier branch is news,
+    unless the text is a selection (the same text is never sent twice). What happened once more is
+    no state: a reminder or a hook's words are said each time.
     """
+    if block.meta.source in {"reminder", "hook"}:
+        return False
     for message in reversed(conversation.messages):
         for sent in reversed(message.blocks):
             if not isinstance(sent, Text) or sent.meta.source != block.meta.source:
                 continue
             if sent.text == block.text:
                 return True
-            if block.meta.source in {"environment", "ide_opened"}:
+            if block.meta.source != "ide_selection":
                 return False
     return False

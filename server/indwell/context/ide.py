@@ -90,7 +90,8 @@ def bounded_text(selection: Selection) -> str:
     head, tail = text[:_HEAD], text[-_TAIL:]
     left_out = len(text) - _HEAD - _TAIL
     first = selection.first_line + head.count("\n")
-    last = selection.last_line - tail.count("\n")
+    # Whole lines end with a line end of their own: it belongs to the last line.
+    last = selection.last_line - tail.removesuffix("\n").count("\n")
     return (
         f"{head}\n[… {left_out:,} characters left out here; read_file {selection.path} "
         f"from line {first} to {last} has them …]\n{tail}"

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 
+from indwell.context.injections import inject
 from indwell.context.tokens import estimate_tokens
 from indwell.messages import Block, Message, Meta, ToolResult, ToolUse
 
@@ -28,9 +29,12 @@ def tool_results(message: Message) -> tuple[ToolResult, ...]:
 def problems(messages: Sequence[Message]) -> tuple[str, ...]:
     """What is wrong with these messages; empty if they may be sent."""
     found: list[str] = []
+    if messages and messages[0].role != "user":
+        found.append("the first message is not the user's")
     for before, after in pairwise(messages):
         if before.role == after.role:
             found.append(f"two {after.role} messages in a row in turn {after.turn}")
+    found += [f"an empty message in turn {one.turn}" for one in messages if not one.blocks]
     asked: tuple[str, ...] = ()
     for message in messages:
         answered = tuple(result.tool_use_id for result in tool_results(message))
@@ -53,7 +57,8 @@ def repair(messages: Sequence[Message]) -> tuple[tuple[Message, ...], tuple[str,
 
     A missing result becomes one that says it was interrupted; a result without its call, and a
     second one for the same call, are dropped; results move to the front; neighbours of one role
-    become one message. Messages without a problem come back as they were.
+    become one message; a beginning that is missing is said. Messages without a problem come back
+    as they were.
     """
     if not problems(messages):
         return tuple(messages), ()
@@ -69,7 +74,15 @@ def repair(messages: Sequence[Message]) -> tuple[tuple[Message, ...], tuple[str,
     if asked:
         notes.append(f"{len(asked)} call(s) without a result marked as interrupted")
         repaired.append(_results_message(asked, {}, messages[-1].turn))
-    return tuple(_merged([message for message in repaired if message.blocks])), tuple(notes)
+    mended = _merged([message for message in repaired if message.blocks])
+    if mended and mended[0].role != "user":
+        turn = mended[0].turn
+        lost = inject(
+            "reminder", "The beginning of this conversation could not be read.", turn=turn
+        )
+        mended.insert(0, Message("user", (lost,), turn))
+        notes.append("the conversation began with a reply; what came before it is missing")
+    return tuple(mended), tuple(notes) or ("messages or results did not stand where they belong",)
 
 
 def interrupted_result(use: ToolUse, why: str = INTERRUPTED) -> ToolResult:
@@ -104,7 +117,7 @@ def _answer(
         notes.append("a call with the id of another one was dropped")
     if not asked:
         return unique, tuple(notes)
-    return _results_message(asked, by_id, message.turn).blocks + rest, tuple(notes)
+    return _results_message(asked, by_id, message.turn).blocks + unique, tuple(notes)
 
 
 def _without_repeated_ids(blocks: tuple[Block, ...]) -> tuple[Block, ...]:

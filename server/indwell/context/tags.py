@@ -30,20 +30,36 @@ HARMLESS = "&lt;"
 """What stands in place of the bracket: readable for a model, and no look-alike of ``<``."""
 
 # Less-than, and what Unicode's confusables table or a font makes look like it.
-BRACKETS = "<＜﹤‹❮❰〈〈⟨⦑⧼《⟪«≺≪⋖˂ᐸ𐊆𝈶"  # noqa: RUF001 - look-alikes are the point
-_WINDOW = 160  # characters looked at behind a bracket: the longest tag, generously padded
+BRACKETS = "<＜﹤‹❬❮❰〈\u2329⟨⦑⧼《⟪«≺≪⋘⋖≮˂ᐸᚲ𐊆𝈶"  # noqa: RUF001 - look-alikes are the point
 
-# Letters of our tags in scripts that look the same; NFKC folds full-width and mathematical ones.
+# Blanks that count as letters, marks or symbols: joiner, Hangul and Khmer fillers, Braille.
+NO_INK = frozenset(
+    "\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0"
+    + "".join(map(chr, (*range(0x180B, 0x1810), *range(0xFE00, 0xFE10), *range(0xE0100, 0xE01F0))))
+)
+"""What shows nothing although its category says otherwise; with all variation selectors."""
+
+# Letters of our tags in scripts that look the same; NFKD folds full-width and mathematical ones.
 _LOOK_ALIKE = str.maketrans(
     "асԁеɡһіјӏкмոорԛѕтυνԝхуοαιɪκⅼερτ",
     "acdeghijlkmnopqstuvwxyoaiiklept",
 )
 _JOINERS = "-_‐‑‒–—−﹣－＿"  # noqa: RUF001 - look-alikes are the point
+_FILLERS = frozenset("/\\／⁄∕⧸＼|!?'\"`.\ufffd" + BRACKETS)  # noqa: RUF001 - look-alikes are the point
 _NAMES = tuple(re.sub("[-_]", "", tag) for tag in TAGS)
 _FIRST = "".join(sorted({name[0] for name in _NAMES}))
 # The look-ahead only saves time: an ASCII letter or sign behind the bracket that begins no tag.
 _BRACKET = re.compile(
     f"[{re.escape(BRACKETS)}](?![-=+*(){{}}\\[\\]$%&,;:@^~#0-9]|(?![{_FIRST}{_FIRST.upper()}])[A-Za-z])"
+)
+
+# Code uses two of the names as well, and both tags only mark data. So what can be nothing but a
+# type argument or a comparison stays as it is: ``List<Skill>``, ``level < skill;``.
+_ORDINARY = re.compile(
+    r"(?<=[\w.:])<(?:Skill|ConversationSummary)(?=\s?[>,\[\]|&?<])"
+    r"|(?<=[\w)\]] )<<? (?P<quote>['\"]?)(?i:skill)(?P=quote)(?="
+    r" ?[;:,)\]}&|+*%?.\[(]| [-+*/%] \w| (?:and|or|then|do|else|if)\b"
+    r"|[ ]{0,8}(?:\Z|\r?\n(?!\s{0,64}(?:[\w:-]{1,64}\s{0,8}=|/?>))))"
 )
 
 
@@ -54,10 +70,12 @@ def neutralise(text: str) -> str:
     or closing. Idempotent. Work is proportional to the length of ``text``.
     """
     parts: list[str] = []
-    copied = 0
+    copied = looked = 0
     for match in _BRACKET.finditer(text):
-        at = match.start()
-        if _opens_a_tag(text[at + 1 : at + 1 + _WINDOW]):
+        if match.start() < looked:
+            continue
+        brackets, looked = _imitation(text, match.start())
+        for at in brackets:
             parts += text[copied:at], HARMLESS
             copied = at + 1
     if not parts:
@@ -65,31 +83,46 @@ def neutralise(text: str) -> str:
     return "".join((*parts, text[copied:]))
 
 
-def _opens_a_tag(behind: str) -> bool:
-    """Would somebody who reads past spaces, slashes and invisible marks see one of our tags?"""
-    letters: list[str] = []
-    names = _NAMES
-    for character in behind:
-        if _is_invisible(character):
-            continue
-        folded = _fold(character)
-        if not letters and (not folded or not folded.isalnum()):
-            if folded in _FILLERS or not folded or character.isspace():
-                continue
-            return False
-        if any(name == "".join(letters) for name in names) and not _continues(character, folded):
-            return True
-        if character.isspace() or character in _JOINERS:
-            continue
-        letters.append(folded)
-        so_far = "".join(letters)
-        names = tuple(name for name in names if name.startswith(so_far))
-        if not names:
-            return False
-    return any(name == "".join(letters) for name in names)
+@lru_cache(maxsize=4096)
+def shows_nothing(character: str) -> bool:
+    """Is it a control, format, unassigned or private character, half a pair, or a blank?"""
+    return unicodedata.category(character) in {"Cc", "Cf", "Cn", "Co", "Cs"} or character in NO_INK
 
 
-_FILLERS = frozenset("/\\／⁄∕⧸＼|!?'\"`." + BRACKETS)  # noqa: RUF001 - look-alikes are the point
+def _imitation(text: str, at: int) -> tuple[list[int], int]:
+    """The brackets to replace in the run that begins at ``at``, and where to look on.
+
+    A run is brackets with slashes, spaces and the like between them; all of it stands before the
+    same name, or before none. No character belongs to two runs, which keeps the work linear.
+    """
+    brackets = [at]
+    after = at + 1
+    while after < len(text) and (text[after] in BRACKETS or _is_filler(text[after])):
+        if text[after] in BRACKETS:
+            brackets.append(after)
+        after += 1
+    is_tag, after = _name(text, after)
+    if not is_tag or _ORDINARY.match(text, at):
+        return [], after
+    return brackets, after
+
+
+def _name(text: str, at: int) -> tuple[bool, int]:
+    """Would somebody who reads past spaces and invisible marks see one of our names at ``at``?"""
+    letters, names = "", _NAMES
+    while at < len(text):
+        character = text[at]
+        if not _is_invisible(character):
+            folded = _fold(character)
+            if letters in names and not _continues(character, folded):
+                return True, at
+            if not character.isspace() and character not in _JOINERS:
+                letters += folded
+                names = tuple(name for name in names if name.startswith(letters))
+                if not names:
+                    return False, at
+        at += 1
+    return letters in names, at
 
 
 def _continues(character: str, folded: str) -> bool:
@@ -98,10 +131,20 @@ def _continues(character: str, folded: str) -> bool:
 
 
 @lru_cache(maxsize=4096)
+def _is_filler(character: str) -> bool:
+    folded = _fold(character).strip()
+    return character.isspace() or _is_invisible(character) or not folded or folded in _FILLERS
+
+
+@lru_cache(maxsize=4096)
 def _fold(character: str) -> str:
-    return unicodedata.normalize("NFKC", character).casefold().translate(_LOOK_ALIKE)
+    """The plain letters that it looks like: no width, no style, no accent, no case."""
+    plain = unicodedata.normalize("NFKD", unicodedata.normalize("NFKD", character).casefold())
+    return "".join(one for one in plain if unicodedata.category(one) != "Mn").translate(_LOOK_ALIKE)
 
 
 @lru_cache(maxsize=4096)
 def _is_invisible(character: str) -> bool:
-    return unicodedata.category(character) in {"Cf", "Mn", "Me", "Cc"} and character not in "\n\t\r"
+    if character.isspace():
+        return False
+    return shows_nothing(character) or unicodedata.category(character) in {"Mn", "Me"}

@@ -7,6 +7,7 @@ text itself decides.
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from indwell.lsp.documents import Document, Documents
 from indwell.lsp.positions import to_position
 from indwell.workspace.base import Change, Stamp, digest
 from indwell.workspace.diff import line_edits
+from indwell.workspace.lines import document_lines
 
 AFTER_CHECK_S = 2.0  # editors gather changes before they tell: Neovim 150 ms, others less
 
@@ -66,9 +68,10 @@ class BufferEdits:
                 f"{problem or 'the editor took the edit, but its text did not change'}; the text "
                 f"of {path.name!r} is untouched"
             )
-        if problem:
+        if problem or is_missing(before, text, document.text):
             raise EditRefused(
-                f"{problem}, and {path.name!r} was changed meanwhile; read_file it again"
+                f"{problem or 'the editor dropped the edit'}, and {path.name!r} was changed "
+                "meanwhile; read_file it again"
             )
         # The stamp is of what was proposed, so the next edit asks for a new read.
         return Change(
@@ -131,6 +134,16 @@ class BufferEdits:
                     await self._documents.changed()
         except TimeoutError:
             return  # the caller compares the text
+
+
+def is_missing(before: str, proposed: str, after: str) -> bool:
+    """Does nothing of a proposal stand in the text, and all that it replaces still do?
+
+    Neovim drops an edit of another version than its own, and answers that it was applied.
+    """
+    old, new, now = (Counter(document_lines(text)) for text in (before, proposed, after))
+    gained, lost = now - old, old - now
+    return not (new - old) & gained and not (old - new) & lost
 
 
 def versioned_edit(document: Document, text: str, encoding: str) -> types.WorkspaceEdit:

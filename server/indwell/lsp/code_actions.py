@@ -28,12 +28,15 @@ class Place(msgspec.Struct, frozen=True):
         version: Its version now.
         can_ask: The editor can ask the user for a line of text.
         running: A turn runs now.
+        known: Problems of the whole document that the editor told before. Neovim puts only those
+            of the server that it asks into a request.
     """
 
     uri: str
     version: int
     can_ask: bool
     running: bool
+    known: tuple[types.Diagnostic, ...] = ()
 
 
 class _Offer(NamedTuple):
@@ -60,18 +63,25 @@ def offer(
 ) -> list[types.CodeAction]:
     """The actions for a range; on an automatic trigger only where a problem is."""
     automatic = context.trigger_kind == types.CodeActionTriggerKind.Automatic
-    problems = context.diagnostics
+    problems = context.diagnostics or _touching(place.known, range_)
     if automatic:
         offers = list(_OFFERS[:1]) if problems else []
     else:
         offers = [one for one in _OFFERS if place.can_ask or not one.needs_words]
-        offers += [_FIX_ALL] if problems else []
+        offers += [_FIX_ALL] if problems or place.known else []
         offers += [_CANCEL] if place.running else []
     return [
         _action(one, place, range_, problems)
         for one in offers
         if _is_wanted(one.kind, context.only)
     ]
+
+
+def _touching(
+    problems: Sequence[types.Diagnostic], range_: types.Range
+) -> Sequence[types.Diagnostic]:
+    first, last = range_.start.line, range_.end.line
+    return [one for one in problems if one.range.start.line <= last and one.range.end.line >= first]
 
 
 def _is_wanted(kind: str, only: Sequence[str] | None) -> bool:

@@ -201,13 +201,14 @@ class Host:
         words: str,
     ) -> Prompt:
         settings = self.settings
-        problems = arguments.diagnostics or self.attention.problems(document.uri)
+        known = self.attention.problems(document.uri)
+        problems = arguments.diagnostics or known
         selection: Selection | None = None
         place = self.display(document)
         reported = ""
         if task == "fixAll":
             last = len(document.lines)
-            reported = problem_lines(touching_problems(problems, 0, last))
+            reported = problem_lines(touching_problems(known or problems, 0, last))
         elif arguments.range is not None:
             note = ""
             if arguments.version is not None and arguments.version != document.version:

@@ -32,20 +32,26 @@ class TurnProgress:
                 title=f"Indwell: {title}", cancellable=True, message="thinking"
             )
             self._client.progress(self.token, begin)
+            self._report()  # what began while the editor was asked
 
     def follow(self, event: events.Event) -> None:
         """Show what an event means, if it means something to see."""
         line = describe(event)
-        if self._shown and line and line != self._last:
+        if line and line != self._last:
             self._last = line
-            report = types.WorkDoneProgressReport(message=line[:LINE_LIMIT], cancellable=True)
-            self._client.progress(self.token, report)
+            self._report()
 
     def end(self, message: str) -> None:
         """Take it away."""
         if self._shown:
             self._shown = False
             self._client.progress(self.token, types.WorkDoneProgressEnd(message=message))
+
+    def _report(self) -> None:
+        if self._shown and self._last:
+            message = self._last[:LINE_LIMIT]
+            report = types.WorkDoneProgressReport(message=message, cancellable=True)
+            self._client.progress(self.token, report)
 
 
 def describe(event: events.Event) -> str:

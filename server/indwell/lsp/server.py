@@ -20,14 +20,14 @@ from indwell.lsp.client import Client
 from indwell.lsp.documents import path_of
 from indwell.lsp.features import features_of
 from indwell.lsp.host import Backend, Host
-from indwell.lsp.wire import make_language_server
+from indwell.lsp.wire import Server, make_language_server
 from indwell.prompt.tasks import Task
 
 NOTHING = protocol.TaskArguments()
 REQUEST_FAILED = -32803  # LSPErrorCodes.RequestFailed: understood, but it could not be done
 
 
-def make_server(backend: Backend) -> LanguageServer:
+def make_server(backend: Backend) -> Server:
     """The whole server, ready to be started."""
     # pygls logs whole messages at INFO, with the user's text and keys in them.
     logging.getLogger("pygls").setLevel(logging.WARNING)
@@ -113,6 +113,7 @@ def _actions(server: LanguageServer, host: Host) -> None:
             version=document.version,
             can_ask=host.client.features.has("ask"),
             running=host.turns.running is not None,
+            known=host.attention.problems(uri),
         )
         return code_actions.offer(place, params.range, params.context)
 

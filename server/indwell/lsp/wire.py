@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Generator
 from functools import lru_cache
 from typing import Any
@@ -13,6 +14,8 @@ from pygls.protocol import LanguageServerProtocol, default_converter
 from pygls.protocol.language_server import lsp_method
 
 from indwell.lsp import protocol
+
+_log = logging.getLogger(__name__)
 
 EXPERIMENTAL = {
     "indwell": {"methods": sorted(protocol.METHODS), "commands": sorted(protocol.COMMANDS)}
@@ -89,10 +92,30 @@ class Protocol(LanguageServerProtocol):
         """Straight to our own store."""
         yield self.fm.features[types.TEXT_DOCUMENT_DID_CLOSE], (params,), None
 
+    @lsp_method(types.WINDOW_WORK_DONE_PROGRESS_CANCEL)
+    def lsp_work_done_progress_cancel(
+        self, params: types.WorkDoneProgressCancelParams
+    ) -> Generator[Any, Any, None]:
+        """Straight to our own turns: pygls did not make their tokens, and would warn of each."""
+        yield self.fm.features[types.WINDOW_WORK_DONE_PROGRESS_CANCEL], (params,), None
 
-def make_language_server(version: str) -> LanguageServer:
+
+class Server(LanguageServer):
+    """pygls' server, quiet about what goes wrong between messages, and with an exit code."""
+
+    @property
+    def was_shut_down(self) -> bool:
+        """Did the editor say goodbye in order? If not, the process ends with 1 (LSP, `exit`)."""
+        return self.protocol._shutdown  # noqa: SLF001 - pygls tells it nowhere else
+
+    def report_server_error(self, error: Exception, source: type[Exception]) -> None:
+        """Log it: showing it, as pygls does, fails again without end once the line is closed."""
+        _log.error("%s: %s", source.__name__, error)
+
+
+def make_language_server(version: str) -> Server:
     """A pygls server that speaks our protocol and knows nothing of agents yet."""
-    return LanguageServer(
+    return Server(
         "indwell",
         version,
         text_document_sync_kind=types.TextDocumentSyncKind.Incremental,

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import hashlib
-import unicodedata
 from typing import Literal, Protocol, TypeAlias
 
 import msgspec
 
+from indwell.context.tags import shows_nothing
 from indwell.policy.decide import Ask, Asked
 
 Answer: TypeAlias = Literal["no", "once", "session", "always"]
@@ -41,11 +41,12 @@ class Approver(Protocol):
 
 def question_for(tool_use_id: str, asked: Asked, ask: Ask, preview: str) -> Question:
     """Word a question; what is shown is what the hash binds."""
-    bound = msgspec.json.encode((tool_use_id, asked, preview))
+    # Not as JSON: a name on disk may hold half a surrogate pair, which only ``repr`` can write.
+    bound = repr((tool_use_id, asked, preview)).encode()
     if asked.effect == "run":
-        title, detail = f"Run a command in {visible(asked.cwd) or '.'}?", asked.command
+        title, detail = f"Run a command in {_one_line(asked.cwd) or '.'}?", asked.command
     else:
-        title = f"Change {visible(', '.join(dict.fromkeys(asked.paths)))}?"
+        title = f"Change {_one_line(', '.join(dict.fromkeys(asked.paths)))}?"
         detail = preview or asked.arguments
     return Question(
         id=hashlib.blake2b(bound, digest_size=16).hexdigest(),
@@ -59,12 +60,19 @@ def question_for(tool_use_id: str, asked: Asked, ask: Ask, preview: str) -> Ques
 def visible(text: str) -> str:
     """Show every character that could hide, reorder or fake text as its code point."""
     return "".join(
-        character if character in "\n\t" or not _hides(character) else f"\\u{ord(character):04x}"
+        character if character in "\n\t" or not _hides(character) else _code_point(character)
         for character in text
     )
 
 
+def _one_line(text: str) -> str:
+    return visible(text).replace("\n", _code_point("\n")).replace("\t", _code_point("\t"))
+
+
+def _code_point(character: str) -> str:
+    number = ord(character)
+    return f"\\u{number:04x}" if number < 0x10000 else f"\\U{number:08x}"  # noqa: PLR2004 - planes
+
+
 def _hides(character: str) -> bool:
-    return unicodedata.category(character) in {"Cc", "Cf", "Cs", "Co", "Zl", "Zp"} or (
-        character.isspace() and character not in " \n\t"
-    )
+    return shows_nothing(character) or (character.isspace() and character not in " \n\t")

@@ -6,6 +6,7 @@ resolve, and both are checked.
 
 from __future__ import annotations
 
+from shlex import quote
 from typing import Literal, TypeAlias
 
 import msgspec
@@ -90,10 +91,13 @@ def decide(asked: Asked, policy: Policy) -> Decision:
 
 
 def rule_of(asked: Asked) -> str:
-    """The exact rule that a standing answer stores: this very call, never a pattern."""
+    """The exact rule that a standing answer stores: this very call, never a pattern.
+
+    Odd names stand in quotes, so that no folder's name can pass for part of a command.
+    """
     if asked.effect == "run":
-        return f"{asked.tool} in {asked.cwd or '.'}: {asked.command}"
-    return f"{asked.tool}: {', '.join(sorted(set(asked.paths)))}"
+        return f"{asked.tool} in {quote(asked.cwd or '.')}: {asked.command}"
+    return f"{asked.tool}: {', '.join(quote(path) for path in sorted(set(asked.paths)))}"
 
 
 def _decide_edit(asked: Asked, policy: Policy) -> Decision:

@@ -7,6 +7,8 @@ from functools import lru_cache
 
 from wcmatch import glob
 
+from indwell.context.tags import shows_nothing
+
 PROTECTED_FOLDERS = frozenset(
     [
         ".git",
@@ -17,6 +19,9 @@ PROTECTED_FOLDERS = frozenset(
         ".cursor",
         ".claude",
         ".codex",
+        ".agent",
+        ".agents",
+        ".windsurf",
         ".devcontainer",
         ".github",
         ".husky",
@@ -28,18 +33,22 @@ PROTECTED_FOLDERS = frozenset(
 
 PROTECTED_FILES = frozenset(
     [
-        ".envrc",
         ".mcp.json",
         "mcp.json",
         ".npmrc",
-        ".yarnrc",
-        ".yarnrc.yml",
         ".pypirc",
+        ".tool-versions",
+        "package.json",
         ".gitmodules",
         ".gitattributes",
         ".pre-commit-config.yaml",
         ".bashrc",
+        ".bash_profile",
+        ".bash_login",
         ".zshrc",
+        ".zshenv",
+        ".zprofile",
+        ".zlogin",
         ".profile",
         ".exrc",
         ".nvimrc",
@@ -48,10 +57,13 @@ PROTECTED_FILES = frozenset(
         ".dir-locals.el",
         "agents.md",
         "claude.md",
+        "gemini.md",
+        "skill.md",
     ]
 )
 """Files that shells, editors, package managers or agents read and obey."""
 
+PROTECTED_BEGINNINGS = (".env", ".yarnrc")
 PROTECTED_ENDINGS = (".code-workspace",)
 
 _FLAGS = glob.GLOBSTAR | glob.DOTGLOB | glob.FORCEUNIX
@@ -60,23 +72,26 @@ _FLAGS = glob.GLOBSTAR | glob.DOTGLOB | glob.FORCEUNIX
 def is_protected(path: str) -> bool:
     """Does changing this file change what runs or what is trusted?"""
     components = _folded(path)
+    name = components[-1] if components else ""
     return (
         any(part in PROTECTED_FOLDERS for part in components)
-        or (bool(components) and components[-1] in PROTECTED_FILES)
-        or any(components[-1].endswith(ending) for ending in PROTECTED_ENDINGS if components)
+        or name in PROTECTED_FILES
+        or name.startswith(PROTECTED_BEGINNINGS)
+        or name.endswith(PROTECTED_ENDINGS)
     )
 
 
 def matches_any(path: str, globs: tuple[str, ...]) -> bool:
     """Does a path match one of ``globs``?
 
-    A pattern without a slash is for names in any folder, as in ignore files; ``!`` in front takes
-    a name out again, whatever the order.
+    As in ignore files: a pattern is for any folder unless it begins with a slash, one that ends
+    with a slash is for all that lies in that folder, and ``!`` in front takes a name out again,
+    here whatever the order.
     """
     components = _folded(path)
     if not components or not globs:
         return False
-    return _matches("/".join(components), tuple(one.casefold() for one in globs))
+    return _matches("/".join(components), tuple(_plain(one) for one in globs))
 
 
 @lru_cache(maxsize=4096)
@@ -87,14 +102,25 @@ def _matches(path: str, globs: tuple[str, ...]) -> bool:
 
 
 def _hits(path: str, globs: list[str]) -> bool:
-    return any(
-        glob.globmatch(path, pattern if pattern.startswith("/") else f"**/{pattern}", flags=_FLAGS)
-        for pattern in globs
-    )
+    return any(glob.globmatch(path, _anywhere(pattern), flags=_FLAGS) for pattern in globs)
+
+
+def _anywhere(pattern: str) -> str:
+    """The pattern for a path that has no slash in front."""
+    whole = f"{pattern}**" if pattern.endswith("/") else pattern
+    if whole.startswith("/"):
+        return whole[1:]
+    return f"**/{whole.removeprefix('./')}"
 
 
 @lru_cache(maxsize=4096)
 def _folded(path: str) -> tuple[str, ...]:
     """Components without case; macOS and Windows see ``.VSCode`` and ``.vscode`` as one folder."""
-    plain = unicodedata.normalize("NFC", path).casefold().replace("\\", "/")
-    return tuple(part.rstrip(". ") or part for part in plain.split("/") if part not in {"", "."})
+    parts = _plain(path).replace("\\", "/").split("/")
+    return tuple(part.rstrip(". ") or part for part in parts if part not in {"", "."})
+
+
+def _plain(text: str) -> str:
+    """Without case, composed, and without the invisible characters that some disks ignore."""
+    seen = text if text.isascii() else "".join(one for one in text if not shows_nothing(one))
+    return unicodedata.normalize("NFC", unicodedata.normalize("NFC", seen).casefold())

@@ -1,0 +1,154 @@
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+from support.session import World, a_tool, a_world, asks, call, says, texts
+
+from indwell.agent.events import EditApplied, FileChanged, Text, ToolStarted, TurnFinished
+from indwell.context.pairing import INTERRUPTED
+from indwell.policy.approvals import Answer, Question
+from indwell.providers.scripted import hang
+from indwell.sessions import records as log
+from indwell.tools.base import ToolContext
+
+FILES = {"a.py": "x = 1\n"}
+
+
+async def cancelled(world: World, task: asyncio.Task[TurnFinished]) -> TurnFinished:
+    """Cancel a turn; the cancellation travels, and how it ended is told."""
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    (finished,) = world.told(TurnFinished)
+    assert isinstance(finished, TurnFinished)
+    assert (finished.ending, finished.message) == ("cancelled", "stopped")
+    last = (await world.records())[-1]
+    assert last == log.TurnFinished(1, "cancelled", last.at, "stopped", finished.draft)
+    return finished
+
+
+async def wait_for_ever(name: str, context: ToolContext) -> str:
+    await asyncio.Event().wait()
+    raise AssertionError("nobody sets it")
+
+
+async def test_before_anything_came_the_draft_is_given_back(tmp_path: Path) -> None:
+    async with a_world(tmp_path, [hang(), says("fine")]) as world:
+        task = world.begin("my words")
+        while not world.provider.requests:
+            await asyncio.sleep(0)
+        finished = await cancelled(world, task)
+        assert (finished.draft, finished.answer, world.messages) == ("my words", "", ())
+        assert (await world.turn("again")).ending == "done"
+        assert texts(world.messages[0])[1:] == ["again"]
+
+
+async def test_before_it_could_begin_the_draft_is_given_back(tmp_path: Path) -> None:
+    async with a_world(tmp_path, []) as world:
+        task = world.begin("my words")
+        await asyncio.sleep(0)
+        assert (await cancelled(world, task)).draft == "my words"
+        assert world.messages == ()
+
+
+async def test_a_reply_that_had_begun_is_kept_and_marked(tmp_path: Path) -> None:
+    async with a_world(tmp_path, [hang("Half a "), says("sentence.")]) as world:
+        task = world.begin("go")
+        await world.until(lambda event: event == Text(1, "a "))
+        finished = await cancelled(world, task)
+        assert (finished.draft, finished.answer) == ("", "Half a ")
+        assert [texts(message)[-1] for message in world.messages] == [
+            "go",
+            "Half a \n[the reply broke off here]",
+        ]
+        assert world.session.conversation.pending == ()
+        assert (await world.turn("go on")).ending == "done"
+        await world.records()
+
+
+async def test_during_a_tool_what_was_done_stays_and_the_rest_was_interrupted(
+    tmp_path: Path,
+) -> None:
+    calls = [
+        call("read_file", "c1", path="a.py"),
+        call("stay", "c2", name="b"),
+        call("write_file", "c3", path="c.py", content="never"),
+    ]
+    script = [asks(*calls), says("Then I go on.")]
+    tools = [a_tool("stay", wait_for_ever, effect="edit")]
+    async with a_world(tmp_path, script, files=FILES, tools=tools) as world:
+        task = world.begin()
+        await world.until(lambda event: isinstance(event, ToolStarted) and event.id == "c2")
+        await cancelled(world, task)
+        assert [(one.text, one.is_error) for one in world.results] == [
+            ("1\tx = 1", False),
+            (f"[{INTERRUPTED}]", True),
+            (f"[{INTERRUPTED}]", True),
+        ]
+        assert Path("/workspace/c.py") not in world.workspace.files
+        assert (await world.turn("go on")).ending == "done"
+        assert texts(world.messages[2])[-1] == "go on"
+        await world.records()
+
+
+async def test_during_parallel_reads_those_that_ended_keep_their_results(tmp_path: Path) -> None:
+    calls = [call("stay", "c1"), call("read_file", "c2", path="a.py"), call("stay", "c3")]
+    tools = [a_tool("stay", wait_for_ever)]
+    async with a_world(tmp_path, [asks(*calls)], files=FILES, tools=tools) as world:
+        task = world.begin()
+        await world.until(lambda event: getattr(event, "figure", "") == "1 line")
+        await asyncio.sleep(0)
+        await cancelled(world, task)
+        assert [one.is_error for one in world.results] == [True, False, True]
+
+
+async def test_edits_made_before_are_counted(tmp_path: Path) -> None:
+    calls = [call("write_file", "c1", path="b.py", content="x\n"), call("stay", "c2", name="c")]
+    tools = [a_tool("stay", wait_for_ever, effect="edit")]
+    async with a_world(tmp_path, [asks(*calls)], tools=tools) as world:
+        task = world.begin()
+        await world.until(lambda event: isinstance(event, ToolStarted) and event.id == "c2")
+        finished = await cancelled(world, task)
+        assert len(world.told(EditApplied)) == 1
+        assert finished.changes == (FileChanged("b.py", 1, 0),)
+
+
+async def test_while_the_user_is_asked_the_call_does_not_run(tmp_path: Path) -> None:
+    asked = asyncio.Event()
+
+    class Silent:
+        questions: list[Question] = []  # noqa: RUF012 - never filled
+
+        async def ask(self, question: Question) -> Answer:
+            asked.set()
+            await asyncio.Event().wait()
+            return "once"
+
+    calls = [call("write_file", path=".vscode/settings.json", content="{}")]
+    async with a_world(tmp_path, [asks(*calls)]) as world:
+        world.session.parts.approver.ask = Silent().ask  # type: ignore[method-assign] # our own fake
+        task = world.begin()
+        await asked.wait()
+        await cancelled(world, task)
+        assert world.workspace.files == {}
+        assert [one.text for one in world.results] == [f"[{INTERRUPTED}]"]
+        assert not any(isinstance(one, log.Intent) for one in await world.records())
+
+
+async def test_in_a_later_round_the_partial_reply_joins_what_was_done(tmp_path: Path) -> None:
+    script = [asks(call("read_file", path="a.py"), text="I look."), hang("It is "), says()]
+    async with a_world(tmp_path, script, files=FILES) as world:
+        task = world.begin()
+        await world.until(lambda event: event == Text(1, "is "))
+        finished = await cancelled(world, task)
+        assert (finished.answer, finished.draft, finished.rounds) == ("It is ", "", 2)
+        assert [texts(message)[-1] for message in world.messages] == [
+            "go",
+            "I look.",
+            "1\tx = 1",
+            "It is \n[the reply broke off here]",
+        ]
+        assert (await world.turn("go on")).ending == "done"
+        await world.records()

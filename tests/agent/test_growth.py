@@ -1,0 +1,50 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support.requests import assistant, meta, user
+
+from indwell.agent.growth import added_messages
+from indwell.messages import Message, Text
+from indwell.sessions.records import Said, fold, join
+
+parts = st.lists(
+    st.tuples(st.sampled_from(["user", "assistant"]), st.sampled_from(["a", "b", "c"]), st.integers(1, 3)),
+    max_size=12,
+)  # fmt: skip
+
+
+def grown(script: list[tuple[str, str, int]]) -> list[tuple[Message, ...]]:
+    """The values that a conversation has while these texts join it one after the other."""
+    values: list[tuple[Message, ...]] = [()]
+    messages: list[Message] = []
+    for role, text, turn in script:
+        join(messages, Message(role, (Text(text, meta(text)),), turn))  # type: ignore[arg-type] # a role
+        values.append(tuple(messages))
+    return values
+
+
+@settings(deadline=None)
+@given(parts, st.data())
+def test_what_was_added_folds_back_to_the_whole(
+    script: list[tuple[str, str, int]], data: st.DataObject
+) -> None:
+    values = grown(script)
+    stops = data.draw(st.lists(st.integers(0, len(script)), max_size=4).map(sorted))
+    said, before = [], values[0]
+    for stop in [*stops, len(script)]:
+        said += [Said(message, "") for message in added_messages(before, values[stop])]
+        before = values[stop]
+    assert fold(said) == values[-1]
+
+
+def test_nothing_new_is_nothing_to_log() -> None:
+    messages = (user("go"), assistant("ok"))
+    assert added_messages(messages, messages) == ()
+    assert added_messages((), ()) == ()
+
+
+def test_what_was_sent_never_changes() -> None:
+    with pytest.raises(AssertionError):
+        added_messages((user("go"),), (user("went"),))

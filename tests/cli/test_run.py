@@ -1,0 +1,192 @@
+from __future__ import annotations
+
+import asyncio
+import json
+
+import pytest
+
+from support.editing import (
+    EDIT,
+    MENDED,
+    MODEL,
+    READ,
+    SOURCE,
+    USAGE,
+    Home,
+    bash,
+    results,
+    texts_of,
+)
+from support.loopback_endpoint import LoopbackEndpoint, say
+from support.terminal import Ended, indwell
+
+
+@pytest.fixture
+def home(tmp_path) -> Home:
+    return Home(tmp_path)
+
+
+async def run(home: Home, *arguments: str, base_url: str = "", **variables: str) -> Ended:
+    return await indwell(
+        "run",
+        *arguments,
+        environment=home.environment(base_url, **variables),
+        folder=home.workspace,
+    )
+
+
+async def test_with_json_each_line_is_an_event_and_the_last_is_the_end(home) -> None:
+    ended = await run(home, "What can you do?", "--scripted", "--json")
+    assert (ended.code, ended.stderr) == (0, "")
+    assert [event["type"] for event in ended.events if event["type"] != "text"] == [
+        "turnStarted",
+        "usageReported",
+        "turnFinished",
+    ]
+    last = ended.events[-1]
+    assert (last["ending"], last["turn"], last["rounds"], last["changes"]) == ("done", 1, 1, [])
+    streamed = "".join(one["text"] for one in ended.events if one["type"] == "text")
+    assert last["answer"] == streamed
+    assert home.endings() == [("done", "")]
+
+
+async def test_a_turn_edits_files_and_says_so(home) -> None:
+    script = [
+        say("I look.", calls=[READ], usage=USAGE),
+        say(calls=[EDIT], usage=USAGE),
+        say("Mended.", usage=USAGE),
+    ]
+    async with LoopbackEndpoint(script) as endpoint:
+        ended = await run(home, "mend it", base_url=endpoint.base_url)
+    assert (ended.code, ended.stderr, home.shop.read_text()) == (0, "", MENDED)
+    assert "-    return sum(items) + 1\n+    return sum(items)\n" in ended.stdout
+    assert ended.stdout.endswith(
+        "Mended.\n3 rounds · 30 tokens in, 0 of them cached, 6 out · cost unknown · "
+        f"{ended.stdout.rsplit(' ', 2)[1]} s\n"
+    )
+
+
+async def test_the_variables_of_the_environment_are_honoured(home) -> None:
+    async with LoopbackEndpoint([say("Well.")]) as endpoint:
+        ended = await run(
+            home, "hello", base_url=endpoint.base_url, OPENAI_API_KEY="sk-of-the-environment"
+        )
+        (seen,) = endpoint.seen
+    assert ended.code == 0
+    assert seen.body["model"] == MODEL
+    assert seen.headers["authorization"] == "Bearer sk-of-the-environment"
+    ((_, log),) = [(path.name, path) for path in home.state.rglob("log.jsonl")]
+    assert log.is_relative_to(home.state / "sessions")
+
+
+async def test_lines_of_a_file_go_out_as_a_selection(home) -> None:
+    home.write("deep/a b.py", "one\r\ntwo\r\nthree\r\n")
+    wishes = {
+        "shop.py:2": "The user selected line 2 of shop.py:\n    return sum(items) + 1",
+        "shop.py": f"The user selected lines 1-2 of shop.py:\n{SOURCE}",
+        "shop.py:L1-L2": f"The user selected lines 1-2 of shop.py:\n{SOURCE}",
+        "deep/a b.py:2-3": "The user selected lines 2-3 of deep/a b.py:\ntwo\r\nthree\r\n",
+    }
+    async with LoopbackEndpoint(lambda _seen: say("Well.")) as endpoint:
+        runs = [run(home, place, "--file", place, base_url=endpoint.base_url) for place in wishes]
+        assert {ended.code for ended in await asyncio.gather(*runs)} == {0}
+        asked = [texts_of(seen.body["messages"]) for seen in endpoint.seen]
+    told = {text.rpartition("\n\n")[2]: text for text in asked}
+    for place, selection in wishes.items():
+        wrapped = selection.strip("\n")
+        assert f"<ide_selection>\n{wrapped}\n</ide_selection>" in told[place]
+
+
+async def test_without_a_terminal_a_command_is_denied_and_the_turn_goes_on(home) -> None:
+    async with LoopbackEndpoint([bash("touch ran"), say("Then not.")]) as endpoint:
+        ended = await run(home, "run it", "--json", base_url=endpoint.base_url)
+        assert results(endpoint.seen[-1]) == [
+            "the user did not allow this; go on without it, or say what it is needed for"
+        ]
+    assert (ended.code, list(home.files)) == (0, ["shop.py"])
+    answered = [one for one in ended.events if one["type"] == "permissionAnswered"]
+    assert [one["answer"] for one in answered] == ["no"]
+    assert "Nobody can be asked here, so the answer is no." in ended.stderr
+
+
+async def test_commands_run_unasked_only_when_the_user_said_so_beforehand(home) -> None:
+    async with LoopbackEndpoint([bash("echo ran > ran"), say("Done.")]) as endpoint:
+        ended = await run(home, "run it", "--allow-commands", base_url=endpoint.base_url)
+    assert (ended.code, home.files["ran"]) == (0, b"ran\n")
+
+
+BAD = {
+    "no key": (("hello",), {"INDWELL_MODEL": MODEL}, "no API key is set; set OPENAI_API_KEY or"),
+    "no model": (("hello",), {}, "no model is set; write model = "),
+    "no such file": (
+        ("hello", "--scripted", "--file", "nothing.py"),
+        {},
+        "'nothing.py' does not exist",
+    ),
+    "no such lines": (
+        ("hello", "--scripted", "--file", "shop.py:2-9"),
+        {},
+        "'shop.py' has 2 lines, so there is no range 2-9",
+    ),
+    "outside": (
+        ("hello", "--scripted", "--file", "../x.py"),
+        {},
+        "is outside the workspace; stay within",
+    ),
+    "secret": (
+        ("hello", "--scripted", "--file", ".env"),
+        {},
+        "'.env' matches a deny rule for secrets, so it is not sent",
+    ),
+    "state": (
+        ("hello", "--scripted"),
+        {"INDWELL_STATE": "relative"},
+        "INDWELL_STATE = 'relative' is no absolute path; write the whole path",
+    ),
+}
+
+
+async def test_what_cannot_begin_says_why_in_one_sentence_and_fails(home) -> None:
+    home.write(".env", "KEY=1\n")
+    plain = [run(home, *arguments, **variables) for arguments, variables, _ in BAD.values()]
+    for (name, (_, _, sentence)), ended in zip(
+        BAD.items(), await asyncio.gather(*plain), strict=True
+    ):
+        (line,) = ended.stdout.splitlines()
+        assert (ended.code, sentence in line, ended.stderr) == (1, True, ""), (name, ended)
+    assert home.logs() == []
+
+
+async def test_with_json_a_failure_is_an_event_that_gives_the_words_back(home) -> None:
+    ended = await run(home, "my words", "--json", INDWELL_MODEL=MODEL)
+    (event,) = ended.events
+    assert (ended.code, event["type"], event["ending"], event["draft"]) == (
+        1,
+        "turnFinished",
+        "failed",
+        "my words",
+    )
+    assert event["message"].startswith("no API key is set; ")
+
+
+async def test_a_wrong_command_line_says_how_it_is_used(home) -> None:
+    shown = await asyncio.gather(
+        run(home),
+        run(home, "x", "--no-such-option"),
+        indwell("no-such-command", environment=home.environment(), folder=home.workspace),
+    )
+    for ended in shown:
+        assert (ended.code, ended.stdout, ended.stderr.startswith("usage: indwell")) == (
+            2,
+            "",
+            True,
+        )
+
+
+async def test_a_turn_that_fails_ends_with_one(home) -> None:
+    """A call that is repeated without end is stopped: the task was not done."""
+    async with LoopbackEndpoint(lambda _seen: say(calls=[READ])) as endpoint:
+        ended = await run(home, "loop", "--json", base_url=endpoint.base_url)
+    last = ended.events[-1]
+    assert (ended.code, last["ending"]) == (1, "repeated")
+    assert json.dumps(last["message"]).startswith('"stopped: read_file was called')

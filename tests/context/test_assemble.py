@@ -1,0 +1,86 @@
+from __future__ import annotations
+
+import msgspec
+import pytest
+
+from indwell.context.assemble import assemble
+from indwell.context.conversation import Config, Conversation, system_block, user_words
+from indwell.context.tokens import estimate_tokens
+from indwell.errors import ConversationTooLarge
+from indwell.messages import Anchors, Message, Request
+from indwell.providers.chat_messages import Dialect, chat_body
+from support.requests import READ, assistant, result, use, user
+
+
+def conversation(*messages: Message, window: int = 10_000) -> Conversation:
+    return Conversation(
+        config=Config("small", window=window, max_output=500, cache_key="s-1"),
+        system=(system_block("Be exact."),),
+        tools=(READ,),
+        messages=messages,
+    )
+
+
+WHOLE = conversation(user("go"), assistant("I read.", use()), user(result("text"), "and?"))
+
+
+def test_a_request_is_the_conversation_with_its_anchors() -> None:
+    assert assemble(WHOLE) == Request(
+        model="small",
+        system=WHOLE.system,
+        tools=(READ,),
+        messages=WHOLE.messages,
+        max_output=500,
+        anchors=Anchors(tools=True, system=True, messages=(1,)),
+        cache_key="s-1",
+    )
+
+
+def test_the_same_conversation_gives_the_same_bytes() -> None:
+    copy = msgspec.msgpack.decode(msgspec.msgpack.encode(WHOLE), type=Conversation)
+    dialect = Dialect(cache_marks=True, cache_key=True)
+    first, second = (
+        msgspec.json.encode(chat_body(assemble(one), dialect)) for one in (WHOLE, copy)
+    )
+    assert first == second
+
+
+def test_forbidding_calls_keeps_the_prefix() -> None:
+    free, bound = assemble(WHOLE), assemble(WHOLE, tool_choice="none")
+    assert bound == msgspec.structs.replace(free, tool_choice="none")
+
+
+def test_an_orphan_is_a_bug_and_is_never_sent() -> None:
+    with pytest.raises(AssertionError, match="have no results"):
+        assemble(conversation(user("go"), assistant(use())))
+
+
+LONG = "word " * 6_000
+
+
+@pytest.mark.parametrize(
+    ("messages", "largest"),
+    [
+        ((user(user_words(LONG, turn=1)),), "the prompt of turn 1"),
+        ((user("go"), assistant(LONG), user("on")), "the reply of turn 1"),
+        ((user("go"), assistant(use()), user(result(LONG))), "a tool's result of turn 1"),
+        (
+            (user("go"), assistant(use("write_file", LONG)), user(result("ok"))),
+            "a call of write_file of turn 1",
+        ),
+    ],
+)
+def test_what_does_not_fit_is_said_with_its_largest_part(
+    messages: tuple[Message, ...], largest: str
+) -> None:
+    with pytest.raises(ConversationTooLarge) as caught:
+        assemble(conversation(*messages, window=8_000))
+    n_tokens = estimate_tokens(LONG)
+    told = f"the largest part is {largest} with about {n_tokens:,} tokens; start a new session"
+    assert told in str(caught.value)
+    assert "leaves 7,500" in str(caught.value)
+
+
+def test_a_window_too_small_for_the_prompt_alone_is_said() -> None:
+    with pytest.raises(ConversationTooLarge, match="system prompt and the tools alone"):
+        assemble(conversation(window=510))

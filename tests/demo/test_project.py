@@ -1,0 +1,94 @@
+from __future__ import annotations
+
+import ast
+import unittest
+
+import pytest
+
+from indwell.demo.project import CHECK, Project, make_project
+from indwell.demo.repairs import Repair, repairs
+
+SEEDS = range(201)
+
+
+def function_of(project: Project) -> str:
+    lines = project.files[project.path].splitlines()
+    return "\n".join(lines[project.first_line - 1 : project.last_line])
+
+
+def kinds() -> dict[tuple[str, str], Project]:
+    """One project of each kind (subject and fault) that the seeds bring, whatever its names."""
+    found: dict[tuple[str, str], Project] = {}
+    for seed in SEEDS:
+        project = make_project(seed)
+        module = project.path.rpartition("/")[2]
+        fault = function_of(project).replace(project.function, "NAME")
+        found.setdefault((module, fault), project)
+    return found
+
+
+KINDS = kinds()
+
+
+def passes(project: Project, source: str) -> bool:
+    """Run the project's own check on ``source`` in its place, in this process."""
+    test = next(text for name, text in project.files.items() if name.startswith("test_"))
+    own = [line for line in test.splitlines() if not line.startswith("from ")]
+    namespace: dict[str, object] = {"__name__": "made_up"}
+    exec(source, namespace)  # noqa: S102 - made by us a moment ago
+    exec("\n".join(own), namespace)  # noqa: S102 - made by us a moment ago
+    case = namespace["Check"]
+    assert isinstance(case, type)
+    assert issubclass(case, unittest.TestCase)
+    result = unittest.TestResult()
+    unittest.defaultTestLoader.loadTestsFromTestCase(case).run(result)
+    assert result.testsRun == 1
+    return result.wasSuccessful()
+
+
+def mended(project: Project, repair: Repair) -> str:
+    lines = project.files[project.path].splitlines()
+    at = project.first_line - 1 + repair.number
+    assert lines[at] == repair.old
+    return "\n".join([*lines[:at], repair.new, *lines[at + 1 :]]) + "\n"
+
+
+def test_the_seeds_bring_every_subject_with_every_fault() -> None:
+    assert len({module for module, _ in KINDS}) == 5
+    assert len(KINDS) == 14
+
+
+def test_the_same_seed_makes_the_same_project() -> None:
+    assert [make_project(seed) for seed in range(20)] == [make_project(seed) for seed in range(20)]
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_the_lines_are_those_of_the_faulty_function(seed: int) -> None:
+    project = make_project(seed)
+    (function,) = ast.parse(function_of(project)).body
+    assert isinstance(function, ast.FunctionDef)
+    assert function.name == project.function
+    assert CHECK in project.files["README.md"]
+    assert set(project.files) >= {project.path, project.path.partition("/")[0] + "/__init__.py"}
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind[0])
+def test_the_check_fails_and_one_of_the_first_repairs_mends_it(kind: tuple[str, str]) -> None:
+    project = KINDS[kind]
+    assert not passes(project, project.files[project.path])
+    candidates = repairs(function_of(project))
+    attempts = [passes(project, mended(project, candidate)) for candidate in candidates[:3]]
+    assert any(attempts), candidates
+
+
+def test_a_candidate_changes_one_line_that_still_parses() -> None:
+    for project in KINDS.values():
+        lines = function_of(project).split("\n")
+        for repair in repairs(function_of(project)):
+            assert lines[repair.number] == repair.old != repair.new
+            ast.parse("\n".join([*lines[: repair.number], repair.new, *lines[repair.number + 1 :]]))
+
+
+@pytest.mark.parametrize("text", ["", "not python (", "x = 1", "class A:\n    pass"])
+def test_text_that_is_no_function_has_no_docstring_to_go_by(text: str) -> None:
+    assert isinstance(repairs(text), tuple)

@@ -1,0 +1,234 @@
+"""What goes wrong between the model, the editor and the user: each is said, and nothing is lost."""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+import json
+import socket
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+
+import pytest
+import pytest_asyncio
+
+from indwell.lsp.fake_editor import Buffer, lines_range
+from support.editing import (
+    EDIT,
+    MENDED,
+    READ,
+    SOURCE,
+    Editor,
+    Home,
+    Playlist,
+    editing,
+    results,
+    texts_of,
+)
+from support.loopback_endpoint import Answer, LoopbackEndpoint, refuse, say
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+BRIEF_S = 0.3
+NO_ANSWER = "the editor did not answer the edit within 0.3 s; the text of 'shop.py' is untouched"
+STALE = (
+    "'shop.py' has changed since it was read (by the user, a formatter or a command); read_file "
+    "it again and repeat the edit on what stands there now"
+)
+
+
+@dataclass
+class Desk:
+    home: Home
+    editor: Editor
+    playlist: Playlist
+    endpoint: LoopbackEndpoint
+
+    def fresh(self) -> Buffer:
+        """The file as it was, opened anew; nothing heard yet."""
+        self.editor.events.clear()
+        self.editor.edits.clear()
+        self.editor.hold, self.editor.n_held = None, 0
+        self.editor.answers.refuse_edits = ""
+        return self.editor.reopen(self.home.shop, SOURCE)
+
+    async def heard_by_the_model(self, *answers: Answer) -> list[str]:
+        """Tool results of a whole turn that goes well."""
+        self.playlist.play(*answers, say("Well."))
+        finished = await self.editor.ask("go", session="new")
+        assert (finished.ending, finished.answer) == ("done", "Well.")
+        return results(self.endpoint.seen[-1])
+
+    async def tool_ended(self, name: str) -> None:
+        await self.editor.wait_until(
+            lambda: any(
+                one["type"] == "toolFinished" and one["name"] == name for one in self.editor.events
+            )
+        )
+
+
+def gated(answer: Answer, gate: asyncio.Event) -> Answer:
+    """An answer that waits."""
+    return dataclasses.replace(answer, parts=(gate, *answer.parts))
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def desk(tmp_path_factory) -> AsyncIterator[Desk]:
+    home, playlist = Home(tmp_path_factory.mktemp("bad")), Playlist()
+    options = {"apply_edit_timeout_s": BRIEF_S}
+    async with (
+        LoopbackEndpoint(playlist) as endpoint,
+        editing(home, endpoint.base_url, extensions=("events",), options=options) as editor,
+    ):
+        yield Desk(home, editor, playlist, endpoint)
+    home.logs()
+
+
+async def test_a_model_that_takes_no_tools_is_said_with_the_way_out(desk) -> None:
+    buffer = desk.fresh()
+    desk.playlist.play(refuse(400, "tiny does not support tools"))
+    finished = await desk.editor.ask("mend it", session="new")
+    assert (finished.ending, finished.draft) == ("failed", "mend it")
+    assert finished.message == (
+        f"'loopback-model' at {desk.endpoint.base_url} takes no tools, and Indwell works through "
+        "tools; choose a model that takes them: tiny does not support tools"
+    )
+    assert buffer.text == SOURCE
+    desk.home.logs()
+
+
+async def test_an_endpoint_out_of_reach_is_said_while_it_is_tried_again(desk, tmp_path) -> None:
+    home = Home(tmp_path)
+    with socket.socket() as deaf:
+        deaf.bind(("127.0.0.1", 0))  # taken, and nobody listens
+        address = f"http://127.0.0.1:{deaf.getsockname()[1]}/v1"
+        async with editing(home, address, extensions=("events",)) as editor:
+            asked = asyncio.create_task(editor.ask("mend it"))
+            await editor.wait_until(
+                lambda: any("trying again" in one.get("message", "") for one in editor.events)
+            )
+            notice = next(
+                one["message"] for one in editor.events if "trying again" in one.get("message", "")
+            )
+            await editor.execute("indwell.cancel")
+            finished = await asked
+    assert notice == (
+        f"nothing answers at {address}; start the endpoint or set OPENAI_BASE_URL; trying again "
+        "in 1 s"
+    )
+    assert (finished.ending, finished.draft) == ("cancelled", "mend it")
+    assert home.endings() == [("cancelled", "mend it")]
+
+
+async def test_a_path_outside_the_workspace_is_the_model_s_mistake(desk) -> None:
+    desk.fresh()
+    outside = desk.home.folder / "outside.txt"
+    outside.write_text("private")
+    (desk.home.workspace / "link.txt").unlink(missing_ok=True)
+    (desk.home.workspace / "link.txt").symlink_to(outside)
+    write = json.dumps({"path": "../outside.txt", "content": "mine"})
+    calls = [
+        ("read_file", json.dumps({"path": "../outside.txt"})),
+        ("read_file", json.dumps({"path": "link.txt"})),
+        ("write_file", write),
+    ]
+    heard = await desk.heard_by_the_model(say(calls=calls))
+    root = desk.home.workspace
+    dotted = f"'{outside}' is outside the workspace; stay within {root}"
+    linked = (
+        f"'{root}/link.txt' (it leads to '{outside}') is outside the workspace; stay within {root}"
+    )
+    assert heard == [dotted, linked, dotted]
+    assert outside.read_text() == "private"
+
+
+async def test_an_edit_that_the_editor_refuses_goes_back_to_the_model(desk) -> None:
+    buffer = desk.fresh()
+    desk.editor.answers.refuse_edits = "read-only buffer"
+    heard = await desk.heard_by_the_model(say(calls=[READ]), say(calls=[EDIT]))
+    assert heard[-1] == (
+        "the editor refused the edit (read-only buffer); the text of 'shop.py' is untouched"
+    )
+    assert (buffer.text, desk.home.shop.read_text()) == (SOURCE, SOURCE)
+
+
+async def test_an_edit_of_what_was_never_read_or_has_changed_since_is_refused(desk) -> None:
+    buffer = desk.fresh()
+    gate = asyncio.Event()
+    turn = asyncio.create_task(
+        desk.heard_by_the_model(
+            say(calls=[EDIT]), say(calls=[READ]), gated(say(calls=[EDIT]), gate)
+        )
+    )
+    await desk.tool_ended("read_file")
+    desk.editor.type_text(buffer, 0, 0, "# mine\n")
+    await desk.editor.heard()
+    gate.set()
+    never, _, stale = await turn
+    assert never == "'shop.py' has not been read yet; read_file it first"
+    assert stale == STALE
+    assert (buffer.text, desk.editor.edits) == ("# mine\n" + SOURCE, [])
+
+
+async def test_typing_while_an_edit_is_under_way_loses_nothing(desk) -> None:
+    buffer = desk.fresh()
+    desk.editor.hold = asyncio.Event()
+    turn = asyncio.create_task(desk.heard_by_the_model(say(calls=[READ]), say(calls=[EDIT])))
+    await desk.editor.wait_until(lambda: desk.editor.n_held == 1)
+    desk.editor.type_text(buffer, 0, 0, "# mine\n")
+    desk.editor.hold.set()
+    assert (await turn)[-1] == (
+        "the editor refused the edit (the document has changed), and 'shop.py' was changed "
+        "meanwhile; read_file it again"
+    )
+    assert buffer.text == "# mine\n" + SOURCE
+
+
+async def test_an_edit_that_is_answered_too_late_is_not_made_twice(desk) -> None:
+    buffer = desk.fresh()
+    desk.editor.hold, gate = asyncio.Event(), asyncio.Event()
+    turn = asyncio.create_task(
+        desk.heard_by_the_model(
+            say(calls=[READ]),
+            say(calls=[EDIT]),
+            gated(say(calls=[EDIT]), gate),
+            say(calls=[READ]),
+        )
+    )
+    await desk.tool_ended("edit_file")
+    desk.editor.hold.set()
+    await desk.editor.wait_until(lambda: buffer.text != SOURCE)
+    await desk.editor.heard()
+    gate.set()
+    _, unanswered, again, now = await turn
+    assert (unanswered, again) == (NO_ANSWER, STALE)
+    assert "2\t    return sum(items)\n" in now
+    assert (buffer.text, len(desk.editor.edits)) == (MENDED, 1)
+
+
+async def test_after_an_undo_the_model_has_to_read_again_and_sees_the_undone_text(desk) -> None:
+    buffer = desk.fresh()
+    await desk.heard_by_the_model(say(calls=[READ]), say(calls=[EDIT]))
+    assert (buffer.text, buffer.undo) == (MENDED, [SOURCE])
+    desk.editor.undo(buffer)
+    desk.playlist.play(say(calls=[EDIT]), say(calls=[READ]), say(calls=[EDIT]), say("Well."))
+    await desk.editor.ask("once more")
+    *_, unread, read, edited = results(desk.endpoint.seen[-1])
+    assert unread == STALE
+    assert "2\t    return sum(items) + 1\n" in read
+    assert edited.startswith("edited shop.py: +1 −1")
+    assert buffer.text == MENDED
+
+
+async def test_an_action_on_text_that_has_moved_since_says_so(desk) -> None:
+    buffer = desk.fresh()
+    actions = await desk.editor.code_actions(buffer, lines_range(2, 2))
+    fix = next(one.command for one in actions if one.title == "Fix this")
+    desk.editor.type_text(buffer, 0, len(SOURCE), "x = 1\n")  # now there is no second line
+    desk.playlist.play(say("Well."))
+    await desk.editor.execute("indwell.newSession")
+    await desk.editor.execute(fix.command, {**fix.arguments[0], "wait": True})
+    asked = texts_of(desk.endpoint.seen[-1].body["messages"])
+    assert (
+        "The user selected line 2 of shop.py (not saved yet) (the document was changed since, so "
+        "the lines may have moved):\n"
+    ) in asked

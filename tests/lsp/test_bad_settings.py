@@ -1,0 +1,124 @@
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+from lsprotocol import types
+from pygls.exceptions import JsonRpcException
+
+from indwell.lsp.fake_editor import FakeEditor
+from support.editing import MODEL, SERVE, SOURCE, Home, editing
+
+
+@pytest.fixture
+def home(tmp_path) -> Home:
+    return Home(tmp_path)
+
+
+async def what_is_said(home: Home, **variables: str) -> str:
+    """The one sentence that every way to begin a turn gives; nothing is begun or changed."""
+    async with editing(home, environment=home.environment(**variables)) as editor:
+        buffer = editor.open(home.shop)
+        await editor.heard()
+        editor.messages.clear()
+        assert await editor.fix(buffer) is None
+        await editor.wait_until(lambda: editor.messages != [])
+        with pytest.raises(JsonRpcException) as caught:
+            await editor.ask("do it")
+        sentence = caught.value.message
+        assert (editor.messages, caught.value.code) == ([f"Indwell: {sentence}"], -32803)
+        assert (buffer.text, buffer.version, home.shop.read_text()) == (SOURCE, 1, SOURCE)
+        assert home.logs() == []
+    return sentence
+
+
+async def test_without_a_model_every_way_says_what_to_set(home) -> None:
+    config = home.config / "indwell" / "config.toml"
+    assert await what_is_said(home) == (
+        f'no model is set; write model = "…" in {config} or set INDWELL_MODEL'
+    )
+
+
+async def test_without_a_key_every_way_says_what_to_set(home) -> None:
+    config = home.config / "indwell" / "config.toml"
+    assert await what_is_said(home, INDWELL_MODEL=MODEL) == (
+        f"no API key is set; set OPENAI_API_KEY or write api_key in {config} (an editor started "
+        "from the desktop does not see what a shell exports), or set base_url to an endpoint that "
+        "needs none"
+    )
+
+
+async def test_a_broken_settings_file_is_said_with_its_line(home) -> None:
+    config = home.configure('model = "m"\nmode = \n')
+    sentence = f"{config} line 2: invalid value; mend it and try again"
+    assert await what_is_said(home) == sentence
+    async with editing(home, environment=home.environment()) as editor:
+        await editor.wait_until(lambda: editor.messages != [])
+        assert editor.messages == [f"Indwell: {sentence}"]
+
+
+async def test_a_value_that_must_not_be_guessed_stops_every_turn(home) -> None:
+    config = home.configure('mode = "careful"\n')
+    assert await what_is_said(home) == (
+        f"{config}: mode = 'careful' does not fit, expected one of 'ask', 'auto', 'plan', 'review'"
+        "; mend it and try again"
+    )
+
+
+async def test_unknown_settings_are_named_once_and_the_rest_counts(home) -> None:
+    config = home.configure('modle = "m"\nattach_selection = false\n')
+    options = {"mdoe": "plan", "attach": {"opened_file": False}, "api_key": "k", "mode": "auto"}
+    async with editing(home, environment=home.environment(), options=options) as editor:
+        await editor.wait_until(lambda: len(editor.messages) == 4)
+        await editor.heard()
+    assert editor.messages == [
+        f"Indwell: unknown setting 'modle' in {config} is ignored; did you mean 'model'?",
+        "Indwell: unknown setting 'mdoe' in the editor's options is ignored; did you mean 'mode'?",
+        "Indwell: 'api_key' in the editor's options is ignored: only your own settings can set it",
+        (
+            "Indwell: mode = 'auto' in the editor's options is ignored: it may only be tighter "
+            "than your 'review'"
+        ),
+    ]
+
+
+class NoFolder(FakeEditor):
+    """An editor with a single file open."""
+
+    def _hello(self) -> types.InitializeParams:
+        hello = super()._hello()
+        hello.root_uri, hello.workspace_folders = None, None
+        return hello
+
+
+async def test_without_a_folder_it_says_to_open_one(home) -> None:
+    editor = NoFolder(home.workspace)
+    variables = home.environment(INDWELL_PROVIDER="scripted")
+    await editor.start(SERVE, environment=variables)
+    editor.open(home.shop)
+    assert await editor.execute("indwell.fix", {"uri": home.shop.as_uri()}) is None
+    async with asyncio.timeout(10):
+        await editor.stop()
+    assert editor.messages == [
+        "Indwell: no folder is open; open the folder of the project, and try again"
+    ]
+
+
+async def test_commands_say_what_they_lack(home) -> None:
+    variables = home.environment(INDWELL_PROVIDER="scripted")
+    async with editing(home, environment=variables) as editor:
+        await editor.execute("indwell.fix", {"uri": "file:///not/open.py"})
+        await editor.execute("indwell.explain")
+        editor.open(home.shop)
+        await editor.execute("indwell.ask")
+        for text, session in (("  ", None), ("x", "20261121-no-such")):
+            with pytest.raises(JsonRpcException) as caught:
+                await editor.ask(text, session=session)
+            editor.messages.append(caught.value.message)
+    assert editor.messages == [
+        "Indwell: file:///not/open.py is not open in the editor; open it first",
+        "Indwell: the document is not open in the editor; open it first",
+        "Indwell: there is no question; give it as `text`, or in an editor that can ask",
+        "the prompt is empty; write what should be done",
+        "there is no open session '20261121-no-such'; leave `session` out, or say 'new'",
+    ]

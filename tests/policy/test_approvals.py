@@ -1,0 +1,103 @@
+from __future__ import annotations
+
+import unicodedata
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from indwell.policy.approvals import Question, question_for, visible
+from indwell.policy.decide import Ask, Asked
+
+RUN = Asked("bash", "run", command="rm -r build", cwd="/w", arguments='{"command":"rm -r build"}')
+EDIT = Asked("edit_file", "edit", ("a.py",), arguments='{"path":"a.py"}')
+ASK = Ask("every command is asked for", rule="bash in /w: rm -r build")
+
+
+def test_a_question_shows_the_command_and_where_it_would_run() -> None:
+    question = question_for("c1", RUN, ASK, "")
+    assert question == Question(
+        id=question.id,
+        title="Run a command in /w?",
+        detail="rm -r build",
+        reason="every command is asked for",
+        rule="bash in /w: rm -r build",
+    )
+
+
+def test_an_edit_is_shown_as_its_diff_else_as_its_arguments() -> None:
+    ask = Ask("the mode is `ask`", rule="edit_file: a.py")
+    shown = question_for("c1", EDIT, ask, "-old\n+new")
+    assert (shown.title, shown.detail) == ("Change a.py?", "-old\n+new")
+    assert question_for("c1", EDIT, ask, "").detail == '{"path":"a.py"}'
+
+
+def test_an_answer_is_bound_to_call_arguments_folder_and_preview() -> None:
+    changed = [
+        ("c2", RUN, ""),
+        ("c1", RUN, "diff"),
+        *(
+            ("c1", msgspec.structs.replace(RUN, **{name: value}), "")
+            for name, value in [
+                ("tool", "shell"),
+                ("effect", "edit"),
+                ("paths", ("x",)),
+                ("command", "rm -r build "),
+                ("cwd", "/w/sub"),
+                ("arguments", '{"command":"rm -r build","timeout_s":600}'),
+            ]
+        ),
+    ]
+    ids = {question_for(id_, asked, ASK, preview).id for id_, asked, preview in changed}
+    assert len(ids) == len(changed)
+    assert question_for("c1", RUN, ASK, "").id not in ids
+    assert question_for("c1", RUN, ASK, "").id == question_for("c1", RUN, ASK, "").id
+
+
+def test_a_name_that_is_no_text_can_still_be_asked_for() -> None:
+    odd = Asked("write_file", "edit", ("a\udc80.py",))
+    assert question_for("c1", odd, ASK, "").title == "Change a\\udc80.py?"
+
+
+def test_a_name_with_line_ends_cannot_fake_a_second_line() -> None:
+    odd = Asked("write_file", "edit", ("a.py?\nIt is safe.\t",))
+    assert question_for("c1", odd, ASK, "").title == "Change a.py?\\u000aIt is safe.\\u0009?"
+
+
+@pytest.mark.parametrize(
+    ("hidden", "shown"),
+    [
+        ("\x1b[2K\x1b[1A", "\\u001b[2K\\u001b[1A"),
+        ("a\rb", "a\\u000db"),
+        ("\x00\x07\x7f\x9b", "\\u0000\\u0007\\u007f\\u009b"),
+        ("\u202egpj.exe\u2066\u061c", "\\u202egpj.exe\\u2066\\u061c"),
+        ("rm\u200b\u2060\ufeff\u00ad -r", "rm\\u200b\\u2060\\ufeff\\u00ad -r"),
+        ("\u034f\u115f\u1160\u3164", "\\u034f\\u115f\\u1160\\u3164"),
+        ("\uffa0\ufe0f\u2800", "\\uffa0\\ufe0f\\u2800"),
+        ("\U000e0041\U000e0100", "\\U000e0041\\U000e0100"),
+        ("a\u00a0b\u3000c\u2028d\u2029\x0b\x85", "a\\u00a0b\\u3000c\\u2028d\\u2029\\u000b\\u0085"),
+        ("\ue000\ud800\U000f0000", "\\ue000\\ud800\\U000f0000"),
+    ],
+)  # fmt: skip
+def test_what_could_hide_or_reorder_is_shown_as_its_code_point(hidden: str, shown: str) -> None:
+    assert visible(hidden) == shown
+
+
+def test_ordinary_text_is_shown_as_it_is() -> None:
+    text = 'def läuft(名前):\n\treturn "a\u0301 שלום 🐢"  # → ok'
+    assert visible(text) == text
+
+
+@given(st.text(st.characters()))
+def test_nothing_that_is_shown_hides_and_showing_twice_changes_nothing(text: str) -> None:
+    shown = visible(text)
+    assert visible(shown) == shown
+    assert not {unicodedata.category(one) for one in shown.replace("\n", "").replace("\t", "")} & {
+        "Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp",
+    }  # fmt: skip
+
+
+@given(st.text())
+def test_the_rule_that_would_be_stored_is_shown_too(rule: str) -> None:
+    assert question_for("c1", RUN, Ask("why", rule=rule), "").rule == visible(rule)

@@ -1,0 +1,83 @@
+from __future__ import annotations
+
+from typing import get_args
+
+import msgspec
+import pytest
+from inline_snapshot import snapshot
+
+from indwell.prompt.environment import (
+    NAME_LIMIT,
+    Surroundings,
+    repetition_words,
+    round_limit_words,
+    surroundings_words,
+)
+from indwell.prompt.instructions import LIMIT, instruction_words
+from indwell.prompt.tasks import TITLES, Task, task_words
+
+NOW = Surroundings("2026-11-21", "/w", "main", "small")
+
+
+def test_the_surroundings_are_one_line_of_facts() -> None:
+    assert surroundings_words(NOW) == snapshot(
+        "Today is 2026-11-21. The workspace is /w. The git branch is 'main'. The model is small."
+    )
+    assert surroundings_words(msgspec.structs.replace(NOW, branch="")) == snapshot(
+        "Today is 2026-11-21. The workspace is /w. The model is small."
+    )
+
+
+def test_a_branch_is_quoted_and_bounded_for_it_comes_from_the_repository() -> None:
+    words = surroundings_words(msgspec.structs.replace(NOW, branch="x'\n# obey " + "y" * 500))
+    assert "\n" not in words
+    assert len(words) < NAME_LIMIT + 120
+
+
+def test_at_the_limit_of_rounds_the_model_is_asked_for_a_closing_word() -> None:
+    assert round_limit_words(100) == snapshot(
+        "This turn has used its 100 rounds, so no tool can be called now. Say in a few sentences "
+        "what is done, what is left, and what to do next; the user can let you go on."
+    )
+
+
+def test_a_repetition_is_named() -> None:
+    assert repetition_words("grep", 3).startswith("grep was called 3 times in a row")
+
+
+def test_project_instructions_are_named_and_bounded() -> None:
+    assert instruction_words("Use tabs.") == "AGENTS.md of this project:\nUse tabs."
+    long = instruction_words("x" * (LIMIT + 1))
+    assert long.startswith(
+        "AGENTS.md of this project, its first 16,000 of 16,001 characters (read_file AGENTS.md"
+    )
+    assert long.endswith("\n" + "x" * LIMIT)
+
+
+@pytest.mark.parametrize("task", get_args(Task))
+def test_every_task_has_a_title_and_words_that_name_the_place(task: Task) -> None:
+    words = task_words(task, place="a.py, lines 3-9", problems="- line 4: error: x", words="Why?")
+    assert "a.py, lines 3-9" in words
+    assert TITLES[task]
+    tells_problems = {"fix", "fixAll", "explain"}
+    assert ("- line 4: error: x" in words) == (task in tells_problems)
+    assert ("Why?" in words) == (task in {"refactor", "ask"})
+
+
+def test_fix_this_reads_so() -> None:
+    assert (
+        task_words("fix", place="a.py, line 3", problems="- line 3: error: x")
+        == snapshot("""\
+Fix this: a.py, line 3.
+The editor reports there:
+- line 3: error: x
+Find out what is wrong there (run or read its tests where there are some), mend the cause, and check the result.""")
+    )  # noqa: E501 - the exact words
+
+
+def test_a_refactoring_without_a_wish_has_one() -> None:
+    assert "make it simpler and clearer" in task_words("refactor", place="a.py", words=" ")
+
+
+def test_a_question_about_nothing_in_particular_is_just_the_question() -> None:
+    assert task_words("ask", place="", words=" Why? ") == "Why?"

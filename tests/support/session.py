@@ -1,0 +1,267 @@
+"""A session with a scripted model: real log, real tools, a world that is otherwise made up."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from indwell.agent.events import Event, TurnFinished
+from indwell.agent.session import Parts, Prompt, Session
+from indwell.agent.turn import run_turn
+from indwell.cli.compose import Spill
+from indwell.context.conversation import Config, Conversation, system_block
+from indwell.context.pairing import problems
+from indwell.messages import Message, Reply, Request, Text, ToolCall, ToolResult, Usage
+from indwell.policy.approvals import Answer, Question
+from indwell.policy.decide import Effect, Policy
+from indwell.policy.paths import matches_any
+from indwell.prompt.environment import Surroundings
+from indwell.providers.scripted import Answer as Step
+from indwell.providers.scripted import ScriptedProvider
+from indwell.sessions.records import Record, fold
+from indwell.sessions.store import SessionStore
+from indwell.tools.base import Facts, Outcome, Registry, Tool, ToolContext
+from indwell.tools.edit import make_edit_file
+from indwell.tools.read import make_read_file
+from indwell.tools.write import make_write_file
+from indwell.workspace.base import Workspace
+from indwell.workspace.memory import MemoryWorkspace
+
+START = datetime(2026, 11, 21, 9, 0, tzinfo=UTC)
+SURROUNDINGS = Surroundings("2026-11-21", "/workspace", "main", "small")
+ENVIRONMENT = (
+    "<system-reminder>\nToday is 2026-11-21. The workspace is /workspace. "
+    "The git branch is 'main'. The model is small.\n</system-reminder>"
+)
+PATIENCE_S = 10.0  # until a wait counts as hanging; only a failing test takes so long
+
+
+class Clock:
+    """A clock that goes on by half a second whenever somebody looks."""
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+
+    def monotonic(self) -> float:
+        self.seconds += 0.5
+        return self.seconds
+
+    def now(self) -> datetime:
+        return START + timedelta(seconds=self.seconds)
+
+
+class RecordingApprover:
+    """Answers in order, then "no"; keeps what it was asked."""
+
+    def __init__(self, *answers: Answer) -> None:
+        self.questions: list[Question] = []
+        self._answers = list(answers)
+
+    async def ask(self, question: Question) -> Answer:
+        self.questions.append(question)
+        return self._answers.pop(0) if self._answers else "no"
+
+
+class MemoryLog:
+    """A log without a disk, for properties over many sessions."""
+
+    def __init__(self) -> None:
+        self.records: list[Record] = []
+
+    def append(self, record: Record) -> None:
+        self.records.append(record)
+
+    async def commit(self) -> None:
+        await asyncio.sleep(0)
+
+    async def close(self) -> None:
+        """Nothing is open."""
+
+
+@dataclass
+class World:
+    """A session and what stands around it; ``events`` is all that it told."""
+
+    session: Session
+    provider: ScriptedProvider
+    approver: RecordingApprover
+    workspace: Workspace
+    store: SessionStore
+    rules: set[str] = field(default_factory=set)
+    surroundings: Surroundings = SURROUNDINGS
+    instructions: str = ""
+    events: list[Event] = field(default_factory=list)
+    _waiting: list[tuple[Callable[[Event], bool], asyncio.Future[None]]] = field(
+        default_factory=list
+    )
+
+    async def turn(self, words: str = "go", **more: Any) -> TurnFinished:
+        """Run a turn to its end."""
+        return await run_turn(self.session, Prompt(words, **more), self.emit)
+
+    def begin(self, words: str = "go") -> asyncio.Task[TurnFinished]:
+        """Start a turn; for one that will be cancelled."""
+        return asyncio.ensure_future(self.turn(words))
+
+    def emit(self, event: Event) -> None:
+        self.events.append(event)
+        for wanted, future in self._waiting:
+            if wanted(event) and not future.done():
+                future.set_result(None)
+
+    async def until(self, wanted: Callable[[Event], bool]) -> None:
+        """Wait for an event to come."""
+        future = asyncio.get_running_loop().create_future()
+        self._waiting.append((wanted, future))
+        await asyncio.wait_for(future, PATIENCE_S)
+
+    def told(self, *kinds: type[Event]) -> list[Event]:
+        return [event for event in self.events if isinstance(event, kinds)]
+
+    @property
+    def messages(self) -> tuple[Message, ...]:
+        return self.session.conversation.messages
+
+    @property
+    def results(self) -> list[ToolResult]:
+        """All results of tools in the conversation."""
+        return [
+            block
+            for message in self.messages
+            for block in message.blocks
+            if isinstance(block, ToolResult)
+        ]
+
+    async def records(self) -> tuple[Record, ...]:
+        """The log as it stands on disk, which has to say what the session knows (invariant 6)."""
+        await self.session.parts.log.commit()
+        reading = self.store.open(self.session.id)
+        assert reading.notices == ()
+        assert problems(self.messages) == ()
+        assert fold(reading.records) == self.messages
+        return reading.records
+
+
+@asynccontextmanager
+async def a_world(
+    folder: Path,
+    script: Sequence[Step | Callable[[Request], Step]] | Callable[[Request], Step],
+    *,
+    files: dict[str, str] | None = None,
+    workspace: Workspace | None = None,
+    tools: Sequence[Tool[Any]] = (),
+    registry: Registry | None = None,
+    answers: Sequence[Answer] = (),
+    policy: Policy | None = None,
+    window: int = 64_000,
+    round_limit: int = 100,
+) -> AsyncIterator[World]:
+    """A session in ``folder`` (the log) and ``workspace`` (in memory if not given)."""
+    clock = Clock()
+    store = SessionStore(folder / "state", folder)
+    identifier, log = store.create(model="small", now=START)
+    rules: set[str] = set()
+    given = policy or Policy("auto")
+    registry = registry or Registry([make_read_file(), make_edit_file(), make_write_file(), *tools])
+    workspace = workspace or MemoryWorkspace(files)
+
+    async def grant(rule: str, always: bool) -> None:  # noqa: FBT001 - as in Parts
+        del always
+        rules.add(rule)
+
+    async def surroundings() -> Surroundings:
+        return world.surroundings
+
+    async def instructions() -> str:
+        return world.instructions
+
+    provider, approver = ScriptedProvider(script), RecordingApprover(*answers)
+    parts = Parts(
+        provider=provider,
+        tools=registry,
+        workspace=workspace,
+        approver=approver,
+        policy=lambda: msgspec.structs.replace(given, granted=frozenset(rules)),
+        grant=grant,
+        log=log,
+        spill=Spill(store.spill(identifier)).keep,
+        read_roots=(store.spill(identifier),),
+        hidden=lambda path: matches_any(path, given.deny),
+        surroundings=surroundings,
+        instructions=instructions,
+        cost=lambda usage: usage.output * 0.25,
+        now=clock.now,
+        monotonic=clock.monotonic,
+        round_limit=round_limit,
+    )
+    conversation = Conversation(
+        config=Config("small", window=window, max_output=1_000, cache_key=identifier),
+        system=(system_block("You are a test."),),
+        tools=registry.specs,
+    )
+    session = Session(id=identifier, parts=parts, conversation=conversation)
+    world = World(session, provider, approver, workspace, store, rules)
+    try:
+        yield world
+    finally:
+        await session.close()
+
+
+class Named(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Arguments of made-up tools."""
+
+    name: str = ""
+
+
+def a_tool(
+    name: str,
+    run: Callable[[str, ToolContext], Awaitable[str]],
+    *,
+    effect: Effect = "read",
+) -> Tool[Named]:
+    """A tool that takes a name and gives a text: a file's name, or the command to run."""
+
+    async def outcome(arguments: Named, context: ToolContext) -> Outcome:
+        return Outcome(text=await run(arguments.name, context))
+
+    def facts(arguments: Named) -> Facts:
+        if effect == "run":
+            return Facts(tool=name, effect=effect, command=arguments.name, cwd="/workspace")
+        paths = (arguments.name,) if arguments.name else ()
+        return Facts(tool=name, effect=effect, paths=paths)
+
+    return Tool(
+        name=name,
+        description=f"To {name}.",
+        arguments=Named,
+        effect=effect,
+        facts=facts,
+        run=outcome,
+    )
+
+
+def call(tool: str, id_: str = "c1", /, **arguments: object) -> ToolCall:
+    return ToolCall(id_, tool, json.dumps(arguments))
+
+
+def asks(*calls: ToolCall, text: str = "", usage: Usage | None = None) -> Reply:
+    """A reply that calls tools."""
+    return Reply(text, calls, finish="tool_calls", usage=usage or Usage(input=10, output=2))
+
+
+def says(text: str = "done") -> Reply:
+    """A reply that ends the turn."""
+    return Reply(text, usage=Usage(input=10, output=1))
+
+
+def texts(message: Message) -> list[str]:
+    """What a message says, block by block."""
+    return [block.text for block in message.blocks if isinstance(block, Text | ToolResult)]
