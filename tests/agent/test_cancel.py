@@ -1,17 +1,19 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 from pathlib import Path
 
 import pytest
-from support.session import World, a_tool, a_world, asks, call, says, texts
 
 from indwell.agent.events import EditApplied, FileChanged, Text, ToolStarted, TurnFinished
 from indwell.context.pairing import INTERRUPTED
+from indwell.messages import Request
 from indwell.policy.approvals import Answer, Question
-from indwell.providers.scripted import hang
+from indwell.providers.scripted import Hang, hang
 from indwell.sessions import records as log
 from indwell.tools.base import ToolContext
+from support.session import World, a_tool, a_world, asks, call, says, texts
 
 FILES = {"a.py": "x = 1\n"}
 
@@ -35,10 +37,15 @@ async def wait_for_ever(name: str, context: ToolContext) -> str:
 
 
 async def test_before_anything_came_the_draft_is_given_back(tmp_path: Path) -> None:
-    async with a_world(tmp_path, [hang(), says("fine")]) as world:
+    asked = asyncio.Event()
+
+    def never_answers(request: Request) -> Hang:
+        asked.set()
+        return hang()
+
+    async with a_world(tmp_path, [never_answers, says("fine")]) as world:
         task = world.begin("my words")
-        while not world.provider.requests:
-            await asyncio.sleep(0)
+        await asked.wait()
         finished = await cancelled(world, task)
         assert (finished.draft, finished.answer, world.messages) == ("my words", "", ())
         assert (await world.turn("again")).ending == "done"
@@ -119,16 +126,15 @@ async def test_while_the_user_is_asked_the_call_does_not_run(tmp_path: Path) -> 
     asked = asyncio.Event()
 
     class Silent:
-        questions: list[Question] = []  # noqa: RUF012 - never filled
-
         async def ask(self, question: Question) -> Answer:
+            del question
             asked.set()
             await asyncio.Event().wait()
             return "once"
 
     calls = [call("write_file", path=".vscode/settings.json", content="{}")]
     async with a_world(tmp_path, [asks(*calls)]) as world:
-        world.session.parts.approver.ask = Silent().ask  # type: ignore[method-assign] # our own fake
+        world.session.parts = dataclasses.replace(world.session.parts, approver=Silent())
         task = world.begin()
         await asked.wait()
         await cancelled(world, task)

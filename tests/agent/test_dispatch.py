@@ -4,13 +4,13 @@ import asyncio
 from pathlib import Path
 
 import pytest
-from support.session import PATIENCE_S, World, a_tool, a_world, asks, call, says
 
 from indwell.agent.events import PermissionAnswered, PermissionAsked, ToolFinished, ToolOutput
 from indwell.policy.decide import Effect, Policy
 from indwell.sessions.records import Intent
 from indwell.tools.base import Tool, ToolContext
 from indwell.workspace.disk import DiskWorkspace
+from support.session import PATIENCE_S, a_tool, a_world, asks, call, says
 
 NO = "the user did not allow this; go on without it, or say what it is needed for"
 
@@ -100,10 +100,6 @@ async def test_a_read_and_a_denied_call_leave_no_intent(tmp_path: Path) -> None:
         await world.turn()
         assert not any(isinstance(record, Intent) for record in await world.records())
         assert done == [""]
-
-
-def run_twice(world: World) -> list[bool]:
-    return [result.is_error for result in world.results]
 
 
 @pytest.mark.parametrize(
@@ -198,7 +194,7 @@ async def test_a_bug_in_a_tool_ends_the_turn_under_its_own_name(
     async def fail(name: str, context: ToolContext) -> str:
         raise ValueError(name)
 
-    script = [asks(call("fail", "c1"), call("read_file", "c2", path="a.py")), says()]
+    script = [asks(call("fail", "c1", name="x"), call("read_file", "c2", path="a.py")), says()]
     tools = [a_tool("fail", fail, effect=effect)]
     async with a_world(tmp_path, script, files={"a.py": "1"}, tools=tools) as world:
         failed = await world.turn()
@@ -247,7 +243,7 @@ async def test_a_path_through_the_spill_folder_is_judged_by_where_it_leads(tmp_p
     (folder / "secrets" / "k").write_text("hush")
     (folder / ".vscode" / "settings.json").write_text("{}")
     (folder / "alias").symlink_to("secrets/k")
-    (folder / "plain").symlink_to(".vscode/settings.json")
+    (folder / "plain").symlink_to(".vscode")
     workspace = DiskWorkspace([folder])
 
     def through(request: object) -> object:
@@ -256,7 +252,7 @@ async def test_a_path_through_the_spill_folder_is_judged_by_where_it_leads(tmp_p
         detour = f"{spill}/{back}{folder}"
         return asks(
             call("read_file", "c1", path=f"{detour}/alias"),
-            call("write_file", "c2", path=f"{detour}/plain", content="x"),
+            call("write_file", "c2", path=f"{detour}/plain/tasks.json", content="x"),
         )
 
     policy = Policy("auto", ("/secrets/**",))
@@ -265,4 +261,4 @@ async def test_a_path_through_the_spill_folder_is_judged_by_where_it_leads(tmp_p
         read, written = world.results
         assert read.text.startswith("not allowed: 'secrets/k' matches a deny rule")
         assert written.text == NO
-        assert (folder / ".vscode" / "settings.json").read_text() == "{}"
+        assert [path.name for path in (folder / ".vscode").iterdir()] == ["settings.json"]

@@ -3,16 +3,16 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.requests import assistant, meta, user
 
 from indwell.agent.growth import added_messages
 from indwell.messages import Message, Text
 from indwell.sessions.records import Said, fold, join
+from support.requests import assistant, meta, user
 
+texts = st.sampled_from(["a", "b", "c"])
 parts = st.lists(
-    st.tuples(st.sampled_from(["user", "assistant"]), st.sampled_from(["a", "b", "c"]), st.integers(1, 3)),
-    max_size=12,
-)  # fmt: skip
+    st.tuples(st.sampled_from(["user", "assistant"]), texts, st.integers(1, 3)), max_size=12
+)
 
 
 def grown(script: list[tuple[str, str, int]]) -> list[tuple[Message, ...]]:

@@ -3,7 +3,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from support.session import World, a_world, asks, call, says
 
 from indwell.messages import Reply, ToolCall
 from indwell.policy.decide import Mode, Policy
@@ -12,6 +11,7 @@ from indwell.settings.model import SECRETS
 from indwell.tools.bash import Shell
 from indwell.tools.table import standard_tools
 from indwell.workspace.disk import DiskWorkspace
+from support.session import World, a_world, asks, call, says
 
 OUTSIDE = "root:x:0:0"
 REFUSED = (
@@ -47,7 +47,9 @@ ASKED = (
 def tree(folder: Path) -> dict[str, str]:
     """All files and links below a folder, the session's own state left out."""
     return {
-        str(path.relative_to(folder)): str(path.readlink()) if path.is_symlink() else path.read_text()
+        str(path.relative_to(folder)): str(path.readlink())
+        if path.is_symlink()
+        else path.read_text()
         for path in sorted(folder.rglob("*"))
         if (path.is_file() or path.is_symlink()) and "state" not in path.relative_to(folder).parts
     }
@@ -61,7 +63,7 @@ def make(folder: Path) -> DiskWorkspace:
         "work/a.py": "x = 1\n",
         "work/.env": "PASSWORD=hunter2\n",
         "work/.git/config": "[core]\n",
-        "work/.vscode/settings.json": '{"a": 1}',
+        "work/.vscode/launch.json": "{}",
         "work/sub/b.py": "y = 1\n",
     }
     for name, text in files.items():
@@ -97,7 +99,7 @@ async def test_what_lies_outside_or_is_secret_is_refused_without_a_question(
     world = await attack(tmp_path, one, "auto")
     assert world.approver.questions == []
     (result,) = world.results
-    assert result.is_error or result.text.startswith("no match") or "no file" in result.text
+    assert result.is_error or result.text.startswith(("nothing in '.' matches", "no file below"))
 
 
 @pytest.mark.parametrize("mode", ["ask", "review", "auto"])

@@ -3,11 +3,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from support.session import a_world, asks, call, says, texts
 
 from indwell.agent.repetition import repeated_call
 from indwell.messages import Message, Reply
 from indwell.prompt.environment import repetition_words, round_limit_words
+from support.session import a_world, asks, call, says, texts
 
 FILES = {"a.py": "x = 1\n", "b.py": "y = 1\n"}
 READ_A = call("read_file", path="a.py")
@@ -53,7 +53,10 @@ async def test_calls_that_differ_are_no_repetition(tmp_path: Path) -> None:
         assert reminders(world.messages) == []
 
 
-@pytest.mark.parametrize(("n_calls", "n_hints", "ending"), [(2, 0, "done"), (3, 1, "done"), (4, 1, "done"), (5, 0, "repeated")])  # fmt: skip
+@pytest.mark.parametrize(
+    ("n_calls", "n_hints", "ending"),
+    [(2, 0, "done"), (3, 1, "done"), (4, 1, "done"), (5, 0, "repeated")],
+)
 async def test_the_same_calls_in_one_reply_count_too(
     tmp_path: Path, n_calls: int, n_hints: int, ending: str
 ) -> None:
@@ -110,7 +113,7 @@ async def test_a_prompt_too_large_for_a_message_is_spilled_and_can_be_read(tmp_p
     async with a_world(tmp_path, [read_it, says()], window=20_000) as world:
         finished = await world.turn(prompt)
         assert finished.ending == "done"
-        assert len(texts(world.messages[0])[-1]) < 3_500
+        assert len(texts(world.messages[0])[-1]) < 4_000
         assert "<system-reminder>" not in texts(world.messages[0])[-1]
         assert world.results[0].text == (
             "19998\trow 19997 &lt;system-reminder>\n19999\trow 19998 &lt;system-reminder>\n"

@@ -1,10 +1,11 @@
 from __future__ import annotations
 
+import dataclasses
+from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
 import pytest
-from support.session import ENVIRONMENT, SURROUNDINGS, a_world, asks, call, says, texts
 
 from indwell.agent.events import (
     EditApplied,
@@ -19,9 +20,11 @@ from indwell.agent.events import (
 )
 from indwell.context.ide import OpenedFile, Selection
 from indwell.errors import RateLimited, ServerFault
-from indwell.messages import Reply, Usage
+from indwell.messages import Reply, Request, Usage
+from indwell.providers.base import Discarded, StreamEvent, TextDelta, Waiting
 from indwell.providers.scripted import Hang
 from indwell.sessions import records as log
+from support.session import ENVIRONMENT, SURROUNDINGS, a_world, asks, call, says, texts
 
 FILES = {"a.py": "x = 1\n"}
 EDIT = call("edit_file", "c2", path="a.py", edits=[{"old": "x = 1", "new": "x = 2"}])
@@ -114,7 +117,7 @@ async def test_a_tools_error_is_the_models_next_input(tmp_path: Path) -> None:
 async def test_an_unknown_tool_and_bad_arguments_are_told_apart(tmp_path: Path) -> None:
     calls = (
         call("read_fil", "c1", path="a.py"),
-        call("read_file", "c2", file="a.py"),
+        call("read_file", "c2"),
         msgspec.structs.replace(call("read_file", "c3"), arguments='{"path": "a'),
         msgspec.structs.replace(call("", "c4"), arguments=""),
     )
@@ -245,24 +248,22 @@ async def test_a_reply_that_did_not_come_to_its_end_runs_nothing(
         assert (await world.turn("go on")).ending == "done"
 
 
+class Restarting:
+    """A provider whose stream breaks before it comes through."""
+
+    async def complete(self, request: Request, on_event: Callable[[StreamEvent], None]) -> Reply:
+        del request
+        for event in (TextDelta("Hal"), Discarded(), Waiting(2.4, "busy"), TextDelta("Hi")):
+            on_event(event)
+        return Reply("Hi")
+
+
 async def test_a_reply_that_is_sent_again_starts_its_text_anew(tmp_path: Path) -> None:
     async with a_world(tmp_path, []) as world:
         world.session.notice = "the window of 'small' is not known"
 
-        class Restarting:
-            async def complete(self, request: object, on_event: object) -> Reply:
-                from indwell.providers.base import Discarded, TextDelta, Waiting  # noqa: PLC0415 - beside their use
-
-                assert callable(on_event)
-                for event in (TextDelta("Hal"), Discarded(), Waiting(2.4, "busy"), TextDelta("Hi")):
-                    on_event(event)
-                return Reply("Hi")
-
         parts = world.session.parts
-        world.session.parts = type(parts)(
-            **{name: getattr(parts, name) for name in parts.__slots__ if name != "provider"},
-            provider=Restarting(),
-        )
+        world.session.parts = dataclasses.replace(parts, provider=Restarting())
         await world.turn()
         assert world.told(Text, Notice) == [
             Notice(1, "warning", "the window of 'small' is not known"),

@@ -3,66 +3,141 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from support.session import Named, World, a_tool, a_world
 
+from demo.in_process import passes
+from indwell.agent.events import EditApplied
 from indwell.context.ide import Selection
 from indwell.demo.model import WHAT_IT_IS, answer
 from indwell.demo.project import CHECK, Project, make_project
-from indwell.messages import Request
 from indwell.policy.approvals import Answer
 from indwell.prompt.tasks import task_words
 from indwell.tools.base import Registry, Tool, ToolContext
 from indwell.tools.bash import Shell
 from indwell.tools.edit import make_edit_file
-from indwell.tools.glob import make_glob
 from indwell.tools.read import make_read_file
 from indwell.tools.table import standard_tools
 from indwell.workspace.base import Workspace
 from indwell.workspace.disk import DiskWorkspace
 from indwell.workspace.memory import MemoryWorkspace
+from support.requests import request, user
+from support.session import Named, World, a_tool, a_world, texts
 
-from .test_project import passes
-
-
-def selection_of(project: Project) -> Selection:
-    lines = project.files[project.path].splitlines()
-    text = "\n".join(lines[project.first_line - 1 : project.last_line])
-    return Selection(project.path, project.first_line, project.last_line, text)
+ALWAYS: list[Answer] = ["once"] * 20
 
 
-async def fix(world: World, project: Project) -> None:
-    marked = selection_of(project)
-    place = f"{marked.path}, lines {marked.first_line}-{marked.last_line}"
+async def fix(world: World, project: Project) -> str:
+    """Choose "Fix this" on the faulty function; gives the model's last words."""
+    first, last = project.first_line, project.last_line
+    lines = project.files[project.path].splitlines()[first - 1 : last]
+    marked = Selection(project.path, first, last, "\n".join(lines))
+    place = f"{project.path}, lines {first}-{last}"
     finished = await world.turn(task_words("fix", place=place), selection=marked)
-    assert finished.ending == "done"
+    assert finished.ending == "done", finished.message
+    await world.records()
+    return finished.answer
 
 
 def checking(project: Project, workspace: Workspace) -> Tool[Named]:
-    """``bash`` as far as the scripted model needs it: the project's check, in this process."""
+    """The project's check, in this process; the model calls it ``bash``."""
 
     async def run(command: str, context: ToolContext) -> str:
-        assert command == CHECK
         source = (await workspace.read(workspace.resolve(project.path))).text
-        return "OK\nexit code 0" if passes(project, source) else "FAILED\nexit code 1"
+        return "OK" if passes(project, source) else "FAILED"
 
     return a_tool("bash", run, effect="run")
 
 
-@pytest.mark.parametrize("seed", range(0, 60, 4))
-async def test_it_mends_the_project_in_memory(tmp_path: Path, seed: int) -> None:
+class Renamed(Registry):
+    """Takes the model's ``command`` as the made-up tool's ``name``."""
+
+    def bind(self, name: str, arguments: str) -> object:  # type: ignore[override] # a Call
+        return super().bind(name, arguments.replace('"command"', '"name"'))
+
+
+@pytest.mark.parametrize("seed", range(24))
+async def test_it_mends_a_project_in_memory(tmp_path: Path, seed: int) -> None:
     project = make_project(seed)
     workspace = MemoryWorkspace(project.files)
-
-    def told(request: Request) -> object:
-        reply = answer(request)
-        return reply
-
-    bash = checking(project, workspace)
-    registry = Registry([make_read_file(), make_edit_file(), make_glob(), bash])
-    always: list[Answer] = ["once"] * 20
+    registry = Renamed([make_read_file(), make_edit_file(), checking(project, workspace)])
     async with a_world(
-        tmp_path, told, workspace=workspace, registry=registry, answers=always
+        tmp_path, answer, workspace=workspace, registry=registry, answers=ALWAYS
+    ) as world:
+        said = await fix(world, project)
+        assert said.endswith(f"The check passes: `{CHECK}`.")
+        assert passes(project, workspace.files[Path("/workspace") / project.path])
+        changed = {event.path for event in world.told(EditApplied)}
+        assert changed == {project.path}
+
+
+@pytest.mark.parametrize("seed", [1, 2, 5])
+async def test_it_mends_a_project_on_disk_with_the_real_tools(tmp_path: Path, seed: int) -> None:
+    project, folder = make_project(seed), tmp_path / "work"
+    for name, text in project.files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text)
+    workspace = DiskWorkspace([folder])
+    registry = standard_tools(Shell(workspace.roots[0]))
+    async with a_world(
+        tmp_path, answer, workspace=workspace, registry=registry, answers=ALWAYS
     ) as world:
         await fix(world, project)
-        assert passes(project, workspace.files[Path("/workspace") / project.path])
-        await world.records()
+        assert passes(project, (folder / project.path).read_text())
+        assert {question.detail for question in world.approver.questions} == {CHECK}
+        others = {name for name in project.files if name != project.path}
+        assert {name: (folder / name).read_text() for name in others} == {
+            name: project.files[name] for name in others
+        }
+
+
+async def test_without_the_check_it_changes_nothing_and_says_so(tmp_path: Path) -> None:
+    project = make_project(1)
+    workspace = MemoryWorkspace(project.files)
+    registry = Renamed([make_read_file(), make_edit_file(), checking(project, workspace)])
+    async with a_world(tmp_path, answer, workspace=workspace, registry=registry) as world:
+        assert "I cannot see what fails, so I changed nothing" in await fix(world, project)
+        assert world.told(EditApplied) == []
+
+
+async def test_where_nothing_is_wrong_it_changes_nothing(tmp_path: Path) -> None:
+    project = make_project(1)
+    workspace = MemoryWorkspace(project.files)
+
+    async def fine(command: str, context: ToolContext) -> str:
+        return "OK"
+
+    registry = Renamed([make_read_file(), make_edit_file(), a_tool("bash", fine, effect="run")])
+    async with a_world(
+        tmp_path, answer, workspace=workspace, registry=registry, answers=ALWAYS
+    ) as world:
+        assert "nothing to mend" in await fix(world, project)
+        assert world.told(EditApplied) == []
+
+
+async def test_when_no_repair_helps_it_stops_and_says_so(tmp_path: Path) -> None:
+    project = make_project(1)
+    workspace = MemoryWorkspace(project.files)
+
+    async def hopeless(command: str, context: ToolContext) -> str:
+        return "FAILED"
+
+    registry = Renamed([make_read_file(), make_edit_file(), a_tool("bash", hopeless, effect="run")])
+    async with a_world(
+        tmp_path, answer, workspace=workspace, registry=registry, answers=ALWAYS
+    ) as world:
+        assert "repairs and the check still fails" in await fix(world, project)
+
+
+async def test_a_second_fix_of_the_same_selection_still_knows_it(tmp_path: Path) -> None:
+    project = make_project(1)
+    workspace = MemoryWorkspace(project.files)
+    registry = Renamed([make_read_file(), make_edit_file(), checking(project, workspace)])
+    async with a_world(
+        tmp_path, answer, workspace=workspace, registry=registry, answers=ALWAYS
+    ) as world:
+        await fix(world, project)
+        assert "nothing to mend" in await fix(world, project)
+        assert sum("<ide_selection>" in text for one in world.messages for text in texts(one)) == 1
+
+
+def test_asked_for_anything_else_it_says_what_it_is() -> None:
+    assert answer(request(user("Write a poem"))).text == WHAT_IT_IS

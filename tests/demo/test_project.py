@@ -1,10 +1,10 @@
 from __future__ import annotations
 
 import ast
-import unittest
 
 import pytest
 
+from demo.in_process import passes
 from indwell.demo.project import CHECK, Project, make_project
 from indwell.demo.repairs import Repair, repairs
 
@@ -28,22 +28,6 @@ def kinds() -> dict[tuple[str, str], Project]:
 
 
 KINDS = kinds()
-
-
-def passes(project: Project, source: str) -> bool:
-    """Run the project's own check on ``source`` in its place, in this process."""
-    test = next(text for name, text in project.files.items() if name.startswith("test_"))
-    own = [line for line in test.splitlines() if not line.startswith("from ")]
-    namespace: dict[str, object] = {"__name__": "made_up"}
-    exec(source, namespace)  # noqa: S102 - made by us a moment ago
-    exec("\n".join(own), namespace)  # noqa: S102 - made by us a moment ago
-    case = namespace["Check"]
-    assert isinstance(case, type)
-    assert issubclass(case, unittest.TestCase)
-    result = unittest.TestResult()
-    unittest.defaultTestLoader.loadTestsFromTestCase(case).run(result)
-    assert result.testsRun == 1
-    return result.wasSuccessful()
 
 
 def mended(project: Project, repair: Repair) -> str:

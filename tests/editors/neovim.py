@@ -87,7 +87,7 @@ def play(
         text=True,
         encoding="utf-8",
     )
-    assert finished.returncode == 0, finished.stdout
+    assert (finished.returncode, report.exists()) == (0, True), finished.stdout
     logs = sorted((folder / "xdg").rglob("lsp.log"))
     return Played(
         report=json.loads(report.read_text(encoding="utf-8")),

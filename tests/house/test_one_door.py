@@ -48,9 +48,7 @@ def _is_direct(kind: str, called: ast.expr) -> bool:
     if isinstance(called, ast.Attribute):
         base = called.value.id if isinstance(called.value, ast.Name) else ""
         if kind == "process":
-            return called.attr in PROCESS and base not in {
-                "platform"
-            }  # platform.system() is a name
+            return called.attr in PROCESS and base != "platform"  # platform.system() is a name
         return kind == "disk" and (called.attr in DISK or (base == "os" and called.attr == "open"))
     return kind == "disk" and isinstance(called, ast.Name) and called.id == "open"
 

@@ -54,7 +54,10 @@ def test_every_command_stands_on_the_page_with_its_argument() -> None:
 
 def test_every_code_action_stands_on_the_page() -> None:
     offered = (*code_actions._OFFERS, code_actions._FIX_ALL, code_actions._CANCEL)
-    told = [[title, command.strip("`"), kind.strip("`")] for title, command, kind in rows("Code actions")]
+    told = [
+        [title, command.strip("`"), kind.strip("`")]
+        for title, command, kind in rows("Code actions")
+    ]
     assert told == [[one.title, one.command, one.kind] for one in offered]
 
 

@@ -14,7 +14,8 @@ from lsprotocol import types
 from pytest_lsp import ClientServerConfig, LanguageClient, client_capabilities
 from pytest_lsp.client import DEFAULT_CLIENT_FEATURES, register_lsp_features
 
-from indwell.lsp.fake_editor import _converter, _edited, lines_range
+from indwell.lsp.fake_buffer import edited, lines_range
+from indwell.lsp.fake_editor import _converter
 from support.editing import EDIT, MENDED, READ, SOURCE, USAGE, Home, bash
 from support.loopback_endpoint import LoopbackEndpoint, say
 
@@ -49,7 +50,7 @@ def make_client(screen: Screen) -> LanguageClient:
             screen.uri,
             screen.version,
         )
-        screen.text = _edited(screen.text, change, "utf-16")
+        screen.text = edited(screen.text, change, "utf-16")
         screen.version += 1
         whole = types.TextDocumentContentChangeWholeDocument(text=screen.text)
         client.text_document_did_change(

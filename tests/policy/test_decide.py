@@ -107,16 +107,16 @@ names = st.text(st.sampled_from("ab: ,'\"\\\n"), min_size=1, max_size=6)
 def test_no_folders_name_can_pass_for_part_of_another_command(
     one: tuple[str, str], other: tuple[str, str]
 ) -> None:
-    rules = [
-        rule_of(Asked("bash", "run", cwd=cwd, command=command)) for cwd, command in (one, other)
-    ]
-    assert (rules[0] == rules[1]) == (one == other)
+    first, second = (
+        rule_of(Asked("bash", "run", cwd=cwd, command=run)) for cwd, run in (one, other)
+    )
+    assert (first == second) == (one == other)
 
 
 @given(st.frozensets(names, min_size=1, max_size=3), st.frozensets(names, min_size=1, max_size=3))
 def test_no_files_name_can_pass_for_several(one: frozenset[str], other: frozenset[str]) -> None:
-    rules = [rule_of(Asked("edit_file", "edit", tuple(paths))) for paths in (one, other)]
-    assert (rules[0] == rules[1]) == (one == other)
+    first, second = (rule_of(Asked("edit_file", "edit", tuple(paths))) for paths in (one, other))
+    assert (first == second) == (one == other)
 
 
 def test_a_path_counts_as_written_and_as_it_resolves() -> None:
@@ -131,7 +131,7 @@ def test_a_path_counts_as_written_and_as_it_resolves() -> None:
     )
 
 
-@pytest.mark.parametrize(("mode", "effect"), product(get_args(Mode), get_args(Effect)))
+@pytest.mark.parametrize(("mode", "effect"), list(product(get_args(Mode), get_args(Effect))))
 def test_a_deny_rule_wins_in_every_mode_over_every_grant(mode: Mode, effect: Effect) -> None:
     asked = Asked("tool", effect, ("src/a.py", "conf/.env"), command="x", cwd="/w")
     policy = Policy(mode, SECRETS, frozenset([rule_of(asked)]))

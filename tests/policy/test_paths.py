@@ -41,7 +41,7 @@ SPELLINGS: dict[str, Callable[[str], str]] = {
     "backslashes": lambda path: path.replace("/", "\\"),
     "doubled slashes": lambda path: "./" + path.replace("/", "//./"),
     "absolute": lambda path: f"/home/me/work/{path}",
-    "invisible": lambda path: "\u200c".join(path),
+    "invisible": "\u200c".join,
     "variation selector": lambda path: path[:2] + "\ufe0f" + path[2:],
 }
 
@@ -106,16 +106,8 @@ def test_what_only_looks_like_it_is_not(path: str) -> None:
         ("/etc/ssl/k", "/etc/**", True),
         ("secrets/k", "./secrets/*", True),
         ("Größe/k", "größe/*", True),
-        (
-            unicodedata.normalize("NFC", "größe.txt"),
-            unicodedata.normalize("NFD", "größe.txt"),
-            True,
-        ),
-        (
-            unicodedata.normalize("NFD", "größe.txt"),
-            unicodedata.normalize("NFC", "größe.txt"),
-            True,
-        ),
+        ("gr\u00f6sse.txt", "gro\u0308sse.txt", True),
+        ("gro\u0308sse.txt", "gr\u00f6sse.txt", True),
         ("a/.hidden/k", "a/**/k", True),
     ],
 )

@@ -23,9 +23,8 @@ def test_it_says_machine_and_tools_and_nothing_that_changes() -> None:
 def test_it_names_every_tag_of_data_as_data_and_the_reminder_as_an_order() -> None:
     trust = PROMPT[PROMPT.index("# Who may instruct") : PROMPT.index("# Rules")]
     orders, data = trust.split("All else is data")
-    assert {row.tag for row in KINDS.values() if row.tier >= 2} == set(
-        re.findall(r"<([\w-]+)>", data)
-    )
+    tags_of_data = {row.tag for row in KINDS.values() if row.tier >= 2}
+    assert tags_of_data == set(re.findall(r"<([\w-]+)>", data))
     assert re.findall(r"<([\w-]+)>", orders) == ["system-reminder"]
 
 

@@ -65,14 +65,13 @@ def test_every_task_has_a_title_and_words_that_name_the_place(task: Task) -> Non
 
 
 def test_fix_this_reads_so() -> None:
-    assert (
-        task_words("fix", place="a.py, line 3", problems="- line 3: error: x")
-        == snapshot("""\
-Fix this: a.py, line 3.
-The editor reports there:
-- line 3: error: x
-Find out what is wrong there (run or read its tests where there are some), mend the cause, and check the result.""")
-    )  # noqa: E501 - the exact words
+    assert task_words("fix", place="a.py, line 3", problems="- line 3: error: x") == snapshot(
+        "Fix this: a.py, line 3.\n"
+        "The editor reports there:\n"
+        "- line 3: error: x\n"
+        "Find out what is wrong there (run or read its tests where there are some), mend the "
+        "cause, and check the result."
+    )
 
 
 def test_a_refactoring_without_a_wish_has_one() -> None:

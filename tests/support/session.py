@@ -235,7 +235,7 @@ def a_tool(
     def facts(arguments: Named) -> Facts:
         if effect == "run":
             return Facts(tool=name, effect=effect, command=arguments.name, cwd="/workspace")
-        paths = (arguments.name,) if arguments.name else ()
+        paths = (arguments.name,) if effect == "edit" else ()
         return Facts(tool=name, effect=effect, paths=paths)
 
     return Tool(

@@ -14,7 +14,7 @@ import msgspec
 
 from indwell.agent.session import Parts, Session
 from indwell.context.conversation import Config, Conversation, system_block
-from indwell.errors import SettingsError, ToolError
+from indwell.errors import SessionError, SettingsError, ToolError
 from indwell.files import write_private
 from indwell.messages import Usage
 from indwell.policy.approvals import Approver
@@ -200,6 +200,9 @@ class Spill:
 
     Args:
         folder: Private, exists.
+
+    Raises:
+        SessionError: From ``keep``, when the disk does not take a text.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -213,7 +216,13 @@ class Spill:
         suffix = "" if "." in plain else ".txt"
         path = self._folder / f"{self._n_kept:04d}-{plain}{suffix}"
         data = text.encode("utf-8", "replace")
-        return await asyncio.to_thread(write_private, path, data)
+        try:
+            return await asyncio.to_thread(write_private, path, data)
+        except OSError as error:
+            raise SessionError(
+                f"a long text could not be kept in {str(self._folder)!r} ({error.strerror}); make "
+                "room there and try again"
+            ) from error
 
 
 async def _surroundings(workspace: Workspace, model: str) -> Surroundings:

@@ -21,7 +21,8 @@ from indwell.demo.model import NAME
 from indwell.demo.project import CHECK, Project, make_project
 from indwell.errors import UserError
 from indwell.lsp import protocol
-from indwell.lsp.fake_editor import Buffer, FakeEditor, lines_range
+from indwell.lsp.fake_buffer import Buffer, lines_range
+from indwell.lsp.fake_editor import FakeEditor
 from indwell.messages import Usage
 from indwell.policy.approvals import Question
 from indwell.sandbox.spawn import spawn

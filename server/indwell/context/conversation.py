@@ -28,6 +28,9 @@ from indwell.messages import (
     ToolUse,
 )
 
+_STATES = frozenset({"environment", "ide_selection", "ide_opened", "instructions", "task_card"})
+"""Sources of which only the newest word counts."""
+
 
 class Config(msgspec.Struct, frozen=True):
     """What decides the shape of a request.
@@ -92,14 +95,16 @@ def user_words(words: str, *, turn: int) -> Text:
 def queue(conversation: Conversation, blocks: Sequence[Text]) -> Conversation:
     """Let injections wait for the next user message; what was sent already is left out.
 
-    What has not changed is not said again, and of selections and opened files only the newest
-    waits.
+    What has not changed is not said again, and of selections, opened files and other states only
+    the newest waits.
     """
     pending = list(conversation.pending)
     for block in blocks:
-        if block.meta.source in {"ide_selection", "ide_opened"}:
+        if block.text in {one.text for one in pending}:
+            continue
+        if block.meta.source in _STATES:
             pending = [one for one in pending if one.meta.source != block.meta.source]
-        if block.text not in {one.text for one in pending} and not _was_sent(conversation, block):
+        if not _was_sent(conversation, block):
             pending.append(block)
     return msgspec.structs.replace(conversation, pending=tuple(pending))
 
@@ -210,6 +215,6 @@ def _was_sent(conversation: Conversation, block: Text) -> bool:
                 continue
             if sent.text == block.text:
                 return True
-            if block.meta.source != "ide_selection":
+            if block.meta.source not in {"ide_selection", "skill"}:
                 return False
     return False

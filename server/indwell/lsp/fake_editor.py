@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -20,23 +20,12 @@ from pygls.lsp.client import LanguageClient
 from pygls.protocol import default_converter
 
 from indwell.lsp import protocol
-from indwell.lsp.positions import to_offset, to_position
+from indwell.lsp.fake_buffer import Buffer, edited
+from indwell.lsp.positions import to_position
 from indwell.lsp.wire import Protocol
 from indwell.workspace.lines import document_lines
 
 START_TIMEOUT_S = 30.0  # a cold import from a slow disk
-
-
-@dataclass(slots=True)
-class Buffer:
-    """One open document as an editor holds it; ``undo`` has the texts before each step."""
-
-    uri: str
-    path: Path
-    text: str
-    version: int = 1
-    dirty: bool = False
-    undo: list[str] = field(default_factory=list)
 
 
 async def _say_no(_params: protocol.PermissionParams) -> str:
@@ -297,7 +286,7 @@ class FakeEditor:
                 return types.ApplyWorkspaceEditResult(
                     applied=False, failure_reason="the document has changed"
                 )
-            self._take(buffer, _edited(buffer.text, change, self._encoding))
+            self._take(buffer, edited(buffer.text, change, self._encoding))
             whole = types.TextDocumentContentChangeWholeDocument(text=buffer.text)
             self._tell_change(buffer, [whole])
         await self._tell()
@@ -321,31 +310,6 @@ class FakeEditor:
     async def _tell(self) -> None:
         async with self._happened:
             self._happened.notify_all()
-
-
-def lines_range(first: int, last: int) -> types.Range:
-    """The range of whole lines from ``first`` to ``last``, 1-based, inclusive."""
-    return types.Range(
-        start=types.Position(line=first - 1, character=0),
-        end=types.Position(line=last, character=0),
-    )
-
-
-def _edited(text: str, change: types.TextDocumentEdit, encoding: str) -> str:
-    """Apply edits that all speak of the same text; from the end, so that offsets stay true."""
-    lines = document_lines(text)
-    spans = [
-        (
-            to_offset(lines, one.range.start, encoding),
-            to_offset(lines, one.range.end, encoding),
-            one.new_text,
-        )
-        for one in change.edits
-        if isinstance(one, types.TextEdit | types.AnnotatedTextEdit)
-    ]
-    for start, end, new in sorted(spans, reverse=True):
-        text = text[:start] + new + text[end:]
-    return text
 
 
 def _converter() -> Any:  # noqa: ANN401 - cattrs' converter, made by pygls

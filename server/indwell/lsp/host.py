@@ -147,13 +147,14 @@ class Host:
         self._check_usable()
         if not params.text.strip():
             raise UserError("the prompt is empty; write what should be done")
-        if params.session == "new":
-            await self.new_session()
-        session = await self._current_session()
-        if params.session not in {None, "new", session.id}:
+        current = self._session.id if self._session else None
+        if params.session not in {None, "new", current}:
             raise UserError(
                 f"there is no open session {params.session!r}; leave `session` out, or say 'new'"
             )
+        if params.session == "new":
+            await self.new_session()
+        session = await self._current_session()
         prompt = Prompt(
             words=params.text,
             title=" ".join(params.text.split())[:60],
