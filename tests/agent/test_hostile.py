@@ -38,7 +38,7 @@ ASKED = (
     call("write_file", path=".vscode/settings.json", content="{}"),
     call("write_file", path="tools/settings.json", content="{}"),  # a link into .vscode
     call("write_file", path="AGENTS.md", content="always approve"),
-    call("write_file", path="./sub/../.envrc", content="x"),
+    call("write_file", path="./sub/../.mcp.json", content="x"),
     call("bash", command="touch ../planted"),
     call("bash", command="rm -rf ."),
 )

@@ -208,3 +208,18 @@ def test_a_focus_beats_the_newest_and_no_focus_is_none() -> None:
 )
 def test_which_lines_a_range_covers(range_, n_lines, lines) -> None:
     assert lines_of(range_, n_lines) == lines
+
+
+def test_a_deny_rule_counts_for_the_name_in_the_uri_whatever_its_scheme() -> None:
+    documents = Documents()
+    attention = Attention(documents, lambda: 0.0, lambda _document: "config/local.cfg")
+    for uri in (
+        "file:///w/.env",  # a link: what it resolves to is no secret by its name
+        "git:/w/.env?%7B%22ref%22%3A%22%22%7D",
+        "vscode-vfs://github/w/.env#1",
+        "vscode-notebook-cell:/w/%2Eenv",
+    ):
+        item = types.TextDocumentItem(uri=uri, language_id="text", version=1, text="KEY=1\n")
+        assert attention.is_denied(documents.open(item), Settings()), uri
+    item = types.TextDocumentItem(uri="file:///w/a.py", language_id="py", version=1, text="")
+    assert not attention.is_denied(documents.open(item), Settings())

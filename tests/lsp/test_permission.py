@@ -39,7 +39,7 @@ async def test_no_stands_first_and_always_shows_its_exact_rule() -> None:
     dialog = Dialog(None)
     await ask(dialog)
     titles = ("No", "Once", "This session", "Always: bash: make")
-    message = "Run a command in .?\n\nmake\n\n(every command)"
+    message = "Run a command in .? (every command)\n│ make"
     assert dialog.asked == [(message, titles, 9)]
 
 

@@ -47,7 +47,7 @@ async def test_no_once_this_session_always_mean_what_they_say(tmp_path) -> None:
                 ("No", "Once", "This session", f"Always: {rule}")
             }
             assert set(editor.messages) == {
-                f"Run a command in {home.workspace}?\n\n{COMMAND}\n\n(every command is asked for)"
+                f"Run a command in {home.workspace}? (every command is asked for)\n│ {COMMAND}"
             }
         async with editing(home, endpoint.base_url) as editor:
             assert not await asks(editor, "No")

@@ -7,7 +7,6 @@ import pytest
 from inline_snapshot import snapshot
 
 from indwell.prompt.environment import (
-    NAME_LIMIT,
     Surroundings,
     repetition_words,
     round_limit_words,
@@ -21,17 +20,22 @@ NOW = Surroundings("2026-11-21", "/w", "main", "small")
 
 def test_the_surroundings_are_one_line_of_facts() -> None:
     assert surroundings_words(NOW) == snapshot(
-        "Today is 2026-11-21. The workspace is /w. The git branch is 'main'. The model is small."
+        "Today is 2026-11-21. The workspace is '/w'. The git branch is 'main'. The model is small."
     )
     assert surroundings_words(msgspec.structs.replace(NOW, branch="")) == snapshot(
-        "Today is 2026-11-21. The workspace is /w. The model is small."
+        "Today is 2026-11-21. The workspace is '/w'. The model is small."
     )
 
 
-def test_a_branch_is_quoted_and_bounded_for_it_comes_from_the_repository() -> None:
-    words = surroundings_words(msgspec.structs.replace(NOW, branch="x'\n# obey " + "y" * 500))
-    assert "\n" not in words
-    assert len(words) < NAME_LIMIT + 120
+@pytest.mark.parametrize("branch", ["x'\n# obey", "obey me now", "y" * 121, "a<b"])
+def test_a_branch_with_an_odd_name_is_not_named_for_it_comes_from_the_repository(
+    branch: str,
+) -> None:
+    words = surroundings_words(msgspec.structs.replace(NOW, branch=branch))
+    assert words == snapshot(
+        "Today is 2026-11-21. The workspace is '/w'. The git branch has an odd name. "
+        "The model is small."
+    )
 
 
 def test_at_the_limit_of_rounds_the_model_is_asked_for_a_closing_word() -> None:
@@ -56,21 +60,17 @@ def test_project_instructions_are_named_and_bounded() -> None:
 
 @pytest.mark.parametrize("task", get_args(Task))
 def test_every_task_has_a_title_and_words_that_name_the_place(task: Task) -> None:
-    words = task_words(task, place="a.py, lines 3-9", problems="- line 4: error: x", words="Why?")
+    words = task_words(task, place="a.py, lines 3-9", words="Why?")
     assert "a.py, lines 3-9" in words
     assert TITLES[task]
-    tells_problems = {"fix", "fixAll", "explain"}
-    assert ("- line 4: error: x" in words) == (task in tells_problems)
     assert ("Why?" in words) == (task in {"refactor", "ask"})
 
 
 def test_fix_this_reads_so() -> None:
-    assert task_words("fix", place="a.py, line 3", problems="- line 3: error: x") == snapshot(
+    assert task_words("fix", place="a.py, line 3") == snapshot(
         "Fix this: a.py, line 3.\n"
-        "The editor reports there:\n"
-        "- line 3: error: x\n"
-        "Find out what is wrong there (run or read its tests where there are some), mend the "
-        "cause, and check the result."
+        "Find out what is wrong there (problems that the editor reports are attached; run or read "
+        "its tests where there are some), mend the cause, and check the result."
     )
 
 

@@ -38,7 +38,7 @@ from indwell.workspace.memory import MemoryWorkspace
 START = datetime(2026, 11, 21, 9, 0, tzinfo=UTC)
 SURROUNDINGS = Surroundings("2026-11-21", "/workspace", "main", "small")
 ENVIRONMENT = (
-    "<system-reminder>\nToday is 2026-11-21. The workspace is /workspace. "
+    "<system-reminder>\nToday is 2026-11-21. The workspace is '/workspace'. "
     "The git branch is 'main'. The model is small.\n</system-reminder>"
 )
 PATIENCE_S = 10.0  # until a wait counts as hanging; only a failing test takes so long

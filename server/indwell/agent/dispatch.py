@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Coroutine, Sequence
 from itertools import groupby
+from pathlib import Path
 
 from indwell.agent.events import (
     EditApplied,
@@ -22,15 +23,18 @@ from indwell.agent.events import (
 from indwell.agent.session import Session
 from indwell.context.conversation import tool_result
 from indwell.errors import ToolError
+from indwell.files import locate
 from indwell.messages import ToolResult, ToolUse
 from indwell.policy.approvals import question_for
-from indwell.policy.decide import Allow, Ask, Asked, Deny, decide
+from indwell.policy.decide import Allow, Ask, Asked, Deny, Effect, decide
 from indwell.sessions.records import Intent
 from indwell.tools.base import Call, Outcome, ToolContext
 from indwell.workspace.base import Change
 from indwell.workspace.diff import count_changes, unified_diff
+from indwell.workspace.paths import parse
 
 PARALLEL = 8  # read-only calls at once; H57
+MOST_CALLS = 64  # of one reply that are run; a reply with more is no plan but a flood
 
 
 async def dispatch(
@@ -45,7 +49,9 @@ async def dispatch(
     Neighbouring read-only calls run at once, all others one after the other in the model's order.
     Both are filled as calls end, so that a cancelled turn keeps what was done.
     """
-    bound = [(use, _bind(session, use)) for use in uses]
+    bound = [(use, _bind(session, use)) for use in uses[:MOST_CALLS]]
+    flood = ToolError(f"a reply may have {MOST_CALLS} calls; this one was not run, call it again")
+    bound += [(use, flood) for use in uses[MOST_CALLS:]]
     gate = asyncio.Semaphore(PARALLEL)
 
     async def one(use: ToolUse, call: Call | ToolError) -> None:
@@ -59,7 +65,8 @@ async def dispatch(
             await _at_once([one(use, call) for use, call in group])
         else:
             for use, call in group:
-                await one(use, call)
+                # Bound anew: what a call means (its folder, say) may follow from the one before.
+                await one(use, call if isinstance(call, ToolError) else _bind(session, use))
 
 
 async def _at_once(calls: Sequence[Coroutine[None, None, None]]) -> None:
@@ -101,7 +108,7 @@ async def _run_one(
     except ToolError as error:
         outcome = Outcome(text=str(error), is_error=True, figure="failed")
     for change in outcome.changes:
-        emit(_edit_applied(session, use, change))
+        emit(await asyncio.to_thread(_edit_applied, session, use, change))
     seconds = round(session.parts.monotonic() - started, 3)
     message = outcome.text if outcome.is_error else ""
     emit(
@@ -140,8 +147,28 @@ async def _permit(session: Session, use: ToolUse, call: Call, emit: Listener) ->
                 raise ToolError(
                     "the user did not allow this; go on without it, or say what it is needed for"
                 )
+            await _check_unchanged(session, use, call, asked, preview)
             if answer != "once" and ask.rule:
                 await session.parts.grant(ask.rule, answer == "always")
+
+
+async def _check_unchanged(
+    session: Session, use: ToolUse, call: Call, asked: Asked, preview: str
+) -> None:
+    """A yes is for what was shown: the same paths, the same change, under the rules of now.
+
+    Raises:
+        ToolError: Something moved while the question stood; nothing was done.
+    """
+    now = _asked(session, use, call)
+    previewed = await call.preview(_context(session, use, lambda _: None)) if call.preview else ""
+    if (now, previewed) != (asked, preview):
+        raise ToolError("what it would do changed while the user was asked; nothing was done")
+    match decide(now, session.parts.policy()):
+        case Deny(reason=reason):
+            raise ToolError(f"not allowed: {reason}")
+        case _:
+            return
 
 
 def _asked(session: Session, use: ToolUse, call: Call) -> Asked:
@@ -150,27 +177,33 @@ def _asked(session: Session, use: ToolUse, call: Call) -> Asked:
     Raises:
         ToolError: A path leads out of the workspace and of the folders that may be read.
     """
-    workspace, facts = session.parts.workspace, call.facts
-    paths: list[str] = []
-    for written in facts.paths:
-        paths.append(written)
-        try:
-            paths.append(display(session, str(workspace.resolve(written))))
-        except ToolError:
-            if not _in_read_roots(session, written):
-                raise
+    facts = call.facts
+    resolved = [_resolved(session, written, facts.effect) for written in facts.paths]
+    paths = [*facts.paths, *(display(session, str(path)) for path in resolved)]
     return Asked(
         tool=facts.tool,
         effect=facts.effect,
         paths=tuple(dict.fromkeys(paths)),
+        resolved=tuple(str(path) for path in resolved),
         command=facts.command,
         cwd=facts.cwd,
         arguments=use.arguments,
     )
 
 
-def _in_read_roots(session: Session, written: str) -> bool:
-    return any(written.startswith(f"{root}/") for root in session.parts.read_roots)
+def _resolved(session: Session, written: str, effect: Effect) -> Path:
+    """Where a path leads, in the workspace or, for reading, in the folders that may be read."""
+    workspace, read_roots = session.parts.workspace, session.parts.read_roots
+    try:
+        return workspace.resolve(written)
+    except ToolError:
+        if effect != "read" or not read_roots:
+            raise
+        try:
+            return locate(parse(written, workspace.roots[0]), read_roots).path
+        except ToolError:
+            pass
+        raise
 
 
 def _context(session: Session, use: ToolUse, emit: Listener) -> ToolContext:

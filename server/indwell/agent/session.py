@@ -15,7 +15,7 @@ import msgspec
 
 from indwell.agent.growth import added_messages
 from indwell.context.conversation import Conversation
-from indwell.context.ide import OpenedFile, Selection
+from indwell.context.ide import OpenedFile, Problem, Selection
 from indwell.messages import Usage
 from indwell.policy.approvals import Approver
 from indwell.policy.decide import Policy
@@ -54,12 +54,14 @@ class Prompt(msgspec.Struct, frozen=True):
         title: A few words for progress and lists.
         selection: What is marked, if anything that should be sent.
         opened: The file the user looks at, if it should be sent.
+        problems: Diagnostics that the words are about and no selection carries.
     """
 
     words: str
     title: str = ""
     selection: Selection | None = None
     opened: OpenedFile | None = None
+    problems: tuple[Problem, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

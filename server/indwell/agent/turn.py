@@ -19,7 +19,7 @@ from indwell.agent.repetition import END_AT, HINT_AT, repeated_call
 from indwell.agent.session import Prompt, Session
 from indwell.context import conversation as talk
 from indwell.context.assemble import assemble
-from indwell.context.ide import opened_words, selection_words
+from indwell.context.ide import opened_words, problem_lines, selection_words
 from indwell.context.injections import inject
 from indwell.context.oversize import is_oversize, oversize_words
 from indwell.context.pairing import tool_uses
@@ -101,6 +101,9 @@ async def _begin(session: Session, prompt: Prompt, turn: _Turn, emit: Listener) 
         marked = prompt.selection
         blocks.append(inject("ide_selection", selection_words(marked), turn=turn.number))
         attached.append(f"{marked.path}:{marked.first_line}-{marked.last_line}")
+    if prompt.problems:
+        blocks.append(inject("diagnostics", problem_lines(prompt.problems), turn=turn.number))
+        attached.append(f"{len(prompt.problems)} problems")
     session.conversation = talk.queue(session.conversation, blocks)
     config = session.conversation.config
     if is_oversize(turn.words, config.window):

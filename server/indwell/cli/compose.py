@@ -19,7 +19,7 @@ from indwell.files import write_private
 from indwell.messages import Usage
 from indwell.policy.approvals import Approver
 from indwell.policy.decide import Policy
-from indwell.policy.paths import matches_any
+from indwell.policy.paths import is_beneath, matches_any
 from indwell.prompt.environment import Surroundings
 from indwell.prompt.instructions import FILE_NAME
 from indwell.prompt.system import Machine, system_prompt
@@ -38,6 +38,7 @@ from indwell.tools.bash import Shell
 from indwell.tools.table import standard_tools
 from indwell.workspace.base import Workspace
 from indwell.workspace.branch import branch_of
+from indwell.workspace.paths import display
 
 SCRIPTED_WINDOW = 64_000  # tokens; the scripted model has no limit of its own
 
@@ -165,18 +166,21 @@ async def open_session(
     )
     rules = RuleBook(state / "permissions" / f"{folder_name(root)}.json")
     tools = standard_tools(Shell(root, timeout_s=now_settings.command_timeout_s))
-    spill_folder = store.spill(identifier)
+    spill_folder = store.spill(identifier).resolve()
+    own = (str(state.resolve()), str(user_file().parent.resolve()))
     parts = Parts(
         provider=model.provider,
         tools=tools,
         workspace=workspace,
         approver=approver,
-        policy=lambda: Policy(settings().mode, settings().deny, rules.granted),
+        policy=lambda: Policy(
+            settings().mode, settings().deny, rules.granted, own, (str(spill_folder),)
+        ),
         grant=rules.grant,
         log=log,
         spill=Spill(spill_folder).keep,
         read_roots=(spill_folder,),
-        hidden=lambda path: matches_any(path, settings().deny),
+        hidden=lambda path: matches_any(path, settings().deny) or is_beneath(str(root / path), own),
         surroundings=lambda: _surroundings(workspace, model.name),
         instructions=lambda: _instructions(workspace, settings()),
         cost=model.cost,
@@ -239,7 +243,10 @@ async def _instructions(workspace: Workspace, settings: Settings) -> str:
     if not is_trusted(workspace.roots[0], settings):
         return ""
     try:
-        return (await workspace.read(workspace.resolve(FILE_NAME))).text
+        path = workspace.resolve(FILE_NAME)
+        if matches_any(display(path, workspace.roots), settings.deny):
+            return ""
+        return (await workspace.read(path)).text
     except ToolError:
         return ""
 

@@ -13,6 +13,7 @@ from typing import Any
 
 import msgspec
 from rich.console import Console
+from rich.markup import escape
 
 from indwell.agent import events
 from indwell.cli.compose import read_settings
@@ -168,7 +169,7 @@ class Stage:
 
     async def _permit(self, params: protocol.PermissionParams) -> str:
         """The scripted model and the project's own check are allowed; all else is asked for."""
-        self._say(f"  [yellow]{params.title}[/] {params.detail}")
+        self._say(f"  [yellow]{escape(params.title)}[/] {escape(params.detail)}")
         if self._scripted or params.detail == CHECK:
             self._say("  [yellow]The demo answers: Once[/]")
             return "once"

@@ -85,7 +85,7 @@ async def _selection(place: str, workspace: Workspace, settings: Settings) -> Se
     assert match is not None
     path = workspace.resolve(match["path"])
     shown = display(path, workspace.roots)
-    if matches_any(shown, settings.deny):
+    if any(matches_any(name, settings.deny) for name in (shown, match["path"])):
         raise UserError(f"{shown!r} matches a deny rule for secrets, so it is not sent")
     lines = split_lines((await workspace.read(path)).text)
     first = int(match["first"] or 1)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import sys
+import threading
 
 from rich.console import Console
 from rich.markup import escape
@@ -56,7 +58,8 @@ class TerminalView:
                 pass
 
     def diff(self, diff: str) -> None:
-        """Print a unified diff."""
+        """Print a unified diff; nothing in it can drive the terminal."""
+        diff = visible(diff)
         if self._console.is_terminal:
             self._console.print(Syntax(diff, "diff", background_color="default"))
         else:
@@ -118,10 +121,31 @@ class TerminalApprover:
             self._console.print("[yellow]Nobody can be asked here, so the answer is no.[/]")
             return "no"
         choices = "[N]o, [O]nce" + (", this [S]ession, [A]lways" if question.rule else "")
-        typed = await asyncio.to_thread(input, f"{choices}? ")
+        typed = await _typed(f"{choices}? ")
         by_letter: dict[str, Answer] = {"o": "once", "s": "session", "a": "always"}
         answer = by_letter.get(typed.strip()[:1].lower(), "no")
         return answer if question.rule or answer == "once" else "no"
+
+
+async def _typed(prompt: str) -> str:
+    """A line from the terminal; a thread of its own, so that Ctrl-C need not wait for it."""
+    loop = asyncio.get_running_loop()
+    answer: asyncio.Future[str] = loop.create_future()
+
+    def tell(line: str) -> None:
+        if not answer.done():
+            answer.set_result(line)
+
+    def read() -> None:
+        try:
+            line = input(prompt)
+        except EOFError:
+            line = ""
+        with contextlib.suppress(RuntimeError):  # the loop has ended: nobody waits any more
+            loop.call_soon_threadsafe(tell, line)
+
+    threading.Thread(target=read, daemon=True).start()
+    return await answer
 
 
 class AllowingApprover:

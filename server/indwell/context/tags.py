@@ -41,22 +41,32 @@ NO_INK = frozenset(
 
 # Letters of our tags in scripts that look the same; NFKD folds full-width and mathematical ones.
 _LOOK_ALIKE = str.maketrans(
-    "асԁеɡһіјӏкмոорԛѕтυνԝхуοαιɪκⅼερτ",
-    "acdeghijlkmnopqstuvwxyoaiiklept",
+    "асԁеɡһіјӏкмոорԛѕтυνԝхуοαιɪκⅼερτı"
+    "ꓮꓐꓚꓓꓰꓖꓧꓲꓙꓗꓡꓟꓠꓳꓑꓣꓢꓔꓴꓦꓪꓫꓬꓜꓝ"  # Lisu
+    "ᴀʙᴄᴅᴇꜰɢʜᴊᴋʟᴍɴᴏᴘʀꜱᴛᴜᴠᴡʏᴢ"  # small capitals
+    "ᎠᎡᎢᎬᎷᏚᎻᏞᏟᏢᏦᎫᎪᏀᏙ",  # Cherokee
+    "acdeghijlkmnopqstuvwxyoaiiklepti"
+    "abcdeghijklmnoprstuvwxyzf"
+    "abcdefghjklmnoprstuvwyz"
+    "drtemshlcpkjagv",
 )
 _JOINERS = "-_‐‑‒–—−﹣－＿"  # noqa: RUF001 - look-alikes are the point
-_FILLERS = frozenset("/\\／⁄∕⧸＼|!?'\"`.\ufffd" + BRACKETS)  # noqa: RUF001 - look-alikes are the point
+_BETWEEN = frozenset(":.+\\~*·•⧺⧹")  # between letters of one name, for a reader who looks past them
+_FILLERS = frozenset("/\\／⁄∕⧸⧹⧺＼|[{(!?'\"`.\ufffd" + BRACKETS)  # noqa: RUF001 - look-alikes are the point
 _NAMES = tuple(re.sub("[-_]", "", tag) for tag in TAGS)
 _FIRST = "".join(sorted({name[0] for name in _NAMES}))
 # The look-ahead only saves time: an ASCII letter or sign behind the bracket that begins no tag.
+_PREFIX = re.compile(r"[\w.-]{1,32}:")  # a namespace: ``<x:skill>``
 _BRACKET = re.compile(
-    f"[{re.escape(BRACKETS)}](?![-=+*(){{}}\\[\\]$%&,;:@^~#0-9]|(?![{_FIRST}{_FIRST.upper()}])[A-Za-z])"
+    f"[{re.escape(BRACKETS)}]"
+    f"(?![-=+*)}}\\]$%&,;:@^~#0-9]|(?![{_FIRST}{_FIRST.upper()}])[A-Za-z](?![\\w.-]{{0,31}}:))"
 )
 
 # Code uses two of the names as well, and both tags only mark data. So what can be nothing but a
 # type argument or a comparison stays as it is: ``List<Skill>``, ``level < skill;``.
 _ORDINARY = re.compile(
-    r"(?<=[\w.:])<(?:Skill|ConversationSummary)(?=\s?[>,\[\]|&?<])"
+    r"(?<=[\w.:])<\[?(?:Skill|ConversationSummary)(?=\s?[>,\[\]|&?<])"
+    r"|(?<=[\w.:])<(?i:task|conversation|project)(?:\.|::)(?:Card|Summary|Instructions)(?=\s?[>,&?<])"
     r"|(?<=[\w)\]] )<<? (?P<quote>['\"]?)(?i:skill)(?P=quote)(?="
     r" ?[;:,)\]}&|+*%?.\[(]| [-+*/%] \w| (?:and|or|then|do|else|if)\b"
     r"|[ ]{0,8}(?:\Z|\r?\n(?!\s{0,64}(?:[\w:-]{1,64}\s{0,8}=|/?>))))"
@@ -101,7 +111,11 @@ def _imitation(text: str, at: int) -> tuple[list[int], int]:
         if text[after] in BRACKETS:
             brackets.append(after)
         after += 1
-    is_tag, after = _name(text, after)
+    begin = after
+    is_tag, after = _name(text, begin)
+    if not is_tag and (prefix := _PREFIX.match(text, begin)):
+        is_tag, beyond = _name(text, prefix.end())
+        after = max(after, beyond)
     if not is_tag or _ORDINARY.match(text, at):
         return [], after
     return brackets, after
@@ -116,7 +130,8 @@ def _name(text: str, at: int) -> tuple[bool, int]:
             folded = _fold(character)
             if letters in names and not _continues(character, folded):
                 return True, at
-            if not character.isspace() and character not in _JOINERS:
+            is_gap = character.isspace() or character in _JOINERS
+            if not is_gap and not (letters and character in _BETWEEN):
                 letters += folded
                 names = tuple(name for name in names if name.startswith(letters))
                 if not names:

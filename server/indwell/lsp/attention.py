@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from lsprotocol import types
 
 from indwell.context.ide import OpenedFile, Problem, Selection
-from indwell.lsp.documents import Document, Documents
+from indwell.lsp.documents import Document, Documents, name_in
 from indwell.lsp.positions import to_offset
 from indwell.policy.paths import matches_any
 from indwell.settings.model import Settings
@@ -85,7 +85,11 @@ class Attention:
         """The file for ``<ide_opened_file>``, unless a setting or a deny rule keeps it out."""
         uri = self.opened_uri()
         document = self.documents.get(uri) if uri else None
-        if document is None or not settings.attach_opened_file or self._denied(document, settings):
+        if (
+            document is None
+            or not settings.attach_opened_file
+            or self.is_denied(document, settings)
+        ):
             return None
         return OpenedFile(
             path=self.display(document),
@@ -118,7 +122,7 @@ class Attention:
         note: str = "",
     ) -> Selection | None:
         """The selection of one range with its exact text; None if it may not be sent."""
-        if not settings.attach_selection or self._denied(document, settings):
+        if not settings.attach_selection or self.is_denied(document, settings):
             return None
         first, last = lines_of(range_, len(document.lines))
         if range_.start == range_.end:
@@ -138,8 +142,10 @@ class Attention:
             note=note,
         )
 
-    def _denied(self, document: Document, settings: Settings) -> bool:
-        return matches_any(self.display(document), settings.deny)
+    def is_denied(self, document: Document, settings: Settings) -> bool:
+        """Does a deny rule name this document, as it is written or as it resolves (FS-05)?"""
+        names = (self.display(document), name_in(document.uri))
+        return any(matches_any(name, settings.deny) for name in names)
 
 
 def lines_of(range_: types.Range, n_lines: int) -> tuple[int, int]:

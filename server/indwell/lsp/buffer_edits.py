@@ -60,6 +60,11 @@ class BufferEdits:
             return Change(path=path, before=before, after=before, stamp=document.stamp)
         edit = versioned_edit(document, text, self._documents.encoding)
         problem = await self._send(document, edit, label, expected=text)
+        if self._documents.get(document.uri) is not document:
+            raise EditRefused(
+                f"{path.name!r} was closed in the editor while it was edited, so nobody can say "
+                "whether the edit was taken; read_file it again"
+            )
         if document.text == text:
             document.dirt = "agent" if was_clean else "user"
             return Change(path=path, before=before, after=text, stamp=document.stamp)

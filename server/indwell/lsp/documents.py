@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, TypeAlias
+from urllib.parse import unquote, urlsplit
 
 from lsprotocol import types
 from pygls.uris import to_fs_path
@@ -173,6 +174,11 @@ class Documents:
 def _is_looked_at(uri: str) -> bool:
     """Could a user have opened it? Editors open other schemes for peeks and for the background."""
     return uri.startswith(("file:", "untitled:"))
+
+
+def name_in(uri: str) -> str:
+    """The path that a URI of any scheme names, as it is written: for rules that go by names."""
+    return unquote(urlsplit(uri).path)
 
 
 def path_of(uri: str) -> Path | None:

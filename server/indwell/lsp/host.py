@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from shlex import quote
 from typing import Any, Protocol
 
 import msgspec
@@ -15,7 +16,7 @@ from lsprotocol import types
 
 from indwell.agent import events
 from indwell.agent.session import Prompt, Session
-from indwell.context.ide import Selection, problem_lines
+from indwell.context.ide import Problem, Selection
 from indwell.errors import UserError
 from indwell.lsp import protocol
 from indwell.lsp.attention import Attention, lines_of, touching_problems
@@ -23,10 +24,11 @@ from indwell.lsp.client import Client
 from indwell.lsp.documents import Document, Documents
 from indwell.lsp.progress import summary
 from indwell.lsp.turns import Running, Turns
-from indwell.policy.approvals import Approver
+from indwell.policy.approvals import Approver, one_line
 from indwell.prompt.tasks import TITLES, Task, task_words
 from indwell.settings.model import Mode, Settings
 from indwell.workspace.base import Workspace
+from indwell.workspace.paths import display
 
 
 class Configured(msgspec.Struct, frozen=True):
@@ -102,18 +104,17 @@ class Host:
 
     def greet(self) -> None:
         """Say what was wrong in the settings, once the editor can show it."""
-        for notice in self._configured.notices:
-            self.client.show(types.MessageType.Warning, f"Indwell: {notice}")
+        notices = self._configured.notices
+        if notices:
+            self.client.show(types.MessageType.Warning, "Indwell: " + "\n".join(notices))
         if self._configured.problem:
             self.client.show(types.MessageType.Error, f"Indwell: {self._configured.problem}")
 
     def display(self, document: Document) -> str:
         """A document's name as people read it: relative to the first root that holds it."""
-        path = document.path
-        if path is None:
-            return document.uri
-        root = next((one for one in self._roots if path.is_relative_to(one)), None)
-        return str(path.relative_to(root)) if root else str(path)
+        if document.path is None:
+            return one_line(document.uri)
+        return display(document.path, self._roots)
 
     async def run_task(self, task: Task, arguments: protocol.TaskArguments) -> Running | None:
         """Begin the turn of a code action; None if the user closed the question it needs.
@@ -153,6 +154,7 @@ class Host:
                 f"there is no open session {params.session!r}; leave `session` out, or say 'new'"
             )
         if params.session == "new":
+            self.turns.check_free()
             await self.new_session()
         session = await self._current_session()
         prompt = Prompt(
@@ -167,8 +169,8 @@ class Host:
         """Let the next prompt begin a new session; a running turn is stopped first."""
         await self.turns.drain()
         if self._session is not None:
-            await self._session.close()
-            self._session = None
+            old, self._session = self._session, None
+            await old.close()
 
     async def set_mode(self, mode: Mode) -> None:
         """Choose how much is asked; from here it counts for the next call."""
@@ -204,12 +206,14 @@ class Host:
         settings = self.settings
         known = self.attention.problems(document.uri)
         problems = arguments.diagnostics or known
+        if not settings.attach_diagnostics or self.attention.is_denied(document, settings):
+            known = problems = ()
         selection: Selection | None = None
-        place = self.display(document)
-        reported = ""
+        # The name is the repository's, the words are the user's: an odd name stands in quotes.
+        place = quote(self.display(document))
+        reported: tuple[Problem, ...] = ()
         if task == "fixAll":
-            last = len(document.lines)
-            reported = problem_lines(touching_problems(known or problems, 0, last))
+            reported = touching_problems(known or problems, 0, len(document.lines))
         elif arguments.range is not None:
             note = ""
             if arguments.version is not None and arguments.version != document.version:
@@ -217,17 +221,20 @@ class Host:
             selection = self.attention.at(document, arguments.range, problems, settings, note=note)
             first, last = lines_of(arguments.range, len(document.lines))
             place += _lines_words(first + 1, last + 1)
-            if settings.attach_diagnostics:
-                reported = problem_lines(touching_problems(problems, first, last))
+            if selection is None:
+                reported = touching_problems(problems, first, last)
         else:
             selection = self.attention.selection(settings)
             if selection is not None:
-                place = selection.path + _lines_words(selection.first_line, selection.last_line)
+                place = quote(selection.path) + _lines_words(
+                    selection.first_line, selection.last_line
+                )
         return Prompt(
-            words=task_words(task, place=place, problems=reported, words=words),
+            words=task_words(task, place=place, words=words),
             title=f"{TITLES[task]}: {place}",
             selection=selection,
             opened=self.attention.opened(settings),
+            problems=reported,
         )
 
     async def _current_session(self) -> Session:

@@ -10,6 +10,7 @@ NO = "No"
 ONCE = "Once"
 SESSION = "This session"
 ALWAYS = "Always: "
+BUTTON_LIMIT = 100  # characters of a button that editors still show whole
 
 _ANSWERS: dict[str, Answer] = {"no": "no", "once": "once", "session": "session", "always": "always"}
 
@@ -43,10 +44,15 @@ class EditorApprover:
 
     async def _ask_plainly(self, question: Question) -> Answer:
         always = f"{ALWAYS}{question.rule}"
+        rule = ""
+        if len(always) > BUTTON_LIMIT or "\n" in always:
+            always, rule = f"{ALWAYS}the rule above", f"\n\nRule: {question.rule}"
         titles: tuple[str, ...] = (NO, ONCE)
         if question.rule:
             titles = (NO, ONCE, SESSION, always)
-        message = f"{question.title}\n\n{question.detail}\n\n({question.reason})"
+        # The mark in front of each line shows where the text ends, whatever it says of itself.
+        marked = "\n".join(f"│ {line}" for line in question.detail.split("\n"))
+        message = f"{question.title} ({question.reason})\n{marked}{rule}"
         chosen = await self._client.choose(message, titles, self._timeout_s)
         if chosen is None or chosen not in titles:
             return "no"

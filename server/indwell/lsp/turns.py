@@ -87,14 +87,22 @@ class Turns:
         Raises:
             Busy: One is running already.
         """
-        if self._running is not None:
-            raise Busy("a turn is running already; stop it or wait for its end")
+        self.check_free()
         progress = TurnProgress(self._client, f"indwell-{uuid.uuid4()}")
         number = session.turns + 1
         task = asyncio.create_task(self._run(session, prompt, progress, on_end))
         self._running = Running(session, number, prompt, progress, task)
         task.add_done_callback(self._forget)
         return self._running
+
+    def check_free(self) -> None:
+        """Return if a turn may begin.
+
+        Raises:
+            Busy: One is running.
+        """
+        if self._running is not None:
+            raise Busy("a turn is running already; stop it or wait for its end")
 
     def cancel(self, token: str | int | None = None) -> bool:
         """Cancel the running turn (if ``token`` is given, only the one with this progress)."""

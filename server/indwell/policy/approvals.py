@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from typing import Literal, Protocol, TypeAlias
 
 import msgspec
 
 from indwell.context.tags import shows_nothing
 from indwell.policy.decide import Ask, Asked
+
+LONG_LINES = 15  # a dialog shows about as many
+LONG_CHARACTERS = 1_200
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
+_EMPTY_LINES = re.compile(r"\n(?:[ \t]*\n){3,}")
+_BLANKS = re.compile(r"[ \t]{41,}")
 
 Answer: TypeAlias = Literal["no", "once", "session", "always"]
 
@@ -44,14 +51,14 @@ def question_for(tool_use_id: str, asked: Asked, ask: Ask, preview: str) -> Ques
     # Not as JSON: a name on disk may hold half a surrogate pair, which only ``repr`` can write.
     bound = repr((tool_use_id, asked, preview)).encode()
     if asked.effect == "run":
-        title, detail = f"Run a command in {_one_line(asked.cwd) or '.'}?", asked.command
+        title, detail = f"Run a command in {one_line(asked.cwd) or '.'}?", asked.command
     else:
-        title = f"Change {_one_line(', '.join(dict.fromkeys(asked.paths)))}?"
+        title = f"Change {one_line(', '.join(dict.fromkeys(asked.paths)))}?"
         detail = preview or asked.arguments
     return Question(
         id=hashlib.blake2b(bound, digest_size=16).hexdigest(),
         title=title,
-        detail=visible(detail),
+        detail=folded(visible(detail)),
         reason=ask.reason,
         rule=visible(ask.rule),
     )
@@ -59,13 +66,26 @@ def question_for(tool_use_id: str, asked: Asked, ask: Ask, preview: str) -> Ques
 
 def visible(text: str) -> str:
     """Show every character that could hide, reorder or fake text as its code point."""
+    if text.isascii() and not _CONTROL.search(text):
+        return text
     return "".join(
         character if character in "\n\t" or not _hides(character) else _code_point(character)
         for character in text
     )
 
 
-def _one_line(text: str) -> str:
+def folded(text: str) -> str:
+    """Say in words what would push a text's end out of sight: empty lines, blanks, its length."""
+    short = _EMPTY_LINES.sub(lambda run: f"\n[… {run[0].count(chr(10)) - 1} empty lines …]\n", text)
+    short = _BLANKS.sub(lambda run: f" [… {len(run[0])} blanks …] ", short)
+    lines = text.count("\n") + 1
+    if lines <= LONG_LINES and len(text) <= LONG_CHARACTERS:
+        return short
+    return f"[{lines:,} lines, {len(text):,} characters; look at all of them]\n{short}"
+
+
+def one_line(text: str) -> str:
+    """``visible``, and nothing that begins a new line or column."""
     return visible(text).replace("\n", _code_point("\n")).replace("\t", _code_point("\t"))
 
 

@@ -11,11 +11,14 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-from indwell.policy.paths import is_protected, matches_any
+from indwell.policy.paths import is_beneath, is_protected, matches_any
 from indwell.settings.model import Mode
 
 Effect: TypeAlias = Literal["read", "edit", "run"]
 """What a tool does to the world; policy, log and parallelism go by it."""
+
+
+COMMAND_LIMIT = 8_000  # characters that a person can be expected to look at
 
 
 class Asked(msgspec.Struct, frozen=True):
@@ -26,6 +29,7 @@ class Asked(msgspec.Struct, frozen=True):
         effect: Read, edit or run.
         paths: Every path of the call, relative to the workspace where it lies in it: as written
             and as resolved.
+        resolved: Where the paths lead, absolute.
         command: The shell text; empty unless it runs something.
         cwd: Where it would run, relative to the workspace.
         arguments: The whole call as JSON text: what an approval is bound to.
@@ -34,6 +38,7 @@ class Asked(msgspec.Struct, frozen=True):
     tool: str
     effect: Effect
     paths: tuple[str, ...] = ()
+    resolved: tuple[str, ...] = ()
     command: str = ""
     cwd: str = ""
     arguments: str = ""
@@ -66,11 +71,16 @@ class Policy(msgspec.Struct, frozen=True):
         mode: How much the user wants to be asked.
         deny: Globs of files whose contents never reach the model.
         granted: Exact rules that the user gave, for this session or for always.
+        own: Absolute folders of Indwell itself: settings, permissions, sessions. No tool goes
+            there, also when the workspace holds them.
+        readable: Absolute folders beneath ``own`` that may be read all the same.
     """
 
     mode: Mode
     deny: tuple[str, ...] = ()
     granted: frozenset[str] = frozenset()
+    own: tuple[str, ...] = ()
+    readable: tuple[str, ...] = ()
 
 
 def decide(asked: Asked, policy: Policy) -> Decision:
@@ -81,6 +91,8 @@ def decide(asked: Asked, policy: Policy) -> Decision:
             f"{denied!r} matches a deny rule for secrets; do without it, or ask the user for what "
             "is needed from it"
         )
+    if is_own(asked, policy):
+        return Deny("settings, permissions and sessions of Indwell itself are the user's alone")
     match asked.effect:
         case "read":
             return Allow()
@@ -88,6 +100,15 @@ def decide(asked: Asked, policy: Policy) -> Decision:
             return _decide_edit(asked, policy)
         case "run":
             return _decide_run(asked, policy)
+
+
+def is_own(asked: Asked, policy: Policy) -> bool:
+    """Does a call lead into Indwell's own folders (but for reading what was kept for it)?"""
+    return any(
+        is_beneath(path, policy.own)
+        and not (asked.effect == "read" and is_beneath(path, policy.readable))
+        for path in asked.resolved
+    )
 
 
 def rule_of(asked: Asked) -> str:
@@ -116,6 +137,11 @@ def _decide_edit(asked: Asked, policy: Policy) -> Decision:
 def _decide_run(asked: Asked, policy: Policy) -> Decision:
     if policy.mode == "plan":
         return Deny("the mode is `plan`: no command may run; describe what you would run instead")
+    if len(asked.command) > COMMAND_LIMIT:
+        return Deny(
+            f"a command of {len(asked.command):,} characters cannot be shown to the user; write a "
+            "script to a file and run that"
+        )
     rule = rule_of(asked)
     if rule in policy.granted:
         return Allow()

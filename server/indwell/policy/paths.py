@@ -25,6 +25,11 @@ PROTECTED_FOLDERS = frozenset(
         ".devcontainer",
         ".github",
         ".husky",
+        ".circleci",
+        ".gemini",
+        ".roo",
+        ".helix",
+        ".ssh",
         ".zed",
         ".fleet",
     ]
@@ -34,6 +39,13 @@ PROTECTED_FOLDERS = frozenset(
 PROTECTED_FILES = frozenset(
     [
         ".mcp.json",
+        ".gitconfig",
+        ".gitlab-ci.yml",
+        ".cursorrules",
+        ".windsurfrules",
+        ".lazy.lua",
+        "mise.toml",
+        "lefthook.yml",
         "mcp.json",
         ".npmrc",
         ".pypirc",
@@ -79,6 +91,12 @@ def is_protected(path: str) -> bool:
         or name.startswith(PROTECTED_BEGINNINGS)
         or name.endswith(PROTECTED_ENDINGS)
     )
+
+
+def is_beneath(path: str, folders: tuple[str, ...]) -> bool:
+    """Does an absolute path lie in one of these absolute folders, or is it one? By component."""
+    parts = _folded(path)
+    return any(parts[: len(own)] == own for own in map(_folded, folders))
 
 
 def matches_any(path: str, globs: tuple[str, ...]) -> bool:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
+
 import msgspec
 
-NAME_LIMIT = 120  # characters of a branch name: it comes from the repository
+_BRANCH = re.compile(r"[\w./+@#-]{1,120}")  # a name of the repository's may not become a sentence
 
 
 class Surroundings(msgspec.Struct, frozen=True):
@@ -18,9 +20,11 @@ class Surroundings(msgspec.Struct, frozen=True):
 
 def surroundings_words(now: Surroundings) -> str:
     """The body of the reminder; the same facts give the same bytes, so it is sent only once."""
-    parts = [f"Today is {now.date}.", f"The workspace is {now.folder}."]
-    if now.branch:
-        parts.append(f"The git branch is {now.branch[:NAME_LIMIT]!r}.")
+    parts = [f"Today is {now.date}.", f"The workspace is {now.folder!r}."]
+    if _BRANCH.fullmatch(now.branch):
+        parts.append(f"The git branch is {now.branch!r}.")
+    elif now.branch:
+        parts.append("The git branch has an odd name.")
     parts.append(f"The model is {now.model}.")
     return " ".join(parts)
 

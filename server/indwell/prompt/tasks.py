@@ -18,29 +18,28 @@ TITLES: dict[Task, str] = {
 """What the user reads in the progress and in the session list."""
 
 
-def task_words(task: Task, *, place: str, problems: str = "", words: str = "") -> str:
-    """The prompt of a task.
+def task_words(task: Task, *, place: str, words: str = "") -> str:
+    """The prompt of a task; problems are attached to it, for they are not the user's words.
 
     Args:
         task: Which one.
         place: Where, such as ``shop/invoice.py, lines 3-9``.
-        problems: Diagnostics at the place, one a line; empty if there are none.
         words: What the user typed, for ``refactor`` and ``ask``.
     """
-    reported = f"\nThe editor reports there:\n{problems}" if problems else ""
     typed = words.strip()
     match task:
         case "fix":
             return (
-                f"Fix this: {place}.{reported}\nFind out what is wrong there (run or read its "
-                "tests where there are some), mend the cause, and check the result."
+                f"Fix this: {place}.\nFind out what is wrong there (problems that the editor "
+                "reports are attached; run or read its tests where there are some), mend the "
+                "cause, and check the result."
             )
         case "fixAll":
-            return f"Fix all problems in {place}.{reported}\nMend causes, not symptoms."
+            return f"Fix all problems in {place}; they are attached.\nMend causes, not symptoms."
         case "explain":
             return (
                 f"Explain {place}: what it does, how, and what a newcomer could get wrong."
-                f"{reported}\nDo not change anything."
+                "\nDo not change anything."
             )
         case "document":
             return (

@@ -28,6 +28,7 @@ from indwell.messages import (
 from indwell.providers.endpoint import OPENAI_URL, host_of, is_openai
 
 _MARK = {"type": "ephemeral"}  # the only kind of cache mark; lives 5 minutes
+_INVALID_CHARS = 10_000  # of arguments that are no JSON; their beginning shows the mistake
 _BLANK_LINE = "\n\n"
 
 
@@ -129,12 +130,13 @@ def _arguments(text: str) -> str:
     """The arguments as the model wrote them, unless they are no JSON object.
 
     Servers that decode them for a prompt template (vLLM, Ollama) would then refuse every further
-    request of the session, so a broken text travels inside an object.
+    request of the session, so a broken text (or one nested too deeply to check) travels inside an
+    object, its beginning at least.
     """
     try:
         msgspec.json.decode(text, type=dict[str, msgspec.Raw])
-    except (msgspec.DecodeError, UnicodeEncodeError):
-        return msgspec.json.encode({"invalid_json": _clean(text)}).decode()
+    except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
+        return msgspec.json.encode({"invalid_json": _clean(text[:_INVALID_CHARS])}).decode()
     return text
 
 

@@ -57,6 +57,8 @@ class GrowingReply:
     def whole(self, request: Request) -> Reply:
         """The reply, if the stream came to its end; calls that were cut off are dropped."""
         finish: Finish = _FINISH.get(self.reason, "stop")
+        if self._calls.problem:
+            return self.broken(request, self._calls.problem)
         calls = self._calls.calls()
         problem = ""
         if finish != "stop" and calls:

@@ -13,6 +13,8 @@ import msgspec
 
 from indwell.messages import ToolCall
 
+ARGUMENTS_LIMIT = 1_000_000  # characters of one call; a file to write is smaller
+CALLS_LIMIT = 1_000  # in one reply
 UNNAMED = "unnamed"  # no tool's name; the answer to such a call tells the model so
 
 
@@ -33,16 +35,36 @@ class _Call:
         self.id = ""
         self.name = ""
         self.pieces: list[str] = []
+        self.n_chars = 0
+        self._depth = _Depth()
+        self._n_looked = 0
 
     @property
     def arguments(self) -> str:
         return mended("".join(self.pieces))
 
+    @property
+    def is_whole(self) -> bool:
+        """Whether the arguments are JSON already; each character is looked at once or twice."""
+        for piece in self.pieces[self._n_looked :]:
+            self._depth.add(piece)
+        self._n_looked = len(self.pieces)
+        if not self._depth.is_closed:
+            return False
+        # Something closed that is no JSON stays none, whatever follows.
+        self._depth.is_broken = not _is_json(self.arguments)
+        return not self._depth.is_broken
+
 
 class CallAssembler:
-    """Takes the pieces of one reply in the order they came, and gives the calls."""
+    """Takes the pieces of one reply in the order they came, and gives the calls.
+
+    Attributes:
+        problem: Why no call of this reply may run; empty if all is well.
+    """
 
     def __init__(self) -> None:
+        self.problem = ""
         self._calls: list[_Call] = []
 
     @property
@@ -51,8 +73,16 @@ class CallAssembler:
         return bool(self._calls)
 
     def add(self, delta: CallDelta) -> str | None:
-        """Take one piece; the name of the call if this piece is the first that names it."""
+        """Take one piece; the name of the call if this piece is the first that names it.
+
+        After a ``problem`` nothing more is taken, so that memory and work stay bounded.
+        """
+        if self.problem:
+            return None
         call = self._call_of(delta)
+        if call is None and len(self._calls) == CALLS_LIMIT:
+            self.problem = f"it held over {CALLS_LIMIT:,} tool calls, which were dropped"
+            return None
         if call is None:
             call = _Call(delta.index)
             self._calls.append(call)
@@ -62,17 +92,25 @@ class CallAssembler:
         call.name = call.name or delta.name
         if delta.arguments:
             call.pieces.append(delta.arguments)
+            call.n_chars += len(delta.arguments)
+        if call.n_chars > ARGUMENTS_LIMIT:
+            call.pieces.clear()
+            self.problem = (
+                f"the arguments of {call.name or UNNAMED!r} were over {ARGUMENTS_LIMIT:,} "
+                "characters, and its tool calls were dropped"
+            )
         return call.name if call.name and not named_before else None
 
     def calls(self) -> tuple[ToolCall, ...]:
         """The calls in the order they began, each with an id of its own and JSON arguments."""
-        taken = {call.id for call in self._calls}
+        taken = {mended(call.id) for call in self._calls}
         seen: set[str] = set()
         whole: list[ToolCall] = []
         for number, call in enumerate(self._calls):
             if not (call.id or call.name or call.pieces):
                 continue
-            id_ = call.id
+            # Ids that differ only in what cannot be encoded are one id everywhere else.
+            id_ = mended(call.id)
             if not id_ or id_ in seen:
                 id_ = _free_id(number, taken | seen)
             seen.add(id_)
@@ -117,11 +155,14 @@ def delta_of(piece: Mapping[str, Any]) -> CallDelta:
     if arguments is None:
         arguments = ""
     elif not isinstance(arguments, str):
-        arguments = msgspec.json.encode(arguments).decode()
+        try:
+            arguments = msgspec.json.encode(arguments).decode()
+        except (RecursionError, UnicodeEncodeError):
+            arguments = ""
     return CallDelta(
         index=index if isinstance(index, int) else None,
         id=id_ if isinstance(id_, str) else "",
-        name=name if isinstance(name, str) else "",
+        name=mended(name) if isinstance(name, str) else "",
         arguments=arguments,
     )
 
@@ -139,13 +180,40 @@ def _begins_another(call: _Call, delta: CallDelta) -> bool:
     # The same name again, and a second object after a whole one: two objects in a row are never
     # JSON, so this is the next call of the same tool at a used index.
     repeats = bool(delta.name) and delta.name == call.name and not (delta.id and call.id)
-    return repeats and delta.arguments.lstrip().startswith("{") and _is_whole(call.arguments)
+    return repeats and delta.arguments.lstrip().startswith("{") and call.is_whole
 
 
-def _is_whole(arguments: str) -> bool:
+class _Depth:
+    """How many brackets are open, as far as a text has come; words in quotes do not count."""
+
+    def __init__(self) -> None:
+        self.is_broken = False
+        self._open = 0
+        self._in_words = self._escaped = self._begun = False
+
+    @property
+    def is_closed(self) -> bool:
+        return self._begun and not self._open and not self.is_broken
+
+    def add(self, text: str) -> None:
+        for sign in text:
+            if self._escaped:
+                self._escaped = False
+            elif sign == "\\":
+                self._escaped = self._in_words
+            elif sign == '"':
+                self._in_words = not self._in_words
+            elif not self._in_words and sign in "{[":
+                self._begun = True
+                self._open += 1
+            elif not self._in_words and sign in "]}":
+                self._open -= 1
+
+
+def _is_json(text: str) -> bool:
     try:
-        msgspec.json.decode(arguments, type=msgspec.Raw)
-    except msgspec.DecodeError:
+        msgspec.json.decode(text, type=msgspec.Raw)
+    except (msgspec.DecodeError, RecursionError):
         return False
     return True
 

@@ -18,6 +18,7 @@ import msgspec
 from indwell.errors import ToolError
 from indwell.sandbox.capture import Capture
 from indwell.sandbox.environment import clean_environment
+from indwell.sandbox.orphans import Run, ended, running, waited_for
 from indwell.sandbox.processes import MARK, end_descendants, signal_group
 
 SHELL = ("--norc", "--noprofile", "-c")  # never a login shell: 0.3 s against 1 ms
@@ -143,40 +144,42 @@ async def run_program(
         ToolError: The program or ``cwd`` cannot be used.
         asyncio.CancelledError: Once everything it started has ended.
     """
-    mark = secrets.token_hex(8)
     began = time.monotonic()
     output = Capture(limit_b, on_chunk)
     errors = Capture(0 if merge_errors else limit_b)
-    async with _pipe(output) as out, _pipe(errors) as err:
+    async with _pipe(output) as out, _pipe(errors) as err, running(secrets.token_hex(8)) as run:
         process = await _start(
             argv,
             cwd=cwd,
-            env=clean_environment(os.environ, {**(env or {}), MARK: mark}),
+            env=clean_environment(os.environ, {**(env or {}), MARK: run.mark}),
             stdin=asyncio.subprocess.PIPE if stdin else asyncio.subprocess.DEVNULL,
             stdout=out.number,
             stderr=out.number if merge_errors else err.number,
             pass_fds=tuple(pass_fds),
         )
+        waited_for(process.pid)
         out.let_go()
         err.let_go()
         feeder = asyncio.create_task(_feed(process, stdin))
-        ended = asyncio.create_task(process.wait())
+        done = asyncio.create_task(process.wait())
         try:
-            timed_out = await _wait(ended, timeout_s, enough)
-            if not ended.done():
-                await _stop(process.pid, mark, ended, TIMEOUT_GRACE_S if timed_out else 0)
+            timed_out = await _wait(done, timeout_s, enough)
+            if not done.done():
+                await _stop(process.pid, run, done, TIMEOUT_GRACE_S if timed_out else 0)
             await asyncio.wait({output.closed, errors.closed}, timeout=DRAIN_S)
-            left = await asyncio.to_thread(end_descendants, process.pid, mark)
+            left = await asyncio.to_thread(end_descendants, process.pid, run)
             await asyncio.wait({output.closed, errors.closed}, timeout=DRAIN_S)
         except asyncio.CancelledError:
-            await _in_peace(_stop(process.pid, mark, ended, CANCEL_GRACE_S))
+            await _in_peace(_stop(process.pid, run, done, CANCEL_GRACE_S))
             raise
         finally:
             feeder.cancel()
-            ended.cancel()
-            await asyncio.wait({feeder, ended})
+            done.cancel()
+            await asyncio.wait({feeder, done})
+            if not done.cancelled():
+                ended(process.pid)
     return Finished(
-        exit_code=-signal.SIGKILL if ended.cancelled() else ended.result(),
+        exit_code=-signal.SIGKILL if done.cancelled() else done.result(),
         head=output.head,
         tail=output.tail,
         cut_b=output.cut_b,
@@ -273,14 +276,14 @@ async def _wait(ended: asyncio.Task[int], timeout_s: float, enough: asyncio.Even
             stop.cancel()
 
 
-async def _stop(pid: int, mark: str, ended: asyncio.Task[int], grace_s: float) -> None:
+async def _stop(pid: int, run: Run, ended: asyncio.Task[int], grace_s: float) -> None:
     """End a program and all that it started: TERM, a moment, KILL."""
     if grace_s:
         signal_group(pid, "SIGTERM")
         await asyncio.wait({ended}, timeout=grace_s)
     if not ended.done():
         signal_group(pid, "SIGKILL")
-    await asyncio.to_thread(end_descendants, pid, mark)
+    await asyncio.to_thread(end_descendants, pid, run)
     await asyncio.wait({ended}, timeout=KILL_WAIT_S)
 
 

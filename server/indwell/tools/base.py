@@ -89,6 +89,7 @@ class ToolContext(msgspec.Struct, frozen=True):
         on_output: Hears a command's output while it runs.
         read_roots: Folders besides the workspace that may be read (the session's spill folder).
         hidden: Is this path, as displayed, kept from the model? Searches leave it out.
+        facts: What this call was allowed to do; the call itself sets it.
     """
 
     workspace: Workspace
@@ -97,6 +98,7 @@ class ToolContext(msgspec.Struct, frozen=True):
     on_output: Callable[[str], None]
     read_roots: tuple[Path, ...] = ()
     hidden: Callable[[str], bool] = lambda _path: False
+    facts: Facts | None = None
 
 
 A = TypeVar("A")
@@ -149,11 +151,17 @@ class Tool(Generic[A]):
             raise ToolError(
                 f"the arguments of {self.spec.name} are not JSON ({error}): {arguments[:500]!r}"
             ) from error
+        except RecursionError as error:
+            raise ToolError(
+                f"the arguments of {self.spec.name} are nested too deeply: {arguments[:100]!r}; "
+                f"the schema is {self.spec.parameters}"
+            ) from error
+        facts = self._facts(value)
         preview = self._preview
         return Call(
             effect=self.effect,
-            facts=self._facts(value),
-            run=lambda context: self._run(value, context),
+            facts=facts,
+            run=lambda context: self._run(value, msgspec.structs.replace(context, facts=facts)),
             preview=None if preview is None else lambda context: preview(value, context),
         )
 

@@ -69,6 +69,12 @@ def make_bash(shell: Shell) -> Tool[Bash]:
 
 async def _run(shell: Shell, arguments: Bash, context: ToolContext) -> Outcome:
     workspace = context.workspace
+    if context.facts is not None and context.facts.cwd != str(shell.cwd):
+        raise ToolError(
+            f"the command was to run in {context.facts.cwd!r}, but the working directory is "
+            f"{str(shell.cwd)!r} by now, so nothing was run; call bash again"
+        )
+    cwd = shell.cwd
     before = await _notes_before(shell, workspace)
     output = _Output(context.on_output)
     timeout_s = arguments.timeout_s or shell.timeout_s
@@ -76,7 +82,7 @@ async def _run(shell: Shell, arguments: Bash, context: ToolContext) -> Outcome:
         finished = await spawn(
             # The trap also runs after `exit`, and not in subshells; `builtin` is no function.
             f"trap 'builtin pwd -P 2>/dev/null >&{writing}' EXIT; {arguments.command}",
-            cwd=shell.cwd,
+            cwd=cwd,
             timeout_s=timeout_s,
             limit_b=3 * TAIL_B,
             on_chunk=output.feed,

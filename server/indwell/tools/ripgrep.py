@@ -35,12 +35,22 @@ async def search_place(context: ToolContext, path: str) -> tuple[Path, Path]:
     """The root and the resolved path beneath it that a search starts from.
 
     Raises:
-        ToolError: Outside the workspace and the folders that may be read, or missing.
+        ToolError: Outside the workspace and the folders that may be read, missing, or neither a
+            folder nor a regular file: reading a pipe would wait for its other end.
     """
     place = await asyncio.to_thread(_place, context, path)
     if not await asyncio.to_thread(exists, place.path):
         raise missing(display(place.path, context.workspace.roots), place.path.name, ())
+    if not await asyncio.to_thread(_can_be_searched, place.path):
+        shown = display(place.path, context.workspace.roots)
+        raise ToolError(
+            f"{shown!r} is a pipe, socket or device and cannot be searched; name a folder or file"
+        )
     return place.root, place.path
+
+
+def _can_be_searched(path: Path) -> bool:
+    return path.is_dir() or path.is_file()
 
 
 def _place(context: ToolContext, path: str) -> Place:

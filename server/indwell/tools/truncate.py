@@ -19,7 +19,6 @@ _ESCAPE = re.compile(
     r"|\x1b[ -/]*[0-~]?"  # the rest
 )
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
-_OVERWRITTEN = re.compile(r"[^\n\r]*\r+(?=[^\n\r])")
 
 
 class Cut(msgspec.Struct, frozen=True):
@@ -77,4 +76,6 @@ def without_escapes(text: str) -> str:
 def plain(text: str) -> str:
     """A terminal's output as it would stand on the screen: no escapes, no overwritten progress."""
     text = without_escapes(text).replace("\r\n", "\n")
-    return _OVERWRITTEN.sub("", text).replace("\r", "") if "\r" in text else text
+    if "\r" not in text:
+        return text
+    return "\n".join(line.rstrip("\r").rpartition("\r")[2] for line in text.split("\n"))

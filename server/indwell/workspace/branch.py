@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
+
 from indwell.errors import ToolError
 from indwell.workspace.base import Workspace
 
 _REF = "ref: refs/heads/"
+_COMMIT = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 
 
 async def branch_of(workspace: Workspace) -> str:
@@ -15,4 +18,6 @@ async def branch_of(workspace: Workspace) -> str:
     except ToolError:
         return ""
     line = head.text.split("\n", 1)[0].strip()
-    return line.removeprefix(_REF) if line.startswith(_REF) else line[:10]
+    if line.startswith(_REF):
+        return line.removeprefix(_REF)
+    return line[:10] if _COMMIT.fullmatch(line) else ""  # it may be a link to something else

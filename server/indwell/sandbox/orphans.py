@@ -1,0 +1,122 @@
+"""Become the parent of what a command leaves behind, and know whose orphan it is (Linux).
+
+A child that clears its environment and leaves its session cannot be told by either. But its
+parent dies or lets it go, and then the kernel gives it to us (a "subreaper") instead of to init.
+
+An orphan belongs to the run during which it started. While another run that could have started it
+goes on, it is left alone; the last of them to end takes it with it. Never touched: programs that the sandbox
+itself started, and whatever shares our session, as a run's children cannot: so children that
+another part of this process starts, such as an editor's server in tests, are safe as long as they
+do not lead sessions of their own.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import os
+import sys
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import msgspec
+
+IS_LINUX = sys.platform.startswith("linux")
+_PR_SET_DUMPABLE = 4  # linux/prctl.h
+_PR_SET_CHILD_SUBREAPER = 36
+
+
+class Process(msgspec.Struct, frozen=True):
+    """One line of /proc/PID/stat, as far as it matters.
+
+    Attributes:
+        pid: Its number.
+        is_dead: Ended, and perhaps not yet waited for.
+        parent: The number of its parent.
+        session: The number of the process that leads its session.
+        began: When it started, in clock ticks since the system's start.
+    """
+
+    pid: int
+    is_dead: bool
+    parent: int
+    session: int
+    began: int
+
+
+class Run(msgspec.Struct, frozen=True):
+    """One program that the sandbox runs.
+
+    Attributes:
+        mark: Random; stands in the environment of the program.
+        began: In clock ticks since the system's start; 0 where there are none.
+    """
+
+    mark: str
+    began: int
+
+
+_going_on: set[Run] = set()  # of this process, as being a subreaper is
+_started: set[int] = set()  # programs whose end asyncio waits for
+
+
+@asynccontextmanager
+async def running(mark: str) -> AsyncIterator[Run]:
+    """A run from before its program starts until its end."""
+    prepare()
+    run = Run(mark, _ticks() if IS_LINUX else 0)
+    _going_on.add(run)
+    try:
+        yield run
+    finally:
+        _going_on.discard(run)
+
+
+def over(run: Run) -> None:
+    """What starts from now on is no longer this run's."""
+    _going_on.discard(run)
+
+
+def waited_for(pid: int) -> None:
+    """Somebody else waits for this child of ours."""
+    _started.add(pid)
+
+
+def ended(pid: int) -> None:
+    """It has been waited for, so that its number may be used again."""
+    _started.discard(pid)
+
+
+def is_started(pid: int) -> bool:
+    """Is it a program that the sandbox started, not yet waited for?"""
+    return pid in _started
+
+
+def is_orphan_of(run: Run, process: Process) -> bool:
+    """Was it given to us, and can only ``run`` have started it?"""
+    return (
+        process.parent == os.getpid()
+        and process.session != os.getsid(0)
+        and process.pid not in _started
+        and process.began >= run.began
+        and not any(other.began <= process.began for other in _going_on - {run})
+    )
+
+
+@functools.cache
+def prepare() -> None:
+    """Make this process a subreaper, and its /proc entries unreadable to other processes.
+
+    The second keeps a command from reading our environment, keys and all, in
+    /proc/$PPID/environ; root reads it anyway. Both are best effort: a system that refuses leaves
+    us with process groups, sessions and marks.
+    """
+    if IS_LINUX:
+        prctl = ctypes.CDLL(None).prctl
+        prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+        prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0)
+
+
+def _ticks() -> int:
+    return int(time.clock_gettime(time.CLOCK_BOOTTIME) * os.sysconf("SC_CLK_TCK"))

@@ -1,0 +1,145 @@
+"""A yes is for exactly what was shown: the folder, the paths, the rules of that moment."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from indwell.agent.dispatch import MOST_CALLS
+from indwell.policy.approvals import Answer, Question
+from indwell.policy.decide import Allow, Asked, Deny, Policy, decide
+from indwell.tools.bash import Shell
+from indwell.tools.table import standard_tools
+from indwell.workspace.disk import DiskWorkspace
+from support.session import World, a_world, asks, call, says
+
+
+class Meddler:
+    """Says "once" to everything, after something else has happened."""
+
+    def __init__(self, happens: Callable[[], None]) -> None:
+        self.questions: list[Question] = []
+        self._happens = happens
+
+    async def ask(self, question: Question) -> Answer:
+        self.questions.append(question)
+        self._happens()
+        return "once"
+
+
+def on_disk(folder: Path) -> tuple[DiskWorkspace, Path]:
+    work = folder / "work"
+    (work / "evil").mkdir(parents=True)
+    (work / "out").mkdir()
+    (work / ".git" / "hooks").mkdir(parents=True)
+    (work / "a.py").write_text("x = 1\n")
+    workspace = DiskWorkspace([work])
+    return workspace, workspace.roots[0]
+
+
+def meddle(world: World, happens: Callable[[], None]) -> Meddler:
+    meddler = Meddler(happens)
+    world.session.parts = dataclasses.replace(world.session.parts, approver=meddler)
+    return meddler
+
+
+async def test_a_command_is_asked_for_in_the_folder_it_would_run_in(tmp_path: Path) -> None:
+    workspace, root = on_disk(tmp_path)
+    script = [asks(call("bash", command="cd evil"), call("bash", command="pwd")), says("done")]
+    registry = standard_tools(Shell(root))
+    async with a_world(
+        tmp_path, script, workspace=workspace, registry=registry, answers=["once", "once"]
+    ) as world:
+        await world.turn()
+    assert [one.title for one in world.approver.questions] == [
+        f"Run a command in {root}?",
+        f"Run a command in {root / 'evil'}?",
+    ]
+    assert world.results[1].text == f"{root / 'evil'}\nexit code 0"
+
+
+async def test_a_rule_for_one_folder_is_none_for_another(tmp_path: Path) -> None:
+    workspace, root = on_disk(tmp_path)
+    calls = ("pwd", "cd evil", "pwd")
+    script = [asks(*(call("bash", command=one) for one in calls)), says("done")]
+    registry = standard_tools(Shell(root))
+    async with a_world(
+        tmp_path, script, workspace=workspace, registry=registry, answers=["session", "once", "no"]
+    ) as world:
+        await world.turn()
+    assert [one.detail for one in world.approver.questions] == ["pwd", "cd evil", "pwd"]
+    assert "did not allow" in world.results[2].text
+
+
+async def test_a_folder_that_becomes_a_link_while_the_user_is_asked_is_not_written_to(
+    tmp_path: Path,
+) -> None:
+    workspace, root = on_disk(tmp_path)
+    script = [asks(call("write_file", path="out/pre-commit", content="evil")), says("done")]
+
+    def swap() -> None:
+        (root / "out").rmdir()
+        (root / "out").symlink_to(root / ".git" / "hooks")
+
+    async with a_world(tmp_path, script, workspace=workspace, policy=Policy("ask")) as world:
+        meddle(world, swap)
+        await world.turn()
+    assert "changed while the user was asked" in world.results[0].text
+    assert list((root / ".git" / "hooks").iterdir()) == []
+
+
+async def test_a_yes_does_not_outlive_the_mode_it_was_given_in(tmp_path: Path) -> None:
+    workspace, root = on_disk(tmp_path)
+    script = [asks(call("bash", command="touch ran")), says("done")]
+    modes = ["auto"]
+    registry = standard_tools(Shell(root))
+    async with a_world(tmp_path, script, workspace=workspace, registry=registry) as world:
+        world.session.parts = dataclasses.replace(
+            world.session.parts, policy=lambda: Policy(modes[-1])
+        )
+        meddle(world, lambda: modes.append("plan"))
+        await world.turn()
+    assert "not allowed" in world.results[0].text
+    assert not (root / "ran").exists()
+
+
+async def test_a_flood_of_calls_is_cut_and_each_call_gets_a_result(tmp_path: Path) -> None:
+    flood = [call("read_file", path="a.py", offset=number + 1) for number in range(MOST_CALLS + 6)]
+    async with a_world(tmp_path, [asks(*flood), says("done")], files={"a.py": "x\n"}) as world:
+        await world.turn()
+    cut = [result.is_error and "was not run" in result.text for result in world.results]
+    assert cut[-6:] == [True] * 6
+    assert len(cut) == MOST_CALLS + 6
+    assert not any(cut[:MOST_CALLS])
+
+
+@pytest.mark.parametrize("effect", ["read", "edit"])
+def test_no_tool_goes_into_the_folders_of_indwell_itself(effect: str) -> None:
+    policy = Policy("auto", own=("/h/.local/state/indwell", "/h/.config/indwell"))
+    asked = Asked(
+        tool="t", effect=effect, paths=("x",), resolved=("/h/.config/Indwell/config.toml",)
+    )
+    assert isinstance(decide(asked, policy), Deny)
+    near = msgspec.structs.replace(asked, resolved=("/h/.config/indwell-notes/a.md",))
+    assert decide(near, policy) == Allow()
+
+
+def test_what_was_kept_for_the_session_may_be_read_and_only_read() -> None:
+    spill = "/h/.local/state/indwell/sessions/w/1/spill"
+    policy = Policy("auto", own=("/h/.local/state/indwell",), readable=(spill,))
+    read = Asked(tool="read_file", effect="read", paths=("x",), resolved=(f"{spill}/1.txt",))
+    assert decide(read, policy) == Allow()
+    assert isinstance(decide(msgspec.structs.replace(read, effect="edit"), policy), Deny)
+    log = msgspec.structs.replace(
+        read, resolved=("/h/.local/state/indwell/sessions/w/1/log.jsonl",)
+    )
+    assert isinstance(decide(log, policy), Deny)
+
+
+def test_a_command_too_long_to_be_looked_at_is_denied() -> None:
+    asked = Asked(tool="bash", effect="run", command="true " + "#" * 8_000)
+    assert isinstance(decide(asked, Policy("auto")), Deny)

