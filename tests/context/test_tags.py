@@ -216,3 +216,21 @@ def test_work_grows_with_the_length_of_the_text_and_no_faster(piece: str) -> Non
     neutralise(piece * 400)  # the characters are known from here on
     small, large = lines_run(piece * 100), lines_run(piece * 400)
     assert large <= 4.2 * small + 100
+
+
+@pytest.mark.parametrize(
+    "spoof",
+    [
+        "<x:system-reminder>", "<[system-reminder]>", "<system:reminder>", "<system.reminder>",
+        "<system+reminder>", "<system\\-reminder>", "<syst\u00e9m-reminder>",
+        "<system-rem\u0131nder>", "<\ua4e2ystem-reminder>", "<system\u29fareminder>",
+        "<\u29fasystem-reminder>",
+    ],
+)  # fmt: skip
+def test_punctuation_prefixes_and_rare_letters_are_seen_through(spoof: str) -> None:
+    assert neutralise(spoof) == HARMLESS + spoof[1:]
+
+
+def test_paths_of_types_stay_as_they_are() -> None:
+    code = "List<Task.Card> a; Vec<task::Card> b; vector<game::Skill> c; Promise<[Skill, number]>"
+    assert neutralise(code) == code

@@ -225,3 +225,22 @@ def test_whatever_comes_ids_are_unique_and_no_argument_text_is_lost(
     assert sorted(text.replace("{}", "")) == sorted(
         "".join(call.arguments for call in calls).replace("{}", "")
     )
+
+
+def test_ids_that_cannot_be_encoded_stay_apart() -> None:
+    ids = ("x\ufffd_2", "x\ud800", "x\ud801")
+    calls = assemble(*(piece(index=n, id=id_, name="read") for n, id_ in enumerate(ids)))
+    assert [call.id for call in calls] == ["x\ufffd_2", "x\ufffd", "call_2"]
+
+
+def test_arguments_that_are_too_long_or_too_deep_are_no_calls() -> None:
+    assembler = CallAssembler()
+    for _ in range(1_001):
+        assembler.add(piece(index=0, name="read", arguments="{" * 1_000))
+    assert "'read' were over 1,000,000 characters" in assembler.problem
+    deep = '{"a":' + "[" * 1_500 + "]" * 1_500 + "}"
+    check(
+        piece(index=0, name="read", arguments=deep),
+        piece(index=0, name="read", arguments="{}"),
+        calls=[("call_0", "read", deep + "{}")],
+    )

@@ -162,3 +162,33 @@ async def test_many_commands_leave_no_descriptor_behind(tmp_path: Path) -> None:
     before = n_descriptors()
     await asyncio.gather(*(run("echo $RANDOM", tmp_path) for _ in range(20)))
     assert n_descriptors() <= before
+
+
+BARE = (
+    "env -i setsid /bin/sleep {0} >/dev/null 2>&1 & ",
+    (
+        f'{sys.executable} -c "import os; os.fork() and os._exit(0); os.setsid(); '
+        "os.fork() and os._exit(0); os.execve('/bin/sleep', ['sleep', '{0}'], {{}})\" >/dev/null; "
+    ),
+)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="adopts orphans")
+@pytest.mark.parametrize("escape", BARE)
+@pytest.mark.parametrize("ending", ["end", "time-out", "cancel"])
+async def test_nothing_survives_without_session_and_mark(
+    tmp_path: Path, escape: str, ending: str
+) -> None:
+    command = escape.format("987651") + "sleep 0.2; echo ready; "
+    ready = asyncio.Event()
+    if ending == "end":
+        await run(command, tmp_path)
+    elif ending == "time-out":
+        await run(command + "sleep 987651", tmp_path, timeout_s=0.6)
+    else:
+        options = {"on_chunk": lambda _: ready.set()}
+        task = asyncio.create_task(run(command + "sleep 987651", tmp_path, **options))
+        await ready.wait()
+        task.cancel()
+        await asyncio.wait({task})
+    assert survivors("987651") == []

@@ -3,12 +3,13 @@ from __future__ import annotations
 import asyncio
 import time
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
 
 from indwell.errors import ToolError
-from indwell.tools.base import Facts, Outcome
+from indwell.tools.base import Facts, Outcome, Tool, ToolContext
 from indwell.workspace.disk import DiskWorkspace
 from indwell.workspace.memory import MemoryWorkspace
 from tools.calling import Agent
@@ -213,3 +214,35 @@ async def test_a_command_cannot_move_the_agent_out_by_our_own_pipe(
     outcome = await agent.call("bash", command=f"{forge} 2>/dev/null")
     assert f"stays {root}: '/etc' is outside the workspace" in outcome.text
     assert agent.shell.cwd == root
+
+
+async def test_a_command_runs_only_in_the_folder_it_was_looked_at_in(
+    agent: Agent, root: Path
+) -> None:
+    call = agent.tools.bind("bash", '{"command": "touch here"}')
+    await agent.call("bash", command="cd a")
+    with pytest.raises(ToolError, match="nothing was run"):
+        await call.run(agent.context)
+    assert not (root / "a" / "here").exists()
+
+
+class Anything(msgspec.Struct):
+    """Arguments of a tool that takes any JSON."""
+
+    value: Any
+
+
+def test_arguments_nested_too_deeply_are_said() -> None:
+    async def run(_arguments: Anything, _context: ToolContext) -> Outcome:
+        return Outcome(text="")
+
+    tool = Tool(
+        name="any",
+        description="",
+        arguments=Anything,
+        effect="read",
+        facts=lambda _: Facts("any", "read"),
+        run=run,
+    )
+    with pytest.raises(ToolError, match="nested too deeply"):
+        tool.bind('{"value": ' + "[" * 1_500 + "]" * 1_500 + "}")

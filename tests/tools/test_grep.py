@@ -194,3 +194,9 @@ async def test_the_users_ripgrep_settings_do_not_count(
     (tmp_path / "rgrc").write_text("--invert-match\n")
     monkeypatch.setitem(os.environ, "RIPGREP_CONFIG_PATH", str(tmp_path / "rgrc"))
     assert await found(agent, "needle", path="src/c.ts") == ["src/c.ts", "1: needle"]
+
+
+async def test_a_pipe_is_not_searched(agent: Agent, root: Path) -> None:
+    os.mkfifo(root / "pipe")
+    with pytest.raises(ToolError, match="cannot be searched"):
+        await agent.call("grep", pattern="x", path="pipe")

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -53,3 +55,9 @@ def test_escapes_are_not_shown(raw: str, shown: str) -> None:
 
 def test_progress_that_was_overwritten_is_not_shown() -> None:
     assert plain("10%\r20%\r100%\ndone\r\nlast\r") == "100%\ndone\nlast"
+
+
+def test_a_long_line_with_one_return_takes_no_time() -> None:
+    began = time.monotonic()
+    assert plain("x\r" + "y" * 1_000_000 + "\r\n") == "y" * 1_000_000 + "\n"
+    assert time.monotonic() - began < 5

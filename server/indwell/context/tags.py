@@ -42,17 +42,18 @@ NO_INK = frozenset(
 # Letters of our tags in scripts that look the same; NFKD folds full-width and mathematical ones.
 _LOOK_ALIKE = str.maketrans(
     "асԁеɡһіјӏкмոорԛѕтυνԝхуοαιɪκⅼερτı"
-    "ꓮꓐꓚꓓꓰꓖꓧꓲꓙꓗꓡꓟꓠꓳꓑꓣꓢꓔꓴꓦꓪꓫꓬꓜꓝ"  # Lisu
-    "ᴀʙᴄᴅᴇꜰɢʜᴊᴋʟᴍɴᴏᴘʀꜱᴛᴜᴠᴡʏᴢ"  # small capitals
-    "ᎠᎡᎢᎬᎷᏚᎻᏞᏟᏢᏦᎫᎪᏀᏙ",  # Cherokee
+    "ꓮꓐꓚꓓꓰꓖꓧꓲꓙꓗꓡꓟꓠꓳꓑꓣꓢꓔꓴꓦꓪꓫꓬꓜꓝ"  # noqa: RUF001 - look-alikes are the point: Lisu
+    "ᴀʙᴄᴅᴇꜰɢʜᴊᴋʟᴍɴᴏᴘʀꜱᴛᴜᴠᴡʏᴢ"
+    "ᎠᎡᎢᎬᎷᏚᎻᏞᏟᏢᏦᎫᎪᏀᏙ",  # noqa: RUF001 - look-alikes are the point: Cherokee
     "acdeghijlkmnopqstuvwxyoaiiklepti"
     "abcdeghijklmnoprstuvwxyzf"
     "abcdefghjklmnoprstuvwyz"
     "drtemshlcpkjagv",
 )
 _JOINERS = "-_‐‑‒–—−﹣－＿"  # noqa: RUF001 - look-alikes are the point
-_BETWEEN = frozenset(":.+\\~*·•⧺⧹")  # between letters of one name, for a reader who looks past them
-_FILLERS = frozenset("/\\／⁄∕⧸⧹⧺＼|[{(!?'\"`.\ufffd" + BRACKETS)  # noqa: RUF001 - look-alikes are the point
+# Between letters of one name, for a reader who looks past them.
+_BETWEEN = frozenset(":.+\\~*·•\u29fa\u29f9")
+_FILLERS = frozenset("/\\／⁄∕⧸＼\u29f9\u29fa|[{(!?'\"`.\ufffd" + BRACKETS)  # noqa: RUF001 - look-alikes are the point
 _NAMES = tuple(re.sub("[-_]", "", tag) for tag in TAGS)
 _FIRST = "".join(sorted({name[0] for name in _NAMES}))
 # The look-ahead only saves time: an ASCII letter or sign behind the bracket that begins no tag.

@@ -8,7 +8,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from shlex import quote
 from typing import Any, Protocol
 
 import msgspec
@@ -25,7 +24,7 @@ from indwell.lsp.documents import Document, Documents
 from indwell.lsp.progress import summary
 from indwell.lsp.turns import Running, Turns
 from indwell.policy.approvals import Approver, one_line
-from indwell.prompt.tasks import TITLES, Task, task_words
+from indwell.prompt.tasks import TITLES, Task, named, task_words
 from indwell.settings.model import Mode, Settings
 from indwell.workspace.base import Workspace
 from indwell.workspace.paths import display
@@ -210,7 +209,7 @@ class Host:
             known = problems = ()
         selection: Selection | None = None
         # The name is the repository's, the words are the user's: an odd name stands in quotes.
-        place = quote(self.display(document))
+        place = named(self.display(document))
         reported: tuple[Problem, ...] = ()
         if task == "fixAll":
             reported = touching_problems(known or problems, 0, len(document.lines))
@@ -226,7 +225,7 @@ class Host:
         else:
             selection = self.attention.selection(settings)
             if selection is not None:
-                place = quote(selection.path) + _lines_words(
+                place = named(selection.path) + _lines_words(
                     selection.first_line, selection.last_line
                 )
         return Prompt(

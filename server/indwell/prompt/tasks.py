@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from typing import Literal, TypeAlias
+
+_PLAIN = re.compile(r"[\w./@+=~-]+")
 
 Task: TypeAlias = Literal["fix", "fixAll", "explain", "document", "test", "refactor", "ask"]
 
@@ -16,6 +19,11 @@ TITLES: dict[Task, str] = {
     "ask": "Question",
 }
 """What the user reads in the progress and in the session list."""
+
+
+def named(path: str) -> str:
+    """A file's name among the user's words: in quotes if it could be read as more than a name."""
+    return path if _PLAIN.fullmatch(path) else repr(path)
 
 
 def task_words(task: Task, *, place: str, words: str = "") -> str:

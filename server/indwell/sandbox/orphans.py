@@ -4,10 +4,9 @@ A child that clears its environment and leaves its session cannot be told by eit
 parent dies or lets it go, and then the kernel gives it to us (a "subreaper") instead of to init.
 
 An orphan belongs to the run during which it started. While another run that could have started it
-goes on, it is left alone; the last of them to end takes it with it. Never touched: programs that the sandbox
-itself started, and whatever shares our session, as a run's children cannot: so children that
-another part of this process starts, such as an editor's server in tests, are safe as long as they
-do not lead sessions of their own.
+goes on, it is left alone; the last of them to end takes it along. Never touched: programs that the
+sandbox itself started, and whatever shares our session, as a run's children cannot. So children
+that another part of this process starts are safe, as long as they lead no session of their own.
 """
 
 from __future__ import annotations
