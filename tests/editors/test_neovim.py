@@ -114,9 +114,11 @@ def test_a_command_is_asked_for_and_no_comes_first(tmp_path: Path) -> None:
     assert len(seen["questions"]) == 1
     question = seen["questions"][0]
     assert question["titles"][:3] == ["No", "Once", "This session"]
-    assert question["titles"][3].startswith("Always: bash in ")
+    assert question["titles"][3].startswith("Always: ")  # the rule, or where it stands if long
     root = tmp_path / ROOT
-    assert question["prompt"].startswith(f"Run a command in {root}?\n\n{CHECK}\n\n(")
+    asked = f"Run a command in {root}? (every command is asked for)\n│ {CHECK}"
+    assert question["prompt"].startswith(asked)
+    assert f"bash in {root}: {CHECK}" in question["prompt"] + question["titles"][3]
     assert untouched(seen)
     assert seen["answer"] == (
         f"Without running `{CHECK}` I cannot see what fails, so I changed nothing.\n"
@@ -127,15 +129,15 @@ def test_a_command_is_asked_for_and_no_comes_first(tmp_path: Path) -> None:
 def test_the_model_reads_the_problems_that_another_server_reported(tmp_path: Path) -> None:
     played = play("diagnostic", SHIPPING, tmp_path)
     assert played.report["buffer"] == AFTER
-    words = played.sessions.split('"words":"')[1].split('"')[0]
-    assert "it is wrong 🙂" in words
+    selection = played.sessions.split("<ide_selection>")[1].split("</ide_selection>")[0]
+    assert "it is wrong 🙂" in selection
     assert played.log == ""
 
 
 def test_fix_all_means_all_problems_of_the_file_wherever_the_cursor_stands(tmp_path: Path) -> None:
     played = play("fix_all", SHIPPING, tmp_path)
-    words = played.sessions.split('"words":"')[1].split('"')[0]
-    reported = [name for name in ("one thing", "another thing") if name in words]
+    problems = played.sessions.split("<ide_diagnostics>")[1].split("</ide_diagnostics>")[0]
+    reported = [name for name in ("one thing", "another thing") if name in problems]
     assert reported == ["one thing", "another thing"]
     assert played.log == ""
 
