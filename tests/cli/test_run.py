@@ -146,6 +146,20 @@ BAD = {
 }
 
 
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("",), "there are no words"),
+        (("  ",), "there are no words"),
+        (("hello", "--folder", "nowhere"), "'nowhere' is no folder"),
+        (("two", "words"), "unrecognized arguments: words"),
+    ],
+)
+async def test_a_wrong_command_line_is_a_usage_error(home, arguments, said) -> None:
+    ended = await run(home, *arguments)
+    assert (ended.code, ended.stdout, said in ended.stderr) == (2, "", True), ended
+
+
 async def test_what_cannot_begin_says_why_in_one_sentence_and_fails(home) -> None:
     home.write(".env", "KEY=1\n")
     plain = [run(home, *arguments, **variables) for arguments, variables, _ in BAD.values()]
@@ -153,7 +167,8 @@ async def test_what_cannot_begin_says_why_in_one_sentence_and_fails(home) -> Non
         BAD.items(), await asyncio.gather(*plain), strict=True
     ):
         (line,) = ended.stdout.splitlines()
-        assert (ended.code, sentence in line, ended.stderr) == (1, True, ""), (name, ended)
+        code = 2 if "--file" in BAD[name][0] else 1
+        assert (ended.code, sentence in line, ended.stderr) == (code, True, ""), (name, ended)
     assert home.logs() == []
 
 

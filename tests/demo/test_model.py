@@ -7,7 +7,7 @@ import pytest
 from demo.in_process import passes
 from indwell.agent.events import EditApplied
 from indwell.context.ide import Selection
-from indwell.demo.model import WHAT_IT_IS, answer
+from indwell.demo.model import WHAT_IT_IS, _enclosing, answer
 from indwell.demo.project import CHECK, Project, make_project
 from indwell.policy.approvals import Answer
 from indwell.prompt.tasks import task_words
@@ -141,3 +141,21 @@ async def test_a_second_fix_of_the_same_selection_still_knows_it(tmp_path: Path)
 
 def test_asked_for_anything_else_it_says_what_it_is() -> None:
     assert answer(request(user("Write a poem"))).text == WHAT_IT_IS
+
+
+def test_one_line_is_enough_to_mark_for_its_function_is_meant() -> None:
+    lines = [
+        "import x",
+        "",
+        "def f(a):",
+        "    b = a",
+        "",
+        "    return b",
+        "",
+        "def g():",
+        "    pass",
+    ]
+    assert _enclosing(lines, 4, 4) == (3, 6)
+    assert _enclosing(lines, 3, 6) == (3, 6)
+    assert _enclosing(lines, 9, 9) == (8, 9)
+    assert _enclosing(lines, 1, 1) == (1, 1)

@@ -118,7 +118,7 @@ def test_a_command_is_asked_for_and_no_comes_first(tmp_path: Path) -> None:
     root = tmp_path / ROOT
     asked = f"Run a command in {root}? (every command is asked for)\n│ {CHECK}"
     assert question["prompt"].startswith(asked)
-    assert f"bash in {root}: {CHECK}" in question["prompt"] + question["titles"][3]
+    assert f"{root}': {CHECK}" in question["prompt"] + question["titles"][3]  # its rule, whole
     assert untouched(seen)
     assert seen["answer"] == (
         f"Without running `{CHECK}` I cannot see what fails, so I changed nothing.\n"

@@ -18,8 +18,12 @@ from support.stub_editor import StubEditor
 PATH = Path("/w/a.py")
 BEFORE, AFTER = "one\ntwo\nthree\n", "one\n2\nthree\n"
 BRIEF_S = 0.05
-UNCHANGED = "the editor took the edit, but its text did not change; the text of 'a.py' is untouched"
-UNCHANGED = "the editor took the edit, but its text did not change; the text of 'a.py' is untouched"
+UNCHANGED = (
+    "the editor took the edit, but has told of no change; read_file 'a.py' before anything else"
+)
+UNCHANGED = (
+    "the editor took the edit, but has told of no change; read_file 'a.py' before anything else"
+)
 
 
 def edits_of(editor: StubEditor) -> BufferEdits:

@@ -14,7 +14,8 @@ DONE, FAILED, USAGE = 0, 1, 2
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; 0 done, 1 the task failed, 2 the command line was wrong."""
-    options = _parser().parse_args(arguments)
+    parser = _parser()
+    options = parser.parse_args(arguments)
     match options.command:
         case "demo":
             from indwell.cli.demo import demo
@@ -22,6 +23,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
             seed = options.seed if options.seed is not None else secrets.randbelow(1_000)
             return demo(seed=seed, as_json=options.json, scripted=options.scripted)
         case "run":
+            if not options.words.strip():
+                parser.error("there are no words; say what to do, in quotes")
+            if not Path(options.folder).is_dir():
+                parser.error(f"--folder: {options.folder!r} is no folder")
             return _run(options)
         case _:
             from indwell.cli.serve import serve
@@ -37,7 +42,7 @@ def _run(options: argparse.Namespace) -> int:
         Wish(
             words=options.words,
             folder=Path(options.folder).resolve(),
-            place=options.file or "",
+            place=options.file,
             json=options.json,
             scripted=options.scripted,
             allow=options.allow_commands,

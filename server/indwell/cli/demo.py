@@ -20,14 +20,17 @@ from indwell.cli.compose import read_settings
 from indwell.cli.terminal import TerminalApprover, TerminalView, cost_words
 from indwell.demo.model import NAME
 from indwell.demo.project import CHECK, Project, make_project
-from indwell.errors import UserError
+from indwell.errors import SettingsError, UserError
+from indwell.files import make_private_folder
 from indwell.lsp import protocol
 from indwell.lsp.fake_buffer import Buffer, lines_range
 from indwell.lsp.fake_editor import FakeEditor
 from indwell.messages import Usage
 from indwell.policy.approvals import Question
 from indwell.sandbox.spawn import spawn
+from indwell.settings.load import lacking
 from indwell.settings.model import Settings
+from indwell.settings.places import user_file
 from indwell.workspace.diff import unified_diff
 from indwell.workspace.disk import DiskWorkspace
 
@@ -68,11 +71,18 @@ class Stage:
         settings: Decide on the model.
         project: What is mended.
         folder: Where the project is put.
+        environment: Of the server's process.
     """
 
     def __init__(
-        self, console: Console, settings: Settings, project: Project, folder: Path
+        self,
+        console: Console,
+        settings: Settings,
+        project: Project,
+        folder: Path,
+        environment: Mapping[str, str],
     ) -> None:
+        self._environment = environment
         self._console = console
         self._project = project
         self._folder = folder
@@ -136,7 +146,7 @@ class Stage:
         command = [sys.executable, "-m", "indwell", "serve", "--stdio"]
         if self._scripted:
             command += ["--scripted", "--pace", str(PACE_S if not self._console.quiet else 0.0)]
-        await editor.start(command, environment=os.environ)
+        await editor.start(command, environment=self._environment)
         try:
             buffer = editor.open(self._folder / self._project.path)
             original = buffer.text
@@ -187,8 +197,16 @@ def demo(*, seed: int, as_json: bool, scripted: bool) -> int:
         settings = read_settings(os.environ).settings
         if scripted or not _has_model(settings):
             settings = msgspec.structs.replace(settings, provider="scripted")
+        problem = lacking(settings, str(user_file()))
+        if problem:
+            raise SettingsError(f"{problem}; or add --scripted to see it without a model")
+        console.print(f"[dim]seed {seed}[/]", highlight=False)
         with tempfile.TemporaryDirectory(prefix="indwell-demo-") as name:
-            stage = Stage(console, settings, make_project(seed), Path(name).resolve())
+            folder = Path(name).resolve() / "project"
+            make_private_folder(folder)
+            # Its sessions go with it, but for those that the user wants somewhere.
+            environment = {"INDWELL_STATE": str(Path(name).resolve() / "state"), **os.environ}
+            stage = Stage(console, settings, make_project(seed), folder, environment)
             report = asyncio.run(stage.play())
     except UserError as error:
         report = _nothing(str(error))
@@ -202,7 +220,8 @@ def demo(*, seed: int, as_json: bool, scripted: bool) -> int:
             highlight=False,
         )
     else:
-        console.print(f"[red]It did not work:[/] {report.message or 'the check still fails'}")
+        why = escape(report.message or "the check still fails")
+        console.print(f"[red]It did not work:[/] {why}", highlight=False, soft_wrap=True)
     return 0 if report.ok else 1
 
 

@@ -35,17 +35,24 @@ class Wish(msgspec.Struct, frozen=True):
 
     words: str
     folder: Path
-    place: str = ""
+    place: str | None = None
     json: bool = False
     scripted: bool = False
     allow: bool = False
 
 
+class WrongPlace(UserError):
+    """``--file`` names nothing that can be sent."""
+
+
 def run(wish: Wish) -> int:
-    """Run it; 0 if the turn is done, 1 if not."""
+    """Run it; 0 if the turn is done, 1 if not, 2 if the command line was wrong."""
     view: events.Listener = _print_json if wish.json else TerminalView(Console())
     try:
         finished = asyncio.run(_turn(wish, view))
+    except WrongPlace as error:
+        view(_failed(f"--file: {error}", wish.words))
+        return 2
     except (UserError, ToolError) as error:
         view(_failed(str(error), wish.words))
         return 1
@@ -62,7 +69,9 @@ async def _turn(wish: Wish, view: events.Listener) -> events.TurnFinished:
     settings = loaded.settings
     if wish.scripted:
         settings = msgspec.structs.replace(settings, provider="scripted")
-    selection = await _selection(wish.place, workspace, settings) if wish.place else None
+    selection = None
+    if wish.place is not None:
+        selection = await _selection(wish.place, workspace, settings)
     approver: Approver = (
         AllowingApprover() if wish.allow else TerminalApprover(Console(stderr=True))
     )
@@ -78,20 +87,24 @@ async def _selection(place: str, workspace: Workspace, settings: Settings) -> Se
     """The lines that ``--file`` names, as if they were marked in an editor.
 
     Raises:
-        ToolError: There is no such file in the folder.
-        UserError: It may not be read, or it has no such lines.
+        WrongPlace: There is no such file, it may not be sent, or it has no such lines.
     """
     match = _PLACE.match(place)
-    assert match is not None
-    path = workspace.resolve(match["path"])
+    if match is None:
+        raise WrongPlace("the name is empty; write PATH or PATH:L1-L2")
+    try:
+        path = workspace.resolve(match["path"])
+        snapshot = await workspace.read(path)
+    except ToolError as error:
+        raise WrongPlace(str(error)) from error
     shown = display(path, workspace.roots)
     if any(matches_any(name, settings.deny) for name in (shown, match["path"])):
-        raise UserError(f"{shown!r} matches a deny rule for secrets, so it is not sent")
-    lines = split_lines((await workspace.read(path)).text)
+        raise WrongPlace(f"{shown!r} matches a deny rule for secrets, so it is not sent")
+    lines = split_lines(snapshot.text)
     first = int(match["first"] or 1)
     last = int(match["last"] or match["first"] or len(lines))
     if not 1 <= first <= last <= len(lines):
-        raise UserError(f"{shown!r} has {len(lines)} lines, so there is no range {first}-{last}")
+        raise WrongPlace(f"{shown!r} has {len(lines)} lines, so there is no range {first}-{last}")
     return Selection(
         path=shown, first_line=first, last_line=last, text="".join(lines[first - 1 : last])
     )

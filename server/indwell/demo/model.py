@@ -41,7 +41,7 @@ def answer(request: Request) -> Reply:
     turn = request.messages[-1].turn
     words = _last(request, turn, "user")
     marked = _SELECTION.search(_last(request, turn, "ide_selection") or _any_selection(request))
-    if not words.startswith("Fix this") or marked is None:
+    if not words.lower().startswith("fix") or marked is None:
         return Reply(text=WHAT_IT_IS)
     path = marked[3]
     first, last = int(marked[1]), int(marked[2] or marked[1])
@@ -103,12 +103,35 @@ def _smallest(now: list[str], then: list[str]) -> tuple[str, str]:
 
 
 def _function(listing: str, first: int, last: int) -> str:
-    """The source of the selected lines, from the numbered lines that read_file gives."""
+    """The source of the function that the selected lines are of, from what read_file gives."""
     numbered = re.findall(r"^\s*(\d+)\t(.*)$", listing, re.MULTILINE)
+    first, last = _enclosing([text for _, text in numbered], first, last)
     lines = [text for number, text in numbered if first <= int(number) <= last]
     while lines and not lines[-1].strip():
         lines.pop()
     return "\n".join(lines)
+
+
+def _enclosing(lines: list[str], first: int, last: int) -> tuple[int, int]:
+    """First and last line, 1-based, of the function around a line: one line is enough to mark."""
+    head = next(
+        (
+            at
+            for at in range(min(first, len(lines)), 0, -1)
+            if lines[at - 1].lstrip().startswith("def ")
+        ),
+        first,
+    )
+    if head == first:
+        return first, last
+    indent = len(lines[head - 1]) - len(lines[head - 1].lstrip())
+    end = head
+    for at in range(head + 1, len(lines) + 1):
+        line = lines[at - 1]
+        if line.strip() and len(line) - len(line.lstrip()) <= indent:
+            break
+        end = at if line.strip() else end
+    return head, max(end, last)
 
 
 def _closing(edit: _Exchange, tries: int) -> str:

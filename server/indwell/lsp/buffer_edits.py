@@ -22,7 +22,9 @@ from indwell.workspace.base import Change, Stamp, digest
 from indwell.workspace.diff import line_edits
 from indwell.workspace.lines import document_lines
 
-AFTER_CHECK_S = 2.0  # editors gather changes before they tell: Neovim 150 ms, others less
+# Editors gather changes before they tell: 150 ms in Neovim, and about 3 s while it redraws
+# "-- VISUAL --" over a message. Waiting costs nothing where the change comes.
+AFTER_CHECK_S = 8.0
 
 
 class BufferEdits:
@@ -69,9 +71,11 @@ class BufferEdits:
             document.dirt = "agent" if was_clean else "user"
             return Change(path=path, before=before, after=text, stamp=document.stamp)
         if document.version == version:
+            if problem:
+                raise EditRefused(f"{problem}; the text of {path.name!r} is untouched")
             raise EditRefused(
-                f"{problem or 'the editor took the edit, but its text did not change'}; the text "
-                f"of {path.name!r} is untouched"
+                "the editor took the edit, but has told of no change; "
+                f"read_file {path.name!r} before anything else"
             )
         if problem or is_missing(before, text, document.text):
             raise EditRefused(
