@@ -185,3 +185,16 @@ def test_the_edits_make_any_text_of_any_other_and_touch_only_what_differs(
     assert editor.text == wanted
     for edit, _label in editor.sent:
         assert all(one.range.start.line >= 3 for one in edit.document_changes[0].edits)
+
+
+async def test_nothing_is_said_of_a_buffer_that_was_closed_while_it_was_edited() -> None:
+    editor = StubEditor(PATH, BEFORE)
+
+    async def closes(_edit: types.WorkspaceEdit) -> types.ApplyWorkspaceEditResult:
+        editor.documents.close(editor.document.uri)
+        return types.ApplyWorkspaceEditResult(applied=True)
+
+    editor.behave = closes
+    said = await refused(editor)
+    assert "was closed in the editor while it was edited" in said
+    assert "untouched" not in said

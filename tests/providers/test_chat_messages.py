@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from indwell.messages import Anchors, Image, Message, Request, Thinking, ToolChoice
-from indwell.providers.chat_messages import Dialect, chat_body, dialect_for
+from indwell.providers.chat_messages import Dialect, _arguments, chat_body, dialect_for
 from support.requests import READ, assistant, meta, request, result, use, user, words
 
 MARK = {"type": "ephemeral"}
@@ -198,3 +198,9 @@ def test_a_next_request_begins_with_the_messages_of_the_one_before() -> None:
     then = request(user("a"), assistant("b", use()), user(result("c"), words("d")), system=("s",))
     sent = chat_body(first, COMMON)["messages"]
     assert chat_body(then, COMMON)["messages"][: len(sent)] == sent
+
+
+def test_arguments_nested_too_deeply_to_check_do_not_stop_the_session() -> None:
+    sent = _arguments('{"a":' * 20_000)
+    assert sent.startswith('{"invalid_json":')
+    assert len(sent) < 30_000

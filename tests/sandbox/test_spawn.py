@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import ctypes
 import sys
 import time
 from pathlib import Path
@@ -192,3 +193,12 @@ async def test_nothing_survives_without_session_and_mark(
         task.cancel()
         await asyncio.wait({task})
     assert survivors("987651") == []
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="prctl is Linux's")
+async def test_the_server_hides_its_own_memory_and_variables_once_it_runs_commands(
+    tmp_path: Path,
+) -> None:
+    await run("true", tmp_path)
+    get_dumpable = 3  # linux/prctl.h
+    assert ctypes.CDLL(None).prctl(get_dumpable, 0, 0, 0, 0) == 0

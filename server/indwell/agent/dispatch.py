@@ -196,14 +196,13 @@ def _resolved(session: Session, written: str, effect: Effect) -> Path:
     workspace, read_roots = session.parts.workspace, session.parts.read_roots
     try:
         return workspace.resolve(written)
-    except ToolError:
+    except ToolError as outside:
         if effect != "read" or not read_roots:
             raise
         try:
             return locate(parse(written, workspace.roots[0]), read_roots).path
         except ToolError:
-            pass
-        raise
+            raise outside from None
 
 
 def _context(session: Session, use: ToolUse, emit: Listener) -> ToolContext:

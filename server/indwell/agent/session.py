@@ -16,12 +16,12 @@ import msgspec
 from indwell.agent.growth import added_messages
 from indwell.context.conversation import Conversation
 from indwell.context.ide import OpenedFile, Problem, Selection
-from indwell.messages import Usage
+from indwell.messages import Message, Usage
 from indwell.policy.approvals import Approver
 from indwell.policy.decide import Policy
 from indwell.prompt.environment import Surroundings
 from indwell.providers.base import Provider
-from indwell.sessions.records import Record, Said
+from indwell.sessions.records import Record, Repaired, Said
 from indwell.tools.base import Registry, Seen
 from indwell.workspace.base import Workspace
 
@@ -133,6 +133,12 @@ class Session:
         for message in added_messages(self.conversation.messages, conversation.messages):
             self.parts.log.append(Said(message=message, at=at))
         self.conversation = conversation
+
+    def mend(self, messages: tuple[Message, ...], notes: tuple[str, ...]) -> None:
+        """Go on with repaired messages; the log, which only grows, says what was mended (H24)."""
+        for note in notes:
+            self.parts.log.append(Repaired(what=note, at=self.timestamp()))
+        self.conversation = msgspec.structs.replace(self.conversation, messages=messages)
 
     def timestamp(self) -> str:
         """The time for a record, ISO 8601 in UTC, to the millisecond."""

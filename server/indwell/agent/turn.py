@@ -22,7 +22,7 @@ from indwell.context.assemble import assemble
 from indwell.context.ide import opened_words, problem_lines, selection_words
 from indwell.context.injections import inject
 from indwell.context.oversize import is_oversize, oversize_words
-from indwell.context.pairing import tool_uses
+from indwell.context.pairing import repair, tool_uses
 from indwell.errors import UserError
 from indwell.messages import Reply, Text, ToolChoice, ToolResult, Usage
 from indwell.prompt.environment import (
@@ -157,6 +157,7 @@ async def _ask_model(
 ) -> Reply:
     """One model call; the conversation takes the request's blocks only if it was answered (H5)."""
     parts = session.parts
+    _mend(session, turn, emit)
     sending = talk.with_input(session.conversation, words=words, turn=turn.number)
     request = assemble(sending, tool_choice=tool_choice)
     turn.rounds += 1
@@ -188,6 +189,15 @@ async def _ask_model(
     turn.answer = reply.text or turn.answer
     _count(session, turn, reply.usage, emit)
     return reply
+
+
+def _mend(session: Session, turn: _Turn, emit: Listener) -> None:
+    """Repair an orphan before it is sent: an endpoint would refuse it in every turn to come."""
+    messages, notes = repair(session.conversation.messages)
+    if notes:
+        session.mend(messages, notes)
+        what = f"the conversation was mended before it was sent: {'; '.join(notes)}"
+        emit(events.Notice(turn.number, "warning", what))
 
 
 def _count(session: Session, turn: _Turn, usage: Usage, emit: Listener) -> None:

@@ -20,7 +20,7 @@ from indwell.messages import (
 
 
 def assemble(conversation: Conversation, *, tool_choice: ToolChoice = "auto") -> Request:
-    """Make the request; orphans are a bug here, for every operation repairs its own.
+    """Make the request; orphans are a bug here, for whoever sends has repaired them.
 
     Raises:
         ConversationTooLarge: It does not fit the window; names the largest block.

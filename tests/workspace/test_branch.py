@@ -1,0 +1,24 @@
+from __future__ import annotations
+
+import pytest
+
+from indwell.workspace.branch import branch_of
+from indwell.workspace.memory import MemoryWorkspace
+
+
+@pytest.mark.parametrize(
+    ("head", "branch"),
+    [
+        ("ref: refs/heads/main\n", "main"),
+        ("ref: refs/heads/fix/x-1\n", "fix/x-1"),
+        ("0123456789abcdef0123456789abcdef01234567\n", "0123456789"),
+        ("PASSWORD=hunter2\n", ""),  # a link to a secret is no branch
+        ("", ""),
+    ],
+)
+async def test_only_what_git_writes_is_taken_for_a_branch(head: str, branch: str) -> None:
+    assert await branch_of(MemoryWorkspace({".git/HEAD": head})) == branch
+
+
+async def test_outside_a_repository_there_is_no_branch() -> None:
+    assert await branch_of(MemoryWorkspace({"a": "b"})) == ""
