@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from lsprotocol import types
 from lsprotocol.types import Position, Range
 
+from indwell.lsp import sync
 from indwell.lsp.documents import Document, Documents, path_of
 from indwell.workspace.base import Stamp, digest
 from indwell.workspace.lines import document_lines
@@ -22,16 +22,16 @@ def document_of(text: str) -> Document:
     return documents.open(item(URI, text))
 
 
-def item(uri: str, text: str = "", version: int = 1) -> types.TextDocumentItem:
-    return types.TextDocumentItem(uri=uri, language_id="python", version=version, text=text)
+def item(uri: str, text: str = "", version: int = 1) -> sync.Item:
+    return sync.Item(uri=uri, language_id="python", version=version, text=text)
 
 
-def partial(range_: Range, text: str) -> types.TextDocumentContentChangePartial:
-    return types.TextDocumentContentChangePartial(range=range_, text=text)
+def partial(range_: Range, text: str) -> sync.Change:
+    return sync.Change(range=range_, text=text)
 
 
-def whole(text: str) -> types.TextDocumentContentChangeWholeDocument:
-    return types.TextDocumentContentChangeWholeDocument(text=text)
+def whole(text: str) -> sync.Change:
+    return sync.Change(text=text)
 
 
 EVERYTHING = Range(start=Position(line=0, character=0), end=Position(line=9, character=9))

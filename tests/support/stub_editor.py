@@ -12,6 +12,7 @@ from pathlib import Path
 from lsprotocol import types
 from pygls.exceptions import JsonRpcException
 
+from indwell.lsp import sync
 from indwell.lsp.documents import Documents
 from indwell.lsp.features import Features
 from indwell.lsp.positions import to_offset
@@ -39,7 +40,7 @@ class StubEditor:
         self.sent: list[tuple[types.WorkspaceEdit, str]] = []
         self.was_sent = asyncio.Event()
         self.behave: Callable[[types.WorkspaceEdit], Awaitable[Result | None]] = self.applies
-        item = types.TextDocumentItem(uri=path.as_uri(), language_id="python", version=1, text=text)
+        item = sync.Item(uri=path.as_uri(), language_id="python", version=1, text=text)
         self.document = self.documents.open(item)
 
     async def apply_edit(self, edit: types.WorkspaceEdit, label: str) -> Result | None:
@@ -135,5 +136,5 @@ class StubEditor:
     def _take(self, text: str) -> None:
         self.text = text
         self.version += 1
-        whole = types.TextDocumentContentChangeWholeDocument(text=text)
+        whole = sync.Change(text=text)
         self.documents.change(self.document.uri, self.version, [whole])

@@ -6,18 +6,29 @@ import asyncio
 from collections.abc import Awaitable
 from typing import Any, TypeVar
 
+import msgspec
 from lsprotocol import types
 from pygls.exceptions import JsonRpcException
-from pygls.lsp.server import LanguageServer
 
-from indwell.agent.events import Event
+from indwell.agent.events import Event, Text, Thinking, ToolOutput
 from indwell.lsp import protocol
 from indwell.lsp.features import Features
+from indwell.lsp.wire import Server
 
 T = TypeVar("T")
 
 SHOW_TIMEOUT_S = 10.0  # to open a document or to take a progress token
 SAVE_TIMEOUT_S = 10.0  # formatters may run on save
+
+_REPEATABLE = (Text, Thinking, ToolOutput)  # an editor that does not keep up asks for them again
+
+
+class _EventParams(msgspec.Struct, frozen=True):
+    """``protocol.EventParams`` as it is written: once, from the event itself."""
+
+    session: str
+    seq: int
+    event: Event
 
 
 class Client:
@@ -27,7 +38,7 @@ class Client:
         server: Sends; nothing else of it is used.
     """
 
-    def __init__(self, server: LanguageServer) -> None:
+    def __init__(self, server: Server) -> None:
         self._server = server
         self.features = Features()
 
@@ -84,15 +95,16 @@ class Client:
         | types.WorkDoneProgressEnd,
     ) -> None:
         """Report on a progress that was announced."""
-        self._server.progress(types.ProgressParams(token=token, value=value))
+        droppable = isinstance(value, types.WorkDoneProgressReport)
+        params = types.ProgressParams(token=token, value=value)
+        self._server.protocol.notify(types.PROGRESS, params, droppable=droppable)
 
     def event(self, session: str, seq: int, event: Event) -> None:
         """Tell a rich client what happens."""
         if self.features.has("events"):
-            self._notify(
-                "indwell/event",
-                protocol.EventParams(session=session, seq=seq, event=protocol.event_json(event)),
-            )
+            params = _EventParams(session, seq, event)
+            droppable = isinstance(event, _REPEATABLE)
+            self._server.protocol.notify("indwell/event", params, droppable=droppable)
 
     async def ask(self, params: protocol.AskParams, timeout_s: float) -> str | None:
         """Ask for a line of text; None if the user closed the box or nobody answers."""
@@ -109,9 +121,6 @@ class Client:
         params = protocol.SaveParams(uris=uris)
         answer = await _bounded(self._request("indwell/save", params), SAVE_TIMEOUT_S)
         return answer.saved if isinstance(answer, protocol.SaveResult) else ()
-
-    def _notify(self, method: str, params: object) -> None:
-        self._server.protocol.notify(method, params)
 
     def _request(self, method: str, params: object) -> Awaitable[Any]:
         answer: Awaitable[Any] = self._server.protocol.send_request_async(method, params)

@@ -12,17 +12,15 @@ from pathlib import Path
 from typing import Literal, TypeAlias
 from urllib.parse import unquote, urlsplit
 
-from lsprotocol import types
 from pygls.uris import to_fs_path
 
 from indwell.lsp.positions import index_in_line
+from indwell.lsp.sync import Change, Item, Position, Range
 from indwell.workspace.base import Stamp, digest
 from indwell.workspace.lines import document_lines
 
 Dirt: TypeAlias = Literal["clean", "agent", "user"]
 """Whose text is not on disk yet: nobody's, only the agent's, or the user's too."""
-
-Change: TypeAlias = types.TextDocumentContentChangeEvent
 
 
 @dataclass(slots=True)
@@ -63,7 +61,7 @@ class Document:
     def apply(self, changes: Sequence[Change], version: int, encoding: str) -> None:
         """Apply the changes of one notification, in order."""
         for change in changes:
-            if isinstance(change, types.TextDocumentContentChangePartial):
+            if change.range is not None:
                 self._splice(change.range, change.text, encoding)
             else:
                 self.lines = document_lines(change.text)
@@ -71,7 +69,7 @@ class Document:
         self.dirt = "user"
         self._text = None
 
-    def _splice(self, range_: types.Range, text: str, encoding: str) -> None:
+    def _splice(self, range_: Range, text: str, encoding: str) -> None:
         """Replace a range; work in proportion to the lines it touches.
 
         Whatever the positions are, they mean a place: outside the document its end, in the wrong
@@ -82,9 +80,9 @@ class Document:
         if (start.line, start.character) > (end.line, end.character):
             start, end = end, start
         if start.line >= len(lines):
-            start = end = types.Position(line=len(lines) - 1, character=1 << 30)
+            start = end = Position(line=len(lines) - 1, character=1 << 30)
         elif end.line >= len(lines):
-            end = types.Position(line=len(lines) - 1, character=1 << 30)
+            end = Position(line=len(lines) - 1, character=1 << 30)
         head = lines[start.line][: index_in_line(lines[start.line], start.character, encoding)]
         tail = lines[end.line][index_in_line(lines[end.line], end.character, encoding) :]
         # A "\r" in front and a "\n" behind may meet, so neighbours are split again with it.
@@ -107,7 +105,7 @@ class Documents:
     """All open documents by URI, and a way to wait until one changes."""
 
     def __init__(self) -> None:
-        self.encoding: str = types.PositionEncodingKind.Utf16
+        self.encoding = "utf-16"
         self._by_uri: dict[str, Document] = {}
         self._changed = asyncio.Event()
         self.newest: str | None = None
@@ -123,12 +121,12 @@ class Documents:
         """The open document of this file (resolved path)."""
         return next((one for one in self._by_uri.values() if one.path == path), None)
 
-    def open(self, item: types.TextDocumentItem) -> Document:
+    def open(self, item: Item) -> Document:
         """Take a document that the editor opened; a second didOpen starts it anew."""
         document = Document(
             uri=item.uri,
             path=path_of(item.uri),
-            language=str(item.language_id),
+            language=item.language_id,
             version=item.version,
             lines=document_lines(item.text),
             saved=digest(item.text),
@@ -140,11 +138,12 @@ class Documents:
         self._tell()
         return document
 
-    def change(self, uri: str, version: int, changes: Sequence[Change]) -> None:
+    def change(self, uri: str, version: int | None, changes: Sequence[Change]) -> None:
         """Apply a didChange; one for a document that is not open is ignored."""
         document = self._by_uri.get(uri)
         if document is not None:
-            document.apply(changes, version, self.encoding)
+            known = document.version if version is None else version
+            document.apply(changes, known, self.encoding)
             self._tell()
 
     def saved(self, uri: str) -> None:

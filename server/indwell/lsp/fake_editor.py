@@ -21,8 +21,8 @@ from pygls.protocol import default_converter
 
 from indwell.lsp import protocol
 from indwell.lsp.fake_buffer import Buffer, edited
+from indwell.lsp.fake_wire import ClientProtocol
 from indwell.lsp.positions import to_position
-from indwell.lsp.wire import Protocol
 from indwell.workspace.lines import document_lines
 
 START_TIMEOUT_S = 30.0  # a cold import from a slow disk
@@ -85,7 +85,7 @@ class FakeEditor:
         self._on_event = on_event or (lambda _event: None)
         self._happened = asyncio.Condition()
         self.client = LanguageClient(
-            "indwell-fake-editor", "1", protocol_cls=Protocol, converter_factory=_converter
+            "indwell-fake-editor", "1", protocol_cls=ClientProtocol, converter_factory=_converter
         )
         self._listen()
 

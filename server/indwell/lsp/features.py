@@ -9,7 +9,6 @@ from collections.abc import Mapping
 from typing import Any
 
 import msgspec
-from lsprotocol import types
 
 
 class Features(msgspec.Struct, frozen=True):
@@ -30,24 +29,17 @@ class Features(msgspec.Struct, frozen=True):
         return name in self.experimental
 
 
-def features_of(capabilities: types.ClientCapabilities) -> Features:
-    """Read the capabilities."""
-    window = capabilities.window
-    document = window.show_document if window else None
+def features_of(capabilities: Mapping[str, Any]) -> Features:
+    """Read the capabilities of ``initialize``; whatever has an impossible type is not there."""
+    window = _table(capabilities, "window")
+    ours = _table(_table(capabilities, "experimental"), "indwell")
     return Features(
-        progress=bool(window and window.work_done_progress),
-        show_document=bool(document and document.support),
-        experimental=_experimental(capabilities.experimental),
+        progress=window.get("workDoneProgress") is True,
+        show_document=_table(window, "showDocument").get("support") is True,
+        experimental=frozenset(name for name, on in ours.items() if on is True),
     )
 
 
-def _experimental(declared: Any) -> frozenset[str]:  # noqa: ANN401 - JSON comes in here
-    ours = _as_mapping(_as_mapping(declared).get("indwell"))
-    return frozenset(name for name, on in ours.items() if on is True)
-
-
-def _as_mapping(value: Any) -> Mapping[str, Any]:  # noqa: ANN401 - JSON comes in here
-    # pygls gives unknown JSON objects as mappings or as objects with attributes.
-    if isinstance(value, Mapping):
-        return value
-    return vars(value) if hasattr(value, "__dict__") else {}
+def _table(parent: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    value = parent.get(name)
+    return value if isinstance(value, Mapping) else {}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, get_args
 
@@ -15,10 +14,11 @@ from pygls.lsp.server import LanguageServer
 from indwell import __version__
 from indwell.agent.events import TurnFinished
 from indwell.errors import UserError
-from indwell.lsp import code_actions, protocol
+from indwell.lsp import code_actions, protocol, sync
 from indwell.lsp.client import Client
 from indwell.lsp.documents import path_of
 from indwell.lsp.features import features_of
+from indwell.lsp.handshake import Opened
 from indwell.lsp.host import Backend, Host
 from indwell.lsp.wire import Server, make_language_server
 from indwell.prompt.tasks import Task
@@ -27,33 +27,26 @@ NOTHING = protocol.TaskArguments()
 REQUEST_FAILED = -32803  # LSPErrorCodes.RequestFailed: understood, but it could not be done
 
 
-def make_server(backend: Backend) -> Server:
-    """The whole server, ready to be started."""
+def make_server(backend: Backend, opened: Opened) -> tuple[Server, Host]:
+    """The whole server for an editor that has said who it is, ready for its messages."""
     # pygls logs whole messages at INFO, with the user's text and keys in them.
     logging.getLogger("pygls").setLevel(logging.WARNING)
     server = make_language_server(__version__)
     host = Host(Client(server), backend)
+    host.client.features = features_of(opened.capabilities)
+    host.documents.encoding = opened.encoding
+    host.start(_roots(opened), opened.options)
     _lifecycle(server, host)
     _documents(server, host)
     _attention(server, host)
     _actions(server, host)
     _commands(server, host)
-    return server
+    return server, host
 
 
 def _lifecycle(server: LanguageServer, host: Host) -> None:
-    keepers: set[asyncio.Task[None]] = set()
-
-    @server.feature(types.INITIALIZE)
-    def initialize(params: types.InitializeParams) -> None:
-        host.client.features = features_of(params.capabilities)
-        host.start(_roots(params), _options(params.initialization_options))
-
     @server.feature(types.INITIALIZED)
-    async def initialized(_params: types.InitializedParams) -> None:
-        encoding = server.protocol.server_capabilities.position_encoding
-        host.documents.encoding = encoding or types.PositionEncodingKind.Utf16
-        keepers.add(asyncio.create_task(_close_at_the_end(host)))
+    def initialized(_params: types.InitializedParams) -> None:
         host.greet()
 
     @server.feature(types.SHUTDOWN)
@@ -65,20 +58,20 @@ def _documents(server: LanguageServer, host: Host) -> None:
     documents = host.documents
 
     @server.feature(types.TEXT_DOCUMENT_DID_OPEN)
-    def did_open(params: types.DidOpenTextDocumentParams) -> None:
+    def did_open(params: sync.DidOpen) -> None:
         documents.open(params.text_document)
 
     @server.feature(types.TEXT_DOCUMENT_DID_CHANGE)
-    def did_change(params: types.DidChangeTextDocumentParams) -> None:
+    def did_change(params: sync.DidChange) -> None:
         identifier = params.text_document
         documents.change(identifier.uri, identifier.version, params.content_changes)
 
     @server.feature(types.TEXT_DOCUMENT_DID_SAVE)
-    def did_save(params: types.DidSaveTextDocumentParams) -> None:
+    def did_save(params: sync.DidSave) -> None:
         documents.saved(params.text_document.uri)
 
     @server.feature(types.TEXT_DOCUMENT_DID_CLOSE)
-    def did_close(params: types.DidCloseTextDocumentParams) -> None:
+    def did_close(params: sync.DidClose) -> None:
         documents.close(params.text_document.uri)
 
 
@@ -187,25 +180,8 @@ def _result(session: str, finished: TurnFinished) -> protocol.TurnResult:
     )
 
 
-def _roots(params: types.InitializeParams) -> tuple[Path, ...]:
-    uris = [folder.uri for folder in params.workspace_folders or ()]
-    if not uris and params.root_uri:
-        uris = [params.root_uri]
-    paths = [path for path in map(path_of, uris) if path is not None]
-    if not paths and params.root_path:
-        paths = [Path(params.root_path).resolve()]
+def _roots(opened: Opened) -> tuple[Path, ...]:
+    paths = [path for path in map(path_of, opened.folder_uris) if path is not None]
+    if not paths and opened.folder_path:
+        paths = [Path(opened.folder_path).resolve()]
     return tuple(dict.fromkeys(paths))
-
-
-def _options(options: Any) -> Mapping[str, Any]:  # noqa: ANN401 - JSON comes in here
-    if isinstance(options, Mapping):
-        return options
-    return dict(vars(options)) if hasattr(options, "__dict__") else {}
-
-
-async def _close_at_the_end(host: Host) -> None:
-    """Leave sessions valid however the process ends: cancelled when the loop closes."""
-    try:
-        await asyncio.Event().wait()
-    finally:
-        await host.stop()

@@ -1,112 +1,147 @@
-"""Teaches pygls our own methods, and leaves the documents to our own store."""
+"""pygls behind our own loop: it knows handlers, types and requests of ours; bytes go elsewhere."""
 
 from __future__ import annotations
 
+import asyncio
+import itertools
 import logging
-from collections.abc import Generator
-from functools import lru_cache
+from collections.abc import Callable, Mapping
+from functools import lru_cache, partial
 from typing import Any
 
-import attrs
+import msgspec
+from cattrs import transform_error
 from lsprotocol import types
+from pygls.exceptions import JsonRpcException
 from pygls.lsp.server import LanguageServer
 from pygls.protocol import LanguageServerProtocol, default_converter
-from pygls.protocol.language_server import lsp_method
 
-from indwell.lsp import protocol
+from indwell.lsp import protocol, sync
+from indwell.lsp.envelope import Id, Response, parsed
 
 _log = logging.getLogger(__name__)
 
-EXPERIMENTAL = {
-    "indwell": {"methods": sorted(protocol.METHODS), "commands": sorted(protocol.COMMANDS)}
-}
-"""What the server tells of itself in ``capabilities.experimental``."""
+_SHOWN = 300  # characters of what is wrong with params
+_EXECUTE = types.WORKSPACE_EXECUTE_COMMAND
+
+Send = Callable[..., None]
+
+
+class WrongParams(Exception):
+    """Params of a known method that do not have its type; the message names the field."""
 
 
 class Protocol(LanguageServerProtocol):
-    """pygls' protocol with typed ``indwell/*`` messages; documents are kept in our own store."""
+    """Finds the handler of a message and makes its params; sends what we ask of the editor.
 
-    @lru_cache  # noqa: B019 - one protocol a process, and pygls does the same
-    def get_message_type(self, method: str) -> type[Any] | None:
-        """The class of a whole message, standard or ours."""
-        ours = protocol.METHODS.get(method)
-        if ours is None:
-            return super().get_message_type(method)
-        return _message_class(method, ours.params, with_id=ours.result is not None)
+    pygls' own handlers of messages are not used: they keep documents and answer in ways of their
+    own.
+    """
 
-    @lru_cache  # noqa: B019 - as above
-    def get_result_type(self, method: str) -> type[Any] | None:
-        """The class of a response, standard or ours."""
-        ours = protocol.METHODS.get(method)
-        if ours is None:
-            return super().get_result_type(method)
-        return _response_class(method, ours.result) if ours.result else None
+    def __init__(self, server: LanguageServer, converter: Any) -> None:  # noqa: ANN401 - cattrs'
+        super().__init__(server, converter)
+        self._numbers = itertools.count(1)
+        self._asked: dict[Id, tuple[asyncio.Future[Any], str]] = {}
+        self.send: Send = _nowhere
 
-    def _handle_response(
-        self, msg_id: int | str, result: object = None, error: types.ResponseError | None = None
-    ) -> None:
-        """Take the editor's answer, unless nobody waits for it any more (EDT-04)."""
-        waiting = self._request_futures.get(msg_id)
-        if waiting is not None and waiting.done():
-            self._request_futures.pop(msg_id)
+    def call_of(self, method: str, raw: msgspec.Raw) -> Callable[[], Any] | None:
+        """The handler of ``method`` with its params; None if there is none.
+
+        Raises:
+            WrongParams: The params are of the wrong type.
+        """
+        if method == _EXECUTE:
+            return self._command_call(raw)
+        handler = self.fm.features.get(method)
+        if handler is None:
+            return None
+        own = sync.PARAMS.get(method)
+        if own is not None:
+            return partial(handler, _converted(raw, own))
+        type_ = _params_type(method)
+        if type_ is None:
+            return partial(handler, None)
+        return partial(handler, self.structured(_json(raw), type_))
+
+    def structured(self, value: object, type_: Any) -> Any:  # noqa: ANN401 - a class comes in
+        """Plain JSON as a value of ``type_``.
+
+        Raises:
+            WrongParams: It does not fit.
+        """
+        try:
+            return self._converter.structure(value, type_)
+        except Exception as error:
+            # cattrs wraps whatever a converter of a field raises.
+            found = [one for one in transform_error(error, path="params") if one]
+            raise WrongParams("; ".join(found)[:_SHOWN] or "params of the wrong type") from error
+
+    def plain(self, value: object) -> Any:  # noqa: ANN401 - JSON goes out here
+        """A result as plain JSON data."""
+        return self._converter.unstructure(value)
+
+    def answered(self, response: Response) -> None:
+        """Take the editor's answer, unless nobody waits for it (any more)."""
+        if response.id is None:
             return
-        super()._handle_response(msg_id, result, error)
+        future, method = self._asked.pop(response.id, (None, ""))
+        if future is None or future.done():
+            return
+        try:
+            if response.error is not None:
+                error = self.structured(_json(response.error), types.ResponseError)
+                future.set_exception(JsonRpcException.from_error(error))
+            else:
+                future.set_result(self._result(method, _json(response.result)))
+        except WrongParams as wrong:
+            words = f"the editor's answer cannot be read: {wrong}"
+            future.set_exception(JsonRpcException(words, JsonRpcException.CODE))
 
-    @lsp_method(types.INITIALIZE)
-    def lsp_initialize(
-        self, params: types.InitializeParams
-    ) -> Generator[Any, Any, types.InitializeResult]:
-        """Answer ``initialize`` and say which methods of ours there are."""
-        result = yield from super().lsp_initialize(params)
-        result.capabilities.experimental = EXPERIMENTAL
-        return result
+    def send_request_async(
+        self, method: str, params: object = None, msg_id: Id | None = None
+    ) -> asyncio.Future[Any]:
+        """Ask the editor; the answer's type is that of the method."""
+        id_ = msg_id if msg_id is not None else f"indwell-{next(self._numbers)}"
+        future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        self._asked[id_] = (future, method)
+        future.add_done_callback(lambda _future: self._asked.pop(id_, None))
+        message = {"jsonrpc": "2.0", "id": id_, "method": method, "params": self.plain(params)}
+        self.send(msgspec.json.encode(message))
+        return future
 
-    @lsp_method(types.WORKSPACE_EXECUTE_COMMAND)
-    def lsp_workspace__execute_command(
-        self, params: types.ExecuteCommandParams
-    ) -> Generator[Any, Any, Any]:
-        """Run a command; an empty list of arguments, as menus send it, is none."""
-        if not params.arguments:
-            params.arguments = None
-        result = yield from super().lsp_workspace__execute_command(params)
-        return result
+    def notify(self, method: str, params: object = None, *, droppable: bool = False) -> None:
+        """Tell the editor; msgspec values go out as they are."""
+        plain = params if isinstance(params, msgspec.Struct) else self.plain(params)
+        message = {"jsonrpc": "2.0", "method": method, "params": plain}
+        self.send(msgspec.json.encode(message), droppable=droppable)
 
-    @lsp_method(types.TEXT_DOCUMENT_DID_OPEN)
-    def lsp_text_document__did_open(
-        self, params: types.DidOpenTextDocumentParams
-    ) -> Generator[Any, Any, None]:
-        """Straight to our own store: pygls' copy would cost time and split lines otherwise."""
-        yield self.fm.features[types.TEXT_DOCUMENT_DID_OPEN], (params,), None
+    def _result(self, method: str, value: object) -> Any:  # noqa: ANN401 - any class of ours
+        ours = protocol.METHODS.get(method)
+        if ours is not None:
+            return self.structured(value, ours.result)
+        response = _response_type(method)
+        if response is None:
+            return value
+        return self.structured({"jsonrpc": "2.0", "id": 0, "result": value}, response).result
 
-    @lsp_method(types.TEXT_DOCUMENT_DID_CHANGE)
-    def lsp_text_document__did_change(
-        self, params: types.DidChangeTextDocumentParams
-    ) -> Generator[Any, Any, None]:
-        """Straight to our own store."""
-        yield self.fm.features[types.TEXT_DOCUMENT_DID_CHANGE], (params,), None
-
-    @lsp_method(types.TEXT_DOCUMENT_DID_CLOSE)
-    def lsp_text_document__did_close(
-        self, params: types.DidCloseTextDocumentParams
-    ) -> Generator[Any, Any, None]:
-        """Straight to our own store."""
-        yield self.fm.features[types.TEXT_DOCUMENT_DID_CLOSE], (params,), None
-
-    @lsp_method(types.WINDOW_WORK_DONE_PROGRESS_CANCEL)
-    def lsp_work_done_progress_cancel(
-        self, params: types.WorkDoneProgressCancelParams
-    ) -> Generator[Any, Any, None]:
-        """Straight to our own turns: pygls did not make their tokens, and would warn of each."""
-        yield self.fm.features[types.WINDOW_WORK_DONE_PROGRESS_CANCEL], (params,), None
+    def _command_call(self, raw: msgspec.Raw) -> Callable[[], Any]:
+        params = self.structured(_json(raw), types.ExecuteCommandParams)
+        handler = self.fm.commands.get(params.command)
+        if handler is None:
+            raise WrongParams(f"there is no command {params.command!r}")
+        wanted = protocol.COMMANDS.get(params.command)
+        given = params.arguments or []  # menus send an empty list where there is none
+        if wanted is None or not given:
+            return partial(handler)
+        if not isinstance(given[0], Mapping):
+            raise WrongParams(f"the argument of {params.command} must be an object")
+        return partial(handler, self.structured(given[0], wanted))
 
 
 class Server(LanguageServer):
-    """pygls' server, quiet about what goes wrong between messages, and with an exit code."""
+    """pygls' registry of handlers, quiet about what goes wrong between messages."""
 
-    @property
-    def was_shut_down(self) -> bool:
-        """Did the editor say goodbye in order? If not, the process ends with 1 (LSP, `exit`)."""
-        return self.protocol._shutdown  # noqa: SLF001 - pygls tells it nowhere else
+    protocol: Protocol
 
     def report_server_error(self, error: Exception, source: type[Exception]) -> None:
         """Log it: showing it, as pygls does, fails again without end once the line is closed."""
@@ -121,36 +156,41 @@ def make_language_server(version: str) -> Server:
         text_document_sync_kind=types.TextDocumentSyncKind.Incremental,
         protocol_cls=Protocol,
         converter_factory=default_converter,
-        max_workers=2,
+        max_workers=1,
     )
 
 
-_Id: Any = int | str
+def _converted(raw: msgspec.Raw, type_: type[msgspec.Struct]) -> msgspec.Struct:
+    try:
+        return msgspec.json.decode(raw, type=type_)
+    except msgspec.DecodeError:
+        try:  # half of a character, perhaps
+            return msgspec.convert(_json(raw), type_)
+        except msgspec.ValidationError as error:
+            raise WrongParams(str(error)) from error
+
+
+def _json(raw: msgspec.Raw) -> Any:  # noqa: ANN401 - JSON comes in here
+    try:
+        return parsed(raw)
+    except ValueError as error:
+        raise WrongParams(str(error)) from error
 
 
 @lru_cache
-def _message_class(method: str, params: type, *, with_id: bool) -> type[Any]:
-    # No defaults but for params: the converter leaves out what has its default value.
-    fields: dict[str, Any] = {
-        "method": attrs.field(type=str),
-        "jsonrpc": attrs.field(type=str),
-        "params": attrs.field(type=params, default=None),
-    }
-    if with_id:
-        fields["id"] = attrs.field(type=_Id)
-    return attrs.make_class(f"{_class_name(method)}Message", fields, kw_only=True)
+def _params_type(method: str) -> Any:  # noqa: ANN401 - a class, or a union of them
+    ours = protocol.METHODS.get(method)
+    if ours is not None:
+        return ours.params
+    return types.METHOD_TO_TYPES.get(method, (None, None, None))[2]
 
 
 @lru_cache
-def _response_class(method: str, result: type) -> type[Any]:
-    fields: dict[str, Any] = {
-        "id": attrs.field(type=_Id),
-        "jsonrpc": attrs.field(type=str),
-        "result": attrs.field(type=result),
-    }
-    return attrs.make_class(f"{_class_name(method)}Response", fields, kw_only=True)
+def _response_type(method: str) -> Any:  # noqa: ANN401 - a class
+    """The class of a whole response: lsprotocol has converters for those, not for each result."""
+    return types.METHOD_TO_TYPES.get(method, (None, None))[1]
 
 
-def _class_name(method: str) -> str:
-    name = method.rsplit("/", 1)[-1]
-    return name[0].upper() + name[1:]
+def _nowhere(_body: bytes, *, droppable: bool = False) -> None:
+    """Before the line is open nothing goes out."""
+    _log.debug("not sent (droppable: %s): the line is not open", droppable)

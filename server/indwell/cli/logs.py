@@ -1,0 +1,133 @@
+"""The log on stderr: a few lines a second, no secrets, and never in anybody's way (LSP-27)."""
+
+from __future__ import annotations
+
+import logging
+import queue
+import re
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterable, Mapping
+
+LINES_A_SECOND = 20  # on average
+BURST = 200  # lines at once: the whole of a traceback, and what led to it
+LINE_LIMIT = 4_000  # characters of one record
+WAITING_LIMIT = 1_000  # records that a stderr nobody reads may hold up
+
+_SECRET_NAME = re.compile(r"KEY|TOKEN|SECRET|PASSWORD|CREDENTIAL", re.IGNORECASE)
+_MIN_SECRET = 8  # characters; shorter values are words like "true"
+_SHAPES = re.compile(
+    r"(?i:\bbearer\s+)[\w.~+/=-]{8,}"  # an Authorization header
+    r"|\b(?:sk|rk|pk|xai|gsk|ghp|gho|glpat|hf)[-_][\w-]{8,}"  # keys by their beginnings
+    r"|\bAIza[\w-]{20,}"  # Google's
+    r"|(?<=://)[^/\s:@]+:[^/\s@]+(?=@)"  # a user and password inside an address
+)
+
+
+def redacted(text: str, secrets: Iterable[str] = ()) -> str:
+    """``text`` without the ``secrets``, nor what looks like one."""
+    for secret in secrets:
+        text = text.replace(secret, "[secret]")
+    return _SHAPES.sub("[secret]", text)
+
+
+def secrets_of(environment: Mapping[str, str]) -> tuple[str, ...]:
+    """Values of variables whose names speak of secrets, longest first."""
+    found = {
+        value.strip()
+        for name, value in environment.items()
+        if _SECRET_NAME.search(name) and len(value.strip()) >= _MIN_SECRET
+    }
+    return tuple(sorted(found, key=len, reverse=True))
+
+
+class Throttle:
+    """Lets ``rate`` lines a second through, and ``burst`` at once; counts the rest.
+
+    Args:
+        monotonic: Seconds of a clock that never goes back.
+    """
+
+    def __init__(self, rate: float, burst: int, monotonic: Callable[[], float]) -> None:
+        self._rate = rate
+        self._burst = burst
+        self._monotonic = monotonic
+        self._left = float(burst)
+        self._at = monotonic()
+        self._dropped = 0
+
+    def admit(self) -> int | None:
+        """None if this one is too many; else how many were left out before it."""
+        now = self._monotonic()
+        self._left = min(self._burst, self._left + (now - self._at) * self._rate)
+        self._at = now
+        if self._left < 1:
+            self._dropped += 1
+            return None
+        self._left -= 1
+        dropped, self._dropped = self._dropped, 0
+        return dropped
+
+
+class StderrHandler(logging.Handler):
+    """Writes records from a thread of its own: an editor that reads no stderr blocks nobody.
+
+    Args:
+        secrets: Never written.
+        write: Takes a line, and may block.
+    """
+
+    def __init__(self, secrets: tuple[str, ...], write: Callable[[str], object]) -> None:
+        super().__init__()
+        self._secrets = secrets
+        self._write = write
+        self._throttle = Throttle(LINES_A_SECOND, BURST, time.monotonic)
+        self._lines: queue.Queue[str] = queue.Queue(WAITING_LIMIT)
+        self._thread: threading.Thread | None = None
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Queue a record, cut and redacted."""
+        dropped = self._throttle.admit()
+        if dropped is None:
+            return
+        text = redacted(self.format(record), self._secrets)
+        if len(text) > LINE_LIMIT:
+            text = f"{text[:LINE_LIMIT]} … ({len(text):,} characters)"
+        if dropped:
+            text = f"({dropped} more lines left out)\n{text}"
+        try:
+            self._lines.put_nowait(text + "\n")
+        except queue.Full:
+            return
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._work, daemon=True)
+            self._thread.start()
+
+    def flush(self) -> None:
+        """Give the thread a moment at the end of the process; not more, nobody may be reading."""
+        until = time.monotonic() + 0.2
+        while self._lines.unfinished_tasks and time.monotonic() < until:
+            time.sleep(0.005)
+
+    def _work(self) -> None:
+        while True:
+            line = self._lines.get()
+            try:
+                self._write(line)
+            except (OSError, ValueError):
+                return  # stderr is closed
+            finally:
+                self._lines.task_done()
+
+
+def log_to_stderr(environment: Mapping[str, str]) -> None:
+    """Send warnings and errors of the whole process there."""
+
+    def write(line: str) -> None:
+        sys.stderr.write(line)
+        sys.stderr.flush()
+
+    handler = StderrHandler(secrets_of(environment), write)
+    handler.setFormatter(logging.Formatter("%(levelname)s %(message)s"))
+    logging.basicConfig(handlers=[handler], level=logging.WARNING, force=True)

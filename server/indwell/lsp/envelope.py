@@ -1,0 +1,184 @@
+"""What a body is: a request, a notification, a response, or something to refuse. Pure.
+
+Params stay undecoded until somebody knows their type: most messages are document changes, and
+those go straight into a value of their own.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any, NoReturn, TypeAlias
+
+import msgspec
+
+PARSE_ERROR = -32700
+INVALID_REQUEST = -32600
+METHOD_NOT_FOUND = -32601
+INVALID_PARAMS = -32602
+INTERNAL_ERROR = -32603
+NOT_INITIALIZED = -32002
+REQUEST_CANCELLED = -32800
+REQUEST_FAILED = -32803  # understood, but it could not be done
+
+Id: TypeAlias = int | str
+_RAW_NULL = msgspec.Raw(b"null")
+
+
+class Request(msgspec.Struct, frozen=True):
+    """Somebody waits for an answer."""
+
+    id: Id
+    method: str
+    params: msgspec.Raw
+
+
+class Notification(msgspec.Struct, frozen=True):
+    """Nobody waits."""
+
+    method: str
+    params: msgspec.Raw
+
+
+class Response(msgspec.Struct, frozen=True):
+    """The answer to a request of ours; ``error`` is None if it went well."""
+
+    id: Id | None
+    result: msgspec.Raw
+    error: msgspec.Raw | None = None
+
+
+class Invalid(msgspec.Struct, frozen=True):
+    """No message; ``id`` is its own if it had a usable one."""
+
+    id: Id | None
+    code: int
+    message: str
+
+
+Incoming: TypeAlias = Request | Notification | Response | Invalid
+
+
+class _Envelope(msgspec.Struct):
+    jsonrpc: str
+    id: Id | msgspec.UnsetType | None = msgspec.UNSET
+    method: str | msgspec.UnsetType = msgspec.UNSET
+    params: msgspec.Raw = _RAW_NULL
+    result: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
+    error: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
+
+
+_decode = msgspec.json.Decoder(_Envelope).decode
+
+
+def opened(body: bytes) -> Incoming:
+    """Take a body out of its envelope; never raises."""
+    try:
+        envelope = _decode(body)
+    except msgspec.ValidationError:
+        return _wrong_shape(body)
+    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
+        return _leniently(body)
+    return _message(envelope)
+
+
+def parsed(raw: msgspec.Raw | bytes) -> Any:  # noqa: ANN401 - JSON comes in here
+    """Decode JSON of unknown shape; halves of characters stay, as JSON lets editors send them.
+
+    Raises:
+        ValueError: It is no JSON, or nested without end.
+    """
+    try:
+        return msgspec.json.decode(raw)
+    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
+        try:
+            return json.loads(bytes(raw), parse_constant=_no_constant)
+        except RecursionError:
+            raise ValueError("it is nested too deeply") from error
+
+
+def answer(id_: Id, result: object) -> bytes:
+    """The body of an answer; ``result`` is plain JSON data.
+
+    Raises:
+        TypeError: It holds something that is none.
+    """
+    return msgspec.json.encode({"jsonrpc": "2.0", "id": id_, "result": result})
+
+
+def refusal(id_: Id | None, code: int, message: str, data: object = None) -> bytes:
+    """The body of an error; one sentence, never a traceback."""
+    error: dict[str, object] = {"code": code, "message": message}
+    if data is not None:
+        error["data"] = data
+    return msgspec.json.encode({"jsonrpc": "2.0", "id": id_, "error": error})
+
+
+def _message(envelope: _Envelope) -> Incoming:
+    id_ = envelope.id
+    known = id_ if isinstance(id_, int | str) else None
+    if envelope.jsonrpc != "2.0":
+        return Invalid(known, INVALID_REQUEST, "jsonrpc must be '2.0'")
+    if envelope.method is msgspec.UNSET:
+        if envelope.error is not msgspec.UNSET and id_ is not msgspec.UNSET:
+            error = envelope.error if bytes(envelope.error) != b"null" else None
+            return Response(known, _RAW_NULL, error)
+        if envelope.result is not msgspec.UNSET and known is not None:
+            return Response(known, envelope.result)
+        return Invalid(known, INVALID_REQUEST, "a message needs a method, a result or an error")
+    if bytes(envelope.params)[:1] not in (b"{", b"[", b"n"):  # "n": null, which clients do send
+        return Invalid(known, INVALID_REQUEST, "params must be an object or an array")
+    if id_ is msgspec.UNSET:
+        return Notification(envelope.method, envelope.params)
+    if known is None:
+        return Invalid(None, INVALID_REQUEST, "the id of a request must be a number or a text")
+    return Request(known, envelope.method, envelope.params)
+
+
+def _leniently(body: bytes) -> Incoming:
+    """JSON that the strict decoder refuses, such as the half of a character; else a parse error."""
+    try:
+        value = parsed(body)
+        again = json.dumps(value).encode()
+    except (ValueError, RecursionError):
+        return Invalid(None, PARSE_ERROR, "the message is no JSON")
+    if not isinstance(value, dict) or "jsonrpc" not in value:
+        return _wrong(value)
+    fields = {name: value[name] for name in ("id", "method") if name in value}
+    raws = {
+        name: msgspec.Raw(json.dumps(value[name]).encode())
+        for name in ("params", "result", "error")
+        if name in value
+    }
+    try:
+        shape = msgspec.convert({"jsonrpc": value["jsonrpc"], **fields}, _Envelope)
+    except msgspec.ValidationError:
+        return _wrong_shape(again)
+    for name, raw in raws.items():
+        setattr(shape, name, raw)
+    return _message(shape)
+
+
+def _wrong_shape(body: bytes) -> Invalid:
+    """Why JSON of the wrong shape is no message, with its id if it has a usable one."""
+    try:
+        return _wrong(parsed(body))
+    except ValueError:
+        return Invalid(None, PARSE_ERROR, "the message is no JSON")
+
+
+def _wrong(value: object) -> Invalid:
+    if isinstance(value, list):
+        return Invalid(None, INVALID_REQUEST, "batches are not part of the protocol")
+    if not isinstance(value, dict):
+        return Invalid(None, INVALID_REQUEST, "a message must be an object")
+    id_ = value.get("id")
+    known = id_ if isinstance(id_, int | str) and not isinstance(id_, bool) else None
+    if value.get("jsonrpc") != "2.0":
+        return Invalid(known, INVALID_REQUEST, "jsonrpc must be '2.0'")
+    if known is None:
+        return Invalid(None, INVALID_REQUEST, "the id of a request must be a number or a text")
+    return Invalid(known, INVALID_REQUEST, "method must be a text")
+
+
+def _no_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is no JSON")

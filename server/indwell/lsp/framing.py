@@ -1,0 +1,136 @@
+"""Frames of the base protocol: bytes in, bodies out, and a word when they are none. Pure.
+
+``Content-Length: N``, an empty line, then N bytes. Header names have no case and may have blanks
+around them; other headers are ignored; line ends may be LF alone. Once a header is wrong nobody
+knows where the next message begins, so that is the end of the line: the editor starts us again.
+"""
+
+from __future__ import annotations
+
+import re
+
+import msgspec
+
+MAX_HEADER_B = 8_192  # LSP-06; a real header has 30-90 bytes
+MAX_BODY_B = 256 * 1024 * 1024  # a document of 100 MB, escaped, still fits (ENC-13)
+
+_NAME = re.compile(rb"[!#$%&'*+.^_`|~0-9A-Za-z-]+")  # a token of RFC 9110, 5.6.2
+_LENGTH = re.compile(rb"[0-9]{1,12}")
+_QUOTED_B = 60  # bytes of a wrong header that are shown
+
+
+class _Broken(Exception):
+    """The bytes are no frames any more; the message says what was wrong."""
+
+
+class Framer:
+    """Cuts a stream of bytes into bodies, however it is cut into pieces on the way.
+
+    Args:
+        max_body: Bytes that one body may have.
+
+    Attributes:
+        broken: What is wrong with the bytes; empty while they are frames. Nothing is read then.
+    """
+
+    def __init__(self, max_body: int = MAX_BODY_B) -> None:
+        self.broken = ""
+        self._max_body = max_body
+        self._buffer = bytearray()
+        self._looked = 0  # bytes of the header that hold no line end
+        self._header_b = 0
+        self._wanted: int | None = None  # from the header that is being read
+        self._body_b: int | None = None  # header complete: bytes to come
+
+    def feed(self, data: bytes) -> list[bytes]:
+        """Take what came; gives the bodies that are complete now, in order."""
+        if self.broken:
+            return []
+        self._buffer += data
+        bodies: list[bytes] = []
+        try:
+            while (body := self._next()) is not None:
+                bodies.append(body)
+        except _Broken as wrong:
+            self.broken = str(wrong)
+            self._buffer.clear()
+        return bodies
+
+    @property
+    def awaits_body(self) -> bool:
+        """Has a header come whose body is not complete?"""
+        return self._body_b is not None
+
+    def check_stalled(self) -> None:
+        """Nothing came for a while: a body that is JSON already was given a wrong length.
+
+        No JSON object is the beginning of a longer one, so the bytes still missing never come.
+        """
+        if not self.awaits_body or not self._buffer.rstrip().endswith(b"}"):
+            return
+        try:
+            msgspec.json.decode(self._buffer, type=msgspec.Raw)
+        except (msgspec.DecodeError, RecursionError):
+            return
+        self.broken = f"Content-Length is {self._body_b}, but the message has fewer bytes"
+        self._buffer.clear()
+
+    def _next(self) -> bytes | None:
+        while self._body_b is None:
+            line = self._line()
+            if line is None:
+                return None
+            self._take(line)
+        if len(self._buffer) < self._body_b:
+            return None
+        body = bytes(memoryview(self._buffer)[: self._body_b])
+        del self._buffer[: self._body_b]
+        self._body_b = None
+        return body
+
+    def _line(self) -> bytes | None:
+        """The next line of the header, without its end; None if it is not complete."""
+        end = self._buffer.find(b"\n", self._looked)
+        length = len(self._buffer) if end < 0 else end
+        if self._header_b + length > MAX_HEADER_B:
+            raise _Broken(f"a header is longer than {MAX_HEADER_B} bytes")
+        if end < 0:
+            self._looked = len(self._buffer)
+            return None
+        line = bytes(self._buffer[:end]).removesuffix(b"\r")
+        del self._buffer[: end + 1]
+        self._header_b += end + 1
+        self._looked = 0
+        return line
+
+    def _take(self, line: bytes) -> None:
+        if not line:
+            if self._wanted is None:
+                raise _Broken("a header has no Content-Length")
+            self._body_b, self._wanted, self._header_b = self._wanted, None, 0
+            return
+        name, colon, value = line.partition(b":")
+        name = name.strip(b" \t")
+        if not colon or not _NAME.fullmatch(name):
+            raise _Broken(f"{_shown(line)} is no header")
+        if name.lower() == b"content-length":
+            self._wanted = self._length(value.strip(b" \t"))
+
+    def _length(self, value: bytes) -> int:
+        if not _LENGTH.fullmatch(value):
+            raise _Broken(f"Content-Length is {_shown(value)}, which is no number of bytes")
+        if self._wanted is not None:
+            raise _Broken("a header has two Content-Lengths")
+        length = int(value)
+        if length > self._max_body:
+            raise _Broken(f"a message of {length:,} bytes is over {self._max_body:,}")
+        return length
+
+
+def framed(body: bytes) -> bytes:
+    """A body with its header."""
+    return b"Content-Length: %d\r\n\r\n%b" % (len(body), body)
+
+
+def _shown(raw: bytes) -> str:
+    return repr(raw[:_QUOTED_B].decode("latin-1"))

@@ -1,0 +1,154 @@
+"""The answer to ``initialize``, without the protocol's heavy libraries. Pure.
+
+Importing lsprotocol takes a quarter of a second; an editor that starts us should not wait for
+that, so what the server can do stands here as plain data. ``tests/wire/test_handshake.py`` keeps
+it equal to what is registered.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import msgspec
+
+from indwell import __version__
+from indwell.lsp import envelope
+from indwell.lsp.envelope import INVALID_PARAMS, INVALID_REQUEST, Request
+from indwell.lsp.framing import Framer, framed
+from indwell.lsp.lifecycle import Drop, Leave, Refuse, Take, verdict
+from indwell.lsp.names import ACTION_KINDS, COMMAND_NAMES, METHOD_NAMES
+
+_ENCODINGS = ("utf-8", "utf-16", "utf-32")
+
+
+class _Folder(msgspec.Struct):
+    uri: str
+
+
+class _Params(msgspec.Struct, rename="camel"):
+    capabilities: dict[str, Any] = msgspec.field(default_factory=dict)
+    process_id: int | None = None
+    root_uri: str | None = None
+    root_path: str | None = None
+    workspace_folders: list[_Folder] | None = None
+    initialization_options: Any = None
+
+
+class Opened(msgspec.Struct, frozen=True):
+    """What the editor said of itself.
+
+    Attributes:
+        process_id: The process that must stay alive; None if it named none.
+        capabilities: As declared.
+        encoding: Of positions: ``utf-8``, ``utf-16`` or ``utf-32`` code units.
+        folder_uris: Of the workspace, in order, without repetition.
+        folder_path: Where an old editor names a path instead; else empty.
+        options: ``initializationOptions``, an object or nothing.
+    """
+
+    process_id: int | None = None
+    capabilities: Mapping[str, Any] = {}
+    encoding: str = "utf-16"
+    folder_uris: tuple[str, ...] = ()
+    folder_path: str = ""
+    options: Mapping[str, Any] = {}
+
+
+class Opening:
+    """The line until ``initialize`` was answered; reads and writes nothing itself.
+
+    Args:
+        framer: Of the line; what it holds afterwards belongs to the open line.
+        admits: Is this ``initializationOptions.token`` the right one? Where nobody else can reach
+            the line, none is asked for.
+
+    Attributes:
+        opened: What the editor said, once it did.
+        rest: Bodies that came after ``initialize``.
+        leave: The exit code, if the line ended here.
+    """
+
+    def __init__(self, framer: Framer, admits: Callable[[str], bool] = lambda _token: True) -> None:
+        self._framer = framer
+        self._admits = admits
+        self.opened: Opened | None = None
+        self.rest: list[bytes] = []
+        self.leave: int | None = None
+
+    def receive(self, data: bytes) -> bytes:
+        """Take bytes; gives what is to be sent back, framed."""
+        bodies = self._framer.feed(data)
+        replies: list[bytes] = []
+        for number, body in enumerate(bodies):
+            reply = self._take(body)
+            replies += [framed(reply)] if reply else []
+            if self.opened is not None or self.leave is not None:
+                self.rest = bodies[number + 1 :]
+                break
+        if self._framer.broken and self.opened is None:
+            self.leave = 1
+        return b"".join(replies)
+
+    def _take(self, body: bytes) -> bytes:
+        message = envelope.opened(body)
+        match verdict("unopened", message):
+            case Refuse(error=error):
+                return envelope.refusal(error.id, error.code, error.message)
+            case Leave(code=code):
+                self.leave = code
+                return b""
+            case Drop():
+                return b""
+            case Take():
+                assert isinstance(message, Request)
+                return self._initialize(message)
+
+    def _initialize(self, request: Request) -> bytes:
+        try:
+            params = msgspec.convert(envelope.parsed(request.params), _Params)
+        except (ValueError, RecursionError) as error:
+            return envelope.refusal(request.id, INVALID_PARAMS, f"initialize: {error}")
+        options = params.initialization_options
+        plain = dict(options) if isinstance(options, dict) else {}
+        given = plain.pop("token", "")
+        if not self._admits(given if isinstance(given, str) else ""):
+            self.leave = 1
+            words = "this line needs the token that the server printed when it started"
+            return envelope.refusal(request.id, INVALID_REQUEST, words)
+        uris = [folder.uri for folder in params.workspace_folders or ()]
+        if not uris and params.root_uri:
+            uris = [params.root_uri]
+        self.opened = Opened(
+            process_id=params.process_id,
+            capabilities=params.capabilities,
+            encoding=_encoding(params.capabilities),
+            folder_uris=tuple(dict.fromkeys(uris)),
+            folder_path=params.root_path or "",
+            options=plain,
+        )
+        return envelope.answer(request.id, _result(self.opened.encoding))
+
+
+def _result(encoding: str) -> Mapping[str, Any]:
+    return {
+        "capabilities": {
+            "positionEncoding": encoding,
+            "textDocumentSync": {"openClose": True, "change": 2, "save": True},  # 2: incremental
+            "codeActionProvider": {"codeActionKinds": list(ACTION_KINDS)},
+            "executeCommandProvider": {"commands": list(COMMAND_NAMES)},
+            "workspace": {"workspaceFolders": {"supported": True}},
+            "experimental": {
+                "indwell": {"methods": list(METHOD_NAMES), "commands": list(COMMAND_NAMES)}
+            },
+        },
+        "serverInfo": {"name": "indwell", "version": __version__},
+    }
+
+
+def _encoding(capabilities: Mapping[str, Any]) -> str:
+    """The first of the editor's position encodings that we speak; utf-16 if it names none."""
+    general = capabilities.get("general")
+    offered = general.get("positionEncodings") if isinstance(general, Mapping) else None
+    wanted = offered if isinstance(offered, list) else []
+    return next((one for one in wanted if one in _ENCODINGS), "utf-16")

@@ -1,0 +1,43 @@
+"""Names that the answer to ``initialize`` lists; apart, so that it needs no heavy import.
+
+``tests/wire/test_handshake.py`` keeps them equal to the tables of ``protocol`` and to the kinds of
+``code_actions``.
+"""
+
+from __future__ import annotations
+
+ACTION_KINDS = ("quickfix.indwell", "refactor.indwell", "source.indwell")
+
+COMMAND_NAMES = (
+    "indwell.fix",
+    "indwell.fixAll",
+    "indwell.explain",
+    "indwell.document",
+    "indwell.test",
+    "indwell.refactor",
+    "indwell.ask",
+    "indwell.cancel",
+    "indwell.newSession",
+    "indwell.mode",
+)
+
+METHOD_NAMES = (
+    "indwell/ask",
+    "indwell/context",
+    "indwell/detach",
+    "indwell/didChangeDiagnostics",
+    "indwell/didChangeSelection",
+    "indwell/didFocus",
+    "indwell/event",
+    "indwell/events",
+    "indwell/login",
+    "indwell/models",
+    "indwell/permission",
+    "indwell/prompt",
+    "indwell/queue",
+    "indwell/save",
+    "indwell/session",
+    "indwell/sessions",
+    "indwell/setModel",
+    "indwell/steer",
+)

@@ -1,0 +1,213 @@
+"""From a message to its handler, and from what became of it to exactly one answer.
+
+Messages are taken in order. A handler that is a coroutine takes its first step before the next
+message is looked at, so a command sees the text that was there when it was sent.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import logging
+from collections import deque
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+import msgspec
+from pygls.exceptions import JsonRpcException
+
+from indwell.lsp import envelope
+from indwell.lsp.envelope import (
+    INTERNAL_ERROR,
+    INVALID_PARAMS,
+    INVALID_REQUEST,
+    METHOD_NOT_FOUND,
+    REQUEST_CANCELLED,
+    Id,
+    Notification,
+    Request,
+    Response,
+)
+from indwell.lsp.lifecycle import Drop, Leave, Phase, Refuse, Take, verdict
+from indwell.lsp.wire import Protocol, WrongParams
+
+_log = logging.getLogger(__name__)
+
+SLICE_S = 0.005  # then everybody else on the event loop has a turn
+
+
+class Routing:
+    """One open line: its phase, the requests in flight, and the way to the handlers.
+
+    Args:
+        protocol: Knows the handlers and the types, and takes the editor's answers.
+        send: Takes the body of an answer.
+
+    Attributes:
+        left: Set to the exit code when the line is over.
+    """
+
+    def __init__(self, protocol: Protocol, send: Callable[[bytes], None]) -> None:
+        self._protocol = protocol
+        self._send = send
+        self._phase: Phase = "open"
+        self._waiting: deque[bytes] = deque()
+        self._is_pumping = False
+        self._inflight: dict[Id, asyncio.Task[Any] | None] = {}
+        self._background: set[asyncio.Task[Any]] = set()
+        self._loop = asyncio.get_running_loop()
+        self.left: asyncio.Future[int] = self._loop.create_future()
+
+    def receive(self, bodies: list[bytes]) -> None:
+        """Take bodies; they are handled now or, in order, within the next ticks."""
+        self._waiting.extend(bodies)
+        if not self._is_pumping:
+            self._pump()
+
+    def give_up(self, reason: str, code: int = 1) -> None:
+        """The line cannot go on; ``reason`` goes to the log."""
+        if not self.left.done():
+            _log.warning("%s", reason)
+        self._leave(code)
+
+    def hang_up(self) -> None:
+        """Nothing comes any more: 0 after ``shutdown``, else 1. What came before is handled."""
+        if self._is_pumping:
+            self._loop.call_soon(self.hang_up)
+        else:
+            self._leave(0 if self._phase == "shut" else 1)
+
+    async def drained(self) -> None:
+        """Cancel what is in flight, and wait for it."""
+        tasks = [task for task in self._inflight.values() if task is not None]
+        tasks += self._background
+        for task in tasks:
+            task.cancel()
+        if tasks:
+            await asyncio.wait(tasks)
+
+    def _pump(self) -> None:
+        until = self._loop.time() + SLICE_S
+        self._is_pumping = False
+        while self._waiting and not self.left.done():
+            if self._handle(self._waiting.popleft()) or self._loop.time() > until:
+                # call_soon comes after the first step of a task made just now.
+                self._is_pumping = True
+                self._loop.call_soon(self._pump)
+                return
+
+    def _handle(self, body: bytes) -> bool:
+        """Handle one message; did it start a task?"""
+        message = envelope.opened(body)
+        match verdict(self._phase, message):
+            case Leave(code=code):
+                self._leave(code)
+            case Refuse(error=error):
+                self._send(envelope.refusal(error.id, error.code, error.message))
+            case Take(phase=phase):
+                self._phase = phase
+                match message:
+                    case Request():
+                        return self._request(message)
+                    case Notification():
+                        return self._notification(message)
+                    case Response():
+                        self._protocol.answered(message)
+            case Drop():
+                pass
+        return False
+
+    def _request(self, request: Request) -> bool:
+        if request.id in self._inflight:
+            words = f"a request with the id {request.id!r} is in flight already"
+            self._send(envelope.refusal(request.id, INVALID_REQUEST, words))
+            return False
+        try:
+            call = self._protocol.call_of(request.method, request.params)
+        except WrongParams as error:
+            self._send(envelope.refusal(request.id, INVALID_PARAMS, str(error)))
+            return False
+        if call is None:
+            words = f"there is no method {request.method!r}"
+            self._send(envelope.refusal(request.id, METHOD_NOT_FOUND, words))
+            return False
+        try:
+            result = call()
+        except Exception as error:  # noqa: BLE001 - the boundary of a request: it gets an answer
+            self._send(_error(request, error))
+            return False
+        if not inspect.iscoroutine(result):
+            self._send(self._answer(request, result))
+            return False
+        self._inflight[request.id] = None
+        self._inflight[request.id] = self._loop.create_task(self._finish(request, result))
+        return True
+
+    async def _finish(self, request: Request, work: Coroutine[Any, Any, Any]) -> None:
+        try:
+            body = self._answer(request, await work)
+        except asyncio.CancelledError:
+            body = envelope.refusal(request.id, REQUEST_CANCELLED, "cancelled")
+        except Exception as error:  # noqa: BLE001 - the boundary of a request: it gets an answer
+            body = _error(request, error)
+        finally:
+            self._inflight.pop(request.id, None)
+        self._send(body)
+
+    def _answer(self, request: Request, result: object) -> bytes:
+        try:
+            return envelope.answer(request.id, self._protocol.plain(result))
+        except Exception as error:  # noqa: BLE001 - a result that is no JSON is a bug of ours
+            return _error(request, error)
+
+    def _notification(self, notification: Notification) -> bool:
+        if notification.method == "$/cancelRequest":
+            self._cancel(notification.params)
+            return False
+        try:
+            call = self._protocol.call_of(notification.method, notification.params)
+            result = call() if call is not None else None
+        except WrongParams as error:
+            _log.warning("%s is ignored: %s", notification.method, error)
+            return False
+        except Exception:  # noqa: BLE001 - the boundary of a notification: it must not end the line
+            _log.exception("%s", notification.method)
+            return False
+        if not inspect.iscoroutine(result):
+            return False
+        task = self._loop.create_task(result)
+        self._background.add(task)
+        task.add_done_callback(self._ended)
+        return True
+
+    def _cancel(self, params: msgspec.Raw) -> None:
+        try:
+            id_ = msgspec.json.decode(params, type=_Cancel).id
+        except msgspec.DecodeError:
+            return  # nothing that could be in flight
+        task = self._inflight.get(id_)
+        if task is not None:
+            task.cancel()
+
+    def _ended(self, task: asyncio.Task[Any]) -> None:
+        self._background.discard(task)
+        if not task.cancelled() and (bug := task.exception()) is not None:
+            _log.error("a notification was handled badly", exc_info=bug)
+
+    def _leave(self, code: int) -> None:
+        if not self.left.done():
+            self.left.set_result(code)
+
+
+class _Cancel(msgspec.Struct):
+    id: Id
+
+
+def _error(request: Request, error: Exception) -> bytes:
+    """An error that a handler raised: one that it means for the editor, or a bug."""
+    if isinstance(error, JsonRpcException):
+        return envelope.refusal(request.id, error.code or INTERNAL_ERROR, error.message, error.data)
+    _log.error("%s", request.method, exc_info=error)
+    name = type(error).__name__
+    words = f"something went wrong inside Indwell ({name}); the server's log has more"
+    return envelope.refusal(request.id, INTERNAL_ERROR, words)

@@ -1,0 +1,87 @@
+"""One open line from its first message to the exit code: reading, writing, and leaving in order."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import signal
+import threading
+from collections.abc import Awaitable, Callable
+
+from indwell.lsp.incoming import Incoming
+from indwell.lsp.outgoing import Outgoing
+from indwell.lsp.parent import watched
+from indwell.lsp.routing import Routing
+from indwell.lsp.stdio import OpenLine, make_nonblocking
+from indwell.lsp.wire import Server
+
+_log = logging.getLogger(__name__)
+
+STOP_S = 1.5  # to cancel what runs and to write down what is not written yet
+FLUSH_S = 0.3  # to get the last answers out
+EXIT_S = 1.0  # then the process ends, whatever threads still do
+
+_SIGNALS = ("SIGTERM", "SIGINT", "SIGHUP")
+
+
+def serve_line(open_line: OpenLine, server: Server, stop: Callable[[], Awaitable[None]]) -> int:
+    """Serve until the editor leaves; gives the exit code.
+
+    Args:
+        open_line: After ``initialize``.
+        server: With all its handlers.
+        stop: Leaves sessions valid and ends processes; called once, at the end.
+    """
+    code = asyncio.run(_serve(open_line, server, stop))
+    # A thread in a system call, or in an import, must not keep a process that has said goodbye.
+    timer = threading.Timer(EXIT_S, os._exit, (code,))
+    timer.daemon = True
+    timer.start()
+    return code
+
+
+async def _serve(open_line: OpenLine, server: Server, stop: Callable[[], Awaitable[None]]) -> int:
+    line = open_line.line
+    make_nonblocking(line.write_fd)
+    outgoing = Outgoing(line.write_fd, lambda reason: routing.give_up(reason))  # noqa: PLW0108 - made below
+    routing = Routing(server.protocol, outgoing.send)
+    server.protocol.send = outgoing.send
+    incoming = Incoming(line.read_fd, open_line.framer, routing)
+    _watch_signals(routing)
+    async with watched(open_line.opened.process_id) as gone:
+        orphaned = asyncio.create_task(_leave_when(gone, routing))
+        routing.receive(open_line.rest)
+        incoming.start()
+        code = await routing.left
+        orphaned.cancel()
+    incoming.stop()
+    await _within(STOP_S, "stopping", stop())
+    await _within(STOP_S, "requests in flight", routing.drained())
+    await _within(FLUSH_S, "the last answers", outgoing.flushed())
+    outgoing.close()
+    return code
+
+
+async def _leave_when(gone: asyncio.Event, routing: Routing) -> None:
+    await gone.wait()
+    routing.give_up("the editor's process has ended")
+
+
+def _watch_signals(routing: Routing) -> None:
+    loop = asyncio.get_running_loop()
+    for name in _SIGNALS:
+        number = getattr(signal, name, None)
+        if number is None:
+            continue
+        try:
+            loop.add_signal_handler(number, routing.give_up, f"ended by {name}", 128 + number)
+        except (NotImplementedError, RuntimeError, ValueError):
+            return  # not on this system, or not in the main thread
+
+
+async def _within(seconds: float, what: str, work: Awaitable[None]) -> None:
+    try:
+        await asyncio.wait_for(work, seconds)
+    except TimeoutError:
+        _log.warning("%s took over %s s at the end", what, seconds)

@@ -1,0 +1,107 @@
+"""stdin and stdout as the wire, taken before anything else can write to them; the blocking part.
+
+Nothing heavy is imported here: ``initialize`` is answered first, the rest of the server is loaded
+behind it.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import stat
+import sys
+import time
+from collections.abc import Callable
+from typing import NamedTuple
+
+from indwell.lsp.framing import Framer
+from indwell.lsp.handshake import Opened, Opening
+
+READ_B = 256 * 1024  # bytes taken at once
+
+
+class Line(NamedTuple):
+    """Two file descriptors: what the editor says, and what it hears."""
+
+    read_fd: int
+    write_fd: int
+
+
+class OpenLine(NamedTuple):
+    """A line after ``initialize``, with what had been read beyond it."""
+
+    line: Line
+    opened: Opened
+    framer: Framer
+    rest: list[bytes]
+
+
+def claim_stdio() -> Line:
+    """Keep stdin and stdout for ourselves (LSP-26).
+
+    Whatever prints afterwards, a library or a child process, writes to stderr and reads nothing.
+    """
+    line = Line(os.dup(0), os.dup(1))
+    for fd in line:
+        os.set_inheritable(fd, False)  # noqa: FBT003 - as the function is
+    nothing, nobody = os.pipe()
+    os.close(nobody)  # reading gives the end of the file
+    os.dup2(nothing, 0)
+    os.close(nothing)
+    os.dup2(2, 1)
+    return line
+
+
+def open_line(
+    line: Line,
+    *,
+    admits: Callable[[str], bool] = lambda _token: True,
+    timeout_s: float | None = None,
+) -> OpenLine | int:
+    """Wait for ``initialize`` and answer it; the exit code if the line ends before.
+
+    Args:
+        line: Read and written in blocking calls.
+        admits: Is this the token of the line?
+        timeout_s: Seconds that the editor has; None for ever.
+    """
+    framer = Framer()
+    opening = Opening(framer, admits)
+    until = None if timeout_s is None else time.monotonic() + timeout_s
+    while opening.opened is None and opening.leave is None:
+        if until is not None:
+            ready, _, _ = select.select([line.read_fd], [], [], max(0.0, until - time.monotonic()))
+            if not ready:
+                return 1
+        try:
+            data = os.read(line.read_fd, READ_B)
+            if not data:
+                return 1
+            _write_all(line.write_fd, opening.receive(data))
+        except OSError as error:
+            sys.stderr.write(f"indwell: the editor's end is closed ({error.strerror})\n")
+            return 1
+    if framer.broken:
+        sys.stderr.write(f"indwell: the editor's messages cannot be read: {framer.broken}\n")
+    if opening.opened is None:
+        assert opening.leave is not None
+        return opening.leave
+    return OpenLine(line, opening.opened, framer, opening.rest)
+
+
+def make_nonblocking(fd: int) -> None:
+    """Let writes return at once, where the descriptor is a pipe or socket that is ours alone.
+
+    A terminal or a file is shared with others, who would be surprised; those do not block long.
+    """
+    mode = os.fstat(fd).st_mode
+    if not (stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)):
+        return
+    ours, errors = os.fstat(fd), os.fstat(2)
+    if (ours.st_dev, ours.st_ino) != (errors.st_dev, errors.st_ino):
+        os.set_blocking(fd, False)
+
+
+def _write_all(fd: int, data: bytes) -> None:
+    while data:
+        data = data[os.write(fd, data) :]
