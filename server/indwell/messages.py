@@ -73,13 +73,17 @@ class Image(msgspec.Struct, frozen=True, tag="image"):
     meta: Meta
 
 
-class ToolUse(msgspec.Struct, frozen=True, tag="tool_use"):
-    """The model asks for a tool; ``arguments`` is the JSON text as the model wrote it."""
+class ToolUse(msgspec.Struct, frozen=True, tag="tool_use", omit_defaults=True):
+    """The model asks for a tool; ``arguments`` is the JSON text as the model wrote it.
+
+    ``extra`` is JSON of the endpoint's own that must come back with the call (Gemini's signature).
+    """
 
     id: str
     name: str
     arguments: str
     meta: Meta
+    extra: str = ""
 
 
 class ToolResult(msgspec.Struct, frozen=True, tag="tool_result"):
@@ -182,12 +186,13 @@ class Usage(msgspec.Struct, frozen=True):
         )
 
 
-class ToolCall(msgspec.Struct, frozen=True):
-    """A call as the endpoint sent it, whole."""
+class ToolCall(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A call as the endpoint sent it, whole; ``extra`` as in ``ToolUse``."""
 
     id: str
     name: str
     arguments: str
+    extra: str = ""
 
 
 class Reply(msgspec.Struct, frozen=True):

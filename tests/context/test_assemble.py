@@ -55,7 +55,7 @@ def test_an_orphan_is_a_bug_and_is_never_sent() -> None:
         assemble(conversation(user("go"), assistant(use())))
 
 
-LONG = "word " * 6_000
+LONG = "word " * 8_000
 
 
 @pytest.mark.parametrize(

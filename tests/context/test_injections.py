@@ -28,7 +28,12 @@ def test_an_injection_is_tagged_counted_and_belongs_to_its_turn() -> None:
     assert inject("skill", "\nBe brief.\n", turn=3, attributes={"name": "short"}) == snapshot(
         Text(
             text='<skill name="short">\nBe brief.\n</skill>',
-            meta=Meta(tier=2, source="skill", tokens=12, turn=3),
+            meta=Meta(
+                tier=2,
+                source="skill",
+                tokens=13,
+                turn=3,
+            ),
         )
     )
 

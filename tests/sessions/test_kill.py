@@ -43,7 +43,7 @@ asyncio.run(main(*sys.argv[1:4], int(sys.argv[4]), int(sys.argv[5])))
 
 def kill_rounds(folder: Path, rounds: int, seed: int) -> int:
     """Kill ``rounds`` writers of one log, one after the other; gives how many tails were torn."""
-    draw = random.Random(seed)  # noqa: S311 -- a seed for a test is no secret
+    draw = random.Random(seed)
     store = store_in(folder)
     session, writer = store.create(model="m", now=NOW)
     writer._thread.shutdown()  # what it queued is in the file

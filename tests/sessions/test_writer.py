@@ -267,3 +267,29 @@ def test_names_are_listed_in_order_and_a_missing_folder_has_none(tmp_path: Path)
     assert list_names(tmp_path / "missing") == ()
     with pytest.raises(NotADirectoryError):
         make_private_folder(tmp_path / "a")
+
+
+async def test_a_commit_that_nobody_waits_for_happens_beside_the_caller(tmp_path: Path) -> None:
+    disk = SlowDisk(tmp_path / "log.jsonl")
+    writer = LogWriter(disk)
+    writer.append(WHOLE_TURN[0])
+    writer.commit_soon()
+    writer.commit_soon()  # one takes all that is there
+    assert await asyncio.to_thread(disk.is_syncing.wait, 30)
+    writer.append(WHOLE_TURN[1])  # the caller goes on while the disk is busy
+    disk.go_on.set()
+    await writer.commit()
+    assert disk.n_syncs == 2
+    assert decode(read_bytes_private(tmp_path / "log.jsonl")).records == WHOLE_TURN[:2]
+    await writer.close()
+
+
+async def test_what_goes_wrong_in_it_is_told_by_the_next_commit(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    writer = LogWriter(DyingDisk(tmp_path / "log.jsonl"))
+    writer.append(WHOLE_TURN[0])
+    writer.commit_soon()
+    with pytest.raises(SessionError, match="the disk failed while the session was saved"):
+        await writer.commit()
+    assert "the next commit tells" in caplog.text

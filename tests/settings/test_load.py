@@ -151,14 +151,17 @@ def test_editor_options_that_are_no_table_are_said(options: object) -> None:
         (Settings(provider="scripted"), ""),
         (
             Settings(api_key=Secret("k")),
-            'no model is set; write model = "…" in config.toml or set INDWELL_MODEL',
+            (
+                'no model is set; run `indwell login` in a terminal, or write model = "…" in '
+                "config.toml or set INDWELL_MODEL"
+            ),
         ),
         (
             Settings(model="m"),
             (
-                "no API key is set; set OPENAI_API_KEY or write api_key in config.toml (an editor "
-                "started from the desktop does not see what a shell exports), or set base_url to "
-                "an endpoint that needs none"
+                "no API key is set; run `indwell login` in a terminal, or set OPENAI_API_KEY or "
+                "write api_key in config.toml (an editor started from the desktop does not see "
+                "what a shell exports), or set base_url to an endpoint that needs none"
             ),
         ),
     ],

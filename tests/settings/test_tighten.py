@@ -57,6 +57,8 @@ users = st.builds(
     attach_diagnostics=st.booleans(),
     deny=st.sampled_from([(), SECRETS, ("*.db",)]),
     command_timeout_s=st.floats(1, 1_000),
+    budget_turn=st.none() | st.floats(0, 10),
+    budget_turn_tokens=st.none() | st.integers(1, 10),
 )
 
 
@@ -78,6 +80,8 @@ def is_no_wider(settings: Settings, than: Settings, *, may_choose: bool) -> bool
                 fits = now <= before
             case "command_timeout_s" | "stall_timeout_s":
                 fits = now <= before
+            case "budget_turn" | "budget_session" | "budget_day" | "budget_turn_tokens":
+                fits = now == before if now is None else before is None or now <= before
             case _:
                 fits = now == before
         if not fits:
@@ -223,6 +227,15 @@ def test_an_editor_chooses_among_the_users_models_only() -> None:
     assert choose("dear") == Tightened(
         USERS,
         ("model = 'dear' in e is ignored: add it to 'models' in your own settings to allow it",),
+    )
+
+
+def test_a_budget_can_be_set_and_lowered_but_never_raised_or_taken_away() -> None:
+    limited = msgspec.structs.replace(USERS, budget_day=2.0)
+    wishes = {"budget": {"turn": 0.5, "day": 3.0, "session": None}}
+    assert tighten(limited, wishes, "w", chooses=False) == Tightened(
+        msgspec.structs.replace(limited, budget_turn=0.5),
+        ("budget_day = 3.0 in w is ignored: it may only be lower than your 2",),
     )
 
 

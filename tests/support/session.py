@@ -16,7 +16,7 @@ import msgspec
 from indwell.agent.events import Event, TurnFinished
 from indwell.agent.session import Parts, Prompt, Session
 from indwell.agent.turn import run_turn
-from indwell.cli.compose import Spill
+from indwell.cli.spill import Spill
 from indwell.context.conversation import Config, Conversation, system_block
 from indwell.context.pairing import problems
 from indwell.messages import Message, Reply, Request, Text, ToolCall, ToolResult, Usage
@@ -81,6 +81,9 @@ class MemoryLog:
 
     async def commit(self) -> None:
         await asyncio.sleep(0)
+
+    def commit_soon(self) -> None:
+        """Nothing is ever lost."""
 
     async def close(self) -> None:
         """Nothing is open."""

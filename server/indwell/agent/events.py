@@ -115,11 +115,40 @@ class UsageReported(_Event, frozen=True):
     total_cost: float | None
 
 
+class Steered(_Event, frozen=True):
+    """The user's words in the middle of a turn.
+
+    Attributes:
+        text: As typed.
+        delivered: True: they are in the request that goes out now. False: they did not reach the
+            model, and stand in the draft of ``TurnFinished``.
+    """
+
+    text: str
+    delivered: bool
+
+
 class Notice(_Event, frozen=True):
     """Something the user should know; the turn goes on."""
 
     level: Literal["info", "warning", "error"]
     message: str
+
+
+class Queued(msgspec.Struct, frozen=True, rename="camel"):
+    """A prompt that waits for the running turn."""
+
+    id: str
+    title: str
+    text: str
+
+
+class QueueChanged(_Event, frozen=True):
+    """What waits now; ``held`` says why none of it begins, and is empty if it goes on."""
+
+    seq: int
+    held: str
+    waiting: tuple[Queued, ...]
 
 
 class FileChanged(msgspec.Struct, frozen=True, rename="camel"):
@@ -134,10 +163,14 @@ class TurnFinished(_Event, frozen=True):
     """How the turn ended.
 
     Attributes:
-        ending: Done, cancelled, failed, limit of rounds, or the same call again and again.
+        ending: Done, cancelled, failed, limit of rounds, the same call again and again, or a
+            budget that the next call could pass.
         message: For the user, in plain words; empty when it is done.
         answer: The model's last words.
-        draft: The user's words, given back if they never reached the model.
+        draft: The user's words, given back if they never reached the model; with those of the
+            middle of the turn.
+        usage: Tokens of all its calls; ``reported`` is false if any of them is an estimate.
+        retryable: The endpoint could not be reached: the same words may go through later.
     """
 
     ending: Ending
@@ -149,6 +182,7 @@ class TurnFinished(_Event, frozen=True):
     cost: float | None
     seconds: float
     changes: tuple[FileChanged, ...] = ()
+    retryable: bool = False
 
 
 Event: TypeAlias = (
@@ -162,7 +196,9 @@ Event: TypeAlias = (
     | PermissionAsked
     | PermissionAnswered
     | UsageReported
+    | Steered
     | Notice
+    | QueueChanged
     | TurnFinished
 )
 

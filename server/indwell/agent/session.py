@@ -13,15 +13,19 @@ from typing import Protocol
 
 import msgspec
 
+from indwell.agent.budget import Budgets
 from indwell.agent.growth import added_messages
+from indwell.agent.ledger import Ledger, MemoryLedger
 from indwell.context.conversation import Conversation
 from indwell.context.ide import OpenedFile, Problem, Selection
+from indwell.context.tally import Tally
+from indwell.errors import UserError
 from indwell.messages import Message, Usage
 from indwell.policy.approvals import Approver
 from indwell.policy.decide import Policy
 from indwell.prompt.environment import Surroundings
 from indwell.providers.base import Provider
-from indwell.sessions.records import Record, Repaired, Said
+from indwell.sessions.records import Record, Repaired, Said, Steered
 from indwell.tools.base import Registry, Seen
 from indwell.workspace.base import Workspace
 
@@ -39,6 +43,10 @@ class Log(Protocol):
         Raises:
             SessionError: The disk does not take it; the queue is kept.
         """
+        ...
+
+    def commit_soon(self) -> None:
+        """Let everything queued become durable without waiting for it."""
         ...
 
     async def close(self) -> None:
@@ -85,6 +93,8 @@ class Parts:
         now: The time, for the log.
         monotonic: Seconds of a clock that never goes back, for durations.
         round_limit: Model calls that one turn may take.
+        budgets: Money and tokens that may be spent.
+        ledger: What was spent today, by all sessions.
     """
 
     provider: Provider
@@ -103,6 +113,8 @@ class Parts:
     now: Callable[[], datetime]
     monotonic: Callable[[], float]
     round_limit: int = 100
+    budgets: Budgets = Budgets()  # noqa: RUF009 - a frozen value, safe to share
+    ledger: Ledger = field(default_factory=MemoryLedger)
 
 
 @dataclass(slots=True)
@@ -116,6 +128,10 @@ class Session:
         turns: Turns begun so far.
         seen: Which texts the model has read.
         usage: Tokens of all turns.
+        cost: US dollars of all turns; None if a price was unknown.
+        last_usage: Tokens of the last model call.
+        steering: What the user said since the last model call, in order.
+        turn_runs: Is a turn under way, so that it can be steered?
         notice: Something to say with the first turn, such as an assumed window.
     """
 
@@ -125,7 +141,27 @@ class Session:
     turns: int = 0
     seen: Seen = field(default_factory=Seen)
     usage: Usage = field(default_factory=Usage)
+    cost: float | None = 0.0
+    last_usage: Usage = field(default_factory=Usage)
+    steering: tuple[str, ...] = ()
+    turn_runs: bool = False
     notice: str = ""
+
+    def steer(self, words: str) -> None:
+        """Let the running turn hear ``words`` at its next model call; on the event loop.
+
+        They are the user's own words. If the turn would end before, it goes on with them; if it
+        fails or is stopped, they come back in its draft.
+
+        Raises:
+            UserError: No turn is running, or there are no words.
+        """
+        if not self.turn_runs:
+            raise UserError("no turn is running; send the words as a prompt")
+        if not words.strip():
+            raise UserError("there are no words to steer with; write what should change")
+        self.parts.log.append(Steered(self.turns, words, self.timestamp()))
+        self.steering = (*self.steering, words)
 
     def advance(self, conversation: Conversation) -> None:
         """Take the next value of the conversation, and log what it has more than the last."""
@@ -138,12 +174,15 @@ class Session:
         """Go on with repaired messages; the log, which only grows, says what was mended (H24)."""
         for note in notes:
             self.parts.log.append(Repaired(what=note, at=self.timestamp()))
-        self.conversation = msgspec.structs.replace(self.conversation, messages=messages)
+        self.conversation = msgspec.structs.replace(
+            self.conversation, messages=messages, tally=Tally()
+        )
 
     def timestamp(self) -> str:
         """The time for a record, ISO 8601 in UTC, to the millisecond."""
         return self.parts.now().isoformat(timespec="milliseconds")
 
     async def close(self) -> None:
-        """Write what is queued and let go of the log."""
+        """Write what is queued and let go of log and ledger."""
+        await self.parts.ledger.close()
         await self.parts.log.close()

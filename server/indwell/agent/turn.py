@@ -1,4 +1,4 @@
-"""The loop of one turn: assemble, send, run what the model asks for, until nothing is left (H6).
+"""One turn from the user's words to its end: what goes with them, the rounds, how it ended.
 
 The only place where any exception may end: a bug ends the turn, is logged, and leaves the session
 valid.
@@ -8,50 +8,33 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from dataclasses import dataclass, field
 
 import msgspec
 
 from indwell.agent import events
-from indwell.agent.dispatch import dispatch, display
+from indwell.agent.dispatch import display
 from indwell.agent.events import Listener
-from indwell.agent.repetition import END_AT, HINT_AT, repeated_call
+from indwell.agent.rounds import (
+    OverBudget,
+    TurnState,
+    fitting_words,
+    keep_partial_answer,
+    run_rounds,
+)
 from indwell.agent.session import Prompt, Session
 from indwell.context import conversation as talk
-from indwell.context.assemble import assemble
 from indwell.context.ide import opened_words, problem_lines, selection_words
 from indwell.context.injections import inject
-from indwell.context.oversize import is_oversize, oversize_words
-from indwell.context.pairing import repair, tool_uses
-from indwell.errors import UserError
-from indwell.messages import Reply, Text, ToolChoice, ToolResult, Usage
-from indwell.prompt.environment import (
-    repetition_words,
-    round_limit_words,
-    surroundings_words,
-)
+from indwell.errors import Unreachable, UserError
+from indwell.prompt.environment import surroundings_words
 from indwell.prompt.instructions import instruction_words
-from indwell.providers import base as stream
-from indwell.sessions.records import Ending, Spent, TurnFinished, TurnStarted
+from indwell.sessions.records import Ending, TurnFinished, TurnStarted
 from indwell.workspace.base import Change
 from indwell.workspace.diff import count_changes
 
+FEW = 200  # messages; less than a millisecond to count and check
+
 _log = logging.getLogger(__name__)
-
-
-@dataclass(slots=True)
-class _Turn:
-    """What a running turn has gathered."""
-
-    number: int
-    words: str
-    draft: str
-    rounds: int = 0
-    usage: Usage = field(default_factory=Usage)
-    cost: float | None = 0.0
-    answer: str = ""
-    streamed: str = ""
-    changes: list[Change] = field(default_factory=list)
 
 
 async def run_turn(session: Session, prompt: Prompt, emit: Listener) -> events.TurnFinished:
@@ -61,34 +44,43 @@ async def run_turn(session: Session, prompt: Prompt, emit: Listener) -> events.T
     and the cancellation travels on.
     """
     session.turns += 1
-    turn = _Turn(number=session.turns, words=prompt.words, draft=prompt.words)
+    turn = TurnState(number=session.turns, words=prompt.words, draft=prompt.words)
     started = session.parts.monotonic()
+    session.turn_runs = True
     ending: Ending = "failed"
     message = ""
+    retryable = False
     try:
         await _begin(session, prompt, turn, emit)
-        ending, message = await _rounds(session, turn, emit)
+        ending, message = await run_rounds(session, turn, emit)
     except asyncio.CancelledError:
         ending, message = "cancelled", "stopped"
-        _keep_partial_answer(session, turn)
+        keep_partial_answer(session, turn)
         raise
+    except OverBudget as error:
+        ending, message = "budget", str(error)
     except UserError as error:
-        message = str(error)
+        message, retryable = str(error), isinstance(error, Unreachable)
     except Exception as bug:  # noqa: BLE001 - the turn boundary: a bug must not end the server
         _log.exception("turn %s of session %s", turn.number, session.id)
         message = f"something went wrong inside Indwell ({type(bug).__name__}); the log has more"
     finally:
-        finished = _finish(session, turn, ending, message, started)
+        session.turn_runs = False
+        _give_back(session, turn, emit)
+        finished = msgspec.structs.replace(
+            _finish(session, turn, ending, message, started), retryable=retryable
+        )
         emit(finished)
     await _settle_log(session, turn, emit)
     return finished
 
 
-async def _begin(session: Session, prompt: Prompt, turn: _Turn, emit: Listener) -> None:
+async def _begin(session: Session, prompt: Prompt, turn: TurnState, emit: Listener) -> None:
     """Write down the user's words, gather what goes with them, and say that it starts."""
     log = session.parts.log
     log.append(TurnStarted(turn.number, prompt.words, session.timestamp()))
     await log.commit()
+    await _count_what_was_loaded(session)
     now = await session.parts.surroundings()
     blocks = [inject("environment", surroundings_words(now), turn=turn.number)]
     instructions = await session.parts.instructions()
@@ -105,10 +97,7 @@ async def _begin(session: Session, prompt: Prompt, turn: _Turn, emit: Listener) 
         blocks.append(inject("diagnostics", problem_lines(prompt.problems), turn=turn.number))
         attached.append(f"{len(prompt.problems)} problems")
     session.conversation = talk.queue(session.conversation, blocks)
-    config = session.conversation.config
-    if is_oversize(turn.words, config.window):
-        path = await session.parts.spill("prompt", turn.words)
-        turn.words = oversize_words(turn.words, str(path))
+    turn.words = await fitting_words(session, turn.words)
     emit(
         events.TurnStarted(
             turn.number, prompt.title or prompt.words[:80], prompt.words, now.model, tuple(attached)
@@ -119,134 +108,24 @@ async def _begin(session: Session, prompt: Prompt, turn: _Turn, emit: Listener) 
         session.notice = ""
 
 
-async def _rounds(session: Session, turn: _Turn, emit: Listener) -> tuple[Ending, str]:
-    """Model call and tool calls in turn, until the model is content or a limit is reached."""
-    words: str | None = turn.words
-    limit = session.parts.round_limit
-    while True:
-        reply = await _ask_model(session, turn, emit, words=words, tool_choice="auto")
-        words = None
-        if reply.finish == "incomplete":
-            return "failed", f"the reply broke off: {reply.problem}; ask to go on"
-        uses = tool_uses(session.conversation.messages[-1])
-        if not uses:
-            return _ending_of(reply)
-        results: dict[str, ToolResult] = {}
-        try:
-            await dispatch(session, uses, emit, results, turn.changes)
-        finally:
-            session.advance(
-                talk.with_results(session.conversation, tuple(results.values()), turn=turn.number)
-            )
-        name, times = repeated_call(session.conversation.messages, turn.number)
-        if times >= END_AT:
-            return "repeated", (
-                f"stopped: {name} was called {times} times in a row with the same arguments; "
-                "say it in other words, or do this step yourself"
-            )
-        if times - len(uses) < HINT_AT <= times:  # once, in the round that reaches it
-            _remind(session, repetition_words(name, times), turn.number)
-        if turn.rounds >= limit:
-            _remind(session, round_limit_words(limit), turn.number)
-            await _ask_model(session, turn, emit, words=None, tool_choice="none")
-            return "limit", f"stopped after {limit} rounds; ask to go on, or raise `round_limit`"
+async def _count_what_was_loaded(session: Session) -> None:
+    """Count and check a resumed conversation in a thread: 16,000 messages take 40 ms."""
+    conversation = session.conversation
+    if len(conversation.messages) - conversation.tally.n > FEW:
+        session.conversation = await asyncio.to_thread(talk.counted, conversation)
 
 
-async def _ask_model(
-    session: Session, turn: _Turn, emit: Listener, *, words: str | None, tool_choice: ToolChoice
-) -> Reply:
-    """One model call; the conversation takes the request's blocks only if it was answered (H5)."""
-    parts = session.parts
-    _mend(session, turn, emit)
-    sending = talk.with_input(session.conversation, words=words, turn=turn.number)
-    request = assemble(sending, tool_choice=tool_choice)
-    turn.rounds += 1
-    turn.streamed = ""
-
-    def on_event(event: stream.StreamEvent) -> None:
-        match event:
-            case stream.TextDelta(text=text):
-                turn.streamed += text
-                emit(events.Text(turn.number, text))
-            case stream.ThinkingDelta(text=text):
-                emit(events.Thinking(turn.number, text))
-            case stream.CallStarted():
-                pass  # the tool's line appears when the call is whole and checked
-            case stream.Discarded():
-                turn.streamed = ""
-                emit(events.Text(turn.number, "", restart=True))
-            case stream.Waiting(seconds=seconds, reason=reason):
-                wait = f"{reason}; trying again in {seconds:.0f} s"
-                emit(events.Notice(turn.number, "warning", wait))
-
-    reply = await parts.provider.complete(request, on_event)
-    if tool_choice == "none":
-        reply = _without_calls(reply)
-    # Answered: from here the request's blocks are part of the conversation.
-    turn.draft, turn.streamed = "", ""
-    session.advance(sending)
-    session.advance(talk.with_reply(session.conversation, reply, turn=turn.number))
-    turn.answer = reply.text or turn.answer
-    _count(session, turn, reply.usage, emit)
-    return reply
-
-
-def _mend(session: Session, turn: _Turn, emit: Listener) -> None:
-    """Repair an orphan before it is sent: an endpoint would refuse it in every turn to come."""
-    messages, notes = repair(session.conversation.messages)
-    if notes:
-        session.mend(messages, notes)
-        what = f"the conversation was mended before it was sent: {'; '.join(notes)}"
-        emit(events.Notice(turn.number, "warning", what))
-
-
-def _count(session: Session, turn: _Turn, usage: Usage, emit: Listener) -> None:
-    cost = session.parts.cost(usage)
-    turn.usage += usage
-    session.usage += usage
-    turn.cost = None if turn.cost is None or cost is None else turn.cost + cost
-    model = session.conversation.config.model
-    session.parts.log.append(Spent(turn.number, model, usage, cost, session.timestamp()))
-    emit(events.UsageReported(turn.number, turn.rounds, usage, cost, turn.usage, turn.cost))
-
-
-def _remind(session: Session, words: str, turn: int) -> None:
-    block: Text = inject("reminder", words, turn=turn)
-    session.conversation = talk.queue(session.conversation, (block,))
-
-
-def _without_calls(reply: Reply) -> Reply:
-    finish = "stop" if reply.finish == "tool_calls" else reply.finish
-    return msgspec.structs.replace(reply, calls=(), finish=finish)
-
-
-def _ending_of(reply: Reply) -> tuple[Ending, str]:
-    match reply.finish:
-        case "length":
-            return (
-                "failed",
-                "the reply reached the output limit; ask to go on, or raise `max_output`",
-            )
-        case "filtered":
-            return "failed", "the provider's filter stopped the reply; say it in other words"
-        case _:
-            return "done", ""
-
-
-def _keep_partial_answer(session: Session, turn: _Turn) -> None:
-    """A cancelled reply that had begun stays, marked; one that had not leaves no trace (H58)."""
-    if not turn.streamed:
-        return
-    words = turn.words if turn.draft else None
-    sending = talk.with_input(session.conversation, words=words, turn=turn.number)
-    partial = Reply(text=turn.streamed, finish="incomplete")
-    session.advance(sending)
-    session.advance(talk.with_reply(session.conversation, partial, turn=turn.number))
-    turn.answer, turn.draft = turn.streamed, ""
+def _give_back(session: Session, turn: TurnState, emit: Listener) -> None:
+    """Put what the user said meanwhile, and the model never got, behind the draft."""
+    undelivered = (*turn.steered, *session.steering)
+    session.steering = ()
+    for words in undelivered:
+        emit(events.Steered(turn.number, words, delivered=False))
+    turn.draft = "\n\n".join(filter(None, (turn.draft, *undelivered)))
 
 
 def _finish(
-    session: Session, turn: _Turn, ending: Ending, message: str, started: float
+    session: Session, turn: TurnState, ending: Ending, message: str, started: float
 ) -> events.TurnFinished:
     session.parts.log.append(
         TurnFinished(turn.number, ending, session.timestamp(), message, turn.draft)
@@ -278,7 +157,7 @@ def _changes(session: Session, changes: list[Change]) -> tuple[events.FileChange
     )
 
 
-async def _settle_log(session: Session, turn: _Turn, emit: Listener) -> None:
+async def _settle_log(session: Session, turn: TurnState, emit: Listener) -> None:
     """Make the turn durable; a full disk is said, and the records wait for the next try."""
     try:
         await session.parts.log.commit()

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from indwell.context.conversation import Conversation
-from indwell.messages import Anchors, Message, ToolResult
-
-MILESTONE_TOKENS = 2_000  # a tool result this large is worth a mark of its own
+from indwell.context.tally import extended
+from indwell.messages import Anchors
 
 
 def place_anchors(conversation: Conversation) -> Anchors:
@@ -19,19 +18,9 @@ def place_anchors(conversation: Conversation) -> Anchors:
     before_newest = len(messages) - 2
     if before_newest >= 0:
         marks.append(before_newest)
-    milestone = next(
-        (index for index in range(before_newest - 1, -1, -1) if _is_milestone(messages[index])),
-        None,
-    )
-    if milestone is not None:
+    milestone = extended(conversation.tally, messages).milestone
+    if 0 <= milestone < before_newest:
         marks.insert(0, milestone)
     return Anchors(
         tools=bool(conversation.tools), system=bool(conversation.system), messages=tuple(marks)
-    )
-
-
-def _is_milestone(message: Message) -> bool:
-    return any(
-        isinstance(block, ToolResult) and block.meta.tokens >= MILESTONE_TOKENS
-        for block in message.blocks
     )

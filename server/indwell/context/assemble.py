@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from indwell.context.anchors import place_anchors
-from indwell.context.conversation import Conversation
+from indwell.context.conversation import Conversation, prompt_tokens
 from indwell.context.pairing import problems
-from indwell.context.tokens import request_tokens
+from indwell.context.tally import extended
 from indwell.errors import ConversationTooLarge
 from indwell.messages import (
     Block,
@@ -22,10 +22,13 @@ from indwell.messages import (
 def assemble(conversation: Conversation, *, tool_choice: ToolChoice = "auto") -> Request:
     """Make the request; orphans are a bug here, for whoever sends has repaired them.
 
+    Only what is new since ``conversation.tally`` is looked at.
+
     Raises:
         ConversationTooLarge: It does not fit the window; names the largest block.
     """
-    wrong = problems(conversation.messages)
+    known = extended(conversation.tally, conversation.messages)
+    wrong = problems(conversation.messages, start=known.n)
     assert not wrong, wrong
     request = Request(
         model=conversation.config.model,
@@ -37,12 +40,11 @@ def assemble(conversation: Conversation, *, tool_choice: ToolChoice = "auto") ->
         tool_choice=tool_choice,
         cache_key=conversation.config.cache_key,
     )
-    _check_size(request, conversation.config.budget)
+    _check_size(request, prompt_tokens(conversation), conversation.config.budget)
     return request
 
 
-def _check_size(request: Request, budget: int) -> None:
-    tokens = request_tokens(request)
+def _check_size(request: Request, tokens: int, budget: int) -> None:
     if tokens <= budget:
         return
     blocks = [block for message in request.messages for block in message.blocks]

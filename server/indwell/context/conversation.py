@@ -7,25 +7,29 @@ the value that was really sent: when sending fails, the caller keeps the value f
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import chain, count
 
 import msgspec
 
+from indwell.context.calibration import Calibration
 from indwell.context.pairing import interrupted_result, tool_uses
 from indwell.context.scalar import scalar_text
 from indwell.context.tags import neutralise
-from indwell.context.tokens import estimate_tokens
+from indwell.context.tally import ONCE, Tally, extended, notice_texts
+from indwell.context.tokens import BLOCK_OVERHEAD, estimate_tokens, message_tokens, tools_tokens
 from indwell.messages import (
     Block,
     Message,
     Meta,
     Reply,
+    Source,
     Text,
     Thinking,
     ToolResult,
     ToolSpec,
     ToolUse,
+    Usage,
 )
 
 _STATES = frozenset({"environment", "ide_selection", "ide_opened", "instructions", "task_card"})
@@ -62,6 +66,8 @@ class Conversation(msgspec.Struct, frozen=True):
         tools: Schemas in a stable order.
         messages: Roles alternate; every tool use is answered.
         pending: Injections that wait for the next user message (H5).
+        tally: What is known of the messages that no longer change; never decides what is sent.
+        calibration: What the endpoint last counted (H16).
     """
 
     config: Config
@@ -69,6 +75,41 @@ class Conversation(msgspec.Struct, frozen=True):
     tools: tuple[ToolSpec, ...] = ()
     messages: tuple[Message, ...] = ()
     pending: tuple[Text, ...] = ()
+    tally: Tally = Tally()
+    calibration: Calibration = Calibration()
+
+
+def counted(conversation: Conversation) -> Conversation:
+    """The same conversation, with a tally that holds all that no longer changes."""
+    tally = extended(conversation.tally, conversation.messages)
+    if tally is conversation.tally:
+        return conversation
+    return msgspec.structs.replace(conversation, tally=tally)
+
+
+def estimated_tokens(conversation: Conversation) -> int:
+    """The estimate of the whole prompt: a running sum, to which only the newest is added (H17)."""
+    tally = extended(conversation.tally, conversation.messages)
+    return (
+        sum(block.meta.tokens + BLOCK_OVERHEAD for block in conversation.system)
+        + tools_tokens(conversation.tools)
+        + tally.tokens
+        + sum(message_tokens(message) for message in conversation.messages[tally.n :])
+    )
+
+
+def prompt_tokens(conversation: Conversation) -> int:
+    """How full the context is: what the endpoint counted, and an estimate of what came since."""
+    estimate = estimated_tokens(conversation)
+    return conversation.calibration.tokens(conversation.config.model, estimate)
+
+
+def calibrated(conversation: Conversation, sent: Conversation, usage: Usage) -> Conversation:
+    """Take what the endpoint counted for the request made of ``sent``; estimates teach nothing."""
+    if not usage.reported or not usage.input:
+        return conversation
+    calibration = Calibration(sent.config.model, usage.input, estimated_tokens(sent))
+    return msgspec.structs.replace(conversation, calibration=calibration)
 
 
 def system_block(text: str) -> Text:
@@ -98,25 +139,34 @@ def queue(conversation: Conversation, blocks: Sequence[Text]) -> Conversation:
     What has not changed is not said again, and of selections, opened files and other states only
     the newest waits.
     """
+    newest, once = _sent_texts(conversation)
     pending = list(conversation.pending)
     for block in blocks:
         if block.text in {one.text for one in pending}:
             continue
         if block.meta.source in _STATES:
             pending = [one for one in pending if one.meta.source != block.meta.source]
-        if not _was_sent(conversation, block):
+        if not _was_sent(block, newest, once):
             pending.append(block)
     return msgspec.structs.replace(conversation, pending=tuple(pending))
 
 
-def with_input(conversation: Conversation, *, words: str | None, turn: int) -> Conversation:
+def with_input(
+    conversation: Conversation, *, words: str | None, turn: int, steered: Sequence[str] = ()
+) -> Conversation:
     """Move what waits, then the user's words, behind the results of the last user message (H7).
 
-    ``words`` is None when the agent goes on by itself.
+    Args:
+        conversation: The value before.
+        words: The prompt; None when the agent goes on by itself.
+        turn: Its number.
+        steered: What the user said while the turn ran, in order; comes last.
     """
-    blocks: tuple[Block, ...] = conversation.pending
-    if words is not None:
-        blocks = (*blocks, user_words(words, turn=turn))
+    said = (*(() if words is None else (words,)), *steered)
+    blocks: tuple[Block, ...] = (
+        *conversation.pending,
+        *(user_words(one, turn=turn) for one in said),
+    )
     if not blocks:
         return conversation
     return msgspec.structs.replace(
@@ -146,7 +196,8 @@ def with_reply(conversation: Conversation, reply: Reply, *, turn: int) -> Conver
         identifier = _unique(scalar_text(call.id), taken)
         taken.add(identifier)
         name, arguments = scalar_text(call.name) or "(no name)", scalar_text(call.arguments)
-        blocks.append(ToolUse(identifier, name, arguments, _assistant(name + arguments, turn)))
+        meta = _assistant(name + arguments, turn)
+        blocks.append(ToolUse(identifier, name, arguments, meta, scalar_text(call.extra)))
     if not any(isinstance(block, Text | ToolUse) for block in blocks):
         silence = "[no answer]"
         blocks.append(Text(silence, _assistant(silence, turn)))
@@ -200,7 +251,16 @@ def _appended(messages: tuple[Message, ...], message: Message) -> tuple[Message,
     return (*messages, message)
 
 
-def _was_sent(conversation: Conversation, block: Text) -> bool:
+def _sent_texts(conversation: Conversation) -> tuple[Mapping[Source, str], frozenset[str]]:
+    """The newest text of each source, and all selections and skills, that were sent."""
+    tally = extended(conversation.tally, conversation.messages)
+    newest, once = dict(tally.newest), set[str]()
+    for message in conversation.messages[tally.n :]:
+        notice_texts(message, newest, once)
+    return newest, tally.once | once
+
+
+def _was_sent(block: Text, newest: Mapping[Source, str], once: frozenset[str]) -> bool:
     """Does the conversation show this text already, with nothing newer of its source since?
 
     Only the newest block of a source counts as its state: going back to an earlier branch is news,
@@ -209,12 +269,6 @@ def _was_sent(conversation: Conversation, block: Text) -> bool:
     """
     if block.meta.source in {"reminder", "hook"}:
         return False
-    for message in reversed(conversation.messages):
-        for sent in reversed(message.blocks):
-            if not isinstance(sent, Text) or sent.meta.source != block.meta.source:
-                continue
-            if sent.text == block.text:
-                return True
-            if block.meta.source not in {"ide_selection", "skill"}:
-                return False
-    return False
+    if block.meta.source in ONCE:
+        return block.text in once
+    return newest.get(block.meta.source) == block.text

@@ -10,8 +10,8 @@ _SHOWN = 1_500  # characters of head and of tail that stay in the message
 
 def is_oversize(text: str, window: int) -> bool:
     """Would this one text take more than a quarter of ``window`` tokens?"""
-    # Cheap first: no class of character costs more than a token and a bit.
-    return len(text) > window // SHARE and estimate_tokens(text) > window // SHARE
+    # Cheap first: no character costs more than three tokens.
+    return len(text) * 3 > window // SHARE and estimate_tokens(text) > window // SHARE
 
 
 def oversize_words(text: str, path: str) -> str:

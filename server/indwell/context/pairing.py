@@ -7,7 +7,7 @@ each send, and when a session is loaded; an orphan is repaired and the repair is
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import pairwise
+from itertools import islice
 
 from indwell.context.injections import inject
 from indwell.context.tokens import estimate_tokens
@@ -26,27 +26,29 @@ def tool_results(message: Message) -> tuple[ToolResult, ...]:
     return tuple(block for block in message.blocks if isinstance(block, ToolResult))
 
 
-def problems(messages: Sequence[Message]) -> tuple[str, ...]:
-    """What is wrong with these messages; empty if they may be sent."""
+def problems(messages: Sequence[Message], *, start: int = 0) -> tuple[str, ...]:
+    """What is wrong with these messages; empty if they may be sent.
+
+    Args:
+        messages: All of them.
+        start: The first ``start`` ones were found right before, and have not changed; only their
+            last one is looked at again, for what it asks.
+    """
     found: list[str] = []
-    if messages and messages[0].role != "user":
+    before: Message | None = messages[start - 1] if start else None
+    asked = tuple(use.id for use in tool_uses(before)) if before else ()
+    if messages and not start and messages[0].role != "user":
         found.append("the first message is not the user's")
-    for before, after in pairwise(messages):
-        if before.role == after.role:
-            found.append(f"two {after.role} messages in a row in turn {after.turn}")
-    found += [f"an empty message in turn {one.turn}" for one in messages if not one.blocks]
-    asked: tuple[str, ...] = ()
-    for message in messages:
-        answered = tuple(result.tool_use_id for result in tool_results(message))
-        if answered != asked:
-            found.append(f"asked for {asked} but answered {answered} in turn {message.turn}")
-        elif answered and any(
-            not isinstance(block, ToolResult) for block in message.blocks[: len(answered)]
-        ):
-            found.append(f"results do not come first in turn {message.turn}")
+    for message in islice(messages, start, None):
+        if before is not None and before.role == message.role:
+            found.append(f"two {message.role} messages in a row in turn {message.turn}")
+        if not message.blocks:
+            found.append(f"an empty message in turn {message.turn}")
+        found += _wrong_answers(message, asked)
         asked = tuple(use.id for use in tool_uses(message))
         if len(set(asked)) != len(asked):
             found.append(f"a call's id is used twice in turn {message.turn}")
+        before = message
     if asked:
         found.append(f"the last calls {asked} have no results")
     return tuple(found)
@@ -94,6 +96,18 @@ def interrupted_result(use: ToolUse, why: str = INTERRUPTED) -> ToolResult:
         is_error=True,
         meta=Meta(tier=3, source="tool", tokens=estimate_tokens(text), turn=use.meta.turn),
     )
+
+
+def _wrong_answers(message: Message, asked: tuple[str, ...]) -> tuple[str, ...]:
+    """What is wrong with the results in ``message``, which follows the calls ``asked``."""
+    answered = tuple(result.tool_use_id for result in tool_results(message))
+    if answered != asked:
+        return (f"asked for {asked} but answered {answered} in turn {message.turn}",)
+    if answered and any(
+        not isinstance(block, ToolResult) for block in message.blocks[: len(answered)]
+    ):
+        return (f"results do not come first in turn {message.turn}",)
+    return ()
 
 
 def _answer(

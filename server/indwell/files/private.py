@@ -32,6 +32,15 @@ def write_private(path: Path, data: bytes) -> Path:
     return path
 
 
+def rename_own(path: Path, name: str) -> Path:
+    """Give a file of our own another name in its folder; gives where it stands now.
+
+    Raises:
+        OSError: It is not there, or the folder cannot be written.
+    """
+    return path.rename(path.with_name(name))
+
+
 def read_own(path: Path, limit_b: int) -> bytes:
     """Read a regular file of the user or the system; links are followed.
 

@@ -12,7 +12,7 @@ import msgspec
 
 from indwell.messages import Message, Usage
 
-Ending: TypeAlias = Literal["done", "cancelled", "failed", "limit", "repeated"]
+Ending: TypeAlias = Literal["done", "cancelled", "failed", "limit", "repeated", "budget"]
 
 
 class SessionStarted(msgspec.Struct, frozen=True, tag="sessionStarted"):
@@ -27,6 +27,17 @@ class SessionStarted(msgspec.Struct, frozen=True, tag="sessionStarted"):
 
 class TurnStarted(msgspec.Struct, frozen=True, tag="turnStarted"):
     """The user's words as typed, before anything is done with them."""
+
+    turn: int
+    words: str
+    at: str
+
+
+class Steered(msgspec.Struct, frozen=True, tag="steered"):
+    """What the user said while a turn ran, as typed; on disk before it is sent.
+
+    If it reached the model it is also in a ``Said``; else it comes back in ``TurnFinished.words``.
+    """
 
     turn: int
     words: str
@@ -77,7 +88,9 @@ class TurnFinished(msgspec.Struct, frozen=True, tag="turnFinished"):
     words: str = ""
 
 
-Record: TypeAlias = SessionStarted | TurnStarted | Said | Intent | Spent | Repaired | TurnFinished
+Record: TypeAlias = (
+    SessionStarted | TurnStarted | Steered | Said | Intent | Spent | Repaired | TurnFinished
+)
 
 
 def fold(records: Iterable[Record]) -> tuple[Message, ...]:

@@ -38,6 +38,7 @@ class LogWriter:
         self._queue: deque[bytes] = deque()
         self._n_queued = 0
         self._flushes = True
+        self._commits = False
         self._is_closed = False
         # These four belong to the thread; the loop only reads ``_n_durable``.
         self._rest = bytearray()
@@ -53,6 +54,15 @@ class LogWriter:
         if self._flushes:
             self._flushes = False  # one flush takes everything that is queued until it runs
             self._thread.submit(self._flush)
+
+    def commit_soon(self) -> None:
+        """Let everything appended so far become durable while the caller goes on (H59).
+
+        What goes wrong is told by the next ``commit``, which tries again.
+        """
+        if not self._commits:
+            self._commits = True
+            self._thread.submit(self._settle_quietly)
 
     async def commit(self) -> None:
         """Return when everything appended so far survives a kill and a loss of power.
@@ -105,6 +115,14 @@ class LogWriter:
         except OSError as error:
             # Not lost: the next commit tries again, and tells the user if that fails too.
             _log.warning("session log: %s; the records stay queued", error)
+
+    def _settle_quietly(self) -> None:
+        """In the thread: a commit that nobody waits for."""
+        self._commits = False
+        try:
+            self._settle(self._n_queued, close=False)
+        except OSError as error:
+            _log.warning("session log: %s; the next commit tells", error)
 
     def _settle(self, target: int, close: bool) -> None:  # noqa: FBT001 -- positional in executors
         """In the thread: make the first ``target`` lines durable, with all others queued by now."""

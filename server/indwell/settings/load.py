@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 import msgspec
 
 from indwell.errors import SettingsError
 from indwell.settings.model import Settings
+from indwell.settings.origins import OPENAI_URL, origin_of
 from indwell.settings.tighten import tighten
 from indwell.settings.values import Given, check, convert, parse_toml
 
@@ -29,8 +29,6 @@ VARIABLES: Mapping[str, str] = {
 WORKSPACE_FILE = ".indwell/config.toml"
 EDITOR_OPTIONS = "the editor's options"
 MAX_WORKSPACE_CHARACTERS = 64 * 1024
-_OPENAI = "https://api.openai.com/v1"
-_PORTS = {"http": 80, "https": 443}
 
 
 class Loaded(msgspec.Struct, frozen=True):
@@ -81,12 +79,15 @@ def lacking(settings: Settings, user_file_name: str = "config.toml") -> str:
     if settings.provider == "scripted":
         return ""
     if not settings.model:
-        return f'no model is set; write model = "…" in {user_file_name} or set INDWELL_MODEL'
-    if settings.api_key is None and settings.base_url is None:
         return (
-            f"no API key is set; set OPENAI_API_KEY or write api_key in {user_file_name} (an "
-            "editor started from the desktop does not see what a shell exports), or set base_url "
-            "to an endpoint that needs none"
+            'no model is set; run `indwell login` in a terminal, or write model = "…" in '
+            f"{user_file_name} or set INDWELL_MODEL"
+        )
+    if settings.api_key is None and origin_of(settings.base_url) == origin_of(OPENAI_URL):
+        return (
+            "no API key is set; run `indwell login` in a terminal, or set OPENAI_API_KEY or write "
+            f"api_key in {user_file_name} (an editor started from the desktop does not see what a "
+            "shell exports), or set base_url to an endpoint that needs none"
         )
     return ""
 
@@ -130,19 +131,13 @@ def _keep_key_at_home(
     """Send a key of the file only to the file's own endpoint (editor.md §2)."""
     if "api_key" in environment or settings.api_key is None:
         return settings, ()
-    home = file.values.get("base_url", _OPENAI)
-    if _origin(settings.base_url or _OPENAI) == _origin(home):
+    if origin_of(settings.base_url) == origin_of(file.values.get("base_url")):
         return settings, ()
     notice = (
         f"api_key of {file_name} is not sent to {settings.base_url!r}, which OPENAI_BASE_URL "
         "names; set OPENAI_API_KEY for that endpoint"
     )
     return msgspec.structs.replace(settings, api_key=None), (notice,)
-
-
-def _origin(address: str) -> tuple[str, str | None, int | None]:
-    parts = urlsplit(address)
-    return parts.scheme, parts.hostname, parts.port or _PORTS.get(parts.scheme)
 
 
 def _with_workspace(loaded: Loaded, text: str) -> Loaded:

@@ -162,6 +162,10 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         _Seconds,
         Meta(description="Seconds without news from the endpoint until a call is given up"),
     ] = 60
+    keep_sessions_days: Annotated[
+        Annotated[int, Meta(ge=1, le=36_500)] | None,
+        Meta(description="Days after which a session is deleted; kept until you do if not set"),
+    ] = None
     cache_marks: Annotated[
         bool, Meta(description="Send `cache_control` marks; for endpoints that know them")
     ] = False
@@ -172,4 +176,33 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     price_out: Annotated[
         _Price | None,
         Meta(description="Dollars for a million reply tokens; looked up by model if not set"),
+    ] = None
+    price_cached: Annotated[
+        _Price | None,
+        Meta(
+            description="Dollars for a million prompt tokens read from a cache; looked up by model "
+            "if not set, else as `price_in`"
+        ),
+    ] = None
+    price_cache_write: Annotated[
+        _Price | None,
+        Meta(
+            description="Dollars for a million prompt tokens written to a cache; looked up by "
+            "model if not set, else as `price_in`"
+        ),
+    ] = None
+    budget_turn: Annotated[
+        _Price | None,
+        Meta(description="Dollars that one turn may cost; it stops before a call that could pass"),
+    ] = None
+    budget_session: Annotated[
+        _Price | None, Meta(description="Dollars that one session may cost")
+    ] = None
+    budget_day: Annotated[
+        _Price | None,
+        Meta(description="Dollars that all sessions together may cost in a calendar day"),
+    ] = None
+    budget_turn_tokens: Annotated[
+        _Tokens | None,
+        Meta(description="Tokens in and out that one turn may take; works without a price"),
     ] = None

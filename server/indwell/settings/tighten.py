@@ -88,9 +88,9 @@ def _off(current: bool, wanted: bool) -> tuple[bool, str]:  # noqa: FBT001 -- tw
     return wanted, ""
 
 
-def _lower(current: float, wanted: float) -> tuple[float, str]:
-    if wanted > current:
-        return current, f"it may only be lower than your {current:g}"
+def _lower(current: float | None, wanted: float | None) -> tuple[float | None, str]:
+    if wanted is None or (current is not None and wanted > current):
+        return current, f"it may only be lower than your {current or 0:g}"
     return wanted, ""
 
 
@@ -142,5 +142,9 @@ RULES: Mapping[str, Rule] = {
     "answer_timeout_s": _lower,
     "command_timeout_s": _lower,
     "stall_timeout_s": _lower,
+    "budget_turn": _lower,
+    "budget_session": _lower,
+    "budget_day": _lower,
+    "budget_turn_tokens": _lower,
 }
 """Settings that others may tighten; the model is apart, because it is chosen and not tightened."""

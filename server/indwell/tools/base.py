@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Generic, TypeVar
@@ -143,6 +144,7 @@ class Tool(Generic[A]):
         """
         try:
             value = msgspec.json.decode(arguments.encode() or b"{}", type=self._arguments)
+            _check_names(arguments)
         except msgspec.ValidationError as error:
             raise ToolError(
                 f"bad arguments for {self.spec.name}: {error}; the schema is {self.spec.parameters}"
@@ -164,6 +166,23 @@ class Tool(Generic[A]):
             run=lambda context: self._run(value, msgspec.structs.replace(context, facts=facts)),
             preview=None if preview is None else lambda context: preview(value, context),
         )
+
+
+def _check_names(arguments: str) -> None:
+    """Refuse a name that stands twice in one object: which of the two is meant is a guess.
+
+    Raises:
+        DecodeError: It names the name.
+    """
+
+    def no_doubles(pairs: list[tuple[str, object]]) -> None:
+        names = [name for name, _ in pairs]
+        if len(set(names)) != len(names):
+            twice = next(name for name in names if names.count(name) > 1)
+            raise msgspec.DecodeError(f"{twice!r} stands in it twice")
+
+    # Numbers stay text: Python refuses to read very long ones.
+    json.loads(arguments or "{}", object_pairs_hook=no_doubles, parse_int=str, parse_float=str)
 
 
 class Call(msgspec.Struct, frozen=True):

@@ -1,0 +1,11 @@
+"""What a turn took, in a few words for people. Pure."""
+
+from __future__ import annotations
+
+from indwell.messages import Usage
+
+
+def usage_words(usage: Usage) -> str:
+    """Tokens in, cached and out; marked where the endpoint counted nothing."""
+    estimated = "" if usage.reported else ", estimated"
+    return f"{usage.input:,} tokens in ({usage.cached:,} cached), {usage.output:,} out{estimated}"

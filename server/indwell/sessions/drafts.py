@@ -1,0 +1,60 @@
+"""Words that were never sent: kept in the state folder when the server has to go, told once.
+
+    <state>/drafts/<slug>-<hash of the workspace's path>/untold-<time>.md
+
+Everything here blocks; on the event loop it is called through a thread.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from datetime import datetime
+from pathlib import Path
+
+from indwell.errors import SessionError
+from indwell.files import rename_own, write_private
+from indwell.files.append_log import list_names, make_private_folder
+from indwell.sessions.ids import RANDOM_B, new_id
+from indwell.sessions.store import folder_name
+
+_UNTOLD = "untold-"
+
+
+class DraftStore:
+    """The drafts of one workspace.
+
+    Args:
+        state_folder: The platform's folder for state, or ``INDWELL_STATE``.
+        workspace: First root of the workspace; resolved here.
+    """
+
+    def __init__(self, state_folder: Path, workspace: Path) -> None:
+        self._folder = state_folder / "drafts" / folder_name(workspace.resolve())
+
+    def keep(self, drafts: Sequence[str], *, now: datetime) -> Path:
+        """Write drafts into one file, as Markdown with a rule between them; gives where it stands.
+
+        Raises:
+            SessionError: The state folder cannot be written.
+        """
+        text = "\n\n---\n\n".join(draft.strip("\n") for draft in drafts) + "\n"
+        path = self._folder / f"{_UNTOLD}{new_id(now, os.urandom(RANDOM_B))}.md"
+        try:
+            make_private_folder(self._folder)
+            return write_private(path, text.encode("utf-8", "replace"))
+        except OSError as error:
+            raise SessionError(
+                f"{len(drafts)} unsent prompts could not be kept in {str(self._folder)!r} "
+                f"({error.strerror}); make the folder writable"
+            ) from error
+
+    def untold(self) -> tuple[Path, ...]:
+        """Drafts that nobody was told of, oldest first; asking marks them as told."""
+        try:
+            names = [name for name in list_names(self._folder) if name.startswith(_UNTOLD)]
+            return tuple(
+                rename_own(self._folder / name, name.removeprefix(_UNTOLD)) for name in names
+            )
+        except OSError:
+            return ()  # they stay where they are, and are told when the folder can be read

@@ -1,0 +1,57 @@
+"""One line of a list of sessions: when, which model, the first words, turns, cost (H61). Pure."""
+
+from __future__ import annotations
+
+import msgspec
+
+from indwell.messages import Usage
+from indwell.sessions.lines import Reading
+from indwell.sessions.records import SessionStarted, Spent, TurnStarted
+
+PREVIEW_CHARACTERS = 120  # of the first user message; about one line of a list
+
+
+class Overview(msgspec.Struct, frozen=True):
+    """One session as a line of a list.
+
+    Attributes:
+        id: Of the session.
+        at: When it began, ISO 8601 in UTC; empty if the log does not say.
+        model: The one asked last.
+        preview: The first words of the user, on one line.
+        turns: Turns begun.
+        usage: Tokens of all of them.
+        cost: US dollars; None if one price was not known.
+        notices: What could not be read, a sentence each.
+    """
+
+    id: str
+    at: str = ""
+    model: str = ""
+    preview: str = ""
+    turns: int = 0
+    usage: Usage = Usage()
+    cost: float | None = 0.0
+    notices: tuple[str, ...] = ()
+
+
+def overview(session: str, reading: Reading) -> Overview:
+    """Sum a log up; a broken one gives what could be read of it."""
+    at = model = preview = ""
+    turns, usage = 0, Usage()
+    cost: float | None = 0.0
+    for record in reading.records:
+        match record:
+            case SessionStarted():
+                at, model = record.at, record.model
+            case TurnStarted():
+                turns += 1
+                at = at or record.at
+                preview = preview or " ".join(record.words.split())[:PREVIEW_CHARACTERS]
+            case Spent():
+                model = record.model
+                usage += record.usage
+                cost = None if cost is None or record.cost is None else cost + record.cost
+            case _:
+                pass  # the other records are the conversation itself
+    return Overview(session, at, model, preview, turns, usage, cost, reading.notices)

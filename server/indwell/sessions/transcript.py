@@ -1,0 +1,135 @@
+"""A session's log as turns to look at: words, replies, tool calls with their results. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Literal, TypeAlias
+
+import msgspec
+
+from indwell.messages import Block, Image, Text, Thinking, ToolResult, ToolUse, Usage
+from indwell.sessions.records import (
+    Ending,
+    Record,
+    Repaired,
+    Said,
+    SessionStarted,
+    Spent,
+    Steered,
+    TurnFinished,
+    TurnStarted,
+)
+
+Kind: TypeAlias = Literal["user", "assistant", "thinking", "tool", "attached", "image", "notice"]
+
+
+class Piece(msgspec.Struct, frozen=True):
+    """One thing to show.
+
+    Attributes:
+        kind: The user's words, the model's, its reasoning, a tool card, what the harness attached
+            to the user's words, a picture, or a note of the log itself.
+        text: The words; of a tool card its result.
+        source: Where the text came from (``messages.Source``); of a tool card the tool's name.
+        id: Of the call, for a tool card.
+        arguments: Of a tool card: the JSON text that the model wrote.
+        is_error: The call failed or was refused.
+        is_answered: False for a call whose result is not in the log (yet).
+    """
+
+    kind: Kind
+    text: str
+    source: str = ""
+    id: str = ""
+    arguments: str = ""
+    is_error: bool = False
+    is_answered: bool = True
+
+
+class TurnView(msgspec.Struct, frozen=True):
+    """One turn; ``ending`` is None while it runs, or if the process was killed in it."""
+
+    turn: int
+    at: str
+    words: str
+    ending: Ending | None = None
+    message: str = ""
+    usage: Usage = Usage()
+    cost: float | None = 0.0
+    pieces: tuple[Piece, ...] = ()
+
+
+def transcript(records: Iterable[Record]) -> tuple[TurnView, ...]:
+    """The turns of a log, oldest first."""
+    turns: list[TurnView] = []
+    results: dict[tuple[int, str], ToolResult] = {}
+    for record in records:
+        if isinstance(record, TurnStarted):
+            words = Piece("user", record.words, "user")
+            turns.append(TurnView(record.turn, record.at, record.words, pieces=(words,)))
+        elif turns:
+            turns[-1] = _with(turns[-1], record, results, len(turns))
+    return tuple(_answered(turn, place, results) for place, turn in enumerate(turns, start=1))
+
+
+def _with(
+    turn: TurnView, record: Record, results: dict[tuple[int, str], ToolResult], place: int
+) -> TurnView:
+    replace = msgspec.structs.replace
+    match record:
+        case Said(message=message):
+            results.update(
+                ((place, block.tool_use_id), block)
+                for block in message.blocks
+                if isinstance(block, ToolResult)
+            )
+            pieces = tuple(piece for block in message.blocks if (piece := _piece(block)))
+            return replace(turn, pieces=turn.pieces + pieces)
+        case Spent(usage=usage, cost=cost):
+            total = None if turn.cost is None or cost is None else turn.cost + cost
+            return replace(turn, usage=turn.usage + usage, cost=total)
+        case Steered(words=words):
+            return replace(turn, pieces=(*turn.pieces, Piece("user", words, "user")))
+        case Repaired(what=what):
+            return replace(turn, pieces=(*turn.pieces, Piece("notice", what)))
+        case TurnFinished(ending=ending, message=message):
+            return replace(turn, ending=ending, message=message)
+        case SessionStarted() | TurnStarted():
+            return turn
+        case _:
+            return turn  # an intent says nothing that its call does not show
+
+
+def _piece(block: Block) -> Piece | None:
+    """A block as it is shown; the user's own words are there already, results join their call."""
+    match block:
+        case Text(text=text, meta=meta):
+            if meta.source == "user":
+                return None
+            return Piece(
+                "assistant" if meta.source == "assistant" else "attached", text, meta.source
+            )
+        case Thinking(text=text):
+            return Piece("thinking", text, "assistant")
+        case ToolUse():
+            return Piece("tool", "", block.name, block.id, block.arguments, is_answered=False)
+        case ToolResult():
+            return None
+        case Image(media_type=media_type):
+            return Piece("image", media_type, block.meta.source)
+
+
+def _answered(
+    turn: TurnView, place: int, results: Mapping[tuple[int, str], ToolResult]
+) -> TurnView:
+    """Put each result into the card of its call; where a turn repeats an id, the last one wins."""
+
+    def joined(piece: Piece) -> Piece:
+        result = results.get((place, piece.id)) if piece.kind == "tool" else None
+        if result is None:
+            return piece
+        return msgspec.structs.replace(
+            piece, text=result.text, is_error=result.is_error, is_answered=True
+        )
+
+    return msgspec.structs.replace(turn, pieces=tuple(map(joined, turn.pieces)))

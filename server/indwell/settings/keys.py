@@ -1,0 +1,179 @@
+"""Keys of endpoints, each kept for one origin and given out for no other.
+
+A key goes into the system's keyring; where none works, into ``keys.json`` beside the settings,
+which only the user can read. The same file says for which origins something is kept, so that the
+keyring is asked only for those, and an origin that is known to need no key gets none.
+
+Everything here blocks, for as long as a keyring waits for its password: call it in a thread.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Literal, Protocol, TypeAlias
+
+import msgspec
+
+from indwell.errors import SettingsError, ToolError
+from indwell.files import make_private_folder, read_own, write_atomic, write_private
+from indwell.settings.model import Secret
+
+FILE_NAME = "keys.json"
+LIMIT_B = 1 << 20  # a key file larger than this is none of ours
+
+Where: TypeAlias = Literal["keyring", "file", "none"]
+"""``none``: this origin is known to need no key."""
+
+
+class KeyringUnusable(SettingsError):
+    """The system's keyring does not work here; says why."""
+
+
+class Ring(Protocol):
+    """The system's keyring, for one program; each method may raise ``KeyringUnusable``."""
+
+    def get(self, origin: str) -> str | None:
+        """The key of an origin; None if there is none."""
+        ...
+
+    def set(self, origin: str, key: str) -> None:
+        """Keep a key."""
+        ...
+
+    def delete(self, origin: str) -> None:
+        """Forget a key; nothing happens if there is none."""
+        ...
+
+
+class Kept(msgspec.Struct, frozen=True):
+    """Where the key of an origin lies, and how that is said; ``key`` is None for ``none``."""
+
+    where: Where
+    key: Secret | None
+    note: str = ""
+
+
+class _Entry(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One line of the file; ``key`` stands in it only when no keyring works."""
+
+    where: Where
+    key: str | None = None
+
+
+class KeyStore:
+    """The keys of one user.
+
+    Args:
+        path: ``keys.json``; need not exist.
+        open_ring: Gives the system's keyring, or raises ``KeyringUnusable``.
+    """
+
+    def __init__(self, path: Path, open_ring: Callable[[], Ring]) -> None:
+        self.path = path
+        self._open_ring = open_ring
+
+    def origins(self) -> Mapping[str, Where]:
+        """All origins for which something is kept; asks no keyring.
+
+        Raises:
+            SettingsError: The file cannot be read.
+        """
+        return {origin: entry.where for origin, entry in self._entries().items()}
+
+    def get(self, origin: str) -> Kept | None:
+        """What is kept for an origin; None if nothing is.
+
+        Raises:
+            SettingsError: The file, or the keyring that should hold the key, cannot be read.
+        """
+        entry = self._entries().get(origin)
+        match entry:
+            case None:
+                return None
+            case _Entry(where="keyring"):
+                text = self._open_ring().get(origin)
+                if text is None:
+                    raise KeyringUnusable(
+                        f"the keyring has no key for {origin} any more; "
+                        f"run `indwell login {origin}`"
+                    )
+                return Kept("keyring", Secret(text))
+            case _Entry(where="file", key=str(text)):
+                return Kept("file", Secret(text))
+            case _:
+                return Kept("none", None)
+
+    def put(self, origin: str, key: Secret | None) -> Kept:
+        """Keep a key for an origin, or that it needs none; ``note`` says where it went.
+
+        Raises:
+            SettingsError: It cannot be kept at all.
+        """
+        entries = self._entries()
+        if key is None:
+            self._drop_from_ring(origin, entries)
+            self._write({**entries, origin: _Entry("none")})
+            return Kept("none", None)
+        try:
+            self._put_in_ring(origin, key)
+        except KeyringUnusable as error:
+            self._write({**entries, origin: _Entry("file", key.reveal())})
+            note = (
+                f"{error}; so the key lies in {str(self.path)!r}, which only you can read, but "
+                "which is not encrypted"
+            )
+            return Kept("file", key, note)
+        self._write({**entries, origin: _Entry("keyring")})
+        return Kept("keyring", key, "the key lies in the system's keyring")
+
+    def forget(self, origin: str) -> bool:
+        """Forget what is kept for an origin; False if nothing was.
+
+        Raises:
+            SettingsError: The keyring or the file does not let go of it.
+        """
+        entries = self._entries()
+        if origin not in entries:
+            return False
+        self._drop_from_ring(origin, entries)
+        self._write({name: entry for name, entry in entries.items() if name != origin})
+        return True
+
+    def _put_in_ring(self, origin: str, key: Secret) -> None:
+        ring = self._open_ring()
+        ring.set(origin, key.reveal())
+        if ring.get(origin) != key.reveal():
+            raise KeyringUnusable("the keyring does not give back what it was given")
+
+    def _drop_from_ring(self, origin: str, entries: Mapping[str, _Entry]) -> None:
+        if origin in entries and entries[origin].where == "keyring":
+            self._open_ring().delete(origin)
+
+    def _entries(self) -> dict[str, _Entry]:
+        try:
+            return msgspec.json.decode(read_own(self.path, LIMIT_B), type=dict[str, _Entry])
+        except FileNotFoundError:
+            return {}
+        except (ToolError, OSError, msgspec.DecodeError, UnicodeDecodeError) as error:
+            # msgspec's words name a place in the file, never its contents.
+            raise SettingsError(
+                f"the file of keys {str(self.path)!r} cannot be read ({error}); mend or delete it, "
+                "and run `indwell login` again"
+            ) from error
+
+    def _write(self, entries: Mapping[str, _Entry]) -> None:
+        data = msgspec.json.format(msgspec.json.encode(dict(sorted(entries.items()))))
+        try:
+            folder = self.path.parent
+            make_private_folder(folder)
+            if not self.path.exists():
+                write_private(
+                    self.path, b"{}"
+                )  # 0600 from the first byte; replacing keeps the mode
+            write_atomic(self.path, data, [folder])
+        except (ToolError, OSError) as error:
+            raise SettingsError(
+                f"the key cannot be kept in {str(self.path)!r} ({error}); make the folder writable "
+                "and try again"
+            ) from error

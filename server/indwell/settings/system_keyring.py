@@ -1,0 +1,109 @@
+"""The system's keyring, through the package ``keyring``: bounded in time, faults in plain words.
+
+Importing this takes a tenth of a second, and a keyring may ask the user for its password: import
+and call it in a thread, and only when a key is needed.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import TypeVar
+
+import keyring
+import keyring.errors
+from keyring.backend import KeyringBackend
+
+from indwell.settings.keys import KeyringUnusable
+
+SERVICE = "indwell"
+ANSWER_S = 30.0  # a locked keyring opens a window for its password; a person needs that long
+
+T = TypeVar("T")
+
+
+class SystemRing:
+    """Implements ``keys.Ring``.
+
+    Args:
+        backend: One of the package's.
+        answer_s: Seconds that one call may take.
+
+    Raises:
+        KeyringUnusable: The backend keeps nothing, or keeps it unprotected.
+    """
+
+    def __init__(self, backend: KeyringBackend, *, answer_s: float = ANSWER_S) -> None:
+        module = type(backend).__module__
+        if module.startswith("keyring.backends.fail"):
+            raise KeyringUnusable("this system has no keyring that works without a desktop")
+        if module.startswith("keyring.backends.null"):
+            raise KeyringUnusable("the keyring is switched off (its backend is the empty one)")
+        if module.startswith("keyrings.alt"):
+            raise KeyringUnusable(
+                f"the keyring {type(backend).__name__} only writes a file of its own"
+            )
+        self._backend = backend
+        self._answer_s = answer_s
+
+    def get(self, origin: str) -> str | None:
+        """See ``keys.Ring``."""
+        return self._bounded(lambda: self._backend.get_password(SERVICE, origin))
+
+    def set(self, origin: str, key: str) -> None:
+        """See ``keys.Ring``."""
+        self._bounded(lambda: self._backend.set_password(SERVICE, origin, key))
+
+    def delete(self, origin: str) -> None:
+        """See ``keys.Ring``."""
+
+        def delete() -> None:
+            if self._backend.get_password(SERVICE, origin) is not None:
+                self._backend.delete_password(SERVICE, origin)
+
+        self._bounded(delete)
+
+    def _bounded(self, call: Callable[[], T]) -> T:
+        return _bounded(call, self._answer_s)
+
+
+def system_ring(*, answer_s: float = ANSWER_S) -> SystemRing:
+    """The keyring of this system.
+
+    Args:
+        answer_s: Seconds that looking for it, and each call later, may take.
+
+    Raises:
+        KeyringUnusable: There is none that works.
+    """
+    return SystemRing(_bounded(keyring.get_keyring, answer_s), answer_s=answer_s)
+
+
+def _bounded(call: Callable[[], T], answer_s: float) -> T:
+    """Call in a thread that may be left behind: D-Bus has no time-out that can be trusted."""
+    answers: list[T] = []
+    faults: list[Exception] = []
+
+    def run() -> None:
+        try:
+            answers.append(call())
+        except Exception as error:  # noqa: BLE001 -- each backend raises what its library does
+            faults.append(error)
+
+    thread = threading.Thread(target=run, name="keyring", daemon=True)
+    thread.start()
+    thread.join(answer_s)
+    if answers:
+        return answers[0]
+    if faults:
+        raise _unusable(faults[0]) from faults[0]
+    raise KeyringUnusable(f"the keyring did not answer in {answer_s:g} s; unlock it and try again")
+
+
+def _unusable(error: Exception) -> KeyringUnusable:
+    """The words of the fault's kind only: a backend's own message may hold what it was given."""
+    if isinstance(error, keyring.errors.KeyringLocked):
+        return KeyringUnusable("the keyring is locked")
+    if isinstance(error, keyring.errors.NoKeyringError):
+        return KeyringUnusable("this system has no keyring that works without a desktop")
+    return KeyringUnusable(f"the keyring does not work here ({type(error).__name__})")

@@ -1,0 +1,155 @@
+"""Budgets stop before the call that could pass them (H43)."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+
+import pytest
+
+from indwell.agent.budget import Budgets, Outlay, expected_usage, refusal
+from indwell.agent.ledger import MemoryLedger
+from indwell.messages import Request, Usage
+from indwell.sessions import records as log
+from support.session import World, a_world, asks, call, says, texts
+
+FILES = {"a.py": "x = 1\n", "b.py": "y = 1\n"}
+READ_A, READ_B = call("read_file", path="a.py"), call("read_file", path="b.py")
+
+
+@pytest.mark.parametrize(
+    ("last", "expected"),
+    [
+        (Usage(), Usage(1_000, output=100)),
+        (Usage(800, cached=400), Usage(1_000, cached=400, output=100)),
+        (Usage(800, cached=400, cache_write=300), Usage(1_000, 400, 600, 100)),
+        (Usage(800, cached=800, reported=False), Usage(1_000, output=100)),
+        (Usage(4_000, cached=3_000), Usage(1_000, cached=750, output=100)),
+        (Usage(10, cached=99), Usage(1_000, cached=10, output=100)),
+    ],
+)
+def test_the_cache_is_expected_to_do_what_it_did_last(last: Usage, expected: Usage) -> None:
+    assert expected_usage(1_000, last, 100) == expected
+
+
+NEXT = Usage(3_120, output=8_192)
+OUTLAY = Outlay(turn=0.41, session=0.9, day=1.9, turn_tokens=9_000)
+
+
+CALL = "$0.1312 (3,120 prompt tokens and a reply of up to 8,192)"
+
+
+@pytest.mark.parametrize(
+    ("budgets", "limit", "spent", "advice"),
+    [
+        (Budgets(turn=0.5), "budget_turn = $0.5", "$0.4100", "ask to go on, raise `budget_turn`"),
+        (
+            Budgets(session=1),
+            "budget_session = $1",
+            "$0.9000",
+            "begin a new session, raise `budget_session`",
+        ),
+        (Budgets(turn=9, day=2), "budget_day = $2", "$1.9000", "raise `budget_day`"),
+    ],
+)
+def test_which_budget_of_money_it_is_is_said_with_numbers(
+    budgets: Budgets, limit: str, spent: str, advice: str
+) -> None:
+    assert refusal(budgets, OUTLAY, NEXT, 0.1312) == (
+        f"stopped before a call that could pass {limit}: {spent} is spent, and the call may cost "
+        f"{CALL}; {advice}, or lower `max_output`"
+    )
+
+
+def test_the_budget_of_tokens_is_said_in_tokens() -> None:
+    assert refusal(Budgets(turn_tokens=20_000), OUTLAY, NEXT, None) == (
+        "stopped before a call that could pass budget_turn_tokens = 20,000: 9,000 are spent, and "
+        "the call has 3,120 prompt tokens and a reply of up to 8,192; ask to go on, raise "
+        "`budget_turn_tokens`, or lower `max_output`"
+    )
+
+
+@pytest.mark.parametrize(
+    "budgets", [Budgets(), Budgets(turn=0.6, session=1.1, day=3, turn_tokens=30_000)]
+)
+def test_what_fits_every_budget_may_be_sent(budgets: Budgets) -> None:
+    assert refusal(budgets, OUTLAY, NEXT, 0.1312) == ""
+
+
+def test_what_has_no_price_keeps_only_the_budget_of_tokens() -> None:
+    spent = Outlay(turn=None, session=None, day=0.0, turn_tokens=0)
+    assert refusal(Budgets(turn=0.0, day=0.0), spent, NEXT, None) == ""
+    assert refusal(Budgets(turn_tokens=1), spent, NEXT, None) != ""
+
+
+def limit(world: World, budgets: Budgets, ledger: MemoryLedger | None = None) -> MemoryLedger:
+    """Prices of the world: a quarter of a dollar for each token of a reply, of which 1,000 fit."""
+    ledger = ledger or MemoryLedger()
+    world.session.parts = dataclasses.replace(
+        world.session.parts,
+        budgets=budgets,
+        ledger=ledger,
+        cost=lambda usage: usage.output * 0.25 / 1_000,
+    )
+    return ledger
+
+
+THOUSAND = Usage(input=100, output=1_000)
+
+
+async def test_a_turn_ends_before_the_call_that_could_be_too_much(tmp_path: Path) -> None:
+    script = [asks(READ_A, usage=THOUSAND), asks(READ_B, usage=THOUSAND), says("go on")]
+    async with a_world(tmp_path, script, files=FILES) as world:
+        limit(world, Budgets(turn=0.6))
+        finished = await world.turn("look")
+        assert (finished.ending, finished.rounds, finished.cost) == ("budget", 2, 0.5)
+        assert finished.message.startswith(
+            "stopped before a call that could pass budget_turn = $0.6"
+        )
+        assert finished.draft == ""
+        last = (await world.records())[-1]
+        assert last == log.TurnFinished(1, "budget", last.at, finished.message)
+        assert (await world.turn("go on")).ending == "done"
+        assert texts(world.messages[4]) == ["1\ty = 1", "go on"]
+
+
+async def test_without_room_for_one_call_none_is_made_and_the_words_come_back(
+    tmp_path: Path,
+) -> None:
+    async with a_world(tmp_path, []) as world:
+        limit(world, Budgets(turn=0.2))
+        finished = await world.turn("look")
+        assert (finished.ending, finished.rounds, finished.draft) == ("budget", 0, "look")
+        assert world.provider.requests == []
+
+
+async def test_the_sessions_budget_counts_all_its_turns(tmp_path: Path) -> None:
+    replies = [asks(READ_A, usage=THOUSAND), says(), says()]
+    async with a_world(tmp_path, replies, files=FILES) as world:
+        limit(world, Budgets(session=0.45))
+        assert [(await world.turn()).ending for _ in range(2)] == ["budget", "budget"]
+        assert len(world.provider.requests) == 1
+
+
+async def test_the_days_budget_counts_what_others_spent(tmp_path: Path) -> None:
+    ledger = MemoryLedger()
+
+    def meanwhile(request: Request) -> object:
+        ledger.add(0.4)  # another session
+        return asks(READ_A, usage=THOUSAND)
+
+    async with a_world(tmp_path, [meanwhile, says()], files=FILES) as world:
+        limit(world, Budgets(day=0.8), ledger)
+        finished = await world.turn()
+        assert (finished.ending, finished.rounds) == ("budget", 1)
+        assert "$0.6500 is spent" in finished.message
+
+
+async def test_a_budget_of_tokens_needs_no_price(tmp_path: Path) -> None:
+    script = [asks(READ_A, usage=Usage(2_000, output=100)), says()]
+    async with a_world(tmp_path, script, files=FILES) as world:
+        limit(world, Budgets(turn_tokens=3_500))
+        world.session.parts = dataclasses.replace(world.session.parts, cost=lambda _usage: None)
+        finished = await world.turn()
+        assert (finished.ending, finished.cost) == ("budget", None)
+        assert "2,100 are spent, and the call has 2,0" in finished.message

@@ -1,0 +1,93 @@
+"""Durability blocks side effects, not thought (H59)."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+
+from indwell.agent.session import Log
+from indwell.messages import Reply, Request
+from indwell.sessions.records import Intent, Record, Said
+from indwell.tools.base import ToolContext
+from support.session import World, a_tool, a_world, asks, call, says
+
+FILES = {"a.py": "x = 1\n", "b.py": "y = 1\n"}
+
+
+class WatchedLog:
+    """A log that writes down when it was waited for, and when it was only told to hurry."""
+
+    def __init__(self, log: Log, seen: list[str]) -> None:
+        self._log = log
+        self._seen = seen
+        self.records: list[Record] = []
+
+    def append(self, record: Record) -> None:
+        self.records.append(record)
+        self._log.append(record)
+
+    def commit_soon(self) -> None:
+        n_said = sum(isinstance(record, Said) for record in self.records)
+        self._seen.append(f"commits {n_said} messages by the way")
+        self._log.commit_soon()
+
+    async def commit(self) -> None:
+        self._seen.append("waits for the disk")
+        await self._log.commit()
+
+    async def close(self) -> None:
+        await self._log.close()
+
+
+def watch(world: World) -> tuple[WatchedLog, list[str]]:
+    seen: list[str] = []
+    log = WatchedLog(world.session.parts.log, seen)
+    world.session.parts = dataclasses.replace(world.session.parts, log=log)
+    return log, seen
+
+
+async def test_between_an_answer_and_the_next_request_reading_waits_for_no_disk(
+    tmp_path: Path,
+) -> None:
+    def asked(reply: Reply) -> object:
+        def answer(request: Request) -> Reply:
+            seen.append("the model is asked")
+            return reply
+
+        return answer
+
+    script = [
+        asked(asks(call("read_file", path="a.py"))),
+        asked(asks(call("read_file", path="b.py"), call("read_file", "c2", path="a.py"))),
+        asked(says()),
+    ]
+    async with a_world(tmp_path, script, files=FILES) as world:
+        _, seen = watch(world)
+        await world.turn()
+        assert seen == [
+            "waits for the disk",  # for the user's words
+            "commits 0 messages by the way",
+            "the model is asked",
+            "commits 3 messages by the way",
+            "the model is asked",
+            "commits 5 messages by the way",
+            "the model is asked",
+            "waits for the disk",  # for the end of the turn
+        ]
+        await world.records()
+
+
+async def test_an_effect_waits_until_its_intent_is_on_disk(tmp_path: Path) -> None:
+    async def look(name: str, context: ToolContext) -> str:
+        kept = world.store.open(world.session.id).records
+        assert isinstance(log.records[-1], Intent)
+        assert kept[-1] == log.records[-1]
+        assert seen[-1] == "waits for the disk"
+        return "done"
+
+    script = [asks(call("change", name="a.py")), says()]
+    tools = [a_tool("change", look, effect="edit")]
+    async with a_world(tmp_path, script, tools=tools, files=FILES) as world:
+        log, seen = watch(world)
+        assert (await world.turn()).ending == "done"
+        assert not world.results[0].is_error

@@ -1,0 +1,234 @@
+"""Words in the middle of a turn: delivered at the next model call, or given back."""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+from pathlib import Path
+
+import pytest
+
+from indwell.agent.events import Steered, ToolStarted, TurnFinished
+from indwell.errors import ServerFault, SessionError, UserError
+from indwell.messages import Reply, Request
+from indwell.providers.scripted import hang
+from indwell.sessions import records as log
+from indwell.tools.base import ToolContext
+from support.session import ENVIRONMENT, World, a_tool, a_world, asks, call, says, texts
+
+FILES = {"a.py": "x = 1\n"}
+READ = call("read_file", path="a.py")
+
+
+async def test_words_come_after_the_results_and_what_waits_in_the_next_request(
+    tmp_path: Path,
+) -> None:
+    async def meddle(name: str, context: ToolContext) -> str:
+        world.session.steer("use tabs")
+        world.session.steer("and be brief")
+        return "looked"
+
+    script = [asks(call("look")), says("Tabs it is.")]
+    async with a_world(tmp_path, script, tools=[a_tool("look", meddle)]) as world:
+        finished = await world.turn()
+        assert (finished.ending, finished.draft, finished.rounds) == ("done", "", 2)
+        said = world.provider.requests[-1].messages[-1]
+        assert texts(said) == ["looked", "use tabs", "and be brief"]
+        assert {block.meta.source for block in said.blocks[1:]} == {"user"}
+        assert {block.meta.tier for block in said.blocks[1:]} == {1}
+        assert world.told(Steered) == [
+            Steered(1, "use tabs", delivered=True),
+            Steered(1, "and be brief", delivered=True),
+        ]
+        await world.records()
+
+
+async def test_a_turn_that_would_end_goes_on_with_the_words_instead(tmp_path: Path) -> None:
+    def say_and_hear(request: Request) -> Reply:
+        world.session.steer("one more thing")
+        return says("first")
+
+    async with a_world(tmp_path, [say_and_hear, says("second")]) as world:
+        finished = await world.turn("go")
+        assert (finished.ending, finished.answer, finished.rounds) == ("done", "second", 2)
+        assert [texts(message) for message in world.messages] == [
+            [ENVIRONMENT, "go"],
+            ["first"],
+            ["one more thing"],
+            ["second"],
+        ]
+        await world.records()
+
+
+async def test_words_cure_a_turn_that_repeats_itself(tmp_path: Path) -> None:
+    def last_time(request: Request) -> Reply:
+        world.session.steer("stop reading it")
+        return asks(READ)
+
+    script = [asks(READ)] * 4 + [last_time, says("Sorry.")]
+    async with a_world(tmp_path, script, files=FILES) as world:
+        assert (await world.turn()).ending == "done"
+        assert texts(world.messages[-2])[-1] == "stop reading it"
+
+
+async def test_words_are_on_disk_before_they_are_sent(tmp_path: Path) -> None:
+    def say_and_hear(request: Request) -> Reply:
+        world.session.steer("never lost")
+        return says("first")
+
+    def look_at_the_log(request: Request) -> Reply:
+        kept = world.store.open(world.session.id).records
+        assert [one.words for one in kept if isinstance(one, log.Steered)] == ["never lost"]
+        return says("second")
+
+    async with a_world(tmp_path, [say_and_hear, look_at_the_log]) as world:
+        assert (await world.turn()).ending == "done"
+
+
+async def test_words_that_fail_on_their_way_come_back_in_the_draft(tmp_path: Path) -> None:
+    def say_and_hear(request: Request) -> Reply:
+        world.session.steer("use tabs")
+        return says("first")
+
+    script = [say_and_hear, ServerFault("the endpoint has a fault (503)"), says("third")]
+    async with a_world(tmp_path, script) as world:
+        failed = await world.turn("go")
+        assert (failed.ending, failed.draft) == ("failed", "use tabs")
+        assert world.told(Steered) == [
+            Steered(1, "use tabs", delivered=True),
+            Steered(1, "use tabs", delivered=False),
+        ]
+        last = (await world.records())[-1]
+        assert isinstance(last, log.TurnFinished)
+        assert last.words == "use tabs"
+        assert (await world.turn("go on")).ending == "done"
+        assert texts(world.messages[-2]) == ["go on"]
+
+
+async def test_words_of_a_turn_that_is_stopped_come_back_behind_the_prompt(tmp_path: Path) -> None:
+    asked = asyncio.Event()
+
+    def never_answers(request: Request) -> object:
+        asked.set()
+        return hang()
+
+    async with a_world(tmp_path, [never_answers]) as world:
+        task = world.begin("go")
+        await asked.wait()
+        world.session.steer("faster")
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        (finished,) = world.told(TurnFinished)
+        assert isinstance(finished, TurnFinished)
+        assert finished.draft == "go\n\nfaster"
+        assert world.session.steering == ()
+        await world.records()
+
+
+async def test_words_in_a_request_that_had_begun_to_be_answered_were_delivered(
+    tmp_path: Path,
+) -> None:
+    def say_and_hear(request: Request) -> Reply:
+        world.session.steer("use tabs")
+        return says("first")
+
+    async with a_world(tmp_path, [say_and_hear, hang("Tabs ")]) as world:
+        task = world.begin()
+        await world.until(lambda event: getattr(event, "text", "") == "Tabs ")
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        (finished,) = world.told(TurnFinished)
+        assert isinstance(finished, TurnFinished)
+        assert (finished.draft, finished.answer) == ("", "Tabs ")
+        assert texts(world.messages[2]) == ["use tabs"]
+        await world.records()
+
+
+async def test_words_during_a_long_tool_wait_for_its_result(tmp_path: Path) -> None:
+    gate = asyncio.Event()
+
+    async def slow(name: str, context: ToolContext) -> str:
+        await gate.wait()
+        return "at last"
+
+    async with a_world(
+        tmp_path, [asks(call("wait")), says()], tools=[a_tool("wait", slow)]
+    ) as world:
+        task = world.begin()
+        await world.until(lambda event: isinstance(event, ToolStarted))
+        world.session.steer("hurry")
+        gate.set()
+        await task
+        assert texts(world.messages[2]) == ["at last", "hurry"]
+
+
+async def test_without_a_turn_there_is_nothing_to_steer(tmp_path: Path) -> None:
+    async with a_world(tmp_path, [says()]) as world:
+        with pytest.raises(UserError, match="no turn is running; send the words as a prompt"):
+            world.session.steer("too early")
+        await world.turn()
+        with pytest.raises(UserError, match="no turn is running"):
+            world.session.steer("too late")
+
+
+async def test_empty_words_are_refused(tmp_path: Path) -> None:
+    def steer_with_nothing(request: Request) -> Reply:
+        with pytest.raises(UserError, match="there are no words"):
+            world.session.steer(" \n")
+        return says()
+
+    async with a_world(tmp_path, [steer_with_nothing]) as world:
+        assert (await world.turn()).rounds == 1
+
+
+async def test_words_too_long_for_a_message_are_spilled(tmp_path: Path) -> None:
+    long = "row of a table\n" * 5_000
+
+    def say_and_hear(request: Request) -> Reply:
+        world.session.steer(long)
+        return says("first")
+
+    async with a_world(tmp_path, [say_and_hear, says("second")], window=20_000) as world:
+        assert (await world.turn()).ending == "done"
+        (sent,) = texts(world.messages[2])
+        assert "read_file reads it in pieces" in sent
+
+
+class FullDisk:
+    """A log whose disk fills up while a turn runs."""
+
+    def __init__(self, world: World) -> None:
+        self._log = world.session.parts.log
+        self.is_full = False
+
+    def append(self, record: log.Record) -> None:
+        self._log.append(record)
+
+    def commit_soon(self) -> None:
+        self._log.commit_soon()
+
+    async def commit(self) -> None:
+        if self.is_full:
+            raise SessionError("no room")
+        await self._log.commit()
+
+    async def close(self) -> None:
+        await self._log.close()
+
+
+async def test_words_that_cannot_be_written_down_are_not_sent(tmp_path: Path) -> None:
+
+    def say_and_hear(request: Request) -> Reply:
+        world.session.steer("use tabs")
+        full.is_full = True
+        return says("first")
+
+    async with a_world(tmp_path, [say_and_hear]) as world:
+        full = FullDisk(world)
+        world.session.parts = dataclasses.replace(world.session.parts, log=full)
+        failed = await world.turn("go")
+        assert (failed.ending, failed.message, failed.draft) == ("failed", "no room", "use tabs")
+        full.is_full = False
+        await world.records()

@@ -1,0 +1,55 @@
+from __future__ import annotations
+
+import pytest
+
+from indwell.context import conversation as talk
+from indwell.context.calibration import HIGHEST, LOWEST, Calibration
+from indwell.context.conversation import Config, Conversation, estimated_tokens, prompt_tokens
+from indwell.messages import Usage
+from support.requests import assistant, result, use, user
+
+SENT = Conversation(Config("small", 10_000, 500), (), messages=(user("go " * 200),))
+GROWN = Conversation(
+    Config("small", 10_000, 500),
+    (),
+    messages=(*SENT.messages, assistant(use()), user(result("text " * 100))),
+)
+
+
+@pytest.mark.parametrize(
+    ("reported", "ratio"),
+    [(0, 1.0), (1_000, 1.0), (1_300, 1.3), (100, LOWEST), (9_000, HIGHEST)],
+)
+def test_the_ratio_is_bounded_on_both_sides(reported: int, ratio: float) -> None:
+    assert Calibration("small", reported, 1_000).ratio == ratio
+
+
+def test_what_was_counted_is_exact_and_only_what_came_after_is_estimated() -> None:
+    known = Calibration("small", reported=1_200, estimated=1_000)
+    assert [known.tokens("small", estimate) for estimate in (1_000, 1_500)] == [1_200, 1_800]
+
+
+def test_a_fixed_extra_of_the_endpoint_stays_and_does_not_grow() -> None:
+    known = Calibration("small", reported=5_000, estimated=1_000)
+    assert known.tokens("small", 1_100) == 5_000 + 200
+
+
+def test_after_a_compaction_the_whole_is_estimated_with_the_ratio() -> None:
+    assert Calibration("small", reported=1_200, estimated=1_000).tokens("small", 500) == 600
+
+
+def test_another_models_estimates_are_left_alone() -> None:
+    assert Calibration("small", reported=1_200, estimated=1_000).tokens("large", 1_500) == 1_500
+
+
+def test_a_conversation_learns_from_what_was_reported_for_it() -> None:
+    learnt = talk.calibrated(GROWN, SENT, Usage(input=estimated_tokens(SENT) + 50))
+    grown = estimated_tokens(GROWN) - estimated_tokens(SENT)
+    ratio = learnt.calibration.ratio
+    assert ratio > 1
+    assert prompt_tokens(learnt) == estimated_tokens(SENT) + 50 + round(grown * ratio)
+
+
+@pytest.mark.parametrize("usage", [Usage(input=900, reported=False), Usage()])
+def test_an_estimate_teaches_nothing(usage: Usage) -> None:
+    assert talk.calibrated(GROWN, SENT, usage) is GROWN

@@ -1,0 +1,111 @@
+"""What a log shows to people: a line of the list, the turns, words that were never sent."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from indwell.context.conversation import tool_result, user_words
+from indwell.context.injections import inject
+from indwell.messages import Message, Meta, Text, Thinking, ToolUse, Usage
+from indwell.sessions.drafts import DraftStore
+from indwell.sessions.lines import Reading
+from indwell.sessions.overview import Overview, overview
+from indwell.sessions.records import (
+    Intent,
+    Repaired,
+    Said,
+    SessionStarted,
+    Spent,
+    Steered,
+    TurnFinished,
+    TurnStarted,
+)
+from indwell.sessions.transcript import Piece, TurnView, transcript
+
+NOW = "2026-11-21T09:00:00.000+00:00"
+META = Meta(tier=3, source="assistant", tokens=1)
+USE = ToolUse("c1", "bash", '{"command": "ls"}', META)
+ASKED = Message("user", (inject("environment", "now", turn=1), user_words("list it", turn=1)), 1)
+CALLED = Message("assistant", (Thinking("hm", META), Text("I look.", META), USE), 1)
+ANSWERED = Message("user", (tool_result(USE, "a.py", is_error=False),), 1)
+LOG = (
+    SessionStarted("s1", "/work", "small", NOW),
+    TurnStarted(1, "list it\n  please", NOW),
+    Said(ASKED, NOW),
+    Said(CALLED, NOW),
+    Spent(1, "small", Usage(input=10, output=2), 0.5, NOW),
+    Intent(1, "c1", "bash", USE.arguments, NOW),
+    Said(ANSWERED, NOW),
+    Steered(1, "and b", NOW),
+    Spent(1, "large", Usage(input=20, cached=5, output=1), 0.25, NOW),
+    TurnFinished(1, "done", NOW),
+    TurnStarted(2, "again", NOW),
+    Said(Message("assistant", (USE,), 2), NOW),
+    Repaired("a torn line", NOW),
+)
+
+
+def test_a_session_as_a_line_of_the_list() -> None:
+    assert overview("s1", Reading(LOG, ("a notice",))) == Overview(
+        id="s1",
+        at=NOW,
+        model="large",
+        preview="list it please",
+        turns=2,
+        usage=Usage(input=30, cached=5, output=3),
+        cost=0.75,
+        notices=("a notice",),
+    )
+
+
+def test_one_unknown_price_makes_the_cost_unknown() -> None:
+    log = (*LOG, Spent(2, "free", Usage(), None, NOW), Spent(2, "small", Usage(), 1.0, NOW))
+    assert overview("s1", Reading(log, ())).cost is None
+
+
+def test_a_log_of_which_little_is_left_still_has_a_line() -> None:
+    assert overview("s1", Reading((), ("all of it is damaged",))) == Overview(
+        "s1", notices=("all of it is damaged",)
+    )
+
+
+def test_turns_with_tool_cards_that_hold_their_results() -> None:
+    first, second = transcript(LOG)
+    assert first == TurnView(
+        turn=1,
+        at=NOW,
+        words="list it\n  please",
+        ending="done",
+        usage=Usage(input=30, cached=5, output=3),
+        cost=0.75,
+        pieces=(
+            Piece("user", "list it\n  please", "user"),
+            Piece("attached", "<system-reminder>\nnow\n</system-reminder>", "environment"),
+            Piece("thinking", "hm", "assistant"),
+            Piece("assistant", "I look.", "assistant"),
+            Piece("tool", "a.py", "bash", "c1", USE.arguments),
+            Piece("user", "and b", "user"),
+        ),
+    )
+    # Killed in its second turn: the same id there is another call, and nobody answered it.
+    assert second == TurnView(
+        turn=2,
+        at=NOW,
+        words="again",
+        pieces=(
+            Piece("user", "again", "user"),
+            Piece("tool", "", "bash", "c1", USE.arguments, is_answered=False),
+            Piece("notice", "a torn line"),
+        ),
+    )
+
+
+def test_drafts_are_kept_in_private_and_told_once(tmp_path) -> None:
+    store = DraftStore(tmp_path / "state", tmp_path)
+    path = store.keep(["one\n", "two\nlines"], now=datetime(2026, 11, 21, 9, tzinfo=UTC))
+    assert path.read_text() == "one\n\n---\n\ntwo\nlines\n"
+    assert (path.stat().st_mode & 0o777, path.parent.stat().st_mode & 0o777) == (0o600, 0o700)
+    (told,) = store.untold()
+    assert told.read_text() == "one\n\n---\n\ntwo\nlines\n"
+    assert store.untold() == ()
+    assert DraftStore(tmp_path / "other", tmp_path).untold() == ()

@@ -1,0 +1,99 @@
+from __future__ import annotations
+
+import os
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from indwell.errors import SessionError
+from indwell.sessions.records import TurnStarted
+from indwell.sessions.retention import delete, stored, sweep
+from indwell.sessions.store import SessionStore, folder_name
+
+NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
+
+
+async def session(state: Path, workspace: Path, *, days_ago: int = 0, close: bool = True):
+    """A session that was last written to ``days_ago``; its id, and its writer if still open."""
+    at = NOW - timedelta(days=days_ago)
+    name, writer = SessionStore(state, workspace).create(model="m", now=at)
+    writer.append(TurnStarted(1, "mend  it", at.isoformat()))
+    await writer.commit()
+    if close:
+        await writer.close()
+    log = state / "sessions" / folder_name(workspace.resolve()) / name / "log.jsonl"
+    os.utime(log, (at.timestamp(), at.timestamp()))
+    return name, writer
+
+
+async def test_all_sessions_are_listed_newest_first_with_their_folder(tmp_path) -> None:
+    one, other = tmp_path / "one", tmp_path / "other"
+    old, _ = await session(tmp_path, one, days_ago=3)
+    new, _ = await session(tmp_path, other)
+    found = stored(tmp_path)
+    assert [(each.id, each.workspace, each.overview.preview) for each in found] == [
+        (new, str(other), "mend it"),
+        (old, str(one), "mend it"),
+    ]
+    assert found[1].used == "2026-11-18T12:00:00+00:00"
+    assert all(each.size_b > 100 for each in found)
+    assert [each.id for each in stored(tmp_path, folder=folder_name(one))] == [old]
+    assert stored(tmp_path / "nothing") == ()
+
+
+async def test_a_session_is_deleted_with_all_that_lay_in_it(tmp_path) -> None:
+    name, _ = await session(tmp_path, tmp_path / "one")
+    kept, _ = await session(tmp_path, tmp_path / "one")
+    (folder,) = (tmp_path / "sessions").iterdir()
+    (folder / name / "spill" / "0001-x.txt").write_text("long")
+    delete(tmp_path, name)
+    assert [path.name for path in folder.iterdir()] == [kept]
+
+
+@pytest.mark.parametrize("name", ["../one", "20260101-000000-000-0123456789ab", "sessions", ""])
+async def test_nothing_else_can_be_deleted(tmp_path, name) -> None:
+    await session(tmp_path, tmp_path / "one")
+    before = sorted(tmp_path.rglob("*"))
+    with pytest.raises(SessionError):
+        delete(tmp_path, name)
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+async def test_an_open_session_is_never_deleted(tmp_path) -> None:
+    name, writer = await session(tmp_path, tmp_path / "one", days_ago=400, close=False)
+    with pytest.raises(SessionError, match=f"'{name}' is open in an editor; close it first"):
+        delete(tmp_path, name)
+    assert sweep(tmp_path, keep_days=30, now=NOW) == ()
+    await writer.close()
+    assert [each.id for each in stored(tmp_path)] == [name]
+
+
+async def test_only_what_is_older_than_the_days_is_swept(tmp_path) -> None:
+    old, _ = await session(tmp_path, tmp_path / "one", days_ago=31)
+    young, _ = await session(tmp_path, tmp_path / "one", days_ago=29)
+    assert sweep(tmp_path, keep_days=30, now=NOW) == (old,)
+    assert [each.id for each in stored(tmp_path)] == [young]
+
+
+async def test_a_link_in_the_state_folder_leads_nowhere(tmp_path) -> None:
+    """A folder that somebody linked in is not ours to delete."""
+    mine = tmp_path / "mine"
+    mine.mkdir()
+    (mine / "work.txt").write_text("mine")
+    name, _ = await session(tmp_path / "state", tmp_path / "one", days_ago=400)
+    (folder,) = (tmp_path / "state" / "sessions").iterdir()
+    (folder / "20200101-000000-000-0123456789ab").symlink_to(mine)
+    (folder / name / "spill" / "link").symlink_to(mine)
+    assert sweep(tmp_path / "state", keep_days=30, now=NOW) == (name,)
+    assert (mine / "work.txt").read_text() == "mine"
+
+
+async def test_a_damaged_session_is_listed_and_can_be_deleted(tmp_path) -> None:
+    name, _ = await session(tmp_path, tmp_path / "one")
+    (folder,) = (tmp_path / "sessions").iterdir()
+    (folder / name / "log.jsonl").write_bytes(b"\x00garbage")
+    (each,) = stored(tmp_path)
+    assert (each.id, each.workspace, bool(each.overview.notices)) == (name, "", True)
+    delete(tmp_path, name)
+    assert stored(tmp_path) == ()

@@ -1,0 +1,133 @@
+from __future__ import annotations
+
+import stat
+from pathlib import Path
+
+import pytest
+
+from indwell.errors import SettingsError
+from indwell.settings.keys import Kept, KeyringUnusable, KeyStore, Ring
+from indwell.settings.model import Secret
+
+ONE, OTHER = "https://one.example", "https://one.example:8443"
+KEY = Secret("sk-canary-1")
+
+
+class DictRing:
+    """A keyring in memory; notes which origins it was asked for."""
+
+    def __init__(self) -> None:
+        self.held: dict[str, str] = {}
+        self.asked: list[str] = []
+
+    def get(self, origin: str) -> str | None:
+        self.asked.append(origin)
+        return self.held.get(origin)
+
+    def set(self, origin: str, key: str) -> None:
+        self.held[origin] = key
+
+    def delete(self, origin: str) -> None:
+        self.held.pop(origin, None)
+
+
+class EmptyRing(DictRing):
+    """Takes everything and keeps nothing."""
+
+    def set(self, origin: str, key: str) -> None:
+        pass
+
+
+def no_ring() -> Ring:
+    raise KeyringUnusable("this system has no keyring")
+
+
+@pytest.fixture
+def path(tmp_path) -> Path:
+    return tmp_path / "config" / "keys.json"
+
+
+def test_a_key_lies_in_the_keyring_and_nowhere_else(path) -> None:
+    ring = DictRing()
+    store = KeyStore(path, lambda: ring)
+    kept = store.put(ONE, KEY)
+    assert kept == Kept("keyring", KEY, "the key lies in the system's keyring")
+    assert store.get(ONE) == Kept("keyring", KEY)
+    assert (ring.held, store.origins()) == ({ONE: KEY.reveal()}, {ONE: "keyring"})
+    assert KEY.reveal() not in path.read_text()
+
+
+def test_a_key_is_given_out_for_its_own_origin_only(path) -> None:
+    ring = DictRing()
+    store = KeyStore(path, lambda: ring)
+    store.put(ONE, KEY)
+    ring.asked.clear()
+    assert [store.get(other) for other in (OTHER, "http://one.example", "https://example")] == [
+        None,
+        None,
+        None,
+    ]
+    assert ring.asked == []  # a keyring is not even asked about an origin that nobody stored
+
+
+@pytest.mark.parametrize("open_ring", [no_ring, EmptyRing])
+def test_without_a_working_keyring_the_key_lies_in_a_private_file_and_it_is_said(
+    path, open_ring
+) -> None:
+    store = KeyStore(path, open_ring)
+    kept = store.put(ONE, KEY)
+    assert kept.where == "file"
+    assert f"so the key lies in {str(path)!r}, which only you can read" in kept.note
+    assert KeyStore(path, no_ring).get(ONE) == Kept("file", KEY)
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    store.put(OTHER, Secret("second"))
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
+def test_an_origin_that_needs_no_key_is_known_without_a_keyring(path) -> None:
+    store = KeyStore(path, no_ring)
+    store.put(ONE, None)
+    assert (store.get(ONE), store.origins()) == (Kept("none", None), {ONE: "none"})
+
+
+def test_a_key_is_forgotten_where_it_lay(path) -> None:
+    ring = DictRing()
+    store = KeyStore(path, lambda: ring)
+    store.put(ONE, KEY)
+    store.put(OTHER, Secret("second"))
+    assert (store.forget(ONE), store.forget(ONE)) == (True, False)
+    assert (ring.held, store.origins()) == ({OTHER: "second"}, {OTHER: "keyring"})
+
+
+def test_an_origin_that_needs_no_key_any_more_leaves_none_behind(path) -> None:
+    ring = DictRing()
+    store = KeyStore(path, lambda: ring)
+    store.put(ONE, KEY)
+    store.put(ONE, None)
+    assert (ring.held, store.get(ONE)) == ({}, Kept("none", None))
+
+
+def test_a_key_that_the_keyring_lost_is_one_clear_sentence(path) -> None:
+    ring = DictRing()
+    store = KeyStore(path, lambda: ring)
+    store.put(ONE, KEY)
+    ring.held.clear()
+    with pytest.raises(KeyringUnusable, match=f"no key for {ONE} any more; run `indwell login"):
+        store.get(ONE)
+
+
+@pytest.mark.parametrize("damage", ["{", '{"x": 1}', '{"x": {"where": "moon"}}', "\xff"])
+def test_a_broken_file_of_keys_is_said_without_its_contents(path, damage) -> None:
+    path.parent.mkdir()
+    path.write_bytes((damage + KEY.reveal()).encode("latin-1"))
+    with pytest.raises(
+        SettingsError, match=r"cannot be read .* run `indwell login` again"
+    ) as caught:
+        KeyStore(path, no_ring).get(ONE)
+    assert KEY.reveal() not in str(caught.value)
+
+
+def test_a_place_that_no_file_can_have_is_one_clear_sentence(tmp_path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(SettingsError, match="cannot be read"):
+        KeyStore(tmp_path / "file" / "keys.json", no_ring).put(ONE, KEY)

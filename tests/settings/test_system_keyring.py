@@ -1,0 +1,109 @@
+from __future__ import annotations
+
+import threading
+
+import pytest
+from keyring.backend import KeyringBackend
+from keyring.backends import fail, null
+from keyring.errors import InitError, KeyringLocked, PasswordDeleteError
+
+from indwell.settings.keys import KeyringUnusable
+from indwell.settings.system_keyring import SystemRing
+
+ORIGIN, KEY = "https://one.example", "sk-canary-2"
+
+
+class Memory(KeyringBackend):
+    """A backend that works."""
+
+    priority = 1
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.held: dict[tuple[str, str], str] = {}
+
+    def get_password(self, service, username):
+        return self.held.get((service, username))
+
+    def set_password(self, service, username, password):
+        self.held[service, username] = password
+
+    def delete_password(self, service, username):
+        if self.held.pop((service, username), None) is None:
+            raise PasswordDeleteError("not there")
+
+
+class Failing(Memory):
+    """A backend whose every call raises."""
+
+    def __init__(self, error: Exception) -> None:
+        super().__init__()
+        self.error = error
+
+    def set_password(self, _service, _username, _password):
+        raise self.error
+
+
+class Waiting(Memory):
+    """A backend that waits for a window that nobody closes."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.release = threading.Event()
+
+    def get_password(self, _service, _username):
+        self.release.wait()
+
+
+def test_a_key_goes_in_and_out_under_our_name() -> None:
+    backend = Memory()
+    ring = SystemRing(backend)
+    ring.set(ORIGIN, KEY)
+    assert (ring.get(ORIGIN), backend.held) == (KEY, {("indwell", ORIGIN): KEY})
+    ring.delete(ORIGIN)
+    ring.delete(ORIGIN)  # not there any more, and no fault
+    assert (ring.get(ORIGIN), backend.held) == (None, {})
+
+
+@pytest.mark.parametrize(
+    ("backend", "sentence"),
+    [
+        (fail.Keyring(), "this system has no keyring that works without a desktop"),
+        (null.Keyring(), "the keyring is switched off (its backend is the empty one)"),
+    ],
+)
+def test_a_backend_that_keeps_nothing_is_told(backend, sentence) -> None:
+    with pytest.raises(KeyringUnusable) as caught:
+        SystemRing(backend)
+    assert str(caught.value) == sentence
+
+
+def test_a_backend_that_only_writes_a_file_is_not_taken_for_a_keyring() -> None:
+    plain = type("PlaintextKeyring", (Memory,), {"__module__": "keyrings.alt.file"})
+    with pytest.raises(KeyringUnusable, match="PlaintextKeyring only writes a file of its own"):
+        SystemRing(plain())
+
+
+@pytest.mark.parametrize(
+    ("error", "sentence"),
+    [
+        (KeyringLocked("dismissed"), "the keyring is locked"),
+        (InitError(f"D-Bus: {KEY}"), "the keyring does not work here (InitError)"),
+        (
+            ConnectionRefusedError("no bus"),
+            "the keyring does not work here (ConnectionRefusedError)",
+        ),
+        (RuntimeError(KEY), "the keyring does not work here (RuntimeError)"),
+    ],
+)
+def test_a_fault_of_the_backend_is_one_sentence_that_holds_no_key(error, sentence) -> None:
+    with pytest.raises(KeyringUnusable) as caught:
+        SystemRing(Failing(error)).set(ORIGIN, KEY)
+    assert str(caught.value) == sentence
+
+
+def test_a_keyring_that_never_answers_is_given_up() -> None:
+    backend = Waiting()
+    with pytest.raises(KeyringUnusable, match="did not answer in 0.05 s; unlock it and try again"):
+        SystemRing(backend, answer_s=0.05).get(ORIGIN)
+    backend.release.set()
