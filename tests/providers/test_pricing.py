@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from indwell.messages import Usage
-from indwell.providers.pricing import Prices, Rates, Tier, cost
+from indwell.providers.pricing import OwnRates, Prices, Rates, Tier, cost, overridden
 
 RATES = Rates(input=3.0, output=15.0, cached=0.3, cache_write=3.75)
 PRICES = Prices(RATES)
@@ -42,3 +42,27 @@ def test_the_highest_tier_that_is_reached_counts() -> None:
 
 def test_a_call_itself_can_cost() -> None:
     assert cost(Usage(), Prices(RATES, call=0.005)) == pytest.approx(0.005)
+
+
+LOOKED_UP = Prices(Rates(3.0, 15.0, 0.3, 3.75), tiers=(Tier(200_000, Rates(6, 22.5, 0.6, 7.5)),))
+
+
+def test_without_a_word_of_the_user_prices_stay_as_looked_up() -> None:
+    assert overridden(LOOKED_UP, OwnRates()) is LOOKED_UP
+    assert overridden(None, OwnRates()) is None
+
+
+def test_a_users_cache_price_stands_beside_what_was_looked_up() -> None:
+    assert overridden(LOOKED_UP, OwnRates(cached=0.1, cache_write=4.0)) == Prices(
+        Rates(3.0, 15.0, 0.1, 4.0)
+    )
+
+
+def test_a_users_own_prices_need_nothing_looked_up() -> None:
+    assert overridden(None, OwnRates(1.0, 2.0)) == Prices(Rates(1.0, 2.0, 1.0, 1.0))
+    assert overridden(LOOKED_UP, OwnRates(1.0, 2.0, 0.1)) == Prices(Rates(1.0, 2.0, 0.1, 1.0))
+
+
+def test_half_a_price_is_none() -> None:
+    assert overridden(None, OwnRates(input=1.0)) is None
+    assert overridden(None, OwnRates(cached=1.0)) is None

@@ -64,7 +64,7 @@ def refused(
             RequestRejected,
         ),
         (408, "", "", Unreachable),
-        (409, "conflict", "", RequestRejected),
+        (409, "conflict", "", ServerFault),
         (500, "oops", "", ServerFault),
         (503, "overloaded", "", ServerFault),
         (529, "overloaded_error", "", ServerFault),
@@ -87,7 +87,10 @@ def test_tools_are_not_blamed_when_none_were_sent() -> None:
     [
         (
             Refusal(401, "Incorrect API key provided: sk-abc"),
-            "the API key is missing or not accepted at http://e/v1; set OPENAI_API_KEY",
+            (
+                "the API key is missing or not accepted at http://e/v1; `indwell login` stores"
+                " another, or set OPENAI_API_KEY"
+            ),
         ),
         (
             Refusal(404, 'model "m1" not found, try pulling it first.'),

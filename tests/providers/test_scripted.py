@@ -4,6 +4,7 @@ import asyncio
 
 import pytest
 
+from indwell.context.tokens import estimate_tokens, request_tokens
 from indwell.errors import ServerFault
 from indwell.messages import Message, Reply, Request, Text, Thinking, ToolCall, Usage
 from indwell.providers.base import CallStarted, StreamEvent, TextDelta, ThinkingDelta
@@ -65,7 +66,8 @@ async def test_a_pace_waits_between_two_deltas() -> None:
 
 async def test_usage_that_the_script_does_not_give_is_estimated() -> None:
     reply = await ScriptedProvider([Reply("done")]).complete(ASKED, lambda _: None)
-    assert reply == Reply("done", usage=Usage(input=6, output=2, reported=False))
+    used = Usage(input=request_tokens(ASKED), output=estimate_tokens("done"), reported=False)
+    assert reply == Reply("done", usage=used)
 
 
 async def test_an_error_step_is_raised() -> None:

@@ -142,7 +142,7 @@ def test_arguments_given_as_an_object_become_its_text() -> None:
 
 
 def test_what_has_an_impossible_type_counts_as_left_out() -> None:
-    assert delta_of({"index": "0", "id": 7, "function": []}) == CallDelta()
+    assert delta_of({"index": "x", "id": 7, "function": []}) == CallDelta()
     assert delta_of({"function": {"name": 3, "arguments": None}}) == CallDelta()
 
 

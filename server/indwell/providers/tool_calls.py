@@ -1,20 +1,23 @@
 """Tool calls put together from the pieces that a stream brings (H40); pure.
 
 Endpoints differ: an index may be missing or used again for the next call, the name may come in
-every piece, ids may be missing or the same, arguments may be an object instead of its text.
+every piece or in pieces, ids may be missing or the same, arguments may be an object instead of its
+text. Nothing is guessed: two objects in one call stay one text that is no JSON, as the tool says.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 import msgspec
 
 from indwell.messages import ToolCall
+from indwell.providers.dialect import CALL_ID_LIMIT
 
 ARGUMENTS_LIMIT = 1_000_000  # characters of one call; a file to write is smaller
 CALLS_LIMIT = 1_000  # in one reply
+_INDEX_CHARS = 6  # of an index that came as text
 UNNAMED = "unnamed"  # no tool's name; the answer to such a call tells the model so
 
 
@@ -25,6 +28,7 @@ class CallDelta(msgspec.Struct, frozen=True):
     id: str = ""
     name: str = ""
     arguments: str = ""
+    extra: str = ""
 
 
 class _Call:
@@ -34,6 +38,7 @@ class _Call:
         self.index = index
         self.id = ""
         self.name = ""
+        self.extra = ""
         self.pieces: list[str] = []
         self.n_chars = 0
         self._depth = _Depth()
@@ -59,12 +64,16 @@ class _Call:
 class CallAssembler:
     """Takes the pieces of one reply in the order they came, and gives the calls.
 
+    Args:
+        id_limit: Characters of an id that is kept; a longer one is replaced (LLM-28).
+
     Attributes:
         problem: Why no call of this reply may run; empty if all is well.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, id_limit: int = CALL_ID_LIMIT) -> None:
         self.problem = ""
+        self._id_limit = id_limit
         self._calls: list[_Call] = []
 
     @property
@@ -89,7 +98,8 @@ class CallAssembler:
         named_before = bool(call.name)
         call.index = delta.index if call.index is None else call.index
         call.id = call.id or delta.id
-        call.name = call.name or delta.name
+        call.name = _named(call, delta)
+        call.extra = delta.extra or call.extra
         if delta.arguments:
             call.pieces.append(delta.arguments)
             call.n_chars += len(delta.arguments)
@@ -101,23 +111,26 @@ class CallAssembler:
             )
         return call.name if call.name and not named_before else None
 
-    def calls(self) -> tuple[ToolCall, ...]:
-        """The calls in the order they began, each with an id of its own and JSON arguments."""
-        taken = {mended(call.id) for call in self._calls}
-        seen: set[str] = set()
+    def calls(self, *, taken: Collection[str] = ()) -> tuple[ToolCall, ...]:
+        """The calls in the order they began, each with an id of its own, no arguments as ``{}``.
+
+        Args:
+            taken: Ids of calls in earlier replies; some servers begin to count again each time.
+        """
+        seen = set(taken)
+        taken = {mended(call.id) for call in self._calls} | seen
         whole: list[ToolCall] = []
         for number, call in enumerate(self._calls):
             if not (call.id or call.name or call.pieces):
                 continue
             # Ids that differ only in what cannot be encoded are one id everywhere else.
             id_ = mended(call.id)
-            if not id_ or id_ in seen:
+            if not id_ or id_ in seen or len(id_) > self._id_limit:
                 id_ = _free_id(number, taken | seen)
             seen.add(id_)
             arguments = call.arguments
-            whole.append(
-                ToolCall(id_, call.name or UNNAMED, arguments if arguments.strip() else "{}")
-            )
+            arguments = arguments if arguments.strip() else "{}"
+            whole.append(ToolCall(id_, call.name or UNNAMED, arguments, call.extra))
         return tuple(whole)
 
     def _call_of(self, delta: CallDelta) -> _Call | None:
@@ -159,12 +172,40 @@ def delta_of(piece: Mapping[str, Any]) -> CallDelta:
             arguments = msgspec.json.encode(arguments).decode()
         except (RecursionError, UnicodeEncodeError):
             arguments = ""
+    extra = piece.get("extra_content")
     return CallDelta(
-        index=index if isinstance(index, int) else None,
+        index=_index_of(index),
         id=id_ if isinstance(id_, str) else "",
         name=mended(name) if isinstance(name, str) else "",
         arguments=arguments,
+        extra=_extra_of(extra) if isinstance(extra, Mapping) else "",
     )
+
+
+def _index_of(index: object) -> int | None:
+    """A number, also one that came as text or with a point; anything else was left out."""
+    if isinstance(index, int) and not isinstance(index, bool):
+        return index
+    if isinstance(index, float) and index.is_integer():
+        return int(index)
+    if isinstance(index, str) and len(index) <= _INDEX_CHARS and index.isdecimal():
+        return int(index)
+    return None
+
+
+def _extra_of(extra: Mapping[str, Any]) -> str:
+    try:
+        text = msgspec.json.encode(extra).decode()
+    except (RecursionError, UnicodeEncodeError):
+        return ""
+    return text if len(text) <= ARGUMENTS_LIMIT else ""
+
+
+def _named(call: _Call, delta: CallDelta) -> str:
+    """The call's name with what this piece adds: it may come whole each time, or in pieces."""
+    if not call.name or not delta.name or delta.name == call.name:
+        return call.name or delta.name
+    return delta.name if delta.name.startswith(call.name) else call.name + delta.name
 
 
 def _lacks_index(call: _Call, delta: CallDelta) -> bool:
@@ -175,12 +216,18 @@ def _lacks_index(call: _Call, delta: CallDelta) -> bool:
 def _begins_another(call: _Call, delta: CallDelta) -> bool:
     if delta.id and call.id and delta.id != call.id:
         return True
-    if delta.name and call.name and delta.name != call.name:
+    if delta.name and call.name and delta.name != call.name and not _goes_on(call, delta):
         return True
     # The same name again, and a second object after a whole one: two objects in a row are never
     # JSON, so this is the next call of the same tool at a used index.
     repeats = bool(delta.name) and delta.name == call.name and not (delta.id and call.id)
     return repeats and delta.arguments.lstrip().startswith("{") and call.is_whole
+
+
+def _goes_on(call: _Call, delta: CallDelta) -> bool:
+    """Whether another name is more of the same: the place is the same, and no arguments came."""
+    same_place = delta.index is not None and delta.index == call.index
+    return same_place and not call.pieces and (not delta.id or delta.id == call.id)
 
 
 class _Depth:

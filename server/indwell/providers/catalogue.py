@@ -1,0 +1,166 @@
+"""The providers that are offered by name: address, where to get a key, port on this machine. Data.
+
+Addresses and key pages are those of each provider's own documentation (November 2026); any other
+endpoint is given by its address.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from urllib.parse import urlsplit
+
+import msgspec
+
+
+class Known(msgspec.Struct, frozen=True):
+    """One row.
+
+    Attributes:
+        name: What ``indwell login NAME`` takes.
+        title: As people call it.
+        base_url: Where its API starts.
+        needs_key: False for servers that run without one.
+        key_page: Where a key is made.
+        variables: Variables of the environment that hold its key by custom.
+        port: On this machine, where it looks for connections by custom; None for the network's.
+        key_path: A path that answers 401 to a bad key, where the list of models is public.
+        begin: What to run when it has no model yet.
+    """
+
+    name: str
+    title: str
+    base_url: str
+    needs_key: bool = True
+    key_page: str = ""
+    variables: tuple[str, ...] = ()
+    port: int | None = None
+    key_path: str = ""
+    begin: str = ""
+
+
+CATALOGUE: tuple[Known, ...] = (
+    Known(
+        "openai",
+        "OpenAI",
+        "https://api.openai.com/v1",
+        key_page="https://platform.openai.com/api-keys",
+        variables=("OPENAI_API_KEY",),
+    ),
+    Known(
+        "openrouter",
+        "OpenRouter",
+        "https://openrouter.ai/api/v1",
+        key_page="https://openrouter.ai/settings/keys",
+        variables=("OPENROUTER_API_KEY",),
+        key_path="/key",
+    ),
+    Known(
+        "anthropic",
+        "Anthropic",
+        "https://api.anthropic.com/v1",
+        key_page="https://console.anthropic.com/settings/keys",
+        variables=("ANTHROPIC_API_KEY",),
+    ),
+    Known(
+        "gemini",
+        "Google Gemini",
+        "https://generativelanguage.googleapis.com/v1beta/openai",
+        key_page="https://aistudio.google.com/apikey",
+        variables=("GEMINI_API_KEY", "GOOGLE_API_KEY"),
+    ),
+    Known(
+        "deepseek",
+        "DeepSeek",
+        "https://api.deepseek.com/v1",
+        key_page="https://platform.deepseek.com/api_keys",
+        variables=("DEEPSEEK_API_KEY",),
+    ),
+    Known(
+        "qwen",
+        "Qwen (DashScope)",
+        "https://dashscope-intl.aliyuncs.com/compatible-mode/v1",
+        key_page="https://bailian.console.alibabacloud.com/?tab=model#/api-key",
+        variables=("DASHSCOPE_API_KEY",),
+    ),
+    Known(
+        "mistral",
+        "Mistral",
+        "https://api.mistral.ai/v1",
+        key_page="https://console.mistral.ai/api-keys",
+        variables=("MISTRAL_API_KEY",),
+    ),
+    Known(
+        "xai",
+        "xAI",
+        "https://api.x.ai/v1",
+        key_page="https://console.x.ai",
+        variables=("XAI_API_KEY",),
+    ),
+    Known(
+        "ollama",
+        "Ollama",
+        "http://127.0.0.1:11434/v1",
+        needs_key=False,
+        port=11434,
+        begin="ollama pull qwen3-coder",
+    ),
+    Known(
+        "lmstudio",
+        "LM Studio",
+        "http://127.0.0.1:1234/v1",
+        needs_key=False,
+        variables=("LM_API_TOKEN",),
+        port=1234,
+        begin="load a model in LM Studio",
+    ),
+    Known(
+        "llamacpp",
+        "llama.cpp",
+        "http://127.0.0.1:8080/v1",
+        needs_key=False,
+        variables=("LLAMA_API_KEY",),
+        port=8080,
+        begin="llama-server --jinja -c 32768 -m MODEL.gguf",
+    ),
+    Known(
+        "vllm",
+        "vLLM",
+        "http://127.0.0.1:8000/v1",
+        needs_key=False,
+        variables=("VLLM_API_KEY",),
+        port=8000,
+        begin="vllm serve MODEL --enable-auto-tool-choice",
+    ),
+    Known(
+        "litellm",
+        "LiteLLM",
+        "http://127.0.0.1:4000/v1",
+        needs_key=False,
+        variables=("LITELLM_API_KEY", "LITELLM_MASTER_KEY"),
+        port=4000,
+        begin="litellm --config config.yaml",
+    ),
+)
+
+BY_NAME: Mapping[str, Known] = {row.name: row for row in CATALOGUE}
+LOCAL: tuple[Known, ...] = tuple(row for row in CATALOGUE if row.port is not None)
+
+
+def row_of(base_url: str) -> Known | None:
+    """The row whose host (on this machine: whose port) an address has; None for any other."""
+    parts = urlsplit(base_url)
+    for row in CATALOGUE:
+        known = urlsplit(row.base_url)
+        is_here = row.port is not None and parts.hostname in LOOPBACK and parts.port == row.port
+        if is_here or (row.port is None and parts.hostname == known.hostname):
+            return row
+    return None
+
+
+LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
+
+
+def title_of(base_url: str) -> str:
+    """How people call the endpoint: the row's title, else the host with its port."""
+    row = row_of(base_url)
+    return row.title if row is not None else urlsplit(base_url).netloc.rpartition("@")[2]

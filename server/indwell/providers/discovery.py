@@ -1,0 +1,119 @@
+"""Model servers that run on this machine: asked at their customary ports, all at once, briefly."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from urllib.parse import urlsplit
+
+import msgspec
+
+from indwell.errors import NotAuthorised, ProviderError
+from indwell.providers.catalogue import LOCAL, LOOPBACK, Known
+from indwell.providers.connection import LocalServer
+from indwell.providers.fetch import Fetcher, fetching
+from indwell.providers.local_facts import enriched
+from indwell.providers.models import OfferedModel, num_ctx, owners, parse_models, running_contexts
+
+SEARCH_S = 1.0  # for all of it; a server on this machine answers within milliseconds
+SMALL_CONTEXT = 16_384  # tokens; system prompt, tools, one file and its edit fit, not much more
+OLLAMA_DEFAULT = 4_096  # tokens; docs.ollama.com/context-length, where memory is under 24 GB
+
+
+async def find_servers(
+    rows: Sequence[Known] | None = None,
+    *,
+    environment: Mapping[str, str] | None = None,
+    timeout_s: float = SEARCH_S,
+) -> tuple[LocalServer, ...]:
+    """Those that answer like a model server, in the order of ``rows``.
+
+    Args:
+        rows: Where to look; by default the customary ports of this machine.
+        environment: ``OLLAMA_HOST`` and ``OLLAMA_CONTEXT_LENGTH`` are looked for here.
+        timeout_s: For all of it.
+    """
+    variables = environment or {}
+    places = rows if rows is not None else local_rows(variables)
+    found = await asyncio.gather(*(_look(row, variables, timeout_s) for row in places))
+    return tuple(server for server in found if server is not None)
+
+
+def local_rows(environment: Mapping[str, str]) -> tuple[Known, ...]:
+    """The customary places on this machine; Ollama where ``OLLAMA_HOST`` says that it listens.
+
+    Another machine is not asked: nothing goes out that the user did not choose.
+    """
+    host = environment.get("OLLAMA_HOST", "").strip()
+    try:
+        parts = urlsplit(host if "://" in host else f"http://{host}")
+        port = parts.port
+    except ValueError:
+        return LOCAL
+    if not host or (parts.hostname or "0.0.0.0") not in {*LOOPBACK, "0.0.0.0", "::"}:  # noqa: S104 -- compared, not bound
+        return LOCAL
+    url = f"http://127.0.0.1:{port or 11434}/v1"
+    return tuple(
+        msgspec.structs.replace(row, base_url=url) if row.name == "ollama" else row for row in LOCAL
+    )
+
+
+async def _look(row: Known, environment: Mapping[str, str], timeout_s: float) -> LocalServer | None:
+    server: LocalServer | None = None
+    try:
+        async with (
+            asyncio.timeout(timeout_s),
+            fetching(row.base_url, None, timeout_s=timeout_s) as fetcher,
+        ):
+            answer = await fetcher.get("/models")
+            models = parse_models(answer)
+            if models is None:
+                return None  # something else listens there
+            owned_by = owners(answer)
+            server = _server(row, models)
+            server = _server(row, await enriched(fetcher, models, owned_by))
+            if "library" in owned_by:
+                warning = await _small_context(fetcher, server.models, environment)
+                server = msgspec.structs.replace(server, warning=warning)
+    except NotAuthorised:
+        return LocalServer(row.name, row.title, row.base_url, needs_key=True)
+    except (ProviderError, TimeoutError):
+        return server  # what it had said until then
+    return server
+
+
+def _server(row: Known, models: tuple[OfferedModel, ...]) -> LocalServer:
+    warning = "" if models else f"{row.title} runs, but has no model; {row.begin}"
+    return LocalServer(row.name, row.title, row.base_url, models, warning=warning)
+
+
+async def _small_context(
+    fetcher: Fetcher, models: tuple[OfferedModel, ...], environment: Mapping[str, str]
+) -> str:
+    """Ollama cuts a longer prompt without a word; its answer is then about half a question."""
+    running = running_contexts(await fetcher.get("/api/ps", at_root=True))
+    if running:
+        name, size = min(running.items(), key=lambda item: item[1])
+        return _too_small(f"Ollama runs {name!r} with {size:,} tokens of context", size)
+    said = environment.get("OLLAMA_CONTEXT_LENGTH", "")
+    if said.isdecimal():
+        return _too_small(f"OLLAMA_CONTEXT_LENGTH is {int(said):,}", int(said))
+    if not models:
+        return ""
+    shown = await fetcher.post("/api/show", {"model": models[0].name}, at_root=True)
+    own = num_ctx(shown)
+    if own is not None:
+        return _too_small(f"{models[0].name!r} sets num_ctx {own:,}", own)
+    return _too_small(
+        f"Ollama gives a model {OLLAMA_DEFAULT:,} tokens of context unless told otherwise",
+        OLLAMA_DEFAULT,
+    )
+
+
+def _too_small(what: str, size: int) -> str:
+    if size >= SMALL_CONTEXT:
+        return ""
+    return (
+        f"{what}, which is too little for work on code; start it with "
+        "OLLAMA_CONTEXT_LENGTH=32768 (or more) in its environment"
+    )

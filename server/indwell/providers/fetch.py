@@ -1,0 +1,167 @@
+"""Small questions to an endpoint over HTTP, beside the chat: lists of models, facts, signs of life.
+
+The same guards as the chat: no redirect is followed, the key goes to the endpoint's own origin, an
+answer is bounded in bytes and time, and a proxy is never asked for this machine.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import ssl
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import asynccontextmanager
+from http import HTTPStatus
+
+import httpx2
+import msgspec
+
+from indwell.errors import BadReply, NotAuthorised, ProviderError, RequestRejected, Unreachable
+from indwell.providers.catalogue import LOOPBACK
+from indwell.providers.endpoint import endpoint_address, host_of, sendable_key, shown
+from indwell.providers.refusals import Refusal, error_of
+from indwell.settings.origins import origin_of
+
+LIMIT_B = 8 << 20  # OpenRouter's list of all models has under 1 MB
+_ANTHROPIC = "api.anthropic.com"  # its list of models wants its own two headers
+
+
+class Fetcher:
+    """Asks one endpoint; made by ``fetching``.
+
+    Args:
+        client: Follows no redirects.
+        base_url: Where the API starts.
+        key: For that origin; empty if there is none.
+        timeout_s: Seconds for one question, from asking to the last byte.
+    """
+
+    def __init__(
+        self, client: httpx2.AsyncClient, base_url: str, key: str, timeout_s: float
+    ) -> None:
+        self._client = client
+        self._base = base_url.rstrip("/")
+        self._root = origin_of(base_url)
+        self._key = key
+        self._timeout_s = timeout_s
+        self.address = endpoint_address(base_url)
+
+    async def get(self, path: str, *, at_root: bool = False) -> object:
+        """The JSON at ``path`` below the base, or below the origin itself.
+
+        Raises:
+            ProviderError: It did not answer, refused, or answered with something else.
+        """
+        return await self._ask("GET", self._url(path, at_root=at_root), None)
+
+    async def post(self, path: str, body: Mapping[str, str], *, at_root: bool = False) -> object:
+        """Like ``get``, with a body; for servers whose questions are posts.
+
+        Raises:
+            ProviderError: As ``get``.
+        """
+        return await self._ask("POST", self._url(path, at_root=at_root), body)
+
+    def _url(self, path: str, *, at_root: bool) -> str:
+        return (self._root if at_root else self._base) + path
+
+    async def _ask(self, method: str, url: str, body: Mapping[str, str] | None) -> object:
+        headers = {"Accept": "application/json", "Accept-Encoding": "identity"}
+        if self._key:
+            headers["Authorization"] = f"Bearer {self._key}"
+            if host_of(url) == _ANTHROPIC:
+                headers |= {"x-api-key": self._key, "anthropic-version": "2023-06-01"}
+        try:
+            async with (
+                asyncio.timeout(self._timeout_s),
+                self._client.stream(method, url, headers=headers, json=body) as response,
+            ):
+                data = await _bounded_body(response, self.address)
+        except (TimeoutError, httpx2.HTTPError, httpx2.InvalidURL, ssl.SSLError, OSError) as error:
+            raise unreachable(error, self.address) from error
+        if response.status_code != HTTPStatus.OK:
+            raise self._refused(response, data)
+        try:
+            answer: object = msgspec.json.decode(data)
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+            raise BadReply(
+                f"{self.address} answered with something that is no JSON; check the address, it "
+                "often ends in /v1"
+            ) from error
+        return answer
+
+    def _refused(self, response: httpx2.Response, data: bytes) -> ProviderError:
+        match response.status_code:
+            case HTTPStatus.UNAUTHORIZED if self._key:
+                return NotAuthorised(f"the key is not accepted at {self.address}")
+            case HTTPStatus.UNAUTHORIZED:
+                return NotAuthorised(f"{self.address} wants a key")
+            case HTTPStatus.NOT_FOUND | HTTPStatus.METHOD_NOT_ALLOWED:
+                return RequestRejected(f"{self.address} has no such page; does it end in /v1?")
+            case status:
+                words = data[:2_000].decode("utf-8", "replace")
+                if self._key:
+                    words = words.replace(self._key, "[key]")
+                refusal = Refusal(
+                    status=status,
+                    words=words,
+                    location=shown(response.headers.get("location", "")),
+                )
+                return error_of(refusal, endpoint=self.address, model="", has_tools=False)
+
+
+@asynccontextmanager
+async def fetching(base_url: str, key: str | None, *, timeout_s: float) -> AsyncIterator[Fetcher]:
+    """A ``Fetcher`` for an endpoint; closed at the end.
+
+    Raises:
+        SettingsError: The address is none, or the key cannot be sent.
+    """
+    endpoint_address(base_url)
+    sendable = sendable_key(key)
+    # Loading certificates takes 20-100 ms: in a thread, and not at all for plain http.
+    client = await asyncio.to_thread(
+        httpx2.AsyncClient,
+        verify=not base_url.lower().startswith("http:"),
+        follow_redirects=False,
+        timeout=httpx2.Timeout(timeout_s),
+        trust_env=host_of(base_url) not in LOOPBACK,
+    )
+    async with client:
+        yield Fetcher(client, base_url, sendable, timeout_s)
+
+
+def unreachable(error: BaseException, address: str) -> ProviderError:
+    """The sentence for a connection that did not come about or broke off."""
+    causes = tuple(_causes(error))
+    if any(isinstance(cause, ssl.SSLCertVerificationError) for cause in causes):
+        return ProviderError(
+            f"the certificate of {address} is not trusted here; check the address, or add its "
+            "authority to this machine's certificates"
+        )
+    if any(isinstance(cause, socket.gaierror) for cause in causes):
+        return Unreachable(f"no address for the host {host_of(address)!r}; check the network")
+    if any(isinstance(cause, httpx2.ProxyError) for cause in causes):
+        return Unreachable(f"the proxy does not lead to {address}; check HTTPS_PROXY")
+    if any(isinstance(cause, TimeoutError | httpx2.TimeoutException) for cause in causes):
+        return Unreachable(f"{address} did not answer in time")
+    if any(isinstance(cause, httpx2.ConnectError) for cause in causes):
+        return Unreachable(f"nothing answers at {address}")
+    return Unreachable(f"the connection to {address} broke off")
+
+
+async def _bounded_body(response: httpx2.Response, address: str) -> bytes:
+    data = bytearray()
+    async for part in response.aiter_bytes():
+        data += part
+        if len(data) > LIMIT_B:
+            raise BadReply(
+                f"{address} sent more than {LIMIT_B >> 20} MB; that is no list of models"
+            )
+    return bytes(data)
+
+
+def _causes(error: BaseException | None) -> Iterator[BaseException]:
+    while error is not None:
+        yield error
+        error = error.__cause__ or error.__context__

@@ -1,0 +1,205 @@
+"""The guard of one stream: reads it into a reply, and holds it to what a stream may do.
+
+Bytes, events and silence are bounded; a stream that ends without having said that it ends was cut
+off (H41, H42). All events of one network read are told together, in the moment before the next
+read gives up the loop.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from collections.abc import Callable, Mapping
+from contextlib import aclosing, suppress
+
+import httpx2
+import msgspec
+
+from indwell.errors import BadReply, Unreachable
+from indwell.messages import Request
+from indwell.providers.base import StreamEvent
+from indwell.providers.batch import EventBatch
+from indwell.providers.error_bodies import Said, said_by
+from indwell.providers.faults import Where, refused
+from indwell.providers.http_door import MAX_ODD_BODY, Before, ListenerFailed, body_of
+from indwell.providers.refusals import quote
+from indwell.providers.sse import DONE, Event, EventReader
+from indwell.providers.stream import GrowingReply
+
+REPLY_LIMIT = 32_000_000  # bytes of one reply, unpacked; the longest real ones have a tenth
+EMPTY_STALLS = 10  # stall times that data which brings nothing may hold the line
+LINGER_S = 5.0  # seconds that the usage may still take after the reason for the end
+DONE_LINGER_S = 0.05  # seconds for the body to end after [DONE], so that the connection can be kept
+BUSY_S = 0.004  # seconds of work after which others get the loop
+_LOOK = 64  # events between two looks at the clock
+
+_JSON = "application/json"
+_NO_STREAMS = (_JSON, "text/html")  # what a wrong address answers with
+_DECODE = msgspec.json.Decoder().decode
+
+
+class StreamGuard:
+    """Reads one answer.
+
+    Args:
+        response: Its head is here, its body is not.
+        where: The endpoint, for sentences.
+        request: What was asked.
+        timer: Ends the reading; it is set again whenever a data event came.
+    """
+
+    def __init__(
+        self, response: httpx2.Response, where: Where, request: Request, timer: asyncio.Timeout
+    ) -> None:
+        self._response = response
+        self._where = where
+        self._request = request
+        self._timer = timer
+        self._batch = EventBatch()
+        self._now = asyncio.get_running_loop().time
+        self._useful_at = self._now()
+        self._has_data = False
+        self._busy_since = 0.0
+        self._is_fresh = True  # whether others had the loop since the clock was looked at
+
+    async def read(self, reply: GrowingReply, on_event: Callable[[StreamEvent], None]) -> None:
+        """Read to the end of the stream.
+
+        Raises:
+            ProviderError: The stream is none, says an error, or was cut off.
+            ListenerFailed: ``on_event`` raised.
+        """
+        try:
+            if self._kind() in _NO_STREAMS:
+                await self._read_whole(reply)
+            else:
+                await self._read_events(reply, on_event)
+        except Exception:
+            self._tell(on_event)  # what came before it went wrong
+            raise
+        self._batch.add(reply.end())
+        self._tell(on_event)
+        if not reply.n_chunks:
+            raise BadReply(f"{self._where.address} answered with nothing; try again")
+        if not (reply.is_done or reply.reason):
+            raise Unreachable(f"the reply from {self._where.address} broke off; try again")
+
+    async def _read_events(
+        self, reply: GrowingReply, on_event: Callable[[StreamEvent], None]
+    ) -> None:
+        def suspending() -> None:
+            self._batch.tell(on_event)
+            self._is_fresh = True
+            if self._has_data:
+                self._has_data = False
+                self._set_timer(reply)
+
+        reader = EventReader()
+        n_bytes = 0
+        async with aclosing(self._response.aiter_bytes()) as parts:
+            while True:
+                try:
+                    part = await Before(anext(parts), suspending)
+                except StopAsyncIteration:
+                    break
+                n_bytes += len(part)
+                if n_bytes > REPLY_LIMIT:
+                    size = f"{REPLY_LIMIT // 1_000_000} MB"
+                    raise BadReply(
+                        f"the reply from {self._where.address} is over {size} and was cut off there"
+                    )
+                await self._take_all(reader.feed(part), reply, on_event)
+        for event in reader.close():
+            if event.data.endswith((b"}", DONE)):  # anything else was cut off in the middle
+                self._take(event, reply)
+
+    async def _take_all(
+        self, events: list[Event], reply: GrowingReply, on_event: Callable[[StreamEvent], None]
+    ) -> None:
+        """Take events, and let others work in between when there are many."""
+        if self._is_fresh:
+            self._busy_since, self._is_fresh = time.perf_counter(), False
+        for number, event in enumerate(events, 1):
+            self._take(event, reply)
+            if number % _LOOK and number != len(events):
+                continue
+            if time.perf_counter() - self._busy_since > BUSY_S:
+                self._tell(on_event)
+                self._set_timer(reply)
+                await asyncio.sleep(0)
+                self._busy_since = time.perf_counter()
+
+    def _take(self, event: Event, reply: GrowingReply) -> None:
+        data = event.data
+        if reply.is_done or not data or data.isspace():
+            return
+        self._has_data = True
+        if data.strip() == DONE:
+            reply.is_done = True
+            return
+        chunk = _decoded(data)
+        if not isinstance(chunk, Mapping):
+            raise BadReply(f"{self._where.address} sent an event that is no object")
+        events = reply.add(chunk)
+        if events:
+            self._batch.add(events)
+            self._useful_at = self._now()
+        if chunk.get("error") or event.name == b"error":
+            said = said_by(chunk) or Said("an error without words")
+            raise refused(said.status or 500, said, self._where, self._request)
+
+    async def _read_whole(self, reply: GrowingReply) -> None:
+        """An answer that is no stream: a whole completion, an error, or a page of something."""
+        kind = self._kind()
+        body = await body_of(self._response, REPLY_LIMIT if kind == _JSON else MAX_ODD_BODY)
+        value = None
+        with suppress(ValueError, RecursionError):
+            value = _decoded(body) if kind == _JSON else None
+        if isinstance(value, Mapping) and isinstance(value.get("choices"), list):
+            self._batch.add(reply.add(value))
+            reply.is_done = True
+            return
+        said = said_by(value)
+        if said is not None and said.status:
+            raise refused(said.status, said, self._where, self._request)
+        words = self._where.redacted(body[:MAX_ODD_BODY].decode("utf-8", "replace"))
+        portal = " or a network that wants you to log in" if kind == "text/html" else ""
+        raise BadReply(
+            f"{self._where.address} answered with {kind} instead of a stream; check"
+            f" OPENAI_BASE_URL, it often ends in /v1{portal}: {quote(words)}"
+        )
+
+    def _kind(self) -> str:
+        kind: str = self._response.headers.get("content-type", "")
+        return kind.partition(";")[0].strip().lower()
+
+    def _tell(self, on_event: Callable[[StreamEvent], None]) -> None:
+        try:
+            self._batch.tell(on_event)
+        except BaseException as error:
+            raise ListenerFailed(error) from error
+
+    def _set_timer(self, reply: GrowingReply) -> None:
+        """Only data moves the end, and data that brings nothing moves it only so far (H42)."""
+        now, stall = self._now(), self._where.timeout_s
+        if reply.is_done:
+            self._timer.reschedule(now + DONE_LINGER_S)
+        elif reply.reason:
+            self._timer.reschedule(now + min(stall, LINGER_S))
+        else:
+            self._timer.reschedule(min(now + stall, self._useful_at + EMPTY_STALLS * stall))
+
+
+def _decoded(data: bytes) -> object:
+    """One JSON value; halves of characters and NaN, which some servers send, are let through.
+
+    Raises:
+        ValueError: It is no JSON, or no UTF-8.
+        RecursionError: It is nested too deeply.
+    """
+    try:
+        return _DECODE(data)
+    except msgspec.DecodeError:
+        value: object = json.loads(data)
+        return value

@@ -1,0 +1,130 @@
+"""The door to the network below the SDK: its HTTP client, how it answers, how its bytes are read.
+
+Redirects are never followed: the prompt and the key stay with the address that they are for.
+Compression is not asked for, and what comes compressed anyway is counted after it was unpacked, at
+most a megabyte at a time (httpx2), so that no small answer fills the memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Generator, Mapping
+from contextlib import aclosing
+from typing import Any, Generic, TypeVar
+
+import httpx2
+
+MAX_ODD_BODY = 65_536  # bytes read of an answer that is no stream, to quote from
+KEEP_ALIVE_S = 120.0  # seconds that an idle connection is kept; routers forget it after 300
+
+_FOREIGN_HEADERS = frozenset(  # what an endpoint other than OpenAI gets
+    {
+        "accept",
+        "accept-encoding",
+        "authorization",
+        "connection",
+        "content-length",
+        "content-type",
+        "host",
+        "transfer-encoding",
+        "user-agent",
+    }
+)
+
+T = TypeVar("T")
+
+
+class Refused(Exception):
+    """An answer whose status is no success, with the beginning of its body."""
+
+    def __init__(self, status: int, headers: Mapping[str, str], body: bytes) -> None:
+        super().__init__(f"status {status}")
+        self.status = status
+        self.headers = headers
+        self.body = body
+
+
+class ListenerFailed(Exception):
+    """The listener raised: a bug of ours, which travels past everything that explains faults."""
+
+    def __init__(self, error: BaseException) -> None:
+        super().__init__(repr(error))
+        self.error = error
+
+
+def http_client(*, connect_s: float, trust_env: bool, is_openai: bool) -> httpx2.AsyncClient:
+    """The client below the SDK's.
+
+    Args:
+        connect_s: Seconds to reach the endpoint; longer is a dead address.
+        trust_env: Whether the environment's proxies are used.
+        is_openai: Whether headers that the environment adds may go out; only OpenAI gets them.
+    """
+    hooks: dict[str, list[Callable[..., Any]]] = {"response": [_refuse]}
+    if not is_openai:
+        hooks["request"] = [_keep_to_ourselves]
+    return httpx2.AsyncClient(
+        timeout=httpx2.Timeout(None, connect=connect_s),
+        follow_redirects=False,
+        trust_env=trust_env,
+        event_hooks=hooks,
+        headers={"Accept-Encoding": "identity"},
+        limits=httpx2.Limits(keepalive_expiry=KEEP_ALIVE_S),
+    )
+
+
+async def body_of(response: httpx2.Response, limit: int) -> bytes:
+    """The beginning of a body, at most ``limit`` bytes of it."""
+    body = bytearray()
+    async with aclosing(response.aiter_bytes()) as parts:
+        async for part in parts:
+            body += part
+            if len(body) >= limit:
+                break
+    return bytes(body[:limit])
+
+
+async def _refuse(response: httpx2.Response) -> None:
+    """Response hook: ends what is no success here, before anything reads all of its body."""
+    if not response.is_success:
+        body = await body_of(response, MAX_ODD_BODY)
+        raise Refused(response.status_code, response.headers, body)
+
+
+async def _keep_to_ourselves(request: httpx2.Request) -> None:
+    """Request hook: organisations, projects and custom headers of the environment stay here."""
+    for name in [name for name in request.headers if name.lower() not in _FOREIGN_HEADERS]:
+        del request.headers[name]
+
+
+class Before(Generic[T]):
+    """Awaits ``step``, and calls ``suspending`` each time just before it gives up the loop.
+
+    What came in one network read is given out without a pause, so this is where a batch ends.
+    """
+
+    def __init__(self, step: Awaitable[T], suspending: Callable[[], None]) -> None:
+        self._step = step
+        self._suspending = suspending
+
+    def __await__(self) -> Generator[Any, Any, T]:
+        """Drives the step by hand, as ``yield from`` would."""
+        step = self._step.__await__()
+        try:
+            waited_for = step.send(None)
+            try:
+                self._suspending()
+            except BaseException as error:  # noqa: BLE001 -- travels: the step is ended with it
+                waited_for = step.throw(ListenerFailed(error))
+            while True:
+                try:
+                    sent = yield waited_for
+                except GeneratorExit:
+                    step.close()
+                    raise
+                except BaseException as error:  # noqa: BLE001 -- thrown on into the step
+                    waited_for = step.throw(error)
+                else:
+                    waited_for = step.send(sent)
+        except StopIteration as done:
+            result: T = done.value
+            return result

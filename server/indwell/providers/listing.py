@@ -1,0 +1,73 @@
+"""Which models an endpoint offers, with what it, its server or the price data say of them.
+
+Importing this takes a third of a second (the price data); import it when it is needed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable
+from datetime import UTC, datetime
+
+import msgspec
+
+from indwell.errors import BadReply
+from indwell.providers.catalogue import row_of
+from indwell.providers.endpoint import OPENAI_URL
+from indwell.providers.facts import facts_for
+from indwell.providers.fetch import fetching
+from indwell.providers.local_facts import enriched
+from indwell.providers.models import OfferedModel, owners, parse_models
+
+LIST_S = 15.0  # OpenRouter's list comes within two seconds; a gateway may ask others first
+
+
+async def list_models(
+    base_url: str | None, key: str | None, *, timeout_s: float = LIST_S
+) -> tuple[OfferedModel, ...]:
+    """What the endpoint offers, sorted by name.
+
+    Args:
+        base_url: Where the API starts; None is OpenAI itself.
+        key: For its origin.
+        timeout_s: Seconds for each question; there are up to three in a row.
+
+    Raises:
+        ProviderError: It does not answer, refuses the key, or has no list.
+        SettingsError: The address is none, or the key cannot be sent.
+    """
+    url = base_url or OPENAI_URL
+    async with fetching(url, key, timeout_s=timeout_s) as fetcher:
+        row = row_of(url)
+        if row is not None and row.key_path and key:
+            await fetcher.get(row.key_path)  # its list of models is public: this is not
+        answer = await fetcher.get("/models")
+        models = parse_models(answer)
+        if models is None:
+            raise BadReply(f"{fetcher.address} answered with no list of models; check the address")
+        models = await enriched(fetcher, models, owners(answer))
+    with_facts = await asyncio.to_thread(_with_facts, models, url)
+    return tuple(sorted(with_facts, key=lambda model: model.name.lower()))
+
+
+def _with_facts(models: Iterable[OfferedModel], url: str) -> list[OfferedModel]:
+    """Fill in what the endpoint did not say; what it said stays."""
+    now = datetime.now(UTC)
+    return [_with_fact(model, url, now) for model in models]
+
+
+def _with_fact(model: OfferedModel, url: str, now: datetime) -> OfferedModel:
+    if model.window is not None and model.price_in is not None:
+        return model
+    facts = facts_for(model.name, url, now=now)
+    rates = facts.prices.rates if facts.prices is not None else None
+    if not facts.known and rates is None:
+        return model
+    has_own = model.window is not None
+    return msgspec.structs.replace(
+        model,
+        window=model.window or (facts.window if facts.known else None),
+        price_in=rates.input if model.price_in is None and rates else model.price_in,
+        price_out=rates.output if model.price_out is None and rates else model.price_out,
+        source=f"endpoint; {facts.source}" if has_own else facts.source,
+    )

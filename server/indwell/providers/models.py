@@ -1,0 +1,180 @@
+"""A model that an endpoint offers, read from the lists of a dozen kinds of servers. Pure.
+
+OpenAI's ``data[]`` is what all share; OpenRouter adds prices per token, Mistral capabilities, vLLM
+``max_model_len``, llama.cpp ``meta``, LM Studio (``/api/v0/models``) context lengths and a type.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+MAX_MODELS = 2_000  # OpenRouter lists some 400; more than this is no list for people
+TRAINED = "as trained"
+_MAX_NAME = 200  # characters
+
+
+class OfferedModel(msgspec.Struct, frozen=True):
+    """What is known of a model at an endpoint; None where nobody says.
+
+    Attributes:
+        name: As the endpoint calls it.
+        window: Tokens of prompt and reply together.
+        max_output: Tokens of one reply.
+        price_in: US dollars for a million prompt tokens.
+        price_out: US dollars for a million reply tokens.
+        tools: Does it take tools?
+        source: Who says so: ``endpoint``, ``TRAINED`` if the window is only what the model was
+            trained for and may run with less, or the name of a data set.
+    """
+
+    name: str
+    window: int | None = None
+    max_output: int | None = None
+    price_in: float | None = None
+    price_out: float | None = None
+    tools: bool | None = None
+    source: str = "endpoint"
+
+
+def parse_models(answer: object) -> tuple[OfferedModel, ...] | None:
+    """The models of a list; None if ``answer`` is no list of models at all."""
+    entries = answer
+    if isinstance(answer, Mapping):
+        entries = answer.get("data", answer.get("models"))
+        if entries is None and answer.get("object") == "list":
+            return ()  # Ollama without a model says `"data": null`
+    if not isinstance(entries, Sequence) or isinstance(entries, str | bytes):
+        return None
+    found: dict[str, OfferedModel] = {}
+    for entry in entries[:MAX_MODELS]:
+        model = _model(entry) if isinstance(entry, Mapping) else None
+        if model is not None:
+            found.setdefault(model.name, model)
+    return tuple(found.values())
+
+
+def owners(answer: object) -> frozenset[str]:
+    """Who owns the models, as the server says: it tells Ollama, vLLM and llama.cpp apart."""
+    entries = answer.get("data") if isinstance(answer, Mapping) else None
+    if not isinstance(entries, list):
+        return frozenset()
+    return frozenset(
+        str(entry.get("owned_by")) for entry in entries[:MAX_MODELS] if isinstance(entry, Mapping)
+    )
+
+
+def ollama_facts(model: OfferedModel, shown: object) -> OfferedModel:
+    """``model`` with what Ollama's ``/api/show`` says of it."""
+    if not isinstance(shown, Mapping):
+        return model
+    information = _mapping(shown.get("model_info"))
+    trained = next(
+        (_count(value) for name, value in information.items() if name.endswith(".context_length")),
+        None,
+    )
+    capabilities = shown.get("capabilities")
+    tools = "tools" in capabilities if isinstance(capabilities, list) else None
+    own = num_ctx(shown)
+    return msgspec.structs.replace(
+        model,
+        window=own or trained,
+        tools=tools,
+        source="endpoint" if own or not trained else TRAINED,
+    )
+
+
+def num_ctx(shown: object) -> int | None:
+    """The context that a model file of Ollama sets (``num_ctx``); None if it sets none."""
+    parameters = shown.get("parameters") if isinstance(shown, Mapping) else None
+    for line in parameters.splitlines() if isinstance(parameters, str) else ():
+        name, _, value = line.strip().partition(" ")
+        if name == "num_ctx" and value.strip().isdecimal():
+            return int(value.strip()[:9])
+    return None
+
+
+def running_contexts(answer: object) -> Mapping[str, int]:
+    """The context with which Ollama runs each loaded model, from ``/api/ps``."""
+    entries = answer.get("models") if isinstance(answer, Mapping) else None
+    found = {}
+    for entry in entries if isinstance(entries, list) else ():
+        size = _count(entry.get("context_length")) if isinstance(entry, Mapping) else None
+        if size is not None:
+            found[str(entry.get("name"))] = size
+    return found
+
+
+def _model(entry: Mapping[str, Any]) -> OfferedModel | None:
+    name = entry.get("id") or entry.get("name") or entry.get("model")
+    if not isinstance(name, str) or not name.isprintable() or not 0 < len(name) <= _MAX_NAME:
+        return None
+    if entry.get("type") in {"embeddings", "embedding"} or _is_no_chat(entry):
+        return None
+    top, meta, pricing = (_mapping(entry.get(key)) for key in ("top_provider", "meta", "pricing"))
+    most = entry.get("max_context_length")  # LM Studio, which has a state, may have loaded less
+    is_most_only = "state" in entry
+    running = _first_count(
+        entry.get("loaded_context_length"),
+        entry.get("max_model_len"),
+        entry.get("context_length"),
+        entry.get("context_window"),
+        meta.get("n_ctx"),
+        None if is_most_only else most,
+    )
+    trained = _first_count(most, meta.get("n_ctx_train"))
+    return OfferedModel(
+        name=name,
+        window=running or trained,
+        max_output=_first_count(
+            top.get("max_completion_tokens"),
+            entry.get("max_output_tokens"),
+            entry.get("max_completion_tokens"),
+        ),
+        price_in=_price(pricing.get("prompt")),
+        price_out=_price(pricing.get("completion")),
+        tools=_tools(entry),
+        source=TRAINED if trained and not running else "endpoint",
+    )
+
+
+def _is_no_chat(entry: Mapping[str, Any]) -> bool:
+    capabilities = entry.get("capabilities")
+    return isinstance(capabilities, Mapping) and capabilities.get("completion_chat") is False
+
+
+def _tools(entry: Mapping[str, Any]) -> bool | None:
+    supported = entry.get("supported_parameters")  # OpenRouter
+    if isinstance(supported, list):
+        return "tools" in supported
+    capabilities = entry.get("capabilities")
+    if isinstance(capabilities, Mapping) and "function_calling" in capabilities:  # Mistral
+        return bool(capabilities["function_calling"])
+    if isinstance(capabilities, list):  # LM Studio
+        return "tool_use" in capabilities or "tools" in capabilities
+    return None
+
+
+def _price(value: object) -> float | None:
+    """From dollars a token, as text, to dollars a million; a router's -1 is no price."""
+    try:
+        price = float(value) if isinstance(value, str | int | float) else math.nan
+    except ValueError:
+        return None
+    return round(price * 1e6, 6) if math.isfinite(price) and price >= 0 else None
+
+
+def _first_count(*values: object) -> int | None:
+    return next((count for value in values if (count := _count(value)) is not None), None)
+
+
+def _count(value: object) -> int | None:
+    is_count = isinstance(value, int) and not isinstance(value, bool) and 0 < value <= 10**9
+    return value if is_count and isinstance(value, int) else None
+
+
+def _mapping(value: object) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}

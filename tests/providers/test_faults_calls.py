@@ -1,0 +1,249 @@
+"""Cases LLM-25 to LLM-35: tool calls as no endpoint should send them, and as some do."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from indwell.errors import ToolError
+from indwell.messages import Reply, ToolCall
+from indwell.providers.base import CallStarted, TextDelta, ThinkingDelta
+from indwell.providers.dialect import Dialect
+from indwell.tools.bash import Shell
+from indwell.tools.table import standard_tools
+from support.asking import ask
+from support.fault_endpoint import data, streamed
+from support.loopback_endpoint import chunk
+from support.requests import READ, assistant, request, result, use, user
+
+TOOLS = standard_tools(Shell(Path("/tmp")))
+
+
+def piece(arguments: Any = "", *, name: str | None = None, **fields: Any) -> dict[str, Any]:
+    """A chunk with one piece of a call."""
+    function = {"arguments": arguments} | ({} if name is None else {"name": name})
+    return chunk({"tool_calls": [{**fields, "function": function}]})
+
+
+async def calls(*pieces: dict[str, Any], finish: str = "tool_calls") -> list[tuple[str, str, str]]:
+    reply, _ = await ask(streamed(*pieces, chunk({}, finish=finish)))
+    return [(call.id, call.name, call.arguments) for call in reply.calls]
+
+
+async def complaint(arguments: Any) -> str:
+    """What the model hears of a call of read_file with these arguments."""
+    ((_, name, text),) = await calls(piece(arguments, name="read_file", index=0, id="a"))
+    with pytest.raises(ToolError) as caught:
+        TOOLS.bind(name, text)
+    return str(caught.value)
+
+
+async def test_llm_25_one_index_with_two_ids_is_two_calls() -> None:
+    assert await calls(
+        piece('{"path":"1"}', name="read_file", index=0, id="a"),
+        piece('{"path":"2"}', name="read_file", index=0, id="b"),
+    ) == [("a", "read_file", '{"path":"1"}'), ("b", "read_file", '{"path":"2"}')]
+
+
+@pytest.mark.parametrize("id_", [None, "a", ""])
+async def test_llm_26_two_objects_in_one_call_are_rejected_and_never_one(id_: str | None) -> None:
+    fields = {} if id_ is None else {"id": id_}
+    found = await calls(
+        piece('{"path":"1"}', name="read_file", index=0, **fields),
+        piece('{"path":"2"}', index=0, **fields),
+    )
+    assert [call[1:] for call in found] == [("read_file", '{"path":"1"}{"path":"2"}')]
+    assert "are not JSON" in await complaint('{"path":"1"}{"path":"2"}')
+
+
+@pytest.mark.parametrize(
+    "indices", [(None, None), ("0", "1"), (-1, -2), (7, 3), (5, 9), (0.0, 1.0)]
+)
+async def test_llm_27_whatever_the_index_is_the_calls_are_apart(indices: tuple[Any, Any]) -> None:
+    first, second = ({} if index is None else {"index": index} for index in indices)
+    assert await calls(
+        piece('{"path":', name="read_file", id="a", **first),
+        piece('"1"}', **first),
+        piece('{"path":', name="glob", id="b", **second),
+        piece('"2"}', **second),
+    ) == [("a", "read_file", '{"path":"1"}'), ("b", "glob", '{"path":"2"}')]
+
+
+@pytest.mark.parametrize("id_", [None, "", "x" * 300, "old", 7])
+async def test_llm_28_an_id_that_cannot_be_used_is_replaced_by_one_that_is_free(id_: Any) -> None:
+    asked = request(
+        user("go"), assistant(use(id_="old")), user(result("x", id_="old")), tools=(READ,)
+    )
+    fields = {} if id_ is None else {"id": id_}
+    pieces = [piece("{}", name="read_file", index=n, **fields) for n in range(2)]
+    reply, _ = await ask(streamed(*pieces, chunk({}, finish="tool_calls")), asked=asked)
+    assert [call.id for call in reply.calls] == ["call_0", "call_1"]
+
+
+@pytest.mark.parametrize(
+    ("names", "name"),
+    [
+        (("read_", "file"), "read_file"),
+        (("read", "read_file"), "read_file"),
+        (("read_file", "read_file"), "read_file"),
+        ((None, None), "unnamed"),
+        (("READ_FILE", None), "READ_FILE"),
+    ],
+)
+async def test_llm_29_a_name_may_come_in_pieces_again_or_never(
+    names: tuple[str | None, str | None], name: str
+) -> None:
+    first, second = names
+    found = await calls(
+        piece("", name=first, index=0, id="a"),
+        piece("", name=second, index=0),
+        piece('{"path":"1"}', index=0),
+    )
+    assert found == [("a", name, '{"path":"1"}')]
+    if name != "read_file":
+        with pytest.raises(ToolError, match="read_file"):  # the answer lists what there is
+            TOOLS.bind(name, "{}")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ('{"path": "a', "are not JSON"),
+        ("{'path': 'a'}", "are not JSON"),
+        ('{"path": "a", "limit": NaN}', "are not JSON"),
+        ('{"path": "a", "path": "b"}', "'path' stands in it twice"),
+        ('["a"]', "Expected `object`, got `array`"),
+        ("null", "Expected `object`, got `null`"),
+        ("read a.py", "are not JSON"),
+        ('{"path": 3}', "Expected `str`, got `int`"),
+        ('{"path": "a", "colour": "red"}', "unknown field `colour`"),
+        ("{}", "missing required field `path`"),
+        ('{"path": "a"}{"path": "a"}', "are not JSON"),
+    ],
+)
+async def test_llm_30_31_34_bad_arguments_come_back_with_the_complaint(
+    arguments: str, words: str
+) -> None:
+    said = await complaint(arguments)
+    assert words in said
+
+
+async def test_llm_30_arguments_may_be_an_object_instead_of_its_text() -> None:
+    found = await calls(piece({"path": "a"}, name="read_file", index=0, id="a"))
+    assert found == [("a", "read_file", '{"path":"a"}')]
+
+
+async def test_llm_30_arguments_of_five_megabytes_are_dropped() -> None:
+    parts = [piece("x" * 500_000, name="write_file", index=0, id="a") for _ in range(10)]
+    reply, _ = await ask(streamed(*parts, chunk({}, finish="tool_calls")))
+    assert (reply.calls, reply.finish) == ((), "incomplete")
+    assert "'write_file' were over 1,000,000 characters" in reply.problem
+
+
+@pytest.mark.parametrize("finish", ["length", "max_tokens", "model_length", "content_filter"])
+async def test_llm_32_a_call_that_was_cut_short_is_dropped_and_said(finish: str) -> None:
+    cut = piece('{"path": "a', name="write_file", index=0, id="a")
+    reply, _ = await ask(streamed(chunk({"content": "ok"}), cut, chunk({}, finish=finish)))
+    assert (reply.text, reply.calls) == ("ok", ())
+    assert reply.problem.endswith("inside a tool call, which was dropped: write_file")
+
+
+async def test_llm_33_a_reason_that_promises_calls_without_any_is_a_plain_end() -> None:
+    reply, _ = await ask(streamed(chunk({"content": "ok"}, finish="tool_calls")))
+    assert (reply.text, reply.calls, reply.finish) == ("ok", (), "stop")
+
+
+async def test_llm_33_calls_under_stop_are_calls() -> None:
+    whole = piece("{}", name="read_file", index=0, id="a")
+    assert await calls(whole, finish="stop") == [("a", "read_file", "{}")]
+
+
+async def test_llm_33_a_filtered_reply_says_so() -> None:
+    reply, _ = await ask(streamed(chunk({"content": "no"}, finish="content_filter")))
+    assert (reply.text, reply.finish) == ("no", "filtered")
+
+
+async def test_llm_33_the_function_call_of_old_is_a_call() -> None:
+    reply, told = await ask(
+        streamed(
+            chunk({"function_call": {"name": "read_file", "arguments": '{"path":'}}),
+            chunk({"function_call": {"arguments": '"a"}'}}),
+            chunk({}, finish="function_call"),
+        )
+    )
+    assert reply.calls == (ToolCall("call_0", "read_file", '{"path":"a"}'),)
+    assert told == [CallStarted("read_file")]
+
+
+async def test_llm_34_interleaved_calls_are_put_together_by_their_index() -> None:
+    assert await calls(
+        piece('{"path":', name="read_file", index=0, id="a"),
+        piece('{"pattern":', name="glob", index=1, id="b"),
+        piece('"1"}', index=0),
+        piece('"2"}', index=1),
+    ) == [("a", "read_file", '{"path":"1"}'), ("b", "glob", '{"pattern":"2"}')]
+
+
+async def test_llm_34_pieces_out_of_order_fail_as_json_and_not_otherwise() -> None:
+    ((_, name, text),) = await calls(
+        piece('"a"}', name="read_file", index=0, id="a"), piece('{"path":', index=0)
+    )
+    assert text == '"a"}{"path":'
+    with pytest.raises(ToolError):
+        TOOLS.bind(name, text)
+
+
+async def test_llm_35_words_after_calls_stay_words() -> None:
+    reply, told = await ask(
+        streamed(
+            piece("{}", name="read_file", index=0, id="a"),
+            chunk({"content": "after"}),
+            chunk({}, finish="tool_calls"),
+        )
+    )
+    assert (reply.text, len(reply.calls)) == ("after", 1)
+    assert told == [CallStarted("read_file"), TextDelta("after")]
+
+
+@pytest.mark.parametrize(
+    "delta",
+    [
+        {"reasoning": "hm"},
+        {"reasoning_content": "hm", "content": None},
+        {"reasoning": {"text": "hm"}},
+        {"reasoning_content": {"content": [{"text": "hm"}]}},
+        {"reasoning_details": [{"type": "reasoning.text", "text": "hm"}]},
+        {"content": [{"type": "thinking", "thinking": [{"type": "text", "text": "hm"}]}]},
+        {"thinking": "hm"},
+    ],
+)
+async def test_llm_35_reasoning_in_every_form_is_kept_apart(delta: dict[str, Any]) -> None:
+    reply, told = await ask(streamed(chunk(delta), chunk({"content": "ok"}, finish="stop")))
+    assert (reply.thinking, reply.text) == ("hm", "ok")
+    assert told[0] == ThinkingDelta("hm")
+
+
+async def test_llm_35_think_tags_are_reasoning_where_the_dialect_says_so() -> None:
+    parts = [chunk({"content": part}) for part in ("<th", "ink>\nh", "m</thi", "nk>\n\nok <think>")]
+    stream = streamed(*parts, chunk({}, finish="stop"))
+    tagged, told = await ask(stream, dialect=Dialect(think_tags=True))
+    assert (tagged.thinking, tagged.text) == ("hm", "ok <think>")
+    assert "".join(event.text for event in told if isinstance(event, TextDelta)) == "ok <think>"
+    plain, _ = await ask(stream, dialect=Dialect())
+    assert (plain.thinking, plain.text[:7]) == ("", "<think>")
+
+
+async def test_llm_35_half_a_tag_at_the_end_is_words_after_all() -> None:
+    half = streamed(chunk({"content": "<thi"}, finish="stop"))
+    assert (await ask(half, dialect=Dialect(think_tags=True)))[0].text == "<thi"
+
+
+async def test_llm_35_a_whole_message_instead_of_pieces_is_read_once() -> None:
+    message = {"role": "assistant", "content": "hello", "tool_calls": []}
+    whole = {"choices": [{"index": 0, "message": message, "finish_reason": "stop"}]}
+    assert (await ask(streamed(whole)))[0].text == "hello"
+    repeated = streamed(chunk({"content": "hello"}), data(whole))
+    reply: Reply = (await ask(repeated))[0]
+    assert reply.text == "hello"

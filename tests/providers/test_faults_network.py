@@ -1,0 +1,245 @@
+"""Cases LLM-39 and LLM-40: no way to the endpoint, and leaving it at any moment."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import ssl
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from indwell.errors import BadReply, ProviderError, RequestRejected, Unreachable
+from indwell.providers.base import StreamEvent, TextDelta
+from indwell.providers.openai_chat import OpenAIChat
+from support.asking import ASKED, KEY, connected, fail, failure
+from support.fault_endpoint import (
+    END,
+    HANG,
+    HEAD,
+    FaultEndpoint,
+    Step,
+    answer,
+    broken,
+    chunked,
+    data,
+    streamed,
+)
+from support.loopback_endpoint import chunk
+
+HALF = chunked(data(chunk({"content": "half"})))
+CALL = {"index": 0, "id": "a", "function": {"name": "read_file", "arguments": '{"pa'}}
+SAID = streamed(chunk({"content": "hello"}, finish="stop"))
+
+
+@pytest.fixture
+def self_signed(tmp_path: Path) -> ssl.SSLContext:
+    """A server's certificate for 127.0.0.1 that nobody signed but itself."""
+    certificate, key = tmp_path / "certificate.pem", tmp_path / "key.pem"
+    command = "openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=127.0.0.1"
+    files = ["-keyout", str(key), "-out", str(certificate)]
+    subprocess.run([*command.split(), *files], capture_output=True, check=True)
+    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    tls.load_cert_chain(certificate, key)
+    return tls
+
+
+async def asked_at(url: str, *, timeout_s: float = 5.0) -> tuple[type[ProviderError], str]:
+    provider = OpenAIChat(base_url=url, api_key=KEY, timeout_s=timeout_s)
+    began = time.monotonic()
+    try:
+        error = await failure(provider)
+    finally:
+        await provider.aclose()
+    assert time.monotonic() - began < 10
+    return type(error), str(error).replace(url, "ADDRESS")
+
+
+def free_port() -> int:
+    with socket.socket() as unused:
+        unused.bind(("127.0.0.1", 0))
+        port: int = unused.getsockname()[1]
+        return port
+
+
+async def test_llm_39_a_refused_connection_is_said() -> None:
+    assert await asked_at(f"http://127.0.0.1:{free_port()}/v1") == (
+        Unreachable,
+        "nothing answers at ADDRESS; start the endpoint or set OPENAI_BASE_URL",
+    )
+
+
+async def test_llm_39_a_host_that_has_no_address_is_said() -> None:
+    kind, said = await asked_at("https://no-such-host.invalid/v1")
+    assert (kind, said) == (
+        Unreachable,
+        "no address for the host 'no-such-host.invalid'; check the network and OPENAI_BASE_URL",
+    )
+
+
+async def test_llm_39_a_certificate_that_nobody_vouches_for_is_said(
+    self_signed: ssl.SSLContext,
+) -> None:
+    async with FaultEndpoint([SAID], tls=self_signed) as endpoint:
+        kind, said = await asked_at(endpoint.base_url)
+        assert endpoint.bodies == []
+    assert kind is ProviderError
+    assert said == (
+        "the certificate of ADDRESS is not trusted here; check the address,"
+        " or add its authority to this machine's certificates"
+    )
+
+
+async def test_llm_39_a_server_that_speaks_no_tls_is_said() -> None:
+    async def shout(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n")
+        await writer.drain()
+        writer.close()
+
+    async with await asyncio.start_server(shout, "127.0.0.1", 0) as server:
+        port = server.sockets[0].getsockname()[1]
+        kind, said = await asked_at(f"https://127.0.0.1:{port}/v1")
+    assert kind is ProviderError
+    assert said == (
+        "ADDRESS speaks no TLS that is understood here; check whether the address should begin"
+        " with http://, and any proxy on the way"
+    )
+
+
+@pytest.mark.parametrize("scheme", ["http", "https"])
+async def test_llm_39_a_proxy_that_wants_a_password_is_said(
+    scheme: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    refusing = answer(407, "who are you?", kind="text/plain")
+    async with FaultEndpoint([refusing]) as proxy:
+        monkeypatch.setenv(f"{scheme.upper()}_PROXY", f"http://127.0.0.1:{proxy.port}")
+        monkeypatch.delenv("NO_PROXY", raising=False)
+        monkeypatch.delenv("no_proxy", raising=False)
+        kind, said = await asked_at(f"{scheme}://model.example/v1")
+    assert kind is RequestRejected
+    assert said.startswith("the proxy on the way to ADDRESS wants a name and password; set them in")
+
+
+async def test_llm_39_a_proxy_that_is_not_there_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HTTPS_PROXY", f"http://127.0.0.1:{free_port()}")
+    monkeypatch.delenv("NO_PROXY", raising=False)
+    monkeypatch.delenv("no_proxy", raising=False)
+    kind, said = await asked_at("https://model.example/v1")
+    assert kind is Unreachable
+    assert "ADDRESS" in said
+
+
+async def test_llm_39_the_page_of_a_captive_portal_is_said_to_be_one() -> None:
+    page = answer(200, "<html>Log in to the hotel</html>", kind="text/html")
+    error = await fail(page)
+    assert type(error) is BadReply
+    assert str(error) == (
+        "ADDRESS answered with text/html instead of a stream; check OPENAI_BASE_URL, it often ends"
+        " in /v1 or a network that wants you to log in: <html>Log in to the hotel</html>"
+    )
+
+
+@pytest.mark.parametrize(
+    "steps",
+    [
+        (HANG,),
+        (HEAD[:30], HANG),
+        (b"HTTP/1.1 500 X\r\nContent-Length: 90\r\n\r\n{", HANG),
+        (b"HTTP/1.1 200 X\r\nContent-Type: application/json\r\n\r\n{", HANG),
+        (HEAD, HANG),
+        (HEAD, HALF, HANG),
+        (HEAD, HALF, b"40\r\ndata: {", HANG),
+        (HEAD, chunked(data(chunk({"tool_calls": [CALL]}))), HANG),
+        (HEAD, chunked(b"data: [DO"), HANG),
+    ],
+    ids=[
+        "before the head", "in the head", "in a refusal", "in a json body", "before a word",
+        "after a word", "in an event", "in a call's arguments", "before the end",
+    ],
+)  # fmt: skip
+async def test_llm_40_leaving_is_quick_and_leaves_nothing(steps: tuple[Step, ...]) -> None:
+    async with connected(broken(*steps)) as (provider, endpoint):
+        before = asyncio.all_tasks()
+        task = asyncio.ensure_future(provider.complete(ASKED, lambda _: None))
+        await endpoint.arrived.wait()
+        await asyncio.sleep(0.03)  # what was sent has come; nothing else will
+        task.cancel()
+        done, _ = await asyncio.wait({task}, timeout=0.2)
+        assert done == {task}
+        assert task.cancelled()
+        await asyncio.wait_for(endpoint.gone.wait(), 2)
+        await asyncio.sleep(0)
+        assert {one for one in asyncio.all_tasks() - before if not _is_server(one)} == set()
+
+
+async def test_llm_40_leaving_while_connecting_is_quick() -> None:
+    with socket.socket() as deaf:
+        deaf.bind(("127.0.0.1", 0))
+        deaf.listen(0)
+        provider = OpenAIChat(base_url=f"http://127.0.0.1:{deaf.getsockname()[1]}/v1")
+        task = asyncio.ensure_future(provider.complete(ASKED, lambda _: None))
+        await asyncio.sleep(0.05)
+        task.cancel()
+        done, _ = await asyncio.wait({task}, timeout=0.2)
+        assert done == {task}
+        await provider.aclose()
+
+
+async def test_after_leaving_the_provider_works_as_before() -> None:
+    async with connected(broken(HEAD, HALF, HANG), SAID) as (provider, _):
+        heard = asyncio.Event()
+        task = asyncio.ensure_future(provider.complete(ASKED, lambda _: heard.set()))
+        await heard.wait()
+        task.cancel()
+        await asyncio.wait({task})
+        assert (await provider.complete(ASKED, lambda _: None)).text == "hello"
+
+
+async def test_requests_share_a_connection() -> None:
+    async with connected(*[SAID] * 3) as (provider, endpoint):
+        for _ in range(3):
+            await provider.complete(ASKED, lambda _: None)
+        assert (len(endpoint.bodies), endpoint.n_connections) == (3, 1)
+
+
+async def test_one_read_is_told_in_one_event_and_at_once() -> None:
+    told: list[StreamEvent] = []
+    words = b"".join(chunked(data(chunk({"content": "word "}))) for _ in range(50))
+    steps = (HEAD + words, HANG)
+    async with connected(broken(*steps)) as (provider, _):
+        heard = asyncio.Event()
+
+        def hear(event: StreamEvent) -> None:
+            told.append(event)
+            heard.set()
+
+        task = asyncio.ensure_future(provider.complete(ASKED, hear))
+        await heard.wait()
+        task.cancel()
+        await asyncio.wait({task})
+    assert told == [TextDelta("word " * 50)]
+
+
+async def test_ten_thousand_chunks_do_not_hold_up_the_loop() -> None:
+    words = b"".join(chunked(data(chunk({"content": "word "}))) for _ in range(10_000))
+    longest = 0.0
+
+    async def watch() -> None:
+        nonlocal longest
+        while True:
+            began = time.perf_counter()
+            await asyncio.sleep(0)
+            longest = max(longest, time.perf_counter() - began)
+
+    async with connected(broken(HEAD, words, chunked(b"data: [DONE]\n\n"), END)) as (provider, _):
+        watching = asyncio.ensure_future(watch())
+        reply = await provider.complete(ASKED, lambda _: None)
+        watching.cancel()
+    assert len(reply.text) == 50_000
+    assert longest < 0.1  # far above what is promised: this machine is shared
+
+
+def _is_server(task: asyncio.Task[object]) -> bool:
+    return "FaultEndpoint" in repr(task) or "_left" in repr(task) or "_send" in repr(task)

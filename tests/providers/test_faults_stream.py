@@ -1,0 +1,254 @@
+"""Cases LLM-09 to LLM-24, LLM-38, LLM-41: the stream is broken, endless, slow, or none at all."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import resource
+import sys
+
+import pytest
+
+from indwell.errors import BadReply, ProviderError, RateLimited, RequestRejected, Unreachable
+from indwell.messages import Reply, Usage
+from indwell.providers.base import TextDelta
+from support.asking import ASKED, ask, connected, fail, failure
+from support.fault_endpoint import (
+    DONE,
+    END,
+    FIN,
+    HANG,
+    HEAD,
+    RST,
+    FaultEndpoint,
+    Script,
+    answer,
+    bomb,
+    broken,
+    chunked,
+    data,
+    streamed,
+)
+from support.loopback_endpoint import chunk
+
+HALF = chunked(data(chunk({"content": "half"})))
+CALL = {"index": 0, "id": "a", "function": {"name": "read_file", "arguments": '{"path": "a'}}
+SPENT = {"prompt_tokens": 10, "completion_tokens": 2}
+
+
+def memory_mb() -> float:
+    """The most memory that this process ever had, in MB; bytes on macOS, KiB elsewhere."""
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak / (1_000_000 if sys.platform == "darwin" else 1_000)
+
+
+async def broken_reply(*steps: object, timeout_s: float = 5.0) -> tuple[str, str, str]:
+    """Text, finish and problem of what is left."""
+    async with connected(broken(*steps), timeout_s=timeout_s) as (provider, endpoint):  # type: ignore[arg-type]
+        reply = await provider.complete(ASKED, lambda _: None)
+        assert reply.calls == ()
+        return reply.text, reply.finish, reply.problem.replace(endpoint.base_url, "ADDRESS")
+
+
+OFF = ("half", "incomplete", "the reply from ADDRESS broke off; try again")
+
+
+@pytest.mark.parametrize(
+    ("body", "kind", "part"),
+    [
+        ('{"error": {"message": "slow", "code": 429}}', RateLimited, "slow"),
+        ('{"error": "no such route"}', BadReply, "no such route"),
+        ('{"detail": "what?"}', BadReply, "what?"),
+        ("{", BadReply, "application/json instead of a stream"),
+        ("[]", BadReply, "application/json instead of a stream"),
+    ],
+)
+async def test_llm_09_a_json_body_instead_of_a_stream_is_an_error(
+    body: str, kind: type[ProviderError], part: str
+) -> None:
+    error = await fail(answer(200, body))
+    assert type(error) is kind
+    assert part in str(error)
+
+
+async def test_llm_09_a_whole_completion_instead_of_a_stream_is_a_reply() -> None:
+    message = {"role": "assistant", "content": "hello"}
+    whole = {"choices": [{"message": message, "finish_reason": "stop"}], "usage": SPENT}
+    assert await ask(answer(200, json.dumps(whole))) == (
+        Reply("hello", usage=Usage(input=10, output=2)),
+        [TextDelta("hello")],
+    )
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        b'data: {"error": {"message": "upstream gone", "code": 502}}\n\n',
+        b'event: error\ndata: {"message": "upstream gone", "code": 502}\n\n',
+    ],
+)
+async def test_llm_10_an_error_in_the_stream_keeps_what_was_said(event: bytes) -> None:
+    assert await broken_reply(HEAD, HALF, chunked(event), END) == (
+        "half",
+        "incomplete",
+        "ADDRESS failed with status 502; try again later: upstream gone",
+    )
+
+
+@pytest.mark.parametrize("end", [RST, FIN])
+@pytest.mark.parametrize("cut", [b"", b"2", b"40\r\ndata: {", b"4\r\nda"])
+async def test_llm_11_12_a_line_that_breaks_in_the_middle_is_an_incomplete_reply(
+    end: str, cut: bytes
+) -> None:
+    assert await broken_reply(HEAD, HALF, cut, 0.02, end) == OFF
+
+
+async def test_llm_11_a_line_that_breaks_before_anything_is_out_of_reach() -> None:
+    for steps in ((RST,), (FIN,), (HEAD[:20], RST), (HEAD, FIN)):
+        error = await fail(broken(*steps))
+        assert type(error) is Unreachable
+
+
+async def test_llm_13_a_clean_end_that_nobody_announced_is_a_broken_reply() -> None:
+    assert await broken_reply(HEAD, HALF, END) == OFF
+
+
+async def test_llm_13_calls_of_a_reply_without_an_end_are_dropped() -> None:
+    begun = chunked(data(chunk({"tool_calls": [CALL]})))
+    assert (await broken_reply(HEAD, HALF, begun, END))[:2] == ("half", "incomplete")
+    assert (await broken_reply(HEAD, HALF, begun, chunked(DONE), END))[:2] == ("half", "incomplete")
+
+
+@pytest.mark.parametrize("reason", [None, ""])
+async def test_llm_13_a_whole_call_and_done_need_no_reason(reason: str | None) -> None:
+    whole = {**CALL, "function": {"name": "read_file", "arguments": "{}"}}
+    reply, _ = await ask(streamed(chunk({"tool_calls": [whole]}, finish=reason)))
+    assert [call.name for call in reply.calls] == ["read_file"]
+
+
+async def test_llm_14_what_was_whole_before_the_line_broke_stays_whole() -> None:
+    said = chunked(data(chunk({"content": "half"}, finish="stop")))
+    assert await broken_reply(HEAD, said, RST) == ("half", "stop", "")
+
+
+async def test_llm_15_silence_after_the_first_word_ends() -> None:
+    silent = ("half", "incomplete", "ADDRESS sent nothing for 0.2 s")
+    assert await broken_reply(HEAD, HALF, HANG, timeout_s=0.2) == silent
+
+
+@pytest.mark.parametrize("noise", [b": ping\n\n", b"event: ping\n\n", b"data:\n\n", b"\n", b": x"])
+async def test_llm_16_noise_is_not_progress(noise: bytes) -> None:
+    pings = [step for _ in range(50) for step in (chunked(noise), 0.02)]
+    found = await broken_reply(HEAD, HALF, *pings, timeout_s=0.3)
+    assert found == ("half", "incomplete", "ADDRESS sent nothing for 0.3 s")
+
+
+async def test_llm_16_data_that_brings_nothing_is_progress_only_so_long() -> None:
+    empty = chunked(data({"choices": []}))
+    pings = [step for _ in range(100) for step in (empty, 0.02)]
+    found = await broken_reply(HEAD, HALF, *pings, timeout_s=0.05)
+    assert found == ("half", "incomplete", "ADDRESS sent nothing for 0.05 s")
+
+
+async def test_llm_17_one_byte_at_a_time_is_no_progress_either() -> None:
+    drip = [step for letter in b"data: " + b"{" * 94 for step in (chunked(bytes([letter])), 0.02)]
+    assert (await broken_reply(HEAD, HALF, *drip, timeout_s=0.3))[2].endswith("nothing for 0.3 s")
+    slow_head = [step for letter in HEAD for step in (bytes([letter]), 0.02)]
+    error = await fail(broken(*slow_head), timeout_s=0.3)
+    assert type(error) is Unreachable
+
+
+async def test_llm_19_an_endless_stream_is_cut_off() -> None:
+    words = chunked(data(chunk({"content": "x" * 60_000})))
+    async with connected(broken(HEAD, forever=words)) as (provider, endpoint):
+        reply = await provider.complete(ASKED, lambda _: None)
+        assert (reply.finish, "is over 32 MB" in reply.problem) == ("incomplete", True)
+        await asyncio.wait_for(endpoint.gone.wait(), 2)
+
+
+@pytest.mark.parametrize("piece", [b"data: " + b"x" * 60_000, b"x" * 60_000, b"data: x\n" * 8_000])
+async def test_llm_20_an_endless_line_or_event_is_cut_off(piece: bytes) -> None:
+    error = await fail(broken(HEAD, forever=chunked(piece)))
+    assert (type(error), str(error)) == (
+        BadReply,
+        "ADDRESS sent an event of over 4,000,000 bytes, which no reply has",
+    )
+
+
+@pytest.mark.parametrize("status", [200, 500])
+async def test_llm_20_a_bomb_does_not_go_off(status: int) -> None:
+    packed = bomb(150_000_000)
+    head = f"HTTP/1.1 {status} X\r\nContent-Type: text/event-stream\r\nContent-Encoding: gzip\r\n"
+    length = f"Content-Length: {len(packed)}\r\n\r\n"
+    before = memory_mb()
+    error = await fail(broken((head + length).encode() + packed))
+    assert isinstance(error, ProviderError)
+    assert memory_mb() - before < 60
+
+
+@pytest.mark.parametrize("garbage", [b"not json", b"{not json", b'{"a": \xff}', b"[" * 100_000])
+async def test_llm_21_22_data_that_is_none_is_an_error_and_keeps_the_words(garbage: bytes) -> None:
+    event = b"data: " + garbage + b"\n\n"
+    error = await fail(broken(HEAD, chunked(event), END))
+    assert type(error) is BadReply
+    assert "sent data that is no chat completion" in str(error)
+    assert (await broken_reply(HEAD, HALF, chunked(event), END))[:2] == ("half", "incomplete")
+
+
+async def test_llm_23_every_cut_and_line_ending_gives_the_same_reply() -> None:
+    body = b"\xef\xbb\xbf: hi\r\n" + data(chunk({"content": "é😀"})).replace(b"\n", b"\r\n")
+    body += data(chunk({}, finish="stop")).replace(b"\n", b"\r") + DONE
+    for size in (1, 2, 3, 7):
+        pieces = [chunked(body[n : n + size]) for n in range(0, len(body), size)]
+        reply, _ = await ask(broken(HEAD, *pieces, END))
+        assert (reply.text, reply.finish) == ("é😀", "stop")
+
+
+async def test_llm_24_empty_and_odd_chunks_are_passed_over_and_the_last_usage_counts() -> None:
+    reply, told = await ask(
+        streamed(
+            {"choices": []},
+            {},
+            {"choices": [{"delta": None}]},
+            {"choices": [], "usage": {"prompt_tokens": 1}},
+            chunk({"content": "hello"}),
+            {"choices": [], "usage": SPENT},
+            {"choices": [], "usage": None},
+            chunk({}, finish="stop"),
+        )
+    )
+    assert reply == Reply("hello", usage=Usage(input=10, output=2))
+    assert told == [TextDelta("hello")]
+
+
+async def test_llm_24_without_usage_there_is_an_estimate_that_says_so() -> None:
+    reply, _ = await ask(streamed(chunk({"content": "hello"}, finish="stop")))
+    assert (reply.usage.reported, reply.usage.output > 0) == (False, True)
+
+
+@pytest.mark.parametrize("status", [301, 302, 307, 308])
+async def test_llm_38_no_redirect_takes_the_prompt_elsewhere(status: int) -> None:
+    async with FaultEndpoint([streamed(chunk({"content": "stolen"}, finish="stop"))]) as other:
+        elsewhere = f"Location: {other.base_url}/chat/completions\r\n"
+        error = await fail(answer(status, "", headers=elsewhere))
+        assert (type(error), other.bodies) == (RequestRejected, [])
+
+
+async def test_llm_38_not_even_to_the_same_address() -> None:
+    here = answer(307, "", headers="Location: /v2/chat/completions\r\n")
+    async with connected(here) as (provider, endpoint):
+        assert type(await failure(provider)) is RequestRejected
+        assert len(endpoint.bodies) == 1
+
+
+async def test_llm_41_another_model_or_fingerprint_midway_changes_nothing() -> None:
+    first = chunk({"content": "a"}) | {"model": "x", "system_fingerprint": "1"}
+    second = chunk({"content": "b"}, finish="stop") | {"model": "y", "system_fingerprint": "2"}
+    assert (await ask(streamed(first, second)))[0].text == "ab"
+
+
+async def test_a_reply_with_a_reason_does_not_wait_for_the_line_to_close() -> None:
+    lingering = broken(*streamed(chunk({"content": "a"}, finish="stop")).steps[:-1], HANG)
+    script: Script = lingering
+    reply, _ = await asyncio.wait_for(ask(script), 2)
+    assert (reply.text, reply.finish) == ("a", "stop")

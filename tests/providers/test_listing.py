@@ -1,0 +1,92 @@
+"""Lists of models over a real connection, with the guards of the chat."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from indwell.errors import BadReply, NotAuthorised, ProviderError, RequestRejected, Unreachable
+from indwell.providers.listing import list_models
+from indwell.providers.models import TRAINED, OfferedModel
+from support.loopback_endpoint import HANG, Answer, LoopbackEndpoint, raw, refuse
+from support.model_server import answering, listed
+
+KEY = "sk-canary-7e2"
+
+
+async def offered(script, *, key=None, timeout_s=5.0):
+    async with LoopbackEndpoint(script) as endpoint:
+        return await list_models(endpoint.base_url, key, timeout_s=timeout_s), endpoint.seen
+
+
+async def test_the_list_is_asked_for_with_the_key_and_sorted() -> None:
+    models, seen = await offered(answering(listed("b", "A", "c"), key=KEY), key=KEY)
+    assert models == (OfferedModel("A"), OfferedModel("b"), OfferedModel("c"))
+    assert [(one.method, one.path, one.headers["authorization"]) for one in seen] == [
+        ("GET", "/v1/models", f"Bearer {KEY}")
+    ]
+
+
+async def test_ollama_is_asked_about_each_model() -> None:
+    more = {"/api/show": {"model_info": {"x.context_length": 32_768}, "capabilities": ["tools"]}}
+    models, seen = await offered(answering(listed("a", "b", owned_by="library"), more=more))
+    assert models == tuple(OfferedModel(name, 32_768, tools=True, source=TRAINED) for name in "ab")
+    asked = [(one.path, json.loads(one.raw)) for one in seen[1:]]
+    assert sorted(asked, key=str) == [("/api/show", {"model": name}) for name in "ab"]
+
+
+async def test_lm_studio_and_llama_cpp_say_more_elsewhere() -> None:
+    more = {"/api/v0/models": listed("a", max_context_length=65_536, capabilities=["tool_use"])}
+    models, _ = await offered(answering(listed("a", owned_by="organization_owner"), more=more))
+    assert models == (OfferedModel("a", 65_536, tools=True),)
+    more = {"/props": {"default_generation_settings": {"n_ctx": 4_096}}}
+    listing = listed("a", owned_by="llamacpp", meta={"n_ctx_train": 262_144})
+    models, _ = await offered(answering(listing, more=more))
+    assert models == (OfferedModel("a", 4_096),)
+
+
+@pytest.mark.parametrize("owner", ["library", "organization_owner", "llamacpp"])
+async def test_a_server_that_says_no_more_is_listed_all_the_same(owner) -> None:
+    models, _ = await offered(answering(listed("a", owned_by=owner)))
+    assert models == (OfferedModel("a"),)
+
+
+FAULTS = {
+    "no key": (answering(listed("a"), key="other"), NotAuthorised, "the key is not accepted at"),
+    "not there": ([refuse(404)], RequestRejected, "has no such page; does it end in /v1?"),
+    "a web page": ([raw(200, "<html>")], BadReply, "something that is no JSON; check the address"),
+    "no list": ([raw(200, '{"hello": 1}')], BadReply, "answered with no list of models"),
+    "deep": ([raw(200, "[" * 100_000)], BadReply, "something that is no JSON"),
+    "broken off": ([Answer((b'{"da', "cut"))], Unreachable, "broke off"),
+    "silent": ([Answer((HANG,))], Unreachable, "did not answer in time"),
+    "dripping": ([Answer((b"[", *([0.02, b" "] * 400)))], Unreachable, "did not answer in time"),
+    "failing": ([refuse(500, f"oh {KEY}")], ProviderError, "failed with status 500"),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+async def test_each_fault_is_one_sentence_without_the_key(fault) -> None:
+    script, kind, words = FAULTS[fault]
+    with pytest.raises(kind, match=words) as caught:
+        await offered(script, key=KEY, timeout_s=0.3)
+    assert KEY not in str(caught.value)
+
+
+async def test_a_redirect_is_not_followed_and_the_key_stays() -> None:
+    async with LoopbackEndpoint(lambda _seen: refuse(500)) as thief:
+        away = raw(307, headers={"Location": thief.base_url + "/models?key=1"})
+        with pytest.raises(RequestRejected, match="redirects to"):
+            await offered([away], key=KEY)
+        assert thief.seen == []
+
+
+async def test_an_endless_list_is_cut_off() -> None:
+    endless = Answer((b"[" + b" " * (1 << 20), *([b" " * (1 << 20)] * 9)))
+    with pytest.raises(BadReply, match="sent more than 8 MB"):
+        await offered([endless])
+
+
+async def test_nobody_there_is_one_sentence() -> None:
+    with pytest.raises(Unreachable, match="nothing answers at http://127.0.0.1:9/v1"):
+        await list_models("http://127.0.0.1:9/v1", None, timeout_s=2)

@@ -1,0 +1,310 @@
+"""A row for each endpoint: how it is known, what it gets, and a stream in its dialect."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from indwell.errors import SettingsError
+from indwell.messages import Reply, Thinking, ToolCall, ToolUse, Usage
+from indwell.providers.adapt import adapted
+from indwell.providers.chat_messages import chat_body
+from indwell.providers.dialect import Dialect
+from indwell.providers.quirks import NAMES, ROWS, Row, dialect_for, row_for
+from support.asking import ask
+from support.fault_endpoint import data, streamed
+from support.loopback_endpoint import chunk
+from support.requests import assistant, meta, request, result, use, user
+
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "providers.md"
+ARGUMENTS = '{"path":"a"}'
+
+
+THOUGHT = {"type": "thinking", "thinking": [{"type": "text", "text": "hm"}]}
+
+
+def call(index: int | None = 0, **fields: Any) -> dict[str, Any]:
+    """A whole call in one chunk."""
+    function = {"name": "read_file", "arguments": ARGUMENTS}
+    place = {} if index is None else {"index": index}
+    return chunk({"tool_calls": [{**place, "id": "a", "function": function, **fields}]})
+
+
+def later(arguments: str, **fields: Any) -> dict[str, Any]:
+    """A later piece of a call."""
+    function = {"arguments": arguments, **fields.pop("function", {})}
+    return chunk({"tool_calls": [{"index": 0, "function": function, **fields}]})
+
+
+def spent(**usage: Any) -> dict[str, Any]:
+    return {"choices": [], "usage": {"prompt_tokens": 10, "completion_tokens": 2, **usage}}
+
+
+READ_A = (ToolCall("a", "read_file", ARGUMENTS),)
+USED = Usage(input=10, output=2)
+SIGNED = {"google": {"thought_signature": "c2ln"}}
+
+STREAMS: Mapping[str, tuple[list[dict[str, Any] | bytes], Reply]] = {
+    "openai": (
+        [
+            chunk({"role": "assistant", "content": ""}),
+            chunk({"content": "ok"}),
+            later("", id="a", function={"name": "read_file"}),
+            later(ARGUMENTS),
+            chunk({}, finish="tool_calls"),
+            spent(prompt_tokens_details={"cached_tokens": 4}),
+        ],
+        Reply("ok", READ_A, "", "tool_calls", Usage(input=10, cached=4, output=2)),
+    ),
+    "openrouter": (
+        [
+            b": OPENROUTER PROCESSING\n\n",
+            chunk({"reasoning": "hm", "reasoning_details": [{"text": "hm"}]}),
+            chunk({"content": "half"}),
+            {**chunk({}, finish="error"), "error": {"code": 502, "message": "upstream gone"}},
+        ],
+        Reply("half", (), "hm", "incomplete", problem="ADDRESS failed"),
+    ),
+    "deepseek": (
+        [
+            chunk({"content": None, "reasoning_content": "hm"}),
+            chunk({"content": "ok", "reasoning_content": None}),
+            {
+                **chunk({"content": ""}, finish="stop"),
+                "usage": spent(prompt_cache_hit_tokens=8)["usage"],
+            },
+        ],
+        Reply("ok", (), "hm", "stop", Usage(input=10, cached=8, output=2)),
+    ),
+    "qwen": (
+        [
+            later('{"path"', id="a", function={"name": "read_file"}),
+            later(':"a"}', id="", function={"name": ""}),
+            chunk({"content": ""}, finish="tool_calls"),
+            spent(),
+        ],
+        Reply("", READ_A, "", "tool_calls", USED),
+    ),
+    "mistral": (
+        [
+            chunk({"content": [THOUGHT]}),
+            chunk({"content": [{"type": "text", "text": "ok"}]}),
+            {**chunk({}, finish="model_length"), "usage": spent()["usage"]},
+        ],
+        Reply("ok", (), "hm", "length", USED),
+    ),
+    "xai": (
+        [
+            {**chunk({"reasoning_content": "hm"}), "usage": spent()["usage"]},
+            chunk({"content": "ok"}, finish="stop"),
+            spent(total_tokens=20, completion_tokens_details={"reasoning_tokens": 8}),
+        ],
+        Reply("ok", (), "hm", "stop", Usage(input=10, output=10)),
+    ),
+    "gemini": (
+        [call(None, extra_content=SIGNED), chunk({}, finish="stop"), spent(total_tokens=30)],
+        Reply(
+            "",
+            (ToolCall("a", "read_file", ARGUMENTS, msgspec.json.encode(SIGNED).decode()),),
+            "",
+            "tool_calls",
+            Usage(input=10, output=20),
+        ),
+    ),
+    "anthropic": (
+        [chunk({"content": "ok"}), call(), chunk({}, finish="tool_calls"), spent()],
+        Reply("ok", READ_A, "", "tool_calls", USED),
+    ),
+    "litellm": (
+        [
+            call(id="call_1__thought__" + "x" * 2_000, function={
+                "name": "read_file", "arguments": {"path": "a"}}),
+            chunk({}, finish="stop"),
+            spent(),
+        ],
+        Reply(
+            "",
+            (ToolCall("call_1__thought__" + "x" * 2_000, "read_file", ARGUMENTS),),
+            "",
+            "tool_calls",
+            USED,
+        ),
+    ),
+    "vllm": (
+        [
+            chunk({"content": "<think>\nhm"}),
+            chunk({"content": "\n</think>\n\nok"}),
+            call(id="chatcmpl-tool-0123456789abcdef0123456789abcdef"),
+            chunk({}, finish="stop"),
+            spent(),
+        ],
+        Reply(
+            "ok",
+            (ToolCall("chatcmpl-tool-0123456789abcdef0123456789abcdef", "read_file", ARGUMENTS),),
+            "hm\n",
+            "tool_calls",
+            USED,
+        ),
+    ),
+    "ollama": (
+        [call(), call(id="b"), chunk({"content": ""}, finish=""), spent()],
+        Reply(
+            "",
+            (*READ_A, ToolCall("b", "read_file", ARGUMENTS)),
+            "",
+            "tool_calls",
+            USED,
+        ),
+    ),
+    "llama.cpp": (
+        [
+            chunk({"role": "assistant", "content": None}),
+            chunk({"reasoning_content": "hm"}),
+            chunk({"content": "ok"}),
+            chunk({}, finish="stop"),
+            {**spent(), "timings": {"prompt_n": 1}},
+        ],
+        Reply("ok", (), "hm", "stop", USED),
+    ),
+    "lmstudio": (
+        [
+            chunk({"content": "<think>"}),
+            chunk({"content": "hm</think>"}),
+            later('{"path"', id="a", function={"name": "read_file"}),
+            later(':"a"}', function={"name": ""}),
+            chunk({}, finish="tool_calls"),
+            spent(),
+        ],
+        Reply("", READ_A, "hm", "tool_calls", USED),
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", NAMES)
+async def test_a_stream_in_each_dialect_is_understood(name: str) -> None:
+    events, expected = STREAMS[name]
+    stream = streamed(*(each if isinstance(each, bytes) else data(each) for each in events))
+    reply, _ = await ask(stream, dialect=dialect_for(None, name=name))
+    if expected.problem:
+        assert "failed with status 502" in reply.problem
+        reply = msgspec.structs.replace(reply, problem=expected.problem, usage=Usage())
+    assert reply == expected
+
+
+@pytest.mark.parametrize(
+    ("url", "name"),
+    [
+        (None, "openai"),
+        ("https://eu.api.openai.com/v1", "openai"),
+        ("https://openrouter.ai/api/v1", "openrouter"),
+        ("https://api.deepseek.com", "deepseek"),
+        ("https://dashscope-intl.aliyuncs.com/compatible-mode/v1", "qwen"),
+        ("https://api.mistral.ai/v1", "mistral"),
+        ("https://api.x.ai/v1", "xai"),
+        ("https://generativelanguage.googleapis.com/v1beta/openai", "gemini"),
+        ("https://api.anthropic.com/v1", "anthropic"),
+        ("http://localhost:4000", "litellm"),
+        ("http://127.0.0.1:8000/v1", "vllm"),
+        ("http://localhost:11434/v1", "ollama"),
+        ("http://[::1]:8080/v1", "llama.cpp"),
+        ("http://localhost:1234/v1", "lmstudio"),
+    ],
+)
+def test_an_endpoint_is_known_by_its_host_or_its_port_here(url: str | None, name: str) -> None:
+    row = row_for(url)
+    assert isinstance(row, Row)
+    assert row.name == name
+
+
+@pytest.mark.parametrize(
+    "url", ["https://notapi.openai.com.evil/v1", "https://model.example:11434/v1", "http://x:y/v1"]
+)
+def test_what_only_looks_like_one_is_none(url: str) -> None:
+    assert row_for(url) is None
+
+
+def test_a_dialect_may_be_named_and_a_wrong_name_is_said() -> None:
+    assert dialect_for("https://gateway.example/v1", name="mistral").nine_ids
+    with pytest.raises(SettingsError, match="no dialect 'mistrall' is known; choose one of openai"):
+        dialect_for(None, name="mistrall")
+
+
+def test_a_router_hands_on_what_the_model_behind_it_takes() -> None:
+    assert dialect_for("https://openrouter.ai/api/v1", "anthropic/claude").cache_marks
+    assert dialect_for("https://openrouter.ai/api/v1", "mistralai/devstral").bridge
+
+
+def test_mistral_gets_ids_of_nine_and_an_assistant_between_result_and_user() -> None:
+    asked = request(
+        user("go"), assistant(use(id_="call_1")), user(result("x", id_="call_1"), "and now?")
+    )
+    sent = chat_body(asked, dialect_for(None, name="mistral"))
+    roles = [message["role"] for message in sent["messages"]]
+    ids = (sent["messages"][1]["tool_calls"][0]["id"], sent["messages"][2]["tool_call_id"])
+    assert roles == ["user", "assistant", "tool", "assistant", "user"]
+    assert ids[0] == ids[1]
+    assert (len(ids[0]), ids[0].isalnum(), "stream_options" in sent) == (9, True, False)
+
+
+def test_deepseek_gets_its_reasoning_back_and_others_do_not() -> None:
+    said = request(user("go"), assistant(Thinking("hm", meta()), "ok"), user("more"))
+    sent = chat_body(said, dialect_for(None, name="deepseek"))["messages"][1]
+    assert sent == {"role": "assistant", "content": "ok", "reasoning_content": "hm"}
+    assert "hm" not in json.dumps(chat_body(said, dialect_for(None, name="openai")))
+
+
+def test_gemini_gets_its_signature_back_or_the_word_that_stands_for_none() -> None:
+    signed = ToolUse("a", "read_file", "{}", meta(), '{"google":{"thought_signature":"c2ln"}}')
+    dialect = dialect_for(None, name="gemini")
+    for used, signature in ((signed, "c2ln"), (use(id_="a"), "skip_thought_signature_validator")):
+        asked = request(user("go"), assistant(used), user(result("x", id_="a")))
+        sent = json.loads(msgspec.json.encode(chat_body(asked, dialect)))
+        extra = sent["messages"][1]["tool_calls"][0]["extra_content"]
+        assert extra == {"google": {"thought_signature": signature}}
+
+
+@pytest.mark.parametrize(
+    ("words", "changed"),
+    [
+        ("Unexpected role 'user' after role 'tool'", Dialect(bridge=True)),
+        ("Tool call id was x but must be a-z, with a length of 9.", Dialect(nine_ids=True)),
+        (
+            "The reasoning_content in the thinking mode must be passed back to the API.",
+            Dialect(reasoning_back="reasoning_content"),
+        ),
+        ("messages.1.content: Input should be a valid string, null", Dialect(null_content=False)),
+        ("max_tokens is too large: 9", None),
+        ("the model is busy", None),
+        ("prompt_cache_key: unknown", None),
+    ],
+)
+def test_an_unknown_endpoint_teaches_its_dialect(words: str, changed: Dialect | None) -> None:
+    assert adapted(Dialect(), words) == changed
+
+
+def table() -> str:
+    """The rows as the page shows them."""
+    lines = [
+        "| name | known by | what differs | streams | sources |",
+        "| --- | --- | --- | --- | --- |",
+    ]
+    for row in ROWS:
+        known = ", ".join(f"`{host}`" for host in row.hosts) or f"port {row.port} on this machine"
+        fields = [
+            f"`{name}` {json.dumps(value)}"
+            for name, value in msgspec.structs.asdict(row.dialect).items()
+            if value != getattr(Dialect(), name)
+        ]
+        sources = ", ".join(f"[{n}]({url})" for n, url in enumerate(row.sources, 1))
+        differs = ", ".join(fields) or "nothing"
+        lines.append(f"| {row.name} | {known} | {differs} | {row.streams} | {sources} |")
+    return "\n".join(lines)
+
+
+def test_the_page_shows_the_table() -> None:
+    assert table() in PAGE.read_text("utf-8")

@@ -1,0 +1,60 @@
+"""Asks a real provider, over a real socket, what a scripted endpoint answers."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from indwell.errors import ProviderError
+from indwell.messages import Reply, Request
+from indwell.providers.base import Provider, StreamEvent
+from indwell.providers.openai_chat import OpenAIChat
+from support.fault_endpoint import FaultEndpoint, Script
+from support.requests import READ, request, user
+
+ASKED = request(user("hello"), tools=(READ,))
+NOON = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
+KEY = "sk-very-secret"
+
+
+@asynccontextmanager
+async def connected(
+    *script: Script, **settings: Any
+) -> AsyncIterator[tuple[OpenAIChat, FaultEndpoint]]:
+    """A provider of the endpoint that plays ``script``; ``settings`` are the provider's."""
+    async with FaultEndpoint(script) as endpoint:
+        settings = {"base_url": endpoint.base_url, "api_key": KEY, "now": lambda: NOON} | settings
+        provider = OpenAIChat(**settings)
+        try:
+            yield provider, endpoint
+        finally:
+            await provider.aclose()
+
+
+async def ask(
+    *script: Script, asked: Request = ASKED, **settings: Any
+) -> tuple[Reply, list[StreamEvent]]:
+    """The reply, and what was told on the way."""
+    told: list[StreamEvent] = []
+    async with connected(*script, **settings) as (provider, _):
+        return await provider.complete(asked, told.append), told
+
+
+async def fail(*script: Script, asked: Request = ASKED, **settings: Any) -> ProviderError:
+    """The error; its sentence has ADDRESS for the endpoint's address."""
+    async with connected(*script, **settings) as (provider, endpoint):
+        error = await failure(provider, asked)
+        sentence = str(error).replace(endpoint.base_url, "ADDRESS")
+        error.args = (sentence,)
+        return error
+
+
+async def failure(provider: Provider, asked: Request = ASKED) -> ProviderError:
+    """The error that the provider raises."""
+    with pytest.raises(ProviderError) as caught:
+        await provider.complete(asked, lambda _: None)
+    return caught.value

@@ -1,0 +1,57 @@
+"""A keyring that works, for a process of its own: a JSON file that ``TEST_KEYRING`` names.
+
+``PYTHON_KEYRING_BACKEND=support.file_keyring.FileKeyring`` lets the package ``keyring`` find it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+from keyring.backend import KeyringBackend
+from keyring.errors import PasswordDeleteError
+
+FOLDER = str(Path(__file__).resolve().parents[1])
+
+
+class FileKeyring(KeyringBackend):
+    """Unprotected, and so only for tests."""
+
+    priority = 1
+
+    def get_password(self, service: str, username: str) -> str | None:
+        return self._read().get(f"{service} {username}")
+
+    def set_password(self, service: str, username: str, password: str) -> None:
+        self._write({**self._read(), f"{service} {username}": password})
+
+    def delete_password(self, service: str, username: str) -> None:
+        entries = self._read()
+        if entries.pop(f"{service} {username}", None) is None:
+            raise PasswordDeleteError("not there")
+        self._write(entries)
+
+    def _read(self) -> dict[str, str]:
+        path = Path(os.environ["TEST_KEYRING"])
+        return json.loads(path.read_text()) if path.exists() else {}
+
+    def _write(self, entries: dict[str, str]) -> None:
+        Path(os.environ["TEST_KEYRING"]).write_text(json.dumps(entries))
+
+
+def variables(folder: Path) -> dict[str, str]:
+    """Those that make a process use it, with its file in ``folder``."""
+    return {
+        "PYTHON_KEYRING_BACKEND": "support.file_keyring.FileKeyring",
+        "PYTHONPATH": os.pathsep.join([FOLDER, os.environ.get("PYTHONPATH", "")]).rstrip(
+            os.pathsep
+        ),
+        "TEST_KEYRING": str(folder / "keyring.json"),
+    }
+
+
+def held(folder: Path) -> dict[str, str]:
+    """What it holds, by service and origin."""
+    path = folder / "keyring.json"
+    return json.loads(path.read_text()) if path.exists() else {}

@@ -1,0 +1,51 @@
+"""An endpoint that also lists its models, as the local servers and the providers do."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from support.loopback_endpoint import Answer, Seen, raw, refuse, say
+
+CALL = ("report", json.dumps({"word": "ready"}))
+TEXT = {"Content-Type": "application/json"}
+
+
+def answering(
+    models: object,
+    *,
+    key: str | None = None,
+    more: Mapping[str, object] | None = None,
+    chat: Callable[[Seen], Answer] = lambda _seen: say(calls=[CALL]),
+) -> Callable[[Seen], Answer]:
+    """A script.
+
+    Args:
+        models: The JSON of ``/v1/models``, or the answer itself.
+        key: Which key it takes; None takes all.
+        more: JSON by path, for the pages of one kind of server.
+        chat: What a chat completion gets.
+    """
+
+    def script(seen: Seen) -> Answer:
+        if key is not None and seen.headers.get("authorization") != f"Bearer {key}":
+            return refuse(401, "no such key")
+        if seen.path == "/v1/models":
+            return models if isinstance(models, Answer) else page(models)
+        if seen.path == "/v1/chat/completions":
+            return chat(seen)
+        pages: Mapping[str, Any] = more or {}
+        return page(pages[seen.path]) if seen.path in pages else refuse(404, "no such page")
+
+    return script
+
+
+def page(content: object) -> Answer:
+    """A JSON page."""
+    return raw(200, json.dumps(content), headers=TEXT)
+
+
+def listed(*names: str, **facts: object) -> dict[str, Any]:
+    """A list of models as OpenAI writes it; ``facts`` stand with each."""
+    return {"object": "list", "data": [{"id": name, "object": "model", **facts} for name in names]}
