@@ -20,7 +20,14 @@ NETWORK = {"socket", "httpx2", "urllib.request", "http.client", "requests", "aio
 DOORS = {
     "disk": ("files/",),
     "process": ("sandbox/",),
-    "network": ("providers/openai_chat.py", "providers/stream_end.py", "providers/refusals.py"),
+    "network": (
+        "providers/openai_chat.py",
+        "providers/fetch.py",
+        "providers/http_door.py",
+        "providers/faults.py",
+        "providers/guard.py",
+        "lsp/tcp.py",
+    ),
 }
 EXCUSED = {
     ("disk", "lsp/fake_editor.py"): "plays the editor, which reads and saves files itself",

@@ -1,18 +1,25 @@
-"""docs/protocol.md says what the code does."""
+"""docs/protocol.md and docs/protocol.schema.json say what the code does."""
 
 from __future__ import annotations
 
+import json
 import re
+import subprocess
+import sys
 from pathlib import Path
 from typing import get_args
 
 import attrs
+import jsonschema
 import msgspec
 
 from indwell.agent import events
 from indwell.lsp import code_actions, protocol
 
-PAGE = (Path(__file__).resolve().parents[2] / "docs" / "protocol.md").read_text("utf-8")
+ROOT = Path(__file__).resolve().parents[2]
+PAGE = (ROOT / "docs" / "protocol.md").read_text("utf-8")
+SCHEMA_TEXT = (ROOT / "docs" / "protocol.schema.json").read_text("utf-8")
+SCHEMA = json.loads(SCHEMA_TEXT)
 
 
 def rows(heading: str) -> list[list[str]]:
@@ -35,7 +42,7 @@ def test_every_method_stands_on_the_page_with_its_fields() -> None:
         method.strip("`"): (
             {"to the server": "in", "to the editor": "out"}[direction],
             words(params),
-            words(result) or None,
+            None if result == "notification" else words(result),
         )
         for method, direction, params, result in rows("Methods")
     }
@@ -66,4 +73,30 @@ def test_every_event_stands_on_the_page_with_its_fields() -> None:
     kinds = [msgspec.inspect.type_info(event) for event in get_args(events.Event)]
     assert told == {
         kind.tag: {field.encode_name for field in kind.fields} - {"turn"} for kind in kinds
+    }
+
+
+def test_the_schema_is_that_of_the_code() -> None:
+    command = [sys.executable, str(ROOT / "scripts" / "protocol_schema.py"), "--check"]
+    checked = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (checked.returncode, checked.stderr) == (0, "")
+
+
+def test_the_schema_is_a_schema_and_names_nothing_that_it_does_not_define() -> None:
+    jsonschema.Draft202012Validator.check_schema(SCHEMA)
+    named = set(re.findall(r'"\$ref": "#/\$defs/([^"]+)"', SCHEMA_TEXT))
+    assert named <= set(SCHEMA["$defs"])
+    assert set(SCHEMA["methods"]) == set(protocol.METHODS)
+    assert set(SCHEMA["commands"]) == set(protocol.COMMANDS)
+
+
+def test_the_schema_has_all_fields_of_all_messages() -> None:
+    for name, row in protocol.METHODS.items():
+        for part, class_ in (("params", row.params), ("result", row.result)):
+            if class_ is not None:
+                defined = SCHEMA["$defs"][class_.__name__]
+                assert set(defined["properties"]) == fields(class_), (name, part)
+    kinds = [msgspec.inspect.type_info(event) for event in get_args(events.Event)]
+    assert {one["$ref"].rpartition(".")[2] for one in SCHEMA["$defs"]["Event"]["anyOf"]} == {
+        kind.cls.__name__ for kind in kinds
     }

@@ -104,15 +104,9 @@ async def test_cancelling_the_request_cancels_its_turn(desk) -> None:
     await desk.goes_on()
 
 
-async def test_while_one_turn_runs_another_is_refused_in_plain_words(desk) -> None:
+async def test_stopping_a_turn_is_a_code_action_while_one_runs(desk) -> None:
     asked, _ = await desk.sleeping()
-    sentence = "a turn is running already; stop it or wait for its end"
-    with pytest.raises(JsonRpcException) as caught:
-        await desk.editor.ask("another")
-    assert (caught.value.code, caught.value.message) == (-32803, sentence)
     buffer = desk.editor.open(desk.home.shop)
-    assert await desk.editor.fix(buffer) is None
-    assert desk.editor.messages == [f"Indwell: {sentence}"]
     actions = await desk.editor.code_actions(buffer, lines_range(1, 1))
     stop = next(one.command for one in actions if one.title == "Stop the running turn")
     assert await desk.editor.execute(stop.command) is True

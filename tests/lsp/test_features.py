@@ -12,10 +12,14 @@ def test_an_editor_that_says_nothing_can_nothing() -> None:
 def test_what_an_editor_declares_is_read() -> None:
     capabilities = {
         "window": {"workDoneProgress": True, "showDocument": {"support": True}},
+        "workspace": {"configuration": True},
         "experimental": {"indwell": {"events": True, "save": True, "ask": False}},
     }
     assert features_of(capabilities) == Features(
-        progress=True, show_document=True, experimental=frozenset({"events", "save"})
+        progress=True,
+        show_document=True,
+        configuration=True,
+        experimental=frozenset({"events", "save"}),
     )
 
 

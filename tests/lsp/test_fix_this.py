@@ -201,21 +201,12 @@ async def test_commands_from_the_palette_come_with_an_empty_list_of_arguments(ho
     )
 
 
-async def test_two_prompts_at_once_are_one_turn_and_one_plain_refusal(home) -> None:
+async def test_two_prompts_at_once_are_two_turns_of_one_session_in_their_order(home) -> None:
     async with (
         LoopbackEndpoint([say("One."), say("Two.")]) as endpoint,
         editing(home, endpoint.base_url, extensions=RICH) as editor,
     ):
-        first = asyncio.ensure_future(editor.ask("one?"))
-        second = asyncio.ensure_future(editor.ask("two?"))
-        outcomes = await asyncio.gather(first, second, return_exceptions=True)
-        assert sorted(type(one).__name__ for one in outcomes) == ["JsonRpcException", "TurnResult"]
-        refusal = next(one for one in outcomes if isinstance(one, Exception))
-        assert (refusal.code, refusal.message) == (
-            -32803,
-            "a turn is running already; stop it or wait for its end",
-        )
-        done = next(one for one in outcomes if not isinstance(one, Exception))
-        again = await editor.ask("three?")
-        assert (again.session, again.turn) == (done.session, 2)
+        first, second = await asyncio.gather(editor.ask("one?"), editor.ask("two?"))
+    assert (first.answer, second.answer) == ("One.", "Two.")
+    assert (second.session, first.turn, second.turn) == (first.session, 1, 2)
     assert len(home.logs()) == 1

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import asyncio
 import json
 
 from support.editing import Editor, Home, bash, editing, results
@@ -57,3 +58,21 @@ async def test_no_once_this_session_always_mean_what_they_say(tmp_path) -> None:
     assert json.loads(kept.read_text()) == [rule]
     assert kept.parent.stat().st_mode & 0o077 == 0
     home.logs()
+
+
+async def test_nonsense_for_an_answer_is_a_no_at_once(tmp_path) -> None:
+    home = Home(tmp_path)
+    nonsense: list[object] = ["yes", "ALWAYS", "", 7, None, ["once"]]
+    async with (
+        LoopbackEndpoint(runs_it) as endpoint,
+        editing(home, endpoint.base_url, extensions=("events", "permission")) as editor,
+    ):
+
+        async def say_nonsense(_question: object) -> object:
+            return nonsense.pop()
+
+        editor.answers.permission = say_nonsense
+        while nonsense:
+            async with asyncio.timeout(10):  # the user would have 300 s
+                await editor.ask("run it")
+            assert results(endpoint.seen[-1])[-1] == REFUSED

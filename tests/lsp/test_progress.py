@@ -12,6 +12,7 @@ CHANGED = events.EditApplied(
     turn=1, id="c1", path="a.py", added=2, removed=1, diff="", created=False, verified=True
 )
 TOKENS = Usage(input=1_200, output=34)
+TAKEN = "1,200 tokens in (0 cached), 34 out"
 
 
 def started(name: str, target: str) -> events.ToolStarted:
@@ -64,17 +65,17 @@ def test_an_event_as_one_line(event, line) -> None:
 @pytest.mark.parametrize(
     ("end", "sentence"),
     [
-        (ended(), "done · 3 rounds, 1,234 tokens, cost unknown"),
-        (ended(cost=0.01234, rounds=1), "done · 1 round, 1,234 tokens, $0.0123"),
+        (ended(), f"done · 3 rounds, {TAKEN}, cost unknown"),
+        (ended(cost=0.01234, rounds=1), f"done · 1 round, {TAKEN}, $0.0123"),
         (
             ended(changes=(FileChanged("a.py", 1, 2), FileChanged("b.py", 3, 0))),
-            "done · a.py +1 −2, b.py +3 −0 · 3 rounds, 1,234 tokens, cost unknown",
+            f"done · a.py +1 −2, b.py +3 −0 · 3 rounds, {TAKEN}, cost unknown",
         ),
         (ended("cancelled", "stopped", rounds=0), "stopped"),
         (ended("failed", "no credit left", rounds=0), "no credit left"),
         (
             ended("limit", "stopped after 3 rounds"),
-            "stopped after 3 rounds · 3 rounds, 1,234 tokens, cost unknown",
+            f"stopped after 3 rounds · 3 rounds, {TAKEN}, cost unknown",
         ),
     ],
 )

@@ -18,6 +18,7 @@ from indwell.lsp.wire import Server
 T = TypeVar("T")
 
 SHOW_TIMEOUT_S = 10.0  # to open a document or to take a progress token
+CONFIGURATION_TIMEOUT_S = 5.0  # for a section of its settings; the first turn waits as long
 SAVE_TIMEOUT_S = 10.0  # formatters may run on save
 
 _REPEATABLE = (Text, Thinking, ToolOutput)  # an editor that does not keep up asks for them again
@@ -66,6 +67,18 @@ class Client:
         )
         answer = await _bounded(self._server.window_show_message_request_async(params), timeout_s)
         return answer.title if answer is not None else None
+
+    async def configuration(self, section: str) -> object:
+        """Ask for a section of the editor's settings; None if nobody answers in time, or nonsense.
+
+        What comes back is any JSON.
+        """
+        item = types.ConfigurationItem(section=section)
+        params = types.ConfigurationParams(items=[item])
+        answer = await _bounded(
+            self._server.workspace_configuration_async(params), CONFIGURATION_TIMEOUT_S
+        )
+        return answer[0] if answer else None
 
     async def show_document(self, uri: str) -> bool:
         """Open a document beside what the user does; False if the editor did not."""

@@ -79,6 +79,10 @@ class Document:
         start, end = range_.start, range_.end
         if (start.line, start.character) > (end.line, end.character):
             start, end = end, start
+        if end.line < 0:  # no line is: the start of the document, as in VS Code
+            start = end = Position(line=0, character=0)
+        elif start.line < 0:
+            start = Position(line=0, character=0)
         if start.line >= len(lines):
             start = end = Position(line=len(lines) - 1, character=1 << 30)
         elif end.line >= len(lines):

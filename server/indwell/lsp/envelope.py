@@ -102,7 +102,7 @@ def answer(id_: Id, result: object) -> bytes:
     Raises:
         TypeError: It holds something that is none.
     """
-    return msgspec.json.encode({"jsonrpc": "2.0", "id": id_, "result": result})
+    return _encoded({"jsonrpc": "2.0", "id": id_, "result": result})
 
 
 def refusal(id_: Id | None, code: int, message: str, data: object = None) -> bytes:
@@ -110,7 +110,14 @@ def refusal(id_: Id | None, code: int, message: str, data: object = None) -> byt
     error: dict[str, object] = {"code": code, "message": message}
     if data is not None:
         error["data"] = data
-    return msgspec.json.encode({"jsonrpc": "2.0", "id": id_, "error": error})
+    return _encoded({"jsonrpc": "2.0", "id": id_, "error": error})
+
+
+def _encoded(message: object) -> bytes:
+    try:
+        return msgspec.json.encode(message)
+    except UnicodeEncodeError:  # half of a character, in an id or a result: escaped, as it came
+        return json.dumps(message).encode()
 
 
 def _message(envelope: _Envelope) -> Incoming:
@@ -122,7 +129,7 @@ def _message(envelope: _Envelope) -> Incoming:
         if envelope.error is not msgspec.UNSET and id_ is not msgspec.UNSET:
             error = envelope.error if bytes(envelope.error) != b"null" else None
             return Response(known, _RAW_NULL, error)
-        if envelope.result is not msgspec.UNSET and known is not None:
+        if envelope.result is not msgspec.UNSET and id_ is not msgspec.UNSET:
             return Response(known, envelope.result)
         return Invalid(known, INVALID_REQUEST, "a message needs a method, a result or an error")
     if bytes(envelope.params)[:1] not in (b"{", b"[", b"n"):  # "n": null, which clients do send

@@ -17,11 +17,13 @@ class Features(msgspec.Struct, frozen=True):
     Attributes:
         progress: Takes server-made work-done progress.
         show_document: Opens a document when asked.
+        configuration: Answers ``workspace/configuration``.
         experimental: Names of ``capabilities.experimental.indwell`` that are on.
     """
 
     progress: bool = False
     show_document: bool = False
+    configuration: bool = False
     experimental: frozenset[str] = frozenset()
 
     def has(self, name: str) -> bool:
@@ -36,6 +38,7 @@ def features_of(capabilities: Mapping[str, Any]) -> Features:
     return Features(
         progress=window.get("workDoneProgress") is True,
         show_document=_table(window, "showDocument").get("support") is True,
+        configuration=_table(capabilities, "workspace").get("configuration") is True,
         experimental=frozenset(name for name, on in ours.items() if on is True),
     )
 

@@ -1,73 +1,43 @@
 """What one server process holds: the editor, its documents, the session, the turns.
 
-Each public method is what one request or command does; the handlers in ``server`` only translate.
+Each public method is what one request or command does; the handlers in ``server`` and ``methods``
+only translate.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+import itertools
+import logging
+from collections.abc import Coroutine, Mapping
+from functools import partial
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
-import msgspec
 from lsprotocol import types
 
-from indwell.agent import events
-from indwell.agent.session import Prompt, Session
-from indwell.context.ide import Problem, Selection
-from indwell.errors import UserError
+from indwell.agent.session import Session
+from indwell.errors import SessionError, UserError
 from indwell.lsp import protocol
-from indwell.lsp.attention import Attention, lines_of, touching_problems
+from indwell.lsp import protocol_views as views
+from indwell.lsp.attention import Attention
+from indwell.lsp.backend import Backend
 from indwell.lsp.client import Client
+from indwell.lsp.configuration import Configuration, in_mode
+from indwell.lsp.current_session import CurrentSession
 from indwell.lsp.documents import Document, Documents
-from indwell.lsp.progress import summary
-from indwell.lsp.turns import Running, Turns
-from indwell.policy.approvals import Approver, one_line
-from indwell.prompt.tasks import TITLES, Task, named, task_words
+from indwell.lsp.event_log import Missed
+from indwell.lsp.prompting import Prompting
+from indwell.lsp.queue import Waiting
+from indwell.lsp.showing import Showing
+from indwell.lsp.turns import OnEnd, Ticket, Turns
+from indwell.policy.approvals import one_line
+from indwell.prompt.tasks import Task
+from indwell.providers.connection import LoginOutcome
 from indwell.settings.model import Mode, Settings
-from indwell.workspace.base import Workspace
 from indwell.workspace.paths import display
 
-
-class Configured(msgspec.Struct, frozen=True):
-    """Settings, what was ignored in them, and why they cannot be used if they cannot."""
-
-    settings: Settings
-    notices: tuple[str, ...] = ()
-    problem: str = ""
-
-
-class Backend(Protocol):
-    """What the composition root gives to the protocol layer."""
-
-    def configure(self, options: Mapping[str, Any], roots: tuple[Path, ...]) -> Configured:
-        """Read the settings; never raises for what is wrong in them."""
-        ...
-
-    def workspace(
-        self, roots: tuple[Path, ...], documents: Documents, client: Client, settings: Settings
-    ) -> Workspace:
-        """The user's files through the editor."""
-        ...
-
-    def approver(self, client: Client, settings: Settings) -> Approver:
-        """Who asks the user."""
-        ...
-
-    async def open_session(
-        self, workspace: Workspace, approver: Approver, settings: Callable[[], Settings]
-    ) -> Session:
-        """Begin a session; ``settings`` gives those in force at the moment.
-
-        Raises:
-            UserError: There is no usable model, or no place for the log.
-        """
-        ...
-
-    def monotonic(self) -> float:
-        """Seconds of a clock that never goes back."""
-        ...
+_log = logging.getLogger(__name__)
 
 
 class Host:
@@ -80,34 +50,64 @@ class Host:
 
     def __init__(self, client: Client, backend: Backend) -> None:
         self.client = client
+        self.backend = backend
         self.documents = Documents()
-        self.turns = Turns(client)
         self.attention = Attention(self.documents, backend.monotonic, self.display)
-        self._backend = backend
-        self._configured = Configured(Settings())
+        self.configuration = Configuration(client, backend)
+        self.prompting = Prompting(self.documents, self.attention, lambda: self.settings)
+        self.sessions = CurrentSession(client, backend, self.configuration, lambda: self.settings)
+        self.turns = Turns(client, self._session_of, self._afterwards)
+        self._showing = Showing(client, lambda: self.settings)
         self._roots: tuple[Path, ...] = ()
-        self._workspace: Workspace | None = None
-        self._session: Session | None = None
-        self._opening = asyncio.Lock()
+        self._numbers = itertools.count(1)
+        self._chores: set[asyncio.Task[None]] = set()
 
     @property
     def settings(self) -> Settings:
-        """Those in force."""
-        return self._configured.settings
+        """Those in force; the running turn may have a mode of its own."""
+        settings = self.configuration.settings
+        running = self.turns.running
+        return in_mode(settings, running.waiting.mode) if running else settings
+
+    @property
+    def root(self) -> Path:
+        """The first folder of the workspace.
+
+        Raises:
+            UserError: None is open.
+        """
+        if not self._roots:
+            raise UserError("no folder is open; open the folder of the project, and try again")
+        return self._roots[0]
 
     def start(self, roots: tuple[Path, ...], options: Mapping[str, Any]) -> None:
         """The editor has said where it works and what it wants."""
         self._roots = roots
-        self._configured = self._backend.configure(options, roots)
-        self._workspace = self._backend.workspace(roots, self.documents, self.client, self.settings)
+        self.configuration.start(roots, options)
+        self.sessions.workspace = self.backend.workspace(
+            roots, self.documents, self.client, self.settings
+        )
+
+    def warm_up(self) -> None:
+        """A sign that a prompt may come: actions are looked at, something is marked."""
+        self.backend.warm_up(self.configuration.settings)
 
     def greet(self) -> None:
-        """Say what was wrong in the settings, once the editor can show it."""
-        notices = self._configured.notices
-        if notices:
-            self.client.show(types.MessageType.Warning, "Indwell: " + "\n".join(notices))
-        if self._configured.problem:
-            self.client.show(types.MessageType.Error, f"Indwell: {self._configured.problem}")
+        """Say what was wrong in the settings, once the editor can show it; ask for its own."""
+        self._warn(self.configuration.notices)
+        if self.configuration.problem:
+            self.client.show(types.MessageType.Error, f"Indwell: {self.configuration.problem}")
+        if self.client.features.configuration:
+            self._begin_chore(self._ask_configuration())
+        if self._roots:
+            self._begin_chore(self._tell_drafts(self._roots[0]))
+
+    async def reconfigure(self, section: object) -> None:
+        """The editor's configuration has changed; ``section`` is what it pushed, if it did."""
+        if self.client.features.configuration:
+            await self._ask_configuration()
+        else:
+            self._warn(await self.configuration.take(section))
 
     def display(self, document: Document) -> str:
         """A document's name as people read it: relative to the first root that holds it."""
@@ -115,14 +115,14 @@ class Host:
             return one_line(document.uri)
         return display(document.path, self._roots)
 
-    async def run_task(self, task: Task, arguments: protocol.TaskArguments) -> Running | None:
-        """Begin the turn of a code action; None if the user closed the question it needs.
+    async def run_task(self, task: Task, arguments: protocol.TaskArguments) -> Ticket | None:
+        """Take the prompt of a code action; None if the user closed the question it needs.
 
         Raises:
-            UserError: It cannot begin, in plain words.
+            UserError: It cannot be taken, in plain words.
         """
         self._check_usable()
-        document = self._document(arguments.uri)
+        document = self.prompting.document(arguments.uri)
         words = arguments.text
         if task in {"ask", "refactor"} and not words and self.client.features.has("ask"):
             question = "Ask about this" if task == "ask" else "Refactor how"
@@ -134,141 +134,158 @@ class Host:
             words = typed
         if task == "ask" and not words.strip():
             raise UserError("there is no question; give it as `text`, or in an editor that can ask")
-        prompt = self._task_prompt(task, document, arguments, words)
-        shown = self._show_answer if task in {"explain", "ask"} else self._show_summary
-        return self.turns.start(await self._current_session(), prompt, shown)
+        prompt = self.prompting.task(task, document, arguments, words)
+        is_answer = task in {"explain", "ask"}
+        shown = self._showing.answer if is_answer else self._showing.summary
+        ticket = self.turns.submit(Waiting(self._next_id(), prompt), shown)
+        if ticket.waiting in self.turns.queue.waiting:
+            self._showing.queued(self.turns.queue)
+            if not arguments.wait:
+                self._begin_chore(self._tell_error(ticket))
+            return ticket
+        try:
+            await ticket.begun.wait()
+        except asyncio.CancelledError:
+            self.turns.abandon(ticket)
+            raise
+        if ticket.error is not None:
+            raise ticket.error
+        return ticket
 
-    async def prompt(self, params: protocol.PromptParams) -> Running:
-        """Begin a turn with the user's own words.
+    def prompt(self, params: protocol.PromptParams) -> Ticket:
+        """Take the user's own words.
 
         Raises:
-            UserError: It cannot begin, in plain words.
+            UserError: They cannot be taken, in plain words.
         """
         self._check_usable()
         if not params.text.strip():
             raise UserError("the prompt is empty; write what should be done")
-        current = self._session.id if self._session else None
-        if params.session not in {None, "new", current}:
+        self.sessions.check(params.session)
+        prompt = self.prompting.own_words(params.text)
+        waiting = Waiting(self._next_id(), prompt, params.session, params.mode)
+        return self.turns.submit(waiting, self._showing.nothing)
+
+    async def steer(self, params: protocol.SteerParams) -> protocol.SteerResult:
+        """Give words to the running turn.
+
+        Raises:
+            UserError: None runs, or not in that session.
+        """
+        if not params.text.strip():
+            raise UserError("there are no words to steer with; write what should be done")
+        running = self.turns.running
+        if running is not None:
+            await running.begun.wait()
+        if running is None or running.session is None or running.ended.is_set():
+            raise UserError("no turn is running; send the words with indwell/prompt instead")
+        session = running.session
+        if params.session not in {None, session.id}:
             raise UserError(
-                f"there is no open session {params.session!r}; leave `session` out, or say 'new'"
+                f"no turn is running in session {params.session!r}; send the words with "
+                "indwell/prompt instead"
             )
-        if params.session == "new":
-            self.turns.check_free()
-            await self.new_session()
-        session = await self._current_session()
-        prompt = Prompt(
-            words=params.text,
-            title=" ".join(params.text.split())[:60],
-            selection=self.attention.selection(self.settings),
-            opened=self.attention.opened(self.settings),
-        )
-        return self.turns.start(session, prompt, self._show_nothing)
+        session.steer(params.text)
+        return protocol.SteerResult(session=session.id, turn=running.number, delivered=True)
 
     async def new_session(self) -> None:
         """Let the next prompt begin a new session; a running turn is stopped first."""
-        await self.turns.drain()
-        if self._session is not None:
-            old, self._session = self._session, None
-            await old.close()
+        await self.turns.drain("a new session was begun")
+        await self.sessions.leave()
 
-    async def set_mode(self, mode: Mode) -> None:
+    def missed(self, session: str, after: int) -> Missed:
+        """Events of a session after a number.
+
+        Raises:
+            UserError: Nothing is known of it.
+        """
+        missed = self.turns.events.after(session, after)
+        if missed is None:
+            raise UserError(
+                f"no events of session {session!r} are kept; indwell/session shows its turns"
+            )
+        return missed
+
+    async def login(self, params: views.LoginParams) -> LoginOutcome:
+        """Keep a key, and use it from the next turn on.
+
+        Raises:
+            UserError: It cannot be kept.
+        """
+        outcome = await self.backend.login(params.provider, params.key, params.url)
+        if outcome.ok:
+            self._warn(await self.configuration.read_again())
+        return outcome
+
+    def set_mode(self, mode: Mode) -> None:
         """Choose how much is asked; from here it counts for the next call."""
-        settings = msgspec.structs.replace(self.settings, mode=mode)
-        self._configured = msgspec.structs.replace(self._configured, settings=settings)
+        self.configuration.choose_mode(mode)
 
     async def stop(self) -> None:
-        """Stop what runs and write down what is not written yet."""
-        await self.turns.drain()
-        if self._session is not None:
-            await self._session.close()
+        """Stop what runs, write down what is not written yet, keep what was never sent."""
+        unsent = await self.turns.close()
+        if unsent and self._roots:
+            try:
+                path = await self.backend.keep_drafts(self._roots[0], unsent)
+                self._showing.kept(len(unsent), path)
+            except SessionError:
+                _log.exception("unsent prompts are lost")
+        await self.sessions.first_run.stop()
+        for chore in tuple(self._chores):
+            chore.cancel()
+        await asyncio.gather(*self._chores, return_exceptions=True)
+        await self.sessions.leave()
 
     def _check_usable(self) -> None:
-        if self._configured.problem:
-            raise UserError(self._configured.problem)
-        if not self._roots:
-            raise UserError("no folder is open; open the folder of the project, and try again")
+        if self.configuration.problem:
+            raise UserError(self.configuration.problem)
+        _ = self.root
 
-    def _document(self, uri: str | None) -> Document:
-        wanted = uri or self.attention.opened_uri()
-        document = self.documents.get(wanted) if wanted else None
-        if document is None:
-            raise UserError(f"{wanted or 'the document'} is not open in the editor; open it first")
-        return document
+    def _next_id(self) -> str:
+        return f"p{next(self._numbers)}"
 
-    def _task_prompt(
-        self,
-        task: Task,
-        document: Document,
-        arguments: protocol.TaskArguments,
-        words: str,
-    ) -> Prompt:
-        settings = self.settings
-        known = self.attention.problems(document.uri)
-        problems = arguments.diagnostics or known
-        if not settings.attach_diagnostics or self.attention.is_denied(document, settings):
-            known = problems = ()
-        selection: Selection | None = None
-        # The name is the repository's, the words are the user's: an odd name stands in quotes.
-        place = named(self.display(document))
-        reported: tuple[Problem, ...] = ()
-        if task == "fixAll":
-            reported = touching_problems(known or problems, 0, len(document.lines))
-        elif arguments.range is not None:
-            note = ""
-            if arguments.version is not None and arguments.version != document.version:
-                note = "the document was changed since, so the lines may have moved"
-            selection = self.attention.at(document, arguments.range, problems, settings, note=note)
-            first, last = lines_of(arguments.range, len(document.lines))
-            place += _lines_words(first + 1, last + 1)
-            if selection is None:
-                reported = touching_problems(problems, first, last)
-        else:
-            selection = self.attention.selection(settings)
-            if selection is not None:
-                place = named(selection.path) + _lines_words(
-                    selection.first_line, selection.last_line
-                )
-        return Prompt(
-            words=task_words(task, place=place, words=words),
-            title=f"{TITLES[task]}: {place}",
-            selection=selection,
-            opened=self.attention.opened(settings),
-            problems=reported,
-        )
+    async def _session_of(self, ticket: Ticket) -> Session:
+        """Where a turn begins."""
+        notices = self.configuration.notices
+        session = await self.sessions.get(ticket.waiting.target)
+        self._warn(tuple(one for one in self.configuration.notices if one not in notices))
+        return session
 
-    async def _current_session(self) -> Session:
-        async with self._opening:  # two prompts at once are for one session
-            if self._session is None:
-                assert self._workspace is not None
-                approver = self._backend.approver(self.client, self.settings)
-                self._session = await self._backend.open_session(
-                    self._workspace, approver, lambda: self.settings
-                )
-            return self._session
+    def _afterwards(self, ticket: Ticket) -> None:
+        """A turn is over: where it failed, or others wait behind it, the user decides."""
+        self._begin_chore(self._showing.afterwards(ticket, self.turns, self._again))
 
-    async def _show_nothing(self, session: Session, finished: events.TurnFinished) -> None:
-        """The request's own answer says it."""
+    def _again(self, ticket: Ticket, on_end: OnEnd) -> None:
+        """The same words with the same selection, before all that waits."""
+        old = ticket.waiting
+        waiting = Waiting(self._next_id(), old.prompt, old.target, old.mode)
+        self.turns.submit(waiting, on_end, first=True)
 
-    async def _show_summary(self, session: Session, finished: events.TurnFinished) -> None:
-        if self.client.features.has("events"):
-            return
-        if finished.ending == "done" and not finished.changes:
-            await self._show_answer(session, finished)
-            return
-        is_good = finished.ending == "done"
-        level = types.MessageType.Info if is_good else types.MessageType.Error
-        self.client.show(level, f"Indwell: {summary(finished)}")
+    async def _tell_error(self, ticket: Ticket) -> None:
+        """Say why a prompt could not begin, where nobody waits for its answer any more."""
+        await ticket.ended.wait()
+        if ticket.error is not None:
+            self.client.show(types.MessageType.Error, f"Indwell: {ticket.error}")
 
-    async def _show_answer(self, session: Session, finished: events.TurnFinished) -> None:
-        if self.client.features.has("events"):
-            return
-        if finished.ending != "done":
-            self.client.show(types.MessageType.Error, f"Indwell: {finished.message}")
-        if finished.answer:
-            path = await session.parts.spill(f"answer-{finished.turn}.md", finished.answer)
-            if not await self.client.show_document(path.as_uri()):
-                self.client.show(types.MessageType.Info, finished.answer)
+    async def _ask_configuration(self) -> None:
+        self._warn(await self.configuration.ask())
+
+    async def _tell_drafts(self, root: Path) -> None:
+        for path in await self.backend.untold_drafts(root):
+            self._showing.left_over(path)
+
+    def _warn(self, notices: tuple[str, ...]) -> None:
+        if notices:
+            self.client.show(types.MessageType.Warning, "Indwell: " + "\n".join(notices))
+
+    def _begin_chore(self, work: Coroutine[Any, Any, None]) -> None:
+        """Something that nobody waits for; it ends with the server at the latest."""
+        chore = asyncio.create_task(work)
+        self._chores.add(chore)
+        chore.add_done_callback(partial(_ended, self._chores))
 
 
-def _lines_words(first: int, last: int) -> str:
-    return f", line {first}" if first == last else f", lines {first}-{last}"
+def _ended(chores: set[asyncio.Task[None]], chore: asyncio.Task[None]) -> None:
+    chores.discard(chore)
+    if not chore.cancelled() and (bug := chore.exception()) is not None:
+        _log.error("a chore ended badly", exc_info=bug)

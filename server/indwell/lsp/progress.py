@@ -5,6 +5,7 @@ from __future__ import annotations
 from lsprotocol import types
 
 from indwell.agent import events
+from indwell.agent.receipt import usage_words
 from indwell.lsp.client import Client
 
 LINE_LIMIT = 120  # characters of a progress line
@@ -94,8 +95,7 @@ def summary(finished: events.TurnFinished) -> str:
             ", ".join(f"{one.path} +{one.added} −{one.removed}" for one in finished.changes)
         )
     if finished.rounds:
-        tokens = finished.usage.input + finished.usage.output
         cost = "cost unknown" if finished.cost is None else f"${finished.cost:.4f}"
         rounds = "1 round" if finished.rounds == 1 else f"{finished.rounds} rounds"
-        parts.append(f"{rounds}, {tokens:,} tokens, {cost}")
+        parts.append(f"{rounds}, {usage_words(finished.usage)}, {cost}")
     return " · ".join(parts)

@@ -14,8 +14,10 @@ import msgspec
 from lsprotocol import types
 
 from indwell.agent.events import Event
+from indwell.lsp import protocol_views as views
 from indwell.policy.approvals import Answer
 from indwell.sessions.records import Ending
+from indwell.settings.model import Mode
 
 
 @attrs.frozen
@@ -44,20 +46,46 @@ class DidChangeDiagnosticsParams:
 
 @attrs.frozen
 class PromptParams:
-    """The user's words; ``session`` is an id, ``new``, or left out for the current one."""
+    """The user's words; ``session`` is an id, ``new``, or left out for the current one.
+
+    ``mode`` holds for this turn only; left out, the one in force.
+    """
+
+    text: str
+    session: str | None = None
+    mode: Mode | None = None
+
+
+@attrs.frozen
+class SteerParams:
+    """Words for the running turn; ``session`` is an id, or left out for whichever runs."""
 
     text: str
     session: str | None = None
 
 
 @attrs.frozen
-class UsageResult:
-    """Tokens of a turn; ``cost`` in US dollars, null if the price is unknown."""
+class SteerResult:
+    """The turn that takes them, at its next model call."""
 
-    input: int
-    cached: int
-    output: int
-    cost: float | None
+    session: str
+    turn: int
+    delivered: bool
+
+
+@attrs.frozen
+class QueueParams:
+    """See or change the queue; ``seq`` is the state that was seen, so that nobody's change is lost.
+
+    ``id`` names the prompt to ``remove``, ``move`` (to the place ``to``, 0-based) or ``edit`` (to
+    ``text``).
+    """
+
+    action: Literal["list", "remove", "move", "edit", "hold", "resume"] = "list"
+    seq: int | None = None
+    id: str | None = None
+    to: int | None = None
+    text: str | None = None
 
 
 @attrs.frozen
@@ -71,16 +99,19 @@ class FileResult:
 
 @attrs.frozen
 class TurnResult:
-    """How a turn ended; ``draft`` gives words back that never reached the model."""
+    """How a turn ended; ``draft`` gives words back that never reached the model.
 
-    session: str
+    A prompt that was taken out of the queue ends as ``cancelled``, with turn 0 and no session.
+    """
+
+    session: str | None
     turn: int
     ending: Ending
     message: str
     answer: str
     draft: str
     rounds: int
-    usage: UsageResult
+    usage: views.UsageResult
     changes: tuple[FileResult, ...]
 
 
@@ -165,15 +196,16 @@ class TaskArguments:
 class ModeArguments:
     """The argument of ``indwell.mode``."""
 
-    mode: Literal["ask", "review", "auto", "plan"]
+    mode: Mode
 
 
 @attrs.frozen
 class StartedResult:
-    """What a command answers at once: the session and the number of the turn that began."""
+    """What a command answers at once: session and turn that began, or the queued prompt's id."""
 
-    session: str
-    turn: int
+    session: str | None
+    turn: int | None
+    queued: str | None
 
 
 class Method(NamedTuple):
@@ -189,6 +221,16 @@ METHODS: Mapping[str, Method] = {
     "indwell/didFocus": Method("in", DidFocusParams, None),
     "indwell/didChangeDiagnostics": Method("in", DidChangeDiagnosticsParams, None),
     "indwell/prompt": Method("in", PromptParams, TurnResult),
+    "indwell/steer": Method("in", SteerParams, SteerResult),
+    "indwell/queue": Method("in", QueueParams, views.QueueResult),
+    "indwell/sessions": Method("in", views.SessionsParams, views.SessionsResult),
+    "indwell/session": Method("in", views.SessionParams, views.SessionResult),
+    "indwell/models": Method("in", views.ModelsParams, views.ModelsResult),
+    "indwell/setModel": Method("in", views.SetModelParams, views.SetModelResult),
+    "indwell/login": Method("in", views.LoginParams, views.LoginResult),
+    "indwell/events": Method("in", views.EventsParams, views.EventsResult),
+    "indwell/detach": Method("in", views.DetachParams, views.DetachResult),
+    "indwell/context": Method("in", views.ContextParams, views.ContextResult),
     "indwell/event": Method("out", EventParams, None),
     "indwell/permission": Method("out", PermissionParams, PermissionResult),
     "indwell/ask": Method("out", AskParams, AskResult),

@@ -183,7 +183,7 @@ class Routing:
     def _cancel(self, params: msgspec.Raw) -> None:
         try:
             id_ = msgspec.json.decode(params, type=_Cancel).id
-        except msgspec.DecodeError:
+        except (msgspec.DecodeError, UnicodeDecodeError):
             return  # nothing that could be in flight
         task = self._inflight.get(id_)
         if task is not None:

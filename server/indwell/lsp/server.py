@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, get_args
 
@@ -12,19 +13,21 @@ from pygls.exceptions import JsonRpcException
 from pygls.lsp.server import LanguageServer
 
 from indwell import __version__
-from indwell.agent.events import TurnFinished
 from indwell.errors import UserError
-from indwell.lsp import code_actions, protocol, sync
+from indwell.lsp import answers, code_actions, protocol, sync
+from indwell.lsp.backend import Backend
 from indwell.lsp.client import Client
+from indwell.lsp.configuration import SECTION
 from indwell.lsp.documents import path_of
+from indwell.lsp.envelope import INVALID_PARAMS
 from indwell.lsp.features import features_of
 from indwell.lsp.handshake import Opened
-from indwell.lsp.host import Backend, Host
+from indwell.lsp.host import Host
+from indwell.lsp.methods import register_methods
 from indwell.lsp.wire import Server, make_language_server
 from indwell.prompt.tasks import Task
 
 NOTHING = protocol.TaskArguments()
-REQUEST_FAILED = -32803  # LSPErrorCodes.RequestFailed: understood, but it could not be done
 
 
 def make_server(backend: Backend, opened: Opened) -> tuple[Server, Host]:
@@ -41,6 +44,7 @@ def make_server(backend: Backend, opened: Opened) -> tuple[Server, Host]:
     _attention(server, host)
     _actions(server, host)
     _commands(server, host)
+    register_methods(server, host)
     return server, host
 
 
@@ -80,10 +84,12 @@ def _attention(server: LanguageServer, host: Host) -> None:
 
     @server.feature("indwell/didChangeSelection")
     def did_change_selection(params: protocol.DidChangeSelectionParams) -> None:
+        host.warm_up()
         attention.select(params.uri, params.version, params.ranges)
 
     @server.feature("indwell/didFocus")
     def did_focus(params: protocol.DidFocusParams) -> None:
+        host.warm_up()
         attention.focus(params.uri)
 
     @server.feature("indwell/didChangeDiagnostics")
@@ -100,6 +106,7 @@ def _actions(server: LanguageServer, host: Host) -> None:
         document = host.documents.get(uri)
         if document is None:
             return []
+        host.warm_up()
         host.attention.request(uri, params.range)
         place = code_actions.Place(
             uri=uri,
@@ -109,19 +116,6 @@ def _actions(server: LanguageServer, host: Host) -> None:
             known=host.attention.problems(uri),
         )
         return code_actions.offer(place, params.range, params.context)
-
-    @server.feature("indwell/prompt")
-    async def prompt(params: protocol.PromptParams) -> protocol.TurnResult:
-        try:
-            running = await host.prompt(params)
-        except UserError as error:
-            raise JsonRpcException(str(error), REQUEST_FAILED) from error
-        try:
-            finished = await running.wait()
-        except asyncio.CancelledError:
-            host.turns.cancel()
-            raise
-        return _result(running.session.id, finished)
 
 
 def _commands(server: LanguageServer, host: Host) -> None:
@@ -139,8 +133,16 @@ def _commands(server: LanguageServer, host: Host) -> None:
         await host.new_session()
 
     @server.command("indwell.mode")
-    async def mode(arguments: protocol.ModeArguments) -> None:
-        await host.set_mode(arguments.mode)
+    def mode(arguments: protocol.ModeArguments | None = None) -> None:
+        if arguments is None:
+            words = "indwell.mode needs one argument: an object with `mode`"
+            raise JsonRpcException(words, INVALID_PARAMS)
+        host.set_mode(arguments.mode)
+
+    @server.feature(types.WORKSPACE_DID_CHANGE_CONFIGURATION)
+    async def did_change_configuration(params: types.DidChangeConfigurationParams) -> None:
+        settings = params.settings
+        await host.reconfigure(settings.get(SECTION) if isinstance(settings, Mapping) else None)
 
     @server.feature(types.WINDOW_WORK_DONE_PROGRESS_CANCEL)
     def progress_cancel(params: types.WorkDoneProgressCancelParams) -> None:
@@ -150,34 +152,21 @@ def _commands(server: LanguageServer, host: Host) -> None:
 def _task_command(host: Host, task: Task) -> Any:  # noqa: ANN401 - pygls reads its signature
     async def run(arguments: protocol.TaskArguments = NOTHING) -> object:
         try:
-            running = await host.run_task(task, arguments)
+            ticket = await host.run_task(task, arguments)
+            if ticket is None:
+                return None
+            if not arguments.wait:
+                return answers.started(ticket)
+            try:
+                return answers.turn_result(ticket, await ticket.wait())
+            except asyncio.CancelledError:
+                host.turns.abandon(ticket)
+                raise
         except UserError as error:
             host.client.show(types.MessageType.Error, f"Indwell: {error}")
             return None
-        if running is None:
-            return None
-        if not arguments.wait:
-            return protocol.StartedResult(session=running.session.id, turn=running.number)
-        return _result(running.session.id, await running.wait())
 
     return run
-
-
-def _result(session: str, finished: TurnFinished) -> protocol.TurnResult:
-    usage = finished.usage
-    return protocol.TurnResult(
-        session=session,
-        turn=finished.turn,
-        ending=finished.ending,
-        message=finished.message,
-        answer=finished.answer,
-        draft=finished.draft,
-        rounds=finished.rounds,
-        usage=protocol.UsageResult(usage.input, usage.cached, usage.output, finished.cost),
-        changes=tuple(
-            protocol.FileResult(one.path, one.added, one.removed) for one in finished.changes
-        ),
-    )
 
 
 def _roots(opened: Opened) -> tuple[Path, ...]:

@@ -1,7 +1,8 @@
-"""The registry of turns: one at a time, cancelled in three ways, always with an answer.
+"""The registry of turns: one at a time, the others wait; cancelled in three ways, always answered.
 
-pygls cannot cancel a running command, so turns are tasks of our own: ``indwell.cancel``, the stop
-button of the progress, and ``$/cancelRequest`` on ``indwell/prompt`` all end here.
+Turns are tasks of our own: ``indwell.cancel``, the stop button of the progress, and
+``$/cancelRequest`` on ``indwell/prompt`` all end here. After a turn that did not end well nothing
+begins by itself: what waits is held until the user says so, or sends another prompt.
 """
 
 from __future__ import annotations
@@ -10,46 +11,81 @@ import asyncio
 import logging
 import uuid
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import partial
 
 from indwell.agent import events
 from indwell.agent.session import Prompt, Session
 from indwell.agent.turn import run_turn
 from indwell.errors import UserError
+from indwell.lsp import queue as line
 from indwell.lsp.client import Client
+from indwell.lsp.event_log import EventLog
 from indwell.lsp.progress import TurnProgress, summary
+from indwell.lsp.queue import Queue, Waiting
 from indwell.messages import Usage
 
 _log = logging.getLogger(__name__)
 
 
-class Busy(UserError):
-    """A turn is running already."""
+@dataclass(slots=True, eq=False)
+class Ticket:
+    """One prompt, from when it was taken to the end of its turn.
 
+    Attributes:
+        waiting: The prompt as it stands in the queue; only the queue changes it.
+        on_end: Shows the end to the user.
+        session: Whose turn it is; None until it begins.
+        number: Of the turn; 0 until it begins.
+        finished: How it ended.
+        error: Why it could not begin.
+        begun: Set when the turn has begun, or never will.
+        ended: Set when all is over.
+    """
 
-@dataclass(slots=True)
-class Running:
-    """A turn under way, or just ended."""
-
-    session: Session
-    number: int
-    prompt: Prompt
-    progress: TurnProgress
-    task: asyncio.Task[None]
+    waiting: Waiting
+    on_end: OnEnd
+    session: Session | None = None
+    number: int = 0
     finished: events.TurnFinished | None = None
+    error: UserError | None = None
+    task: asyncio.Task[None] | None = None
+    token: str = field(default_factory=lambda: f"indwell-{uuid.uuid4()}")
+    begun: asyncio.Event = field(default_factory=asyncio.Event)
+    ended: asyncio.Event = field(default_factory=asyncio.Event)
+
+    @property
+    def prompt(self) -> Prompt:
+        """What is asked for."""
+        return self.waiting.prompt
 
     async def wait(self) -> events.TurnFinished:
-        """Wait for the end; a cancelled turn ends with a result like any other."""
-        await asyncio.wait({self.task})
-        if self.finished is None:  # cancelled before its first step
-            return never_started(self.number, self.prompt)
+        """Wait for the end; a cancelled turn ends with a result like any other.
+
+        Raises:
+            UserError: It could not begin.
+        """
+        await self.ended.wait()
+        if self.error is not None:
+            raise self.error
+        assert self.finished is not None
         return self.finished
 
 
-def never_started(number: int, prompt: Prompt) -> events.TurnFinished:
+OnEnd = Callable[[Session, events.TurnFinished], Awaitable[None]]
+"""Shows the end of a turn, while it still counts as running."""
+
+Open = Callable[[Ticket], Awaitable[Session]]
+"""Gives the session for a prompt; raises ``UserError`` if there can be none."""
+
+Afterwards = Callable[[Ticket], None]
+"""Hears of each prompt that has ended, when the next may have begun."""
+
+
+def never_started(prompt: Prompt) -> events.TurnFinished:
     """The end of a turn that was stopped before it did anything; the words come back."""
     return events.TurnFinished(
-        turn=number,
+        turn=0,
         ending="cancelled",
         message="stopped",
         answer="",
@@ -61,88 +97,200 @@ def never_started(number: int, prompt: Prompt) -> events.TurnFinished:
     )
 
 
-OnEnd = Callable[[Session, events.TurnFinished], Awaitable[None]]
-
-
 class Turns:
-    """Starts, finds, cancels and drains turns.
+    """Queues, starts, finds, cancels and drains turns.
 
     Args:
         client: Hears events and progress.
+        open_session: Gives the session of a prompt whose turn begins.
+        afterwards: Hears of each end.
     """
 
-    def __init__(self, client: Client) -> None:
+    def __init__(self, client: Client, open_session: Open, afterwards: Afterwards) -> None:
+        self.events = EventLog()
         self._client = client
-        self._running: Running | None = None
-        self._seq: dict[str, int] = {}
+        self._open = open_session
+        self._afterwards = afterwards
+        self._tickets: dict[str, Ticket] = {}
+        self._queue = Queue()
+        self._running: Ticket | None = None
+        self._is_closed = False
+        self._last: Session | None = None
+        self._told: tuple[tuple[Waiting, ...], str] = ((), "")
 
     @property
-    def running(self) -> Running | None:
+    def running(self) -> Ticket | None:
         """The turn under way, if there is one."""
         return self._running
 
-    def start(self, session: Session, prompt: Prompt, on_end: OnEnd) -> Running:
-        """Begin a turn.
+    @property
+    def queue(self) -> Queue:
+        """Those that wait."""
+        return self._queue
+
+    def submit(self, waiting: Waiting, on_end: OnEnd, *, first: bool = False) -> Ticket:
+        """Begin a turn, or let it wait for those before it; a held queue goes on.
 
         Raises:
-            Busy: One is running already.
+            UserError: Too many wait.
         """
-        self.check_free()
-        progress = TurnProgress(self._client, f"indwell-{uuid.uuid4()}")
-        number = session.turns + 1
-        task = asyncio.create_task(self._run(session, prompt, progress, on_end))
-        self._running = Running(session, number, prompt, progress, task)
-        task.add_done_callback(self._forget)
-        return self._running
+        if first:
+            self._queue = line.put_first(self._queue, waiting)
+        else:
+            self._queue = line.added(self._queue, waiting)
+        ticket = self._tickets[waiting.id] = Ticket(waiting, on_end)
+        self._go_on()
+        if ticket is not self._running:
+            self._tell_queue()
+        return ticket
 
-    def check_free(self) -> None:
-        """Return if a turn may begin.
+    def change(self, change: Callable[[Queue], Queue]) -> Queue:
+        """Take the queue's next value; what is gone from it is answered with its words.
 
         Raises:
-            Busy: One is running.
+            UserError: From ``change``; nothing was changed.
         """
-        if self._running is not None:
-            raise Busy("a turn is running already; stop it or wait for its end")
+        before, self._queue = self._queue, change(self._queue)
+        if self._queue.seq == before.seq:
+            return self._queue
+        for one in self._queue.waiting:
+            self._tickets[one.id].waiting = one
+        left = {one.id for one in self._queue.waiting}
+        for one in before.waiting:
+            if one.id not in left:
+                self._withdrawn(self._tickets.pop(one.id))
+        self._go_on()
+        self._tell_queue(self._last)
+        return self._queue
 
     def cancel(self, token: str | int | None = None) -> bool:
         """Cancel the running turn (if ``token`` is given, only the one with this progress)."""
         running = self._running
-        if running is None or (token is not None and running.progress.token != token):
+        if running is None or (token is not None and running.token != token):
             return False
+        assert running.task is not None
         return running.task.cancel()
 
-    async def drain(self) -> None:
-        """Cancel what runs and wait until its session is left valid."""
+    def abandon(self, ticket: Ticket) -> None:
+        """Nobody wants this one any more: take it out of the queue, or stop its turn."""
+        if ticket is self._running:
+            self.cancel(ticket.token)
+        elif ticket.waiting.id in self._tickets:
+            self.change(partial(line.removed, identifier=ticket.waiting.id))
+
+    async def drain(self, reason: str) -> None:
+        """Cancel what runs and wait until its session is left valid; what waits is held."""
         running = self._running
         if running is not None:
+            assert running.task is not None
             running.task.cancel()
-            await asyncio.wait({running.task})
+            self._queue = line.held(self._queue, reason)
+            await running.ended.wait()
 
-    async def _run(
-        self, session: Session, prompt: Prompt, progress: TurnProgress, on_end: OnEnd
-    ) -> None:
-        running = self._running
-        assert running is not None
+    async def close(self) -> tuple[str, ...]:
+        """End everything for good; gives the words of those that waited, which are answered."""
+        self._is_closed = True
+        unsent = tuple(one.prompt.words for one in self._queue.waiting)
+        self.change(lambda queue: Queue(queue.seq + 1))
+        await self.drain("the server ends")
+        return unsent
+
+    def tell(self, session: Session, event: events.Event) -> None:
+        """Number an event, keep it, and send it."""
+        self._client.event(session.id, self.events.add(session.id, event), event)
+
+    def _go_on(self) -> None:
+        queue = self._queue
+        if self._running is not None or not queue.waiting or queue.held or self._is_closed:
+            return
+        first, self._queue = line.taken(queue)
+        ticket = self._running = self._tickets.pop(first.id)
+        ticket.task = asyncio.create_task(self._run(ticket))
+        ticket.task.add_done_callback(partial(self._over, ticket))
+
+    async def _run(self, ticket: Ticket) -> None:
+        try:
+            session = await self._open(ticket)
+        except UserError as error:
+            ticket.error = error
+            return
+        ticket.session, ticket.number = session, session.turns + 1
+        self._last = session
+        ticket.begun.set()
+        progress = TurnProgress(self._client, ticket.token)
 
         def emit(event: events.Event) -> None:
             if isinstance(event, events.TurnFinished):
-                running.finished = event
-            seq = self._seq[session.id] = self._seq.get(session.id, 0) + 1
-            self._client.event(session.id, seq, event)
+                ticket.finished = event
+            self.tell(session, event)
             progress.follow(event)
 
-        begun = asyncio.create_task(progress.begin(prompt.title))
+        self._tell_queue()
+        begun = asyncio.create_task(progress.begin(ticket.prompt.title))
         try:
-            finished = await run_turn(session, prompt, emit)
+            finished = await run_turn(session, ticket.prompt, emit)
         finally:
             begun.cancel()
-            if running.finished is not None:
-                progress.end(summary(running.finished))
-        await on_end(session, finished)
+            if ticket.finished is not None:
+                progress.end(summary(ticket.finished))
+        await ticket.on_end(session, finished)
 
-    def _forget(self, task: asyncio.Task[None]) -> None:
-        """The turn's task has ended: another may start, and a bug in ending it is logged."""
-        if self._running is not None and self._running.task is task:
-            self._running = None
-        if not task.cancelled() and (bug := task.exception()) is not None:
+    def _over(self, ticket: Ticket, task: asyncio.Task[None]) -> None:
+        """A turn's task has ended: everybody hears, and the next begins if it may."""
+        self._running = None
+        bug = None if task.cancelled() else task.exception()
+        if bug is not None:
             _log.error("a turn ended badly", exc_info=bug)
+        if bug is not None and ticket.finished is None:
+            ticket.error = UserError(
+                f"something went wrong inside Indwell ({type(bug).__name__}); the log has more"
+            )
+        if ticket.finished is None and ticket.error is None:
+            ticket.finished = never_started(ticket.prompt)
+        reason = why_held(ticket)
+        if reason:
+            self._queue = line.held(self._queue, reason)
+        ticket.begun.set()
+        ticket.ended.set()
+        self._go_on()
+        if self._running is None:
+            self._tell_queue(self._last)
+        if not self._is_closed:
+            self._afterwards(ticket)
+
+    def _withdrawn(self, ticket: Ticket) -> None:
+        ticket.finished = never_started(ticket.prompt)
+        ticket.begun.set()
+        ticket.ended.set()
+
+    def _tell_queue(self, session: Session | None = None) -> None:
+        """Say what waits, if that is news and there is a session to say it in."""
+        session = session or (self._running.session if self._running else None)
+        state = (self._queue.waiting, self._queue.held)
+        if session is None or state == self._told:
+            return
+        self._told = state
+        told = events.QueueChanged(
+            turn=session.turns,
+            seq=self._queue.seq,
+            held=self._queue.held,
+            waiting=tuple(
+                events.Queued(one.id, one.prompt.title, one.prompt.words)
+                for one in self._queue.waiting
+            ),
+        )
+        self.tell(session, told)
+
+
+def why_held(ticket: Ticket) -> str:
+    """Why those behind this one must not begin by themselves; empty if they may. Pure."""
+    if ticket.error is not None:
+        return str(ticket.error)
+    assert ticket.finished is not None
+    match ticket.finished.ending:
+        case "done":
+            return ""
+        case "cancelled":
+            return "the turn before was stopped"
+        case _:
+            return ticket.finished.message

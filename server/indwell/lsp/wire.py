@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 import itertools
 import logging
+import re
 from collections.abc import Callable, Mapping
 from functools import lru_cache, partial
 from typing import Any
 
 import msgspec
-from cattrs import transform_error
+from cattrs import Converter, transform_error
 from lsprotocol import types
 from pygls.exceptions import JsonRpcException
 from pygls.lsp.server import LanguageServer
@@ -73,7 +74,7 @@ class Protocol(LanguageServerProtocol):
             return self._converter.structure(value, type_)
         except Exception as error:
             # cattrs wraps whatever a converter of a field raises.
-            found = [one for one in transform_error(error, path="params") if one]
+            found = [_as_on_the_wire(one) for one in transform_error(error, path="params") if one]
             raise WrongParams("; ".join(found)[:_SHOWN] or "params of the wrong type") from error
 
     def plain(self, value: object) -> Any:  # noqa: ANN401 - JSON goes out here
@@ -155,18 +156,52 @@ def make_language_server(version: str) -> Server:
         version,
         text_document_sync_kind=types.TextDocumentSyncKind.Incremental,
         protocol_cls=Protocol,
-        converter_factory=default_converter,
+        converter_factory=_strict_converter,
         max_workers=1,
     )
+
+
+def _strict_converter() -> Converter:
+    """lsprotocol's, but a list is no text and a text no number: cattrs would call ``str`` on it."""
+    converter: Converter = default_converter()  # type: ignore[no-untyped-call]
+    converter.register_structure_hook(str, _text)
+    converter.register_structure_hook(bool, _boolean)
+    converter.register_structure_hook(int, _integer)
+    return converter
+
+
+def _text(value: object, type_: type[str]) -> str:
+    """A text, or one of an enumeration of texts: hooks are for subclasses too."""
+    if not isinstance(value, str):
+        raise TypeError("must be a text")
+    return value if type_ is str else type_(value)
+
+
+def _boolean(value: object, _type: type[bool]) -> bool:
+    if not isinstance(value, bool):
+        raise TypeError("must be true or false")
+    return value
+
+
+def _integer(value: object, type_: type[int]) -> int:
+    """A whole number, or one of an enumeration; ``1.0`` is one, as some JSON writers have it."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or value != int(value):
+        raise TypeError("must be a whole number")
+    return int(value) if type_ is int else type_(int(value))
+
+
+def _as_on_the_wire(words: str) -> str:
+    """Field names as the editor writes them: ``textDocument``, not ``text_document``."""
+    return re.sub(r"(?<=[a-z])_([a-z])", lambda found: found[1].upper(), words)
 
 
 def _converted(raw: msgspec.Raw, type_: type[msgspec.Struct]) -> msgspec.Struct:
     try:
         return msgspec.json.decode(raw, type=type_)
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, UnicodeDecodeError):
         try:  # half of a character, perhaps
             return msgspec.convert(_json(raw), type_)
-        except msgspec.ValidationError as error:
+        except (msgspec.ValidationError, UnicodeEncodeError) as error:
             raise WrongParams(str(error)) from error
 
 

@@ -1,0 +1,135 @@
+"""Keep docs/protocol.schema.json equal to the typed messages of ``indwell/*``."""
+
+from __future__ import annotations
+
+import enum
+import json
+import sys
+import types as builtin_types
+import typing
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal, Union, get_args, get_origin
+
+import attrs
+import msgspec
+from lsprotocol.types import LSPObject  # noqa: F401 -- lsprotocol's own annotations name it
+
+from indwell.agent.events import Event
+from indwell.lsp import protocol
+
+PAGE = Path(__file__).resolve().parent.parent / "docs" / "protocol.schema.json"
+PLAIN = {str: "string", int: "integer", float: "number", bool: "boolean", type(None): "null"}
+
+
+class Schema:
+    """Collects definitions while types are walked."""
+
+    def __init__(self) -> None:
+        self.definitions: dict[str, Any] = {}
+
+    def of(self, type_: Any) -> dict[str, Any]:  # noqa: ANN401 -- any annotation
+        """The schema of a type; classes become references."""
+        if type_ in PLAIN:
+            return {"type": PLAIN[type_]}
+        if type_ in {Any, object}:
+            return {}
+        if isinstance(type_, typing.TypeAliasType if sys.version_info >= (3, 12) else ()):
+            return self.of(type_.__value__)
+        origin, arguments = get_origin(type_), get_args(type_)
+        if origin is Literal:
+            return {"enum": list(arguments)}
+        if origin in {Union, builtin_types.UnionType}:
+            return self._any_of(arguments)
+        if origin in {tuple, list} or (isinstance(origin, type) and issubclass(origin, Sequence)):
+            return {"type": "array", "items": self.of(arguments[0])}
+        if isinstance(origin, type) and issubclass(origin, Mapping):
+            return {"type": "object"}
+        if isinstance(type_, type) and issubclass(type_, enum.Enum):
+            return {"enum": [member.value for member in type_]}
+        if isinstance(type_, type) and attrs.has(type_):
+            return self._reference(type_)
+        raise TypeError(f"{type_!r} has no schema yet; teach it to scripts/protocol_schema.py")
+
+    def _any_of(self, arguments: Sequence[Any]) -> dict[str, Any]:
+        found = [self.of(one) for one in arguments]
+        plain = [one["type"] for one in found if set(one) == {"type"}]
+        return {"type": plain} if len(plain) == len(found) else {"anyOf": found}
+
+    def _reference(self, class_: type) -> dict[str, Any]:
+        name = class_.__name__
+        if name not in self.definitions:
+            self.definitions[name] = {}  # a class may hold itself
+            self.definitions[name] = self._object(class_)
+        return {"$ref": f"#/$defs/{name}"}
+
+    def _object(self, class_: type) -> dict[str, Any]:
+        is_ours = class_.__module__.startswith("indwell.")
+        hints = typing.get_type_hints(class_, vars(sys.modules[class_.__module__]))
+        properties: dict[str, Any] = {}
+        required: list[str] = []
+        for field in attrs.fields(class_):
+            name = field.name if is_ours else _camel(field.name)
+            properties[name] = self.of(hints[field.name])
+            if field.default is attrs.NOTHING:
+                required.append(name)
+        text = (class_.__doc__ or "").strip().split("\n", 1)[0]
+        schema: dict[str, Any] = {"type": "object", "properties": properties, "required": required}
+        return {"description": text, **schema} if is_ours else schema
+
+
+def make_schema() -> dict[str, Any]:
+    """Params, results, commands and events; JSON Schema, draft 2020-12."""
+    schema = Schema()
+    methods = {
+        name: {
+            "direction": {"in": "to the server", "out": "to the editor"}[row.direction],
+            "kind": "request" if row.result else "notification",
+            "params": schema.of(row.params),
+            **({"result": schema.of(row.result)} if row.result else {}),
+        }
+        for name, row in protocol.METHODS.items()
+    }
+    commands = {
+        name: {"argument": schema.of(class_) if class_ else None}
+        for name, class_ in protocol.COMMANDS.items()
+    }
+    schema.of(protocol.StartedResult)
+    schema.of(protocol.TurnResult)
+    (event,), definitions = msgspec.json.schema_components(
+        [Event], ref_template="#/$defs/event.{name}"
+    )
+    schema.definitions["Event"] = event
+    for name, one in definitions.items():
+        schema.definitions[f"event.{name}"] = one
+    schema.definitions["EventParams"]["properties"]["event"] = {"$ref": "#/$defs/Event"}
+    schema.definitions["NumberedEvent"]["properties"]["event"] = {"$ref": "#/$defs/Event"}
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "Messages of Indwell",
+        "description": "Written by scripts/protocol_schema.py; docs/protocol.md explains them.",
+        "methods": methods,
+        "commands": commands,
+        "$defs": dict(sorted(schema.definitions.items())),
+    }
+
+
+def _camel(name: str) -> str:
+    head, *rest = name.strip("_").split("_")
+    return head + "".join(word.capitalize() for word in rest)
+
+
+def main() -> int:
+    """Write the schema, or with --check say that it is old."""
+    fresh = json.dumps(make_schema(), indent=1, ensure_ascii=False) + "\n"
+    if PAGE.exists() and PAGE.read_text("utf-8") == fresh:
+        return 0
+    if "--check" in sys.argv:
+        print("docs/protocol.schema.json is old; run scripts/fix", file=sys.stderr)
+        return 1
+    PAGE.write_text(fresh, "utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

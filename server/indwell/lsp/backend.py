@@ -1,0 +1,128 @@
+"""What the composition root gives to the protocol layer: settings, workspace, sessions, models."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Protocol
+
+import msgspec
+
+from indwell.agent.session import Session
+from indwell.lsp.client import Client
+from indwell.lsp.documents import Documents
+from indwell.lsp.first_run import FirstRunBackend
+from indwell.policy.approvals import Approver
+from indwell.providers.connection import LoginOutcome
+from indwell.providers.models import OfferedModel
+from indwell.sessions.lines import Reading
+from indwell.sessions.overview import Overview
+from indwell.settings.model import Settings
+from indwell.workspace.base import Workspace
+
+
+class Configured(msgspec.Struct, frozen=True):
+    """Settings, what was ignored in them, and why they cannot be used if they cannot."""
+
+    settings: Settings
+    notices: tuple[str, ...] = ()
+    problem: str = ""
+
+
+class Backend(FirstRunBackend, Protocol):
+    """Makes settings, workspace, sessions and models."""
+
+    def configure(self, options: Mapping[str, Any], roots: tuple[Path, ...]) -> Configured:
+        """Read the settings; never raises for what is wrong in them."""
+        ...
+
+    def workspace(
+        self, roots: tuple[Path, ...], documents: Documents, client: Client, settings: Settings
+    ) -> Workspace:
+        """The user's files through the editor."""
+        ...
+
+    def approver(self, client: Client, settings: Settings) -> Approver:
+        """Who asks the user."""
+        ...
+
+    async def open_session(
+        self, workspace: Workspace, approver: Approver, settings: Callable[[], Settings]
+    ) -> Session:
+        """Begin a session; ``settings`` gives those in force at the moment.
+
+        Raises:
+            SettingsError: There is no usable model.
+            UserError: There is no place for the log.
+        """
+        ...
+
+    async def switch_model(self, session: Session, settings: Settings) -> None:
+        """Let the next turn of ``session`` ask the model that ``settings`` name.
+
+        Raises:
+            SettingsError: That model cannot be used.
+        """
+        ...
+
+    def warm_up(self, settings: Settings) -> None:
+        """Get ready for a prompt: the user looks as if one were to come. Returns at once."""
+        ...
+
+    async def models(self) -> tuple[OfferedModel, ...]:
+        """What the endpoint offers.
+
+        Raises:
+            UserError: It cannot be asked.
+        """
+        ...
+
+    def choose_model(self, settings: Settings, name: str) -> Settings:
+        """``settings`` with another model.
+
+        Raises:
+            UserError: The user's settings do not allow it.
+        """
+        ...
+
+    async def login(self, provider: str, key: str | None, base_url: str | None) -> LoginOutcome:
+        """Keep a key for an endpoint.
+
+        Raises:
+            UserError: There is no place for keys, or the provider is not known.
+        """
+        ...
+
+    async def sessions(
+        self, root: Path, *, limit: int, before: str | None
+    ) -> tuple[tuple[Overview, ...], bool]:
+        """Sessions of a workspace, newest first, and whether there are older ones.
+
+        Raises:
+            SessionError: They cannot be listed.
+        """
+        ...
+
+    async def session(self, root: Path, session: str) -> Reading:
+        """All that a session's log says.
+
+        Raises:
+            SessionError: There is no such session, or it cannot be read.
+        """
+        ...
+
+    async def keep_drafts(self, root: Path, drafts: Sequence[str]) -> Path:
+        """Keep words that were never sent; gives where they stand.
+
+        Raises:
+            SessionError: The state folder cannot be written.
+        """
+        ...
+
+    async def untold_drafts(self, root: Path) -> tuple[Path, ...]:
+        """Drafts kept by an earlier process that the user was not told of; each is given once."""
+        ...
+
+    def monotonic(self) -> float:
+        """Seconds of a clock that never goes back."""
+        ...

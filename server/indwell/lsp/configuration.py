@@ -1,0 +1,147 @@
+"""The settings in force: the user's, tightened by the editor, and what the user chose since."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from indwell.lsp.backend import Backend, Configured
+from indwell.lsp.client import CONFIGURATION_TIMEOUT_S, Client
+from indwell.settings.model import Mode, Settings
+from indwell.settings.tighten import tighten
+
+SECTION = "indwell"
+SOURCE = "the editor's settings"
+
+
+class Configuration:
+    """Reads settings from their sources, and again when one of them changes.
+
+    Args:
+        client: Has a configuration of its own, perhaps.
+        backend: Reads the user's.
+        patience_s: How long a turn waits for an editor that is never ready to be asked.
+    """
+
+    def __init__(
+        self, client: Client, backend: Backend, *, patience_s: float = CONFIGURATION_TIMEOUT_S
+    ) -> None:
+        self._client = client
+        self._backend = backend
+        self._roots: tuple[Path, ...] = ()
+        self._options: Mapping[str, Any] = {}
+        self._section: Mapping[str, Any] = {}
+        self._read = Configured(Settings())
+        self._mode: Mode | None = None
+        self._model: str | None = None
+        self._asked = asyncio.Event()
+        self._asked.set()
+        self._patience_s = patience_s
+
+    @property
+    def settings(self) -> Settings:
+        """Those in force."""
+        settings = self._read.settings
+        return msgspec.structs.replace(
+            settings, mode=self._mode or settings.mode, model=self._model or settings.model
+        )
+
+    @property
+    def problem(self) -> str:
+        """Why they cannot be used; empty if they can."""
+        return self._read.problem
+
+    @property
+    def notices(self) -> tuple[str, ...]:
+        """What was ignored in them, a sentence each."""
+        return self._read.notices
+
+    def start(self, roots: tuple[Path, ...], options: Mapping[str, Any]) -> None:
+        """The editor has said where it works and what it wants."""
+        self._roots, self._options = roots, options
+        self._read = self._tightened(self._backend.configure(options, roots))
+        if self._client.features.configuration:
+            self._asked.clear()
+
+    async def ask(self) -> tuple[str, ...]:
+        """Ask the editor for its section; gives what is ignored of it and was not before.
+
+        An editor that does not answer in time, answers an error or nonsense has no section: what
+        was told before stays (LSP-24).
+        """
+        try:
+            answer = await self._client.configuration(SECTION)
+        finally:
+            self._asked.set()
+        return await self.take(answer) if answer is not None else ()
+
+    async def take(self, section: object) -> tuple[str, ...]:
+        """Take the editor's section; gives the notices that are new."""
+        if not isinstance(section, Mapping):
+            return ()
+        self._section = section
+        return await self.read_again()
+
+    async def read_again(self) -> tuple[str, ...]:
+        """Read all sources anew; a mode or model that was chosen holds until its source changes."""
+        before = self._read
+        fresh = await asyncio.to_thread(self._backend.configure, self._options, self._roots)
+        self._read = self._tightened(fresh)
+        if self._read.settings.mode != before.settings.mode:
+            self._mode = None
+        if self._read.settings.model != before.settings.model:
+            self._model = None
+        return tuple(one for one in self._read.notices if one not in before.notices)
+
+    async def known(self) -> None:
+        """Return when the editor's section is known, or will not be: bounded in any case."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(self._patience_s):
+                await self._asked.wait()
+
+    def choose_mode(self, mode: Mode) -> None:
+        """The user wants this mode."""
+        self._mode = mode
+
+    def choose_model(self, name: str) -> None:
+        """The user wants this model.
+
+        Raises:
+            UserError: The user's settings do not allow it.
+        """
+        self._model = self._backend.choose_model(self.settings, name).model
+
+    def _tightened(self, read: Configured) -> Configured:
+        if not self._section or read.problem:
+            return read
+        tighter = tighten(read.settings, self._section, SOURCE, chooses=True)
+        return Configured(tighter.settings, (*read.notices, *tighter.notices))
+
+
+def in_mode(settings: Settings, mode: Mode | None) -> Settings:
+    """``settings`` with the mode of one turn, if it asked for one."""
+    return settings if mode is None else msgspec.structs.replace(settings, mode=mode)
+
+
+def model_identity(settings: Settings) -> tuple[object, ...]:
+    """What makes another model of the same settings: if it differs, the next turn switches."""
+    return tuple(getattr(settings, name) for name in _MODEL_FIELDS)
+
+
+_MODEL_FIELDS = (
+    "provider",
+    "base_url",
+    "api_key",
+    "model",
+    "window",
+    "max_output",
+    "price_in",
+    "price_out",
+    "cache_marks",
+    "stall_timeout_s",
+)

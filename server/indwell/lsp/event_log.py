@@ -1,0 +1,178 @@
+"""The newest events of each session, so that a client which saw a gap gets those it missed.
+
+Numbers go from 1 without gaps. Runs of text, reasoning or output are kept as one entry, and given
+back from the piece that was asked for. Bounded by size, oldest first out. This module knows no
+clock and no wire.
+"""
+
+from __future__ import annotations
+
+from array import array
+from bisect import bisect_right
+from collections import OrderedDict, deque
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import msgspec
+
+from indwell.agent.events import Event, Text, Thinking, ToolOutput
+
+KEPT_CHARACTERS = 1 << 20  # of one session: some turns with their diffs
+KEPT_SESSIONS = 8  # of one process
+_ENTRY = 200  # characters that an entry counts for besides its texts
+_PIECE = 8  # and each piece of a run
+
+
+class Numbered(NamedTuple):
+    """An event with its number; a run of pieces has the number of its last."""
+
+    seq: int
+    event: Event
+
+
+class Missed(NamedTuple):
+    """Events after a number, and whether none between is gone."""
+
+    events: tuple[Numbered, ...]
+    next: int
+    is_complete: bool
+
+
+@dataclass(slots=True)
+class _Run:
+    """Events of one kind in a row; ``pieces`` only while it may still grow."""
+
+    first: int
+    event: Event
+    ends: array[int] = field(default_factory=lambda: array("L"))
+    pieces: list[str] | None = None
+    text: str = ""
+
+    @property
+    def last(self) -> int:
+        return self.first + max(0, len(self.ends) - 1)
+
+    def after(self, seq: int) -> Numbered:
+        """The event, or what of its text came after ``seq``."""
+        if not self.ends:
+            return Numbered(self.first, self.event)
+        text = self.text if self.pieces is None else "".join(self.pieces)
+        start = self.ends[seq - self.first] if seq >= self.first else 0
+        return Numbered(self.last, msgspec.structs.replace(self.event, text=text[start:]))
+
+    def close(self) -> None:
+        """Nothing more joins it: one text is smaller than its pieces."""
+        if self.pieces is not None:
+            self.text, self.pieces = "".join(self.pieces), None
+
+
+class SessionEvents:
+    """The newest events of one session.
+
+    Args:
+        kept: About how many characters are kept; the newest entry always is.
+    """
+
+    def __init__(self, kept: int = KEPT_CHARACTERS) -> None:
+        self.seq = 0
+        self._kept = kept
+        self._size = 0
+        self._runs: deque[_Run] = deque()
+
+    def add(self, event: Event) -> int:
+        """Take an event; gives its number."""
+        self.seq += 1
+        newest = self._runs[-1] if self._runs else None
+        if newest is not None and _joins(newest.event, event):
+            assert isinstance(event, Text | Thinking | ToolOutput)
+            self._grow(newest, event.text)
+        else:
+            if newest is not None:
+                newest.close()
+            run = _Run(self.seq, event)
+            self._runs.append(run)
+            if _is_piece(event):
+                assert isinstance(event, Text | Thinking | ToolOutput)
+                run.pieces = []
+                self._size += _ENTRY
+                self._grow(run, event.text)
+            else:
+                self._size += _weight(event)
+        while self._size > self._kept and len(self._runs) > 1:
+            self._size -= _run_weight(self._runs.popleft())
+        return self.seq
+
+    def after(self, seq: int) -> Missed:
+        """Those after ``seq``; 0 means all that there were."""
+        oldest = self._runs[0].first if self._runs else self.seq + 1
+        events = tuple(self._newer(seq))
+        return Missed(events, max(seq, self.seq), seq >= oldest - 1 and seq <= self.seq)
+
+    def _newer(self, seq: int) -> Iterator[Numbered]:
+        firsts = [run.first for run in self._runs]
+        begin = max(0, bisect_right(firsts, seq) - 1)
+        for place in range(begin, len(self._runs)):
+            run = self._runs[place]
+            if run.last > seq:
+                yield run.after(seq)
+
+    def _grow(self, run: _Run, text: str) -> None:
+        assert run.pieces is not None
+        run.pieces.append(text)
+        run.ends.append((run.ends[-1] if run.ends else 0) + len(text))
+        self._size += len(text) + _PIECE
+
+
+class EventLog:
+    """The events of this process's sessions.
+
+    Args:
+        kept: Characters kept of each.
+    """
+
+    def __init__(self, kept: int = KEPT_CHARACTERS) -> None:
+        self._kept = kept
+        self._sessions: OrderedDict[str, SessionEvents] = OrderedDict()
+
+    def add(self, session: str, event: Event) -> int:
+        """Take an event; gives its number in its session."""
+        known = self._sessions.get(session)
+        if known is None:
+            known = self._sessions[session] = SessionEvents(self._kept)
+            while len(self._sessions) > KEPT_SESSIONS:
+                self._sessions.popitem(last=False)
+        return known.add(event)
+
+    def after(self, session: str, seq: int) -> Missed | None:
+        """Those of a session after ``seq``; None if nothing is known of it."""
+        known = self._sessions.get(session)
+        return known.after(seq) if known is not None else None
+
+
+def _is_piece(event: Event) -> bool:
+    match event:
+        case Text(restart=False) | Thinking() | ToolOutput():
+            return True
+        case _:
+            return False
+
+
+def _joins(before: Event, event: Event) -> bool:
+    """Are these two pieces of one text: same kind, same turn, same call?"""
+    match before, event:
+        case (Text(restart=False), Text(restart=False)) | (Thinking(), Thinking()):
+            return before.turn == event.turn
+        case ToolOutput(id=first), ToolOutput(id=second):
+            return first == second and before.turn == event.turn
+        case _:
+            return False
+
+
+def _weight(event: Event) -> int:
+    texts = (getattr(event, name) for name in event.__struct_fields__)
+    return _ENTRY + sum(len(text) for text in texts if isinstance(text, str))
+
+
+def _run_weight(run: _Run) -> int:
+    return _ENTRY + run.ends[-1] + _PIECE * len(run.ends) if run.ends else _weight(run.event)

@@ -1,0 +1,286 @@
+"""Typed messages that show something: sessions, queue, models, events, the next request.
+
+The table of methods in ``protocol`` names them. Field names are single words, so they are the same
+here and on the wire.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal
+
+import attrs
+
+from indwell.messages import Tier
+from indwell.providers.connection import State
+from indwell.sessions.records import Ending
+from indwell.sessions.transcript import Kind
+
+
+@attrs.frozen
+class UsageResult:
+    """Tokens of a turn or session; ``cost`` in US dollars, null if the price is unknown."""
+
+    input: int
+    cached: int
+    output: int
+    cost: float | None
+
+
+@attrs.frozen
+class QueuedResult:
+    """A prompt that waits; ``attached`` names what goes with it."""
+
+    id: str
+    title: str
+    text: str
+    session: str | None
+    attached: tuple[str, ...]
+
+
+@attrs.frozen
+class QueueResult:
+    """The queue; ``held`` says why nothing begins, and is empty if it goes on."""
+
+    seq: int
+    held: str
+    waiting: tuple[QueuedResult, ...]
+
+
+@attrs.frozen
+class SessionsParams:
+    """A page of the list: ``limit`` sessions older than ``before``."""
+
+    limit: int = 20
+    before: str | None = None
+
+
+@attrs.frozen
+class SessionRow:
+    """One session of the list; ``open`` if it is the current one, ``notices`` if it is damaged."""
+
+    id: str
+    at: str
+    model: str
+    preview: str
+    turns: int
+    usage: UsageResult
+    open: bool
+    notices: tuple[str, ...]
+
+
+@attrs.frozen
+class SessionsResult:
+    """Sessions of the workspace, newest first; ``more`` if there are older ones."""
+
+    sessions: tuple[SessionRow, ...]
+    more: bool
+
+
+@attrs.frozen
+class SessionParams:
+    """A page of a session: the last ``limit`` turns, of those before the turn ``before``."""
+
+    session: str | None = None
+    before: int | None = None
+    limit: int = 20
+
+
+@attrs.frozen
+class PieceRow:
+    """One thing to show of a turn.
+
+    ``kind`` ``tool`` is a card: ``source`` is the tool, ``arguments`` what the model wrote,
+    ``text`` its result; ``answered`` is false while there is none. ``cut`` counts characters left
+    out.
+    """
+
+    kind: Kind
+    text: str
+    source: str
+    id: str
+    arguments: str
+    error: bool
+    answered: bool
+    cut: int
+
+
+@attrs.frozen
+class TurnRow:
+    """One turn; ``ending`` is null while it runs, or if the process was killed in it."""
+
+    turn: int
+    at: str
+    ending: Ending | None
+    message: str
+    usage: UsageResult
+    pieces: tuple[PieceRow, ...]
+
+
+@attrs.frozen
+class SessionResult:
+    """A page of a session's turns, oldest first; ``more`` if there are turns before it."""
+
+    session: str
+    at: str
+    model: str
+    total: int
+    turns: tuple[TurnRow, ...]
+    more: bool
+    notices: tuple[str, ...]
+
+
+@attrs.frozen
+class ModelsParams:
+    """Nothing to say."""
+
+
+@attrs.frozen
+class ModelRow:
+    """A model on offer; prices in US dollars for a million tokens, null where nobody says."""
+
+    name: str
+    window: int | None
+    input: float | None
+    output: float | None
+    tools: bool | None
+    chosen: bool
+
+
+@attrs.frozen
+class ModelsResult:
+    """What the endpoint offers."""
+
+    models: tuple[ModelRow, ...]
+
+
+@attrs.frozen
+class SetModelParams:
+    """The model's name, as the endpoint calls it."""
+
+    model: str
+
+
+@attrs.frozen
+class SetModelResult:
+    """The model from the next turn on."""
+
+    model: str
+
+
+@attrs.frozen
+class LoginParams:
+    """A key for an endpoint; ``url`` where the provider has none of its own."""
+
+    provider: str
+    key: str | None = attrs.field(default=None, repr=False)
+    url: str | None = None
+
+
+@attrs.frozen
+class StepRow:
+    """One thing that was tried of an endpoint, and what to do about it."""
+
+    name: str
+    state: State
+    sentence: str
+    mend: str
+
+
+@attrs.frozen
+class LoginResult:
+    """How a login ended; never holds the key."""
+
+    ok: bool
+    model: str
+    message: str
+    steps: tuple[StepRow, ...]
+    notes: tuple[str, ...]
+
+
+@attrs.frozen
+class EventsParams:
+    """The events of a session after a sequence number."""
+
+    session: str
+    after: int = 0
+
+
+@attrs.frozen
+class NumberedEvent:
+    """An event; a run of text or output comes as one, with the number of its last piece."""
+
+    seq: int
+    event: Mapping[str, Any]
+
+
+@attrs.frozen
+class EventsResult:
+    """Events after a number; ask again after ``next``; ``complete`` is false if some are gone."""
+
+    session: str
+    events: tuple[NumberedEvent, ...]
+    next: int
+    complete: bool
+
+
+@attrs.frozen
+class AttachedRow:
+    """A piece of context that goes with the next prompt, and can be detached by its ``id``."""
+
+    id: str
+    kind: Literal["selection", "opened"]
+    label: str
+    tokens: int
+
+
+@attrs.frozen
+class DetachParams:
+    """A piece of attached context, for the next prompt only."""
+
+    id: str
+
+
+@attrs.frozen
+class DetachResult:
+    """What is still attached."""
+
+    attached: tuple[AttachedRow, ...]
+
+
+@attrs.frozen
+class ContextParams:
+    """Nothing to say: the next request is that of the current session."""
+
+
+@attrs.frozen
+class BlockRow:
+    """One block of the next request; ``anchor`` if a cache mark stands behind it."""
+
+    role: Literal["tools", "system", "user", "assistant"]
+    kind: str
+    source: str
+    tier: Tier
+    tokens: int
+    turn: int
+    pinned: bool
+    anchor: bool
+    preview: str
+
+
+@attrs.frozen
+class ContextResult:
+    """What the next request would contain.
+
+    ``window`` and ``budget`` in tokens (null before the first turn), ``used`` as estimated,
+    ``share`` of the budget from 0 on.
+    """
+
+    session: str | None
+    model: str
+    window: int | None
+    budget: int | None
+    used: int
+    share: float | None
+    blocks: tuple[BlockRow, ...]
+    attached: tuple[AttachedRow, ...]

@@ -1,0 +1,113 @@
+"""What is shown in an editor without a panel: a turn's end, what waits, offers after a failure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from lsprotocol import types
+
+from indwell.agent.events import TurnFinished
+from indwell.agent.session import Session
+from indwell.lsp import queue as line
+from indwell.lsp.client import Client
+from indwell.lsp.progress import summary
+from indwell.lsp.queue import Queue
+from indwell.lsp.turns import OnEnd, Ticket, Turns
+from indwell.settings.model import Settings
+
+AGAIN = "Try again"
+GO_ON = "Go on with the next"
+NOT_NOW = "Not now"
+
+Retry = Callable[[Ticket, OnEnd], None]
+
+
+class Showing:
+    """Messages, documents and offers; silent where the editor shows events itself.
+
+    Args:
+        client: The editor.
+        settings: Those in force.
+    """
+
+    def __init__(self, client: Client, settings: Callable[[], Settings]) -> None:
+        self._client = client
+        self._settings = settings
+
+    @property
+    def _is_rich(self) -> bool:
+        return self._client.features.has("events")
+
+    async def nothing(self, session: Session, finished: TurnFinished) -> None:
+        """The request's own answer says it."""
+
+    async def summary(self, session: Session, finished: TurnFinished) -> None:
+        """One sentence, or the answer where nothing was changed."""
+        if self._is_rich:
+            return
+        if finished.ending == "done" and not finished.changes:
+            await self.answer(session, finished)
+            return
+        is_good = finished.ending == "done"
+        level = types.MessageType.Info if is_good else types.MessageType.Error
+        if not finished.retryable:  # the offer to try again says it
+            self._client.show(level, f"Indwell: {summary(finished)}")
+
+    async def answer(self, session: Session, finished: TurnFinished) -> None:
+        """The answer as a document beside the work."""
+        if self._is_rich:
+            return
+        if finished.ending != "done" and not finished.retryable:
+            self._client.show(types.MessageType.Error, f"Indwell: {finished.message}")
+        if finished.answer:
+            path = await session.parts.spill(f"answer-{finished.turn}.md", finished.answer)
+            if not await self._client.show_document(path.as_uri()):
+                self._client.show(types.MessageType.Info, finished.answer)
+
+    def queued(self, queue: Queue) -> None:
+        """A prompt has to wait."""
+        if not self._is_rich:
+            number = len(queue.waiting)
+            words = f"Indwell: queued behind the running turn ({number} waiting)"
+            self._client.show(types.MessageType.Info, words)
+
+    def kept(self, number: int, path: Path) -> None:
+        """The server ends, and these were never sent."""
+        words = f"Indwell: {_prompts(number)} that waited: kept in {path}"
+        self._client.show(types.MessageType.Warning, words)
+
+    def left_over(self, path: Path) -> None:
+        """The server before this one ended, and these were never sent."""
+        words = f"Indwell: prompts that waited when the editor was closed stand in {path}"
+        self._client.show(types.MessageType.Warning, words)
+
+    async def afterwards(self, ticket: Ticket, turns: Turns, again: Retry) -> None:
+        """Where a turn failed, or others are held behind it, let the user decide."""
+        if self._is_rich:
+            return
+        n_held = len(turns.queue.waiting) if turns.queue.held else 0
+        finished = ticket.finished
+        is_own = ticket.on_end == self.nothing  # who sent the prompt has its answer and its words
+        may_retry = finished is not None and finished.retryable and not is_own
+        if not n_held and not may_retry:
+            return
+        waits = "waits" if n_held == 1 else "wait"
+        behind = f"; {_prompts(n_held)} still {waits}" if n_held else ""
+        if finished is not None and finished.ending == "cancelled":
+            goes = "goes" if n_held == 1 else "go"
+            words = f"Indwell: stopped{behind}, and {goes} on with your next one"
+            self._client.show(types.MessageType.Info, words)
+            return
+        reason = finished.message if finished is not None else str(ticket.error)
+        titles = ((AGAIN,) if may_retry else ()) + ((GO_ON,) if n_held else ()) + (NOT_NOW,)
+        timeout_s = self._settings().answer_timeout_s
+        chosen = await self._client.choose(f"Indwell: {reason}{behind}", titles, timeout_s)
+        if chosen == AGAIN and may_retry:
+            again(ticket, ticket.on_end)
+        elif chosen == GO_ON:
+            turns.change(line.released)
+
+
+def _prompts(number: int) -> str:
+    return "1 prompt" if number == 1 else f"{number} prompts"

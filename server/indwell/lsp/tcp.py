@@ -1,0 +1,119 @@
+"""The wire over TCP: on this machine only, for one editor, and only with the token (NET-01).
+
+A port on loopback can be reached by every user and every web page on the machine, so the first
+message must carry a secret; a page's HTTP request is no frame and ends the connection.
+"""
+
+from __future__ import annotations
+
+import hmac
+import ipaddress
+import os
+import queue
+import socket
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+
+from indwell.errors import UserError
+from indwell.lsp.stdio import Line, OpenLine, open_line
+
+OPENING_S = 10.0  # that a connection has to send its `initialize` with the token
+MOST_OPENING = 16  # connections that may be without a token at a time
+ACCEPT_S = 0.05  # between two looks whether an editor has come in
+MIN_TOKEN = 16  # characters; a shorter one can be guessed
+
+
+class WrongAddress(UserError):
+    """The address or the token cannot be used."""
+
+
+def address_of(text: str) -> tuple[str, int]:
+    """``HOST:PORT`` as an address of this machine; port 0 lets the system choose.
+
+    Raises:
+        WrongAddress: It is none, or others could reach it.
+    """
+    host, colon, port = text.rpartition(":")
+    host = host.strip("[]")
+    if not colon or not port.isdecimal() or int(port) > 65_535:  # noqa: PLR2004 - ports have 16 bits
+        raise WrongAddress(f"{text!r} is no HOST:PORT; write 127.0.0.1:0 for any free port")
+    try:
+        is_local = ipaddress.ip_address("127.0.0.1" if host == "localhost" else host).is_loopback
+    except ValueError:
+        is_local = False
+    if not is_local:
+        raise WrongAddress(
+            f"{host!r} is no loopback address; write 127.0.0.1:{port}, and reach it from elsewhere "
+            "through a tunnel such as ssh -L"
+        )
+    return "127.0.0.1" if host == "localhost" else host, int(port)
+
+
+def check_token(token: str) -> str:
+    """The token, if it is long enough to be a secret.
+
+    Raises:
+        WrongAddress: It is not.
+    """
+    if len(token) < MIN_TOKEN:
+        raise WrongAddress(
+            f"INDWELL_TOKEN has {len(token)} characters; take at least {MIN_TOKEN}, or leave it "
+            "out and one is made"
+        )
+    return token
+
+
+@contextmanager
+def listening(host: str, port: int) -> Iterator[socket.socket]:
+    """A socket that listens at a loopback address.
+
+    Raises:
+        WrongAddress: The system does not give the port.
+    """
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    with socket.socket(family, socket.SOCK_STREAM) as listener:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            listener.bind((host, port))
+        except OSError as error:
+            raise WrongAddress(f"{host}:{port} cannot be used: {error.strerror}") from error
+        listener.listen(8)
+        yield listener
+
+
+def accept_editor(listener: socket.socket, token: str) -> OpenLine:
+    """Wait for the one editor that knows the token; whoever does not is hung up on.
+
+    Connections open side by side, so one that says nothing keeps nobody out.
+
+    Args:
+        listener: Of ``listening``; still open afterwards.
+        token: What ``initializationOptions.token`` must be.
+    """
+    opened: queue.SimpleQueue[OpenLine] = queue.SimpleQueue()
+    places = threading.BoundedSemaphore(MOST_OPENING)
+
+    def admits(given: str) -> bool:
+        return hmac.compare_digest(given.encode("utf-8", "replace"), token.encode())
+
+    def open_one(connection: socket.socket) -> None:
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        fd = connection.detach()
+        line = Line(fd, os.dup(fd))
+        result = open_line(line, admits=admits, timeout_s=OPENING_S)
+        if isinstance(result, OpenLine):
+            opened.put(result)
+        else:
+            os.close(line.read_fd)
+            os.close(line.write_fd)
+        places.release()
+
+    listener.settimeout(ACCEPT_S)
+    while opened.empty():
+        with suppress(TimeoutError):
+            connection, _peer = listener.accept()
+            connection.settimeout(None)
+            places.acquire()
+            threading.Thread(target=open_one, args=(connection,), daemon=True).start()
+    return opened.get()

@@ -1,0 +1,24 @@
+"""The look for processes that tests leave behind sees one that is there."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from support.strays import strays
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
+def test_a_process_that_was_given_a_folder_of_the_tests_is_seen_until_it_ends(tmp_path) -> None:
+    variables = {"HOME": str(tmp_path / "home"), "PATH": os.environ["PATH"]}
+    process = subprocess.Popen(["cat"], stdin=subprocess.PIPE, env=variables)
+    try:
+        while not (found := strays(tmp_path)):  # until it is `cat`, and no longer our own image
+            assert process.poll() is None
+        assert found == {process.pid: "cat"}
+    finally:
+        process.communicate()
+    assert strays(tmp_path) == {}

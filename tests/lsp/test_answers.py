@@ -1,0 +1,56 @@
+"""Answers are bounded, whatever a session holds."""
+
+from __future__ import annotations
+
+import pytest
+
+from indwell.lsp.answers import PAGE_CHARACTERS, TEXT_CHARACTERS, page_size, session_result
+from indwell.messages import Message, Meta, Text
+from indwell.sessions.lines import Reading
+from indwell.sessions.records import Record, Said, SessionStarted, TurnStarted
+
+META = Meta(tier=3, source="assistant", tokens=1)
+
+
+def log_of(*texts: str) -> Reading:
+    """A session of a turn for each answer."""
+    records: list[Record] = [SessionStarted("s1", "/work", "small", "now")]
+    for turn, text in enumerate(texts, start=1):
+        records.append(TurnStarted(turn, "go", "now"))
+        records.append(Said(Message("assistant", (Text(text, META),), turn), "now"))
+    return Reading(tuple(records), ())
+
+
+@pytest.mark.parametrize(
+    ("before", "limit", "turns", "more"),
+    [
+        (None, 20, [1, 2, 3, 4], False),
+        (None, 2, [3, 4], True),
+        (3, 20, [1, 2], False),
+        (3, 1, [2], True),
+        (1, 20, [], False),
+        (None, 0, [4], True),
+        (None, -7, [4], True),
+        (99, 10**9, [1, 2, 3, 4], False),
+    ],
+)
+def test_a_page_of_turns(before, limit, turns, more) -> None:
+    page = session_result("s1", log_of("a", "b", "c", "d"), before=before, limit=limit)
+    assert ([one.turn for one in page.turns], page.more, page.total) == (turns, more, 4)
+
+
+def test_a_long_text_is_cut_and_the_rest_is_counted() -> None:
+    (turn,) = session_result("s1", log_of("x" * 50_000), before=None, limit=1).turns
+    piece = turn.pieces[-1]
+    assert (len(piece.text), piece.cut) == (TEXT_CHARACTERS, 50_000 - TEXT_CHARACTERS)
+
+
+def test_a_page_holds_as_many_turns_as_one_message_should() -> None:
+    n_fitting = PAGE_CHARACTERS // (TEXT_CHARACTERS + len("go"))
+    reading = log_of(*["x" * TEXT_CHARACTERS] * 90)
+    page = session_result("s1", reading, before=None, limit=90)
+    assert (page.turns[0].turn, page.more) == (91 - n_fitting, True)
+
+
+def test_a_page_has_a_size() -> None:
+    assert [page_size(one) for one in (-1, 0, 1, 20, 10**12)] == [1, 1, 1, 20, 100]

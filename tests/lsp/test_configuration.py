@@ -1,0 +1,198 @@
+"""The editor's own settings: asked for, bounded in time, and only ever tighter than the user's."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from lsprotocol import types
+from pygls.exceptions import JsonRpcException
+
+from indwell.errors import UserError
+from indwell.lsp.backend import Configured
+from indwell.lsp.configuration import Configuration, in_mode, model_identity
+from indwell.lsp.features import Features
+from indwell.settings.model import Settings
+from support.editing import SERVE, Editor, Home, editing
+from support.loopback_endpoint import LoopbackEndpoint, say
+
+
+class Sections:
+    """An editor that answers ``workspace/configuration`` with these, in order."""
+
+    def __init__(self, *answers: object) -> None:
+        self.features = Features(configuration=bool(answers))
+        self._answers = list(answers)
+
+    async def configuration(self, section: str) -> object:
+        assert section == "indwell"
+        return self._answers.pop(0)
+
+
+class Users:
+    """A backend of which only the user's own settings are asked."""
+
+    def __init__(self, **settings: Any) -> None:
+        self.settings = Settings(**settings)
+
+    def configure(self, _options: Mapping[str, Any], _roots: tuple[Path, ...]) -> Configured:
+        return Configured(self.settings)
+
+    def choose_model(self, settings: Settings, name: str) -> Settings:
+        if name not in self.settings.models:
+            raise UserError("not allowed")
+        return msgspec.structs.replace(settings, model=name)
+
+
+async def configured(users: Users, *answers: object) -> Configuration:
+    configuration = Configuration(Sections(*answers), users)
+    configuration.start((), {})
+    for _ in answers:
+        await configuration.ask()
+    return configuration
+
+
+@pytest.mark.parametrize(
+    ("answer", "mode"),
+    [({"mode": "plan"}, "plan"), ({"mode": "auto"}, "review"), (None, "review"), ([7], "review")],
+)
+async def test_the_editor_s_section_only_tightens(answer, mode) -> None:
+    configuration = await configured(Users(), answer)
+    assert configuration.settings.mode == mode
+
+
+async def test_what_is_ignored_of_it_is_named_once() -> None:
+    configuration = Configuration(Sections({"mode": "auto"}, {"mode": "auto"}), Users())
+    configuration.start((), {})
+    sentence = (
+        "mode = 'auto' in the editor's settings is ignored: it may only be tighter than your "
+        "'review'"
+    )
+    assert (await configuration.ask(), await configuration.ask()) == ((sentence,), ())
+
+
+async def test_it_may_be_loosened_again_up_to_the_user_s_own() -> None:
+    configuration = await configured(Users(), {"mode": "plan"}, {"mode": "review"})
+    assert configuration.settings.mode == "review"
+
+
+async def test_what_the_user_chose_holds_until_its_source_says_something_else() -> None:
+    users = Users(models=("b",), model="a")
+    configuration = await configured(users, {"mode": "ask"})
+    configuration.choose_mode("auto")
+    configuration.choose_model("b")
+    await configuration.take({"mode": "ask", "max_output": 10})
+    settings = configuration.settings
+    assert (settings.mode, settings.model, settings.max_output) == ("auto", "b", 10)
+    await configuration.take({"mode": "plan"})
+    users.settings = Settings(models=("b",), model="c")
+    await configuration.read_again()
+    assert (configuration.settings.mode, configuration.settings.model) == ("plan", "c")
+
+
+async def test_a_model_that_the_user_does_not_allow_is_not_chosen() -> None:
+    configuration = await configured(Users(model="a"))
+    with pytest.raises(UserError):
+        configuration.choose_model("b")
+    assert configuration.settings.model == "a"
+
+
+async def test_a_turn_waits_until_the_section_is_known() -> None:
+    class Slow(Sections):
+        async def configuration(self, _section: str) -> object:
+            await gate.wait()
+            return None
+
+    gate = asyncio.Event()
+    configuration = Configuration(Slow({}), Users())
+    configuration.start((), {})
+    asking = asyncio.create_task(configuration.ask())
+    known = asyncio.create_task(configuration.known())
+    await asyncio.sleep(0)
+    assert not known.done()
+    gate.set()
+    await asyncio.gather(asking, known)
+
+
+async def test_an_editor_that_never_gets_ready_holds_no_turn_up() -> None:
+    configuration = Configuration(Sections({}), Users(), patience_s=0.01)
+    configuration.start((), {})
+    async with asyncio.timeout(5):
+        await configuration.known()
+    assert configuration.settings == Settings()
+
+
+def test_the_mode_of_one_turn_and_what_makes_another_model() -> None:
+    settings = Settings(model="a")
+    assert in_mode(settings, "plan") == Settings(model="a", mode="plan")
+    assert in_mode(settings, None) == settings
+    assert model_identity(settings) == model_identity(in_mode(settings, "plan"))
+    assert model_identity(settings) != model_identity(Settings(model="b"))
+
+
+class ConfigurableEditor(Editor):
+    """Declares ``workspace/configuration``; ``section`` makes each answer."""
+
+    section: Callable[[], Any] = dict
+    asked = 0
+
+    def _hello(self) -> types.InitializeParams:
+        hello = super()._hello()
+        assert hello.capabilities.workspace is not None
+        hello.capabilities.workspace.configuration = True
+        return hello
+
+    def _listen(self) -> None:
+        super()._listen()
+
+        async def answer(_params: Any) -> Any:
+            self.asked += 1
+            await self._tell()
+            return [type(self).section()]
+
+        self.client.feature(types.WORKSPACE_CONFIGURATION)(answer)
+
+
+def an_error() -> Any:
+    raise JsonRpcException("no such thing", -32601)
+
+
+@pytest.mark.parametrize("section", [an_error, lambda: {"mode": ["x"], "odd": 1}])
+async def test_an_error_or_nonsense_leaves_the_defaults_and_a_turn_runs(tmp_path, section) -> None:
+    home = Home(tmp_path)
+
+    class Asked(ConfigurableEditor):
+        pass
+
+    Asked.section = staticmethod(section)
+    async with LoopbackEndpoint([say("Well.")]) as endpoint:
+        editor = Asked(home.workspace, extensions=("events",))
+        await editor.start(SERVE, environment=home.environment(endpoint.base_url))
+        assert (await editor.ask("go")).answer == "Well."
+        assert editor.asked == 1
+        editor.client.workspace_did_change_configuration(
+            types.DidChangeConfigurationParams(settings=None)
+        )
+        await editor.wait_until(lambda: editor.asked == 2)
+        async with asyncio.timeout(10):
+            await editor.stop()
+        editor.process._transport.close()
+
+
+async def test_an_editor_that_pushes_its_settings_is_heard(tmp_path) -> None:
+    home = Home(tmp_path)
+    async with editing(home, "http://127.0.0.1:9/v1", extensions=("events",)) as editor:
+        for settings in ({"indwell": {"mode": "auto"}}, {"indwell": 7}, ["odd"], None):
+            editor.client.workspace_did_change_configuration(
+                types.DidChangeConfigurationParams(settings=settings)
+            )
+        await editor.wait_until(lambda: editor.messages != [])
+    sentence = (
+        "Indwell: mode = 'auto' in the editor's settings is ignored: it may only be tighter than "
+        "your 'review'"
+    )
+    assert editor.messages == [sentence]

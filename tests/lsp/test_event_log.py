@@ -1,0 +1,111 @@
+"""Events that a client missed: complete, in order, from the very piece, in bounded memory."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from indwell.agent.events import Event, Notice, Text, Thinking, ToolOutput
+from indwell.lsp.event_log import KEPT_SESSIONS, EventLog, Missed, Numbered, SessionEvents
+
+
+def log_of(*events: Event, kept: int = 10_000) -> SessionEvents:
+    log = SessionEvents(kept)
+    for event in events:
+        log.add(event)
+    return log
+
+
+NOTICE = Notice(1, "info", "hm")
+
+
+def test_numbers_go_from_one_without_a_gap() -> None:
+    log = SessionEvents()
+    assert [log.add(Text(1, "a")), log.add(NOTICE), log.add(Text(1, "b"))] == [1, 2, 3]
+
+
+def test_a_run_of_pieces_comes_as_one_event_with_the_number_of_its_last() -> None:
+    log = log_of(Text(1, "He"), Text(1, "llo"), NOTICE, Thinking(1, "x"), Thinking(1, "y"))
+    assert log.after(0) == Missed(
+        (Numbered(2, Text(1, "Hello")), Numbered(3, NOTICE), Numbered(5, Thinking(1, "xy"))),
+        5,
+        is_complete=True,
+    )
+
+
+def test_it_goes_on_in_the_middle_of_a_run() -> None:
+    growing = log_of(Text(1, "He"), Text(1, "llo"), Text(1, "!"))
+    assert growing.after(1).events == (Numbered(3, Text(1, "llo!")),)
+    closed = log_of(Text(1, "He"), Text(1, "llo"), Text(1, "!"), NOTICE)
+    assert closed.after(2).events == (Numbered(3, Text(1, "!")), Numbered(4, NOTICE))
+    assert closed.after(4) == Missed((), 4, is_complete=True)
+
+
+def test_pieces_of_different_things_do_not_join() -> None:
+    events = (
+        Text(1, "a"),
+        Text(1, "", restart=True),
+        Text(1, "b"),
+        Text(2, "c"),
+        ToolOutput(2, "c1", "x"),
+        ToolOutput(2, "c2", "y"),
+    )
+    assert [one.event for one in log_of(*events).after(0).events] == list(events)
+
+
+def test_old_events_make_room_and_the_answer_says_that_some_are_gone() -> None:
+    log = log_of(*(Notice(1, "info", "x" * 400) for _ in range(100)), kept=3_000)
+    missed = log.after(0)
+    assert (len(missed.events), missed.is_complete, missed.next) == (4, False, 100)
+    assert log.after(96).is_complete
+    assert not log.after(95).is_complete
+
+
+def test_one_event_larger_than_the_bound_is_kept_alone() -> None:
+    large = Notice(1, "info", "x" * 5_000)
+    assert log_of(NOTICE, large, kept=1_000).after(0).events == (Numbered(2, large),)
+
+
+def test_a_number_from_another_life_is_not_complete() -> None:
+    assert not log_of(NOTICE).after(7).is_complete
+
+
+def test_of_many_sessions_the_newest_are_known() -> None:
+    log = EventLog()
+    for number in range(KEPT_SESSIONS + 1):
+        log.add(f"s{number}", NOTICE)
+    assert (log.after("s0", 0), log.after("never", 0)) == (None, None)
+    assert log.after("s1", 0) == Missed((Numbered(1, NOTICE),), 1, is_complete=True)
+
+
+event_lists = st.lists(
+    st.one_of(
+        st.builds(Text, st.integers(1, 2), st.text(max_size=4), st.booleans()),
+        st.builds(Thinking, st.just(1), st.text(max_size=4)),
+        st.builds(ToolOutput, st.just(1), st.sampled_from("ab"), st.text(max_size=4)),
+        st.just(NOTICE),
+    ),
+    max_size=30,
+)
+
+
+def joined(events: list[Event]) -> list[Event]:
+    """The same with neighbours that are pieces of one text put together."""
+    log = log_of(*events, kept=10**9)
+    return [one.event for one in log.after(0).events]
+
+
+@given(event_lists, st.data())
+def test_what_was_seen_and_what_was_missed_are_the_whole(events, data) -> None:
+    seen = data.draw(st.integers(0, len(events)))
+    missed = log_of(*events, kept=10**9).after(seen)
+    assert (missed.is_complete, missed.next) == (True, len(events))
+    assert [one.event for one in missed.events] == joined(events[seen:])
+
+
+@given(event_lists, st.integers(200, 900))
+def test_in_little_room_the_newest_are_right_and_all_others_gone(events, kept) -> None:
+    log = log_of(*events, kept=kept)
+    found = [one.event for one in log.after(0).events]
+    assert found == joined(events)[len(joined(events)) - len(found) :]
+    assert log.after(0).is_complete == (len(found) == len(joined(events)))

@@ -1,0 +1,230 @@
+"""A rich client looks: sessions, one session, missed events, context, models; by the schema."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+import pytest_asyncio
+from pygls.exceptions import JsonRpcException
+
+from indwell.lsp import protocol
+from indwell.lsp import protocol_views as views
+from indwell.lsp.fake_buffer import lines_range
+from support.editing import Editor, Home, Playlist, bash, editing, mend, texts_of
+from support.loopback_endpoint import LoopbackEndpoint, say
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+SCHEMA = json.loads(
+    (Path(__file__).resolve().parents[2] / "docs" / "protocol.schema.json").read_text("utf-8")
+)
+
+
+def check(value: object, type_: str) -> None:
+    """``value`` is what the schema says of ``type_``."""
+    schema = {"$ref": f"#/$defs/{type_}", "$defs": SCHEMA["$defs"]}
+    jsonschema.Draft202012Validator(schema).validate(value)
+
+
+@dataclass
+class Desk:
+    home: Home
+    editor: Editor
+    playlist: Playlist
+    endpoint: LoopbackEndpoint
+    session: str = ""
+    answers: list[tuple[str, Any]] = field(default_factory=list)
+
+    async def ask(self, method: str, params: object) -> Any:
+        """A request, whose params and result are held against the schema."""
+        wire = self.editor.client.protocol
+        row = SCHEMA["methods"][method]
+        check(wire._converter.unstructure(params), row["params"]["$ref"].removeprefix("#/$defs/"))
+        result = await wire.send_request_async(method, params)
+        check(wire._converter.unstructure(result), row["result"]["$ref"].removeprefix("#/$defs/"))
+        return result
+
+    async def refused(self, method: str, params: object) -> str:
+        with pytest.raises(JsonRpcException) as caught:
+            await self.ask(method, params)
+        assert caught.value.code == -32803
+        return caught.value.message
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def desk(tmp_path_factory) -> AsyncIterator[Desk]:
+    """A session of two turns: one that edits, one that runs a command nobody allows."""
+    home, playlist = Home(tmp_path_factory.mktemp("back")), Playlist()
+    home.configure('models = ["other"]\n')
+    async with (
+        LoopbackEndpoint(playlist) as endpoint,
+        editing(home, endpoint.base_url, extensions=("events", "permission")) as editor,
+    ):
+        editor.open(home.shop)
+        playlist.play(*mend(), bash("ls"), say("Denied."))
+        desk = Desk(home, editor, playlist, endpoint)
+        first = await desk.ask("indwell/prompt", protocol.PromptParams("mend it"))
+        await desk.ask("indwell/prompt", protocol.PromptParams("list it", mode="ask"))
+        desk.session = first.session
+        yield desk
+
+
+async def test_every_event_of_a_session_is_what_the_schema_says(desk) -> None:
+    assert {"editApplied", "permissionAsked", "turnFinished"} <= set(desk.editor.kinds())
+    for event in desk.editor.events:
+        check(event, "Event")
+
+
+async def test_the_list_of_sessions(desk) -> None:
+    listed = await desk.ask("indwell/sessions", views.SessionsParams())
+    (row,) = listed.sessions
+    assert row == views.SessionRow(
+        id=desk.session,
+        at=row.at,
+        model="loopback-model",
+        preview="mend it",
+        turns=2,
+        usage=views.UsageResult(row.usage.input, 0, row.usage.output, None),
+        open=True,
+        notices=(),
+    )
+    assert (listed.more, row.usage.input > 0, row.at[:2]) == (False, True, "20")
+    empty = await desk.ask("indwell/sessions", views.SessionsParams(before=desk.session))
+    assert empty == views.SessionsResult((), more=False)
+
+
+async def test_one_session_with_its_tool_cards_page_by_page(desk) -> None:
+    whole = await desk.ask("indwell/session", views.SessionParams())
+    assert (whole.session, whole.total, whole.more) == (desk.session, 2, False)
+    first, second = whole.turns
+    shown = [(one.kind, one.source, one.error) for one in first.pieces if one.kind != "attached"]
+    assert shown == [
+        ("user", "user", False),
+        ("assistant", "assistant", False),
+        ("tool", "read_file", False),
+        ("tool", "edit_file", False),
+        ("assistant", "assistant", False),
+    ]
+    (card,) = [one for one in second.pieces if one.kind == "tool"]
+    assert (card.source, card.arguments, card.error) == ("bash", '{"command": "ls"}', True)
+    last = await desk.ask("indwell/session", views.SessionParams(desk.session, limit=1))
+    assert (last.turns, last.more) == ((second,), True)
+    before = await desk.ask("indwell/session", views.SessionParams(desk.session, before=2))
+    assert (before.turns, before.more) == ((first,), False)
+
+
+async def test_a_session_that_is_not_there_is_said(desk) -> None:
+    sentence = await desk.refused("indwell/session", views.SessionParams("20200101-no"))
+    assert sentence.startswith("there is no session '20200101-no' in this workspace")
+    assert "no session id" in (
+        await desk.refused("indwell/session", views.SessionParams("../../etc"))
+    ) or "'../../etc'" in (await desk.refused("indwell/session", views.SessionParams("../../etc")))
+
+
+async def test_a_broken_session_is_listed_with_what_could_be_read(desk) -> None:
+    log = next((desk.home.state / "sessions").rglob("log.jsonl"))
+    folder = log.parent.parent / "20200101-000000-000-0123456789ab"
+    folder.mkdir()
+    lines = log.read_bytes().split(b"\n")
+    (folder / "log.jsonl").write_bytes(b"\n".join([*lines[:2], b'{"type": "said", "mes']))
+    try:
+        *_, broken = (await desk.ask("indwell/sessions", views.SessionsParams())).sessions
+        assert (broken.preview, broken.turns, broken.open) == ("mend it", 1, False)
+        assert [one[:35] for one in broken.notices] == ["line 3 of the session's log is cut "]
+    finally:
+        (folder / "log.jsonl").unlink()
+        folder.rmdir()
+
+
+async def test_a_client_that_comes_back_gets_what_it_missed(desk) -> None:
+    numbers = [number for _, number, _ in desk.editor.numbered]
+    assert numbers == list(range(1, len(numbers) + 1))
+    missed = await desk.ask("indwell/events", views.EventsParams(desk.session, after=2))
+    assert (missed.complete, missed.next) == (True, len(numbers))
+    heard = dict(zip(numbers, desk.editor.events, strict=True))
+    whole = [one for one in missed.events if one.event["type"] not in {"text", "toolOutput"}]
+    assert {one.seq: one.event for one in whole} == {
+        number: event
+        for number, event in heard.items()
+        if number > 2 and event["type"] not in {"text", "toolOutput"}
+    }
+    again = await desk.ask("indwell/events", views.EventsParams(desk.session, after=missed.next))
+    assert again.events == ()
+    sentence = await desk.refused("indwell/events", views.EventsParams("never"))
+    assert sentence == "no events of session 'never' are kept; indwell/session shows its turns"
+
+
+async def test_the_next_request_laid_open_and_a_piece_taken_out_of_it_once(desk) -> None:
+    buffer = desk.editor.reopen(desk.home.shop, "def fresh():\n    return 1\n")
+    desk.editor.select(buffer, lines_range(2, 2))
+    context = await desk.ask("indwell/context", views.ContextParams())
+    marked, opened = context.attached
+    assert (marked.kind, marked.label, opened.kind, opened.label) == (
+        "selection", "shop.py:2-2", "opened", "shop.py",
+    )  # fmt: skip
+    assert [one.role for one in context.blocks[:2]] == ["tools", "system"]
+    assert [(one.source, one.tier) for one in context.blocks[-1:]] == [("ide_selection", 2)]
+    # The loopback endpoint said "10 tokens" of the turn before, and that counts, not our estimate.
+    assert 10 < context.used < sum(one.tokens for one in context.blocks)
+    assert context.share == round(context.used / context.budget, 4)
+    assert any(one.anchor for one in context.blocks)
+
+    left = await desk.ask("indwell/detach", views.DetachParams(marked.id))
+    assert left == views.DetachResult((opened,))
+    assert "nothing with the id" in await desk.refused(
+        "indwell/detach", views.DetachParams(marked.id)
+    )
+    desk.playlist.play(say("One."), say("Two."))
+    await desk.ask("indwell/prompt", protocol.PromptParams("without"))
+    assert "    return 1" not in texts_of(desk.endpoint.seen[-1].body["messages"])
+    await desk.ask("indwell/prompt", protocol.PromptParams("with"))
+    assert "    return 1" in texts_of(desk.endpoint.seen[-1].body["messages"])
+
+
+async def test_another_model_answers_from_the_next_turn_on_and_the_talk_goes_on(desk) -> None:
+    gate = asyncio.Event()
+    answer = say("One.")
+    desk.playlist.play(type(answer)((gate, *answer.parts)), say("Two."))
+    running = asyncio.create_task(desk.editor.ask("one"))
+    await desk.playlist.asked.wait()
+    chosen = await desk.ask("indwell/setModel", views.SetModelParams("other"))
+    gate.set()
+    await running
+    two = await desk.editor.ask("two")
+    assert chosen == views.SetModelResult("other")
+    assert [one.body["model"] for one in desk.endpoint.seen[-2:]] == ["loopback-model", "other"]
+    assert two.session == desk.session
+    asked = texts_of(desk.endpoint.seen[-1].body["messages"])
+    assert "mend it" in asked
+    assert "The model is other." in asked.rpartition("<system-reminder>")[2]
+    assert "'stranger' is not among the models" in await desk.refused(
+        "indwell/setModel", views.SetModelParams("stranger")
+    )
+
+
+async def test_a_login_that_goes_wrong_shows_no_key(desk) -> None:
+    params = views.LoginParams("no-such-provider", "sk-canary-123456")
+    sentence = await desk.refused("indwell/login", params)
+    assert "'no-such-provider'" in sentence
+    assert "canary" not in sentence + repr(params) + str(desk.editor.messages + desk.editor.events)
+    for file in desk.home.folder.rglob("*"):
+        assert not file.is_file() or b"canary" not in file.read_bytes()
+
+
+async def test_arguments_that_are_no_object_are_refused_with_a_sentence(desk) -> None:
+    for command, arguments in (
+        ("indwell.mode", ()),
+        ("indwell.mode", ("plan",)),
+        ("indwell.mode", ({"mode": "careful"},)),
+        ("indwell.fix", ("x",)),
+        ("indwell.fix", ({"range": 7},)),
+    ):
+        with pytest.raises(JsonRpcException) as caught:
+            await desk.editor.execute(command, *arguments)
+        assert (caught.value.code, "\n" in caught.value.message) == (-32602, False)

@@ -1,0 +1,134 @@
+"""The queue as a value: order, bounds, and two clients that change it at once."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from indwell.agent.session import Prompt
+from indwell.errors import UserError
+from indwell.lsp import queue as line
+from indwell.lsp.protocol import QueueParams
+from indwell.lsp.queue import MAX_WAITING, Queue, Waiting
+from indwell.lsp.queue_changes import change_of
+
+
+def waiting(name: str, words: str = "") -> Waiting:
+    words = words or f"do {name}"
+    return Waiting(name, Prompt(words=words, title=line.title_of(words)))
+
+
+A, B, C = waiting("a"), waiting("b"), waiting("c")
+THREE = Queue(7, (A, B, C))
+
+
+def test_first_come_first_served() -> None:
+    queue = Queue()
+    for one in (A, B):
+        queue = line.added(queue, one)
+    assert queue == Queue(2, (A, B))
+    assert line.taken(queue) == (A, Queue(3, (B,)))
+
+
+def test_a_full_queue_takes_no_more_and_says_so() -> None:
+    full = Queue(0, tuple(waiting(str(n)) for n in range(MAX_WAITING)))
+    with pytest.raises(UserError, match="50 prompts are waiting already"):
+        line.added(full, A)
+
+
+@pytest.mark.parametrize(
+    ("params", "after"),
+    [
+        (QueueParams(), THREE),
+        (QueueParams("list", seq=1), THREE),
+        (QueueParams("remove", id="b"), Queue(8, (A, C))),
+        (QueueParams("move", id="c", to=0), Queue(8, (C, A, B))),
+        (QueueParams("move", id="a", to=1), Queue(8, (B, A, C))),
+        (QueueParams("move", id="a", to=99), Queue(8, (B, C, A))),
+        (QueueParams("move", id="b", to=-3), Queue(8, (B, A, C))),
+        (QueueParams("edit", id="a", text="other"), Queue(8, (waiting("a", "other"), B, C))),
+        (QueueParams("hold"), Queue(8, (A, B, C), "you asked to wait")),
+        (QueueParams("resume"), THREE),
+        (QueueParams("remove", seq=7, id="a"), Queue(8, (B, C))),
+    ],
+)
+def test_what_a_client_may_change(params, after) -> None:
+    assert change_of(params, THREE) == after
+
+
+@pytest.mark.parametrize(
+    ("params", "sentence"),
+    [
+        (QueueParams("remove", id="x"), "no prompt 'x' is waiting; it has begun or was removed"),
+        (QueueParams("remove"), "'remove' of the queue needs `id`; send it along"),
+        (QueueParams("move", id="a"), "'move' of the queue needs `to`; send it along"),
+        (QueueParams("edit", id="a"), "'edit' of the queue needs `text`; send it along"),
+        (
+            QueueParams("edit", id="a", text=" \n"),
+            "the new words are empty; remove the prompt instead",
+        ),
+        (
+            QueueParams("remove", seq=6, id="a"),
+            (
+                "the queue was changed meanwhile (it is at seq 7, not 6); look at it again and "
+                "repeat the change"
+            ),
+        ),
+    ],
+)
+def test_what_cannot_be_changed_is_said(params, sentence) -> None:
+    with pytest.raises(UserError) as caught:
+        change_of(params, THREE)
+    assert str(caught.value) == sentence
+
+
+def test_other_words_for_a_code_action_keep_its_title() -> None:
+    fix = Waiting("f", Prompt(words="Fix this: a.py.", title="Fix this: a.py"))
+    (edited,) = line.reworded(Queue(0, (fix,)), "f", "Fix it well.").waiting
+    assert edited == Waiting("f", Prompt(words="Fix it well.", title="Fix this: a.py"))
+
+
+def test_a_held_queue_goes_on_with_the_next_prompt_or_when_asked() -> None:
+    held = line.held(Queue(1, (A,)), "the turn before was stopped")
+    assert held == Queue(2, (A,), "the turn before was stopped")
+    assert line.added(held, B) == Queue(3, (A, B))
+    assert line.put_first(held, B) == Queue(3, (B, A))
+    assert line.released(held) == Queue(3, (A,))
+    assert line.removed(held, "a") == Queue(3)
+
+
+def test_an_empty_queue_has_nothing_to_hold() -> None:
+    assert line.held(Queue(4), "why") == Queue(4)
+
+
+changes = st.one_of(
+    st.builds(lambda n: lambda q: line.added(q, waiting(f"n{q.seq}-{n}")), st.integers(0, 3)),
+    st.builds(
+        lambda n: lambda q: line.removed(q, q.waiting[n % len(q.waiting)].id) if q.waiting else q,
+        st.integers(0, 9),
+    ),
+    st.builds(
+        lambda n, to: (
+            lambda q: line.moved(q, q.waiting[n % len(q.waiting)].id, to) if q.waiting else q
+        ),
+        st.integers(0, 9),
+        st.integers(-2, 9),
+    ),
+    st.just(lambda q: line.held(q, "why")),
+    st.just(line.released),
+)
+
+
+@given(st.lists(changes, max_size=30))
+def test_every_change_has_a_number_and_no_prompt_is_lost_or_doubled(steps) -> None:
+    queue, there = Queue(), set()
+    for step in steps:
+        after = step(queue)
+        assert (after.seq == queue.seq) == (after == queue)
+        ids = [one.id for one in after.waiting]
+        assert len(ids) == len(set(ids))
+        there = (there | set(ids)) & set(ids)
+        assert abs(len(after.waiting) - len(queue.waiting)) <= 1
+        queue = after
+    assert {one.id for one in queue.waiting} == there

@@ -1,0 +1,144 @@
+"""What the user of a plain editor is shown and offered when a turn could not go through."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import msgspec
+import pytest
+
+from indwell.agent.events import TurnFinished
+from indwell.agent.session import Prompt
+from indwell.errors import RequestRejected, Unreachable, UserError
+from indwell.lsp.features import Features
+from indwell.lsp.queue import Queue, Waiting
+from indwell.lsp.showing import Showing
+from indwell.lsp.turns import Ticket, never_started, why_held
+from indwell.settings.model import Settings
+from support.session import a_world
+
+ONE = Waiting("p1", Prompt(words="first"))
+TWO = Waiting("p2", Prompt(words="second"))
+FAILED = msgspec.structs.replace(
+    never_started(ONE.prompt), ending="failed", message="nothing answers at X"
+)
+OFFLINE = msgspec.structs.replace(FAILED, retryable=True)
+
+
+class Screen:
+    """An editor whose user chooses one title, if it is there."""
+
+    def __init__(self, wanted: str | None = None, *extensions: str) -> None:
+        self.features = Features(experimental=frozenset(extensions))
+        self.shown: list[str] = []
+        self.offered: list[tuple[str, tuple[str, ...]]] = []
+        self._wanted = wanted
+
+    def show(self, _level: object, message: str) -> None:
+        self.shown.append(message)
+
+    async def choose(self, message: str, titles: tuple[str, ...], _timeout_s: float) -> str | None:
+        self.offered.append((message, titles))
+        return self._wanted
+
+
+class Line:
+    """The queue of ``Turns``, and nothing else of it."""
+
+    def __init__(self, *waiting: Waiting) -> None:
+        self.queue = Queue(1, waiting, "why" if waiting else "")
+
+    def change(self, change: Callable[[Queue], Queue]) -> None:
+        self.queue = change(self.queue)
+
+
+async def afterwards(
+    screen: Screen, line: Line, end: TurnFinished | UserError, *, by_prompt: bool = False
+) -> list[Waiting]:
+    """Which prompts are sent again after a turn that ended so."""
+    showing = Showing(screen, Settings)
+    ticket = Ticket(ONE, showing.nothing if by_prompt else showing.summary)
+    if isinstance(end, UserError):
+        ticket.error = end
+    else:
+        ticket.finished = end
+    again: list[Waiting] = []
+    await showing.afterwards(ticket, line, lambda one, _on_end: again.append(one.waiting))
+    return again
+
+
+@pytest.mark.parametrize(("chosen", "sent"), [("Try again", [ONE]), ("Not now", []), (None, [])])
+async def test_a_turn_that_reached_nobody_can_be_tried_again_as_it_was(chosen, sent) -> None:
+    screen = Screen(chosen)
+    assert await afterwards(screen, Line(), OFFLINE) == sent
+    assert screen.offered == [("Indwell: nothing answers at X", ("Try again", "Not now"))]
+
+
+async def test_a_failure_of_another_kind_is_not_tried_again() -> None:
+    screen = Screen("Try again")
+    assert await afterwards(screen, Line(), FAILED) == []
+    assert screen.offered == []
+
+
+async def test_who_sent_the_prompt_itself_has_its_words_and_is_asked_nothing() -> None:
+    screen = Screen("Try again")
+    assert await afterwards(screen, Line(), OFFLINE, by_prompt=True) == []
+    assert screen.offered == []
+
+
+@pytest.mark.parametrize(
+    ("end", "reason"),
+    [(FAILED, "nothing answers at X"), (UserError("no model is set"), "no model is set")],
+)
+async def test_behind_a_failure_what_waits_goes_on_only_if_the_user_says_so(end, reason) -> None:
+    for chosen, held in (("Go on with the next", ""), ("Not now", "why"), (None, "why")):
+        screen, line = Screen(chosen), Line(TWO)
+        await afterwards(screen, line, end)
+        assert (line.queue.held, line.queue.waiting) == (held, (TWO,))
+        titles = ("Go on with the next", "Not now")
+        assert screen.offered == [(f"Indwell: {reason}; 1 prompt still waits", titles)]
+
+
+async def test_after_a_stop_nothing_is_asked_and_what_waits_is_said() -> None:
+    screen = Screen()
+    await afterwards(screen, Line(ONE, TWO), never_started(ONE.prompt))
+    sentence = "Indwell: stopped; 2 prompts still wait, and go on with your next one"
+    assert (screen.shown, screen.offered) == ([sentence], [])
+
+
+async def test_an_editor_that_shows_events_itself_is_left_alone() -> None:
+    screen = Screen("Try again", "events")
+    assert await afterwards(screen, Line(TWO), OFFLINE) == []
+    assert (screen.shown, screen.offered) == ([], [])
+
+
+def test_what_was_never_sent_is_told_with_its_place(tmp_path) -> None:
+    screen = Screen()
+    showing = Showing(screen, Settings)
+    showing.kept(1, tmp_path)
+    showing.kept(2, tmp_path)
+    assert screen.shown == [
+        f"Indwell: 1 prompt that waited: kept in {tmp_path}",
+        f"Indwell: 2 prompts that waited: kept in {tmp_path}",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("ending", "reason"),
+    [("done", ""), ("cancelled", "the turn before was stopped"), ("limit", "m"), ("budget", "m")],
+)
+def test_only_after_a_good_end_the_next_begins_by_itself(ending, reason) -> None:
+    ticket = Ticket(ONE, Showing(Screen(), Settings).nothing)
+    ticket.finished = msgspec.structs.replace(FAILED, ending=ending, message="m")
+    assert why_held(ticket) == reason
+
+
+@pytest.mark.parametrize(
+    ("error", "retryable"), [(Unreachable("nobody"), True), (RequestRejected("no"), False)]
+)
+async def test_only_an_endpoint_out_of_reach_makes_a_turn_worth_a_retry(
+    tmp_path, error, retryable
+) -> None:
+    async with a_world(tmp_path, [error]) as world:
+        finished = await world.turn("go")
+    assert (finished.ending, finished.draft, finished.retryable) == ("failed", "go", retryable)
