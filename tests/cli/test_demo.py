@@ -129,5 +129,6 @@ async def test_a_demo_that_does_not_work_says_why_and_fails(home) -> None:
     (report,) = shown.events
     assert (shown.code, report["ok"], report["after"]) == (1, False, "failed")
     assert report["message"] == (
-        f"the API key is missing or not accepted at {endpoint.base_url}; set OPENAI_API_KEY"
+        f"the API key is missing or not accepted at {endpoint.base_url}; `indwell login` stores "
+        "another, or set OPENAI_API_KEY"
     )

@@ -17,7 +17,8 @@ from support.editing import (
     results,
     texts_of,
 )
-from support.loopback_endpoint import LoopbackEndpoint, say
+from support.loopback_endpoint import LoopbackEndpoint, refuse, say
+from support.model_server import answering, listed
 from support.terminal import Ended, indwell
 
 
@@ -61,7 +62,7 @@ async def test_a_turn_edits_files_and_says_so(home) -> None:
     assert (ended.code, ended.stderr, home.shop.read_text()) == (0, "", MENDED)
     assert "-    return sum(items) + 1\n+    return sum(items)\n" in ended.stdout
     assert ended.stdout.endswith(
-        "Mended.\n3 rounds · 30 tokens in, 0 of them cached, 6 out · cost unknown · "
+        "Mended.\n3 rounds · 30 tokens in (0 cached), 6 out · cost unknown · "
         f"{ended.stdout.rsplit(' ', 2)[1]} s\n"
     )
 
@@ -116,8 +117,8 @@ async def test_commands_run_unasked_only_when_the_user_said_so_beforehand(home) 
 
 
 BAD = {
-    "no key": (("hello",), {"INDWELL_MODEL": MODEL}, "no API key is set; set OPENAI_API_KEY or"),
-    "no model": (("hello",), {}, "no model is set; write model = "),
+    "no key": (("hello",), {"INDWELL_MODEL": MODEL}, "no API key is set; run `indwell login`"),
+    "no model": (("hello",), {}, "no model is set; run `indwell login` in a terminal, or"),
     "no such file": (
         ("hello", "--scripted", "--file", "nothing.py"),
         {},
@@ -205,3 +206,18 @@ async def test_a_turn_that_fails_ends_with_one(home) -> None:
     last = ended.events[-1]
     assert (ended.code, last["ending"]) == (1, "repeated")
     assert json.dumps(last["message"]).startswith('"stopped: read_file was called')
+
+
+async def test_without_a_model_a_server_on_this_machine_is_named(home) -> None:
+    listing = listed("q", owned_by="library")
+    async with LoopbackEndpoint(answering(listing)) as endpoint:
+        ended = await run(home, "hello", OLLAMA_HOST=endpoint.base_url)
+    assert (ended.code, ended.stderr) == (1, "")
+    assert ended.stdout.endswith("; Ollama runs here: `indwell login ollama`\n")
+
+
+async def test_words_that_never_reached_the_model_are_given_back(home) -> None:
+    async with LoopbackEndpoint([refuse(401)]) as endpoint:
+        ended = await run(home, "my own words", base_url=endpoint.base_url)
+    assert ended.code == 1
+    assert "Not sent, to try again: my own words\n" in ended.stdout

@@ -2,29 +2,39 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from indwell.agent.session import Session
-from indwell.cli.compose import open_session, read_settings
-from indwell.errors import SettingsError
+from indwell.cli.user_settings import read_settings
+from indwell.cli.warm import WarmModels
+from indwell.errors import SettingsError, UserError
+from indwell.lsp.backend import Configured
 from indwell.lsp.client import Client
 from indwell.lsp.documents import Documents
 from indwell.lsp.editor_workspace import EditorWorkspace
-from indwell.lsp.host import Configured
 from indwell.lsp.permission import EditorApprover
 from indwell.policy.approvals import Approver
-from indwell.settings.model import Settings
+from indwell.providers.connection import LocalServer, LoginOutcome
+from indwell.providers.models import OfferedModel
+from indwell.sessions.drafts import DraftStore
+from indwell.sessions.lines import Reading
+from indwell.sessions.overview import Overview, overview
+from indwell.sessions.store import SessionStore
+from indwell.settings.model import Secret, Settings
+from indwell.settings.places import state_folder, user_file
 from indwell.workspace.base import Workspace
 from indwell.workspace.disk import DiskWorkspace
 
 
 class EditorBackend:
-    """Gives the protocol layer its parts; implements ``lsp.host.Backend``.
+    """Gives the protocol layer its parts; implements ``lsp.backend.Backend``.
 
     Args:
         environment: The process's variables.
@@ -37,7 +47,9 @@ class EditorBackend:
     ) -> None:
         self._environment = environment
         self._scripted = scripted
-        self._pace_s = pace_s
+        self._models = WarmModels(pace_s=pace_s)
+        self._settings = Settings()
+        self._sweeping: asyncio.Future[object] | None = None
 
     def configure(self, options: Mapping[str, Any], roots: tuple[Path, ...]) -> Configured:
         """Read the settings; a file that cannot be used makes every prompt say so."""
@@ -48,6 +60,7 @@ class EditorBackend:
         settings = loaded.settings
         if self._scripted:
             settings = msgspec.structs.replace(settings, provider="scripted")
+        self._settings = settings
         return Configured(settings=settings, notices=loaded.notices)
 
     def workspace(
@@ -66,11 +79,155 @@ class EditorBackend:
     async def open_session(
         self, workspace: Workspace, approver: Approver, settings: Callable[[], Settings]
     ) -> Session:
-        """Begin a session; see ``compose.open_session``."""
-        return await open_session(
-            workspace, approver, settings, environment=self._environment, pace_s=self._pace_s
+        """Begin a session; see ``compose.open_session``. Old ones are swept away meanwhile."""
+        from indwell.cli.compose import open_session
+
+        model = await self._models.get(settings())
+        session = await open_session(
+            workspace, approver, settings, model, environment=self._environment
         )
+        await self._sweep(settings().keep_sessions_days)
+        return session
+
+    async def switch_model(self, session: Session, settings: Settings) -> None:
+        """Let the next turn ask another model; see ``compose.with_model``."""
+        from indwell.cli.compose import with_model
+
+        with_model(session, await self._models.get(settings))
+
+    def warm_up(self, settings: Settings) -> None:
+        """Get the model ready: the user looks as if a prompt were to come."""
+        self._models.begin(settings)
+
+    async def models(self) -> tuple[OfferedModel, ...]:
+        """What the endpoint offers; see ``offered.offered_models``."""
+        from indwell.cli.offered import offered_models
+
+        return await offered_models(self._settings)
+
+    def choose_model(self, settings: Settings, name: str) -> Settings:
+        """Another model of those that the user's own settings name (editor §2).
+
+        Raises:
+            UserError: They do not name it.
+        """
+        own = (self._settings.model, *self._settings.models)
+        if name not in own:
+            allowed = ", ".join(repr(one) for one in dict.fromkeys(own) if one) or "none"
+            raise UserError(
+                f"{name!r} is not among the models of your settings ({allowed}); add it to "
+                f"`models` in {user_file()}, or run `indwell login --model {name}`"
+            )
+        return msgspec.structs.replace(settings, model=name)
+
+    async def login(
+        self, provider: str, key: str | None, base_url: str | None, model: str | None = None
+    ) -> LoginOutcome:
+        """Test an endpoint with its key, and store both; the model stays if it has that one.
+
+        Raises:
+            UserError: The provider is not known, or the key cannot be one.
+        """
+        from indwell.cli.connect import address_of
+
+        return await self.connect(base_url or address_of(provider), key, model)
+
+    async def connect(self, base_url: str, key: str | None, model: str | None) -> LoginOutcome:
+        """See ``connect.connect``; without a model, the one in use or the only one.
+
+        Raises:
+            UserError: The address or the key cannot be one, or the settings file is broken.
+        """
+        from indwell.cli.connect import Endpoint, Places, connect
+        from indwell.cli.stored_keys import key_store
+        from indwell.settings.values import convert
+
+        secret: Secret | None = convert("api_key", key) if key else None
+
+        async def keep_current(offered: tuple[OfferedModel, ...]) -> str | None:
+            names = {one.name for one in offered}
+            return self._settings.model if self._settings.model in names else None
+
+        places = Places(user_file(), key_store(), self._environment)
+        return await connect(Endpoint(base_url, secret, model), places, pick=keep_current)
+
+    async def lacking(self) -> str:
+        """Why no model can be called, from settings and keys as they are now; empty if one can."""
+        if self._scripted:
+            return ""
+        return await asyncio.to_thread(self._lacking)
+
+    async def local_servers(self) -> tuple[LocalServer, ...]:
+        """Model servers on this machine."""
+        from indwell.providers.discovery import find_servers
+
+        return await find_servers(environment=self._environment)
+
+    async def first_run_page(self) -> Path:
+        """The page on how to begin, in the state folder.
+
+        Raises:
+            UserError: It cannot be written.
+        """
+        from indwell.cli.first_page import write_page
+
+        return await asyncio.to_thread(write_page, state_folder(self._environment))
+
+    async def sessions(
+        self, root: Path, *, limit: int, before: str | None
+    ) -> tuple[tuple[Overview, ...], bool]:
+        """Sessions of a workspace, newest first; is there an older one?"""
+        return await asyncio.to_thread(self._sessions, root, limit, before)
+
+    async def session(self, root: Path, session: str) -> Reading:
+        """All that a session's log says."""
+        return await asyncio.to_thread(self._store(root).open, session)
+
+    async def keep_drafts(self, root: Path, drafts: Sequence[str]) -> Path:
+        """Keep words that were never sent."""
+        now = datetime.now(UTC)
+        store = DraftStore(state_folder(self._environment), root)
+        return await asyncio.to_thread(lambda: store.keep(drafts, now=now))
+
+    async def untold_drafts(self, root: Path) -> tuple[Path, ...]:
+        """Drafts of an earlier process; each is given once."""
+        return await asyncio.to_thread(DraftStore(state_folder(self._environment), root).untold)
 
     def monotonic(self) -> float:
         """Seconds of the system's monotonic clock."""
         return time.monotonic()
+
+    def _store(self, root: Path) -> SessionStore:
+        return SessionStore(state_folder(self._environment), root)
+
+    def _sessions(
+        self, root: Path, limit: int, before: str | None
+    ) -> tuple[tuple[Overview, ...], bool]:
+        store = self._store(root)
+        ids = [one for one in store.ids() if before is None or one < before]
+        return tuple(overview(one, store.open(one)) for one in ids[:limit]), len(ids) > limit
+
+    def _lacking(self) -> str:
+        from indwell.cli.stored_keys import key_store, with_stored_key
+        from indwell.settings.load import lacking
+
+        try:
+            settings = read_settings(self._environment).settings
+            if settings.model:
+                settings = with_stored_key(settings, key_store())
+        except SettingsError as error:
+            return str(error)
+        return lacking(settings, str(user_file()))
+
+    async def _sweep(self, keep_days: int | None) -> None:
+        """Sweep in a thread, one at a time; nobody waits for it but the next one."""
+        if keep_days is None:
+            return
+        from indwell.sessions.retention import sweep
+
+        if self._sweeping is not None:
+            await asyncio.wait({self._sweeping})
+        state, now = state_folder(self._environment), datetime.now(UTC)
+        self._sweeping = asyncio.get_running_loop().run_in_executor(
+            None, lambda: sweep(state, keep_days=keep_days, now=now)
+        )

@@ -16,8 +16,8 @@ from rich.console import Console
 from rich.markup import escape
 
 from indwell.agent import events
-from indwell.cli.compose import read_settings
 from indwell.cli.terminal import TerminalApprover, TerminalView, cost_words
+from indwell.cli.user_settings import read_settings
 from indwell.demo.model import NAME
 from indwell.demo.project import CHECK, Project, make_project
 from indwell.errors import SettingsError, UserError

@@ -14,10 +14,12 @@ from rich.console import Console
 from indwell.agent import events
 from indwell.agent.session import Prompt
 from indwell.agent.turn import run_turn
-from indwell.cli.compose import open_session, read_settings
+from indwell.cli.chosen_model import make_model
+from indwell.cli.compose import open_session
 from indwell.cli.terminal import AllowingApprover, TerminalApprover, TerminalView
+from indwell.cli.user_settings import read_settings
 from indwell.context.ide import Selection
-from indwell.errors import ToolError, UserError
+from indwell.errors import SettingsError, ToolError, UserError
 from indwell.messages import Usage
 from indwell.policy.approvals import Approver
 from indwell.policy.paths import matches_any
@@ -53,6 +55,9 @@ def run(wish: Wish) -> int:
     except WrongPlace as error:
         view(_failed(f"--file: {error}", wish.words))
         return 2
+    except SettingsError as error:
+        view(_failed(f"{error}{asyncio.run(_what_runs_here())}", wish.words))
+        return 1
     except (UserError, ToolError) as error:
         view(_failed(str(error), wish.words))
         return 1
@@ -75,12 +80,23 @@ async def _turn(wish: Wish, view: events.Listener) -> events.TurnFinished:
     approver: Approver = (
         AllowingApprover() if wish.allow else TerminalApprover(Console(stderr=True))
     )
-    session = await open_session(workspace, approver, lambda: settings, environment=os.environ)
+    model = await asyncio.to_thread(make_model, settings)
+    session = await open_session(
+        workspace, approver, lambda: settings, model, environment=os.environ
+    )
     try:
         prompt = Prompt(words=wish.words, title=wish.words[:60], selection=selection)
         return await run_turn(session, prompt, view)
     finally:
         await session.close()
+
+
+async def _what_runs_here() -> str:
+    """The end of a sentence about a missing model: a server on this machine that could be used."""
+    from indwell.providers.discovery import find_servers
+
+    ready = [one for one in await find_servers(environment=os.environ) if one.is_ready]
+    return f"; {ready[0].title} runs here: `indwell login {ready[0].name}`" if ready else ""
 
 
 async def _selection(place: str, workspace: Workspace, settings: Settings) -> Selection:

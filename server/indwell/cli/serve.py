@@ -1,11 +1,14 @@
-"""``indwell serve``: the language server on stdin and stdout."""
+"""``indwell serve``: the language server on stdin and stdout, or on a port with a token."""
 
 from __future__ import annotations
 
 import gc
 import os
+import sys
 
 from indwell.lsp.stdio import OpenLine, claim_stdio, open_line
+
+SWITCH_S = 0.001  # a thread that imports gives way to the editor's messages after this long
 
 
 def serve(*, scripted: bool, pace_s: float) -> int:
@@ -22,6 +25,31 @@ def serve(*, scripted: bool, pace_s: float) -> int:
     return serve_opened(opened, scripted=scripted, pace_s=pace_s)
 
 
+def serve_tcp(address: str, *, scripted: bool, pace_s: float) -> int:
+    """Serve the one editor that comes to a port of this machine with the token.
+
+    Raises:
+        WrongAddress: The address or the token cannot be used.
+    """
+    import secrets
+
+    from indwell.lsp.tcp import accept_editor, address_of, check_token, listening
+
+    host, port = address_of(address)
+    given = os.environ.pop("INDWELL_TOKEN", "")  # commands of the agent do not inherit it
+    token = check_token(given) if given else secrets.token_urlsafe(32)
+    with listening(host, port) as listener:
+        at = f"{host}:{listener.getsockname()[1]}"
+        shown = "of INDWELL_TOKEN" if given else token
+        sys.stderr.write(f"indwell: listening on {at}, token {shown}\n")
+        sys.stderr.flush()
+        try:
+            opened = accept_editor(listener, token)
+        except KeyboardInterrupt:
+            return 130
+    return serve_opened(opened, scripted=scripted, pace_s=pace_s)
+
+
 def serve_opened(opened: OpenLine, *, scripted: bool, pace_s: float) -> int:
     """Serve a line after ``initialize``."""
     # Nothing that is made while modules load is garbage; looking for it costs a tenth of the time.
@@ -33,6 +61,7 @@ def serve_opened(opened: OpenLine, *, scripted: bool, pace_s: float) -> int:
 
     gc.freeze()
     gc.enable()
+    sys.setswitchinterval(SWITCH_S)
     log_to_stderr(os.environ)
     backend = EditorBackend(os.environ, scripted=scripted, pace_s=pace_s)
     server, host = make_server(backend, opened.opened)

@@ -12,6 +12,7 @@ from rich.markup import escape
 from rich.syntax import Syntax
 
 from indwell.agent import events
+from indwell.agent.receipt import usage_words
 from indwell.policy.approvals import Answer, Question, visible
 
 MOST_OUTPUT = 20  # lines of a command's output that are shown
@@ -48,6 +49,8 @@ class TerminalView:
                 self.diff(diff)
             case events.PermissionAnswered(answer=answer):
                 self._line(f"  [yellow]answered: {answer}[/]")
+            case events.Steered(text=text, delivered=True):
+                self._line(f"[bold]you:[/] {escape(visible(text))}")
             case events.UsageReported():
                 pass  # the end has the sum
             case events.Notice(message=message):
@@ -90,14 +93,13 @@ class TerminalView:
         self._end_text()
         if event.ending != "done":
             self._line(f"[red]{escape(visible(event.message or event.ending))}[/]")
+        if event.turn and event.draft:
+            self._line(f"Not sent, to try again: {escape(visible(event.draft))}")
         if not event.rounds:
             return  # no model was asked, so there is nothing to count
-        usage = event.usage
         rounds = "1 round" if event.rounds == 1 else f"{event.rounds} rounds"
-        estimated = "" if usage.reported else " (estimated)"
         self._line(
-            f"[dim]{rounds} · {usage.input:,} tokens in, {usage.cached:,} of them "
-            f"cached, {usage.output:,} out{estimated} · {cost_words(event.cost)} · "
+            f"[dim]{rounds} · {usage_words(event.usage)} · {cost_words(event.cost)} · "
             f"{event.seconds:.1f} s[/]"
         )
 

@@ -1,0 +1,90 @@
+"""The model that the settings name, ready to be asked; only here are providers put together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import NamedTuple
+
+import msgspec
+
+from indwell.cli.stored_keys import key_store, with_stored_key
+from indwell.errors import SettingsError
+from indwell.messages import Usage
+from indwell.providers.base import Provider
+from indwell.settings.load import lacking
+from indwell.settings.model import Settings
+from indwell.settings.places import user_file
+
+SCRIPTED_WINDOW = 64_000  # tokens; the scripted model has no limit of its own
+
+
+class Model(NamedTuple):
+    """A model, ready to be asked, with what is known of it; ``notice`` if that is not much."""
+
+    provider: Provider
+    name: str
+    window: int
+    max_output: int
+    cost: Callable[[Usage], float | None]
+    notice: str = ""
+
+
+def make_model(settings: Settings, *, pace_s: float = 0.0) -> Model:
+    """The model that the settings name.
+
+    Raises:
+        UserError: None is chosen, or its key is missing; says what to do.
+    """
+    if settings.provider == "scripted":
+        from indwell.demo.model import NAME, answer
+        from indwell.providers.scripted import ScriptedProvider
+
+        provider: Provider = ScriptedProvider(answer, pace_s=pace_s)
+        return Model(provider, NAME, SCRIPTED_WINDOW, 4_096, lambda _usage: 0.0)
+    if not settings.model:  # before a keyring asks for its password
+        raise SettingsError(lacking(settings, str(user_file())))
+    settings = with_stored_key(settings, key_store())
+    problem = lacking(settings, str(user_file()))
+    if problem:
+        raise SettingsError(problem)
+    return _endpoint_model(settings)
+
+
+def _endpoint_model(settings: Settings) -> Model:
+    from indwell.providers.facts import facts_for
+    from indwell.providers.openai_chat import OpenAIChat
+    from indwell.providers.pricing import OwnRates, cost, overridden
+    from indwell.providers.quirks import dialect_for
+    from indwell.providers.retry import Retrying
+
+    facts = facts_for(settings.model, settings.base_url, now=datetime.now(UTC))
+    own = OwnRates(
+        settings.price_in, settings.price_out, settings.price_cached, settings.price_cache_write
+    )
+    prices = overridden(facts.prices, own)
+    window = settings.window or facts.window
+    key = settings.api_key.reveal() if settings.api_key else None
+    dialect = dialect_for(settings.base_url, settings.model)
+    if settings.cache_marks:
+        dialect = msgspec.structs.replace(dialect, cache_marks=True)
+    chat = OpenAIChat(
+        base_url=settings.base_url,
+        api_key=key,
+        timeout_s=settings.stall_timeout_s,
+        dialect=dialect,
+    )
+    notice = ""
+    if not facts.known and settings.window is None:
+        notice = (
+            f"the window of {settings.model!r} is not known; {window:,} tokens are assumed, and "
+            "`window` in the settings says otherwise"
+        )
+    return Model(
+        Retrying(chat),
+        settings.model,
+        window,
+        min(settings.max_output, window // 4, facts.output_limit or settings.max_output),
+        lambda usage: cost(usage, prices),
+        notice,
+    )

@@ -1,0 +1,108 @@
+"""From a parsed command line to the module that does it, which is imported only then."""
+
+from __future__ import annotations
+
+import argparse
+import secrets
+from collections.abc import Sequence
+from pathlib import Path
+
+from indwell.cli.parser import make_parser
+from indwell.errors import UserError
+
+
+def run_command(arguments: Sequence[str] | None) -> int:
+    """Run a command; 0 done, 1 the task failed, 2 the command line was wrong."""
+    parser = make_parser()
+    options = parser.parse_args(arguments)
+    match options.command:
+        case "login" | "logout" | "models" | "doctor":
+            return _first_minutes(options)
+        case "sessions" | "purge":
+            return _last_minutes(options, parser)
+        case "demo":
+            from indwell.cli.demo import demo
+
+            seed = options.seed if options.seed is not None else secrets.randbelow(1_000)
+            return demo(seed=seed, as_json=options.json, scripted=options.scripted)
+        case "run":
+            return _run(options, parser)
+        case _:
+            return _serve(options, parser)
+
+
+def _serve(options: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
+    from indwell.cli.serve import serve, serve_tcp
+
+    scripted = getattr(options, "scripted", False)
+    pace_s = getattr(options, "pace", 0.0)
+    address = getattr(options, "tcp", None)
+    if address is None:
+        return serve(scripted=scripted, pace_s=pace_s)
+    try:
+        return serve_tcp(address, scripted=scripted, pace_s=pace_s)
+    except UserError as error:
+        parser.error(str(error))
+
+
+def _first_minutes(options: argparse.Namespace) -> int:
+    match options.command:
+        case "login":
+            from indwell.cli.login import Wish, login
+
+            return login(
+                Wish(
+                    provider=options.provider,
+                    key_stdin=options.key_stdin,
+                    model=options.model,
+                    json=options.json,
+                    is_tested=not options.no_test,
+                )
+            )
+        case "logout":
+            from indwell.cli.logout import logout
+
+            return logout(options.origin, as_json=options.json)
+        case "models":
+            from indwell.cli.model_table import models
+
+            return models(as_json=options.json)
+        case _:
+            from indwell.cli.doctor.command import doctor
+
+            return doctor(as_json=options.json, as_report=options.report, offline=options.offline)
+
+
+def _last_minutes(options: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
+    if options.command == "purge":
+        from indwell.cli.purge import purge
+
+        return purge(is_sure=options.yes, as_json=options.json)
+    from indwell.cli.sessions import delete_sessions, list_sessions
+
+    if options.action == "delete":
+        if not options.ids:
+            parser.error("sessions delete: name the sessions to delete")
+        return delete_sessions(options.ids, as_json=options.json)
+    if options.ids:
+        parser.error("sessions list: takes no ID")
+    return list_sessions(all_folders=options.all, as_json=options.json)
+
+
+def _run(options: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
+    if not options.words.strip():
+        parser.error("there are no words; say what to do, in quotes")
+    if not Path(options.folder).is_dir():
+        parser.error(f"--folder: {options.folder!r} is no folder")
+    from indwell.cli.run import Wish, run
+
+    return run(
+        Wish(
+            words=options.words,
+            folder=Path(options.folder).resolve(),
+            place=options.file,
+            json=options.json,
+            scripted=options.scripted,
+            allow=options.allow_commands,
+        )
+    )

@@ -1,0 +1,122 @@
+"""The command ``indwell doctor``: runs all checks at once and prints what they found."""
+
+from __future__ import annotations
+
+import asyncio
+import getpass
+import os
+import platform
+import re
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+import msgspec
+from rich.console import Console
+
+from indwell.cli.doctor import editors, endpoint, machine, own_files, programs
+from indwell.cli.doctor.check import Check, Finding, Findings, blocking, run_checks
+from indwell.cli.doctor.report import Private, redacted, report
+from indwell.cli.login import MARKS, PLAIN_MARKS
+from indwell.errors import SettingsError, UserError
+from indwell.policy.approvals import visible
+from indwell.settings.keys import FILE_NAME, KeyStore, Ring
+from indwell.settings.places import read_user_file, user_file
+
+RING_S = 5.0  # seconds that a keyring has here: a locked one must not hold the doctor up
+_SECRET_NAMES = re.compile(r"KEY|TOKEN|SECRET|PASS|CREDENTIAL", re.IGNORECASE)
+_SHORTEST_SECRET = 6  # characters; a shorter value is a flag, and would tear holes into words
+
+
+def doctor(*, as_json: bool, as_report: bool, offline: bool) -> int:
+    """Check everything; 0 if nothing failed, 1 otherwise."""
+    environment = dict(os.environ)
+    store = KeyStore(user_file().parent / FILE_NAME, _open_ring)
+    findings = asyncio.run(run_checks(_checks(environment, store, offline=offline)))
+    if as_report:
+        sys.stdout.write(report(findings, _private(environment, store)))
+    elif as_json:
+        private = Private(secrets=_secrets(environment, store))
+        plain = [
+            msgspec.structs.replace(one, sentence=redacted(one.sentence, private))
+            for one in findings
+        ]
+        ok = not any(one.state == "fail" for one in findings)
+        sys.stdout.write(msgspec.json.encode({"ok": ok, "findings": plain}).decode() + "\n")
+    else:
+        _show(findings)
+    return 1 if any(one.state == "fail" for one in findings) else 0
+
+
+def _checks(environment: Mapping[str, str], store: KeyStore, *, offline: bool) -> tuple[Check, ...]:
+    checks = [
+        blocking("Indwell", machine.versions),
+        blocking("settings", lambda: own_files.settings(environment)),
+        blocking("key", lambda: own_files.key(environment, store)),
+        blocking("proxy", lambda: endpoint.proxies(environment)),
+        Check("programs", programs.programs),
+        Check("sandbox", programs.sandbox),
+        blocking("state folder", lambda: own_files.state(environment)),
+        blocking("clock", own_files.clock),
+        blocking("limits", machine.limits),
+        blocking("text", machine.text),
+        Check("editors", lambda: editors.editors(Path.home())),
+    ]
+    if not offline:
+        checks[4:4] = [
+            Check("endpoint", lambda: endpoint.endpoint(environment, store)),
+            Check("local model", lambda: endpoint.local(environment)),
+        ]
+    return tuple(checks)
+
+
+def _show(findings: Findings) -> None:
+    console = Console(highlight=False)
+    marks = MARKS if console.encoding.lower().startswith("utf") else PLAIN_MARKS
+    arrow = "→" if marks is MARKS else "->"
+    for one in findings:
+        line = visible(f"{marks[one.state]} {one.name}: {one.sentence}")
+        console.print(line, markup=False, soft_wrap=True)
+        if one.mend:
+            console.print(visible(f"    {arrow} {one.mend}"), markup=False, soft_wrap=True)
+    console.print(_sum(findings), markup=False, soft_wrap=True)
+
+
+def _sum(findings: tuple[Finding, ...]) -> str:
+    n_failed = sum(one.state == "fail" for one in findings)
+    n_warned = sum(one.state == "warn" for one in findings)
+    if n_failed:
+        return f"{n_failed} of {len(findings)} failed; mend the first one first"
+    return "nothing failed" + (f", {n_warned} to look at" if n_warned else "")
+
+
+def _private(environment: Mapping[str, str], store: KeyStore) -> Private:
+    home = Path.home()
+    try:
+        user = getpass.getuser()
+    except (OSError, KeyError):  # no such user in this container
+        user = ""
+    machine_name = platform.node()
+    return Private(
+        secrets=_secrets(environment, store),
+        homes=(str(home), str(home.resolve()), environment.get("HOME", "").rstrip("/")),
+        names=(user, home.name, machine_name, machine_name.partition(".")[0]),
+    )
+
+
+def _secrets(environment: Mapping[str, str], store: KeyStore) -> tuple[str, ...]:
+    """All keys that could have come into a sentence: of variables, the settings file, our own."""
+    found = [value for name, value in environment.items() if _SECRET_NAMES.search(name)]
+    for path in (user_file(), store.path):
+        try:
+            text = read_user_file(path) or ""
+        except (SettingsError, UserError):
+            continue
+        found += re.findall(r"(?m)^\s*\"?(?:api_)?key\"?\s*[=:]\s*[\"']([^\"']+)[\"']", text)
+    return tuple(value.strip() for value in found if len(value.strip()) >= _SHORTEST_SECRET)
+
+
+def _open_ring() -> Ring:
+    from indwell.settings.system_keyring import system_ring
+
+    return system_ring(answer_s=RING_S)

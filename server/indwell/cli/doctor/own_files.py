@@ -1,0 +1,146 @@
+"""What the doctor looks at among the user's own files: settings, key, state folder."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import stat
+import sys
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+
+from indwell.cli.doctor.check import Finding, Findings
+from indwell.cli.stored_keys import with_stored_key
+from indwell.cli.user_settings import read_settings
+from indwell.errors import SettingsError
+from indwell.files import AppendLog, make_private_folder
+from indwell.files.removing import remove_own
+from indwell.providers.connection import State
+from indwell.settings.keys import KeyStore
+from indwell.settings.load import VARIABLES, lacking
+from indwell.settings.model import Settings
+from indwell.settings.origins import origin_of
+from indwell.settings.places import state_folder, user_file
+
+LITTLE_SPACE_B = 200 << 20  # a long session with its spilled texts has some ten megabytes
+NO_SPACE_B = 5 << 20
+_OTHERS = stat.S_IRWXG | stat.S_IRWXO
+
+
+def settings(environment: Mapping[str, str]) -> Findings:
+    """Can the settings be read, and what of them is ignored?"""
+    path = user_file()
+    try:
+        loaded = read_settings(environment)
+    except SettingsError as error:
+        return (Finding("settings", "fail", str(error), f"mend {path}"),)
+    where = str(path) if path.exists() else f"{path} does not exist, so the defaults count"
+    findings = [Finding("settings", "ok", where)]
+    findings += [Finding("settings", "warn", notice) for notice in loaded.notices]
+    return (*findings, *_readable_by_others(path), *_only_here(environment, path))
+
+
+def key(environment: Mapping[str, str], store: KeyStore) -> Findings:
+    """Is there a model and a key for its endpoint, and where from?"""
+    try:
+        chosen = read_settings(environment).settings
+        with_key = with_stored_key(chosen, store)
+    except SettingsError as error:
+        return (Finding("key", "fail", str(error), "indwell login"),)
+    problem = lacking(with_key, str(user_file()))
+    if problem:
+        return (Finding("model", "fail", problem, "indwell login"),)
+    return (_where(chosen, with_key, environment, store), *_readable_by_others(store.path))
+
+
+def state(environment: Mapping[str, str]) -> Findings:
+    """Can sessions be written, durably, and is there room?"""
+    folder = state_folder(environment)
+    probe = folder / f"doctor-{os.getpid()}.probe"
+    try:
+        make_private_folder(folder)
+        log = AppendLog(probe)
+        try:
+            log.append(b"a line\n")
+            log.sync()
+        finally:
+            log.close()
+            remove_own(probe)
+    except OSError as error:
+        mend = "make it writable, or set INDWELL_STATE to a folder that is"
+        sentence = f"{folder} cannot be written ({error.strerror})"
+        return (Finding("state folder", "fail", sentence, mend),)
+    free_b = shutil.disk_usage(folder).free
+    room = f"{free_b / (1 << 30):.1f} GB free"
+    if free_b < LITTLE_SPACE_B:
+        level: State = "fail" if free_b < NO_SPACE_B else "warn"
+        return (Finding("state folder", level, f"{folder}: only {room}", "make room there"),)
+    return (Finding("state folder", "ok", f"{folder}: writable, {room}"),)
+
+
+def clock() -> Findings:
+    """Is the clock plausible? Certificates, prices and session names depend on it."""
+    now = datetime.now(UTC)
+    if now.year < 2026:  # noqa: PLR2004 -- the year of this version
+        return (Finding("clock", "warn", f"it says {now:%Y-%m-%d}", "set the clock"),)
+    return ()
+
+
+def _where(
+    chosen: Settings, with_key: Settings, environment: Mapping[str, str], store: KeyStore
+) -> Finding:
+    origin = origin_of(with_key.base_url)
+    if with_key.provider == "scripted":
+        return Finding("key", "ok", "the scripted model needs none")
+    if chosen.api_key is not None:
+        from_shell = environment.get("OPENAI_API_KEY", "").strip() == chosen.api_key.reveal()
+        source = "OPENAI_API_KEY" if from_shell else user_file().name
+        return Finding("key", "ok", f"from {source}, for {origin}")
+    where = store.origins().get(origin)
+    if where == "file":
+        sentence = f"from {store.path}, for {origin}; it is not encrypted there"
+        return Finding("key", "ok", sentence)
+    if where == "keyring":
+        return Finding("key", "ok", f"from the system's keyring, for {origin}")
+    return Finding("key", "ok", f"none, which {origin} may do with")
+
+
+def _readable_by_others(path: Path) -> Findings:
+    """A file that may hold a key is for its owner only."""
+    try:
+        mode = stat.S_IMODE(path.stat().st_mode)
+    except OSError:
+        return ()
+    if sys.platform == "win32" or not mode & _OTHERS or not _holds_key(path):
+        return ()
+    sentence = f"{path} holds a key, and others on this machine may read it (mode {mode:o})"
+    return (Finding("permissions", "fail", sentence, f"chmod 600 {path}"),)
+
+
+def _holds_key(path: Path) -> bool:
+    from indwell.settings.keys import FILE_NAME
+    from indwell.settings.places import read_user_file
+    from indwell.settings.values import check, parse_toml
+
+    if path.name == FILE_NAME:
+        return True
+    try:
+        given = check(parse_toml(read_user_file(path) or "", path.name), path.name)
+    except SettingsError:
+        return False
+    return "api_key" in given.values
+
+
+def _only_here(environment: Mapping[str, str], path: Path) -> Findings:
+    """What only this shell knows: an editor that was started from the desktop does not see it."""
+    names = [name for name in VARIABLES if environment.get(name, "").strip()]
+    if not names:
+        return ()
+    be = "are" if len(names) > 1 else "is"
+    sentence = (
+        f"{', '.join(names)} {be} set in this shell; an editor that was started from the desktop "
+        "does not see that"
+    )
+    mend = f"`indwell login` stores it for both, in {path} and the keyring"
+    return (Finding("shell", "warn", sentence, mend),)

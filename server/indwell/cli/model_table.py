@@ -1,0 +1,72 @@
+"""``indwell models``: what the endpoint offers, with window, price and tools."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from collections.abc import Sequence
+
+import msgspec
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from indwell.cli.offered import offered_models
+from indwell.cli.user_settings import read_settings
+from indwell.errors import UserError
+from indwell.policy.approvals import visible
+from indwell.providers.models import OfferedModel
+
+
+def models(*, as_json: bool) -> int:
+    """Print them; 0 done, 1 if the endpoint cannot be asked."""
+    try:
+        settings = read_settings(os.environ).settings
+        offered = asyncio.run(offered_models(settings))
+    except UserError as error:
+        print(str(error), file=sys.stderr)
+        return 1
+    if as_json:
+        rows = [
+            {**msgspec.to_builtins(one), "chosen": one.name == settings.model} for one in offered
+        ]
+        sys.stdout.write(msgspec.json.encode(rows).decode() + "\n")
+    else:
+        model_table(Console(highlight=False), offered, chosen=settings.model)
+    return 0
+
+
+def model_table(
+    console: Console,
+    offered: Sequence[OfferedModel],
+    *,
+    chosen: str = "",
+    numbered: bool = False,
+) -> None:
+    """Print models as a table; what nobody knows is left blank."""
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    if numbered:
+        table.add_column("", justify="right")
+    table.add_column("model", overflow="fold")
+    for name in ("window", "$ in", "$ out"):
+        table.add_column(name, justify="right")
+    table.add_column("tools")
+    for number, one in enumerate(offered, 1):
+        cells = [str(number)] if numbered else []
+        mark = " *" if one.name == chosen else ""
+        cells += [
+            visible(one.name) + mark,
+            f"{one.window:,}" if one.window else "",
+            _dollars(one.price_in),
+            _dollars(one.price_out),
+            {True: "yes", False: "no", None: ""}[one.tools],
+        ]
+        table.add_row(*(Text(cell) for cell in cells))
+    console.print(table)
+    if not numbered:
+        console.print("Prices are dollars for a million tokens; * is the one in use.", style="dim")
+
+
+def _dollars(price: float | None) -> str:
+    return "" if price is None else f"{price:.2f}"

@@ -1,0 +1,103 @@
+"""The command line's grammar: commands, options, and what ``--help`` says."""
+
+from __future__ import annotations
+
+import argparse
+
+from indwell import __version__
+
+
+def make_parser() -> argparse.ArgumentParser:
+    """The whole grammar; a command line that does not fit ends the process with 2."""
+    parser = argparse.ArgumentParser(
+        prog="indwell",
+        description="A coding agent that lives in the editor's language server.",
+        epilog="Without a command it serves an editor on stdin and stdout.",
+    )
+    parser.add_argument("--version", action="version", version=f"indwell {__version__}")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND")
+    _serve(commands.add_parser("serve", help="serve an editor (this is what editors start)"))
+    _login(commands.add_parser("login", help="choose an endpoint and a model, and store its key"))
+    logout = commands.add_parser("logout", help="forget stored keys")
+    logout.add_argument("origin", nargs="?", help="of this endpoint only (default: of all)")
+    _json(logout)
+    _json(commands.add_parser("models", help="list what the endpoint offers"))
+    _doctor(commands.add_parser("doctor", help="say what does not work here, and how to mend it"))
+    _run(commands.add_parser("run", help="do one turn from the terminal"))
+    demo = commands.add_parser("demo", help="show the main job on a made-up project")
+    demo.add_argument("--seed", type=int, help="which project and which fault; random if left out")
+    demo.add_argument("--json", action="store_true", help="print one JSON object at the end")
+    _scripted(demo)
+    _sessions(commands.add_parser("sessions", help="list or delete past sessions"))
+    purge = commands.add_parser("purge", help="delete all sessions, permissions and keys")
+    purge.add_argument("--yes", action="store_true", help="do it without asking")
+    _json(purge)
+    return parser
+
+
+def _serve(serve: argparse.ArgumentParser) -> None:
+    where = serve.add_mutually_exclusive_group()
+    where.add_argument("--stdio", action="store_true", help="on stdin and stdout (the default)")
+    where.add_argument(
+        "--tcp",
+        metavar="HOST:PORT",
+        help="on a port of this machine, for one editor that sends the token (INDWELL_TOKEN, or "
+        "the one that is printed) as initializationOptions.token",
+    )
+    _scripted(serve)
+    serve.add_argument("--pace", type=float, default=0.0, help=argparse.SUPPRESS)
+
+
+def _login(login: argparse.ArgumentParser) -> None:
+    login.description = (
+        "Tests an endpoint (reachable, key, models, streaming, tools) and stores it: address and "
+        "model in your settings, the key in the system's keyring. Nothing is stored if it fails."
+    )
+    login.add_argument("provider", nargs="?", help="a name such as openai or ollama, or an address")
+    login.add_argument("--key-stdin", action="store_true", help="read the key from stdin")
+    login.add_argument("--model", help="which model (default: you are asked)")
+    login.add_argument("--no-test", action="store_true", help="store it without trying it")
+    _json(login)
+
+
+def _doctor(doctor: argparse.ArgumentParser) -> None:
+    doctor.add_argument("--offline", action="store_true", help="look at this machine only")
+    form = doctor.add_mutually_exclusive_group()
+    form.add_argument(
+        "--report", action="store_true", help="print Markdown for a bug report, without secrets"
+    )
+    form.add_argument("--json", action="store_true", help="print one JSON object")
+
+
+def _run(run: argparse.ArgumentParser) -> None:
+    run.add_argument("words", help="what to do, in your own words")
+    run.add_argument("--file", metavar="PATH[:L1-L2]", help="lines that the words are about")
+    run.add_argument("--folder", default=".", help="the project's folder (default: this one)")
+    run.add_argument("--json", action="store_true", help="print one JSON event per line")
+    run.add_argument(
+        "--allow-commands",
+        action="store_true",
+        help="run what the model asks for without asking you; for containers",
+    )
+    _scripted(run)
+
+
+def _sessions(sessions: argparse.ArgumentParser) -> None:
+    sessions.add_argument(
+        "action", nargs="?", choices=("list", "delete"), default="list", help="default: list"
+    )
+    sessions.add_argument("ids", nargs="*", metavar="ID", help="of the sessions to delete")
+    sessions.add_argument("--all", action="store_true", help="of all folders, not only this one")
+    _json(sessions)
+
+
+def _json(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--json", action="store_true", help="print JSON")
+
+
+def _scripted(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--scripted",
+        action="store_true",
+        help="use the scripted model that ships with Indwell: no key, no network",
+    )

@@ -1,0 +1,188 @@
+"""Does an endpoint work: is it reachable, is the key taken, what is offered, do tools work?
+
+Each question is asked as the agent itself would ask it: through the same client, with a real tool.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Iterator
+
+import msgspec
+
+from indwell.context.assemble import assemble
+from indwell.context.conversation import Config, Conversation, system_block, with_input
+from indwell.errors import (
+    IndwellError,
+    NotAuthorised,
+    ProviderError,
+    SettingsError,
+    ToolsUnsupported,
+    Unreachable,
+)
+from indwell.messages import Reply, Request, ToolSpec
+from indwell.providers.base import Provider
+from indwell.providers.catalogue import row_of, title_of
+from indwell.providers.connection import Step
+from indwell.providers.models import OfferedModel
+
+TALK_S = 60.0  # a local model may have to be loaded first
+MAX_OUTPUT = 1_024  # tokens; a model that reasons needs some before it calls
+WORD = "ready"
+
+_TOOL = ToolSpec(
+    name="report",
+    description="Report one word to the user.",
+    parameters='{"type":"object","properties":{"word":{"type":"string"}},"required":["word"]}',
+)
+_WORDS = f"Call the tool `report` once, with the word {WORD!r}. Say nothing else."
+
+
+class Looked(msgspec.Struct, frozen=True):
+    """What an endpoint said of itself; ``models`` is empty if it has no list."""
+
+    steps: tuple[Step, ...]
+    models: tuple[OfferedModel, ...] = ()
+
+
+async def look(base_url: str, key: str | None, *, timeout_s: float | None = None) -> Looked:
+    """Ask for the models: shows whether it is reachable, and whether it takes the key."""
+    from indwell.providers.listing import LIST_S, list_models
+
+    title = title_of(base_url)
+    began = time.monotonic()
+    answers = Step("reachable", "ok", f"{title} answers")
+    try:
+        models = await list_models(base_url, key, timeout_s=timeout_s or LIST_S)
+    except SettingsError as error:
+        return Looked((Step("reachable", "fail", str(error)),))
+    except NotAuthorised as error:
+        return Looked((answers, Step("key", "fail", str(error), _key_mend(base_url))))
+    except Unreachable as error:
+        return Looked((Step("reachable", "fail", str(error), _reach_mend(base_url)),))
+    except ProviderError as error:
+        mend = "name the model yourself, with --model"
+        return Looked((answers, Step("models", "warn", str(error), mend)))
+    seconds = time.monotonic() - began
+    key_words = "the key is accepted" if key else "it asks for no key"
+    steps = (
+        Step("reachable", "ok", f"{title} answers ({seconds:.1f} s)"),
+        Step("key", "ok", key_words),
+        _models_step(base_url, models),
+    )
+    return Looked(steps, models)
+
+
+async def talk(
+    base_url: str, key: str | None, model: str, *, timeout_s: float = TALK_S
+) -> tuple[Step, ...]:
+    """Have the model call a tool through a stream; without one, find out what does work."""
+    from indwell.providers.openai_chat import OpenAIChat
+    from indwell.providers.quirks import dialect_for
+
+    try:
+        chat = await asyncio.to_thread(
+            lambda: OpenAIChat(
+                base_url=base_url,
+                api_key=key,
+                timeout_s=timeout_s,
+                dialect=dialect_for(base_url, model),
+            )
+        )
+    except SettingsError as error:
+        return (Step("streaming", "fail", str(error)),)
+    try:
+        async with asyncio.timeout(timeout_s):
+            return await _talk(chat, model)
+    except TimeoutError:
+        return (
+            Step(
+                "streaming",
+                "fail",
+                f"{model!r} did not finish a short answer in {timeout_s:g} s",
+                "choose a smaller model, or try again when it is loaded",
+            ),
+        )
+    finally:
+        await chat.aclose()
+
+
+async def _talk(chat: Provider, model: str) -> tuple[Step, ...]:
+    try:
+        reply = await _ask(chat, _request(model, (_TOOL,)))
+    except ToolsUnsupported as error:
+        streaming = await _without_tools(chat, model)
+        mend = "choose a model that takes tools"
+        return (Step("tools", "fail", str(error), mend), streaming)
+    except NotAuthorised as error:
+        return (Step("key", "fail", str(error), "check the key and what it may do"),)
+    except IndwellError as error:
+        return (Step("streaming", "fail", str(error)),)
+    if reply.finish == "incomplete":
+        return (Step("streaming", "fail", reply.problem or "the reply broke off", "try again"),)
+    streaming = Step("streaming", "ok", f"{model} answers in a stream")
+    return (streaming, *_tools_steps(model, reply))
+
+
+def _tools_steps(model: str, reply: Reply) -> Iterator[Step]:
+    if any(call.name == _TOOL.name and WORD in call.arguments for call in reply.calls):
+        yield Step("tools", "ok", f"{model} calls tools")
+    elif reply.calls:
+        yield Step(
+            "tools",
+            "warn",
+            f"{model} calls tools, but not as it was asked to",
+            "a larger model does better",
+        )
+    else:
+        yield Step(
+            "tools",
+            "warn",
+            f"{model} was asked to call a tool and did not",
+            "if it never does, choose a model that is made for tools",
+        )
+
+
+async def _without_tools(chat: Provider, model: str) -> Step:
+    try:
+        await _ask(chat, _request(model, ()))
+    except IndwellError as error:
+        return Step("streaming", "fail", str(error))
+    return Step("streaming", "ok", f"{model} answers in a stream")
+
+
+async def _ask(chat: Provider, request: Request) -> Reply:
+    return await chat.complete(request, lambda _event: None)
+
+
+def _request(model: str, tools: tuple[ToolSpec, ...]) -> Request:
+    conversation = Conversation(
+        config=Config(model, 32_000, MAX_OUTPUT),
+        system=(system_block("You test whether tools work."),),
+        tools=tools,
+    )
+    return assemble(with_input(conversation, words=_WORDS if tools else "Say hello.", turn=1))
+
+
+def _models_step(base_url: str, models: tuple[OfferedModel, ...]) -> Step:
+    if models:
+        number = "1 model" if len(models) == 1 else f"{len(models)} models"
+        return Step("models", "ok", f"it offers {number}")
+    row = row_of(base_url)
+    mend = row.begin if row is not None and row.begin else "load a model there"
+    return Step("models", "fail", "it offers no model", mend)
+
+
+def _key_mend(base_url: str) -> str:
+    row = row_of(base_url)
+    if row is not None and row.key_page:
+        return f"make or copy a key at {row.key_page}"
+    return "ask whoever runs the endpoint for a key"
+
+
+def _reach_mend(base_url: str) -> str:
+    row = row_of(base_url)
+    if row is not None and row.port is not None:
+        return f"start {row.title}"
+    return "check the address, the network and the proxy variables"

@@ -1,0 +1,50 @@
+"""Reads the settings from all sources: environment, user's file, editor, trusted workspace."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from indwell.cli.stored_keys import key_store, without_foreign_key
+from indwell.errors import ToolError
+from indwell.settings.load import Loaded, load
+from indwell.settings.model import Settings
+from indwell.settings.places import read_user_file, trusted_folders, user_file
+
+
+def read_settings(
+    environment: Mapping[str, str],
+    *,
+    roots: tuple[Path, ...] = (),
+    options: Mapping[str, object] | None = None,
+) -> Loaded:
+    """Read all sources of settings.
+
+    Raises:
+        SettingsError: The user's own file cannot be used.
+    """
+    path = user_file()
+    text = read_user_file(path)
+    users = load(environment, text, str(path), None, None).settings
+    workspace_text = None
+    if roots and is_trusted(roots[0], users):
+        workspace_text = _read_text(roots[0] / ".indwell" / "config.toml")
+    loaded = load(environment, text, str(path), options, workspace_text)
+    own = without_foreign_key(loaded.settings, environment, key_store())
+    return Loaded(own, loaded.notices)
+
+
+def is_trusted(root: Path, settings: Settings) -> bool:
+    """Did the user name this folder, or one above it, in ``trusted``?"""
+    return any(
+        root.resolve().is_relative_to(folder) for folder in trusted_folders(settings.trusted)
+    )
+
+
+def _read_text(path: Path) -> str | None:
+    from indwell.files import read_bytes
+
+    try:
+        return read_bytes(path, [path.parent.parent], 1 << 20).decode("utf-8", "replace")
+    except ToolError:
+        return None

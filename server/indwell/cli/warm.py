@@ -1,0 +1,72 @@
+"""What takes long and every first prompt needs, done at the first sign of use."""
+
+from __future__ import annotations
+
+import asyncio
+from functools import partial
+
+import msgspec
+
+from indwell.cli.chosen_model import Model, make_model
+from indwell.settings.load import lacking
+from indwell.settings.model import Settings
+
+
+def warm_up() -> None:
+    """Import and read what a model needs; takes over a second, so in a thread.
+
+    Nothing here asks the network, and nothing is lost if a prompt comes first: it does the rest.
+    """
+    from indwell.providers import facts, openai_chat, retry
+
+    del retry  # its import is all that it needs
+    openai_chat.warm_up()
+    facts.warm_up()
+
+
+class WarmModels:
+    """Makes models in threads; one may be ready before it is asked for.
+
+    Args:
+        pace_s: Of the scripted model; seconds between two pieces of text.
+    """
+
+    def __init__(self, *, pace_s: float = 0.0) -> None:
+        self._pace_s = pace_s
+        self._ready: tuple[Settings, asyncio.Future[Model]] | None = None
+        self._warming: asyncio.Task[None] | None = None
+
+    def begin(self, settings: Settings) -> None:
+        """Get ready for a prompt that may come; once, and without a word if it goes wrong.
+
+        A key in the keyring is not fetched for it: that may open a dialog, and nobody has asked
+        for anything yet.
+        """
+        if self._warming is None and settings.provider != "scripted":
+            self._warming = asyncio.create_task(self._warm(settings))
+
+    async def get(self, settings: Settings) -> Model:
+        """The model that ``settings`` name, for one session.
+
+        Raises:
+            UserError: It cannot be used; says what to do.
+        """
+        ready, self._ready = self._ready, None  # a key may be another by the next session
+        if ready is not None and ready[0] == _of_model(settings):
+            return await ready[1]
+        return await self._made(settings)
+
+    async def _warm(self, settings: Settings) -> None:
+        await asyncio.to_thread(warm_up)
+        if self._ready is None and not lacking(settings):
+            self._ready = _of_model(settings), self._made(settings)
+            await asyncio.wait({self._ready[1]})
+
+    def _made(self, settings: Settings) -> asyncio.Future[Model]:
+        make = partial(make_model, settings, pace_s=self._pace_s)
+        return asyncio.get_running_loop().run_in_executor(None, make)
+
+
+def _of_model(settings: Settings) -> Settings:
+    """``settings`` without what every turn may choose for itself."""
+    return msgspec.structs.replace(settings, mode=Settings().mode)

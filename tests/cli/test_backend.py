@@ -1,0 +1,157 @@
+"""What the editor's server asks of the composition root about models, in folders of one test."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from indwell.agent.session import Prompt
+from indwell.agent.turn import run_turn
+from indwell.cli.backend import EditorBackend
+from indwell.cli.first_page import page, provider_table
+from indwell.cli.terminal import AllowingApprover
+from indwell.errors import UserError
+from indwell.providers.models import OfferedModel
+from indwell.sessions.store import SessionStore, folder_name
+from indwell.settings.model import Settings
+from indwell.workspace.disk import DiskWorkspace
+from support import file_keyring
+from support.editing import Home
+from support.loopback_endpoint import LoopbackEndpoint, say
+from support.model_server import answering, listed
+
+DOCS = Path(__file__).parents[2] / "docs"
+
+
+@pytest.fixture
+def home(tmp_path, monkeypatch) -> Home:
+    """The process's own folders are those of the test: platformdirs and keyring read variables."""
+    home = Home(tmp_path)
+    for name, value in {**home.environment(), **file_keyring.variables(home.folder)}.items():
+        if name not in {"PATH", "PYTHONPATH"}:
+            monkeypatch.setenv(name, value)
+    for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "INDWELL_MODEL", "INDWELL_PROVIDER"):
+        monkeypatch.delenv(name, raising=False)
+    return home
+
+
+def backend(home: Home, **variables: str) -> EditorBackend:
+    made = EditorBackend({**home.environment(), **variables})
+    made.configure({}, (home.workspace,))
+    return made
+
+
+async def test_a_local_server_is_stored_and_the_next_reading_has_it(home) -> None:
+    async with LoopbackEndpoint(answering(listed("q"))) as endpoint:
+        made = backend(home)
+        assert (await made.lacking()).startswith("no model is set; run `indwell login`")
+        outcome = await made.connect(endpoint.base_url, None, "q")
+        assert (outcome.ok, outcome.model, outcome.notes) == (True, "q", ())
+        assert await made.lacking() == ""
+        settings = made.configure({}, (home.workspace,)).settings
+        assert (settings.model, settings.base_url) == ("q", endpoint.base_url)
+        assert await made.models() == (OfferedModel("q"),)
+
+
+async def test_logging_in_with_several_models_keeps_the_one_in_use(home) -> None:
+    async with LoopbackEndpoint(answering(listed("a", "b"))) as endpoint:
+        home.configure('model = "b"\n')
+        outcome = await backend(home).login("", None, endpoint.base_url)
+        assert (outcome.ok, outcome.model) == (True, "b")
+        other = await backend(home).login("", None, endpoint.base_url, "a")
+        assert (other.ok, other.model) == (True, "a")
+
+
+async def test_a_login_that_fails_stores_nothing(home) -> None:
+    script = answering(listed("q"), chat=lambda _seen: say("x", finish="length"), key="right")
+    async with LoopbackEndpoint(script) as endpoint:
+        outcome = await backend(home).login("", "wrong", endpoint.base_url)
+    assert (outcome.ok, outcome.steps[-1].name, outcome.steps[-1].state) == (False, "key", "fail")
+    assert not (home.config / "indwell").exists()
+    with pytest.raises(UserError, match="'nobody' is no provider"):
+        await backend(home).login("nobody", None, None)
+
+
+async def test_only_the_users_own_models_can_be_chosen(home) -> None:
+    home.configure('model = "a"\nmodels = ["b"]\n')
+    made = backend(home)
+    settings = Settings(model="a")
+    assert [made.choose_model(settings, name).model for name in ("b", "a")] == ["b", "a"]
+    with pytest.raises(UserError) as caught:
+        made.choose_model(settings, "c")
+    config = home.config / "indwell" / "config.toml"
+    assert str(caught.value) == (
+        f"'c' is not among the models of your settings ('a', 'b'); add it to `models` in {config}, "
+        "or run `indwell login --model c`"
+    )
+
+
+async def test_a_new_session_sweeps_old_ones_away(home) -> None:
+    home.configure("keep_sessions_days = 30\n")
+    long_ago = datetime(2020, 1, 1, tzinfo=UTC)
+    old, writer = SessionStore(home.state, home.workspace).create(model="m", now=long_ago)
+    await writer.close()
+    log = home.state / "sessions" / folder_name(home.workspace) / old / "log.jsonl"
+    os.utime(log, (long_ago.timestamp(), long_ago.timestamp()))
+    made = EditorBackend(home.environment(), scripted=True)
+    settings = made.configure({}, (home.workspace,)).settings
+    opened = [
+        await made.open_session(
+            DiskWorkspace([home.workspace]), AllowingApprover(), lambda: settings
+        )
+        for _ in range(2)  # the second waits for the sweep of the first
+    ]
+    for session in opened:
+        await session.close()
+    names = {session.id for session in opened}
+    assert set(SessionStore(home.state, home.workspace).ids()) == names
+
+
+async def test_another_model_can_be_taken_within_a_session(home) -> None:
+    async with LoopbackEndpoint(lambda _seen: say("Well.")) as endpoint:
+        home.configure(f'model = "a"\nmodels = ["b"]\nbase_url = "{endpoint.base_url}"\n')
+        made = backend(home)
+        settings = made.configure({}, (home.workspace,)).settings
+        session = await made.open_session(
+            DiskWorkspace([home.workspace]), AllowingApprover(), lambda: settings
+        )
+        await run_turn(session, Prompt("one"), lambda _event: None)
+        await made.switch_model(session, made.choose_model(settings, "b"))
+        await run_turn(session, Prompt("two"), lambda _event: None)
+        await session.close()
+        assert [seen.body["model"] for seen in endpoint.seen] == ["a", "b"]
+        first, second = (seen.body["messages"] for seen in endpoint.seen)
+        assert second[: len(first)] == first
+
+
+async def test_the_scripted_model_lacks_nothing(home) -> None:
+    made = EditorBackend(home.environment(), scripted=True)
+    made.configure({}, (home.workspace,))
+    assert await made.lacking() == ""
+    assert [model.source for model in await made.models()] == ["demo"]
+
+
+async def test_the_first_page_stands_in_the_state_folder(home) -> None:
+    path = await backend(home).first_run_page()
+    assert path == home.state / "first-run.md"
+    assert path.read_text() == page(str(home.config / "indwell" / "config.toml"))
+
+
+def test_the_documentation_holds_the_table_of_providers() -> None:
+    assert provider_table() in (DOCS / "getting-started.md").read_text(encoding="utf-8")
+
+
+def test_a_server_that_begins_loads_nothing_of_the_first_minutes() -> None:
+    """Keyring, TOML writer and HTTP client cost a third of a second, and few starts need them."""
+    late = ("keyring", "tomlkit", "httpx2", "openai", "genai_prices", "indwell.cli.connect")
+    code = (
+        "import sys, indwell.cli.backend, indwell.lsp.server\n"
+        f"print([name for name in {late!r} if name in sys.modules])"
+    )
+    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert shown.stdout == "[]\n"

@@ -1,0 +1,22 @@
+from __future__ import annotations
+
+from indwell.agent.budget import Budgets
+from indwell.cli.budgets import budgets_of, unkept
+from indwell.settings.model import Settings
+
+
+def test_budgets_are_what_the_settings_say() -> None:
+    settings = Settings(
+        budget_turn=0.5, budget_session=2.0, budget_day=5.0, budget_turn_tokens=9_000
+    )
+    assert budgets_of(settings) == Budgets(0.5, 2.0, 5.0, 9_000)
+    assert budgets_of(Settings()) == Budgets()
+
+
+def test_that_a_budget_cannot_be_kept_is_said_only_where_it_is_so() -> None:
+    assert unkept(Budgets(day=1.0), "mine", lambda _usage: None) == (
+        "the price of 'mine' is not known, so budgets in dollars cannot be kept; set `price_in` "
+        "and `price_out`, or `budget_turn_tokens`"
+    )
+    assert unkept(Budgets(day=1.0), "mine", lambda _usage: 0.1) == ""
+    assert unkept(Budgets(turn_tokens=5), "mine", lambda _usage: None) == ""

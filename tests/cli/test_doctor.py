@@ -1,0 +1,212 @@
+"""The doctor: what works, what does not, how to mend it; and a report that gives nothing away."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from indwell.cli.doctor.check import Check, Finding, blocking, run_checks
+from indwell.cli.doctor.editors import editors
+from indwell.cli.doctor.endpoint import endpoint, proxies
+from indwell.cli.doctor.report import Private, redacted, report
+from indwell.errors import SettingsError
+from indwell.settings.keys import KeyringUnusable, KeyStore, Ring
+from support import file_keyring
+from support.editing import Home
+from support.loopback_endpoint import HANG, Answer, LoopbackEndpoint
+from support.model_server import answering, listed
+from support.terminal import Ended, indwell
+
+CANARY = "sk-canary-9b41"
+
+
+@pytest.fixture
+def home(tmp_path) -> Home:
+    return Home(tmp_path)
+
+
+async def doctor(home: Home, *arguments: str, **variables: str) -> Ended:
+    environment = {**home.environment(), **file_keyring.variables(home.folder), **variables}
+    return await indwell("doctor", *arguments, environment=environment, folder=home.workspace)
+
+
+def states(ended: Ended) -> dict[str, str]:
+    return {one["name"]: one["state"] for one in json.loads(ended.stdout)["findings"]}
+
+
+async def test_a_set_up_that_works_fails_nowhere(home) -> None:
+    async with LoopbackEndpoint(answering(listed("q"), key=CANARY)) as server:
+        home.configure(f'model = "q"\nbase_url = "{server.base_url}"\n')
+        ended = await doctor(home, "--json", OPENAI_API_KEY=CANARY)
+    found = states(ended)
+    names = ["reachable", "key", "models", "model", "streaming", "tools"]
+    names += ["settings", "packages", "rg", "git", "bash", "state folder", "open files"]
+    assert {name: found[name] for name in names} == dict.fromkeys(names, "ok")
+    assert (found["sandbox"], found["shell"]) == ("warn", "warn")
+    assert (ended.code, json.loads(ended.stdout)["ok"], CANARY in ended.stdout) == (0, True, False)
+
+
+async def test_what_fails_comes_with_how_to_mend_it(home) -> None:
+    ended = await doctor(home, "--offline")
+    assert ended.code == 1
+    assert "✗ model: no model is set; run `indwell login`" in ended.stdout
+    assert "\n    → indwell login\n" in ended.stdout
+    assert "commands run without a sandbox; each one is asked for" in ended.stdout
+
+
+async def test_an_endpoint_that_refuses_the_key_says_where_a_key_is_made(home) -> None:
+    async with LoopbackEndpoint(answering(listed("q"), key="another")) as server:
+        home.configure(f'model = "q"\nbase_url = "{server.base_url}"\napi_key = "{CANARY}"\n')
+        ended = await doctor(home)
+    assert ended.code == 1
+    assert f"✗ key: the key is not accepted at {server.base_url}" in ended.stdout
+
+
+async def test_a_model_that_is_not_offered_is_said(home) -> None:
+    async with LoopbackEndpoint(answering(listed("q"))) as server:
+        home.configure(f'model = "r"\nbase_url = "{server.base_url}"\n')
+        ended = await doctor(home)
+    assert "! model: 'r' is not in its list\n    → `indwell models` shows the list" in ended.stdout
+
+
+async def test_a_settings_file_with_a_key_that_others_may_read_fails(home) -> None:
+    path = home.configure(f'model = "q"\napi_key = "{CANARY}"\nmodle = "x"\n')
+    path.chmod(0o644)
+    ended = await doctor(home, "--offline")
+    assert (ended.code, CANARY in ended.stdout) == (1, False)
+    sentence = f"{path} holds a key, and others on this machine may read it (mode 644)"
+    assert f"✗ permissions: {sentence}" in ended.stdout
+    assert f"→ chmod 600 {path}" in ended.stdout
+    assert "! settings: unknown setting 'modle'" in ended.stdout
+    path.chmod(0o600)
+    assert "chmod" not in (await doctor(home, "--offline")).stdout
+
+
+async def test_a_broken_settings_file_and_a_state_folder_of_stone_fail(home) -> None:
+    home.configure("mode = \n")
+    (home.folder / "stone").write_text("")
+    ended = await doctor(home, "--offline", "--json", INDWELL_STATE=str(home.folder / "stone"))
+    found = states(ended)
+    assert (ended.code, found["settings"], found["state folder"]) == (1, "fail", "fail")
+
+
+async def test_the_state_folder_is_left_as_it_was(home) -> None:
+    await doctor(home, "--offline")
+    assert [path.name for path in home.state.rglob("*")] == []
+
+
+async def test_an_endpoint_that_hangs_does_not_hang_the_doctor(tmp_path) -> None:
+    def ring() -> Ring:
+        raise KeyringUnusable("not here")
+
+    store = KeyStore(tmp_path / "keys.json", ring)
+    async with LoopbackEndpoint(lambda _seen: Answer((HANG,))) as hanging:
+        variables = {"OPENAI_BASE_URL": hanging.base_url, "INDWELL_MODEL": "q"}
+        found = await endpoint(variables, store, look_s=0.2, talk_s=30)
+        await hanging.gone.wait()
+    sentence = f"{hanging.base_url} did not answer in time"
+    mend = "check the address, the network and the proxy variables"
+    assert found == (Finding("reachable", "fail", sentence, mend),)
+
+
+async def test_a_report_holds_no_key_no_name_and_no_home(home) -> None:
+    """Canaries in every place that a sentence of the doctor could repeat."""
+    home.configure(f'api_key = "{CANARY}-file"\nmodel = "q"\nsecret_{CANARY}-name = 1\n')
+    (home.folder / "keyring.json").write_text("{}")
+    secrets = {
+        "OPENAI_API_KEY": f"{CANARY}-env",
+        "OPENROUTER_API_KEY": f"{CANARY}-router",
+        "HTTPS_PROXY": f"http://me:{CANARY}-proxy@127.0.0.1:9/?t={CANARY}",
+        "OPENAI_BASE_URL": "http://127.0.0.1:9/v1",
+        "LOGNAME": "jane-canary",
+    }
+    ended = await doctor(home, "--report", **secrets)
+    assert ended.code == 1
+    assert ended.stdout.startswith("### indwell doctor\n\n| | what | found |\n")
+    assert "HTTPS_PROXY is http://127.0.0.1:9/" in ended.stdout
+    for private in (CANARY, str(home.folder), "jane-canary", "me:"):
+        assert private not in ended.stdout, ended.stdout
+
+
+SECRET = Private(
+    secrets=("hunter2-token",), homes=("/home/jane", "/home/jane/real"), names=("jane", "box7")
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("key hunter2-token of /home/jane/x", "key [key] of ~/x"),
+        ("/home/jane/real/a", "~/a"),
+        ("https://jane:pw@host:8/v1?key=1#f is", "https://host:8/v1 is"),
+        ("Bearer abcdef123456", "Bearer [key]"),
+        ("sk-proj-abcdefghij and sk-or-v1-123456789", "[key] and [key]"),
+        ("AIzaSyA1234567890abcdef", "[key]"),
+        ("mail jane@box7.example.org", "mail [mail]"),
+        ("JANE on Box7, not janet", "[name] on [name], not janet"),
+        ("ripgrep 14.1.0", "ripgrep 14.1.0"),
+    ],
+)
+def test_what_is_private_is_taken_out_and_the_rest_stays(text, shown) -> None:
+    assert redacted(text, SECRET) == shown
+
+
+@given(before=st.text(max_size=20), after=st.text(max_size=20))
+def test_no_surroundings_save_a_secret(before, after) -> None:
+    assert "hunter2-token" not in redacted(f"{before}hunter2-token{after}", SECRET)
+
+
+def test_a_finding_cannot_break_the_table() -> None:
+    lines = report((Finding("a", "ok", "x | y\nz"),), Private()).splitlines()
+    assert lines[-1] == "| ok | a | x \\| y z |"
+
+
+async def test_a_check_that_fails_or_hangs_is_a_finding_and_the_others_go_on() -> None:
+    async def hang() -> tuple[Finding, ...]:
+        await asyncio.Event().wait()
+        return ()
+
+    def broken() -> tuple[Finding, ...]:
+        raise SettingsError("it is broken")
+
+    good = Finding("c", "ok", "fine")
+    began = time.monotonic()
+    found = await run_checks(
+        (Check("a", hang), blocking("b", broken), blocking("c", lambda: (good,))), timeout_s=0.05
+    )
+    assert found == (
+        Finding("a", "fail", "no answer within 0.05 s"),
+        Finding("b", "fail", "it is broken"),
+        good,
+    )
+    assert time.monotonic() - began < 5
+
+
+def test_a_proxy_is_shown_without_its_password() -> None:
+    assert proxies({"HTTPS_PROXY": "http://me:pw@proxy:3128", "all_proxy": "socks5://h:1"}) == (
+        Finding("proxy", "ok", "HTTPS_PROXY is http://proxy:3128"),
+        Finding(
+            "proxy",
+            "warn",
+            "ALL_PROXY is socks5://h:1",
+            "name an http proxy, or install the package socksio beside Indwell",
+        ),
+    )
+
+
+async def test_an_editor_whose_configuration_names_indwell_is_told_apart(tmp_path: Path) -> None:
+    before = {one.name: one for one in await editors(tmp_path)}
+    (tmp_path / ".config/nvim/lsp").mkdir(parents=True)
+    (tmp_path / ".config/nvim/lsp/indwell.lua").write_text("return { cmd = { 'indwell' } }")
+    after = {one.name: one for one in await editors(tmp_path)}
+    assert (before["Neovim"].state, before["Neovim"].mend) == (
+        "skipped",
+        "docs/editors/neovim.md says how",
+    )
+    assert (after["Neovim"].state, after["Neovim"].mend) == ("ok", "")

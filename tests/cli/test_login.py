@@ -1,0 +1,241 @@
+"""Logging in from a terminal: tested, stored for one origin, or nothing stored at all."""
+
+from __future__ import annotations
+
+import asyncio
+import fcntl
+import json
+import os
+import subprocess
+import sys
+import termios
+
+import pytest
+
+from support import file_keyring
+from support.editing import Home
+from support.loopback_endpoint import CUT, Answer, LoopbackEndpoint, endpoint_in_thread, refuse, say
+from support.model_server import answering, listed
+from support.terminal import Ended, indwell
+
+CANARY = "sk-canary-30d7"
+
+
+@pytest.fixture
+def home(tmp_path) -> Home:
+    return Home(tmp_path)
+
+
+async def run(home: Home, *arguments: str, key: str | None = None, **variables: str) -> Ended:
+    """``indwell`` with a keyring that works, unless the variables say otherwise."""
+    environment = {**home.environment(), **file_keyring.variables(home.folder), **variables}
+    stdin = None if key is None else f"{key}\n".encode()
+    return await indwell(*arguments, environment=environment, folder=home.workspace, stdin=stdin)
+
+
+def config(home: Home) -> str:
+    path = home.config / "indwell" / "config.toml"
+    return path.read_text() if path.exists() else ""
+
+
+async def test_a_key_goes_to_the_keyring_and_the_next_command_uses_it(home) -> None:
+    async with LoopbackEndpoint(answering(listed("q"), key=CANARY)) as endpoint:
+        url = endpoint.base_url
+        ended = await run(home, "login", url, "--key-stdin", key=CANARY)
+        assert (ended.code, ended.stderr) == (0, "")
+        assert ended.stdout.splitlines()[:5] == [
+            ended.stdout.splitlines()[0],
+            "✓ the key is accepted",
+            "✓ it offers 1 model",
+            "✓ q answers in a stream",
+            "✓ q calls tools",
+        ]
+        origin = url.removesuffix("/v1")
+        assert file_keyring.held(home.folder) == {f"indwell {origin}": CANARY}
+        assert config(home) == f'model = "q"\nbase_url = "{url}"\n'
+        listing = await run(home, "models", "--json")
+        assert [row["name"] for row in json.loads(listing.stdout)] == ["q"]
+        spoken = await run(home, "run", "hello", "--json")
+        assert spoken.events[-1]["ending"] in {"done", "repeated"}
+        assert {one.headers["authorization"] for one in endpoint.seen} == {f"Bearer {CANARY}"}
+    for one in (ended, listing, spoken):
+        assert CANARY not in one.stdout + one.stderr
+    files = [path for path in home.folder.rglob("*") if path.is_file()]
+    holding = [path.name for path in files if CANARY.encode() in path.read_bytes()]
+    assert holding == ["keyring.json"]
+
+
+async def test_the_stored_key_goes_to_no_other_origin(home) -> None:
+    async with (
+        LoopbackEndpoint(answering(listed("q"), key=CANARY)) as first,
+        LoopbackEndpoint(answering(listed("q"))) as other,
+    ):
+        await run(home, "login", first.base_url, "--key-stdin", key=CANARY)
+        ended = await run(home, "models", OPENAI_BASE_URL=other.base_url)
+        assert ended.code == 0
+        assert [one.headers.get("authorization") for one in other.seen] == [None]
+        # A key that other programs use is not sent to an endpoint that has one of its own.
+        await run(home, "models", OPENAI_API_KEY="sk-of-others")
+        assert first.seen[-1].headers["authorization"] == f"Bearer {CANARY}"
+
+
+async def test_without_a_keyring_the_key_lies_in_a_private_file_and_it_is_said(home) -> None:
+    off = {"PYTHON_KEYRING_BACKEND": "keyring.backends.null.Keyring"}
+    async with LoopbackEndpoint(answering(listed("q"), key=CANARY)) as endpoint:
+        ended = await run(home, "login", endpoint.base_url, "--key-stdin", key=CANARY, **off)
+        keys = home.config / "indwell" / "keys.json"
+        assert "the keyring is switched off" in ended.stdout
+        assert f"the key lies in '{keys}', which only you can read" in ended.stdout
+        assert keys.stat().st_mode & 0o777 == 0o600
+        assert (await run(home, "models", **off)).code == 0
+
+
+FAILURES = {
+    "a wrong key": (answering(listed("q"), key="another"), "✗ the key is not accepted at"),
+    "no models": (answering({"data": []}), "✗ it offers no model"),
+    "no tools": (
+        answering(listed("q"), chat=lambda _seen: refuse(400, "q does not support tools")),
+        "takes no tools, and Indwell works through tools",
+    ),
+    "no stream": (
+        answering(listed("q"), chat=lambda _seen: Answer((b"", CUT))),
+        "broke off",
+    ),
+    "not there": ([refuse(502, "gateway")] * 4, "failed with status 502"),
+}
+
+
+@pytest.mark.parametrize("failure", FAILURES)
+async def test_what_fails_is_said_and_nothing_is_stored(home, failure) -> None:
+    script, words = FAILURES[failure]
+    home.configure('model = "old" # mine\n')
+    async with LoopbackEndpoint(script) as endpoint:
+        ended = await run(home, "login", endpoint.base_url, "--key-stdin", key=CANARY)
+    assert (ended.code, words in ended.stdout) == (1, True), ended
+    assert "nothing was stored" in ended.stdout
+    assert config(home) == 'model = "old" # mine\n'
+    assert file_keyring.held(home.folder) == {}
+    assert not (home.config / "indwell" / "keys.json").exists()
+
+
+async def test_a_settings_file_that_cannot_be_changed_takes_the_key_back(home) -> None:
+    path = home.configure("# mine\n")
+    path.unlink()
+    path.symlink_to(
+        home.folder / "nowhere" / "config.toml"
+    )  # it can be read (missing), not written
+    async with LoopbackEndpoint(answering(listed("q"))) as endpoint:
+        ended = await run(home, "login", endpoint.base_url, "--key-stdin", key=CANARY)
+    assert (ended.code, "cannot be written" in ended.stdout) == (1, True), ended
+    assert file_keyring.held(home.folder) == {}
+
+
+async def test_comments_of_the_settings_file_stay_and_its_key_moves_to_its_own_origin(home) -> None:
+    home.configure(
+        '# mine\napi_key = "sk-of-openai" # secret\nmodel = "gpt"\nmode = "plan" # careful\n'
+    )
+    async with LoopbackEndpoint(answering(listed("q"))) as endpoint:
+        ended = await run(home, "login", endpoint.base_url)
+        assert ended.code == 0, ended
+        assert {one.headers.get("authorization", "none") for one in endpoint.seen[:1]} == {"none"}
+        assert config(home) == (
+            f'# mine\nmodel = "q"\nmode = "plan" # careful\nbase_url = "{endpoint.base_url}"\n'
+        )
+    assert file_keyring.held(home.folder) == {"indwell https://api.openai.com": "sk-of-openai"}
+
+
+async def test_of_several_models_one_must_be_named_where_nobody_can_be_asked(home) -> None:
+    async with LoopbackEndpoint(answering(listed("a", "b"))) as endpoint:
+        unnamed = await run(home, "login", endpoint.base_url)
+        assert (unnamed.code, config(home)) == (1, "")
+        assert "no model was chosen of a, b\n  → name one with --model" in unnamed.stdout
+        named = await run(home, "login", endpoint.base_url, "--model", "b", "--json")
+    outcome = json.loads(named.stdout)
+    assert (named.code, outcome["ok"], outcome["model"]) == (0, True, "b")
+    assert [(step["name"], step["state"]) for step in outcome["steps"]] == [
+        (name, "ok") for name in ("reachable", "key", "models", "streaming", "tools", "stored")
+    ]
+
+
+async def test_a_model_that_does_not_call_is_a_warning(home) -> None:
+    script = answering(listed("q"), chat=lambda _seen: say("I would rather talk."))
+    async with LoopbackEndpoint(script) as endpoint:
+        ended = await run(home, "login", endpoint.base_url)
+    assert (ended.code, "! q was asked to call a tool and did not" in ended.stdout) == (0, True)
+
+
+async def test_variables_that_win_over_what_was_stored_are_named(home) -> None:
+    async with LoopbackEndpoint(answering(listed("q"))) as endpoint:
+        ended = await run(home, "login", endpoint.base_url, INDWELL_MODEL="another")
+    assert "INDWELL_MODEL is set in this environment and wins over what was stored" in ended.stdout
+
+
+WRONG = {
+    "no provider": ((), 2, "name the provider: one of openai, openrouter"),
+    "no key": (("openai",), 2, "OpenAI needs a key; pipe it in, with --key-stdin"),
+    "unknown": (("opnai",), 1, "'opnai' is no provider; take one of openai"),
+    "no address": (("ftp://host",), 1, "is no address, expected one like"),
+}
+
+
+async def test_a_command_line_that_is_not_enough_says_what_is_missing(home) -> None:
+    ends = await asyncio.gather(*(run(home, "login", *words) for words, _, _ in WRONG.values()))
+    for (_, code, words), ended in zip(WRONG.values(), ends, strict=True):
+        assert (ended.code, words in ended.stderr) == (code, True), ended
+    assert config(home) == ""
+
+
+async def test_logging_out_forgets_one_key_or_all(home) -> None:
+    async with LoopbackEndpoint(answering(listed("q"))) as endpoint:
+        url = endpoint.base_url
+        await run(home, "login", url, "--key-stdin", key=CANARY)
+        none = await run(home, "logout", "openai")
+        gone = await run(home, "logout", url)
+        again = await run(home, "logout", "--json")
+    origin = url.removesuffix("/v1")
+    assert (none.code, none.stdout) == (1, "nothing is stored for https://api.openai.com\n")
+    assert (gone.code, gone.stdout) == (0, f"forgotten: {origin}\n")
+    assert (again.code, again.stdout) == (0, '{"forgotten":[]}\n')
+    assert file_keyring.held(home.folder) == {}
+
+
+def test_at_a_terminal_everything_is_asked_and_the_key_is_not_shown(home) -> None:
+    """A pseudo-terminal: the key is typed at a hidden prompt, the model is chosen from the list."""
+    with endpoint_in_thread(answering(listed("one", "two"), key=CANARY)) as endpoint:
+        master, slave = os.openpty()
+
+        def take_terminal() -> None:
+            fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+
+        process = subprocess.Popen(
+            [sys.executable, "-m", "indwell", "login", endpoint.base_url],
+            stdin=slave,
+            stdout=slave,
+            stderr=slave,
+            cwd=home.workspace,
+            env={**home.environment(), **file_keyring.variables(home.folder), "TERM": "dumb"},
+            start_new_session=True,
+            preexec_fn=take_terminal,  # noqa: PLW1509 -- the only way to a controlling terminal
+        )
+        os.close(slave)
+        shown = ""
+        for prompt, typed in (("Key (not shown", CANARY), ("Which model?", "nine"), ("nine", "tw")):
+            shown += until(master, prompt)
+            os.write(master, f"{typed}\n".encode())
+        shown += until(master, "answers from now on")
+        assert process.wait(20) == 0
+        os.close(master)
+    assert CANARY not in shown
+    assert "No model is called 'nine'" in shown
+    assert 'model = "two"' in config(home)
+
+
+def until(master: int, words: str) -> str:
+    """What the terminal shows, up to and with ``words``."""
+    shown = ""
+    while words not in shown:
+        try:
+            shown += os.read(master, 4_096).decode()
+        except OSError as error:
+            raise AssertionError(shown) from error
+    return shown

@@ -1,0 +1,90 @@
+from __future__ import annotations
+
+import logging
+import threading
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from indwell.cli.logs import (
+    BURST,
+    LINE_LIMIT,
+    StderrHandler,
+    Throttle,
+    redacted,
+    secrets_of,
+)
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def written(handler: StderrHandler, lines: list[str]) -> list[str]:
+    handler.setFormatter(logging.Formatter("%(levelname)s %(message)s"))
+    logger = logging.Logger("made-up")  # noqa: LOG001 - one that no other test sees
+    logger.addHandler(handler)
+    for line in lines:
+        logger.warning("%s", line)
+    handler.flush()
+    return lines
+
+
+def test_keys_are_taken_out_by_value_and_by_shape() -> None:
+    words = "a canary-1234 b sk-proj-abcdefgh12 c Bearer abcdefghijkl d http://me:pw12@host/x"
+    assert redacted(words, ("canary-1234",)) == (
+        "a [secret] b [secret] c [secret] d http://[secret]@host/x"
+    )
+
+
+def test_only_variables_that_name_a_secret_are_secrets() -> None:
+    environment = {
+        "OPENAI_API_KEY": "canary-key-1",
+        "GITHUB_TOKEN": "canary-token-long",
+        "KEYBOARD": "de",
+        "PATH": "/usr/bin:/bin",
+    }
+    assert secrets_of(environment) == ("canary-token-long", "canary-key-1")
+
+
+def test_a_flood_is_cut_and_counted() -> None:
+    clock = Clock()
+    throttle = Throttle(rate=10, burst=3, monotonic=clock)
+    assert [throttle.admit() for _ in range(5)] == [0, 0, 0, None, None]
+    clock.now = 0.1
+    assert [throttle.admit(), throttle.admit()] == [2, None]
+
+
+@given(st.lists(st.floats(0, 2), max_size=60))
+def test_never_more_than_the_burst_and_the_rate(pauses) -> None:
+    clock = Clock()
+    throttle = Throttle(rate=5, burst=4, monotonic=clock)
+    admitted = 0
+    for pause in pauses:
+        clock.now += pause
+        admitted += throttle.admit() is not None
+    assert admitted <= 4 + 5 * clock.now + 1e-6
+
+
+def test_a_long_record_is_cut_and_no_secret_is_written() -> None:
+    out: list[str] = []
+    written(StderrHandler(("canary-key-1",), out.append), ["x canary-key-1", "y" * 10_000])
+    assert out == [
+        "WARNING x [secret]\n",
+        f"WARNING {'y' * (LINE_LIMIT - 8)} … (10,008 characters)\n",
+    ]
+
+
+def test_a_stderr_that_nobody_reads_blocks_nobody() -> None:
+    stuck = threading.Event()
+    handler = StderrHandler((), lambda _line: stuck.wait(10))
+    try:
+        written(handler, [f"line {number}" for number in range(BURST)])
+    finally:
+        stuck.set()
+    # Getting here is the proof: each write would have waited ten seconds.
+    assert handler._lines.unfinished_tasks <= BURST
