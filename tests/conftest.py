@@ -10,6 +10,8 @@ from types import FrameType
 
 import pytest
 
+from support.strays import strays
+
 PACKAGE = str(Path(__file__).resolve().parents[1] / "server" / "indwell") + os.sep
 STDLIB = sysconfig.get_paths()["stdlib"] + os.sep
 LIBRARIES = sysconfig.get_paths()["purelib"] + os.sep
@@ -56,3 +58,11 @@ def one_door() -> object:
     """Fails the run if anything but a door opened a file, started a process or connected."""
     yield
     assert sorted(_violations) == []
+
+
+@pytest.fixture(scope="session", autouse=True)
+def no_process_is_left(tmp_path_factory: pytest.TempPathFactory) -> object:
+    """Fails the run if a server, or what it started, outlived the test that began it."""
+    yield
+    if sys.platform == "linux":
+        assert strays(tmp_path_factory.getbasetemp()) == {}

@@ -27,7 +27,9 @@ class Ended:
         return [json.loads(line) for line in self.stdout.splitlines()]
 
 
-async def indwell(*arguments: str, environment: Mapping[str, str], folder: Path) -> Ended:
+async def indwell(
+    *arguments: str, environment: Mapping[str, str], folder: Path, stdin: bytes | None = None
+) -> Ended:
     """Run it to its end; it has no terminal to ask at."""
     process = await asyncio.create_subprocess_exec(
         sys.executable,
@@ -36,11 +38,11 @@ async def indwell(*arguments: str, environment: Mapping[str, str], folder: Path)
         *arguments,
         env=dict(environment),
         cwd=folder,
-        stdin=asyncio.subprocess.DEVNULL,
+        stdin=asyncio.subprocess.DEVNULL if stdin is None else asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.PIPE,
     )
     async with asyncio.timeout(TIMEOUT_S):
-        stdout, stderr = await process.communicate()
+        stdout, stderr = await process.communicate(stdin)
     assert process.returncode is not None
     return Ended(process.returncode, stdout.decode(), stderr.decode())

@@ -1,0 +1,76 @@
+"""Signals at any moment of a turn: the session reads back whole, and nothing is left running.
+
+python tests/faults/signals.py 200
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+import tempfile
+from pathlib import Path
+from random import Random
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from indwell.sessions.records import TurnFinished
+from indwell.sessions.store import SessionStore
+from support.editing import EDIT, READ, SERVE, USAGE, Home, bash, running
+from support.loopback_endpoint import LoopbackEndpoint, say
+from support.raw_client import raw_client
+
+ENDING = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGKILL)
+AT_MOST_S = 2.5
+
+
+async def storm(folder: Path, n_rounds: int, seed: int) -> None:
+    """``n_rounds`` servers, each ended after a random number of events of its turn.
+
+    Raises:
+        AssertionError: One did not end in time, left a process, or left a log that is not whole.
+    """
+    random = Random(seed)
+    for number in range(n_rounds):
+        place = folder / f"round-{number}"
+        place.mkdir()
+        await _one(
+            Home(place), random.choice(ENDING), random.randint(1, 25), f"1000.{seed}{number:06}"
+        )
+
+
+async def _one(home: Home, number: signal.Signals, n_events: int, marker: str) -> None:
+    script = [
+        say("I look at it. " * 3, calls=[READ], usage=USAGE),
+        say(calls=[EDIT], usage=USAGE),
+        bash(f"echo one; echo two; sleep {marker}"),
+    ]
+    async with (
+        LoopbackEndpoint(script) as endpoint,
+        raw_client(home, command=SERVE, environment=home.environment(endpoint.base_url)) as client,
+    ):
+        client.ask("indwell/prompt", {"text": "go"})
+        await client.wait_until(
+            lambda: len(client.of("indwell/event")) >= n_events or running(marker) != []
+        )
+        os.kill(client.pid, number)
+        await client.ended(timeout_s=AT_MOST_S)
+        if number != signal.SIGKILL:
+            assert running(marker) == [], (number, n_events)
+        for left in running(marker):
+            assert number == signal.SIGKILL, left
+    if number == signal.SIGKILL:  # nobody could write an end: the log reads back as far as it goes
+        store = SessionStore(home.state, home.workspace)
+        assert [len(store.open(one).records) > 0 for one in store.ids()] == [True]
+    else:
+        (log,) = home.logs()  # reads back, and every call has its result
+        assert isinstance(log[-1], TurnFinished), (number, n_events, log[-1])
+
+
+if __name__ == "__main__":
+    with tempfile.TemporaryDirectory() as name:
+        asyncio.run(
+            storm(Path(name), int(sys.argv[1]), seed=int(sys.argv[2]) if sys.argv[2:] else 1)
+        )
+    print("every session was whole")

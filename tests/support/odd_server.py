@@ -1,0 +1,75 @@
+"""A server with faults built in, for tests of what a client sees of them; run with ``-m``.
+
+Its backend fails as a bug of ours would, and it has three methods that no server should have.
+``SIGUSR1`` lets it write to stdout in every way that a library might; ``SIGUSR2`` floods the log.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import subprocess
+import sys
+from typing import Any
+
+from indwell.agent.session import Session
+from indwell.cli.backend import EditorBackend
+from indwell.cli.logs import log_to_stderr
+from indwell.lsp.server import make_server
+from indwell.lsp.serving import serve_line
+from indwell.lsp.stdio import claim_stdio, open_line
+
+SECRET = "sk-secret-0123456789abcdef"  # noqa: S105 - made up
+FLOOD = 10_000
+
+
+class Failing(EditorBackend):
+    """Raises where a bug would."""
+
+    async def open_session(self, *_arguments: Any, **_named: Any) -> Session:
+        raise RuntimeError(f"a bug that knows {SECRET}")
+
+
+def stray(*_: object) -> None:
+    """Write to stdout in every way there is, also from a child."""
+    print("stray print", flush=True)  # noqa: T201 - what the test is about
+    sys.stdout.write("stray write\n")
+    sys.stdout.flush()
+    os.write(1, b"stray descriptor\n")
+    subprocess.run(["echo", "stray child"], check=True)
+
+
+def flood(*_: object) -> None:
+    """Log as a library in a loop does, with a key in every line."""
+    for number in range(FLOOD):
+        logging.getLogger("library").error("%d: Authorization: Bearer %s", number, SECRET)
+
+
+def main() -> int:
+    """Serve, with the faults."""
+    signal.signal(signal.SIGUSR1, stray)
+    signal.signal(signal.SIGUSR2, flood)
+    opened = open_line(claim_stdio())
+    if isinstance(opened, int):
+        return opened
+    log_to_stderr(os.environ)
+    server, host = make_server(Failing(os.environ, scripted=True), opened.opened)
+
+    @server.feature("odd/raises")
+    def raises(_params: None) -> None:
+        raise KeyError(SECRET)
+
+    @server.feature("odd/raisesLater")
+    async def raises_later(_params: None) -> None:
+        raise ValueError(SECRET)
+
+    @server.feature("odd/noJson")
+    def no_json(_params: None) -> object:
+        return {"x": object()}
+
+    return serve_line(opened, server, host.stop)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,249 @@
+"""One end of a wire, raw: any bytes out, strictly read frames in, and nothing hidden."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import re
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from typing import Any, Final, Literal
+
+PATIENCE_S = 20.0  # until a wait counts as hanging; only a failing test takes so long
+SILENCE: Final = "silence"
+
+_HEADER = re.compile(rb"Content-Length: ([0-9]+)(?:\r\nContent-Type: [^\r\n]+)?")
+
+Message = dict[str, Any]
+Reply = Callable[[Any], Any] | Literal["silence"]
+"""From a request's params to its result, or ``SILENCE``: the request is never answered."""
+
+
+def frame(body: object) -> bytes:
+    """A message, or the bytes of a body, as a frame."""
+    data = body if isinstance(body, bytes) else json.dumps(body).encode()
+    return b"Content-Length: %d\r\n\r\n%b" % (len(data), data)
+
+
+def split(buffer: bytearray) -> list[bytes]:
+    """Take the whole frames from the front of ``buffer``.
+
+    As strict as the strictest editor: anything else is a failed assertion. A second header is let
+    through only because the bare server that benchmarks compare with sends one.
+    """
+    bodies = []
+    start = 0
+    while (end := buffer.find(b"\r\n\r\n", start)) >= 0:
+        header = _HEADER.fullmatch(buffer[start:end])
+        assert header is not None, bytes(buffer[start:end])
+        stop = end + 4 + int(header[1])
+        if len(buffer) < stop:
+            break
+        bodies.append(bytes(buffer[end + 4 : stop]))
+        start = stop
+    del buffer[:start]
+    return bodies
+
+
+class Wire:
+    """A client's end of a connection.
+
+    Args:
+        read_fd: What the server sends is read here; not blocking.
+        write_fd: What it gets is written here; may be the same; not blocking.
+
+    Attributes:
+        messages: All that came, in order.
+        replies: How requests of the server are answered, by method; ``null`` for any other.
+        n_bytes: How many bytes came.
+        at_end: The server has closed its end.
+    """
+
+    def __init__(self, read_fd: int, write_fd: int) -> None:
+        self.messages: list[Message] = []
+        self.replies: dict[str, Reply] = {}
+        self.n_bytes = 0
+        self.at_end = False
+        self._fault: Exception | None = None
+        self._answers: dict[str, list[Message]] = {}
+        self._read_fd: int | None = read_fd
+        self._write_fd: int | None = write_fd
+        self._loop = asyncio.get_running_loop()
+        self._happened = asyncio.Event()
+        self._unread = bytearray()
+        self._unsent = bytearray()
+        self._n_requests = 0
+        self.resume_reading()
+
+    def write(self, data: bytes) -> None:
+        """Send any bytes, as soon as the server takes them."""
+        if self._write_fd is None:
+            raise BrokenPipeError
+        is_idle = not self._unsent
+        self._unsent += data
+        if is_idle:
+            self._loop.add_writer(self._write_fd, self._writable)
+            self._writable()
+
+    def send(self, message: object) -> None:
+        """Send one message, framed."""
+        self.write(frame(message))
+
+    def notify(self, method: str, params: object = None) -> None:
+        """Send a notification."""
+        self.send({"jsonrpc": "2.0", "method": method, "params": params})
+
+    def ask(self, method: str, params: object = None, *, id_: object = None) -> object:
+        """Send a request and go on; gives its id."""
+        self._n_requests += 1
+        identifier = f"raw-{self._n_requests}" if id_ is None else id_
+        self.send({"jsonrpc": "2.0", "id": identifier, "method": method, "params": params})
+        return identifier
+
+    async def request(
+        self,
+        method: str,
+        params: object = None,
+        *,
+        id_: object = None,
+        timeout_s: float = PATIENCE_S,
+    ) -> Message:
+        """Send a request and wait for its answer."""
+        return await self.answer(self.ask(method, params, id_=id_), timeout_s=timeout_s)
+
+    async def answer(self, id_: object, *, timeout_s: float = PATIENCE_S) -> Message:
+        """Wait for the first answer with an id."""
+        await self.wait_until(lambda: self.answers(id_) != [], timeout_s=timeout_s)
+        return self.answers(id_)[0]
+
+    def answers(self, id_: object) -> list[Message]:
+        """Every answer with exactly this id: ``1``, ``1.0`` and ``"1"`` are three ids."""
+        return self._answers.get(json.dumps(id_), [])
+
+    def of(self, method: str) -> list[Any]:
+        """The params of all notifications and requests with a method."""
+        return [one.get("params") for one in self.messages if one.get("method") == method]
+
+    async def heard(self) -> None:
+        """Wait until the server has taken in all that was sent so far."""
+        await self.request("$/heard")
+
+    async def wait_until(self, holds: Callable[[], bool], *, timeout_s: float = PATIENCE_S) -> None:
+        """Wait until something is so; looked at whenever anything happens.
+
+        Raises:
+            AssertionError: The server sent what is no message, or nothing more will come.
+            TimeoutError: It did not happen in time.
+        """
+        async with asyncio.timeout(timeout_s):
+            while not holds():
+                if self._fault is not None:
+                    raise self._fault
+                assert not self.at_end, "the server closed its end, and it has not happened"
+                self._happened.clear()
+                await self._happened.wait()
+
+    def stop_reading(self) -> None:
+        """Leave what comes in the pipe, until that is full."""
+        if self._read_fd is not None:
+            self._loop.remove_reader(self._read_fd)
+
+    def resume_reading(self) -> None:
+        """Read again."""
+        if self._read_fd is not None:
+            self._loop.add_reader(self._read_fd, self._readable)
+
+    def read_some(self, n_bytes: int) -> int:
+        """Read at most so many bytes now, while nothing else reads; gives how many came."""
+        before = self.n_bytes
+        self._readable(n_bytes)
+        return self.n_bytes - before
+
+    def close_stdin(self) -> None:
+        """Hang up the way to the server."""
+        if self._write_fd is not None:
+            self._loop.remove_writer(self._write_fd)
+            os.close(self._write_fd)
+            self._write_fd = None
+
+    def forget(self) -> None:
+        """Drop all that came, so that a long test keeps its own memory small."""
+        self.messages.clear()
+        self._answers.clear()
+
+    async def close_stdin_when_sent(self) -> None:
+        """Hang up as soon as all that was written is in the pipe."""
+        await self.wait_until(lambda: not self._unsent)
+        self.close_stdin()
+
+    def close_stdout(self) -> None:
+        """Hang up the way from the server."""
+        if self._read_fd is not None:
+            self._loop.remove_reader(self._read_fd)
+            os.close(self._read_fd)
+            self._read_fd = None
+
+    def tell(self) -> None:
+        """Something happened: let those who wait look again."""
+        self._happened.set()
+
+    def _readable(self, n_bytes: int = 1 << 18) -> None:
+        if self._read_fd is None:
+            return
+        try:
+            data = os.read(self._read_fd, n_bytes)
+        except BlockingIOError:
+            return
+        except OSError:
+            data = b""
+        if not data:
+            self.at_end = True
+            self._loop.remove_reader(self._read_fd)
+        self.n_bytes += len(data)
+        self._unread += data
+        try:
+            for body in split(self._unread):
+                self._take(json.loads(body))
+        except (AssertionError, ValueError) as fault:
+            self._fault = fault
+            self._loop.remove_reader(self._read_fd)
+        self.tell()
+
+    def _take(self, message: Message) -> None:
+        self.messages.append(message)
+        if "method" not in message:
+            self._answers.setdefault(json.dumps(message.get("id")), []).append(message)
+        elif "id" in message:
+            reply = self.replies.get(message["method"], _nothing)
+            if callable(reply):
+                result = reply(message.get("params"))
+                with suppress(BrokenPipeError):
+                    self.send({"jsonrpc": "2.0", "id": message["id"], "result": result})
+
+    def _writable(self) -> None:
+        assert self._write_fd is not None
+        try:
+            while self._unsent:
+                del self._unsent[: os.write(self._write_fd, memoryview(self._unsent)[: 1 << 16])]
+        except BlockingIOError:
+            return
+        except OSError:
+            self._unsent.clear()  # the server is gone; the test sees it from `ended`
+        self._loop.remove_writer(self._write_fd)
+        self.tell()
+
+
+def error_of(answer: Mapping[str, Any]) -> tuple[object, int | None]:
+    """An answer's id, and its error's code if it is one; checks that it is well formed."""
+    assert answer["jsonrpc"] == "2.0"
+    assert ("result" in answer) != ("error" in answer), answer
+    if "result" in answer:
+        return answer.get("id"), None
+    assert isinstance(answer["error"]["message"], str)
+    assert "Traceback" not in json.dumps(answer)
+    return answer.get("id"), answer["error"]["code"]
+
+
+def _nothing(_params: object) -> None:
+    """The answer to what a test says nothing about."""

@@ -1,0 +1,126 @@
+"""SYS-06: time zones, locales, wrong clocks; durations come from a clock that never goes back."""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+import re
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from indwell.sessions.ids import RANDOM_B, check_id, new_id
+from support.editing import EDIT, READ, SERVE, USAGE, Home, bash
+from support.loopback_endpoint import LoopbackEndpoint, say
+from support.raw_client import raw_client
+from support.session import a_world, asks, call, says
+
+PACKAGE = Path(__file__).resolve().parents[2] / "server" / "indwell"
+ZONES = (
+    "UTC",
+    "Asia/Kathmandu",
+    "Pacific/Apia",
+    "America/St_Johns",
+    "Not/AZone",
+    "",
+    ":",
+    "XYZ-25",
+)
+LOCALES = (
+    {"LANG": "C", "LC_ALL": "C"},
+    {"LANG": "tr_TR.UTF-8", "LC_ALL": "tr_TR.UTF-8"},
+    {"LANG": "nonsense", "LC_ALL": "nonsense", "LANGUAGE": "zz"},
+)
+WORDS = "ünï 🐍 Ωμέγα \u2028 ß"
+
+
+async def a_turn_in(folder: Path, variables: dict[str, str]) -> None:
+    """A turn whose words, file names and output are beyond ASCII."""
+    folder.mkdir()
+    home = Home(folder)
+    home.write("naïve ☃.py", "x = 'ß'\n")
+    script = [
+        bash("printf 'ünï 🐍'; ls"),
+        say(calls=[READ], usage=USAGE),
+        say(calls=[EDIT], usage=USAGE),
+        say(WORDS, usage=USAGE),
+    ]
+    async with LoopbackEndpoint(script) as endpoint:
+        environment = home.environment(endpoint.base_url, **variables)
+        async with raw_client(home, command=SERVE, environment=environment) as client:
+            answer = await client.prompt(WORDS)
+            assert (answer["result"]["ending"], answer["result"]["answer"]) == ("done", WORDS), (
+                variables,
+                answer,
+            )
+            finished = client.of("indwell/event")[-1]["event"]
+            assert (finished["type"], finished["seconds"] >= 0) == ("turnFinished", True)
+            assert await client.say_goodbye() == 0
+            assert "Traceback" not in client.stderr
+        asked = endpoint.seen[0].body["messages"]
+        shown = str(endpoint.seen[1].body["messages"])
+        assert (WORDS in str([one["content"] for one in asked])) or WORDS in asked[-1]["content"]
+        assert ("ünï 🐍" in shown, "naïve ☃.py" in shown) == (True, True), (variables, shown[-900:])
+    assert home.endings() == [("done", "")]
+
+
+async def test_a_turn_is_the_same_in_every_time_zone_and_locale(tmp_path) -> None:
+    odd = [{"TZ": zone} for zone in ZONES[1:]] + [dict(one) for one in LOCALES]
+    for first in range(0, len(odd), 4):  # four servers at once are enough for a small machine
+        four = enumerate(odd[first : first + 4], first)
+        await asyncio.gather(*(a_turn_in(tmp_path / str(n), variables) for n, variables in four))
+
+
+MOMENTS = {
+    "the second after 32 bits": datetime(2038, 1, 19, 3, 14, 8, tzinfo=UTC),
+    "unsigned 32 bits": datetime(2106, 2, 7, 6, 28, 16, tzinfo=UTC),
+    "a leap day": datetime(2028, 2, 29, 23, 59, 59, 999_999, tzinfo=UTC),
+    "no leap year": datetime(2100, 2, 28, 23, 59, 59, tzinfo=UTC),
+    "the epoch": datetime(1970, 1, 1, tzinfo=UTC),
+    "a dead battery": datetime(1, 1, 1, tzinfo=UTC),
+    "the last year": datetime(9999, 12, 31, 23, 59, 59, tzinfo=UTC),
+}
+
+
+@pytest.mark.parametrize("moment", MOMENTS.values(), ids=MOMENTS)
+async def test_a_session_of_any_moment_reads_back(tmp_path, moment) -> None:
+    script = [asks(call("read_file", path="a.py")), says("read")]
+    async with a_world(tmp_path, script, files={"a.py": "x\n"}) as world:
+        parts = world.session.parts
+        world.session.parts = dataclasses.replace(parts, now=lambda: moment)
+        finished = await world.turn()
+        assert finished.ending == "done"
+        assert await world.records()
+    check_id(new_id(moment, bytes(RANDOM_B)))
+
+
+async def test_a_clock_that_goes_back_an_hour_in_a_turn_changes_no_duration(tmp_path) -> None:
+    script = [asks(call("read_file", path="a.py")), says("read")]
+    async with a_world(tmp_path, script, files={"a.py": "x\n"}) as plain:
+        expected = await plain.turn()
+    start, steps = datetime(2026, 10, 25, 2, 59, 59, tzinfo=UTC), iter(range(10_000))
+    async with a_world(tmp_path / "back", script, files={"a.py": "x\n"}) as world:
+        world.session.parts = dataclasses.replace(
+            world.session.parts, now=lambda: start - timedelta(hours=next(steps))
+        )
+        finished = await world.turn()
+        assert (finished.ending, finished.seconds) == ("done", expected.seconds)
+        assert await world.records()
+
+
+def test_names_of_sessions_sort_by_time_over_every_border() -> None:
+    names = [new_id(moment, b"\xff" * RANDOM_B) for moment in sorted(MOMENTS.values())]
+    assert names == sorted(names)
+
+
+def test_no_duration_is_measured_with_the_wall_clock() -> None:
+    """``datetime.now`` says when something was; only ``time.monotonic`` says how long it took."""
+    wall_clock = re.compile(r"\btime\.time(_ns)?\(|\butcnow\(")
+    found = {
+        path.relative_to(PACKAGE).as_posix()
+        for path in PACKAGE.rglob("*.py")
+        if wall_clock.search(path.read_text("utf-8"))
+    }
+    assert found == set()
+    assert wall_clock.search("taken = time.time() - started")

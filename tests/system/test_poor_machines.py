@@ -1,0 +1,144 @@
+"""SYS-03, SYS-04 and SYS-05: programs, folders, descriptors or memory are missing."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from support.editing import EDIT, MENDED, READ, SERVE, SOURCE, USAGE, Home, bash, results
+from support.loopback_endpoint import LoopbackEndpoint, say
+from support.raw_client import SCRIPTED, raw_client
+from support.raw_wire import error_of
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="limits and folders of Unix")
+
+GREP = ("grep", json.dumps({"pattern": "total"}))
+GLOB = ("glob", json.dumps({"pattern": "*.py"}))
+ALL_TOOLS = [
+    say(calls=[READ, GREP, GLOB], usage=USAGE),
+    bash("echo from-the-shell"),
+    say(calls=[EDIT], usage=USAGE),
+    say("Done.", usage=USAGE),
+]
+
+
+async def a_whole_turn(
+    home: Home, command: tuple[str, ...] = SERVE, variables: Mapping[str, str | None] = {}
+) -> list[str]:
+    """All tools in one turn on the files as they are on disk; the results that the model saw."""
+    async with LoopbackEndpoint(ALL_TOOLS) as endpoint:
+        environment = home.environment(endpoint.base_url) | variables
+        kept = {name: value for name, value in environment.items() if value is not None}
+        async with raw_client(home, command=command, environment=kept) as client:
+            answer = await client.prompt("go")
+            assert answer["result"]["ending"] == "done", answer
+            assert await client.say_goodbye() == 0, client.stderr
+            assert "Traceback" not in client.stderr
+            return results(endpoint.seen[-1])
+
+
+def limited(what: str, amount: int) -> tuple[str, ...]:
+    """The server under a limit of its own, as from ``ulimit``."""
+    code = (
+        "import os, resource, sys; "
+        f"resource.setrlimit(resource.{what}, ({amount}, {amount})); "
+        "os.execv(sys.argv[1], sys.argv[1:])"
+    )
+    return (sys.executable, "-c", code, *SERVE)
+
+
+async def test_sys_03_without_any_program_on_path_it_edits_and_says_what_is_missing(
+    tmp_path,
+) -> None:
+    home, empty = Home(tmp_path), tmp_path / "empty"
+    empty.mkdir()
+    read, _grep, _glob, shell, edit = await a_whole_turn(home, variables={"PATH": str(empty)})
+    assert "return sum(items) + 1" in read
+    assert "bash" in shell or "from-the-shell" in shell
+    assert (home.shop.read_text(), "shop.py" in edit) == (MENDED, True)
+
+
+async def test_sys_03_without_path_at_all_it_starts(tmp_path) -> None:
+    home = Home(tmp_path)
+    await a_whole_turn(home, variables={"PATH": None})
+    assert home.shop.read_text() == MENDED
+
+
+@pytest.mark.parametrize(
+    "variables",
+    [{"HOME": None}, {"HOME": ""}, {"HOME": "nowhere"}, {"HOME": "/proc/1/nowhere"}],
+    ids=["no HOME", "an empty one", "a relative one", "one that cannot be written"],
+)
+async def test_sys_04_without_a_home_the_state_folder_that_is_set_will_do(
+    tmp_path, variables
+) -> None:
+    home = Home(tmp_path)
+    assert len(await a_whole_turn(home, variables=variables)) == 5
+    assert home.endings() == [("done", "")]
+
+
+async def test_sys_04_without_a_place_for_the_log_a_prompt_says_so_and_the_rest_works(
+    tmp_path,
+) -> None:
+    home = Home(tmp_path)
+    environment = home.environment(INDWELL_STATE="/proc/1/nowhere")
+    async with raw_client(home, environment=environment) as client:
+        answer = await client.prompt()
+        assert error_of(answer) == (answer["id"], -32803)
+        assert "/proc/1/nowhere" in answer["error"]["message"]
+        await client.heard()
+        assert await client.say_goodbye() == 0
+        assert "Traceback" not in client.stderr
+
+
+async def test_sys_04_without_a_temporary_folder_everything_works(tmp_path) -> None:
+    variables = dict.fromkeys(("TMPDIR", "TEMP", "TMP"), "/proc/1/nowhere")
+    await a_whole_turn(Home(tmp_path), variables=variables)
+
+
+async def test_sys_04_sixty_four_descriptors_are_enough(tmp_path) -> None:
+    shown = await a_whole_turn(Home(tmp_path), limited("RLIMIT_NOFILE", 64))
+    assert "from-the-shell" in shown[3]
+
+
+async def test_sys_04_a_gigabyte_of_address_space_is_enough(tmp_path) -> None:
+    shown = await a_whole_turn(Home(tmp_path), limited("RLIMIT_AS", 1 << 30))
+    assert "from-the-shell" in shown[3]
+
+
+@pytest.mark.parametrize("megabytes", [60, 120])
+async def test_sys_04_with_too_little_memory_it_ends_or_works_but_never_hangs(
+    tmp_path, megabytes
+) -> None:
+    home = Home(tmp_path)
+    command = (*limited("RLIMIT_AS", megabytes << 20), "--scripted")
+    async with raw_client(home, command=command, hello=False) as client:
+        asked = client.ask("initialize", client.hello())
+        await client.wait_until(lambda: client.answers(asked) != [] or client.at_end)
+        probe = client.ask("no/such")
+        await client.wait_until(lambda: client.answers(probe) != [] or client.at_end)
+        if client.at_end:
+            assert await client.ended() != 0
+            assert client.stderr != ""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
+async def test_sys_05_nothing_watches_files_yet_so_no_limit_of_watches_can_be_hit(tmp_path) -> None:
+    """When this fails a watcher has come, and with it the rest of SYS-05: limit, storm, polling."""
+    home = Home(tmp_path)
+    async with raw_client(home, command=SCRIPTED) as client:
+        client.open_shop()
+        await client.prompt()
+        links = Path(f"/proc/{client.pid}/fd").iterdir()
+        assert [one for one in map(os.readlink, links) if "inotify" in one] == []
+        before = client.facts.cpu_s
+        for number in range(2_000):
+            home.write(f"node_modules/{number % 50}/{number}.js", "x")
+        await client.heard()
+        assert client.facts.cpu_s - before < 0.2
+        assert home.shop.read_text() == SOURCE

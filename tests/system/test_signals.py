@@ -1,0 +1,89 @@
+"""SYS-02: signals end the server in order, or leave it as it was; a stopped one goes on."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import secrets
+import signal
+import sys
+from pathlib import Path
+
+import pytest
+
+from faults.signals import storm
+from support.editing import SERVE, Home, bash, running
+from support.loopback_endpoint import LoopbackEndpoint, chunk, say, stream
+from support.raw_client import raw_client
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="signals, and a look into /proc")
+
+AT_MOST_S = 2.5
+ENDING = [signal.SIGTERM, signal.SIGINT, signal.SIGHUP]
+
+
+async def test_a_signal_ends_turn_and_processes_and_leaves_a_whole_session(tmp_path) -> None:
+    await asyncio.gather(*(ended_by(number, tmp_path / number.name) for number in ENDING))
+
+
+async def ended_by(number: signal.Signals, folder: Path) -> None:
+    folder.mkdir()
+    home, marker = Home(folder), f"1000.{secrets.randbelow(10**9):09}"
+    async with (
+        LoopbackEndpoint([bash(f"echo started; sleep {marker}")]) as endpoint,
+        raw_client(home, command=SERVE, environment=home.environment(endpoint.base_url)) as client,
+    ):
+        client.ask("indwell/prompt", {"text": "sleep"})
+        await client.wait_until(lambda: "toolOutput" in str(client.of("indwell/event")))
+        assert running(marker) != []
+        os.kill(client.pid, number)
+        assert await client.ended(timeout_s=AT_MOST_S) == 128 + number, client.stderr
+        assert running(marker) == []
+        assert "Traceback" not in client.stderr
+    assert [ending for ending, _ in home.endings()] == ["cancelled"]
+
+
+@pytest.mark.parametrize("number", ENDING)
+async def test_a_signal_before_hello_ends_it_without_a_traceback(tmp_path, number) -> None:
+    async with raw_client(Home(tmp_path), hello=False) as client:
+        await client.request("no/such")
+        os.kill(client.pid, number)
+        code = await client.ended(timeout_s=AT_MOST_S)
+        assert (code in {-number, 128 + number}, client.stderr) == (True, "")
+
+
+async def test_the_signals_of_a_broken_pipe_and_of_a_resized_terminal_are_nothing(tmp_path) -> None:
+    async with raw_client(Home(tmp_path)) as client:
+        for number in (signal.SIGPIPE, signal.SIGWINCH, signal.SIGCHLD, signal.SIGURG):
+            os.kill(client.pid, number)
+            await client.heard()
+        assert await client.say_goodbye() == 0
+
+
+async def test_a_server_that_was_stopped_goes_on_where_it_was(tmp_path) -> None:
+    """As with Ctrl+Z, or a laptop whose lid is closed in the middle of an answer."""
+    home, go_on = Home(tmp_path), asyncio.Event()
+    words = [chunk({"content": f"{number} "}) for number in range(50)]
+    script = [stream(*words[:25], go_on, *words[25:], chunk({}, finish="stop")), say("Again.")]
+    async with (
+        LoopbackEndpoint(script) as endpoint,
+        raw_client(home, command=SERVE, environment=home.environment(endpoint.base_url)) as client,
+    ):
+        asked = client.ask("indwell/prompt", {"text": "count"})
+        await client.wait_until(lambda: "24 " in str(client.of("indwell/event")))
+        os.kill(client.pid, signal.SIGSTOP)
+        for number in range(100):
+            client.ask("no/such", id_=number)
+        go_on.set()
+        os.kill(client.pid, signal.SIGCONT)
+        answer = await client.answer(asked)
+        assert answer["result"]["answer"] == "".join(f"{number} " for number in range(50))
+        for number in range(100):
+            await client.answer(number)
+        assert (await client.prompt())["result"]["answer"] == "Again."
+        assert await client.say_goodbye() == 0
+
+
+async def test_signals_at_any_moment_leave_sessions_whole(tmp_path) -> None:
+    """In short; the long form is ``tests/faults/signals.py``."""
+    await storm(tmp_path, n_rounds=3, seed=2)

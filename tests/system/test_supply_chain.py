@@ -1,0 +1,82 @@
+"""SYS-08, SYS-09: what is installed is pinned, nothing is fetched later, CI holds no secret."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from support.editing import Home
+from support.raw_client import launched, raw_client
+
+ROOT = Path(__file__).resolve().parents[2]
+LOCKED = sorted((ROOT / "requirements").glob("*.txt"))
+LISTEN = """
+import sys
+NETWORK = {"socket.connect", "socket.getaddrinfo", "socket.gethostbyname", "urllib.Request"}
+def listen(event, arguments):
+    if event in NETWORK:
+        sys.stderr.write(f"NETWORK {event} {arguments[-1]!r}\\n")
+    if event in {"subprocess.Popen", "os.exec", "os.posix_spawn", "os.system"}:
+        sys.stderr.write(f"PROCESS {event} {arguments[0]!r}\\n")
+sys.addaudithook(listen)
+"""
+
+
+@pytest.mark.parametrize("path", LOCKED, ids=lambda path: path.name)
+def test_every_requirement_has_one_version_and_its_hashes(path) -> None:
+    text = re.sub(r"\\\n\s*", " ", path.read_text())
+    lines = [
+        line for line in text.splitlines() if line.strip() and not line.lstrip().startswith("#")
+    ]
+    assert lines
+    wrong = [
+        line for line in lines if not re.match(r"[\w.\[\]-]+==\S+ .*--hash=sha256:\w{64}", line)
+    ]
+    assert wrong == []
+    assert (
+        re.search(r"https?://|--index-url|--extra-index|--trusted-host|git\+|file:", text) is None
+    )
+
+
+def test_set_up_refuses_what_has_no_hash_and_does_not_build_from_the_network() -> None:
+    text = (ROOT / "scripts" / "setup").read_text()
+    assert "--require-hashes" in text
+    assert "--no-index" in text
+
+
+async def test_a_scripted_session_speaks_to_nobody_and_starts_nothing(tmp_path) -> None:
+    home = Home(tmp_path)
+    async with raw_client(home, command=launched(LISTEN, "--scripted")) as client:
+        client.open_shop()
+        assert (await client.prompt())["result"]["ending"] == "done"
+        assert await client.say_goodbye() == 0
+        assert client.stderr == ""
+
+
+async def test_the_listener_hears(tmp_path) -> None:
+    code = (
+        LISTEN
+        + "import subprocess, socket\nsubprocess.run(['true'])\nsocket.getaddrinfo('127.0.0.1', 9)"
+    )
+    async with raw_client(Home(tmp_path), command=launched(code, "--scripted")) as client:
+        words = [line.split()[0] for line in client.stderr.splitlines()]
+        assert words == ["PROCESS", "NETWORK"]
+
+
+def test_the_pipeline_has_no_secret_and_fetches_no_script() -> None:
+    pipeline = [
+        ROOT / ".ci" / "run",
+        *(path for path in (ROOT / "scripts").iterdir() if path.is_file()),
+    ]
+    pipeline += [*(ROOT / ".github").rglob("*.y*ml")] if (ROOT / ".github").is_dir() else []
+    for path in pipeline:
+        text = path.read_text()
+        assert re.search(r"secrets\.|_TOKEN|_KEY\b|PASSWORD", text) is None, path
+        assert re.search(r"\b(curl|wget)\b|\|\s*(ba)?sh\b|pull_request_target", text) is None, path
+        if path.suffix in {".yml", ".yaml"}:
+            assert re.search(
+                r"^permissions:\s*(read-all|\{\}|\n\s+contents: read)", text, re.MULTILINE
+            ), path
+    assert "set -euo pipefail" in (ROOT / ".ci" / "run").read_text()

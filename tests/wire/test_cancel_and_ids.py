@@ -1,0 +1,154 @@
+"""Requests in flight: cancelled, asked twice, answered out of order, left behind."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+
+import pytest
+import pytest_asyncio
+
+from support.editing import SERVE, Home, Playlist
+from support.loopback_endpoint import HANG, LoopbackEndpoint, chunk, say, stream
+from support.raw_client import RawClient, raw_client
+from support.raw_wire import error_of
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+CANCELLED, INVALID, NOT_FOUND = -32800, -32600, -32601
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def desk(tmp_path_factory) -> AsyncIterator[tuple[RawClient, Playlist, LoopbackEndpoint]]:
+    home, playlist = Home(tmp_path_factory.mktemp("desk")), Playlist()
+    async with (
+        LoopbackEndpoint(playlist) as endpoint,
+        raw_client(home, command=SERVE, environment=home.environment(endpoint.base_url)) as client,
+    ):
+        yield client, playlist, endpoint
+        assert await client.say_goodbye() == 0
+    home.logs()
+
+
+async def hanging(desk, id_: object) -> None:
+    """A prompt whose model has begun and says nothing more."""
+    client, playlist, endpoint = desk
+    playlist.play(stream(chunk({"content": "I"}), HANG), say("And on."))
+    endpoint.gone.clear()
+    n_events = len(client.of("indwell/event"))
+    client.ask("indwell/prompt", {"text": "hang"}, id_=id_)
+    await client.wait_until(
+        lambda: "text" in [one["event"]["type"] for one in client.of("indwell/event")[n_events:]]
+    )
+
+
+async def goes_on(desk) -> None:
+    client, _, _ = desk
+    assert (await client.prompt("go on"))["result"]["answer"] == "And on."
+
+
+@pytest.mark.parametrize("id_", [10_001, "ten thousand and two", 2**53, ""])
+async def test_lsp_17_cancelling_what_runs_answers_once_and_stops_the_work(desk, id_) -> None:
+    client, _, endpoint = desk
+    before = len(client.answers(id_))
+    await hanging(desk, id_)
+    for _ in range(3):
+        client.notify("$/cancelRequest", {"id": id_})
+    await client.wait_until(lambda: len(client.answers(id_)) > before)
+    assert error_of(client.answers(id_)[-1]) == (id_, CANCELLED)
+    async with asyncio.timeout(5):
+        await endpoint.gone.wait()  # the connection to the model is closed
+    await goes_on(desk)
+    assert len(client.answers(id_)) == before + 1
+
+
+async def test_lsp_17_cancelling_what_does_not_run_is_ignored(desk) -> None:
+    client, _, _ = desk
+    finished = client.ask("no/such")
+    await client.answer(finished)
+    before = len(client.messages)
+    for id_ in (finished, "never asked", 1, 1.5, None, [1], {"a": 1}, True):
+        client.notify("$/cancelRequest", {"id": id_})
+    client.notify("$/cancelRequest")
+    client.notify("$/cancelRequest", [])
+    await client.heard()
+    assert len(client.messages) == before + 1
+
+
+async def test_lsp_18_the_id_of_a_request_in_flight_is_refused_to_a_second(desk) -> None:
+    client, _, _ = desk
+    await hanging(desk, "twice")
+    client.ask("no/such", id_="twice")
+    client.ask("indwell/prompt", {"text": "again"}, id_="twice")
+    await client.heard()
+    assert [error_of(one) for one in client.answers("twice")] == [("twice", INVALID)] * 2
+    client.notify("$/cancelRequest", {"id": "twice"})
+    await client.wait_until(lambda: len(client.answers("twice")) == 3)
+    assert error_of(client.answers("twice")[-1]) == ("twice", CANCELLED)
+    await goes_on(desk)
+
+
+async def test_other_requests_are_answered_while_a_turn_runs(desk) -> None:
+    client, _, _ = desk
+    await hanging(desk, "long")
+    for _ in range(20):
+        assert error_of(await client.request("no/such"))[1] == NOT_FOUND
+    assert client.answers("long") == []
+    client.notify("$/cancelRequest", {"id": "long"})
+    await client.answer("long")
+    await goes_on(desk)
+
+
+async def test_a_request_that_is_cancelled_in_the_same_breath_is_answered_once(desk) -> None:
+    client, playlist, _ = desk
+    playlist.play(say("never wanted"), say("And on."))
+    for number in range(20):
+        id_ = f"breath-{number}"
+        client.ask("indwell/prompt", {"text": "go"}, id_=id_)
+        client.notify("$/cancelRequest", {"id": id_})
+    for number in range(20):
+        await client.answer(f"breath-{number}")
+    await client.heard()
+    for number in range(20):
+        ((_, code),) = map(error_of, client.answers(f"breath-{number}"))
+        assert code in {CANCELLED, None, -32803}
+    playlist.play(say("And on."))
+    await goes_on(desk)
+
+
+async def test_shutdown_while_a_turn_runs_answers_both(tmp_path) -> None:
+    home = Home(tmp_path)
+    async with (
+        LoopbackEndpoint([stream(chunk({"content": "I"}), HANG)]) as endpoint,
+        raw_client(home, command=SERVE, environment=home.environment(endpoint.base_url)) as client,
+    ):
+        asked = client.ask("indwell/prompt", {"text": "hang"})
+        await client.wait_until(lambda: endpoint.seen != [])
+        assert await client.say_goodbye() == 0
+        (answer,) = client.answers(asked)
+        assert error_of(answer)[1] == CANCELLED or answer["result"]["ending"] == "cancelled"
+    assert [ending for ending, _ in home.endings()] == ["cancelled"]
+
+
+SETTINGS = {
+    "never answered": "silence",
+    "null": lambda _params: None,
+    "another shape": lambda _params: [5, {"mode": ["x"]}, "y"],
+    "no list": lambda _params: {"mode": "plan"},
+}
+
+
+@pytest.mark.parametrize("reply", SETTINGS.values(), ids=SETTINGS)
+async def test_lsp_24_an_editor_that_says_nothing_of_settings_gets_the_defaults(
+    tmp_path, reply
+) -> None:
+    async with raw_client(Home(tmp_path), hello=False) as client:
+        client.replies["workspace/configuration"] = reply
+        client.replies["client/registerCapability"] = reply
+        hello = client.hello()
+        hello["capabilities"]["workspace"] |= {"configuration": True}
+        await client.request("initialize", hello)
+        client.notify("initialized", {})
+        client.notify("workspace/didChangeConfiguration", {"settings": None})
+        assert (await client.prompt())["result"]["ending"] == "done"
+        assert await client.say_goodbye() == 0

@@ -1,0 +1,172 @@
+"""The editor is gone, or does not read: the server leaves, and holds little until then."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+import subprocess
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from time import perf_counter
+
+import pytest
+
+from support.editing import READ, SERVE, Home, bash, running
+from support.loopback_endpoint import HANG, Answer, LoopbackEndpoint, chunk, say, sse, stream
+from support.process_facts import forget_peak
+from support.raw_client import RawClient, raw_client
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
+
+MEGABYTE = 1 << 20
+PIECE = "0123456789 "
+N_PIECES = 60_000
+
+
+@asynccontextmanager
+async def serving(home: Home, script: object) -> AsyncIterator[tuple[RawClient, LoopbackEndpoint]]:
+    """A raw client whose server speaks to a loopback endpoint."""
+    async with (
+        LoopbackEndpoint(script) as endpoint,
+        raw_client(home, command=SERVE, environment=home.environment(endpoint.base_url)) as client,
+    ):
+        yield client, endpoint
+
+
+def another_process(*command: str) -> subprocess.Popen[bytes]:
+    """One that is not ours; it does not hold our pipes."""
+    return subprocess.Popen(command, stdin=subprocess.DEVNULL, close_fds=True)
+
+
+async def test_lsp_13_when_the_editor_hangs_up_nothing_of_a_turn_is_left(tmp_path) -> None:
+    home, marker = Home(tmp_path), f"1000.{secrets.randbelow(10**9):09}"
+    async with serving(home, [bash(f"echo started; sleep {marker}")]) as (client, _):
+        client.ask("indwell/prompt", {"text": "sleep"})
+        await client.wait_until(lambda: "toolOutput" in kinds(client))
+        assert running(marker) != []
+        client.close_stdin()
+        assert await client.ended(timeout_s=2.0) == 1
+        assert running(marker) == []
+    assert home.endings() == [("cancelled", "")]
+
+
+async def test_lsp_14_the_editor_is_dead_though_somebody_holds_the_pipe(tmp_path) -> None:
+    home = Home(tmp_path)
+    editor = another_process("sleep", "600")
+    async with raw_client(home, hello=False) as client:
+        await client.initialize(processId=editor.pid)
+        await client.prompt()
+        assert client.is_running
+        editor.kill()
+        editor.wait()
+        await client.ended(timeout_s=5.0)
+    assert [ending for ending, _ in home.endings()] == ["done"]
+
+
+async def test_a_process_that_cannot_be_seen_is_not_taken_for_dead(tmp_path) -> None:
+    """As an editor outside of the container that the server runs in."""
+    elsewhere = another_process("true")
+    elsewhere.wait()
+    async with raw_client(Home(tmp_path), hello=False) as client:
+        await client.initialize(processId=elsewhere.pid)
+        assert (await client.prompt())["result"]["ending"] == "done"
+        assert await client.say_goodbye() == 0
+
+
+async def test_lsp_15_when_nobody_can_read_any_more_the_server_leaves(tmp_path) -> None:
+    async with raw_client(Home(tmp_path)) as client:
+        client.close_stdout()
+        for _ in range(3):
+            with suppress(BrokenPipeError):
+                client.ask("no/such")
+        await client.ended(timeout_s=3.0)
+        assert client.stderr.count("Traceback") == 0
+
+
+def big_stream() -> Answer:
+    """60,000 pieces, about 10 MB as events; then a call, so that a request tells all was taken."""
+    piece = b"".join([sse(chunk({"content": PIECE}))] * 100)
+    call = {"index": 0, "id": "id_0", "type": "function"}
+    call["function"] = {"name": READ[0], "arguments": READ[1]}
+    last = (chunk({"tool_calls": [call]}), chunk({}, finish="tool_calls"))
+    return stream(*([piece] * (N_PIECES // 100)), *last)
+
+
+async def all_was_taken(endpoint: LoopbackEndpoint, n_requests: int) -> None:
+    """Wait until the endpoint has got so many requests."""
+    async with asyncio.timeout(30):
+        while len(endpoint.seen) < n_requests:
+            endpoint.arrived.clear()
+            await endpoint.arrived.wait()
+
+
+async def test_lsp_15_a_client_that_does_not_read_costs_little_memory_and_no_time(tmp_path) -> None:
+    home = Home(tmp_path)
+    home.configure("window = 10_000_000\n")
+    script = [say("All that is heavy is imported now."), big_stream(), say("Done.")]
+    async with serving(home, script) as (client, endpoint):
+        await client.prompt()
+        client.open_shop()
+        await client.heard()
+        forget_peak(client.pid)
+        before = client.facts
+        client.stop_reading()
+        asked = client.ask("indwell/prompt", {"text": "stream"})
+        await all_was_taken(endpoint, 3)
+        blocked = client.facts.cpu_s
+        await asyncio.sleep(1.0)  # not a wait: the window in which a busy loop would show
+        assert client.facts.cpu_s - blocked < 0.3
+        assert client.facts.peak_b - before.rss_b < 64 * MEGABYTE
+        # It reads again: the wire is whole, the turn has its end and the request its answer.
+        n_before = len(client.messages)
+        client.resume_reading()
+        assert (await client.answer(asked))["result"]["ending"] == "done"
+        news = [one["params"] for one in client.messages[n_before:] if "params" in one]
+        kinds_ = [one["event"]["type"] for one in news if "event" in one]
+        assert (kinds_[-1], kinds_.count("text") < N_PIECES) == ("turnFinished", True)
+        numbers = [one["seq"] for one in client.of("indwell/event")]
+        assert numbers == sorted(set(numbers))
+        assert await client.say_goodbye() == 0
+
+
+async def test_lsp_16_one_byte_a_second_while_a_command_prints_ten_megabytes(tmp_path) -> None:
+    home = Home(tmp_path)
+    script = [bash("head -c 10000000 /dev/zero | tr '\\0' 'x' | fold -w 99"), say("Done.")]
+    async with serving(home, script) as (client, endpoint):
+        client.open_shop()
+        await client.heard()
+        before = client.facts
+        client.ask("indwell/prompt", {"text": "print"})
+        await client.wait_until(lambda: client.of("indwell/permission") != [])
+        client.stop_reading()
+        taken = asyncio.create_task(all_was_taken(endpoint, 2))
+        n_bytes = 0
+        while not taken.done() or n_bytes < 2:
+            n_bytes += client.read_some(1)
+            await asyncio.sleep(1.0)  # the pace that the case asks for
+        await taken
+        assert client.facts.peak_b - before.rss_b < 64 * MEGABYTE
+        # It never reads again, and still it can hang up.
+        client.close_stdin()
+        await client.ended(timeout_s=3.0)
+    assert len(home.endings()) == 1
+
+
+async def test_hanging_up_while_the_model_is_silent_is_quick(tmp_path) -> None:
+    home = Home(tmp_path)
+    async with serving(home, [stream(chunk({"content": "I"}), HANG)]) as (client, endpoint):
+        client.ask("indwell/prompt", {"text": "hang"})
+        await client.wait_until(lambda: "text" in kinds(client))
+        started = perf_counter()
+        client.close_stdin()
+        await client.ended(timeout_s=2.0)
+        assert perf_counter() - started < 2.0
+        async with asyncio.timeout(5):
+            await endpoint.gone.wait()
+    ((ending, _),) = home.endings()
+    assert ending == "cancelled"
+
+
+def kinds(client: RawClient) -> set[str]:
+    return {one["event"]["type"] for one in client.of("indwell/event")}

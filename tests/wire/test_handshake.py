@@ -1,0 +1,112 @@
+"""What ``initialize`` answers without the protocol's libraries is what is registered."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+from lsprotocol import types
+from lsprotocol.converters import get_converter
+
+from indwell.lsp import code_actions, protocol
+from indwell.lsp.framing import Framer, framed
+from indwell.lsp.handshake import Opened, Opening
+from indwell.lsp.names import ACTION_KINDS, COMMAND_NAMES, METHOD_NAMES
+
+BESIDE = Path(__file__).parents[3] / "shared" / "data"
+SHARED = Path(os.environ.get("INDWELL_SHARED", BESIDE))
+PROFILES = sorted((SHARED / "client-capabilities").glob("*.json"))  # none: the test is skipped
+
+
+def opening_with(params: object, id_: object = 1) -> tuple[Opening, dict]:
+    opening = Opening(Framer())
+    message = {"jsonrpc": "2.0", "id": id_, "method": "initialize", "params": params}
+    reply = opening.receive(framed(json.dumps(message).encode()))
+    return opening, json.loads(reply.partition(b"\r\n\r\n")[2])
+
+
+def test_the_names_are_those_of_the_tables() -> None:
+    assert (list(METHOD_NAMES), set(COMMAND_NAMES), set(ACTION_KINDS)) == (
+        sorted(protocol.METHODS),
+        set(protocol.COMMANDS),
+        {str(kind) for kind in code_actions.KINDS},
+    )
+
+
+@pytest.mark.parametrize("path", PROFILES, ids=lambda path: path.stem)
+def test_every_editor_gets_a_valid_answer_in_an_encoding_it_speaks(path) -> None:
+    record = json.loads(path.read_text("utf-8"))
+    capabilities = record.get("capabilities", record)
+    opening, answer = opening_with({"processId": None, "capabilities": capabilities})
+    result = get_converter().structure(answer["result"], types.InitializeResult)
+    offered = capabilities.get("general", {}).get("positionEncodings") or ["utf-16"]
+    assert result.capabilities.position_encoding == offered[0] == opening.opened.encoding
+
+
+@pytest.mark.parametrize(
+    ("general", "encoding"),
+    [
+        ({}, "utf-16"),
+        ({"positionEncodings": ["utf-7", "utf-32"]}, "utf-32"),
+        ({"positionEncodings": ["utf-7"]}, "utf-16"),
+        ({"positionEncodings": "utf-8"}, "utf-16"),
+        (None, "utf-16"),
+    ],
+)
+def test_the_first_encoding_that_both_speak_is_taken(general, encoding) -> None:
+    opening, _ = opening_with({"capabilities": {"general": general}})
+    assert opening.opened.encoding == encoding
+
+
+def test_what_the_editor_said_is_kept() -> None:
+    opening, _ = opening_with(
+        {
+            "processId": 7,
+            "rootUri": "file:///elsewhere",
+            "capabilities": {"window": {}},
+            "workspaceFolders": [{"uri": "file:///a", "name": "a"}, {"uri": "file:///a"}],
+            "initializationOptions": {"mode": "ask", "token": "not for the settings"},
+        }
+    )
+    assert opening.opened == Opened(
+        process_id=7,
+        capabilities={"window": {}},
+        encoding="utf-16",
+        folder_uris=("file:///a",),
+        options={"mode": "ask"},
+    )
+
+
+@pytest.mark.parametrize(
+    ("params", "field"),
+    [
+        ({"capabilities": []}, "capabilities"),
+        ({"capabilities": {}, "processId": "7"}, "processId"),
+        ({"capabilities": {}, "rootUri": 7}, "rootUri"),
+        ({"capabilities": {}, "workspaceFolders": [{"name": "x"}]}, "uri"),
+        ([], "object"),
+    ],
+)
+def test_wrong_params_name_the_field_and_the_editor_may_try_again(params, field) -> None:
+    opening, answer = opening_with(params, "a")
+    assert (answer["id"], answer["error"]["code"]) == ("a", -32602)
+    assert field in answer["error"]["message"]
+    assert (opening.opened, opening.leave) == (None, None)
+
+
+def test_messages_behind_initialize_wait_for_the_open_line() -> None:
+    opening = Opening(Framer())
+    first = b'{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"capabilities":{}}}'
+    second = b'{"jsonrpc":"2.0","method":"initialized","params":{}}'
+    opening.receive(framed(first) + framed(second) + framed(second)[:9])
+    assert opening.rest == [second]
+
+
+def test_only_the_right_token_opens_a_line_that_asks_for_one() -> None:
+    opening = Opening(Framer(), lambda given: given == "right")
+    message = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"capabilities": {}}}
+    reply = opening.receive(framed(json.dumps(message).encode()))
+    assert b"-32600" in reply
+    assert (opening.opened, opening.leave) == (None, 1)

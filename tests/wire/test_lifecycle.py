@@ -1,0 +1,120 @@
+"""The life of a server: before hello, after goodbye, and what it leaves as its exit code."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+
+import pytest_asyncio
+
+from support.editing import Home
+from support.raw_client import RawClient, raw_client
+from support.raw_wire import error_of
+
+NOT_INITIALIZED, INVALID, NOT_FOUND = -32002, -32600, -32601
+RANGE = {"start": {"line": 0, "character": 0}, "end": {"line": 0, "character": 0}}
+CODE_ACTION = {
+    "textDocument": {"uri": "untitled:nothing"},
+    "range": RANGE,
+    "context": {"diagnostics": []},
+}
+
+
+@pytest_asyncio.fixture
+async def fresh(tmp_path) -> AsyncIterator[RawClient]:
+    async with raw_client(Home(tmp_path), hello=False) as client:
+        yield client
+
+
+async def code_of(client: RawClient, method: str, params: object = None) -> int | None:
+    return error_of(await client.request(method, params))[1]
+
+
+async def test_lsp_08_before_initialize_nothing_is_served(fresh) -> None:
+    early = ["textDocument/codeAction", "workspace/executeCommand", "indwell/prompt", "no/such"]
+    early += ["shutdown"]
+    assert [await code_of(fresh, one) for one in early] == [NOT_INITIALIZED] * 5
+    # A notification is dropped: the document that it opened is not there.
+    uri = fresh.open_shop()
+    await fresh.initialize()
+    action = {**CODE_ACTION, "textDocument": {"uri": uri}}
+    assert (await fresh.request("textDocument/codeAction", action))["result"] in (None, [])
+    assert await fresh.say_goodbye() == 0
+
+
+async def test_lsp_08_exit_is_honoured_before_initialize(fresh) -> None:
+    fresh.notify("exit")
+    assert await fresh.ended() == 1
+    assert fresh.messages == []
+
+
+async def test_lsp_09_a_second_initialize_is_refused_and_changes_nothing(fresh) -> None:
+    first = await fresh.initialize()
+    assert first["result"]["serverInfo"]["name"] == "indwell"
+    assert await code_of(fresh, "initialize", fresh.hello()) == INVALID
+    fresh.open_shop()
+    assert (await fresh.prompt())["result"]["ending"] == "done"
+    assert await fresh.say_goodbye() == 0
+
+
+async def test_two_hellos_in_one_breath_are_one_yes_and_one_no(fresh) -> None:
+    ids = [fresh.ask("initialize", fresh.hello()) for _ in range(2)]
+    assert [error_of(await fresh.answer(id_))[1] for id_ in ids] == [None, INVALID]
+
+
+async def test_a_hello_that_is_wrong_is_refused_and_may_be_said_again(fresh) -> None:
+    for params in (None, [], {"capabilities": 5}, {"processId": "x", "capabilities": {}}):
+        assert await code_of(fresh, "initialize", params) == -32602, params
+    assert "result" in await fresh.initialize()
+    assert await fresh.say_goodbye() == 0
+
+
+async def test_lsp_10_after_shutdown_everything_but_exit_is_refused(fresh) -> None:
+    await fresh.initialize()
+    assert (await fresh.request("shutdown"))["result"] is None
+    late = ["textDocument/codeAction", "no/such", "shutdown", "initialize", "indwell/prompt"]
+    assert [await code_of(fresh, one) for one in late] == [INVALID] * 5
+    fresh.open_shop()  # dropped
+    fresh.notify("exit")
+    assert await fresh.ended() == 0
+
+
+async def test_exit_without_shutdown_says_that_something_was_wrong(fresh) -> None:
+    await fresh.initialize()
+    fresh.notify("exit")
+    assert await fresh.ended() == 1
+
+
+async def test_all_of_a_life_in_one_write(fresh) -> None:
+    """A script that pipes a whole session in, and reads afterwards."""
+    hello = fresh.ask("initialize", fresh.hello())
+    fresh.notify("initialized", {})
+    uri = fresh.open_shop()
+    offered = fresh.ask("textDocument/codeAction", {**CODE_ACTION, "textDocument": {"uri": uri}})
+    goodbye = fresh.ask("shutdown")
+    fresh.notify("exit")
+    assert await fresh.ended() == 0
+    assert fresh.answers(hello)[0]["result"]["capabilities"]
+    assert "Explain this" in [one["title"] for one in fresh.answers(offered)[0]["result"]]
+    assert fresh.answers(goodbye)[0]["result"] is None
+
+
+async def test_hanging_up_after_the_last_message_does_not_lose_the_answers(fresh) -> None:
+    """As ``indwell serve < session``: the end of the input comes right behind it."""
+    hello = fresh.ask("initialize", fresh.hello())
+    probe = fresh.ask("no/such")
+    goodbye = fresh.ask("shutdown")
+    fresh.notify("exit")
+    await fresh.close_stdin_when_sent()
+    assert await fresh.ended() == 0
+    codes = [error_of(fresh.answers(id_)[0])[1] for id_ in (hello, probe, goodbye)]
+    assert codes == [None, NOT_FOUND, None]
+
+
+async def test_a_zero_or_missing_process_id_means_nobody_to_watch(tmp_path) -> None:
+    for number, process in enumerate((None, 0)):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        async with raw_client(Home(folder), hello=False) as client:
+            await client.initialize(processId=process)
+            await client.heard()
+            assert await client.say_goodbye() == 0
