@@ -14,10 +14,7 @@ BEGIN, END = "<!-- code map: scripts/fix writes this -->\n", "<!-- end of the co
 def code_map() -> str:
     """One table a package: module and first line of its docstring."""
     package = ROOT / "server" / "indwell"
-    folders = [
-        package,
-        *sorted(path for path in package.iterdir() if (path / "__init__.py").exists()),
-    ]
+    folders = sorted(path.parent for path in package.rglob("__init__.py"))
     parts: list[str] = []
     for folder in folders:
         name = folder.relative_to(package.parent).as_posix()

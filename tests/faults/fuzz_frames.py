@@ -21,9 +21,9 @@ from typing import Any, NamedTuple
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from faults.mutations import body_of, drawn, framed_oddly, mutated, seeds
-from indwell.lsp import envelope
-from indwell.lsp.framing import Framer
-from indwell.lsp.lifecycle import Phase, Refuse, Take, verdict
+from indwell.lsp.wire import envelope
+from indwell.lsp.wire.framing import Framer
+from indwell.lsp.wire.lifecycle import Phase, Refuse, Take, verdict
 from support.editing import Home
 from support.process_facts import facts
 from support.raw_client import RawClient, raw_client

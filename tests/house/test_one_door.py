@@ -26,11 +26,11 @@ DOORS = {
         "providers/http_door.py",
         "providers/faults.py",
         "providers/guard.py",
-        "lsp/tcp.py",
+        "lsp/wire/tcp.py",
     ),
 }
 EXCUSED = {
-    ("disk", "lsp/fake_editor.py"): "plays the editor, which reads and saves files itself",
+    ("disk", "lsp/fake/editor.py"): "plays the editor, which reads and saves files itself",
     ("disk", "sandbox/processes.py"): "reads /proc to find the children it must end",
 }
 

@@ -8,9 +8,9 @@ from lsprotocol import types
 from lsprotocol.types import Position, Range
 
 from indwell.context.ide import OpenedFile, Problem, Selection
-from indwell.lsp import sync
 from indwell.lsp.attention import RECENT_S, Attention, lines_of
 from indwell.lsp.documents import Documents
+from indwell.lsp.wire import sync
 from indwell.settings.model import Settings
 
 URI = "file:///w/a.py"

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import pytest
 import pytest_asyncio
 
-from indwell.lsp.fake_buffer import Buffer, lines_range
+from indwell.lsp.fake.buffer import Buffer, lines_range
 from support.editing import (
     EDIT,
     MENDED,

@@ -6,7 +6,7 @@ import pytest
 from lsprotocol import types
 from pygls.exceptions import JsonRpcException
 
-from indwell.lsp.fake_editor import FakeEditor
+from indwell.lsp.fake.editor import FakeEditor
 from support.editing import MODEL, SERVE, SOURCE, Home, editing
 
 

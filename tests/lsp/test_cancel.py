@@ -11,7 +11,7 @@ import pytest_asyncio
 from lsprotocol import types
 from pygls.exceptions import JsonRpcException
 
-from indwell.lsp.fake_buffer import lines_range
+from indwell.lsp.fake.buffer import lines_range
 from support.editing import Editor, Home, Playlist, bash, editing, results, running
 from support.loopback_endpoint import HANG, LoopbackEndpoint, chunk, say, stream
 

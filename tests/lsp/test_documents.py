@@ -8,8 +8,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from lsprotocol.types import Position, Range
 
-from indwell.lsp import sync
 from indwell.lsp.documents import Document, Documents, path_of
+from indwell.lsp.wire import sync
 from indwell.workspace.base import Stamp, digest
 from indwell.workspace.lines import document_lines
 from support.editor_texts import ENCODINGS, changed, ranges, texts

@@ -8,7 +8,7 @@ from lsprotocol import types
 from lsprotocol.types import Position, PositionEncodingKind, Range
 
 from indwell.lsp import protocol
-from indwell.lsp.fake_buffer import lines_range
+from indwell.lsp.fake.buffer import lines_range
 from support.editing import EDIT, MENDED, MODEL, READ, SOURCE, USAGE, Home, editing, mend, texts_of
 from support.loopback_endpoint import LoopbackEndpoint, say
 

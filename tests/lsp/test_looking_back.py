@@ -16,7 +16,7 @@ from pygls.exceptions import JsonRpcException
 
 from indwell.lsp import protocol
 from indwell.lsp import protocol_views as views
-from indwell.lsp.fake_buffer import lines_range
+from indwell.lsp.fake.buffer import lines_range
 from support.editing import Editor, Home, Playlist, bash, editing, mend, texts_of
 from support.loopback_endpoint import LoopbackEndpoint, say
 

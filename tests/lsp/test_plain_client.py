@@ -14,8 +14,8 @@ from lsprotocol import types
 from pytest_lsp import ClientServerConfig, LanguageClient, client_capabilities
 from pytest_lsp.client import DEFAULT_CLIENT_FEATURES, register_lsp_features
 
-from indwell.lsp.fake_buffer import edited, lines_range
-from indwell.lsp.fake_editor import _converter
+from indwell.lsp.fake.buffer import edited, lines_range
+from indwell.lsp.fake.editor import _converter
 from support.editing import EDIT, MENDED, READ, SOURCE, USAGE, Home, bash
 from support.loopback_endpoint import LoopbackEndpoint, say
 

@@ -13,7 +13,7 @@ from lsprotocol import types
 from pygls.exceptions import JsonRpcException
 
 from indwell.lsp import protocol
-from indwell.lsp.fake_buffer import lines_range
+from indwell.lsp.fake.buffer import lines_range
 from support.editing import READ, Editor, Home, Playlist, editing, texts_of
 from support.loopback_endpoint import HANG, Answer, LoopbackEndpoint, refuse, say, stream
 

@@ -15,8 +15,8 @@ from lsprotocol import types
 
 from indwell.context.pairing import problems
 from indwell.lsp import protocol
-from indwell.lsp.fake_buffer import Buffer, lines_range
-from indwell.lsp.fake_editor import FakeEditor
+from indwell.lsp.fake.buffer import Buffer, lines_range
+from indwell.lsp.fake.editor import FakeEditor
 from indwell.policy.decide import Asked, rule_of
 from indwell.sessions.records import Record, TurnFinished, fold
 from indwell.sessions.store import SessionStore

@@ -17,8 +17,8 @@ from indwell.agent.session import Session
 from indwell.cli.backend import EditorBackend
 from indwell.cli.logs import log_to_stderr
 from indwell.lsp.server import make_server
-from indwell.lsp.serving import serve_line
-from indwell.lsp.stdio import claim_stdio, open_line
+from indwell.lsp.wire.serving import serve_line
+from indwell.lsp.wire.stdio import claim_stdio, open_line
 
 SECRET = "sk-secret-0123456789abcdef"  # noqa: S105 - made up
 FLOOD = 10_000

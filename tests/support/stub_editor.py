@@ -12,10 +12,10 @@ from pathlib import Path
 from lsprotocol import types
 from pygls.exceptions import JsonRpcException
 
-from indwell.lsp import sync
 from indwell.lsp.documents import Documents
 from indwell.lsp.features import Features
 from indwell.lsp.positions import to_offset
+from indwell.lsp.wire import sync
 from indwell.workspace.lines import document_lines
 
 Result = types.ApplyWorkspaceEditResult

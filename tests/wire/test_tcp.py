@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from indwell.lsp.tcp import WrongAddress, address_of, check_token
+from indwell.lsp.wire.tcp import WrongAddress, address_of, check_token
 
 TOKEN = "0123456789abcdef-made-up"  # noqa: S105 - made up
 

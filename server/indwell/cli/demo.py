@@ -23,8 +23,8 @@ from indwell.demo.project import CHECK, Project, make_project
 from indwell.errors import SettingsError, UserError
 from indwell.files import make_private_folder
 from indwell.lsp import protocol
-from indwell.lsp.fake_buffer import Buffer, lines_range
-from indwell.lsp.fake_editor import FakeEditor
+from indwell.lsp.fake.buffer import Buffer, lines_range
+from indwell.lsp.fake.editor import FakeEditor
 from indwell.messages import Usage
 from indwell.policy.approvals import Question
 from indwell.sandbox.spawn import spawn

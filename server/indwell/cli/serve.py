@@ -6,7 +6,7 @@ import gc
 import os
 import sys
 
-from indwell.lsp.stdio import OpenLine, claim_stdio, open_line
+from indwell.lsp.wire.stdio import OpenLine, claim_stdio, open_line
 
 SWITCH_S = 0.001  # a thread that imports gives way to the editor's messages after this long
 
@@ -33,7 +33,7 @@ def serve_tcp(address: str, *, scripted: bool, pace_s: float) -> int:
     """
     import secrets
 
-    from indwell.lsp.tcp import accept_editor, address_of, check_token, listening
+    from indwell.lsp.wire.tcp import accept_editor, address_of, check_token, listening
 
     host, port = address_of(address)
     given = os.environ.pop("INDWELL_TOKEN", "")  # commands of the agent do not inherit it
@@ -57,7 +57,7 @@ def serve_opened(opened: OpenLine, *, scripted: bool, pace_s: float) -> int:
     from indwell.cli.backend import EditorBackend
     from indwell.cli.logs import log_to_stderr
     from indwell.lsp.server import make_server
-    from indwell.lsp.serving import serve_line
+    from indwell.lsp.wire.serving import serve_line
 
     gc.freeze()
     gc.enable()

@@ -13,7 +13,7 @@ from pygls.exceptions import JsonRpcException
 from indwell.agent.events import Event, Text, Thinking, ToolOutput
 from indwell.lsp import protocol
 from indwell.lsp.features import Features
-from indwell.lsp.wire import Server
+from indwell.lsp.wire.language_server import Server
 
 T = TypeVar("T")
 

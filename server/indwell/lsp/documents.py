@@ -15,7 +15,7 @@ from urllib.parse import unquote, urlsplit
 from pygls.uris import to_fs_path
 
 from indwell.lsp.positions import index_in_line
-from indwell.lsp.sync import Change, Item, Position, Range
+from indwell.lsp.wire.sync import Change, Item, Position, Range
 from indwell.workspace.base import Stamp, digest
 from indwell.workspace.lines import document_lines
 

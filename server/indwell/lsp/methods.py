@@ -14,9 +14,9 @@ from indwell.errors import UserError
 from indwell.lsp import answers, protocol
 from indwell.lsp import protocol_views as views
 from indwell.lsp.context_view import attached_rows, context_of
-from indwell.lsp.envelope import REQUEST_CANCELLED
 from indwell.lsp.host import Host
 from indwell.lsp.queue_changes import change_of
+from indwell.lsp.wire.envelope import REQUEST_CANCELLED
 
 REQUEST_FAILED = -32803  # LSPErrorCodes.RequestFailed: understood, but it could not be done
 

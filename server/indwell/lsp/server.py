@@ -14,17 +14,18 @@ from pygls.lsp.server import LanguageServer
 
 from indwell import __version__
 from indwell.errors import UserError
-from indwell.lsp import answers, code_actions, protocol, sync
+from indwell.lsp import answers, code_actions, protocol
 from indwell.lsp.backend import Backend
 from indwell.lsp.client import Client
 from indwell.lsp.configuration import SECTION
 from indwell.lsp.documents import path_of
-from indwell.lsp.envelope import INVALID_PARAMS
 from indwell.lsp.features import features_of
-from indwell.lsp.handshake import Opened
 from indwell.lsp.host import Host
 from indwell.lsp.methods import register_methods
-from indwell.lsp.wire import Server, make_language_server
+from indwell.lsp.wire import sync
+from indwell.lsp.wire.envelope import INVALID_PARAMS
+from indwell.lsp.wire.handshake import Opened
+from indwell.lsp.wire.language_server import Server, make_language_server
 from indwell.prompt.tasks import Task
 
 NOTHING = protocol.TaskArguments()

@@ -9,7 +9,7 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-from indwell.lsp.envelope import (
+from indwell.lsp.wire.envelope import (
     INVALID_REQUEST,
     NOT_INITIALIZED,
     Incoming,

@@ -17,8 +17,9 @@ from pygls.exceptions import JsonRpcException
 from pygls.lsp.server import LanguageServer
 from pygls.protocol import LanguageServerProtocol, default_converter
 
-from indwell.lsp import protocol, sync
-from indwell.lsp.envelope import Id, Response, parsed
+from indwell.lsp import protocol
+from indwell.lsp.wire import sync
+from indwell.lsp.wire.envelope import Id, Response, parsed
 
 _log = logging.getLogger(__name__)
 

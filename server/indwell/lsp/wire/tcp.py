@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
 from indwell.errors import UserError
-from indwell.lsp.stdio import Line, OpenLine, open_line
+from indwell.lsp.wire.stdio import Line, OpenLine, open_line
 
 OPENING_S = 10.0  # that a connection has to send its `initialize` with the token
 MOST_OPENING = 16  # connections that may be without a token at a time

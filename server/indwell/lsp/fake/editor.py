@@ -20,8 +20,8 @@ from pygls.lsp.client import LanguageClient
 from pygls.protocol import default_converter
 
 from indwell.lsp import protocol
-from indwell.lsp.fake_buffer import Buffer, edited
-from indwell.lsp.fake_wire import ClientProtocol
+from indwell.lsp.fake.buffer import Buffer, edited
+from indwell.lsp.fake.client_protocol import ClientProtocol
 from indwell.lsp.positions import to_position
 from indwell.workspace.lines import document_lines
 

@@ -16,8 +16,8 @@ from typing import Any
 import msgspec
 from pygls.exceptions import JsonRpcException
 
-from indwell.lsp import envelope
-from indwell.lsp.envelope import (
+from indwell.lsp.wire import envelope
+from indwell.lsp.wire.envelope import (
     INTERNAL_ERROR,
     INVALID_PARAMS,
     INVALID_REQUEST,
@@ -28,8 +28,8 @@ from indwell.lsp.envelope import (
     Request,
     Response,
 )
-from indwell.lsp.lifecycle import Drop, Leave, Phase, Refuse, Take, verdict
-from indwell.lsp.wire import Protocol, WrongParams
+from indwell.lsp.wire.language_server import Protocol, WrongParams
+from indwell.lsp.wire.lifecycle import Drop, Leave, Phase, Refuse, Take, verdict
 
 _log = logging.getLogger(__name__)
 

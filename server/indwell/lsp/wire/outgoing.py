@@ -12,7 +12,7 @@ import os
 from collections import deque
 from collections.abc import Callable
 
-from indwell.lsp.framing import framed
+from indwell.lsp.wire.framing import framed
 
 _log = logging.getLogger(__name__)
 

@@ -6,9 +6,9 @@ import asyncio
 import os
 import threading
 
-from indwell.lsp.framing import Framer
-from indwell.lsp.routing import Routing
-from indwell.lsp.stdio import READ_B
+from indwell.lsp.wire.framing import Framer
+from indwell.lsp.wire.routing import Routing
+from indwell.lsp.wire.stdio import READ_B
 
 STALLED_S = 0.4  # without a byte inside a body; then its length is looked at (LSP-03)
 

@@ -14,8 +14,8 @@ import time
 from collections.abc import Callable
 from typing import NamedTuple
 
-from indwell.lsp.framing import Framer
-from indwell.lsp.handshake import Opened, Opening
+from indwell.lsp.wire.framing import Framer
+from indwell.lsp.wire.handshake import Opened, Opening
 
 READ_B = 256 * 1024  # bytes taken at once
 

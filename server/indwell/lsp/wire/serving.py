@@ -9,12 +9,12 @@ import signal
 import threading
 from collections.abc import Awaitable, Callable
 
-from indwell.lsp.incoming import Incoming
-from indwell.lsp.outgoing import Outgoing
-from indwell.lsp.parent import watched
-from indwell.lsp.routing import Routing
-from indwell.lsp.stdio import OpenLine, make_nonblocking
-from indwell.lsp.wire import Server
+from indwell.lsp.wire.incoming import Incoming
+from indwell.lsp.wire.language_server import Server
+from indwell.lsp.wire.outgoing import Outgoing
+from indwell.lsp.wire.parent import watched
+from indwell.lsp.wire.routing import Routing
+from indwell.lsp.wire.stdio import OpenLine, make_nonblocking
 
 _log = logging.getLogger(__name__)
 
