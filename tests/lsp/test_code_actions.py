@@ -2,12 +2,16 @@ from __future__ import annotations
 
 import json
 
+import msgspec
 import pytest
 from lsprotocol import types
+from lsprotocol.converters import get_converter
 from lsprotocol.types import CodeActionKind, CodeActionTriggerKind, Position, Range
 
 from indwell.lsp.code_actions import KINDS, Place, offer
+from indwell.lsp.wire import sync
 
+CONVERTER = get_converter()
 HERE = Range(start=Position(line=2, character=0), end=Position(line=4, character=1))
 WRONG = types.Diagnostic(
     range=HERE,
@@ -36,7 +40,10 @@ def offered(
 ) -> list[types.CodeAction]:
     place = Place(uri="file:///a.py", version=3, can_ask=can_ask, running=running, known=known)
     context = types.CodeActionContext(diagnostics=list(problems), only=only, trigger_kind=trigger)
-    return offer(place, HERE, context)
+    plain = msgspec.convert(CONVERTER.unstructure(context), sync.ActionContext)
+    range_ = msgspec.convert(CONVERTER.unstructure(HERE), sync.Range)
+    # What is offered is plain JSON of valid code actions; the converter makes tuples of arrays.
+    return CONVERTER.structure(offer(place, range_, plain), list[types.CodeAction])
 
 
 @pytest.mark.parametrize(
@@ -79,11 +86,11 @@ def test_an_action_carries_all_that_its_command_needs_as_plain_json() -> None:
     assert fix == types.CodeAction(
         title="Fix this",
         kind="quickfix.indwell",
-        diagnostics=[WRONG],
+        diagnostics=(WRONG,),
         command=types.Command(
             title="Fix this",
             command="indwell.fix",
-            arguments=[
+            arguments=(
                 {
                     "uri": "file:///a.py",
                     "version": 3,
@@ -104,21 +111,21 @@ def test_an_action_carries_all_that_its_command_needs_as_plain_json() -> None:
                             "data": {"fixes": [{"at": 1}]},
                         }
                     ],
-                }
-            ],
+                },
+            ),
         ),
     )
 
 
 def test_where_the_request_names_no_problem_those_told_before_go_along() -> None:
     fix, *_ = offered(known=(ELSEWHERE, WRONG))
-    assert fix.diagnostics == [WRONG]
+    assert fix.diagnostics == (WRONG,)
     assert fix == offered(problems=[WRONG])[0]
 
 
 def test_every_argument_survives_json() -> None:
     actions = offered(problems=[WRONG], can_ask=True, running=True)
-    arguments = [action.command.arguments for action in actions]
+    arguments = [list(action.command.arguments or ()) for action in actions]
     assert json.loads(json.dumps(arguments)) == arguments
 
 

@@ -14,6 +14,9 @@ from cattrs import Converter
 from lsprotocol import types
 from lsprotocol.converters import get_converter
 
+from indwell.lsp.wire import sync
+
+_AUTOMATIC = 2  # CodeActionTriggerKind
 _QUICKFIX = "quickfix.indwell"
 _REFACTOR = "refactor.indwell"
 _SOURCE = "source.indwell"
@@ -64,12 +67,12 @@ _FIX_ALL = _Offer("Fix all problems in this file", "indwell.fixAll", _SOURCE)
 _CANCEL = _Offer("Stop the running turn", "indwell.cancel", _SOURCE)
 
 
-def offer(
-    place: Place, range_: types.Range, context: types.CodeActionContext
-) -> list[types.CodeAction]:
-    """The actions for a range; on an automatic trigger only where a problem is."""
-    automatic = context.trigger_kind == types.CodeActionTriggerKind.Automatic
-    problems = context.diagnostics or _touching(place.known, range_)
+def offer(place: Place, range_: sync.Range, context: sync.ActionContext) -> list[dict[str, Any]]:
+    """The actions for a range, as plain JSON; on an automatic trigger only where a problem is."""
+    automatic = context.trigger_kind == _AUTOMATIC
+    problems = context.diagnostics or [
+        _converter().unstructure(one) for one in _touching(place.known, range_)
+    ]
     if automatic:
         offers = list(_OFFERS[:1]) if problems else []
     else:
@@ -84,7 +87,7 @@ def offer(
 
 
 def _touching(
-    problems: Sequence[types.Diagnostic], range_: types.Range
+    problems: Sequence[types.Diagnostic], range_: sync.Range
 ) -> Sequence[types.Diagnostic]:
     first, last = range_.start.line, range_.end.line
     return [one for one in problems if one.range.start.line <= last and one.range.end.line >= first]
@@ -98,32 +101,19 @@ def _is_wanted(kind: str, only: Sequence[str] | None) -> bool:
 
 
 def _action(
-    offered: _Offer,
-    place: Place,
-    range_: types.Range,
-    problems: Sequence[types.Diagnostic],
-) -> types.CodeAction:
-    is_fix = offered.command == "indwell.fix"
-    arguments: list[Any] = []
+    offered: _Offer, place: Place, range_: sync.Range, problems: Sequence[dict[str, Any]]
+) -> dict[str, Any]:
+    command: dict[str, Any] = {"title": offered.title, "command": offered.command}
     if offered is not _CANCEL:
-        arguments.append(
+        command["arguments"] = [
             {
                 "uri": place.uri,
                 "version": place.version,
-                "range": _plain(range_),
-                "diagnostics": [_converter().unstructure(one) for one in problems],
+                "range": msgspec.to_builtins(range_),
+                "diagnostics": list(problems),
             }
-        )
-    return types.CodeAction(
-        title=offered.title,
-        kind=offered.kind,
-        diagnostics=list(problems) if is_fix and problems else None,
-        command=types.Command(
-            title=offered.title, command=offered.command, arguments=arguments or None
-        ),
-    )
-
-
-def _plain(range_: types.Range) -> dict[str, dict[str, int]]:
-    ends = (("start", range_.start), ("end", range_.end))
-    return {name: {"line": at.line, "character": at.character} for name, at in ends}
+        ]
+    action: dict[str, Any] = {"title": offered.title, "kind": offered.kind, "command": command}
+    if offered.command == "indwell.fix" and problems:
+        action["diagnostics"] = list(problems)
+    return action

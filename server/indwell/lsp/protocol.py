@@ -15,13 +15,14 @@ from lsprotocol import types
 
 from indwell.agent.events import Event
 from indwell.lsp import protocol_views as views
+from indwell.lsp.values import Value
 from indwell.policy.approvals import Answer
 from indwell.sessions.records import Ending
 from indwell.settings.model import Mode
 
 
-@attrs.frozen
-class DidChangeSelectionParams:
+@attrs.frozen(eq=False, repr=False)
+class DidChangeSelectionParams(Value):
     """The user marked something; the text comes from the synced buffer, never from here."""
 
     uri: str
@@ -29,23 +30,23 @@ class DidChangeSelectionParams:
     ranges: tuple[types.Range, ...]
 
 
-@attrs.frozen
-class DidFocusParams:
+@attrs.frozen(eq=False, repr=False)
+class DidFocusParams(Value):
     """The document the user looks at now, or none."""
 
     uri: str | None = None
 
 
-@attrs.frozen
-class DidChangeDiagnosticsParams:
+@attrs.frozen(eq=False, repr=False)
+class DidChangeDiagnosticsParams(Value):
     """All problems of one document, of all servers."""
 
     uri: str
     diagnostics: tuple[types.Diagnostic, ...]
 
 
-@attrs.frozen
-class PromptParams:
+@attrs.frozen(eq=False, repr=False)
+class PromptParams(Value):
     """The user's words; ``session`` is an id, ``new``, or left out for the current one.
 
     ``mode`` holds for this turn only; left out, the one in force.
@@ -56,16 +57,16 @@ class PromptParams:
     mode: Mode | None = None
 
 
-@attrs.frozen
-class SteerParams:
+@attrs.frozen(eq=False, repr=False)
+class SteerParams(Value):
     """Words for the running turn; ``session`` is an id, or left out for whichever runs."""
 
     text: str
     session: str | None = None
 
 
-@attrs.frozen
-class SteerResult:
+@attrs.frozen(eq=False, repr=False)
+class SteerResult(Value):
     """The turn that takes them, at its next model call."""
 
     session: str
@@ -73,8 +74,8 @@ class SteerResult:
     delivered: bool
 
 
-@attrs.frozen
-class QueueParams:
+@attrs.frozen(eq=False, repr=False)
+class QueueParams(Value):
     """See or change the queue; ``seq`` is the state that was seen, so that nobody's change is lost.
 
     ``id`` names the prompt to ``remove``, ``move`` (to the place ``to``, 0-based) or ``edit`` (to
@@ -88,8 +89,8 @@ class QueueParams:
     text: str | None = None
 
 
-@attrs.frozen
-class FileResult:
+@attrs.frozen(eq=False, repr=False)
+class FileResult(Value):
     """Lines added and removed in one file."""
 
     path: str
@@ -97,8 +98,8 @@ class FileResult:
     removed: int
 
 
-@attrs.frozen
-class TurnResult:
+@attrs.frozen(eq=False, repr=False)
+class TurnResult(Value):
     """How a turn ended; ``draft`` gives words back that never reached the model.
 
     A prompt that was taken out of the queue ends as ``cancelled``, with turn 0 and no session.
@@ -115,8 +116,8 @@ class TurnResult:
     changes: tuple[FileResult, ...]
 
 
-@attrs.frozen
-class EventParams:
+@attrs.frozen(eq=False, repr=False)
+class EventParams(Value):
     """One event of a session; ``seq`` counts from 1 without gaps."""
 
     session: str
@@ -124,23 +125,23 @@ class EventParams:
     event: Mapping[str, Any]
 
 
-@attrs.frozen
-class AskParams:
+@attrs.frozen(eq=False, repr=False)
+class AskParams(Value):
     """A question to the user with a line of text as the answer."""
 
     prompt: str
     placeholder: str = ""
 
 
-@attrs.frozen
-class AskResult:
+@attrs.frozen(eq=False, repr=False)
+class AskResult(Value):
     """What was typed; null if the user closed the box."""
 
     text: str | None = None
 
 
-@attrs.frozen
-class PermissionParams:
+@attrs.frozen(eq=False, repr=False)
+class PermissionParams(Value):
     """May this run? ``detail`` is exactly what would run, or the diff of the edit."""
 
     id: str
@@ -150,29 +151,29 @@ class PermissionParams:
     rule: str
 
 
-@attrs.frozen
-class PermissionResult:
+@attrs.frozen(eq=False, repr=False)
+class PermissionResult(Value):
     """The user's answer; anything else than these words counts as ``no``."""
 
     answer: Answer
 
 
-@attrs.frozen
-class SaveParams:
+@attrs.frozen(eq=False, repr=False)
+class SaveParams(Value):
     """Documents to save before a command runs."""
 
     uris: tuple[str, ...]
 
 
-@attrs.frozen
-class SaveResult:
+@attrs.frozen(eq=False, repr=False)
+class SaveResult(Value):
     """Those that were saved."""
 
     saved: tuple[str, ...]
 
 
-@attrs.frozen
-class TaskArguments:
+@attrs.frozen(eq=False, repr=False)
+class TaskArguments(Value):
     """The one argument of ``indwell.fix`` and its siblings; plain JSON, all of it optional.
 
     Attributes:
@@ -192,15 +193,15 @@ class TaskArguments:
     wait: bool = False
 
 
-@attrs.frozen
-class ModeArguments:
+@attrs.frozen(eq=False, repr=False)
+class ModeArguments(Value):
     """The argument of ``indwell.mode``."""
 
     mode: Mode
 
 
-@attrs.frozen
-class StartedResult:
+@attrs.frozen(eq=False, repr=False)
+class StartedResult(Value):
     """What a command answers at once: session and turn that began, or the queued prompt's id."""
 
     session: str | None

@@ -11,14 +11,15 @@ from typing import Any, Literal
 
 import attrs
 
+from indwell.lsp.values import Value
 from indwell.messages import Tier
 from indwell.providers.connection import State
 from indwell.sessions.records import Ending
 from indwell.sessions.transcript import Kind
 
 
-@attrs.frozen
-class UsageResult:
+@attrs.frozen(eq=False, repr=False)
+class UsageResult(Value):
     """Tokens of a turn or session; ``cost`` in US dollars, null if the price is unknown."""
 
     input: int
@@ -27,8 +28,8 @@ class UsageResult:
     cost: float | None
 
 
-@attrs.frozen
-class QueuedResult:
+@attrs.frozen(eq=False, repr=False)
+class QueuedResult(Value):
     """A prompt that waits; ``attached`` names what goes with it."""
 
     id: str
@@ -38,8 +39,8 @@ class QueuedResult:
     attached: tuple[str, ...]
 
 
-@attrs.frozen
-class QueueResult:
+@attrs.frozen(eq=False, repr=False)
+class QueueResult(Value):
     """The queue; ``held`` says why nothing begins, and is empty if it goes on."""
 
     seq: int
@@ -47,16 +48,16 @@ class QueueResult:
     waiting: tuple[QueuedResult, ...]
 
 
-@attrs.frozen
-class SessionsParams:
+@attrs.frozen(eq=False, repr=False)
+class SessionsParams(Value):
     """A page of the list: ``limit`` sessions older than ``before``."""
 
     limit: int = 20
     before: str | None = None
 
 
-@attrs.frozen
-class SessionRow:
+@attrs.frozen(eq=False, repr=False)
+class SessionRow(Value):
     """One session of the list; ``open`` if it is the current one, ``notices`` if it is damaged."""
 
     id: str
@@ -69,16 +70,16 @@ class SessionRow:
     notices: tuple[str, ...]
 
 
-@attrs.frozen
-class SessionsResult:
+@attrs.frozen(eq=False, repr=False)
+class SessionsResult(Value):
     """Sessions of the workspace, newest first; ``more`` if there are older ones."""
 
     sessions: tuple[SessionRow, ...]
     more: bool
 
 
-@attrs.frozen
-class SessionParams:
+@attrs.frozen(eq=False, repr=False)
+class SessionParams(Value):
     """A page of a session: the last ``limit`` turns, of those before the turn ``before``."""
 
     session: str | None = None
@@ -86,8 +87,8 @@ class SessionParams:
     limit: int = 20
 
 
-@attrs.frozen
-class PieceRow:
+@attrs.frozen(eq=False, repr=False)
+class PieceRow(Value):
     """One thing to show of a turn.
 
     ``kind`` ``tool`` is a card: ``source`` is the tool, ``arguments`` what the model wrote,
@@ -105,8 +106,8 @@ class PieceRow:
     cut: int
 
 
-@attrs.frozen
-class TurnRow:
+@attrs.frozen(eq=False, repr=False)
+class TurnRow(Value):
     """One turn; ``ending`` is null while it runs, or if the process was killed in it."""
 
     turn: int
@@ -117,8 +118,8 @@ class TurnRow:
     pieces: tuple[PieceRow, ...]
 
 
-@attrs.frozen
-class SessionResult:
+@attrs.frozen(eq=False, repr=False)
+class SessionResult(Value):
     """A page of a session's turns, oldest first; ``more`` if there are turns before it."""
 
     session: str
@@ -130,13 +131,13 @@ class SessionResult:
     notices: tuple[str, ...]
 
 
-@attrs.frozen
-class ModelsParams:
+@attrs.frozen(eq=False, repr=False)
+class ModelsParams(Value):
     """Nothing to say."""
 
 
-@attrs.frozen
-class ModelRow:
+@attrs.frozen(eq=False, repr=False)
+class ModelRow(Value):
     """A model on offer; prices in US dollars for a million tokens, null where nobody says."""
 
     name: str
@@ -147,29 +148,29 @@ class ModelRow:
     chosen: bool
 
 
-@attrs.frozen
-class ModelsResult:
+@attrs.frozen(eq=False, repr=False)
+class ModelsResult(Value):
     """What the endpoint offers."""
 
     models: tuple[ModelRow, ...]
 
 
-@attrs.frozen
-class SetModelParams:
+@attrs.frozen(eq=False, repr=False)
+class SetModelParams(Value):
     """The model's name, as the endpoint calls it."""
 
     model: str
 
 
-@attrs.frozen
-class SetModelResult:
+@attrs.frozen(eq=False, repr=False)
+class SetModelResult(Value):
     """The model from the next turn on."""
 
     model: str
 
 
-@attrs.frozen
-class LoginParams:
+@attrs.frozen(eq=False, repr=False)
+class LoginParams(Value):
     """A key for an endpoint; ``url`` where the provider has none of its own."""
 
     provider: str
@@ -177,8 +178,8 @@ class LoginParams:
     url: str | None = None
 
 
-@attrs.frozen
-class StepRow:
+@attrs.frozen(eq=False, repr=False)
+class StepRow(Value):
     """One thing that was tried of an endpoint, and what to do about it."""
 
     name: str
@@ -187,8 +188,8 @@ class StepRow:
     mend: str
 
 
-@attrs.frozen
-class LoginResult:
+@attrs.frozen(eq=False, repr=False)
+class LoginResult(Value):
     """How a login ended; never holds the key."""
 
     ok: bool
@@ -198,24 +199,24 @@ class LoginResult:
     notes: tuple[str, ...]
 
 
-@attrs.frozen
-class EventsParams:
+@attrs.frozen(eq=False, repr=False)
+class EventsParams(Value):
     """The events of a session after a sequence number."""
 
     session: str
     after: int = 0
 
 
-@attrs.frozen
-class NumberedEvent:
+@attrs.frozen(eq=False, repr=False)
+class NumberedEvent(Value):
     """An event; a run of text or output comes as one, with the number of its last piece."""
 
     seq: int
     event: Mapping[str, Any]
 
 
-@attrs.frozen
-class EventsResult:
+@attrs.frozen(eq=False, repr=False)
+class EventsResult(Value):
     """Events after a number; ask again after ``next``; ``complete`` is false if some are gone."""
 
     session: str
@@ -224,8 +225,8 @@ class EventsResult:
     complete: bool
 
 
-@attrs.frozen
-class AttachedRow:
+@attrs.frozen(eq=False, repr=False)
+class AttachedRow(Value):
     """A piece of context that goes with the next prompt, and can be detached by its ``id``."""
 
     id: str
@@ -234,27 +235,27 @@ class AttachedRow:
     tokens: int
 
 
-@attrs.frozen
-class DetachParams:
+@attrs.frozen(eq=False, repr=False)
+class DetachParams(Value):
     """A piece of attached context, for the next prompt only."""
 
     id: str
 
 
-@attrs.frozen
-class DetachResult:
+@attrs.frozen(eq=False, repr=False)
+class DetachResult(Value):
     """What is still attached."""
 
     attached: tuple[AttachedRow, ...]
 
 
-@attrs.frozen
-class ContextParams:
+@attrs.frozen(eq=False, repr=False)
+class ContextParams(Value):
     """Nothing to say: the next request is that of the current session."""
 
 
-@attrs.frozen
-class BlockRow:
+@attrs.frozen(eq=False, repr=False)
+class BlockRow(Value):
     """One block of the next request; ``anchor`` if a cache mark stands behind it."""
 
     role: Literal["tools", "system", "user", "assistant"]
@@ -268,8 +269,8 @@ class BlockRow:
     preview: str
 
 
-@attrs.frozen
-class ContextResult:
+@attrs.frozen(eq=False, repr=False)
+class ContextResult(Value):
     """What the next request would contain.
 
     ``window`` and ``budget`` in tokens (null before the first turn), ``used`` as estimated,

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, get_args
 
+import msgspec
 from lsprotocol import types
 from pygls.exceptions import JsonRpcException
 from pygls.lsp.server import LanguageServer
@@ -51,11 +52,11 @@ def make_server(backend: Backend, opened: Opened) -> tuple[Server, Host]:
 
 def _lifecycle(server: LanguageServer, host: Host) -> None:
     @server.feature(types.INITIALIZED)
-    def initialized(_params: types.InitializedParams) -> None:
+    def initialized(_params: None) -> None:
         host.greet()
 
     @server.feature(types.SHUTDOWN)
-    async def shutdown(_params: None = None) -> None:
+    async def shutdown(_params: None) -> None:
         await host.stop()
 
 
@@ -99,16 +100,14 @@ def _attention(server: LanguageServer, host: Host) -> None:
 
 
 def _actions(server: LanguageServer, host: Host) -> None:
-    options = types.CodeActionOptions(code_action_kinds=list(code_actions.KINDS))
-
-    @server.feature(types.TEXT_DOCUMENT_CODE_ACTION, options)
-    def code_action(params: types.CodeActionParams) -> list[types.CodeAction]:
+    @server.feature(types.TEXT_DOCUMENT_CODE_ACTION)
+    def code_action(params: sync.CodeAction) -> msgspec.Raw:
         uri = params.text_document.uri
         document = host.documents.get(uri)
         if document is None:
-            return []
+            return msgspec.Raw(b"[]")
         host.warm_up()
-        host.attention.request(uri, params.range)
+        host.attention.request(uri, _range(params.range))
         place = code_actions.Place(
             uri=uri,
             version=document.version,
@@ -116,7 +115,8 @@ def _actions(server: LanguageServer, host: Host) -> None:
             running=host.turns.running is not None,
             known=host.attention.problems(uri),
         )
-        return code_actions.offer(place, params.range, params.context)
+        offered = code_actions.offer(place, params.range, params.context)
+        return msgspec.Raw(msgspec.json.encode(offered))
 
 
 def _commands(server: LanguageServer, host: Host) -> None:
@@ -175,3 +175,11 @@ def _roots(opened: Opened) -> tuple[Path, ...]:
     if not paths and opened.folder_path:
         paths = [Path(opened.folder_path).resolve()]
     return tuple(dict.fromkeys(paths))
+
+
+def _range(range_: sync.Range) -> types.Range:
+    start, end = range_.start, range_.end
+    return types.Range(
+        start=types.Position(line=start.line, character=start.character),
+        end=types.Position(line=end.line, character=end.character),
+    )

@@ -5,32 +5,27 @@ from __future__ import annotations
 import asyncio
 import itertools
 import logging
-import re
 from collections.abc import Callable, Mapping
 from functools import lru_cache, partial
 from typing import Any
 
 import msgspec
-from cattrs import Converter, transform_error
 from lsprotocol import types
 from pygls.exceptions import JsonRpcException
 from pygls.lsp.server import LanguageServer
-from pygls.protocol import LanguageServerProtocol, default_converter
+from pygls.protocol import LanguageServerProtocol
 
 from indwell.lsp import protocol
 from indwell.lsp.wire import sync
-from indwell.lsp.wire.envelope import Id, Response, parsed
+from indwell.lsp.wire.conversion import Conversion, WrongParams, converted, decoded
+from indwell.lsp.wire.envelope import Id, Response
 
 _log = logging.getLogger(__name__)
 
-_SHOWN = 300  # characters of what is wrong with params
 _EXECUTE = types.WORKSPACE_EXECUTE_COMMAND
+_WITHOUT_PARAMS = {types.INITIALIZED, types.SHUTDOWN}  # whatever an editor puts there
 
 Send = Callable[..., None]
-
-
-class WrongParams(Exception):
-    """Params of a known method that do not have its type; the message names the field."""
 
 
 class Protocol(LanguageServerProtocol):
@@ -40,8 +35,9 @@ class Protocol(LanguageServerProtocol):
     own.
     """
 
-    def __init__(self, server: LanguageServer, converter: Any) -> None:  # noqa: ANN401 - cattrs'
-        super().__init__(server, converter)
+    def __init__(self, server: LanguageServer, conversion: Conversion) -> None:
+        super().__init__(server, conversion)  # type: ignore[arg-type] # it has what pygls calls
+        self._conversion = conversion
         self._numbers = itertools.count(1)
         self._asked: dict[Id, tuple[asyncio.Future[Any], str]] = {}
         self.send: Send = _nowhere
@@ -57,30 +53,19 @@ class Protocol(LanguageServerProtocol):
         handler = self.fm.features.get(method)
         if handler is None:
             return None
+        if method in _WITHOUT_PARAMS:
+            return partial(handler, None)
         own = sync.PARAMS.get(method)
         if own is not None:
-            return partial(handler, _converted(raw, own))
+            return partial(handler, converted(raw, own))
         type_ = _params_type(method)
         if type_ is None:
             return partial(handler, None)
-        return partial(handler, self.structured(_json(raw), type_))
-
-    def structured(self, value: object, type_: Any) -> Any:  # noqa: ANN401 - a class comes in
-        """Plain JSON as a value of ``type_``.
-
-        Raises:
-            WrongParams: It does not fit.
-        """
-        try:
-            return self._converter.structure(value, type_)
-        except Exception as error:
-            # cattrs wraps whatever a converter of a field raises.
-            found = [_as_on_the_wire(one) for one in transform_error(error, path="params") if one]
-            raise WrongParams("; ".join(found)[:_SHOWN] or "params of the wrong type") from error
+        return partial(handler, self._conversion.structure(decoded(raw), type_))
 
     def plain(self, value: object) -> Any:  # noqa: ANN401 - JSON goes out here
         """A result as plain JSON data."""
-        return self._converter.unstructure(value)
+        return self._conversion.unstructure(value)
 
     def answered(self, response: Response) -> None:
         """Take the editor's answer, unless nobody waits for it (any more)."""
@@ -91,10 +76,10 @@ class Protocol(LanguageServerProtocol):
             return
         try:
             if response.error is not None:
-                error = self.structured(_json(response.error), types.ResponseError)
+                error = self._conversion.structure(decoded(response.error), types.ResponseError)
                 future.set_exception(JsonRpcException.from_error(error))
             else:
-                future.set_result(self._result(method, _json(response.result)))
+                future.set_result(self._result(method, decoded(response.result)))
         except WrongParams as wrong:
             words = f"the editor's answer cannot be read: {wrong}"
             future.set_exception(JsonRpcException(words, JsonRpcException.CODE))
@@ -120,14 +105,16 @@ class Protocol(LanguageServerProtocol):
     def _result(self, method: str, value: object) -> Any:  # noqa: ANN401 - any class of ours
         ours = protocol.METHODS.get(method)
         if ours is not None:
-            return self.structured(value, ours.result)
+            return self._conversion.structure(value, ours.result)
         response = _response_type(method)
         if response is None:
             return value
-        return self.structured({"jsonrpc": "2.0", "id": 0, "result": value}, response).result
+        return self._conversion.structure(
+            {"jsonrpc": "2.0", "id": 0, "result": value}, response
+        ).result
 
     def _command_call(self, raw: msgspec.Raw) -> Callable[[], Any]:
-        params = self.structured(_json(raw), types.ExecuteCommandParams)
+        params = self._conversion.structure(decoded(raw), types.ExecuteCommandParams)
         handler = self.fm.commands.get(params.command)
         if handler is None:
             raise WrongParams(f"there is no command {params.command!r}")
@@ -137,7 +124,7 @@ class Protocol(LanguageServerProtocol):
             return partial(handler)
         if not isinstance(given[0], Mapping):
             raise WrongParams(f"the argument of {params.command} must be an object")
-        return partial(handler, self.structured(given[0], wanted))
+        return partial(handler, self._conversion.structure(given[0], wanted))
 
 
 class Server(LanguageServer):
@@ -157,60 +144,9 @@ def make_language_server(version: str) -> Server:
         version,
         text_document_sync_kind=types.TextDocumentSyncKind.Incremental,
         protocol_cls=Protocol,
-        converter_factory=_strict_converter,
+        converter_factory=Conversion,
         max_workers=1,
     )
-
-
-def _strict_converter() -> Converter:
-    """lsprotocol's, but a list is no text and a text no number: cattrs would call ``str`` on it."""
-    converter: Converter = default_converter()  # type: ignore[no-untyped-call]
-    converter.register_structure_hook(str, _text)
-    converter.register_structure_hook(bool, _boolean)
-    converter.register_structure_hook(int, _integer)
-    return converter
-
-
-def _text(value: object, type_: type[str]) -> str:
-    """A text, or one of an enumeration of texts: hooks are for subclasses too."""
-    if not isinstance(value, str):
-        raise TypeError("must be a text")
-    return value if type_ is str else type_(value)
-
-
-def _boolean(value: object, _type: type[bool]) -> bool:
-    if not isinstance(value, bool):
-        raise TypeError("must be true or false")
-    return value
-
-
-def _integer(value: object, type_: type[int]) -> int:
-    """A whole number, or one of an enumeration; ``1.0`` is one, as some JSON writers have it."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or value != int(value):
-        raise TypeError("must be a whole number")
-    return int(value) if type_ is int else type_(int(value))
-
-
-def _as_on_the_wire(words: str) -> str:
-    """Field names as the editor writes them: ``textDocument``, not ``text_document``."""
-    return re.sub(r"(?<=[a-z])_([a-z])", lambda found: found[1].upper(), words)
-
-
-def _converted(raw: msgspec.Raw, type_: type[msgspec.Struct]) -> msgspec.Struct:
-    try:
-        return msgspec.json.decode(raw, type=type_)
-    except (msgspec.DecodeError, UnicodeDecodeError):
-        try:  # half of a character, perhaps
-            return msgspec.convert(_json(raw), type_)
-        except (msgspec.ValidationError, UnicodeEncodeError) as error:
-            raise WrongParams(str(error)) from error
-
-
-def _json(raw: msgspec.Raw) -> Any:  # noqa: ANN401 - JSON comes in here
-    try:
-        return parsed(raw)
-    except ValueError as error:
-        raise WrongParams(str(error)) from error
 
 
 @lru_cache

@@ -17,6 +17,7 @@ import msgspec
 from pygls.exceptions import JsonRpcException
 
 from indwell.lsp.wire import envelope
+from indwell.lsp.wire.conversion import WrongParams
 from indwell.lsp.wire.envelope import (
     INTERNAL_ERROR,
     INVALID_PARAMS,
@@ -28,7 +29,7 @@ from indwell.lsp.wire.envelope import (
     Request,
     Response,
 )
-from indwell.lsp.wire.language_server import Protocol, WrongParams
+from indwell.lsp.wire.language_server import Protocol
 from indwell.lsp.wire.lifecycle import Drop, Leave, Phase, Refuse, Take, verdict
 
 _log = logging.getLogger(__name__)

@@ -1,12 +1,13 @@
-"""Document notifications as values of our own: decoded straight from the bytes.
+"""What comes with every key and every move of the cursor, decoded straight from the bytes.
 
-An editor sends one for every key; going through lsprotocol's classes would take milliseconds.
-Attributes have the names that lsprotocol gives them.
+Going through lsprotocol's classes would take milliseconds for a change of a large document, and
+the first code action would wait for its converter. Attributes have lsprotocol's names.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import msgspec
 
@@ -73,9 +74,31 @@ class DidClose(msgspec.Struct, frozen=True, rename="camel"):
     text_document: Identifier
 
 
+class ActionContext(msgspec.Struct, frozen=True, rename="camel"):
+    """Why actions are asked for; diagnostics stay the JSON that they are, for they go back so.
+
+    Attributes:
+        only: Kinds that are wanted.
+        trigger_kind: 1 invoked, 2 automatic; None if an old editor does not say.
+    """
+
+    diagnostics: list[dict[str, Any]] = msgspec.field(default_factory=list)
+    only: list[str] | None = None
+    trigger_kind: int | None = None
+
+
+class CodeAction(msgspec.Struct, frozen=True, rename="camel"):
+    """``textDocument/codeAction``."""
+
+    text_document: Identifier
+    range: Range
+    context: ActionContext
+
+
 PARAMS: Mapping[str, type[msgspec.Struct]] = {
     "textDocument/didOpen": DidOpen,
     "textDocument/didChange": DidChange,
     "textDocument/didSave": DidSave,
     "textDocument/didClose": DidClose,
+    "textDocument/codeAction": CodeAction,
 }

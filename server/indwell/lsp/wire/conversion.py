@@ -1,0 +1,106 @@
+"""JSON to typed values and back: strict, with the field named where one is wrong."""
+
+from __future__ import annotations
+
+import re
+from functools import cached_property
+from typing import Any
+
+import msgspec
+from cattrs import Converter, transform_error
+from pygls.protocol import default_converter
+
+from indwell.lsp.wire.envelope import parsed
+
+_SHOWN = 300  # characters of what is wrong with params
+
+
+class WrongParams(Exception):
+    """Params of a known method that do not have its type; the message names the field."""
+
+
+class Conversion:
+    """lsprotocol's converter, made when it is first needed: that takes 12 ms.
+
+    Document changes and code actions do without, and an editor that starts us waits for those.
+    """
+
+    @cached_property
+    def _converter(self) -> Converter:
+        """Strict: a list is no text and a text no number; cattrs would call ``str`` on it."""
+        converter: Converter = default_converter()  # type: ignore[no-untyped-call]
+        converter.register_structure_hook(str, _text)
+        converter.register_structure_hook(bool, _boolean)
+        converter.register_structure_hook(int, _integer)
+        return converter
+
+    def structure(self, value: object, type_: Any) -> Any:  # noqa: ANN401 - a class comes in
+        """Plain JSON as a value of ``type_``.
+
+        Raises:
+            WrongParams: It does not fit.
+        """
+        try:
+            return self._converter.structure(value, type_)
+        except Exception as error:
+            # cattrs wraps whatever a converter of a field raises.
+            found = [_as_on_the_wire(one) for one in transform_error(error, path="params") if one]
+            raise WrongParams("; ".join(found)[:_SHOWN] or "params of the wrong type") from error
+
+    def unstructure(self, value: object) -> Any:  # noqa: ANN401 - JSON goes out here
+        """A value as plain JSON data; what is encoded already stays so."""
+        return value if isinstance(value, msgspec.Raw) else self._converter.unstructure(value)
+
+
+def converted(raw: msgspec.Raw, type_: type[msgspec.Struct]) -> msgspec.Struct:
+    """Encoded params as a value of our own.
+
+    Raises:
+        WrongParams: They do not fit.
+    """
+    try:
+        return msgspec.json.decode(raw, type=type_)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        try:  # half of a character, perhaps
+            return msgspec.convert(decoded(raw), type_)
+        except (msgspec.ValidationError, UnicodeEncodeError) as error:
+            words = str(error)
+            named = words.replace("$", "params", 1) if "`$" in words else f"params: {words}"
+            raise WrongParams(named) from error
+
+
+def decoded(raw: msgspec.Raw) -> Any:  # noqa: ANN401 - JSON comes in here
+    """Encoded params as plain JSON data.
+
+    Raises:
+        WrongParams: They are no JSON.
+    """
+    try:
+        return parsed(raw)
+    except ValueError as error:
+        raise WrongParams(str(error)) from error
+
+
+def _text(value: object, type_: type[str]) -> str:
+    """A text, or one of an enumeration of texts: hooks are for subclasses too."""
+    if not isinstance(value, str):
+        raise TypeError("must be a text")
+    return value if type_ is str else type_(value)
+
+
+def _boolean(value: object, _type: type[bool]) -> bool:
+    if not isinstance(value, bool):
+        raise TypeError("must be true or false")
+    return value
+
+
+def _integer(value: object, type_: type[int]) -> int:
+    """A whole number, or one of an enumeration; ``1.0`` is one, as some JSON writers have it."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or value != int(value):
+        raise TypeError("must be a whole number")
+    return int(value) if type_ is int else type_(int(value))
+
+
+def _as_on_the_wire(words: str) -> str:
+    """Field names as the editor writes them: ``textDocument``, not ``text_document``."""
+    return re.sub(r"(?<=[a-z])_([a-z])", lambda found: found[1].upper(), words)
