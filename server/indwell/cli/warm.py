@@ -17,9 +17,10 @@ def warm_up() -> None:
 
     Nothing here asks the network, and nothing is lost if a prompt comes first: it does the rest.
     """
+    from indwell.cli import compose
     from indwell.providers import facts, openai_chat, retry
 
-    del retry  # its import is all that it needs
+    del compose, retry  # their import is all that it needs
     openai_chat.warm_up()
     facts.warm_up()
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, get_args
 
@@ -43,11 +43,25 @@ def make_server(backend: Backend, opened: Opened) -> tuple[Server, Host]:
     host.start(_roots(opened), opened.options)
     _lifecycle(server, host)
     _documents(server, host)
-    _attention(server, host)
-    _actions(server, host)
+    warm_up = _once(server, host)
+    _attention(server, host, warm_up)
+    _actions(server, host, warm_up)
     _commands(server, host)
     register_methods(server, host)
     return server, host
+
+
+def _once(server: Server, host: Host) -> Callable[[], None]:
+    """What gets the first prompt ready, in threads: at the first sign that one may come."""
+    begun: list[asyncio.Future[None]] = []
+
+    def warm_up() -> None:
+        if not begun:
+            loop = asyncio.get_running_loop()
+            begun.append(loop.run_in_executor(None, server.protocol.warm_up))
+            host.warm_up()
+
+    return warm_up
 
 
 def _lifecycle(server: LanguageServer, host: Host) -> None:
@@ -81,17 +95,17 @@ def _documents(server: LanguageServer, host: Host) -> None:
         documents.close(params.text_document.uri)
 
 
-def _attention(server: LanguageServer, host: Host) -> None:
+def _attention(server: LanguageServer, host: Host, warm_up: Callable[[], None]) -> None:
     attention = host.attention
 
     @server.feature("indwell/didChangeSelection")
     def did_change_selection(params: protocol.DidChangeSelectionParams) -> None:
-        host.warm_up()
+        warm_up()
         attention.select(params.uri, params.version, params.ranges)
 
     @server.feature("indwell/didFocus")
     def did_focus(params: protocol.DidFocusParams) -> None:
-        host.warm_up()
+        warm_up()
         attention.focus(params.uri)
 
     @server.feature("indwell/didChangeDiagnostics")
@@ -99,14 +113,14 @@ def _attention(server: LanguageServer, host: Host) -> None:
         attention.report(params.uri, params.diagnostics)
 
 
-def _actions(server: LanguageServer, host: Host) -> None:
+def _actions(server: LanguageServer, host: Host, warm_up: Callable[[], None]) -> None:
     @server.feature(types.TEXT_DOCUMENT_CODE_ACTION)
     def code_action(params: sync.CodeAction) -> msgspec.Raw:
         uri = params.text_document.uri
         document = host.documents.get(uri)
         if document is None:
             return msgspec.Raw(b"[]")
-        host.warm_up()
+        warm_up()
         host.attention.request(uri, _range(params.range))
         place = code_actions.Place(
             uri=uri,
