@@ -130,6 +130,34 @@ async def test_lsp_15_a_client_that_does_not_read_costs_little_memory_and_no_tim
         assert await client.say_goodbye() == 0
 
 
+async def test_lsp_16_a_reply_of_ten_megabytes_to_a_deaf_client_is_cut_and_costs_little(
+    tmp_path,
+) -> None:
+    home = Home(tmp_path)
+    home.configure("window = 10_000_000\n")
+    endless = stream(*[chunk({"content": "x" * 10_000})] * 1_000, chunk({}, finish="stop"))
+    async with serving(home, [say("All is imported now."), endless]) as (client, endpoint):
+        await client.prompt()
+        forget_peak(client.pid)
+        before = client.facts
+        client.stop_reading()
+        asked = client.ask("indwell/prompt", {"text": "stream"})
+        async with asyncio.timeout(30):
+            while len(home.endings()) < 2:  # noqa: ASYNC110 - the log is all that can be seen
+                await asyncio.sleep(0.02)
+        assert client.facts.peak_b - before.rss_b < 40 * MEGABYTE
+        client.resume_reading()
+        result = (await client.answer(asked))["result"]
+        address = endpoint.base_url
+        why = f"the reply from {address} is over 2,000,000 characters and was cut off there"
+        assert (result["ending"], result["message"]) == (
+            "failed",
+            f"the reply broke off: {why}; ask to go on",
+        )
+        assert result["answer"] == "x" * 2_000_000
+        assert await client.say_goodbye() == 0
+
+
 async def test_lsp_16_one_byte_a_second_while_a_command_prints_ten_megabytes(tmp_path) -> None:
     home = Home(tmp_path)
     script = [bash("head -c 10000000 /dev/zero | tr '\\0' 'x' | fold -w 99"), say("Done.")]

@@ -6,7 +6,7 @@ import gc
 import os
 import sys
 
-from indwell.lsp.wire.stdio import OpenLine, claim_stdio, open_line
+from indwell.lsp.wire.stdio import NoLine, OpenLine, claim_stdio, open_line
 
 LOADING_THRESHOLD = 10_000  # objects made between two searches for garbage; Python has 700
 SWITCH_S = 0.001  # a thread that imports gives way to the editor's messages after this long
@@ -19,6 +19,9 @@ def serve(*, scripted: bool, pace_s: float) -> int:
     """
     try:
         opened = open_line(claim_stdio())
+    except NoLine as error:
+        sys.stderr.write(f"indwell: {error}\n")
+        return 1
     except KeyboardInterrupt:
         return 130
     if isinstance(opened, int):
@@ -40,7 +43,8 @@ def serve_tcp(address: str, *, scripted: bool, pace_s: float) -> int:
     given = os.environ.pop("INDWELL_TOKEN", "")  # commands of the agent do not inherit it
     token = check_token(given) if given else secrets.token_urlsafe(32)
     with listening(host, port) as listener:
-        at = f"{host}:{listener.getsockname()[1]}"
+        shown_host = f"[{host}]" if ":" in host else host
+        at = f"{shown_host}:{listener.getsockname()[1]}"
         shown = "of INDWELL_TOKEN" if given else token
         sys.stderr.write(f"indwell: listening on {at}, token {shown}\n")
         sys.stderr.flush()

@@ -189,4 +189,7 @@ def path_of(uri: str) -> Path | None:
     if not uri.startswith("file:"):
         return None
     path = to_fs_path(uri)
-    return Path(path).resolve() if path else None
+    try:
+        return Path(path).resolve() if path else None
+    except ValueError:
+        return None  # a NUL, or half of a character: no file has such a name

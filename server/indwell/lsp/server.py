@@ -30,6 +30,7 @@ from indwell.lsp.wire.language_server import Server, make_language_server
 from indwell.prompt.tasks import Task
 
 NOTHING = protocol.TaskArguments()
+_MAX = 2**31 - 1  # of the protocol's uinteger
 
 
 def make_server(backend: Backend, opened: Opened) -> tuple[Server, Host]:
@@ -192,8 +193,11 @@ def _roots(opened: Opened) -> tuple[Path, ...]:
 
 
 def _range(range_: sync.Range) -> types.Range:
-    start, end = range_.start, range_.end
-    return types.Range(
-        start=types.Position(line=start.line, character=start.character),
-        end=types.Position(line=end.line, character=end.character),
+    return types.Range(start=_position(range_.start), end=_position(range_.end))
+
+
+def _position(position: sync.Position) -> types.Position:
+    """What is beyond the protocol's numbers is beyond the text as well."""
+    return types.Position(
+        line=min(max(position.line, 0), _MAX), character=min(max(position.character, 0), _MAX)
     )

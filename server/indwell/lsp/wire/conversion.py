@@ -12,6 +12,7 @@ from pygls.protocol import default_converter
 
 from indwell.lsp.wire.envelope import parsed
 
+_NAMES = {"str": "a text", "int": "a whole number", "bool": "true or false"}
 _SHOWN = 300  # characters of what is wrong with params
 
 
@@ -44,8 +45,9 @@ class Conversion:
             return self._converter.structure(value, type_)
         except Exception as error:
             # cattrs wraps whatever a converter of a field raises.
-            found = [_as_on_the_wire(one) for one in transform_error(error, path="params") if one]
-            raise WrongParams("; ".join(found)[:_SHOWN] or "params of the wrong type") from error
+            found = transform_error(error, path="params", format_exception=_words)
+            named = "; ".join(_as_on_the_wire(one) for one in found if one)
+            raise WrongParams(named[:_SHOWN] or "params of the wrong type") from error
 
     def unstructure(self, value: object) -> Any:  # noqa: ANN401 - JSON goes out here
         """A value as plain JSON data; what is encoded already stays so."""
@@ -61,12 +63,25 @@ def converted(raw: msgspec.Raw, type_: type[msgspec.Struct]) -> msgspec.Struct:
     try:
         return msgspec.json.decode(raw, type=type_)
     except (msgspec.DecodeError, UnicodeDecodeError):
-        try:  # half of a character, perhaps
-            return msgspec.convert(decoded(raw), type_)
+        try:  # half of a character, or 2.0 for 2, perhaps
+            return msgspec.convert(with_whole_numbers(decoded(raw)), type_)
         except (msgspec.ValidationError, UnicodeEncodeError) as error:
             words = str(error)
             named = words.replace("$", "params", 1) if "`$" in words else f"params: {words}"
             raise WrongParams(named) from error
+
+
+def with_whole_numbers(value: object) -> object:
+    """JSON data with ``2`` for ``2.0``: some writers know no other numbers."""
+    match value:
+        case float() if value.is_integer():
+            return int(value)
+        case dict():
+            return {name: with_whole_numbers(one) for name, one in value.items()}
+        case list():
+            return [with_whole_numbers(one) for one in value]
+        case _:
+            return value
 
 
 def decoded(raw: msgspec.Raw) -> Any:  # noqa: ANN401 - JSON comes in here
@@ -79,6 +94,21 @@ def decoded(raw: msgspec.Raw) -> Any:  # noqa: ANN401 - JSON comes in here
         return parsed(raw)
     except ValueError as error:
         raise WrongParams(str(error)) from error
+
+
+def _words(error: BaseException, type_: type | None) -> str:
+    """What is wrong with one field, in plain words."""
+    name = getattr(type_, "__name__", "")
+    match error:
+        case KeyError():
+            return "required field missing"
+        case TypeError() if str(error).startswith("must be"):
+            return str(error)
+        case ValueError() | TypeError() if name:
+            return f"must be {_NAMES.get(name, name)}"
+        case _:
+            _value, is_literal, allowed = str(error).partition(" not in literal typing.Literal")
+            return f"must be one of {allowed}" if is_literal else "invalid value"
 
 
 def _text(value: object, type_: type[str]) -> str:
@@ -96,9 +126,11 @@ def _boolean(value: object, _type: type[bool]) -> bool:
 
 def _integer(value: object, type_: type[int]) -> int:
     """A whole number, or one of an enumeration; ``1.0`` is one, as some JSON writers have it."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or value != int(value):
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    if not isinstance(value, int) or isinstance(value, bool):
         raise TypeError("must be a whole number")
-    return int(value) if type_ is int else type_(int(value))
+    return value if type_ is int else type_(value)
 
 
 def _as_on_the_wire(words: str) -> str:

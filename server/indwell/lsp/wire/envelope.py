@@ -102,7 +102,7 @@ def answer(id_: Id, result: object) -> bytes:
     Raises:
         TypeError: It holds something that is none.
     """
-    return _encoded({"jsonrpc": "2.0", "id": id_, "result": result})
+    return encoded({"jsonrpc": "2.0", "id": id_, "result": result})
 
 
 def refusal(id_: Id | None, code: int, message: str, data: object = None) -> bytes:
@@ -110,14 +110,19 @@ def refusal(id_: Id | None, code: int, message: str, data: object = None) -> byt
     error: dict[str, object] = {"code": code, "message": message}
     if data is not None:
         error["data"] = data
-    return _encoded({"jsonrpc": "2.0", "id": id_, "error": error})
+    return encoded({"jsonrpc": "2.0", "id": id_, "error": error})
 
 
-def _encoded(message: object) -> bytes:
+def encoded(message: object) -> bytes:
+    """Any message as JSON; half of a character goes out escaped, as it came.
+
+    Raises:
+        TypeError: It holds something that JSON has not.
+    """
     try:
         return msgspec.json.encode(message)
-    except UnicodeEncodeError:  # half of a character, in an id or a result: escaped, as it came
-        return json.dumps(message).encode()
+    except UnicodeEncodeError:
+        return json.dumps(message, default=msgspec.to_builtins).encode()
 
 
 def _message(envelope: _Envelope) -> Incoming:

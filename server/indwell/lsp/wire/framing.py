@@ -14,6 +14,7 @@ import msgspec
 MAX_HEADER_B = 8_192  # LSP-06; a real header has 30-90 bytes
 MAX_BODY_B = 256 * 1024 * 1024  # a document of 100 MB, escaped, still fits (ENC-13)
 
+NO_HEADER = "what should be a header is none"
 _NAME = re.compile(rb"[!#$%&'*+.^_`|~0-9A-Za-z-]+")  # a token of RFC 9110, 5.6.2
 _LENGTH = re.compile(rb"[0-9]{1,12}")
 _QUOTED_B = 60  # bytes of a wrong header that are shown
@@ -26,16 +27,14 @@ class _Broken(Exception):
 class Framer:
     """Cuts a stream of bytes into bodies, however it is cut into pieces on the way.
 
-    Args:
-        max_body: Bytes that one body may have.
-
     Attributes:
+        max_body: Bytes that one body may have.
         broken: What is wrong with the bytes; empty while they are frames. Nothing is read then.
     """
 
     def __init__(self, max_body: int = MAX_BODY_B) -> None:
         self.broken = ""
-        self._max_body = max_body
+        self.max_body = max_body
         self._buffer = bytearray()
         self._looked = 0  # bytes of the header that hold no line end
         self._header_b = 0
@@ -96,12 +95,20 @@ class Framer:
             raise _Broken(f"a header is longer than {MAX_HEADER_B} bytes")
         if end < 0:
             self._looked = len(self._buffer)
+            self._check_begun()
             return None
         line = bytes(self._buffer[:end]).removesuffix(b"\r")
         del self._buffer[: end + 1]
         self._header_b += end + 1
         self._looked = 0
         return line
+
+    def _check_begun(self) -> None:
+        """What cannot become a header is none now: nobody waits for the rest of it (LSP-03)."""
+        begun = bytes(self._buffer)
+        name = begun.removesuffix(b"\r").partition(b":")[0].strip(b" \t")
+        if (name and not _NAME.fullmatch(name)) or b"\r" in begun[:-1]:
+            raise _Broken(NO_HEADER)
 
     def _take(self, line: bytes) -> None:
         if not line:
@@ -111,8 +118,8 @@ class Framer:
             return
         name, colon, value = line.partition(b":")
         name = name.strip(b" \t")
-        if not colon or not _NAME.fullmatch(name):
-            raise _Broken(f"{_shown(line)} is no header")
+        if not colon or not _NAME.fullmatch(name) or b"\r" in line:
+            raise _Broken(NO_HEADER)
         if name.lower() == b"content-length":
             self._wanted = self._length(value.strip(b" \t"))
 
@@ -122,8 +129,8 @@ class Framer:
         if self._wanted is not None:
             raise _Broken("a header has two Content-Lengths")
         length = int(value)
-        if length > self._max_body:
-            raise _Broken(f"a message of {length:,} bytes is over {self._max_body:,}")
+        if length > self.max_body:
+            raise _Broken(f"a message of {length:,} bytes is over {self.max_body:,}")
         return length
 
 

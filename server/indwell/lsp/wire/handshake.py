@@ -106,7 +106,7 @@ class Opening:
 
     def _initialize(self, request: Request) -> bytes:
         try:
-            params = msgspec.convert(envelope.parsed(request.params), _Params)
+            params = _params(envelope.parsed(request.params))
         except (ValueError, RecursionError) as error:
             return envelope.refusal(request.id, INVALID_PARAMS, f"initialize: {error}")
         options = params.initialization_options
@@ -128,6 +128,15 @@ class Opening:
             options=plain,
         )
         return envelope.answer(request.id, _result(self.opened.encoding))
+
+
+def _params(value: object) -> _Params:
+    try:
+        return msgspec.convert(value, _Params)
+    except msgspec.ValidationError:
+        if not isinstance(value, dict) or not isinstance(value.get("processId"), float):
+            raise
+        return msgspec.convert({**value, "processId": int(value["processId"])}, _Params)
 
 
 def _result(encoding: str) -> Mapping[str, Any]:

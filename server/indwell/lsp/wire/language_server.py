@@ -18,7 +18,7 @@ from pygls.protocol import LanguageServerProtocol
 from indwell.lsp import protocol
 from indwell.lsp.wire import sync
 from indwell.lsp.wire.conversion import Conversion, WrongParams, converted, decoded
-from indwell.lsp.wire.envelope import Id, Response
+from indwell.lsp.wire.envelope import Id, Response, encoded
 
 _log = logging.getLogger(__name__)
 
@@ -61,7 +61,10 @@ class Protocol(LanguageServerProtocol):
         type_ = _params_type(method)
         if type_ is None:
             return partial(handler, None)
-        return partial(handler, self._conversion.structure(decoded(raw), type_))
+        params = decoded(raw)
+        if params is None and method in protocol.METHODS:  # all of its fields may be optional
+            params = {}
+        return partial(handler, self._conversion.structure(params, type_))
 
     def warm_up(self) -> None:
         """Compile the ways of the messages that a first prompt needs; 15 ms, so in a thread."""
@@ -104,14 +107,14 @@ class Protocol(LanguageServerProtocol):
         self._asked[id_] = (future, method)
         future.add_done_callback(lambda _future: self._asked.pop(id_, None))
         message = {"jsonrpc": "2.0", "id": id_, "method": method, "params": self.plain(params)}
-        self.send(msgspec.json.encode(message))
+        self.send(encoded(message))
         return future
 
     def notify(self, method: str, params: object = None, *, droppable: bool = False) -> None:
         """Tell the editor; msgspec values go out as they are."""
         plain = params if isinstance(params, msgspec.Struct) else self.plain(params)
         message = {"jsonrpc": "2.0", "method": method, "params": plain}
-        self.send(msgspec.json.encode(message), droppable=droppable)
+        self.send(encoded(message), droppable=droppable)
 
     def _result(self, method: str, value: object) -> Any:  # noqa: ANN401 - any class of ours
         ours = protocol.METHODS.get(method)

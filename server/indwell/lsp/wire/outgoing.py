@@ -17,7 +17,9 @@ from indwell.lsp.wire.framing import framed
 _log = logging.getLogger(__name__)
 
 DROP_AT_B = 1024 * 1024  # waiting bytes from which on deltas are left out
-LIMIT_B = 32 * 1024 * 1024  # waiting bytes at which nobody is reading any more
+LIMIT_B = 32 * 1024 * 1024  # waiting bytes at which somebody who takes none has gone
+GONE_S = 5.0  # without taking a byte, while so much is waiting
+HARD_LIMIT_B = 8 * LIMIT_B  # however fast the editor reads: memory ends somewhere
 _BATCH = 64  # buffers in one system call
 
 
@@ -34,6 +36,7 @@ class Outgoing:
         self._on_lost = on_lost
         self._waiting: deque[bytes] = deque()
         self._waiting_b = 0
+        self._taken_at = asyncio.get_running_loop().time()
         self._watched = False
         self._lost = False
         self.dropped = 0
@@ -45,12 +48,16 @@ class Outgoing:
         if droppable and self._waiting_b > DROP_AT_B:
             self.dropped += 1
             return
+        before = self._waiting_b
+        if not before:
+            self._taken_at = asyncio.get_running_loop().time()
         frame = framed(body)
         self._waiting.append(frame)
         self._waiting_b += len(frame)
         if not self._watched:
             self._write()
-        if self._waiting_b > LIMIT_B:
+        silence_s = asyncio.get_running_loop().time() - self._taken_at
+        if self._waiting_b > HARD_LIMIT_B or (before > LIMIT_B and silence_s > GONE_S):
             self._lose(f"the editor has not read {self._waiting_b:,} bytes")
 
     async def flushed(self) -> None:
@@ -83,6 +90,7 @@ class Outgoing:
 
     def _sent(self, n_bytes: int) -> None:
         self._waiting_b -= n_bytes
+        self._taken_at = asyncio.get_running_loop().time()
         while n_bytes:
             first = self._waiting.popleft()
             if len(first) > n_bytes:

@@ -34,8 +34,8 @@ async def watched(process_id: int | None) -> AsyncIterator[asyncio.Event]:
         return
     try:
         fd = os.pidfd_open(process_id)
-    except OSError as error:
-        _log.warning("the editor's process %s is not watched: %s", process_id, error.strerror)
+    except (OSError, OverflowError) as error:
+        _log.warning("the editor's process %s is not watched: %s", process_id, error)
         yield gone
         return
     loop = asyncio.get_running_loop()
@@ -59,6 +59,8 @@ async def _poll(process_id: int, gone: asyncio.Event) -> None:
         except ProcessLookupError:
             gone.set()
             return
+        except OverflowError:
+            return  # no process has such a number
         except PermissionError:
             pass  # it is somebody else's, so it is alive
         await asyncio.sleep(POLL_S)

@@ -14,10 +14,15 @@ import time
 from collections.abc import Callable
 from typing import NamedTuple
 
-from indwell.lsp.wire.framing import Framer
+from indwell.errors import UserError
+from indwell.lsp.wire.framing import MAX_BODY_B, Framer
 from indwell.lsp.wire.handshake import Opened, Opening
 
 READ_B = 256 * 1024  # bytes taken at once
+
+
+class NoLine(UserError):
+    """There is nothing to serve an editor on."""
 
 
 class Line(NamedTuple):
@@ -40,8 +45,16 @@ def claim_stdio() -> Line:
     """Keep stdin and stdout for ourselves (LSP-26).
 
     Whatever prints afterwards, a library or a child process, writes to stderr and reads nothing.
+
+    Raises:
+        NoLine: One of them is closed.
     """
-    line = Line(os.dup(0), os.dup(1))
+    try:
+        line = Line(os.dup(0), os.dup(1))
+    except OSError as error:
+        raise NoLine(
+            f"there is no stdin or stdout to serve an editor on ({error.strerror})"
+        ) from error
     for fd in line:
         os.set_inheritable(fd, False)  # noqa: FBT003 - as the function is
     nothing, nobody = os.pipe()
@@ -57,6 +70,7 @@ def open_line(
     *,
     admits: Callable[[str], bool] = lambda _token: True,
     timeout_s: float | None = None,
+    max_body: int = MAX_BODY_B,
 ) -> OpenLine | int:
     """Wait for ``initialize`` and answer it; the exit code if the line ends before.
 
@@ -64,8 +78,9 @@ def open_line(
         line: Read and written in blocking calls.
         admits: Is this the token of the line?
         timeout_s: Seconds that the editor has; None for ever.
+        max_body: Bytes that a message may have before the line is open.
     """
-    framer = Framer()
+    framer = Framer(max_body)
     opening = Opening(framer, admits)
     until = None if timeout_s is None else time.monotonic() + timeout_s
     while opening.opened is None and opening.leave is None:
@@ -86,6 +101,7 @@ def open_line(
     if opening.opened is None:
         assert opening.leave is not None
         return opening.leave
+    framer.max_body = MAX_BODY_B
     return OpenLine(line, opening.opened, framer, opening.rest)
 
 

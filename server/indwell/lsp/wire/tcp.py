@@ -12,6 +12,7 @@ import os
 import queue
 import socket
 import threading
+from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
@@ -21,6 +22,7 @@ from indwell.lsp.wire.stdio import Line, OpenLine, open_line
 OPENING_S = 10.0  # that a connection has to send its `initialize` with the token
 MOST_OPENING = 16  # connections that may be without a token at a time
 ACCEPT_S = 0.05  # between two looks whether an editor has come in
+OPENING_B = 1024 * 1024  # that one message may have before the token is known
 MIN_TOKEN = 16  # characters; a shorter one can be guessed
 
 
@@ -35,8 +37,10 @@ def address_of(text: str) -> tuple[str, int]:
         WrongAddress: It is none, or others could reach it.
     """
     host, colon, port = text.rpartition(":")
+    is_bare = ":" in host and not (host.startswith("[") and host.endswith("]"))
     host = host.strip("[]")
-    if not colon or not port.isdecimal() or int(port) > 65_535:  # noqa: PLR2004 - ports have 16 bits
+    is_port = port.isascii() and port.isdecimal() and int(port) <= 65_535  # noqa: PLR2004 - 16 bits
+    if not colon or is_bare or not is_port:
         raise WrongAddress(f"{text!r} is no HOST:PORT; write 127.0.0.1:0 for any free port")
     try:
         is_local = ipaddress.ip_address("127.0.0.1" if host == "localhost" else host).is_loopback
@@ -85,35 +89,41 @@ def listening(host: str, port: int) -> Iterator[socket.socket]:
 def accept_editor(listener: socket.socket, token: str) -> OpenLine:
     """Wait for the one editor that knows the token; whoever does not is hung up on.
 
-    Connections open side by side, so one that says nothing keeps nobody out.
+    Connections open side by side, and the oldest go when there are many: one that says nothing
+    keeps nobody out.
 
     Args:
         listener: Of ``listening``; still open afterwards.
         token: What ``initializationOptions.token`` must be.
     """
     opened: queue.SimpleQueue[OpenLine] = queue.SimpleQueue()
-    places = threading.BoundedSemaphore(MOST_OPENING)
+    waiting: deque[socket.socket] = deque()
+
+    taken = threading.Lock()  # by the first that knows the token; a second would wait for ever
 
     def admits(given: str) -> bool:
-        return hmac.compare_digest(given.encode("utf-8", "replace"), token.encode())
+        is_right = hmac.compare_digest(given.encode("utf-8", "replace"), token.encode())
+        return is_right and taken.acquire(blocking=False)
 
     def open_one(connection: socket.socket) -> None:
-        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        fd = connection.detach()
-        line = Line(fd, os.dup(fd))
-        result = open_line(line, admits=admits, timeout_s=OPENING_S)
+        line = Line(connection.fileno(), os.dup(connection.fileno()))
+        result = open_line(line, admits=admits, timeout_s=OPENING_S, max_body=OPENING_B)
         if isinstance(result, OpenLine):
+            connection.detach()
             opened.put(result)
-        else:
-            os.close(line.read_fd)
-            os.close(line.write_fd)
-        places.release()
+            return
+        os.close(line.write_fd)
+        connection.close()
 
     listener.settimeout(ACCEPT_S)
     while opened.empty():
         with suppress(TimeoutError):
             connection, _peer = listener.accept()
             connection.settimeout(None)
-            places.acquire()
+            connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            waiting.append(connection)
             threading.Thread(target=open_one, args=(connection,), daemon=True).start()
+        if len(waiting) > MOST_OPENING:  # the oldest has had its chance
+            with suppress(OSError):
+                waiting.popleft().shutdown(socket.SHUT_RDWR)
     return opened.get()

@@ -1,0 +1,183 @@
+"""What an attacker found on the wire, each once."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import socket
+import subprocess
+import sys
+import threading
+from typing import Literal
+
+import pytest
+
+from indwell.lsp.documents import path_of
+from indwell.lsp.wire.conversion import Conversion, WrongParams, with_whole_numbers
+from indwell.lsp.wire.envelope import encoded
+from indwell.lsp.wire.framing import Framer
+from indwell.lsp.wire.outgoing import GONE_S, HARD_LIMIT_B, LIMIT_B, Outgoing
+from indwell.lsp.wire.parent import watched
+from indwell.lsp.wire.tcp import accept_editor, listening
+from wire.test_tcp import TOKEN, hello
+
+
+@pytest.mark.parametrize(
+    "begun", [b'"}', b"}Content-Le", b"Content-Length: 5\r\r", b"\xef\xbb\xbfContent", b"a b"]
+)
+def test_what_cannot_become_a_header_is_none_at_once(begun) -> None:
+    framer = Framer()
+    assert framer.feed(begun) == []
+    assert framer.broken
+
+
+@pytest.mark.parametrize("begun", [b"Con", b"Content-Length : 5\r", b"", b"\r", b"X-Any: a b: c"])
+def test_what_may_become_a_header_is_waited_for(begun) -> None:
+    framer = Framer()
+    framer.feed(begun)
+    assert framer.broken == ""
+
+
+def pipe() -> tuple[int, int]:
+    reading, writing = os.pipe()
+    os.set_blocking(writing, False)
+    return reading, writing
+
+
+async def test_a_large_answer_to_an_editor_that_reads_ends_nothing() -> None:
+    reading, writing = pipe()
+    lost: list[str] = []
+    outgoing = Outgoing(writing, lost.append)
+    for _ in range(3):
+        outgoing.send(b"x" * (LIMIT_B // 2 + 1))  # more than the limit, in one tick
+    assert lost == []
+    received = 0
+    while received < 3 * (LIMIT_B // 2):
+        received += len(await asyncio.to_thread(os.read, reading, 1 << 20))
+    outgoing.close()
+    os.close(reading)
+    os.close(writing)
+    assert lost == []
+
+
+async def test_an_editor_that_takes_nothing_for_long_is_given_up() -> None:
+    reading, writing = pipe()
+    lost: list[str] = []
+    outgoing = Outgoing(writing, lost.append)
+    outgoing.send(b"x" * (LIMIT_B + 1_000_000))  # the pipe takes a little of it
+    outgoing.send(b"y")
+    assert lost == []
+    outgoing._taken_at -= GONE_S + 1
+    outgoing.send(b"z")
+    assert len(lost) == 1
+    os.close(reading)
+    os.close(writing)
+
+
+async def test_memory_ends_somewhere_however_much_is_sent() -> None:
+    reading, writing = pipe()
+    lost: list[str] = []
+    outgoing = Outgoing(writing, lost.append)
+    for _ in range(9):
+        outgoing.send(b"x" * LIMIT_B)
+    assert len(lost) == 1
+    assert outgoing._waiting_b <= HARD_LIMIT_B + LIMIT_B + 100
+    os.close(reading)
+    os.close(writing)
+
+
+def test_half_of_a_character_goes_out_escaped() -> None:
+    assert json.loads(encoded({"text": "\ud800 hi"})) == {"text": "\ud800 hi"}
+
+
+@pytest.mark.parametrize("process_id", [2**31, 2**63, 2**70])
+async def test_a_process_number_that_no_process_has_is_not_watched(process_id) -> None:
+    async with watched(process_id) as gone:
+        assert not gone.is_set()
+
+
+@pytest.mark.parametrize("uri", ["file:///a%00b", "file:///a\x00b", "file:///\ud800"])
+def test_a_name_that_no_file_can_have_is_no_path(uri) -> None:
+    assert path_of(uri) is None
+
+
+def test_whole_numbers_may_be_written_as_floats() -> None:
+    assert with_whole_numbers({"a": [1.0, 2.5, True, None], "b": "1.0"}) == {
+        "a": [1, 2.5, True, None],
+        "b": "1.0",
+    }
+
+
+@pytest.mark.parametrize(
+    ("value", "type_", "words"),
+    [
+        (float("inf"), int, "must be a whole number"),
+        ("x", int, "must be a whole number"),
+        (5, str, "must be a text"),
+        (1, bool, "must be true or false"),
+        ("yolo", Literal["ask", "plan"], r"must be one of \['ask', 'plan'\]"),
+    ],
+)
+def test_what_is_wrong_is_said_in_plain_words(value, type_, words) -> None:
+    with pytest.raises(WrongParams, match=words):
+        Conversion().structure(value, type_)
+
+
+def test_without_stdin_there_is_one_sentence_and_no_traceback() -> None:
+    command = f"exec {sys.executable} -m indwell serve --scripted <&- "
+    ended = subprocess.run(
+        ["sh", "-c", command], capture_output=True, text=True, check=False, timeout=30
+    )
+    assert ended.returncode == 1
+    assert ended.stderr.startswith("indwell: there is no stdin or stdout to serve an editor on")
+    assert ended.stderr.count("\n") == 1
+
+
+def test_many_silent_connections_keep_no_editor_out() -> None:
+    with listening("127.0.0.1", 0) as listener:
+        port = listener.getsockname()[1]
+        opened: list[object] = []
+        accepting = threading.Thread(target=lambda: opened.append(accept_editor(listener, TOKEN)))
+        accepting.start()
+        silent = [socket.create_connection(("127.0.0.1", port)) for _ in range(60)]
+        with socket.create_connection(("127.0.0.1", port)) as editor:
+            editor.sendall(hello(TOKEN))
+            accepting.join(5)
+            assert len(opened) == 1
+            assert b"serverInfo" in editor.recv(65_536)
+        for one in silent:
+            one.close()
+
+
+def test_before_the_token_nobody_may_send_much() -> None:
+    with listening("127.0.0.1", 0) as listener:
+        port = listener.getsockname()[1]
+        opened: list[object] = []
+        accepting = threading.Thread(target=lambda: opened.append(accept_editor(listener, TOKEN)))
+        accepting.start()
+        with socket.create_connection(("127.0.0.1", port)) as greedy:
+            greedy.sendall(b"Content-Length: 2000000\r\n\r\n")
+            greedy.settimeout(5)
+            assert greedy.recv(10) == b""
+        with socket.create_connection(("127.0.0.1", port)) as editor:
+            editor.sendall(hello(TOKEN))
+            accepting.join(5)
+            assert len(opened) == 1
+
+
+def test_a_second_editor_with_the_token_is_refused() -> None:
+    with listening("127.0.0.1", 0) as listener:
+        port = listener.getsockname()[1]
+        with (
+            socket.create_connection(("127.0.0.1", port)) as first,
+            socket.create_connection(("127.0.0.1", port)) as second,
+        ):
+            accepting = threading.Thread(target=lambda: accept_editor(listener, TOKEN))
+            accepting.start()
+            for editor in (first, second):
+                editor.sendall(hello(TOKEN))
+                editor.settimeout(5)
+            heard = [editor.recv(65_536) for editor in (first, second)]
+            accepting.join(5)
+        assert sorted(b"serverInfo" in one for one in heard) == [False, True]
