@@ -31,7 +31,10 @@ Source: TypeAlias = Literal[
     "compactor",
 ]
 Role: TypeAlias = Literal["user", "assistant"]
-Finish: TypeAlias = Literal["stop", "tool_calls", "length", "filtered", "incomplete"]
+Finish: TypeAlias = Literal["stop", "tool_calls", "length", "filtered", "incomplete", "endless"]
+BROKEN_OFF: frozenset[Finish] = frozenset({"incomplete", "endless"})
+"""Only the beginning of the reply is there; an endless one is not worth another attempt."""
+
 ToolChoice: TypeAlias = Literal["auto", "none"]
 
 
@@ -147,6 +150,7 @@ class Request(msgspec.Struct, frozen=True):
         anchors: Where cache marks go.
         tool_choice: ``none`` forbids calls but keeps the schemas, so the prefix stays the same.
         cache_key: Stable for the session (H35).
+        tokens: About how many it has, from a running sum; 0 if nobody has counted.
     """
 
     model: str
@@ -157,6 +161,7 @@ class Request(msgspec.Struct, frozen=True):
     anchors: Anchors = Anchors()
     tool_choice: ToolChoice = "auto"
     cache_key: str = ""
+    tokens: int = 0
 
 
 class Usage(msgspec.Struct, frozen=True):
@@ -202,9 +207,10 @@ class Reply(msgspec.Struct, frozen=True):
         text: The assistant's words, possibly empty.
         thinking: Reasoning text, where the endpoint shows it.
         calls: Complete tool calls, in order; empty if the reply broke off.
-        finish: Why it ended; ``incomplete`` if the stream broke after text had come.
+        finish: Why it ended; ``incomplete`` if the stream broke after text had come, ``endless`` if
+            it went on beyond all limits and was cut off.
         usage: Tokens of this call.
-        problem: With ``incomplete``: what broke, in plain words.
+        problem: What broke, or what was over a limit, in plain words; empty if all is well.
     """
 
     text: str

@@ -233,6 +233,7 @@ async def test_a_reply_that_broke_off_is_kept_marked_and_can_go_on(tmp_path: Pat
         ("length", "the reply reached the output limit; ask to go on, or raise `max_output`"),
         ("filtered", "the provider's filter stopped the reply; say it in other words"),
         ("incomplete", "the reply broke off: cut; ask to go on"),
+        ("endless", "the reply broke off: cut; ask to go on"),
     ],
 )
 async def test_a_reply_that_did_not_come_to_its_end_runs_nothing(

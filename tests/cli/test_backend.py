@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import subprocess
 import sys
@@ -22,7 +23,8 @@ from indwell.settings.model import Settings
 from indwell.workspace.disk import DiskWorkspace
 from support import file_keyring
 from support.editing import Home
-from support.loopback_endpoint import LoopbackEndpoint, say
+from support.fault_endpoint import FaultEndpoint, streamed
+from support.loopback_endpoint import LoopbackEndpoint, chunk, say
 from support.model_server import answering, listed
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -127,6 +129,26 @@ async def test_another_model_can_be_taken_within_a_session(home) -> None:
         assert [seen.body["model"] for seen in endpoint.seen] == ["a", "b"]
         first, second = (seen.body["messages"] for seen in endpoint.seen)
         assert second[: len(first)] == first
+
+
+async def test_a_session_that_ends_closes_its_connections_of_every_model(home) -> None:
+    """An endpoint may keep them open for hours, and each session has its own."""
+    reply = streamed(chunk({"content": "Well."}, finish="stop"))
+    async with FaultEndpoint([reply, reply]) as endpoint:
+        home.configure(f'model = "a"\nmodels = ["b"]\nbase_url = "{endpoint.base_url}"\n')
+        made = backend(home)
+        settings = made.configure({}, (home.workspace,)).settings
+        session = await made.open_session(
+            DiskWorkspace([home.workspace]), AllowingApprover(), lambda: settings
+        )
+        await run_turn(session, Prompt("one"), lambda _event: None)
+        await made.switch_model(session, made.choose_model(settings, "b"))
+        await run_turn(session, Prompt("two"), lambda _event: None)
+        assert (endpoint.n_connections, endpoint.n_open) == (2, 2)
+        await session.close()
+        async with asyncio.timeout(2):
+            while endpoint.n_open:  # noqa: ASYNC110 - the endpoint looks for the end as often
+                await asyncio.sleep(0.005)
 
 
 async def test_the_scripted_model_lacks_nothing(home) -> None:

@@ -4,8 +4,15 @@ import msgspec
 import pytest
 
 from indwell.context.assemble import assemble
-from indwell.context.conversation import Config, Conversation, system_block, user_words
-from indwell.context.tokens import estimate_tokens
+from indwell.context.conversation import (
+    Config,
+    Conversation,
+    counted,
+    estimated_tokens,
+    system_block,
+    user_words,
+)
+from indwell.context.tokens import estimate_tokens, request_tokens
 from indwell.errors import ConversationTooLarge
 from indwell.messages import Anchors, Message, Request
 from indwell.providers.chat_messages import Dialect, chat_body
@@ -33,7 +40,13 @@ def test_a_request_is_the_conversation_with_its_anchors() -> None:
         max_output=500,
         anchors=Anchors(tools=True, system=True, messages=(1,)),
         cache_key="s-1",
+        tokens=estimated_tokens(WHOLE),
     )
+
+
+def test_a_request_knows_its_tokens_from_the_running_sum() -> None:
+    asked = assemble(counted(WHOLE))
+    assert asked.tokens == request_tokens(asked) == estimated_tokens(WHOLE)
 
 
 def test_the_same_conversation_gives_the_same_bytes() -> None:

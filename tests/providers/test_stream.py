@@ -3,6 +3,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import msgspec
 import pytest
 
 from indwell.context.tokens import estimate_tokens, request_tokens
@@ -125,6 +126,11 @@ def test_nulls_and_nonsense_in_the_usage_count_as_0(
     reported: Mapping[str, Any], usage: Usage
 ) -> None:
     assert grow(spent(reported))[0].whole(ASKED).usage == usage
+
+
+def test_an_estimate_that_came_with_the_request_is_not_made_again() -> None:
+    asked = msgspec.structs.replace(ASKED, tokens=16_000)
+    assert grow(chunk({"content": ""}))[0].whole(asked).usage == Usage(16_000, reported=False)
 
 
 @pytest.mark.parametrize("reported", [None, {}, {"prompt_tokens": None, "completion_tokens": 0}])

@@ -119,6 +119,11 @@ class FaultEndpoint:
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
+    @property
+    def n_open(self) -> int:
+        """Connections that neither side has closed."""
+        return len(self._tasks)
+
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
             with suppress(ConnectionError, asyncio.IncompleteReadError):

@@ -22,7 +22,7 @@ from indwell.context.injections import inject
 from indwell.context.oversize import is_oversize, oversize_words
 from indwell.context.pairing import problems, repair, tool_uses
 from indwell.errors import UserError
-from indwell.messages import Reply, Text, ToolChoice, ToolResult, Usage
+from indwell.messages import BROKEN_OFF, Reply, Text, ToolChoice, ToolResult, Usage
 from indwell.prompt.environment import repetition_words, round_limit_words
 from indwell.providers import base as stream
 from indwell.sessions.records import Ending, Spent
@@ -69,7 +69,7 @@ async def run_rounds(session: Session, turn: TurnState, emit: Listener) -> tuple
     while True:
         reply = await _ask_model(session, turn, emit, words=words, tool_choice="auto")
         words = None
-        if reply.finish == "incomplete":
+        if reply.finish in BROKEN_OFF:
             return "failed", f"the reply broke off: {reply.problem}; ask to go on"
         uses = tool_uses(session.conversation.messages[-1])
         if uses:

@@ -72,6 +72,10 @@ class Prompt(msgspec.Struct, frozen=True):
     problems: tuple[Problem, ...] = ()
 
 
+async def holds_nothing() -> None:
+    """A provider that has nothing to let go of."""
+
+
 @dataclass(frozen=True, slots=True)
 class Parts:
     """What a session works with; put together in ``cli``.
@@ -95,6 +99,7 @@ class Parts:
         round_limit: Model calls that one turn may take.
         budgets: Money and tokens that may be spent.
         ledger: What was spent today, by all sessions.
+        hang_up: Let go of what the provider holds, at the session's end.
     """
 
     provider: Provider
@@ -115,6 +120,7 @@ class Parts:
     round_limit: int = 100
     budgets: Budgets = Budgets()  # noqa: RUF009 - a frozen value, safe to share
     ledger: Ledger = field(default_factory=MemoryLedger)
+    hang_up: Callable[[], Awaitable[None]] = holds_nothing
 
 
 @dataclass(slots=True)
@@ -183,6 +189,9 @@ class Session:
         return self.parts.now().isoformat(timespec="milliseconds")
 
     async def close(self) -> None:
-        """Write what is queued and let go of log and ledger."""
-        await self.parts.ledger.close()
-        await self.parts.log.close()
+        """Write what is queued and let go of log, ledger and provider."""
+        try:
+            await self.parts.ledger.close()
+            await self.parts.log.close()
+        finally:
+            await self.parts.hang_up()

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
 from typing import NamedTuple
 
 import msgspec
 
+from indwell.agent.session import holds_nothing
 from indwell.cli.stored_keys import key_store, with_stored_key
 from indwell.errors import SettingsError
 from indwell.messages import Usage
@@ -20,7 +21,10 @@ SCRIPTED_WINDOW = 64_000  # tokens; the scripted model has no limit of its own
 
 
 class Model(NamedTuple):
-    """A model, ready to be asked, with what is known of it; ``notice`` if that is not much."""
+    """A model, ready to be asked, with what is known of it; ``notice`` if that is not much.
+
+    ``hang_up`` closes its connections.
+    """
 
     provider: Provider
     name: str
@@ -28,6 +32,7 @@ class Model(NamedTuple):
     max_output: int
     cost: Callable[[Usage], float | None]
     notice: str = ""
+    hang_up: Callable[[], Awaitable[None]] = holds_nothing
 
 
 def make_model(settings: Settings, *, pace_s: float = 0.0) -> Model:
@@ -87,4 +92,5 @@ def _endpoint_model(settings: Settings) -> Model:
         min(settings.max_output, window // 4, facts.output_limit or settings.max_output),
         lambda usage: cost(usage, prices),
         notice,
+        chat.aclose,
     )

@@ -83,6 +83,7 @@ async def open_session(
         round_limit=now_settings.round_limit,
         budgets=budgets,
         ledger=SpendingLedger(state, lambda: datetime.now(UTC)),
+        hang_up=model.hang_up,
     )
     prompt = system_prompt(
         _machine(), tuple(spec.name for spec in tools.specs), now_settings.instructions
@@ -99,10 +100,16 @@ async def open_session(
 
 def with_model(session: Session, model: Model) -> None:
     """Let the next turn of ``session`` ask another model; the conversation goes on."""
-    workspace = session.parts.workspace
+    workspace, before = session.parts.workspace, session.parts.hang_up
+
+    async def hang_up() -> None:
+        await before()
+        await model.hang_up()
+
     session.parts = replace(
         session.parts,
         provider=model.provider,
+        hang_up=hang_up,
         cost=model.cost,
         surroundings=lambda: _surroundings(workspace, model.name),
     )

@@ -21,7 +21,7 @@ from indwell.errors import (
     ToolsUnsupported,
     Unreachable,
 )
-from indwell.messages import Reply, Request, ToolSpec
+from indwell.messages import BROKEN_OFF, Reply, Request, ToolSpec
 from indwell.providers.base import Provider
 from indwell.providers.catalogue import row_of, title_of
 from indwell.providers.connection import Step
@@ -119,7 +119,7 @@ async def _talk(chat: Provider, model: str) -> tuple[Step, ...]:
         return (Step("key", "fail", str(error), "check the key and what it may do"),)
     except IndwellError as error:
         return (Step("streaming", "fail", str(error)),)
-    if reply.finish == "incomplete":
+    if reply.finish in BROKEN_OFF:
         return (Step("streaming", "fail", reply.problem or "the reply broke off", "try again"),)
     streaming = Step("streaming", "ok", f"{model} answers in a stream")
     return (streaming, *_tools_steps(model, reply))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from indwell.context.anchors import place_anchors
-from indwell.context.conversation import Conversation, prompt_tokens
+from indwell.context.conversation import Conversation, estimated_tokens, prompt_tokens
 from indwell.context.pairing import problems
 from indwell.context.tally import extended
 from indwell.errors import ConversationTooLarge
@@ -39,6 +39,7 @@ def assemble(conversation: Conversation, *, tool_choice: ToolChoice = "auto") ->
         anchors=place_anchors(conversation),
         tool_choice=tool_choice,
         cache_key=conversation.config.cache_key,
+        tokens=estimated_tokens(conversation),
     )
     _check_size(request, prompt_tokens(conversation), conversation.config.budget)
     return request

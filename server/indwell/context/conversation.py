@@ -19,6 +19,7 @@ from indwell.context.tags import neutralise
 from indwell.context.tally import ONCE, Tally, extended, notice_texts
 from indwell.context.tokens import BLOCK_OVERHEAD, estimate_tokens, message_tokens, tools_tokens
 from indwell.messages import (
+    BROKEN_OFF,
     Block,
     Message,
     Meta,
@@ -187,7 +188,7 @@ def with_reply(conversation: Conversation, reply: Reply, *, turn: int) -> Conver
         thinking = scalar_text(reply.thinking)
         blocks.append(Thinking(thinking, _assistant(thinking, turn)))
     text = scalar_text(reply.text)
-    if reply.finish == "incomplete":
+    if reply.finish in BROKEN_OFF:
         text = f"{text}\n[the reply broke off here]"
     if text.strip():
         blocks.append(Text(text, _assistant(text, turn)))

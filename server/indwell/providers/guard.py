@@ -25,9 +25,9 @@ from indwell.providers.faults import Where, refused
 from indwell.providers.http_door import MAX_ODD_BODY, Before, ListenerFailed, body_of
 from indwell.providers.refusals import quote
 from indwell.providers.sse import DONE, Event, EventReader
-from indwell.providers.stream import GrowingReply
+from indwell.providers.stream import TEXT_LIMIT, GrowingReply
 
-REPLY_LIMIT = 32_000_000  # bytes of one reply, unpacked; the longest real ones have a tenth
+REPLY_LIMIT = 32_000_000  # bytes of one stream, unpacked: an event of 200 for each token
 EMPTY_STALLS = 10  # stall times that data which brings nothing may hold the line
 LINGER_S = 5.0  # seconds that the usage may still take after the reason for the end
 DONE_LINGER_S = 0.05  # seconds for the body to end after [DONE], so that the connection can be kept
@@ -37,6 +37,10 @@ _LOOK = 64  # events between two looks at the clock
 _JSON = "application/json"
 _NO_STREAMS = (_JSON, "text/html")  # what a wrong address answers with
 _DECODE = msgspec.json.Decoder().decode
+
+
+class TooLong(BadReply):
+    """A reply that goes on beyond all limits; another attempt would bring another such reply."""
 
 
 class StreamGuard:
@@ -106,7 +110,7 @@ class StreamGuard:
                 n_bytes += len(part)
                 if n_bytes > REPLY_LIMIT:
                     size = f"{REPLY_LIMIT // 1_000_000} MB"
-                    raise BadReply(
+                    raise TooLong(
                         f"the reply from {self._where.address} is over {size} and was cut off there"
                     )
                 await self._take_all(reader.feed(part), reply, on_event)
@@ -145,6 +149,7 @@ class StreamGuard:
         if events:
             self._batch.add(events)
             self._useful_at = self._now()
+        self._check_length(reply)
         if chunk.get("error") or event.name == b"error":
             said = said_by(chunk) or Said("an error without words")
             raise refused(said.status or 500, said, self._where, self._request)
@@ -159,6 +164,7 @@ class StreamGuard:
         if isinstance(value, Mapping) and isinstance(value.get("choices"), list):
             self._batch.add(reply.add(value))
             reply.is_done = True
+            self._check_length(reply)
             return
         said = said_by(value)
         if said is not None and said.status:
@@ -169,6 +175,13 @@ class StreamGuard:
             f"{self._where.address} answered with {kind} instead of a stream; check"
             f" OPENAI_BASE_URL, it often ends in /v1{portal}: {quote(words)}"
         )
+
+    def _check_length(self, reply: GrowingReply) -> None:
+        if reply.is_full:
+            raise TooLong(
+                f"the reply from {self._where.address} is over {TEXT_LIMIT:,} characters and was "
+                "cut off there"
+            )
 
     def _kind(self) -> str:
         kind: str = self._response.headers.get("content-type", "")

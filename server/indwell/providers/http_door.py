@@ -7,8 +7,10 @@ most a megabyte at a time (httpx2), so that no small answer fills the memory.
 
 from __future__ import annotations
 
+import ssl
 from collections.abc import Awaitable, Callable, Generator, Mapping
 from contextlib import aclosing
+from functools import cache
 from typing import Any, Generic, TypeVar
 
 import httpx2
@@ -63,6 +65,7 @@ def http_client(*, connect_s: float, trust_env: bool, is_openai: bool) -> httpx2
     if not is_openai:
         hooks["request"] = [_keep_to_ourselves]
     return httpx2.AsyncClient(
+        verify=_certificates(trust_env=trust_env),
         timeout=httpx2.Timeout(None, connect=connect_s),
         follow_redirects=False,
         trust_env=trust_env,
@@ -70,6 +73,12 @@ def http_client(*, connect_s: float, trust_env: bool, is_openai: bool) -> httpx2
         headers={"Accept-Encoding": "identity"},
         limits=httpx2.Limits(keepalive_expiry=KEEP_ALIVE_S),
     )
+
+
+@cache
+def _certificates(*, trust_env: bool) -> ssl.SSLContext:
+    """The certificates that are trusted, read once: 20-100 ms and close to a megabyte."""
+    return httpx2.create_ssl_context(trust_env=trust_env)
 
 
 async def body_of(response: httpx2.Response, limit: int) -> bytes:

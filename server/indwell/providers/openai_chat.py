@@ -32,7 +32,7 @@ from indwell.providers.endpoint import (
 )
 from indwell.providers.error_bodies import said_in
 from indwell.providers.faults import FAULTS, Where, fault_of
-from indwell.providers.guard import StreamGuard
+from indwell.providers.guard import StreamGuard, TooLong
 from indwell.providers.http_door import ListenerFailed, Refused, http_client
 from indwell.providers.quirks import dialect_for
 from indwell.providers.request_bytes import RequestEncoder
@@ -103,7 +103,8 @@ class OpenAIChat:
         """Answer ``request``; one attempt, but for an endpoint that rejects a parameter.
 
         A stream that breaks after text had come or a call had begun is a ``Reply`` with
-        ``finish="incomplete"`` and without calls.
+        ``finish="incomplete"`` and without calls; one that is beyond all limits has
+        ``finish="endless"``, and both say in ``problem`` what was wrong.
 
         Raises:
             ProviderError: The endpoint did not do its part; never holds the key.
@@ -120,6 +121,8 @@ class OpenAIChat:
             if reply.broke_off:
                 raise Unreachable(f"the model behind {where.address} broke off; try again")
         except ProviderError as fault:
+            if isinstance(fault, TooLong) and reply.can_be_kept:
+                return reply.broken(request, str(fault), finish="endless")
             if reply.ended:  # it had said all that it had to say
                 for event in reply.end():
                     on_event(event)
@@ -130,7 +133,7 @@ class OpenAIChat:
         return reply.whole(request)
 
     async def aclose(self) -> None:
-        """Close the connections; the provider cannot be used afterwards."""
+        """Close the connections, which stay open as long as the endpoint likes if nobody does."""
         await self._client.close()
 
     async def _attempt(

@@ -34,6 +34,10 @@ _FINISH: Mapping[str, Finish] = {
     "safety": "filtered",  # Gemini
     "sensitive": "filtered",  # GLM
 }
+TEXT_LIMIT = 2_000_000
+"""Characters of words and reasoning that are kept: the longest replies that models give (128,000
+tokens) have a quarter. The editor, the log and the next request each get them once."""
+
 _REASONING = ("reasoning_content", "reasoning", "thinking", "reasoning_details")
 
 
@@ -47,12 +51,15 @@ class GrowingReply:
         n_chunks: Chunks so far.
         reason: Why it ended, as the endpoint says it; empty until then.
         is_done: Whether the stream said that it is over; whoever reads it sets this.
+        is_full: Whether words were left out because they were over ``TEXT_LIMIT``.
     """
 
     def __init__(self, dialect: Dialect | None = None) -> None:
         self.n_chunks = 0
         self.reason = ""
         self.is_done = False
+        self.is_full = False
+        self._n_characters = 0
         self._dialect = dialect or Dialect()
         self._text = _Words()
         self._thinking = _Words()
@@ -132,12 +139,12 @@ class GrowingReply:
             problem=problem,
         )
 
-    def broken(self, request: Request, problem: str) -> Reply:
+    def broken(self, request: Request, problem: str, finish: Finish = "incomplete") -> Reply:
         """What is left of a reply that broke off; its calls are dropped, never run (H41)."""
         return Reply(
             text=self._text.joined,
             thinking=self._thinking.joined,
-            finish="incomplete",
+            finish=finish,
             usage=self._used(request),
             problem=problem,
         )
@@ -169,6 +176,10 @@ class GrowingReply:
             self._say(*self._tags.feed(words), events)
 
     def _say(self, thinking: str, words: str, events: list[StreamEvent]) -> None:
+        self._n_characters += len(thinking) + len(words)
+        if (over := self._n_characters - TEXT_LIMIT) > 0:
+            self.is_full = True
+            thinking, words = (text[: max(0, len(text) - over)] for text in (thinking, words))
         if thinking and (whole := self._thinking.add(thinking)):
             events.append(ThinkingDelta(whole))
         if words and (whole := self._text.add(words)):

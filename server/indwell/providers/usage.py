@@ -53,7 +53,7 @@ def used(
     if usage != Usage():
         return usage
     return Usage(
-        input=request_tokens(request),
+        input=request.tokens or request_tokens(request),
         output=sum(estimate_tokens(part) for part in said),
         reported=False,
     )

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 ALLOWED = frozenset(
     [
@@ -56,3 +58,12 @@ def clean_environment(
     folders = source.get("PATH", os.defpath).split(os.pathsep)
     kept["PATH"] = os.pathsep.join(folder for folder in folders if Path(folder).is_absolute())
     return {**kept, **FIXED, **(extra or {})}
+
+
+def raw(text: str) -> Any:  # noqa: ANN401 -- str or bytes, as the system has it
+    """An argument, path or variable as a child gets it: UTF-8, whatever our own locale (SYS-06).
+
+    Raises:
+        UnicodeEncodeError: It holds half a character.
+    """
+    return text if sys.platform == "win32" else text.encode("utf-8", "surrogateescape")

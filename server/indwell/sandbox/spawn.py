@@ -17,7 +17,7 @@ import msgspec
 
 from indwell.errors import ToolError
 from indwell.sandbox.capture import Capture
-from indwell.sandbox.environment import clean_environment
+from indwell.sandbox.environment import clean_environment, raw
 from indwell.sandbox.orphans import Run, ended, running, waited_for
 from indwell.sandbox.processes import MARK, end_descendants, signal_group
 
@@ -237,9 +237,9 @@ async def _start(
 ) -> asyncio.subprocess.Process:
     try:
         return await asyncio.create_subprocess_exec(
-            *argv,
-            cwd=cwd,
-            env=env,
+            *map(raw, argv),
+            cwd=raw(str(cwd)),
+            env={raw(name): raw(value) for name, value in env.items()},
             stdin=stdin,
             stdout=stdout,
             stderr=stderr,
