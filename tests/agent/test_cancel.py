@@ -158,3 +158,31 @@ async def test_in_a_later_round_the_partial_reply_joins_what_was_done(tmp_path: 
         ]
         assert (await world.turn("go on")).ending == "done"
         await world.records()
+
+
+async def test_a_stopped_call_that_had_begun_to_answer_is_charged_as_estimated(
+    tmp_path: Path,
+) -> None:
+    async with a_world(tmp_path, [hang("Half a "), says("sentence.")]) as world:
+        task = world.begin("go")
+        await world.until(lambda event: event == Text(1, "a "))
+        finished = await cancelled(world, task)
+        (spent,) = [one for one in await world.records() if isinstance(one, log.Spent)]
+    assert spent.usage.output > 0
+    assert spent.usage.input > 0
+    assert not spent.usage.reported
+    assert (finished.usage, finished.cost) == (spent.usage, spent.usage.output * 0.25)
+
+
+async def test_a_stopped_call_of_which_nothing_came_costs_nothing(tmp_path: Path) -> None:
+    asked = asyncio.Event()
+
+    def never_answers(request: Request) -> Hang:
+        asked.set()
+        return hang()
+
+    async with a_world(tmp_path, [never_answers]) as world:
+        task = world.begin("go")
+        await asked.wait()
+        assert (await cancelled(world, task)).cost == 0.0
+        assert not [one for one in await world.records() if isinstance(one, log.Spent)]

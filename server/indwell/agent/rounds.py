@@ -6,6 +6,7 @@ once is in its tally.
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import dataclass, field
 
 import msgspec
@@ -21,6 +22,7 @@ from indwell.context.assemble import assemble
 from indwell.context.injections import inject
 from indwell.context.oversize import is_oversize, oversize_words
 from indwell.context.pairing import problems, repair, tool_uses
+from indwell.context.tokens import estimate_tokens
 from indwell.errors import UserError
 from indwell.messages import BROKEN_OFF, Reply, Text, ToolChoice, ToolResult, Usage
 from indwell.prompt.environment import repetition_words, round_limit_words
@@ -44,6 +46,7 @@ class TurnState:
         steered: Words of the middle of the turn that are in the request under way, as typed.
         steered_sent: The same as the model reads them.
         streamed: Pieces of the reply that is under way.
+        thought: The same of its reasoning.
     """
 
     number: int
@@ -56,6 +59,7 @@ class TurnState:
     steered: tuple[str, ...] = ()
     steered_sent: tuple[str, ...] = ()
     streamed: list[str] = field(default_factory=list)
+    thought: list[str] = field(default_factory=list)
     changes: list[Change] = field(default_factory=list)
 
 
@@ -129,9 +133,19 @@ async def _ask_model(
     for said in turn.steered:
         emit(events.Steered(turn.number, said, delivered=True))
     turn.rounds += 1
-    turn.streamed = []
+    turn.streamed, turn.thought = [], []
     parts.log.commit_soon()  # replies and results of before, while the model thinks (H59)
-    reply = await parts.provider.complete(request, lambda event: _tell(event, turn, emit))
+
+    def on_event(event: stream.StreamEvent) -> None:
+        if isinstance(event, stream.Discarded):
+            _count_unanswered(session, turn, sending, emit)
+        _tell(event, turn, emit)
+
+    try:
+        reply = await parts.provider.complete(request, on_event)
+    except (asyncio.CancelledError, UserError):
+        _count_unanswered(session, turn, sending, emit)
+        raise
     if tool_choice == "none":
         reply = _without_calls(reply)
     # Answered: from here the request's blocks are part of the conversation.
@@ -188,11 +202,12 @@ def _tell(event: stream.StreamEvent, turn: TurnState, emit: Listener) -> None:
             turn.streamed.append(text)
             emit(events.Text(turn.number, text))
         case stream.ThinkingDelta(text=text):
+            turn.thought.append(text)
             emit(events.Thinking(turn.number, text))
         case stream.CallStarted():
             pass  # the tool's line appears when the call is whole and checked
         case stream.Discarded():
-            turn.streamed = []
+            turn.streamed, turn.thought = [], []
             emit(events.Text(turn.number, "", restart=True))
         case stream.Waiting(seconds=seconds, reason=reason):
             wait = f"{reason}; trying again in {seconds:.0f} s"
@@ -223,6 +238,20 @@ def _count(session: Session, turn: TurnState, usage: Usage, emit: Listener) -> N
     model = session.conversation.config.model
     session.parts.log.append(Spent(turn.number, model, usage, cost, session.timestamp()))
     emit(events.UsageReported(turn.number, turn.rounds, usage, cost, turn.usage, turn.cost))
+
+
+def _count_unanswered(
+    session: Session, turn: TurnState, sending: talk.Conversation, emit: Listener
+) -> None:
+    """Charge a call that began to answer and never came to its end: the endpoint does so, too.
+
+    It has not counted it for us, so this is our estimate, and marked so.
+    """
+    said = turn.streamed + turn.thought
+    if said:
+        output = estimate_tokens("".join(said))
+        usage = Usage(input=talk.prompt_tokens(sending), output=output, reported=False)
+        _count(session, turn, usage, emit)
 
 
 def _sum(before: float | None, cost: float | None) -> float | None:
