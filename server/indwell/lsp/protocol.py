@@ -15,6 +15,7 @@ from lsprotocol import types
 
 from indwell.agent.events import Event
 from indwell.lsp import protocol_views as views
+from indwell.lsp.names import TASK_COMMANDS
 from indwell.lsp.values import Value
 from indwell.policy.approvals import Answer
 from indwell.sessions.records import Ending
@@ -238,15 +239,6 @@ METHODS: Mapping[str, Method] = {
     "indwell/save": Method("out", SaveParams, SaveResult),
 }
 
-TASK_COMMANDS = (
-    "indwell.fix",
-    "indwell.fixAll",
-    "indwell.explain",
-    "indwell.document",
-    "indwell.test",
-    "indwell.refactor",
-    "indwell.ask",
-)
 COMMANDS: Mapping[str, type | None] = {
     **dict.fromkeys(TASK_COMMANDS, TaskArguments),
     "indwell.cancel": None,

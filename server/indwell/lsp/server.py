@@ -23,6 +23,7 @@ from indwell.lsp.documents import path_of
 from indwell.lsp.features import features_of
 from indwell.lsp.host import Host
 from indwell.lsp.methods import register_methods
+from indwell.lsp.names import TASK_COMMANDS
 from indwell.lsp.wire import sync
 from indwell.lsp.wire.envelope import INVALID_PARAMS
 from indwell.lsp.wire.handshake import Opened
@@ -135,7 +136,7 @@ def _actions(server: LanguageServer, host: Host, warm_up: Callable[[], None]) ->
 
 
 def _commands(server: LanguageServer, host: Host) -> None:
-    for name in protocol.TASK_COMMANDS:
+    for name in TASK_COMMANDS:
         task: Task = name.removeprefix("indwell.")  # type: ignore[assignment] # see the assert
         assert task in get_args(Task)
         server.command(name)(_task_command(host, task))

@@ -13,11 +13,11 @@ from typing import Any
 import msgspec
 
 from indwell import __version__
+from indwell.lsp.names import ACTION_KINDS, COMMAND_NAMES, METHOD_NAMES
 from indwell.lsp.wire import envelope
 from indwell.lsp.wire.envelope import INVALID_PARAMS, INVALID_REQUEST, Request
 from indwell.lsp.wire.framing import Framer, framed
 from indwell.lsp.wire.lifecycle import Drop, Leave, Refuse, Take, verdict
-from indwell.lsp.wire.names import ACTION_KINDS, COMMAND_NAMES, METHOD_NAMES
 
 _ENCODINGS = ("utf-8", "utf-16", "utf-32")
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 ACTION_KINDS = ("quickfix.indwell", "refactor.indwell", "source.indwell")
 
-COMMAND_NAMES = (
+TASK_COMMANDS = (
     "indwell.fix",
     "indwell.fixAll",
     "indwell.explain",
@@ -16,10 +16,8 @@ COMMAND_NAMES = (
     "indwell.test",
     "indwell.refactor",
     "indwell.ask",
-    "indwell.cancel",
-    "indwell.newSession",
-    "indwell.mode",
 )
+COMMAND_NAMES = (*TASK_COMMANDS, "indwell.cancel", "indwell.newSession", "indwell.mode")
 
 METHOD_NAMES = (
     "indwell/ask",
