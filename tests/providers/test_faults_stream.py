@@ -52,7 +52,7 @@ async def broken_reply(*steps: object, timeout_s: float = 5.0) -> tuple[str, str
         return reply.text, reply.finish, reply.problem.replace(endpoint.base_url, "ADDRESS")
 
 
-OFF = ("half", "incomplete", "the reply from ADDRESS broke off; try again")
+LOST = ("half", "incomplete", "the connection to ADDRESS was lost in the middle of the reply")
 
 
 @pytest.mark.parametrize(
@@ -93,7 +93,7 @@ async def test_llm_10_an_error_in_the_stream_keeps_what_was_said(event: bytes) -
     assert await broken_reply(HEAD, HALF, chunked(event), END) == (
         "half",
         "incomplete",
-        "ADDRESS failed with status 502; try again later: upstream gone",
+        "ADDRESS failed with status 502: upstream gone",
     )
 
 
@@ -102,7 +102,7 @@ async def test_llm_10_an_error_in_the_stream_keeps_what_was_said(event: bytes) -
 async def test_llm_11_12_a_line_that_breaks_in_the_middle_is_an_incomplete_reply(
     end: str, cut: bytes
 ) -> None:
-    assert await broken_reply(HEAD, HALF, cut, 0.02, end) == OFF
+    assert await broken_reply(HEAD, HALF, cut, 0.02, end) == LOST
 
 
 async def test_llm_11_a_line_that_breaks_before_anything_is_out_of_reach() -> None:
@@ -112,7 +112,8 @@ async def test_llm_11_a_line_that_breaks_before_anything_is_out_of_reach() -> No
 
 
 async def test_llm_13_a_clean_end_that_nobody_announced_is_a_broken_reply() -> None:
-    assert await broken_reply(HEAD, HALF, END) == OFF
+    found = await broken_reply(HEAD, HALF, END)
+    assert found == ("half", "incomplete", "ADDRESS ended the reply too early")
 
 
 async def test_llm_13_calls_of_a_reply_without_an_end_are_dropped() -> None:
@@ -201,7 +202,7 @@ async def test_llm_20_an_endless_line_or_event_is_cut_off(piece: bytes) -> None:
     error = await fail(broken(HEAD, forever=chunked(piece)))
     assert (type(error), str(error)) == (
         BadReply,
-        "ADDRESS sent an event of over 4,000,000 bytes, which no reply has",
+        "ADDRESS sent an event of over 2,000,000 bytes, which no reply has",
     )
 
 
@@ -216,7 +217,7 @@ async def test_llm_20_a_bomb_does_not_go_off(status: int) -> None:
     assert memory_mb() - before < 60
 
 
-@pytest.mark.parametrize("garbage", [b"not json", b"{not json", b'{"a": \xff}', b"[" * 100_000])
+@pytest.mark.parametrize("garbage", [b"not json", b"{not json", b'{"a": \xff}', b"[" * 20_000])
 async def test_llm_21_22_data_that_is_none_is_an_error_and_keeps_the_words(garbage: bytes) -> None:
     event = b"data: " + garbage + b"\n\n"
     error = await fail(broken(HEAD, chunked(event), END))

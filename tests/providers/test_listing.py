@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from indwell.errors import BadReply, NotAuthorised, ProviderError, RequestRejected, Unreachable
+from indwell.providers.fetch import MOST_VALUES, decoded
 from indwell.providers.listing import list_models
-from indwell.providers.models import TRAINED, OfferedModel
+from indwell.providers.models import MAX_MODELS, TRAINED, OfferedModel
 from support.loopback_endpoint import HANG, Answer, LoopbackEndpoint, raw, refuse
 from support.model_server import answering, listed
 
@@ -81,6 +85,35 @@ async def test_a_redirect_is_not_followed_and_the_key_stays() -> None:
         assert thief.seen == []
 
 
+async def test_where_a_redirect_leads_is_said_without_the_key() -> None:
+    for place in (f"https://away.example/{KEY}/x?k={KEY}", "https://away.example/sk-canary-7e2%2B"):
+        key = KEY if KEY + "/" in place else "sk-canary-7e2+"
+        with pytest.raises(RequestRejected, match="redirects to 'https://away.example/") as caught:
+            await offered([raw(307, headers={"Location": place})], key=key)
+        assert "canary" not in str(caught.value)
+
+
+async def test_of_a_very_long_list_the_first_models_are_shown() -> None:
+    listing = listed(*(f"m{number:05}" for number in range(MAX_MODELS + 500)), note="x" * 100)
+    models, _ = await offered(answering(listing))
+    assert [model.name for model in models] == [f"m{number:05}" for number in range(MAX_MODELS)]
+
+
+@given(
+    st.recursive(
+        st.none() | st.booleans() | st.integers(-(2**53), 2**53) | st.text(max_size=5),
+        lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=5), inner),
+    )
+)
+def test_a_list_decoded_in_pieces_is_what_it_is_as_a_whole(content) -> None:
+    assert decoded(json.dumps(content).encode()) == content
+
+
+def test_what_has_more_values_than_any_list_of_models_is_not_decoded() -> None:
+    with pytest.raises(ValueError, match="too many values"):
+        decoded(b"[" + b"1," * (MOST_VALUES + 1) + b"1]")
+
+
 async def test_an_endless_list_is_cut_off() -> None:
     endless = Answer((b"[" + b" " * (1 << 20), *([b" " * (1 << 20)] * 9)))
     with pytest.raises(BadReply, match="sent more than 8 MB"):
@@ -90,3 +123,15 @@ async def test_an_endless_list_is_cut_off() -> None:
 async def test_nobody_there_is_one_sentence() -> None:
     with pytest.raises(Unreachable, match="nothing answers at http://127.0.0.1:9/v1"):
         await list_models("http://127.0.0.1:9/v1", None, timeout_s=2)
+
+
+async def test_a_server_without_tls_is_said_to_have_none() -> None:
+    async def shout(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n")
+        await writer.drain()
+        writer.close()
+
+    async with await asyncio.start_server(shout, "127.0.0.1", 0) as server:
+        address = f"https://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1"
+        with pytest.raises(ProviderError, match=f"{address} speaks no TLS that is understood"):
+            await list_models(address, None, timeout_s=5.0)

@@ -25,6 +25,12 @@ LISTS = {
                                 tools=True)),
     "a router's price of -1": ({"data": [{"id": "openrouter/auto", "pricing": {"prompt": "-1"}}]},
                                OfferedModel("openrouter/auto")),
+    "prices that are none": ({"data": [{"id": "m", "pricing": {"prompt": True,
+                                                               "completion": 10**400}}]},
+                             OfferedModel("m")),
+    "a price of a thousand dollars a token": ({"data": [{"id": "m", "pricing":
+                                                         {"prompt": "1000", "completion": "nan"}}]},
+                                              OfferedModel("m")),
     "Mistral": ({"data": [{"id": "devstral", "max_context_length": 131_072,
                            "capabilities": {"completion_chat": True, "function_calling": True}}]},
                 OfferedModel("devstral", 131_072, tools=True)),

@@ -23,7 +23,10 @@ def test_an_unknown_price_is_an_unknown_cost() -> None:
         (Usage(input=1_000_000, cached=1_000_000), 0.3),
         (Usage(input=1_000_000, cache_write=1_000_000), 3.75),
         (Usage(input=1_000_000, cached=500_000, cache_write=100_000, output=10_000), 1.875),
-        (Usage(input=10, cached=1_000_000), 0.3),
+        (Usage(input=10, cached=1_000_000), 3e-6),
+        (Usage(input=1_000_000, cached=600_000, cache_write=10**30), 0.18 + 1.5),
+        (Usage(input=-5, cached=-7, cache_write=-9, output=-11), 0.0),
+        (Usage(input=10**400, output=10**400), 3_000 + 15_000),
     ],
 )
 def test_each_kind_of_token_has_its_price(usage: Usage, dollars: float) -> None:

@@ -114,10 +114,10 @@ def test_tools_are_not_blamed_when_none_were_sent() -> None:
             ),
         ),
         (
-            Refusal(307, location="http://other/v1/chat/completions"),
+            Refusal(307, location="http://other"),
             (
-                "http://e/v1 redirects to 'http://other/v1/chat/completions', and a prompt is"
-                " not sent on to another address; if you trust it, set OPENAI_BASE_URL to it"
+                "http://e/v1 redirects to 'http://other', and a prompt is not sent on to another"
+                " address; if you trust it, set OPENAI_BASE_URL to the API there"
             ),
         ),
         (Refusal(418), "http://e/v1 refused the request with status 418"),

@@ -11,6 +11,7 @@ from collections.abc import Callable
 import msgspec
 
 from indwell.providers.dialect import Dialect
+from indwell.providers.refusals import MAX_WORDS
 
 _UNKNOWN = re.compile(
     r"un(supported|known|recogni[sz]ed|expected|permitted)|not (be )?(supported|permitted|allowed)"
@@ -19,12 +20,12 @@ _UNKNOWN = re.compile(
     re.IGNORECASE,
 )
 _NULL_CONTENT = re.compile(
-    r"content\b.*(null|none|nil|must be a string|should be a (valid )?string|valid string)"
-    r"|(null|none) .*content\b",
+    r"content\b.{0,200}(null|none|nil|must be a string|should be a (valid )?string|valid string)"
+    r"|(null|none) .{0,200}content\b",
     re.IGNORECASE,
 )
 _REASONING_WANTED = re.compile(
-    r"(reasoning_content|reasoning)\b.*(must be passed back|is required)"
+    r"(reasoning_content|reasoning)\b.{0,200}(must be passed back|is required)"
     r"|missing [`'\"]?reasoning_content",
     re.IGNORECASE,
 )
@@ -96,6 +97,7 @@ def adapted(dialect: Dialect, words: str, *, forbids_calls: bool = False) -> Dia
         words: The endpoint's own message and the parameter that it names.
         forbids_calls: Whether the request had ``tool_choice: "none"``.
     """
+    words = words[:MAX_WORDS]
     for lesson in (*_LESSONS, _CHOICE) if forbids_calls else _LESSONS:
         if lesson.says_unknown and not _UNKNOWN.search(words):
             continue

@@ -67,6 +67,7 @@ class LoginOutcome(msgspec.Struct, frozen=True):
         steps: What was tried, in order.
         message: The end in one sentence.
         notes: What the user should know besides, a sentence each.
+        offered: What can be chosen, where no model was: the same once more, with one of them.
     """
 
     ok: bool
@@ -75,6 +76,7 @@ class LoginOutcome(msgspec.Struct, frozen=True):
     steps: tuple[Step, ...]
     message: str
     notes: tuple[str, ...] = ()
+    offered: tuple[OfferedModel, ...] = ()
 
 
 def failure(steps: tuple[Step, ...]) -> Step | None:

@@ -66,7 +66,7 @@ async def _look(row: Known, environment: Mapping[str, str], timeout_s: float) ->
             fetching(row.base_url, None, timeout_s=timeout_s) as fetcher,
         ):
             answer = await fetcher.get("/models")
-            models = parse_models(answer)
+            models = await asyncio.to_thread(parse_models, answer)
             if models is None:
                 return None  # something else listens there
             owned_by = owners(answer)

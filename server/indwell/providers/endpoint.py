@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from urllib.parse import urlsplit, urlunsplit
+from urllib.parse import urlsplit
 
 from indwell.errors import SettingsError
+from indwell.settings.redaction import plain_address
 
 OPENAI_URL = "https://api.openai.com/v1"
 
@@ -37,13 +38,14 @@ def endpoint_address(url: str) -> str:
 
 
 def shown(url: str) -> str:
-    """``url`` without user, password, query and fragment; empty if it is no address."""
-    try:
-        parts = urlsplit(url)
-        _ = parts.port  # checked only when it is asked for
-    except ValueError:
-        return ""
-    return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
+    """``url`` as a sentence shows it; empty if it is no address. See ``plain_address``."""
+    return plain_address(url)
+
+
+def origin_shown(url: str) -> str:
+    """The origin of ``url`` alone, for an address that someone else wrote; empty if it has none."""
+    parts = urlsplit(shown(url))
+    return f"{parts.scheme}://{parts.netloc}" if parts.netloc else ""
 
 
 def sendable_key(key: str | None) -> str:

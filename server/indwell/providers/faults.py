@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import re
 import socket
 import ssl
 from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
+from urllib.parse import quote, urljoin
 
 import httpx2
 import msgspec
 
 from indwell.errors import BadReply, ProviderError, RequestRejected, Unreachable
 from indwell.messages import Request
-from indwell.providers.endpoint import host_of, shown
+from indwell.providers.endpoint import host_of, origin_shown
 from indwell.providers.error_bodies import Said, said_in
+from indwell.providers.event_json import TooManyValues
 from indwell.providers.http_door import Refused
-from indwell.providers.refusals import Refusal, error_of, retry_after
+from indwell.providers.refusals import MAX_WORDS, Refusal, error_of, retry_after
 from indwell.providers.sse import EventTooLong
 
 FAULTS = (
@@ -27,6 +30,8 @@ FAULTS = (
     ValueError,
     RecursionError,
 )
+
+_TRY_AGAIN = re.compile(r"; try again(?: later| then)?(?=:|$)")
 
 
 class Where(msgspec.Struct, frozen=True):
@@ -45,8 +50,10 @@ class Where(msgspec.Struct, frozen=True):
     now: Callable[[], datetime]
 
     def redacted(self, words: str) -> str:
-        """``words`` without the key, which some servers repeat."""
-        return words.replace(self.key, "[key]") if self.key else words
+        """``words`` without the key, which some servers repeat, also as an address spells it."""
+        for spelling in (self.key, quote(self.key, safe="")):
+            words = words.replace(spelling, "[key]") if spelling else words
+        return words
 
 
 def fault_of(error: Exception, where: Where, request: Request, *, begun: bool) -> ProviderError:
@@ -57,7 +64,7 @@ def fault_of(error: Exception, where: Where, request: Request, *, begun: bool) -
             return refused(error.status, said, where, request, headers=error.headers)
         case TimeoutError() | httpx2.TimeoutException():
             return _too_slow(error, where, begun=begun)
-        case EventTooLong():
+        case EventTooLong() | TooManyValues():
             return BadReply(f"{where.address} sent {error}, which no reply has")
         case httpx2.HTTPError() | OSError():
             return _unreachable(error, where, begun=begun)
@@ -78,14 +85,27 @@ def refused(
     headers = headers or {}
     refusal = Refusal(
         status=status,
-        words=where.redacted(said.words),
+        words=where.redacted(said.words)[:MAX_WORDS],
         code=said.code,
         retry_after_s=retry_after(headers, where.now()),
-        location=shown(headers.get("location", "")),
+        location=_target(headers.get("location", ""), where),
     )
     return error_of(
         refusal, endpoint=where.address, model=request.model, has_tools=bool(request.tools)
     )
+
+
+def without_advice(sentence: str) -> str:
+    """A fault's sentence for where Indwell itself tries again, or says how to go on."""
+    return _TRY_AGAIN.sub("", sentence, count=1)
+
+
+def _target(location: str, where: Where) -> str:
+    """Where a redirect leads: its origin, for a path may hold anything; empty if it is none."""
+    try:
+        return origin_shown(where.redacted(urljoin(where.address, location)))
+    except ValueError:
+        return ""
 
 
 def _too_slow(error: Exception, where: Where, *, begun: bool) -> ProviderError:
@@ -127,8 +147,8 @@ def _unreachable(error: Exception, where: Where, *, begun: bool) -> ProviderErro
         return Unreachable(
             f"nothing answers at {where.address}; start the endpoint or set OPENAI_BASE_URL"
         )
-    what = "reply" if begun else "connection"
-    return Unreachable(f"the {what} from {where.address} broke off; try again")
+    what = "was lost in the middle of the reply" if begun else "broke off"
+    return Unreachable(f"the connection to {where.address} {what}; try again")
 
 
 def _causes(error: BaseException | None) -> Iterator[BaseException]:

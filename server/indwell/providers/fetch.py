@@ -12,6 +12,8 @@ import ssl
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager
 from http import HTTPStatus
+from typing import TypeAlias
+from urllib.parse import quote
 
 import httpx2
 import msgspec
@@ -23,6 +25,9 @@ from indwell.providers.refusals import Refusal, error_of
 from indwell.settings.origins import origin_of
 
 LIMIT_B = 8 << 20  # OpenRouter's list of all models has under 1 MB
+MOST_VALUES = 400_000  # commas; OpenRouter's list has some 30,000
+SMALL_B = 64 << 10  # decoded within a millisecond; more is decoded in a thread
+_Other: TypeAlias = str | int | float | bool | None
 _ANTHROPIC = "api.anthropic.com"  # its list of models wants its own two headers
 
 
@@ -82,13 +87,14 @@ class Fetcher:
         if response.status_code != HTTPStatus.OK:
             raise self._refused(response, data)
         try:
-            answer: object = msgspec.json.decode(data)
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+            if len(data) < SMALL_B:
+                return decoded(data)
+            return await asyncio.to_thread(decoded, data)
+        except (ValueError, RecursionError) as error:  # msgspec's errors are ValueErrors
             raise BadReply(
                 f"{self.address} answered with something that is no JSON; check the address, it "
                 "often ends in /v1"
             ) from error
-        return answer
 
     def _refused(self, response: httpx2.Response, data: bytes) -> ProviderError:
         match response.status_code:
@@ -99,15 +105,43 @@ class Fetcher:
             case HTTPStatus.NOT_FOUND | HTTPStatus.METHOD_NOT_ALLOWED:
                 return RequestRejected(f"{self.address} has no such page; does it end in /v1?")
             case status:
-                words = data[:2_000].decode("utf-8", "replace")
-                if self._key:
-                    words = words.replace(self._key, "[key]")
                 refusal = Refusal(
                     status=status,
-                    words=words,
-                    location=shown(response.headers.get("location", "")),
+                    words=self._redacted(data[:2_000].decode("utf-8", "replace")),
+                    location=shown(self._redacted(response.headers.get("location", ""))),
                 )
                 return error_of(refusal, endpoint=self.address, model="", has_tools=False)
+
+    def _redacted(self, words: str) -> str:
+        """Without the key, also where an address has it in its own spelling (``%2B`` for ``+``)."""
+        for spelling in (self._key, quote(self._key, safe="")):
+            words = words.replace(spelling, "[key]") if spelling else words
+        return words
+
+
+def decoded(data: bytes) -> object:
+    """The JSON in ``data``, a list's items one by one: no call holds the interpreter for long.
+
+    7 MB take 50 ms, of which no step takes more than 10.
+
+    Raises:
+        ValueError: It is none, or has more values than any list of models.
+    """
+    if data.count(b",") > MOST_VALUES:
+        raise ValueError("too many values")
+    match msgspec.json.decode(data, type=dict[str, msgspec.Raw] | list[msgspec.Raw] | _Other):
+        case dict(entries):
+            return {name: _items(raw) for name, raw in entries.items()}
+        case list(items):
+            return [msgspec.json.decode(item) for item in items]
+        case other:
+            return other
+
+
+def _items(raw: msgspec.Raw) -> object:
+    if bytes(raw)[:1] != b"[":
+        return msgspec.json.decode(raw)
+    return [msgspec.json.decode(item) for item in msgspec.json.decode(raw, type=list[msgspec.Raw])]
 
 
 @asynccontextmanager
@@ -138,6 +172,11 @@ def unreachable(error: BaseException, address: str) -> ProviderError:
         return ProviderError(
             f"the certificate of {address} is not trusted here; check the address, or add its "
             "authority to this machine's certificates"
+        )
+    if any(isinstance(cause, ssl.SSLError) for cause in causes):
+        return Unreachable(
+            f"{address} speaks no TLS that is understood here; check whether the address should "
+            "begin with http://"
         )
     if any(isinstance(cause, socket.gaierror) for cause in causes):
         return Unreachable(f"no address for the host {host_of(address)!r}; check the network")

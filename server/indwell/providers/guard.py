@@ -1,42 +1,42 @@
 """The guard of one stream: reads it into a reply, and holds it to what a stream may do.
 
-Bytes, events and silence are bounded; a stream that ends without having said that it ends was cut
-off (H41, H42). All events of one network read are told together, in the moment before the next
-read gives up the loop.
+Bytes, events, noise and silence are bounded; a stream that ends without having said that it ends
+was cut off (H41, H42). All events of one network read are told together, in the moment before the
+next read gives up the loop, or after 3 ms of work, whatever that work was.
 """
 
 from __future__ import annotations
 
 import asyncio
-import json
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import aclosing, suppress
 
 import httpx2
-import msgspec
 
 from indwell.errors import BadReply, Unreachable
 from indwell.messages import Request
 from indwell.providers.base import StreamEvent
 from indwell.providers.batch import EventBatch
 from indwell.providers.error_bodies import Said, said_by
+from indwell.providers.event_json import decoded
 from indwell.providers.faults import Where, refused
 from indwell.providers.http_door import MAX_ODD_BODY, Before, ListenerFailed, body_of
 from indwell.providers.refusals import quote
-from indwell.providers.sse import DONE, Event, EventReader
-from indwell.providers.stream import TEXT_LIMIT, GrowingReply
+from indwell.providers.sse import DONE, EVENT_LIMIT, Event, EventReader
+from indwell.providers.stream import GrowingReply
 
 REPLY_LIMIT = 32_000_000  # bytes of one stream, unpacked: an event of 200 for each token
+WHOLE_LIMIT = 4_000_000  # bytes of a reply that comes as one JSON body
+NOISE_LIMIT = EVENT_LIMIT + 1_000_000  # bytes on end that make no event with anything in it
 EMPTY_STALLS = 10  # stall times that data which brings nothing may hold the line
 LINGER_S = 5.0  # seconds that the usage may still take after the reason for the end
 DONE_LINGER_S = 0.05  # seconds for the body to end after [DONE], so that the connection can be kept
-BUSY_S = 0.004  # seconds of work after which others get the loop
-_LOOK = 64  # events between two looks at the clock
+BUSY_S = 0.003  # seconds of work after which others get the loop
+_PIECE = 4_096  # bytes between two looks at the clock; 1 ms if they are nothing but empty events
 
 _JSON = "application/json"
 _NO_STREAMS = (_JSON, "text/html")  # what a wrong address answers with
-_DECODE = msgspec.json.Decoder().decode
 
 
 class TooLong(BadReply):
@@ -64,6 +64,7 @@ class StreamGuard:
         self._now = asyncio.get_running_loop().time
         self._useful_at = self._now()
         self._has_data = False
+        self._n_noise = 0
         self._busy_since = 0.0
         self._is_fresh = True  # whether others had the loop since the clock was looked at
 
@@ -87,17 +88,14 @@ class StreamGuard:
         if not reply.n_chunks:
             raise BadReply(f"{self._where.address} answered with nothing; try again")
         if not (reply.is_done or reply.reason):
-            raise Unreachable(f"the reply from {self._where.address} broke off; try again")
+            raise Unreachable(f"{self._where.address} ended the reply too early; try again")
 
     async def _read_events(
         self, reply: GrowingReply, on_event: Callable[[StreamEvent], None]
     ) -> None:
         def suspending() -> None:
             self._batch.tell(on_event)
-            self._is_fresh = True
-            if self._has_data:
-                self._has_data = False
-                self._set_timer(reply)
+            self._let_go(reply)
 
         reader = EventReader()
         n_bytes = 0
@@ -113,54 +111,59 @@ class StreamGuard:
                     raise TooLong(
                         f"the reply from {self._where.address} is over {size} and was cut off there"
                     )
-                await self._take_all(reader.feed(part), reply, on_event)
+                for piece in _pieces(part):
+                    if self._is_fresh:
+                        self._busy_since, self._is_fresh = time.perf_counter(), False
+                    self._take_all(reader.feed(piece), len(piece), reply)
+                    if time.perf_counter() - self._busy_since > BUSY_S:
+                        self._tell(on_event)
+                        self._let_go(reply)
+                        await asyncio.sleep(0)
         for event in reader.close():
             if event.data.endswith((b"}", DONE)):  # anything else was cut off in the middle
                 self._take(event, reply)
 
-    async def _take_all(
-        self, events: list[Event], reply: GrowingReply, on_event: Callable[[StreamEvent], None]
-    ) -> None:
-        """Take events, and let others work in between when there are many."""
-        if self._is_fresh:
-            self._busy_since, self._is_fresh = time.perf_counter(), False
-        for number, event in enumerate(events, 1):
-            self._take(event, reply)
-            if number % _LOOK and number != len(events):
-                continue
-            if time.perf_counter() - self._busy_since > BUSY_S:
-                self._tell(on_event)
-                self._set_timer(reply)
-                await asyncio.sleep(0)
-                self._busy_since = time.perf_counter()
+    def _take_all(self, events: Iterable[Event], n_bytes: int, reply: GrowingReply) -> None:
+        """Take the events that ``n_bytes`` of the stream have made."""
+        n_taken = sum(self._take(event, reply) for event in events)
+        self._n_noise = 0 if n_taken else self._n_noise + n_bytes
+        if self._n_noise > NOISE_LIMIT:
+            raise TooLong(
+                f"{self._where.address} sent {NOISE_LIMIT // 1_000_000} MB that are no part of a"
+                " reply"
+            )
 
-    def _take(self, event: Event, reply: GrowingReply) -> None:
+    def _take(self, event: Event, reply: GrowingReply) -> bool:
+        """Take one event; whether there was anything in it."""
         data = event.data
         if reply.is_done or not data or data.isspace():
-            return
+            return False
         self._has_data = True
         if data.strip() == DONE:
             reply.is_done = True
-            return
-        chunk = _decoded(data)
+            return False
+        chunk = decoded(data)
         if not isinstance(chunk, Mapping):
             raise BadReply(f"{self._where.address} sent an event that is no object")
+        n_before = reply.n_characters
         events = reply.add(chunk)
         if events:
             self._batch.add(events)
+        if events or reply.n_characters > n_before:
             self._useful_at = self._now()
         self._check_length(reply)
         if chunk.get("error") or event.name == b"error":
             said = said_by(chunk) or Said("an error without words")
             raise refused(said.status or 500, said, self._where, self._request)
+        return True
 
     async def _read_whole(self, reply: GrowingReply) -> None:
         """An answer that is no stream: a whole completion, an error, or a page of something."""
         kind = self._kind()
-        body = await body_of(self._response, REPLY_LIMIT if kind == _JSON else MAX_ODD_BODY)
+        body = await body_of(self._response, WHOLE_LIMIT if kind == _JSON else MAX_ODD_BODY)
         value = None
         with suppress(ValueError, RecursionError):
-            value = _decoded(body) if kind == _JSON else None
+            value = decoded(body) if kind == _JSON else None
         if isinstance(value, Mapping) and isinstance(value.get("choices"), list):
             self._batch.add(reply.add(value))
             reply.is_done = True
@@ -177,10 +180,9 @@ class StreamGuard:
         )
 
     def _check_length(self, reply: GrowingReply) -> None:
-        if reply.is_full:
+        if reply.excess:
             raise TooLong(
-                f"the reply from {self._where.address} is over {TEXT_LIMIT:,} characters and was "
-                "cut off there"
+                f"the reply from {self._where.address} {reply.excess} and was cut off there"
             )
 
     def _kind(self) -> str:
@@ -193,6 +195,13 @@ class StreamGuard:
         except BaseException as error:
             raise ListenerFailed(error) from error
 
+    def _let_go(self, reply: GrowingReply) -> None:
+        """Note that others get the loop now; data that came moves the end."""
+        self._is_fresh = True
+        if self._has_data:
+            self._has_data = False
+            self._set_timer(reply)
+
     def _set_timer(self, reply: GrowingReply) -> None:
         """Only data moves the end, and data that brings nothing moves it only so far (H42)."""
         now, stall = self._now(), self._where.timeout_s
@@ -204,15 +213,8 @@ class StreamGuard:
             self._timer.reschedule(min(now + stall, self._useful_at + EMPTY_STALLS * stall))
 
 
-def _decoded(data: bytes) -> object:
-    """One JSON value; halves of characters and NaN, which some servers send, are let through.
-
-    Raises:
-        ValueError: It is no JSON, or no UTF-8.
-        RecursionError: It is nested too deeply.
-    """
-    try:
-        return _DECODE(data)
-    except msgspec.DecodeError:
-        value: object = json.loads(data)
-        return value
+def _pieces(part: bytes) -> Iterable[bytes]:
+    """A part in pieces that are small enough to be taken without a pause."""
+    if len(part) <= _PIECE:
+        return (part,)
+    return (part[at : at + _PIECE] for at in range(0, len(part), _PIECE))

@@ -15,6 +15,8 @@ from typing import Any, Generic, TypeVar
 
 import httpx2
 
+from indwell.providers.reuse import keep_only_if_clean
+
 MAX_ODD_BODY = 65_536  # bytes read of an answer that is no stream, to quote from
 KEEP_ALIVE_S = 120.0  # seconds that an idle connection is kept; routers forget it after 300
 
@@ -61,7 +63,7 @@ def http_client(*, connect_s: float, trust_env: bool, is_openai: bool) -> httpx2
         trust_env: Whether the environment's proxies are used.
         is_openai: Whether headers that the environment adds may go out; only OpenAI gets them.
     """
-    hooks: dict[str, list[Callable[..., Any]]] = {"response": [_refuse]}
+    hooks: dict[str, list[Callable[..., Any]]] = {"response": [keep_only_if_clean, _refuse]}
     if not is_openai:
         hooks["request"] = [_keep_to_ourselves]
     return httpx2.AsyncClient(

@@ -25,7 +25,7 @@ LIST_S = 15.0  # OpenRouter's list comes within two seconds; a gateway may ask o
 async def list_models(
     base_url: str | None, key: str | None, *, timeout_s: float = LIST_S
 ) -> tuple[OfferedModel, ...]:
-    """What the endpoint offers, sorted by name.
+    """What the endpoint offers, sorted by name; of a very long list the first ``MAX_MODELS``.
 
     Args:
         base_url: Where the API starts; None is OpenAI itself.
@@ -42,7 +42,8 @@ async def list_models(
         if row is not None and row.key_path and key:
             await fetcher.get(row.key_path)  # its list of models is public: this is not
         answer = await fetcher.get("/models")
-        models = parse_models(answer)
+        # In a thread: a list may have thousands of entries.
+        models = await asyncio.to_thread(parse_models, answer)
         if models is None:
             raise BadReply(f"{fetcher.address} answered with no list of models; check the address")
         models = await enriched(fetcher, models, owners(answer))

@@ -13,6 +13,7 @@ from typing import Any
 import msgspec
 
 MAX_MODELS = 2_000  # OpenRouter lists some 400; more than this is no list for people
+MAX_PRICE = 1.0  # dollars a token; what is dearer is a slip of somebody's
 TRAINED = "as trained"
 _MAX_NAME = 200  # characters
 
@@ -41,7 +42,7 @@ class OfferedModel(msgspec.Struct, frozen=True):
 
 
 def parse_models(answer: object) -> tuple[OfferedModel, ...] | None:
-    """The models of a list; None if ``answer`` is no list of models at all."""
+    """The first ``MAX_MODELS`` of a list; None if ``answer`` is no list of models at all."""
     entries = answer
     if isinstance(answer, Mapping):
         entries = answer.get("data", answer.get("models"))
@@ -50,8 +51,10 @@ def parse_models(answer: object) -> tuple[OfferedModel, ...] | None:
     if not isinstance(entries, Sequence) or isinstance(entries, str | bytes):
         return None
     found: dict[str, OfferedModel] = {}
-    for entry in entries[:MAX_MODELS]:
+    for entry in entries:
         model = _model(entry) if isinstance(entry, Mapping) else None
+        if len(found) == MAX_MODELS:
+            break
         if model is not None:
             found.setdefault(model.name, model)
     return tuple(found.values())
@@ -160,11 +163,13 @@ def _tools(entry: Mapping[str, Any]) -> bool | None:
 
 def _price(value: object) -> float | None:
     """From dollars a token, as text, to dollars a million; a router's -1 is no price."""
+    if isinstance(value, bool):
+        return None
     try:
         price = float(value) if isinstance(value, str | int | float) else math.nan
-    except ValueError:
+    except (ValueError, OverflowError):
         return None
-    return round(price * 1e6, 6) if math.isfinite(price) and price >= 0 else None
+    return round(price * 1e6, 6) if 0 <= price <= MAX_PRICE else None
 
 
 def _first_count(*values: object) -> int | None:

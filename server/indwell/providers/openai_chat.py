@@ -31,7 +31,7 @@ from indwell.providers.endpoint import (
     sendable_key,
 )
 from indwell.providers.error_bodies import said_in
-from indwell.providers.faults import FAULTS, Where, fault_of
+from indwell.providers.faults import FAULTS, Where, fault_of, without_advice
 from indwell.providers.guard import StreamGuard, TooLong
 from indwell.providers.http_door import ListenerFailed, Refused, http_client
 from indwell.providers.quirks import dialect_for
@@ -119,16 +119,18 @@ class OpenAIChat:
         try:
             await self._attempt(request, reply, on_event)
             if reply.broke_off:
-                raise Unreachable(f"the model behind {where.address} broke off; try again")
+                raise Unreachable(
+                    f"the model behind {where.address} failed in the middle; try again"
+                )
         except ProviderError as fault:
             if isinstance(fault, TooLong) and reply.can_be_kept:
                 return reply.broken(request, str(fault), finish="endless")
             if reply.ended:  # it had said all that it had to say
                 for event in reply.end():
                     on_event(event)
-                return reply.whole(request)
+                return reply.whole(request, is_cut=True)
             if reply.can_be_kept:
-                return reply.broken(request, str(fault))
+                return reply.broken(request, without_advice(str(fault)))
             raise
         return reply.whole(request)
 

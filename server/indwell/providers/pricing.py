@@ -7,6 +7,7 @@ import msgspec
 from indwell.messages import Usage
 
 MILLION = 1_000_000
+MOST_TOKENS = 10**9  # of one call; no window comes near, and no float overflows
 
 
 class Rates(msgspec.Struct, frozen=True):
@@ -84,7 +85,7 @@ def cost(usage: Usage, prices: Prices | None) -> float | None:
     """US dollars of one call; None if the price is unknown (never a guess).
 
     ``usage`` is that of a single call: tiers depend on the length of its prompt, so costs are
-    added, not usages.
+    added, not usages. Tokens below 0 count as 0, those of a cache as part of the prompt.
     """
     if prices is None:
         return None
@@ -92,11 +93,13 @@ def cost(usage: Usage, prices: Prices | None) -> float | None:
     for tier in prices.tiers:
         if usage.input > tier.above:
             rates = tier.rates
-    plain = max(0, usage.input - usage.cached - usage.cache_write)
+    prompt = min(max(0, usage.input), MOST_TOKENS)
+    cached = min(max(0, usage.cached), prompt)
+    written = min(max(0, usage.cache_write), prompt - cached)
     tokens = (
-        plain * rates.input
-        + usage.cached * rates.cached
-        + usage.cache_write * rates.cache_write
-        + usage.output * rates.output
+        (prompt - cached - written) * rates.input
+        + cached * rates.cached
+        + written * rates.cache_write
+        + min(max(0, usage.output), MOST_TOKENS) * rates.output
     )
     return tokens / MILLION + prices.call

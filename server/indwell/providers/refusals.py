@@ -28,11 +28,14 @@ from indwell.errors import (
 )
 
 MAX_QUOTE = 300  # characters of the endpoint's own words that are shown
+MAX_WORDS = 4_000
+"""Characters of them that are looked at: the patterns below take steps for each pair of a beginning
+and an end, and 64 kB of one word held up the loop for 12 s."""
 
 _NO_CREDIT_CODES = frozenset({"insufficient_quota", "billing_hard_limit_reached"})
 _NO_CREDIT = re.compile(r"insufficient (credit|balance|quota|funds)|credit balance", re.IGNORECASE)
 _NO_MODEL = re.compile(
-    r"model\b.*(not found|not exist|unknown|not available)|no such model", re.IGNORECASE
+    r"model\b.{0,200}(not found|not exist|unknown|not available)|no such model", re.IGNORECASE
 )
 _OVERFLOW_CODES = frozenset({"context_length_exceeded", "exceed_context_size_error"})
 _OVERFLOW = re.compile(
@@ -55,7 +58,7 @@ class Refusal(msgspec.Struct, frozen=True):
         words: The endpoint's own message, shown cut to ``MAX_QUOTE``; must hold no key.
         code: Its machine-readable codes and types, joined by blanks.
         retry_after_s: Seconds that it asks to wait.
-        location: Where a redirect leads, without query.
+        location: Where a redirect leads, as it may be shown; empty if it does not say.
     """
 
     status: int
@@ -152,9 +155,10 @@ def _by_other_status(refusal: Refusal, endpoint: str, quoted: str) -> ProviderEr
     if is_server_fault:
         return ServerFault(f"{endpoint} failed with status {status}; try again later{quoted}")
     if status < HTTPStatus.BAD_REQUEST:
+        where = repr(refusal.location) if refusal.location else "nowhere that it names"
         return RequestRejected(
-            f"{endpoint} redirects to {refusal.location!r}, and a prompt is not sent on to another"
-            " address; if you trust it, set OPENAI_BASE_URL to it"
+            f"{endpoint} redirects to {where}, and a prompt is not sent on to another address;"
+            " if you trust it, set OPENAI_BASE_URL to the API there"
         )
     return RequestRejected(f"{endpoint} refused the request with status {status}{quoted}")
 

@@ -25,6 +25,7 @@ from indwell.providers.base import (
     ThinkingDelta,
     Waiting,
 )
+from indwell.providers.faults import without_advice
 
 ATTEMPTS = 5  # H41
 WITHIN_S = 60.0  # seconds after the first failure in which attempts may begin; H41
@@ -88,7 +89,7 @@ class Retrying:
                 return _outcome(state)
             if attempt.partial.text:
                 on_event(TextDelta(attempt.partial.text))
-            return msgspec.structs.replace(attempt.partial, problem=str(error))
+            return msgspec.structs.replace(attempt.partial, problem=without_advice(str(error)))
 
         def before_sleep(state: RetryCallState) -> None:
             if attempt.streamed:
@@ -147,7 +148,7 @@ def _asked_to_wait(state: RetryCallState) -> float:
 def _reason(state: RetryCallState) -> str:
     assert state.outcome is not None
     error = state.outcome.exception()
-    return _outcome(state).problem if error is None else str(error)
+    return without_advice(_outcome(state).problem if error is None else str(error))
 
 
 def _outcome(state: RetryCallState) -> Reply:

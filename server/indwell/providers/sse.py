@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-EVENT_LIMIT = 4_000_000  # bytes of one event; a whole reply is rarely a tenth of that
+EVENT_LIMIT = 2_000_000  # bytes of one event; a whole reply is rarely a fifth of that
 DONE = b"[DONE]"  # the data that ends a stream of chat completions
 _BOM = b"\xef\xbb\xbf"
 _DATA = b"data:"

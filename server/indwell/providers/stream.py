@@ -9,13 +9,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import msgspec
-
-from indwell.messages import Finish, Message, Reply, Request, ToolCall, ToolUse, Usage
+from indwell.messages import Finish, Message, Reply, Request, ToolUse, Usage
 from indwell.providers.base import CallStarted, StreamEvent, TextDelta, ThinkingDelta
 from indwell.providers.dialect import Dialect
+from indwell.providers.growing_text import GrowingText
 from indwell.providers.think_tags import ThinkTags
-from indwell.providers.tool_calls import CallAssembler, delta_of, mended
+from indwell.providers.tool_calls import CallAssembler, delta_of, is_json, mended
 from indwell.providers.usage import usage_of, used
 
 _BROKEN = frozenset(  # finish reasons that say: the model behind the endpoint broke off
@@ -38,6 +37,9 @@ TEXT_LIMIT = 2_000_000
 """Characters of words and reasoning that are kept: the longest replies that models give (128,000
 tokens) have a quarter. The editor, the log and the next request each get them once."""
 
+CHOICES_LIMIT = 64  # of one event that are looked at; one was asked for
+PARTS_LIMIT = 1_000  # pieces of calls, or parts of content, in one event
+
 _REASONING = ("reasoning_content", "reasoning", "thinking", "reasoning_details")
 
 
@@ -51,15 +53,15 @@ class GrowingReply:
         n_chunks: Chunks so far.
         reason: Why it ended, as the endpoint says it; empty until then.
         is_done: Whether the stream said that it is over; whoever reads it sets this.
-        is_full: Whether words were left out because they were over ``TEXT_LIMIT``.
+        excess: What there was more of than any reply has; empty if all is well.
     """
 
     def __init__(self, dialect: Dialect | None = None) -> None:
         self.n_chunks = 0
         self.reason = ""
         self.is_done = False
-        self.is_full = False
-        self._n_characters = 0
+        self.excess = ""
+        self._n_said = 0
         self._dialect = dialect or Dialect()
         self._text = _Words()
         self._thinking = _Words()
@@ -71,6 +73,11 @@ class GrowingReply:
     def can_be_kept(self) -> bool:
         """Whether there is something for the user to see or a call had begun (H41)."""
         return self._text.begun or self._calls.begun
+
+    @property
+    def n_characters(self) -> int:
+        """Characters of words, reasoning and calls so far."""
+        return self._n_said + self._calls.n_characters
 
     @property
     def broke_off(self) -> bool:
@@ -91,7 +98,7 @@ class GrowingReply:
         self._usage = usage_of(chunk) or self._usage
         if not isinstance(choices, list):
             return events
-        for choice in choices:
+        for choice in choices[:CHOICES_LIMIT]:
             if not isinstance(choice, Mapping) or choice.get("index") not in _FIRST:
                 continue
             reason = choice.get("finish_reason")
@@ -112,18 +119,24 @@ class GrowingReply:
         self._say(*self._tags.close(), events)
         return events
 
-    def whole(self, request: Request) -> Reply:
+    def whole(self, request: Request, *, is_cut: bool = False) -> Reply:
         """The reply, if the stream came to its end; calls that were cut off are dropped.
 
         An end without a reason is one only if what was called is whole (Ollama and SGLang send
-        null with complete answers).
+        null with complete answers). One with a reason is one, but its calls must be whole too if
+        the line broke behind it.
+
+        Args:
+            request: What was asked.
+            is_cut: The line broke after the reply had said that it is over.
         """
         finish: Finish = _FINISH.get(self.reason, "stop")
         if self._calls.problem:
             return self.broken(request, self._calls.problem)
         calls = self._calls.calls(taken=_ids(request.messages) if self._calls.begun else ())
-        if not self.reason and not all(_is_json(call) for call in calls):
-            return self.broken(request, "the reply broke off inside a tool call; try again")
+        may_be_cut = is_cut or not self.reason
+        if may_be_cut and not all(is_json(call.arguments) for call in calls):
+            return self.broken(request, "it ended inside a tool call")
         problem = ""
         if finish != "stop" and calls:
             names = ", ".join(call.name for call in calls)
@@ -161,6 +174,8 @@ class GrowingReply:
             )
         self._say(thinking, "", events)
         self._words(_words_of(content or delta.get("refusal")), events)
+        if _is_too_long(content) or _is_too_long(delta.get("tool_calls")):
+            self.excess = f"has over {PARTS_LIMIT:,} parts in one event"
         pieces = _objects(delta.get("tool_calls"))
         if isinstance(legacy := delta.get("function_call"), Mapping):  # before tool_calls came
             pieces = (*pieces, {"index": 0, "function": legacy})
@@ -176,9 +191,9 @@ class GrowingReply:
             self._say(*self._tags.feed(words), events)
 
     def _say(self, thinking: str, words: str, events: list[StreamEvent]) -> None:
-        self._n_characters += len(thinking) + len(words)
-        if (over := self._n_characters - TEXT_LIMIT) > 0:
-            self.is_full = True
+        self._n_said += len(thinking) + len(words)
+        if (over := self._n_said - TEXT_LIMIT) > 0:
+            self.excess = f"is over {TEXT_LIMIT:,} characters"
             thinking, words = (text[: max(0, len(text) - over)] for text in (thinking, words))
         if thinking and (whole := self._thinking.add(thinking)):
             events.append(ThinkingDelta(whole))
@@ -186,8 +201,10 @@ class GrowingReply:
             events.append(TextDelta(whole))
 
     def _used(self, request: Request) -> Usage:
-        calls = "".join(call.name + call.arguments for call in self._calls.calls())
-        said = (self._text.joined, self._thinking.joined, calls)
+        def said() -> tuple[str, ...]:
+            calls = "".join(call.name + call.arguments for call in self._calls.calls())
+            return (self._text.joined, self._thinking.joined, calls)
+
         return used(self._usage, request, said, reasoning_apart=self._dialect.reasoning_apart)
 
 
@@ -198,16 +215,16 @@ class _Words:
     """Text from pieces; the first half of a character waits for the second."""
 
     def __init__(self) -> None:
-        self._pieces: list[str] = []
+        self._text = GrowingText()
         self._half = ""
 
     @property
     def begun(self) -> bool:
-        return bool(self._pieces)
+        return bool(self._text)
 
     @property
     def joined(self) -> str:
-        return "".join(self._pieces)
+        return self._text.joined
 
     def add(self, piece: str) -> str:
         """The words that this piece makes whole, possibly none."""
@@ -218,7 +235,7 @@ class _Words:
                 words, self._half = words[:-1], words[-1]
             words = mended(words)
         if words:
-            self._pieces.append(words)
+            self._text.add(words)
         return words
 
 
@@ -232,20 +249,30 @@ def _words_of(content: object) -> str:
 
 def _reasoning(value: object) -> str:
     """Reasoning as text, as an object that holds it, or as a list of either."""
-    if isinstance(value, str):
-        return value
-    if isinstance(value, Mapping):
-        inner = (value.get(name) for name in ("text", "content", "thinking", "summary"))
-        return next((text for text in map(_reasoning, inner) if text), "")
-    if isinstance(value, list):
-        return "".join(_reasoning(item) for item in value[:1_000])
-    return ""
+    texts: list[str] = []
+    waiting = [value]
+    for _ in range(PARTS_LIMIT):
+        if not waiting:
+            break
+        match waiting.pop():
+            case str(text):
+                texts.append(text)
+            case list(items):
+                waiting.extend(reversed(items[:PARTS_LIMIT]))
+            case Mapping() as holder:
+                inner = (holder.get(name) for name in ("text", "content", "thinking", "summary"))
+                waiting.append(next((one for one in inner if one), None))
+    return "".join(texts)
+
+
+def _is_too_long(value: object) -> bool:
+    return isinstance(value, list) and len(value) > PARTS_LIMIT
 
 
 def _objects(value: object) -> tuple[Mapping[str, Any], ...]:
     if not isinstance(value, list):
         return ()
-    return tuple(item for item in value if isinstance(item, Mapping))
+    return tuple(item for item in value[:PARTS_LIMIT] if isinstance(item, Mapping))
 
 
 def _ids(messages: tuple[Message, ...]) -> set[str]:
@@ -257,11 +284,3 @@ def _ids(messages: tuple[Message, ...]) -> set[str]:
         for block in message.blocks
         if isinstance(block, ToolUse)
     }
-
-
-def _is_json(call: ToolCall) -> bool:
-    try:
-        msgspec.json.decode(call.arguments, type=msgspec.Raw)
-    except (msgspec.DecodeError, RecursionError):
-        return False
-    return True

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import Literal
 
+from indwell.providers.growing_text import GrowingText
+
 _OPEN = "<think>"
 _CLOSE = "</think>"
 
@@ -18,21 +20,27 @@ class ThinkTags:
     def __init__(self) -> None:
         self._state: Literal["start", "thinking", "gap", "words"] = "start"
         self._held = ""
+        self._blanks = GrowingText()  # before the first word or tag
 
     def feed(self, piece: str) -> tuple[str, str]:
         """Reasoning and words that this piece brings; what may be half a tag is held back."""
         if self._state == "words":
             return "", piece
-        self._held += piece
         thinking = ""
         if self._state == "start":
-            begun = self._held.lstrip()
-            if begun.startswith(_OPEN):
-                self._held, self._state = begun[len(_OPEN) :].lstrip("\n"), "thinking"
-            elif _OPEN.startswith(begun):
+            if not self._held:  # what is blank is looked at once only
+                begun = piece.lstrip()
+                self._blanks.add(piece[: len(piece) - len(begun)])
+                piece = begun
+            self._held += piece
+            if self._held.startswith(_OPEN):
+                self._held, self._state = self._held[len(_OPEN) :].lstrip("\n"), "thinking"
+            elif _OPEN.startswith(self._held):
                 return "", ""
             else:
-                self._state = "words"
+                self._held, self._state = self._before(), "words"
+        else:
+            self._held += piece
         if self._state == "thinking":
             thinking, close, rest = self._held.partition(_CLOSE)
             if close:
@@ -51,8 +59,14 @@ class ThinkTags:
 
     def close(self) -> tuple[str, str]:
         """What was held back, now that no more comes."""
+        if self._state == "start":
+            self._held = self._before()
         held, self._held = self._held, ""
         return (held, "") if self._state == "thinking" else ("", held)
+
+    def _before(self) -> str:
+        """What is held with the blanks before it: no tag came, so they are words."""
+        return self._blanks.joined + self._held
 
 
 def _half_tag(text: str) -> int:

@@ -14,10 +14,15 @@ import msgspec
 
 from indwell.messages import ToolCall
 from indwell.providers.dialect import CALL_ID_LIMIT
+from indwell.providers.growing_text import GrowingText
 
 ARGUMENTS_LIMIT = 1_000_000  # characters of one call; a file to write is smaller
-CALLS_LIMIT = 1_000  # in one reply
+CALLS_CHARACTERS = 2_000_000  # of all calls of one reply, as many as words may have
+CALLS_LIMIT = 256  # in one reply; the dispatcher takes 64
+NAME_LIMIT = 128  # characters; OpenAI takes 64, and no tool of that name is there anyway
+_LOOKED_AT = 4_000_000  # characters in which the end of a call is looked for in one reply: 4 ms
 _INDEX_CHARS = 6  # of an index that came as text
+_CLOSING = ("}", "]")
 UNNAMED = "unnamed"  # no tool's name; the answer to such a call tells the model so
 
 
@@ -34,31 +39,26 @@ class CallDelta(msgspec.Struct, frozen=True):
 class _Call:
     """A call as far as it has come."""
 
-    def __init__(self, index: int | None) -> None:
-        self.index = index
+    def __init__(self, number: int) -> None:
+        self.number = number
+        self.index: int | None = None
         self.id = ""
         self.name = ""
         self.extra = ""
-        self.pieces: list[str] = []
+        self.text = GrowingText()
         self.n_chars = 0
-        self._depth = _Depth()
-        self._n_looked = 0
+        self.last_sign = ""
 
     @property
     def arguments(self) -> str:
-        return mended("".join(self.pieces))
+        return mended(self.text.joined)
 
-    @property
-    def is_whole(self) -> bool:
-        """Whether the arguments are JSON already; each character is looked at once or twice."""
-        for piece in self.pieces[self._n_looked :]:
-            self._depth.add(piece)
-        self._n_looked = len(self.pieces)
-        if not self._depth.is_closed:
-            return False
-        # Something closed that is no JSON stays none, whatever follows.
-        self._depth.is_broken = not _is_json(self.arguments)
-        return not self._depth.is_broken
+    def take(self, piece: str) -> None:
+        """Take more of the arguments."""
+        self.text.add(piece)
+        self.n_chars += len(piece)
+        if not piece.isspace():
+            self.last_sign = piece.rstrip()[-1]
 
 
 class CallAssembler:
@@ -69,12 +69,17 @@ class CallAssembler:
 
     Attributes:
         problem: Why no call of this reply may run; empty if all is well.
+        n_characters: Of all arguments, ids and extras so far.
     """
 
     def __init__(self, *, id_limit: int = CALL_ID_LIMIT) -> None:
         self.problem = ""
+        self.n_characters = 0
         self._id_limit = id_limit
         self._calls: list[_Call] = []
+        self._by_index: dict[int, _Call] = {}  # the newest of each
+        self._by_id: dict[str, _Call] = {}
+        self._n_looked_at = 0
 
     @property
     def begun(self) -> bool:
@@ -93,22 +98,21 @@ class CallAssembler:
             self.problem = f"it held over {CALLS_LIMIT:,} tool calls, which were dropped"
             return None
         if call is None:
-            call = _Call(delta.index)
+            call = _Call(len(self._calls))
             self._calls.append(call)
         named_before = bool(call.name)
-        call.index = delta.index if call.index is None else call.index
-        call.id = call.id or delta.id
+        self._mark(call, delta)
         call.name = _named(call, delta)
-        call.extra = delta.extra or call.extra
+        if delta.extra:
+            call.extra = delta.extra
+            self.n_characters += len(delta.extra)
         if delta.arguments:
-            call.pieces.append(delta.arguments)
-            call.n_chars += len(delta.arguments)
+            call.take(delta.arguments)
+            self.n_characters += len(delta.arguments)
         if call.n_chars > ARGUMENTS_LIMIT:
-            call.pieces.clear()
-            self.problem = (
-                f"the arguments of {call.name or UNNAMED!r} were over {ARGUMENTS_LIMIT:,} "
-                "characters, and its tool calls were dropped"
-            )
+            self._drop(f"of {call.name or UNNAMED!r} were over {ARGUMENTS_LIMIT:,}")
+        elif self.n_characters > CALLS_CHARACTERS:
+            self._drop(f"of its tool calls were over {CALLS_CHARACTERS:,}")
         return call.name if call.name and not named_before else None
 
     def calls(self, *, taken: Collection[str] = ()) -> tuple[ToolCall, ...]:
@@ -121,7 +125,7 @@ class CallAssembler:
         taken = {mended(call.id) for call in self._calls} | seen
         whole: list[ToolCall] = []
         for number, call in enumerate(self._calls):
-            if not (call.id or call.name or call.pieces):
+            if not (call.id or call.name or call.text):
                 continue
             # Ids that differ only in what cannot be encoded are one id everywhere else.
             id_ = mended(call.id)
@@ -136,15 +140,48 @@ class CallAssembler:
     def _call_of(self, delta: CallDelta) -> _Call | None:
         """The call that a piece continues; None if it begins another."""
         if delta.index is None:
-            same_id = [call for call in self._calls if delta.id and call.id == delta.id]
-            candidates = same_id or self._calls
+            call = self._by_id.get(delta.id) or (self._calls[-1] if self._calls else None)
         else:
-            candidates = [call for call in self._calls if call.index == delta.index]
-            candidates = candidates or [call for call in self._calls if _lacks_index(call, delta)]
-        if not candidates:
-            return None
-        call = candidates[-1]
-        return None if _begins_another(call, delta) else call
+            call = self._by_index.get(delta.index)
+        if call is None and delta.index is not None:
+            # Each search ends in a new call or in an index for an old one, so they are few.
+            lacking = (call for call in reversed(self._calls) if _lacks_index(call, delta))
+            call = next(lacking, None)
+        return None if call is None or self._begins_another(call, delta) else call
+
+    def _mark(self, call: _Call, delta: CallDelta) -> None:
+        """Note by what later pieces will find the call."""
+        if call.index is None and delta.index is not None:
+            call.index = delta.index
+            self._by_index[delta.index] = call
+        if delta.id and not call.id:
+            call.id = delta.id
+            self.n_characters += len(delta.id)  # LiteLLM keeps thought signatures in it
+            newest = self._by_id.get(delta.id)
+            if newest is None or newest.number < call.number:
+                self._by_id[delta.id] = call
+
+    def _drop(self, what: str) -> None:
+        for call in self._calls:
+            call.text.clear()
+        self.problem = f"the arguments {what} characters, and its tool calls were dropped"
+
+    def _begins_another(self, call: _Call, delta: CallDelta) -> bool:
+        if delta.id and call.id and delta.id != call.id:
+            return True
+        if delta.name and call.name and delta.name != call.name and not _goes_on(call, delta):
+            return True
+        # The same name again, and a second object after a whole one: two objects in a row are
+        # never JSON, so this is the next call of the same tool at a used index.
+        repeats = bool(delta.name) and delta.name == call.name and not (delta.id and call.id)
+        return repeats and delta.arguments.lstrip().startswith("{") and self._is_whole(call)
+
+    def _is_whole(self, call: _Call) -> bool:
+        """Whether the arguments are JSON already; for ever no, once that was asked too often."""
+        if call.last_sign not in _CLOSING:
+            return False
+        self._n_looked_at += call.n_chars
+        return self._n_looked_at <= _LOOKED_AT and is_json(call.arguments)
 
 
 def mended(text: str) -> str:
@@ -156,6 +193,15 @@ def mended(text: str) -> str:
     if text.isascii():
         return text
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def is_json(text: str) -> bool:
+    """Whether ``text`` is one whole JSON value; 1 MB takes a millisecond."""
+    try:
+        msgspec.json.decode(text, type=msgspec.Raw)
+    except (msgspec.DecodeError, RecursionError):
+        return False
+    return True
 
 
 def delta_of(piece: Mapping[str, Any]) -> CallDelta:
@@ -176,7 +222,7 @@ def delta_of(piece: Mapping[str, Any]) -> CallDelta:
     return CallDelta(
         index=_index_of(index),
         id=id_ if isinstance(id_, str) else "",
-        name=mended(name) if isinstance(name, str) else "",
+        name=mended(name[:NAME_LIMIT]) if isinstance(name, str) else "",
         arguments=arguments,
         extra=_extra_of(extra) if isinstance(extra, Mapping) else "",
     )
@@ -205,7 +251,9 @@ def _named(call: _Call, delta: CallDelta) -> str:
     """The call's name with what this piece adds: it may come whole each time, or in pieces."""
     if not call.name or not delta.name or delta.name == call.name:
         return call.name or delta.name
-    return delta.name if delta.name.startswith(call.name) else call.name + delta.name
+    if delta.name.startswith(call.name):
+        return delta.name
+    return (call.name + delta.name)[:NAME_LIMIT]
 
 
 def _lacks_index(call: _Call, delta: CallDelta) -> bool:
@@ -213,56 +261,10 @@ def _lacks_index(call: _Call, delta: CallDelta) -> bool:
     return call.index is None and (delta.id == call.id if delta.id else not delta.name)
 
 
-def _begins_another(call: _Call, delta: CallDelta) -> bool:
-    if delta.id and call.id and delta.id != call.id:
-        return True
-    if delta.name and call.name and delta.name != call.name and not _goes_on(call, delta):
-        return True
-    # The same name again, and a second object after a whole one: two objects in a row are never
-    # JSON, so this is the next call of the same tool at a used index.
-    repeats = bool(delta.name) and delta.name == call.name and not (delta.id and call.id)
-    return repeats and delta.arguments.lstrip().startswith("{") and call.is_whole
-
-
 def _goes_on(call: _Call, delta: CallDelta) -> bool:
     """Whether another name is more of the same: the place is the same, and no arguments came."""
     same_place = delta.index is not None and delta.index == call.index
-    return same_place and not call.pieces and (not delta.id or delta.id == call.id)
-
-
-class _Depth:
-    """How many brackets are open, as far as a text has come; words in quotes do not count."""
-
-    def __init__(self) -> None:
-        self.is_broken = False
-        self._open = 0
-        self._in_words = self._escaped = self._begun = False
-
-    @property
-    def is_closed(self) -> bool:
-        return self._begun and not self._open and not self.is_broken
-
-    def add(self, text: str) -> None:
-        for sign in text:
-            if self._escaped:
-                self._escaped = False
-            elif sign == "\\":
-                self._escaped = self._in_words
-            elif sign == '"':
-                self._in_words = not self._in_words
-            elif not self._in_words and sign in "{[":
-                self._begun = True
-                self._open += 1
-            elif not self._in_words and sign in "]}":
-                self._open -= 1
-
-
-def _is_json(text: str) -> bool:
-    try:
-        msgspec.json.decode(text, type=msgspec.Raw)
-    except (msgspec.DecodeError, RecursionError):
-        return False
-    return True
+    return same_place and not call.text and (not delta.id or delta.id == call.id)
 
 
 def _free_id(number: int, taken: set[str]) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
@@ -14,6 +15,9 @@ from indwell.errors import ToolError
 from indwell.messages import ToolSpec
 from indwell.policy.decide import Effect
 from indwell.workspace.base import Change, Snapshot, Workspace
+
+_MAX_QUOTE = 60  # characters of a name or of arguments that a complaint repeats
+_MAX_COMPLAINT = 300  # characters of a decoder's complaint, which may repeat names as well
 
 
 class Facts(msgspec.Struct, frozen=True):
@@ -129,7 +133,8 @@ class Tool(Generic[A]):
         run: Callable[[A, ToolContext], Awaitable[Outcome]],
         preview: Callable[[A, ToolContext], Awaitable[str]] | None = None,
     ) -> None:
-        self.spec = ToolSpec(name=name, description=description, parameters=schema_of(arguments))
+        schema = schema_of(arguments)  # type: ignore[arg-type] # classes are hashable
+        self.spec = ToolSpec(name=name, description=description, parameters=schema)
         self.effect = effect
         self._arguments = arguments
         self._facts = facts
@@ -147,15 +152,17 @@ class Tool(Generic[A]):
             _check_names(arguments)
         except msgspec.ValidationError as error:
             raise ToolError(
-                f"bad arguments for {self.spec.name}: {error}; the schema is {self.spec.parameters}"
+                f"bad arguments for {self.spec.name}: {_short(str(error), _MAX_COMPLAINT)}; "
+                f"the schema is {self.spec.parameters}"
             ) from error
         except (msgspec.DecodeError, UnicodeEncodeError) as error:
             raise ToolError(
-                f"the arguments of {self.spec.name} are not JSON ({error}): {arguments[:500]!r}"
+                f"the arguments of {self.spec.name} are not JSON "
+                f"({_short(str(error), _MAX_COMPLAINT)}): {_short(arguments)!r}"
             ) from error
         except RecursionError as error:
             raise ToolError(
-                f"the arguments of {self.spec.name} are nested too deeply: {arguments[:100]!r}; "
+                f"the arguments of {self.spec.name} are nested too deeply: {_short(arguments)!r}; "
                 f"the schema is {self.spec.parameters}"
             ) from error
         facts = self._facts(value)
@@ -213,14 +220,20 @@ class Registry:
         """
         tool = self._tools.get(name)
         if tool is None:
-            near = difflib.get_close_matches(name, self._tools, n=1)
-            hint = f"; did you mean {near[0]!r}?" if near else ""
+            near = difflib.get_close_matches(_short(name), self._tools, n=1)
+            hint = f"; did you mean {near[0]!r}?" if near else "."
             raise ToolError(
-                f"there is no tool {name!r}{hint} The tools are: {', '.join(self._tools)}"
+                f"there is no tool {_short(name)!r}{hint} The tools are: {', '.join(self._tools)}"
             )
         return tool.bind(arguments)
 
 
+def _short(words: str, limit: int = _MAX_QUOTE) -> str:
+    """The model's own words, as much as a complaint repeats of them."""
+    return words if len(words) <= limit else words[: limit - 1] + "…"
+
+
+@cache
 def schema_of(arguments: type) -> str:
     """The JSON schema of a struct as one line, without the noise that costs tokens."""
     (schema,), components = msgspec.json.schema_components((arguments,))

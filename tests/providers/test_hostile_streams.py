@@ -1,0 +1,370 @@
+"""An endpoint that means harm: much work in few bytes, numbers that lie, a reply too many."""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+import json
+import ssl
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pytest
+
+from indwell.errors import BadReply, RequestRejected, ToolError
+from indwell.messages import Reply, Usage
+from indwell.providers.event_json import TooManyValues, decoded
+from indwell.providers.guard import TooLong
+from indwell.providers.reuse import keep_only_if_clean
+from indwell.providers.stream import GrowingReply
+from indwell.providers.think_tags import ThinkTags
+from indwell.tools.bash import Shell
+from indwell.tools.table import standard_tools
+from support.asking import ASKED, KEY, ask, connected, fail, failure
+from support.fault_endpoint import (
+    DONE,
+    END,
+    HEAD,
+    RST,
+    FaultEndpoint,
+    Script,
+    Step,
+    answer,
+    broken,
+    chunked,
+    data,
+    streamed,
+)
+from support.loopback_endpoint import chunk
+
+TOOLS = standard_tools(Shell(Path("/tmp")))
+GOOD = data(chunk({"content": "good"}, finish="stop")) + DONE
+SECOND = streamed(chunk({"content": "second"}, finish="stop"))
+
+
+def packed(body: bytes) -> Script:
+    """A stream that comes compressed, though that was not asked for."""
+    small = gzip.compress(body)
+    head = "HTTP/1.1 200 X\r\nContent-Type: text/event-stream\r\nContent-Encoding: gzip\r\n"
+    return broken(f"{head}Content-Length: {len(small)}\r\n\r\n".encode() + small)
+
+
+def event(delta: str) -> bytes:
+    """An event written by hand, for what takes long to encode."""
+    return f'data: {{"choices": [{{"index": 0, "delta": {{{delta}}}}}]}}\n\n'.encode()
+
+
+def many(item: str, n_times: int) -> str:
+    return ",".join([item] * n_times)
+
+
+OBJECT = "{}"
+NAMED = ",".join(f'{{"index": {n}, "function": {{"name": "r"}}}}' for n in range(100))
+
+
+@pytest.mark.parametrize(
+    ("delta", "why"),
+    [
+        (f'"tool_calls": [{NAMED}, {many(OBJECT, 300_000)}]', "over 30,000 values"),
+        (f'"content": [{many("[]", 300_000)}]', "over 30,000 values"),
+        (f'"content": [{many(OBJECT, 5_000)}]', "over 1,000 parts"),
+    ],
+    ids=["300,000 pieces", "300,000 lists", "5,000 parts"],
+)
+async def test_one_event_of_too_many_parts_is_refused(delta: str, why: str) -> None:
+    error = await fail(broken(HEAD, chunked(event(delta)), END))
+    assert isinstance(error, BadReply)
+    assert why in str(error)
+
+
+async def test_a_reply_with_too_many_pieces_of_calls_in_one_event_keeps_none() -> None:
+    pieces = [{"index": n % 9, "function": {"name": "r"}} for n in range(5_000)]
+    async with connected(streamed(chunk({"tool_calls": pieces}))) as (provider, endpoint):
+        reply = await provider.complete(ASKED, lambda _: None)
+    why = f"the reply from {endpoint.base_url} has over 1,000 parts in one event"
+    assert (reply.calls, reply.finish) == ((), "endless")
+    assert reply.problem == f"{why} and was cut off there"
+
+
+async def test_words_full_of_brackets_are_one_value() -> None:
+    words = '{"a": [1, 2, "\\"", "\\\\"]},' * 40_000
+    reply, _ = await ask(streamed(chunk({"content": words}, finish="stop")))
+    assert reply.text == words
+
+
+def test_values_are_counted_outside_of_words_only() -> None:
+    words = json.dumps({"a": "[" * 40_000 + '"\\' * 40_000}).encode()
+    assert decoded(words) == json.loads(words)
+    for many_values in (many('""', 70_000), many("1", 70_000), many("[" * 900 + "]" * 900, 80)):
+        with pytest.raises(TooManyValues):
+            decoded(f"[{many_values}]".encode())
+
+
+def test_more_choices_than_anyone_asks_for_are_not_looked_at() -> None:
+    reply = GrowingReply()
+    reply.add({"choices": [{"index": 1}] * 64 + [{"index": 0, "delta": {"content": "late"}}]})
+    assert reply.whole(ASKED).text == ""
+
+
+def test_reasoning_in_thousands_of_parts_is_cut_short_and_not_refused() -> None:
+    reply = GrowingReply()
+    reply.add(chunk({"reasoning_details": [{"text": "a"}] * 100_000}))
+    assert set(reply.whole(ASKED).thinking) == {"a"}
+    assert len(reply.whole(ASKED).thinking) == 499
+
+
+@pytest.mark.parametrize("noise", [b"\n", b": x\n", b"data:\n\n", b"event: ping\n\n"])
+async def test_noise_ends_after_some_bytes_however_small_it_came(noise: bytes) -> None:
+    error = await fail(packed(noise * (4_000_000 // len(noise))))
+    assert (type(error), str(error)) == (TooLong, "ADDRESS sent 3 MB that are no part of a reply")
+
+
+async def test_others_get_the_loop_while_noise_is_read() -> None:
+    n_turns = 0
+
+    async def others() -> None:
+        nonlocal n_turns
+        while True:
+            await asyncio.sleep(0)
+            n_turns += 1
+
+    async with connected(packed(b"\n" * 2_500_000 + GOOD)) as (provider, endpoint):
+        asked = asyncio.ensure_future(provider.complete(ASKED, lambda _: None))
+        await endpoint.arrived.wait()
+        working = asyncio.ensure_future(others())
+        assert (await asked).text == "good"
+        working.cancel()
+    assert n_turns > 30  # it took some 500 ms of work, and comes in one network read
+
+
+async def test_a_compressed_reply_is_read_all_the_same() -> None:
+    assert (await ask(packed(GOOD)))[0].text == "good"
+
+
+def named(name: str, arguments: str = "") -> dict[str, Any]:
+    return chunk({"tool_calls": [{"index": 0, "function": {"name": name, "arguments": arguments}}]})
+
+
+async def test_a_name_without_end_is_cut_and_told_to_be_no_tool() -> None:
+    for names in (["n" * 1_000_000], ["bash", *["n" * 100] * 2_000]):
+        reply, _ = await ask(streamed(*map(named, names), chunk({}, finish="tool_calls")))
+        (call,) = reply.calls
+        assert len(call.name) == 128
+        with pytest.raises(ToolError) as caught:
+            TOOLS.bind(call.name, call.arguments)
+        assert len(str(caught.value)) < 300
+
+
+@pytest.mark.parametrize("arguments", ['{"' + "x" * 100_000 + '": 1}', "x" * 100_000, "[" * 9_000])
+def test_a_complaint_repeats_little_of_what_it_complains_about(arguments: str) -> None:
+    for name in ("read_file", "no" * 50_000):
+        with pytest.raises(ToolError) as caught:
+            TOOLS.bind(name, arguments)
+        assert len(str(caught.value)) < 1_500
+
+
+def test_an_unknown_tool_is_told_in_whole_sentences() -> None:
+    for name, words in (("nosuch", "'nosuch'. The"), ("greb", "'greb'; did you mean 'grep'? The")):
+        with pytest.raises(ToolError) as caught:
+            TOOLS.bind(name, "{}")
+        assert str(caught.value).startswith(f"there is no tool {words} tools are: read_file, ")
+
+
+def test_the_end_of_a_call_is_not_looked_for_for_ever() -> None:
+    """Each piece is the beginning of an object behind one that could be whole; none is."""
+    reply = GrowingReply()
+    reply.add(named("write_file", '{"text": "' + "x" * 900_000 + "}"))
+    for _ in range(1_000):
+        reply.add(named("write_file", "{}"))
+    reply.add(named("write_file", '"}') | {"usage": {"prompt_tokens": 9, "completion_tokens": 9}})
+    (call,) = reply.whole(ASKED).calls
+    assert call.arguments == '{"text": "' + "x" * 900_000 + "}" + "{}" * 1_000 + '"}'
+
+
+async def test_calls_by_the_hundred_are_dropped() -> None:
+    pieces = [{"index": n, "function": {"name": "r", "arguments": "{}"}} for n in range(300)]
+    reply, _ = await ask(streamed(chunk({"tool_calls": pieces}, finish="tool_calls")))
+    assert (reply.calls, reply.problem) == ((), "it held over 256 tool calls, which were dropped")
+
+
+async def test_all_arguments_of_a_reply_together_are_bounded() -> None:
+    pieces = [
+        chunk({"tool_calls": [{"index": n, "function": {"name": "r", "arguments": "x" * 900_000}}]})
+        for n in range(3)
+    ]
+    reply, _ = await ask(streamed(*pieces, chunk({}, finish="tool_calls")))
+    assert (reply.calls, reply.problem) == (
+        (),
+        (
+            "the arguments of its tool calls were over 2,000,000 characters, and its tool calls"
+            " were dropped"
+        ),
+    )
+
+
+BLANKS = ([" "] * 5, [" ", "\n", "<thi", "s"], ["  <", "think>a</think>b"])
+
+
+@pytest.mark.parametrize("parts", BLANKS)
+def test_blanks_before_the_first_word_are_kept_if_no_tag_comes(parts: list[str]) -> None:
+    tags = ThinkTags()
+    said = [*map(tags.feed, parts), tags.close()]
+    thinking, words = ("".join(column) for column in zip(*said, strict=True))
+    whole = "".join(parts)
+    assert (thinking, words) == (("a", "b") if "<think>" in whole else ("", whole))
+
+
+ESTIMATE = Usage(input=22, output=1, reported=False)
+
+
+@pytest.mark.parametrize(
+    ("reported", "usage"),
+    [
+        ({"prompt_tokens": True, "completion_tokens": True}, ESTIMATE),
+        ({"prompt_tokens": 10**400, "completion_tokens": 3}, ESTIMATE),
+        ({"prompt_tokens": 10**30, "completion_tokens": 10**30}, ESTIMATE),
+        ({"prompt_tokens": 40_000, "completion_tokens": 5}, ESTIMATE),
+        ({"prompt_tokens": 20, "completion_tokens": 5_000_000}, ESTIMATE),
+        ({"prompt_tokens": float("inf"), "completion_tokens": float("nan")}, ESTIMATE),
+        ({"prompt_tokens": -20, "completion_tokens": 5}, Usage(output=5)),
+        ({"prompt_tokens": 20.0, "completion_tokens": 1.5}, Usage(input=20)),
+        (
+            {"prompt_tokens": 20, "prompt_cache_hit_tokens": 900, "completion_tokens": 5},
+            Usage(input=20, cached=20, output=5),
+        ),
+        (
+            {
+                "prompt_tokens": 20,
+                "prompt_tokens_details": {"cached_tokens": 15, "cache_write_tokens": 900},
+                "completion_tokens": 5,
+            },
+            Usage(input=20, cached=15, cache_write=5, output=5),
+        ),
+        ({"prompt_tokens": 4_000, "completion_tokens": 1_100}, Usage(input=4_000, output=1_100)),
+    ],
+    ids=str,
+)
+async def test_usage_that_cannot_be_is_replaced_by_an_estimate(
+    reported: Mapping[str, Any], usage: Usage
+) -> None:
+    said = chunk({"content": "hi"}, finish="stop")
+    told = {"choices": [], "usage": reported}
+    assert (await ask(streamed(said, told)))[0] == Reply("hi", usage=usage)
+
+
+def test_a_long_reply_that_ignored_its_limit_is_counted_as_reported() -> None:
+    reply = GrowingReply()
+    reply.add(chunk({"content": "some words " * 40_000}, finish="stop"))
+    reply.add({"usage": {"prompt_tokens": 20, "completion_tokens": 80_000}})
+    assert reply.whole(ASKED).usage == Usage(input=20, output=80_000)
+
+
+def test_the_estimate_of_a_very_long_reply_is_made_from_pieces_of_it() -> None:
+    reply = GrowingReply()
+    reply.add(chunk({"content": "some words " * 40_000}, finish="stop"))
+    assert abs(reply.whole(ASKED).usage.output - 80_000) < 24_000
+
+
+def response(body: bytes) -> bytes:
+    head = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n"
+    return f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body
+
+
+POISON = response(data(chunk({"content": "POISON"}, finish="stop")) + DONE)
+FULL_READ = 65_536 - len(response(b"x" * 64_000)) + 64_000  # a body that fills what is read at once
+
+
+@pytest.mark.parametrize(
+    "steps",
+    [
+        (response(GOOD) + POISON,),
+        (HEAD + chunked(GOOD) + END + POISON,),
+        (HEAD + chunked(GOOD) + END + b"garbage",),
+        (HEAD + chunked(GOOD) + END, 0.02, POISON),
+        (response(GOOD)[:-1] + b"\n" + b"\r\n",),
+        (response(b":" * (FULL_READ - len(GOOD) - 1) + b"\n" + GOOD) + POISON,),
+    ],
+    ids=["length", "chunked", "garbage", "later", "one line", "in the next read"],
+)
+async def test_bytes_behind_a_reply_are_never_the_next_reply(steps: tuple[Step, ...]) -> None:
+    async with connected(broken(*steps), SECOND, SECOND) as (provider, endpoint):
+        first = await provider.complete(ASKED, lambda _: None)
+        await asyncio.sleep(0.03)  # what was sent later has come
+        second = await provider.complete(ASKED, lambda _: None)
+        third = await provider.complete(ASKED, lambda _: None)
+        assert [reply.text for reply in (first, second, third)] == ["good", "second", "second"]
+        assert endpoint.n_connections == 2
+
+
+@pytest.fixture
+def tls(tmp_path: Path) -> tuple[ssl.SSLContext, ssl.SSLContext]:
+    """What a server at 127.0.0.1 shows, and what trusts it."""
+    certificate, key = tmp_path / "certificate.pem", tmp_path / "key.pem"
+    command = "openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=127.0.0.1"
+    names = ["-addext", "subjectAltName=IP:127.0.0.1", "-keyout", str(key), "-out"]
+    subprocess.run([*command.split(), *names, str(certificate)], capture_output=True, check=True)
+    showing = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    showing.load_cert_chain(certificate, key)
+    return showing, ssl.create_default_context(cafile=str(certificate))
+
+
+async def test_a_connection_with_tls_is_kept_only_if_nothing_came_behind(
+    tls: tuple[ssl.SSLContext, ssl.SSLContext],
+) -> None:
+    showing, trusting = tls
+    script = (SECOND, SECOND, broken(response(GOOD) + POISON), SECOND)
+    async with (
+        FaultEndpoint(script, tls=showing) as endpoint,
+        httpx2.AsyncClient(
+            verify=trusting, trust_env=False, event_hooks={"response": [keep_only_if_clean]}
+        ) as client,
+    ):
+        found = []
+        for _ in script:
+            got = await client.post(f"{endpoint.base_url}/x", json={})
+            found.append(("second" in got.text, endpoint.n_connections))
+    assert found == [(True, 1), (True, 1), (False, 1), (True, 2)]
+
+
+@pytest.mark.parametrize("place", ["http://other/x/{}", "http://{}.other/", "/v1/{}", "//o/?k={}"])
+async def test_a_redirect_shows_no_key_and_no_path(place: str) -> None:
+    there = f"Location: {place.format(KEY)}\r\n"
+    error = await fail(answer(307, "", headers=there))
+    assert type(error) is RequestRejected
+    assert KEY not in str(error)
+
+
+async def test_only_the_beginning_of_a_refusal_is_looked_at() -> None:
+    """64 kB of "model " held the loop for 12 s: each was the beginning of a pattern."""
+    for far in ("x " * 2_000 + "no such model", "model " + "x " * 200 + "not found"):
+        error = await fail(answer(404, far, kind="text/plain"))
+        assert "has no chat completions there" in str(error)
+    taught = answer(400, "x " * 2_000 + "unknown parameter stream_options", kind="text/plain")
+    async with connected(taught, SECOND) as (provider, endpoint):
+        assert type(await failure(provider)) is RequestRejected
+        assert len(endpoint.bodies) == 1
+
+
+@pytest.mark.parametrize(("end", "n_calls"), [(RST, 0), (END, 1)])
+async def test_a_call_that_is_cut_where_the_line_broke_does_not_run(end: Any, n_calls: int) -> None:
+    function = {"name": "bash", "arguments": '{"command": "touch x"'}
+    call = chunk({"tool_calls": [{"index": 0, "id": "a", "function": function}]}, finish="stop")
+    async with connected(broken(HEAD, chunked(data(call)), 0.02, end)) as (provider, _):
+        reply = await provider.complete(ASKED, lambda _: None)
+    assert len(reply.calls) == n_calls
+    assert (reply.finish, reply.problem) == (
+        ("tool_calls", "") if n_calls else ("incomplete", "it ended inside a tool call")
+    )
+
+
+async def test_a_long_call_is_progress() -> None:
+    """Arguments tell nothing on the way; a file that is written must not look like silence."""
+    steps = [step for _ in range(22) for step in (chunked(data(named("", "x"))), 0.1)]
+    end = streamed(chunk({}, finish="tool_calls")).steps[1:]
+    begun = chunked(data(named("write_file", "{")))
+    async with connected(broken(HEAD, begun, *steps, *end), timeout_s=0.2) as (provider, _):
+        reply = await provider.complete(ASKED, lambda _: None)
+    assert [call.arguments for call in reply.calls] == ["{" + "x" * 22]

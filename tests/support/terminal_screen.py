@@ -1,0 +1,108 @@
+"""``indwell`` at a pseudo-terminal: what a person types and sees, and how it is left behind."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import select
+import subprocess
+import sys
+import termios
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+TIMEOUT_S = 30.0
+INTERRUPT = "\x03"  # Ctrl-C, as the keyboard sends it
+
+
+class Terminal:
+    """A process with a terminal of its own.
+
+    Args:
+        arguments: Of the command line.
+        environment: Of the process.
+        folder: Where it runs.
+    """
+
+    def __init__(self, *arguments: str, environment: Mapping[str, str], folder: Path) -> None:
+        self.shown = ""
+        self._seen = 0  # characters of ``shown`` that ``until`` has gone past
+        self._master, self._slave = os.openpty()
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "indwell", *arguments],
+            stdin=self._slave,
+            stdout=self._slave,
+            stderr=self._slave,
+            cwd=folder,
+            env={**environment, "TERM": "dumb", "COLUMNS": "100"},
+            start_new_session=True,
+            preexec_fn=_take_terminal,  # noqa: PLW1509 -- the only way to a controlling terminal
+        )
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        _kind: type[BaseException] | None,
+        _it: BaseException | None,
+        _at: TracebackType | None,
+    ) -> None:
+        if self._process.poll() is None:
+            self._process.kill()
+            self._process.wait()
+        os.close(self._slave)
+        os.close(self._master)
+
+    @property
+    def echoes(self) -> bool:
+        """Is what is typed shown?"""
+        return bool(termios.tcgetattr(self._slave)[3] & termios.ECHO)
+
+    def until(self, words: str) -> str:
+        """What is shown from here up to and with ``words``."""
+        deadline = time.monotonic() + TIMEOUT_S
+        while words not in self.shown[self._seen :]:
+            if not self._read(deadline - time.monotonic()):
+                raise AssertionError(f"{words!r} is not shown:\n{self.shown}")
+        begin = self._seen
+        self._seen = self.shown.index(words, begin) + len(words)
+        return self.shown[begin : self._seen]
+
+    def answer(self, prompt: str, typed: str) -> None:
+        """Wait for a question, type an answer and Enter."""
+        self.until(prompt)
+        os.write(self._master, f"{typed}\n".encode())
+
+    def interrupt(self, prompt: str, *, hidden: bool = False) -> None:
+        """Wait for a question, and press Ctrl-C when it waits."""
+        self.until(prompt)
+        deadline = time.monotonic() + TIMEOUT_S
+        while self.echoes == hidden and time.monotonic() < deadline:
+            time.sleep(0.01)  # the prompt is written just before, or after, echo goes off
+        os.write(self._master, INTERRUPT.encode())
+
+    def ends(self) -> int:
+        """The exit code; all that was shown is in ``shown``."""
+        deadline = time.monotonic() + TIMEOUT_S
+        while self._process.poll() is None and time.monotonic() < deadline:
+            self._read(0.05)
+        while self._read(0.0):
+            pass
+        return self._process.wait(1)
+
+    def _read(self, timeout_s: float) -> bool:
+        if not select.select([self._master], [], [], max(timeout_s, 0.0))[0]:
+            return False
+        with contextlib.suppress(OSError):
+            self.shown += os.read(self._master, 4_096).decode(errors="replace")
+            return True
+        return False
+
+
+def _take_terminal() -> None:
+    fcntl.ioctl(0, termios.TIOCSCTTY, 0)
