@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 import dataclasses
+from contextlib import AsyncExitStack
 from pathlib import Path
 
 import pytest
 
 from indwell.agent.budget import Budgets, Outlay, expected_usage, refusal
 from indwell.agent.ledger import MemoryLedger
-from indwell.messages import Request, Usage
+from indwell.messages import Reply, Request, Usage
 from indwell.sessions import records as log
 from support.session import World, a_world, asks, call, says, texts
 
@@ -42,21 +44,31 @@ CALL = "$0.1312 (3,120 prompt tokens and a reply of up to 8,192)"
 @pytest.mark.parametrize(
     ("budgets", "limit", "spent", "advice"),
     [
-        (Budgets(turn=0.5), "budget_turn = $0.5", "$0.4100", "ask to go on, raise `budget_turn`"),
+        (
+            Budgets(turn=0.5),
+            "budget_turn = $0.5",
+            "$0.4100 is spent",
+            "ask to go on, raise `budget_turn`",
+        ),
         (
             Budgets(session=1),
             "budget_session = $1",
-            "$0.9000",
+            "$0.9000 is spent",
             "begin a new session, raise `budget_session`",
         ),
-        (Budgets(turn=9, day=2), "budget_day = $2", "$1.9000", "raise `budget_day`"),
+        (
+            Budgets(turn=9, day=2),
+            "budget_day = $2",
+            "$1.9000 is spent or held for other calls under way",
+            "raise `budget_day`",
+        ),
     ],
 )
 def test_which_budget_of_money_it_is_is_said_with_numbers(
     budgets: Budgets, limit: str, spent: str, advice: str
 ) -> None:
     assert refusal(budgets, OUTLAY, NEXT, 0.1312) == (
-        f"stopped before a call that could pass {limit}: {spent} is spent, and the call may cost "
+        f"stopped before a call that could pass {limit}: {spent}, and the call may cost "
         f"{CALL}; {advice}, or lower `max_output`"
     )
 
@@ -67,6 +79,20 @@ def test_the_budget_of_tokens_is_said_in_tokens() -> None:
         "the call has 3,120 prompt tokens and a reply of up to 8,192; ask to go on, raise "
         "`budget_turn_tokens`, or lower `max_output`"
     )
+
+
+@pytest.mark.parametrize(
+    ("budgets", "advice"),
+    [
+        (Budgets(turn=0.01), "raise `budget_turn`, or lower `max_output`"),
+        (Budgets(session=0.01), "raise `budget_session`, or lower `max_output`"),
+        (Budgets(turn_tokens=100), "raise `budget_turn_tokens`, or lower `max_output`"),
+    ],
+)
+def test_where_not_even_the_first_call_fits_beginning_anew_is_no_advice(
+    budgets: Budgets, advice: str
+) -> None:
+    assert refusal(budgets, Outlay(), NEXT, 0.1312).rpartition("; ")[2] == advice
 
 
 @pytest.mark.parametrize(
@@ -143,6 +169,59 @@ async def test_the_days_budget_counts_what_others_spent(tmp_path: Path) -> None:
         finished = await world.turn()
         assert (finished.ending, finished.rounds) == ("budget", 1)
         assert "$0.6500 is spent" in finished.message
+
+
+class SlowModel:
+    """A provider whose calls wait for ``go_on``, and then cost ``THOUSAND``."""
+
+    def __init__(self) -> None:
+        self.asked = asyncio.Semaphore(0)
+        self.go_on = asyncio.Event()
+
+    async def complete(self, _request: Request, _on_event: object) -> Reply:
+        self.asked.release()
+        await self.go_on.wait()
+        return Reply(text="well", finish="stop", usage=THOUSAND)
+
+    async def aclose(self) -> None:
+        pass
+
+
+async def test_sessions_at_once_never_spend_more_than_the_day_allows(tmp_path: Path) -> None:
+    """Each asks while the others' calls are under way, and each call costs what it may."""
+    ledger, model = MemoryLedger(), SlowModel()
+    async with AsyncExitStack() as stack:
+        turns = []
+        for number in range(3):
+            folder = tmp_path / str(number)
+            folder.mkdir()
+            world = await stack.enter_async_context(a_world(folder, []))
+            limit(world, Budgets(day=0.6), ledger)
+            world.session.parts = dataclasses.replace(world.session.parts, provider=model)
+            turns.append(world.begin())
+        for _ in range(2):  # $0.25 each; a third could pass $0.60
+            await model.asked.acquire()
+        done, _ = await asyncio.wait(turns, return_when=asyncio.FIRST_COMPLETED)
+        assert [one.result().ending for one in done] == ["budget"]
+        assert "$0.5000 is spent or held for other calls under way" in done.pop().result().message
+        model.go_on.set()
+        assert sorted([(await one).ending for one in turns]) == ["budget", "done", "done"]
+    assert await ledger.today() == 0.5
+
+
+async def test_a_call_that_is_stopped_or_fails_holds_nothing_any_more(tmp_path: Path) -> None:
+    model = SlowModel()
+    async with a_world(tmp_path, []) as world:
+        ledger = limit(world, Budgets(day=0.4))
+        world.session.parts = dataclasses.replace(world.session.parts, provider=model)
+        turn = world.begin()
+        await model.asked.acquire()
+        assert await ledger.today() == 0.25
+        turn.cancel()
+        await asyncio.wait({turn})
+        assert await ledger.today() == 0.0
+        model.go_on.set()
+        assert ((await world.turn()).ending, await ledger.today()) == ("done", 0.25)
 
 
 async def test_a_budget_of_tokens_needs_no_price(tmp_path: Path) -> None:

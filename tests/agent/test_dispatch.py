@@ -5,7 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from indwell.agent.events import PermissionAnswered, PermissionAsked, ToolFinished, ToolOutput
+from indwell.agent.events import (
+    PermissionAnswered,
+    PermissionAsked,
+    ToolFinished,
+    ToolOutput,
+    ToolStarted,
+)
 from indwell.policy.decide import Effect, Policy
 from indwell.sessions.records import Intent
 from indwell.tools.base import Tool, ToolContext
@@ -262,3 +268,14 @@ async def test_a_path_through_the_spill_folder_is_judged_by_where_it_leads(tmp_p
         assert read.text.startswith("not allowed: 'secrets/k' matches a deny rule")
         assert written.text == NO
         assert [path.name for path in (folder / ".vscode").iterdir()] == ["settings.json"]
+
+
+async def test_a_tools_name_is_told_as_one_short_line(tmp_path: Path) -> None:
+    """Of a model that invents one: the events go to editors and terminals."""
+    evil = "bash\x1b]0;evil\x07\u202e\ud800\n" + "n" * 30_000
+    async with a_world(tmp_path, [asks(call(evil)), says()]) as world:
+        assert (await world.turn()).ending == "done"
+        told = world.told(ToolStarted, ToolFinished)
+    name = "bash\\u001b]0;evil\\u0007\\u202e\ufffd "
+    assert [one.name for one in told] == [name + "n" * (127 - len(name)) + "…"] * 2
+    assert max(len(one.message) for one in told if isinstance(one, ToolFinished)) <= 20_000

@@ -232,3 +232,59 @@ async def test_words_that_cannot_be_written_down_are_not_sent(tmp_path: Path) ->
         assert (failed.ending, failed.message, failed.draft) == ("failed", "no room", "use tabs")
         full.is_full = False
         await world.records()
+
+
+async def test_no_more_waits_for_a_turn_than_anybody_reads_again(tmp_path: Path) -> None:
+    said: list[str] = []
+
+    async def meddle(name: str, context: ToolContext) -> str:
+        for number in range(50):
+            world.session.steer(f"s{number}")
+        with pytest.raises(UserError) as caught:
+            world.session.steer("one more")
+        said.append(str(caught.value))
+        return "looked"
+
+    script = [asks(call("look")), says("Heard.")]
+    async with a_world(tmp_path, script, tools=[a_tool("look", meddle)]) as world:
+        assert (await world.turn()).draft == ""
+        assert len(world.told(Steered)) == 50
+        (sentence,) = said
+        assert sentence == (
+            "too much waits for the next model call already (50 messages); wait until it has "
+            "begun, or stop the turn"
+        )
+        await world.records()
+
+
+async def test_what_waits_for_a_turn_is_bounded_in_size_too(tmp_path: Path) -> None:
+    said: list[str] = []
+
+    async def meddle(name: str, context: ToolContext) -> str:
+        world.session.steer("a" * 1_000_000)
+        world.session.steer("b" * 1_000_000)
+        for words in ("c", "d" * 1_000_001):
+            with pytest.raises(UserError) as caught:
+                world.session.steer(words)
+            said.append(str(caught.value).split(";")[0])
+        return "looked"
+
+    script = [asks(call("look")), says("Heard.")]
+    async with a_world(tmp_path, script, tools=[a_tool("look", meddle)]) as world:
+        await world.turn()
+    assert said == [
+        "too much waits for the next model call already (2 messages)",
+        "1,000,001 characters are more than the 1,000,000 that a message may have",
+    ]
+
+
+async def test_half_a_character_in_the_words_stops_nothing(tmp_path: Path) -> None:
+    async def meddle(name: str, context: ToolContext) -> str:
+        world.session.steer("\ud800 tabs")
+        return "looked"
+
+    script = [asks(call("look")), says("Tabs it is.")]
+    async with a_world(tmp_path, script, tools=[a_tool("look", meddle)]) as world:
+        assert (await world.turn()).ending == "done"
+        assert world.told(Steered) == [Steered(1, "\ufffd tabs", delivered=True)]
+        await world.records()

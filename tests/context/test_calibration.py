@@ -3,9 +3,16 @@ from __future__ import annotations
 import pytest
 
 from indwell.context import conversation as talk
-from indwell.context.calibration import HIGHEST, LOWEST, Calibration
-from indwell.context.conversation import Config, Conversation, estimated_tokens, prompt_tokens
-from indwell.messages import Usage
+from indwell.context.assemble import assemble
+from indwell.context.calibration import HIGHEST, LOWEST, Calibration, is_plausible
+from indwell.context.conversation import (
+    Config,
+    Conversation,
+    estimated_tokens,
+    prompt_tokens,
+    with_input,
+)
+from indwell.messages import Reply, Usage
 from support.requests import assistant, result, use, user
 
 SENT = Conversation(Config("small", 10_000, 500), (), messages=(user("go " * 200),))
@@ -53,3 +60,37 @@ def test_a_conversation_learns_from_what_was_reported_for_it() -> None:
 @pytest.mark.parametrize("usage", [Usage(input=900, reported=False), Usage()])
 def test_an_estimate_teaches_nothing(usage: Usage) -> None:
     assert talk.calibrated(GROWN, SENT, usage) is GROWN
+
+
+@pytest.mark.parametrize(
+    ("reported", "estimated", "room", "answer"),
+    [
+        (3_000, 3_000, 23_808, True),
+        (300, 3_000, 23_808, True),
+        (299, 3_000, 23_808, False),  # `true` is 1
+        (9_000 + 5_952, 3_000, 23_808, True),
+        (9_000 + 5_953, 3_000, 23_808, False),
+        (40_000, 3_000, 23_808, False),
+        (17_000, 3_000, 200_000, True),
+        (17_001, 3_000, 200_000, False),
+        (24_000, 20_000, 23_808, False),  # the endpoint took it, so it fits
+        (24_000, 24_000, 23_808, True),
+        (10**400, 3_000, 23_808, False),
+    ],
+)
+def test_a_count_that_cannot_be_is_none(reported, estimated, room, answer) -> None:
+    assert is_plausible(reported, estimated, room) == answer
+
+
+@pytest.mark.parametrize("reported", [1, 40_000, 10**30])
+def test_whatever_the_endpoint_reports_the_next_prompt_can_still_be_sent(reported) -> None:
+    sent = Conversation(Config("small", 32_000, 8_192), (), messages=(user("go " * 200),))
+    learnt = talk.calibrated(sent, sent, Usage(input=reported, output=5))
+    assert learnt is sent
+    answered = talk.with_reply(learnt, Reply(text="well", finish="stop"), turn=1)
+    assert assemble(with_input(answered, words="go on", turn=2)).tokens > 0
+
+
+def test_a_count_that_cannot_be_leaves_the_one_before() -> None:
+    known = talk.calibrated(SENT, SENT, Usage(input=estimated_tokens(SENT) + 50))
+    assert talk.calibrated(known, SENT, Usage(input=10**9)).calibration == known.calibration

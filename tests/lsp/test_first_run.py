@@ -17,6 +17,7 @@ from indwell.lsp.first_run import (
     NOT_NOW,
     OPEN_PAGE,
     TYPE_ADDRESS,
+    TYPE_MODEL,
     FirstRun,
 )
 from indwell.providers.connection import LocalServer, LoginOutcome, Step
@@ -74,8 +75,14 @@ class Person:
 class Machine:
     """Stands in for the backend; a connection works if its model is in ``working``."""
 
-    def __init__(self, *servers: LocalServer, working: Sequence[str | None] = ()) -> None:
+    def __init__(
+        self,
+        *servers: LocalServer,
+        working: Sequence[str | None] = (),
+        offered: tuple[OfferedModel, ...] = (),
+    ) -> None:
         self.servers = servers
+        self.offered = offered
         self.working = working
         self.connected: list[tuple[str, str | None, str | None]] = []
         self.reason = LACKING
@@ -88,6 +95,15 @@ class Machine:
 
     async def connect(self, base_url: str, key: str | None, model: str | None) -> LoginOutcome:
         self.connected.append((base_url, key, model))
+        if model is None and len(self.offered) > 1:
+            return LoginOutcome(
+                ok=False,
+                base_url=base_url,
+                model="",
+                steps=(),
+                message="none",
+                offered=self.offered,
+            )
         if model not in self.working:
             steps = (Step("tools", "fail", "it takes no tools", "choose another"),)
             return LoginOutcome(ok=False, base_url=base_url, model="", steps=steps, message="no")
@@ -178,6 +194,28 @@ async def test_an_address_can_be_typed_where_the_editor_can_ask(typed) -> None:
     is_address = typed is not None and "://" in typed
     assert await FirstRun(person, machine).run() == is_address
     assert machine.connected == ([(typed, None, None)] if is_address else [])
+
+
+async def test_of_several_models_at_a_typed_address_one_is_chosen() -> None:
+    url = "http://10.0.0.7:8000/v1"
+    person = Person(TYPE_ADDRESS, "able, 32 k", typed=url, asks=True)
+    machine = Machine(working=["able"], offered=TWO.models)
+    assert await FirstRun(person, machine).run()
+    assert person.asked[1] == (
+        f"Indwell: Which model of {url}? It must take tools.",
+        ("able, 32 k", "plain, 8 k, no tools", BACK),
+    )
+    assert machine.connected == [(url, None, None), (url, None, "able")]
+
+
+async def test_of_more_models_than_buttons_one_can_be_typed() -> None:
+    many = tuple(OfferedModel(f"m{number}") for number in range(20))
+    server = LocalServer("vllm", "vLLM", "http://127.0.0.1:8000/v1", many)
+    person = Person("Use vLLM", TYPE_MODEL, typed=" m17 ", asks=True)
+    machine = Machine(server, working=["m17"])
+    assert await FirstRun(person, machine).run()
+    assert person.asked[1][1] == (*(f"m{number}" for number in range(6)), TYPE_MODEL, BACK)
+    assert machine.connected == [(server.base_url, None, "m17")]
 
 
 async def test_whoever_comes_meanwhile_waits_for_the_same_answer() -> None:

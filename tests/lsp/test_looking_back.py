@@ -18,7 +18,8 @@ from indwell.lsp import protocol
 from indwell.lsp import protocol_views as views
 from indwell.lsp.fake.buffer import lines_range
 from support.editing import Editor, Home, Playlist, bash, editing, mend, texts_of
-from support.loopback_endpoint import LoopbackEndpoint, say
+from support.loopback_endpoint import LoopbackEndpoint, refuse, say
+from support.model_server import answering, listed
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 SCHEMA = json.loads(
@@ -170,8 +171,9 @@ async def test_the_next_request_laid_open_and_a_piece_taken_out_of_it_once(desk)
     )  # fmt: skip
     assert [one.role for one in context.blocks[:2]] == ["tools", "system"]
     assert [(one.source, one.tier) for one in context.blocks[-1:]] == [("ide_selection", 2)]
-    # The loopback endpoint said "10 tokens" of the turn before, and that counts, not our estimate.
-    assert 10 < context.used < sum(one.tokens for one in context.blocks)
+    # The endpoint's own count (it says 10) is implausible and teaches nothing; separators count.
+    total = sum(one.tokens for one in context.blocks)
+    assert total < context.used <= total + 4 * (len(context.blocks) + 1)
     assert context.share == round(context.used / context.budget, 4)
     assert any(one.anchor for one in context.blocks)
 
@@ -215,6 +217,21 @@ async def test_a_login_that_goes_wrong_shows_no_key(desk) -> None:
     assert "canary" not in sentence + repr(params) + str(desk.editor.messages + desk.editor.events)
     for file in desk.home.folder.rglob("*"):
         assert not file.is_file() or b"canary" not in file.read_bytes()
+
+
+async def test_a_login_without_a_model_names_those_that_can_be_chosen(desk) -> None:
+    async with LoopbackEndpoint(
+        answering(listed("a", "b"), chat=lambda _seen: refuse(400))
+    ) as several:
+        params = views.LoginParams("", None, several.base_url)
+        unnamed = await desk.ask("indwell/login", params)
+        params = views.LoginParams("", None, several.base_url, "c")
+        named = await desk.ask("indwell/login", params)
+    assert (unnamed.ok, unnamed.model, unnamed.models) == (False, "", ("a", "b"))
+    step = unnamed.steps[-1]
+    assert (step.sentence, step.mend) == ("no model was chosen of a, b", "name one")
+    assert (named.ok, named.models) == (False, ("a", "b"))
+    assert "'c' is not in its list" in [one.sentence for one in named.steps]
 
 
 async def test_arguments_that_are_no_object_are_refused_with_a_sentence(desk) -> None:

@@ -1,11 +1,12 @@
 from __future__ import annotations
 
+import msgspec
 import pytest
 from lsprotocol import types
 
 from indwell.agent import events
 from indwell.agent.events import FileChanged
-from indwell.lsp.progress import LINE_LIMIT, TurnProgress, describe, summary
+from indwell.lsp.progress import LINE_LIMIT, REASON_LIMIT, TurnProgress, describe, summary
 from indwell.messages import Usage
 
 CHANGED = events.EditApplied(
@@ -83,6 +84,34 @@ def test_the_end_of_a_turn_as_one_sentence(end, sentence) -> None:
     assert summary(end) == sentence
 
 
+EVIL = "\x1b]0;evil\x07\u202e\x9b\ud800\r\n" + "n" * 1_000_000
+HARMLESS = "\\u001b]0;evil\\u0007\\u202e\\u009b\\ud800 nnn"
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        started(EVIL, "a.py"),
+        started("bash", EVIL),
+        finished(EVIL, is_error=True),
+        msgspec.structs.replace(CHANGED, path=EVIL),
+        events.PermissionAsked(1, "c1", "q", EVIL, "ls", "asked"),
+        events.Notice(1, "warning", EVIL),
+    ],
+)
+def test_what_a_model_put_into_an_event_is_one_short_harmless_line(event) -> None:
+    line = describe(event)
+    assert HARMLESS in line
+    assert (len(line), line[-1]) == (LINE_LIMIT, "…")
+
+
+def test_so_is_what_stands_in_the_end_of_a_turn() -> None:
+    sentence = summary(ended("failed", EVIL, changes=(FileChanged(EVIL, 1, 2),)))
+    assert sentence.count(HARMLESS) == 2
+    assert sentence.endswith(f"… · 3 rounds, {TAKEN}, cost unknown")
+    assert len(sentence) < 2 * REASON_LIMIT + 100
+
+
 class Screen:
     """An editor that shows progress, or refuses to."""
 
@@ -123,7 +152,7 @@ async def test_a_turn_is_shown_from_begin_to_end_and_no_line_twice() -> None:
         (
             "t",
             types.WorkDoneProgressReport(
-                message=f"running {'x' * 500}"[:LINE_LIMIT], cancellable=True
+                message=f"running {'x' * 500}"[: LINE_LIMIT - 1] + "…", cancellable=True
             ),
         ),
         ("t", types.WorkDoneProgressEnd(message="done")),
@@ -136,3 +165,11 @@ async def test_an_editor_that_takes_no_progress_is_sent_none() -> None:
     await progress.begin("Fix this")
     play(progress)
     assert screen.shown == []
+
+
+async def test_a_title_is_one_short_harmless_line() -> None:
+    screen = Screen(takes=True)
+    await TurnProgress(screen, "t").begin(EVIL)
+    ((_, begin),) = screen.shown
+    assert begin.title.startswith(f"Indwell: {HARMLESS}")
+    assert len(begin.title) == LINE_LIMIT

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from indwell.agent.session import Prompt
+from indwell.agent.words import MOST_CHARACTERS, MOST_WAITING, MOST_WAITING_CHARACTERS
 from indwell.errors import UserError
 from indwell.lsp import queue as line
 from indwell.lsp.protocol import QueueParams
-from indwell.lsp.queue import MAX_WAITING, Queue, Waiting
+from indwell.lsp.queue import Queue, Waiting
 from indwell.lsp.queue_changes import change_of
 
 
@@ -32,9 +34,33 @@ def test_first_come_first_served() -> None:
 
 
 def test_a_full_queue_takes_no_more_and_says_so() -> None:
-    full = Queue(0, tuple(waiting(str(n)) for n in range(MAX_WAITING)))
+    full = Queue(0, tuple(waiting(str(n)) for n in range(MOST_WAITING)))
     with pytest.raises(UserError, match="50 prompts are waiting already"):
         line.added(full, A)
+
+
+def test_what_waits_is_bounded_in_size_too() -> None:
+    """An event tells all of it, and the editor's end of the wire holds 32 MB."""
+    half = waiting("h", "x" * (MOST_WAITING_CHARACTERS // 2))
+    full = Queue(0, (half, msgspec.structs.replace(half, id="i")))
+    for change in (
+        lambda: line.added(full, A),
+        lambda: line.reworded(Queue(0, (A, *full.waiting)), "a", "more"),
+    ):
+        with pytest.raises(UserError, match="which is over 2,000,000; wait for the running turn"):
+            change()
+
+
+def test_new_words_are_taken_as_those_of_a_prompt_are() -> None:
+    (edited,) = line.reworded(Queue(0, (A,)), "a", "\ud800 hi").waiting
+    assert edited == waiting("a", "\ufffd hi")
+    with pytest.raises(UserError, match="put the text into a file of the workspace"):
+        line.reworded(Queue(0, (A,)), "a", "x" * (MOST_CHARACTERS + 1))
+
+
+def test_a_title_is_made_from_the_beginning_of_the_words() -> None:
+    assert line.title_of(" \n" * 5_000 + "mend\n it") == "mend it"
+    assert line.title_of("word " * 1_000_000) == ("word " * 12)
 
 
 @pytest.mark.parametrize(

@@ -10,10 +10,11 @@ import pytest
 from indwell.agent.events import TurnFinished
 from indwell.agent.session import Prompt
 from indwell.errors import RequestRejected, Unreachable, UserError
+from indwell.lsp.answer_document import AnswerDocument
 from indwell.lsp.features import Features
 from indwell.lsp.queue import Queue, Waiting
 from indwell.lsp.showing import Showing
-from indwell.lsp.turns import Ticket, never_started, why_held
+from indwell.lsp.tickets import Ticket, never_started, why_held
 from indwell.settings.model import Settings
 from support.session import a_world
 
@@ -36,6 +37,9 @@ class Screen:
 
     def show(self, _level: object, message: str) -> None:
         self.shown.append(message)
+
+    async def show_document(self, _uri: str) -> bool:
+        return False
 
     async def choose(self, message: str, titles: tuple[str, ...], _timeout_s: float) -> str | None:
         self.offered.append((message, titles))
@@ -142,3 +146,38 @@ async def test_only_an_endpoint_out_of_reach_makes_a_turn_worth_a_retry(
     async with a_world(tmp_path, [error]) as world:
         finished = await world.turn("go")
     assert (finished.ending, finished.draft, finished.retryable) == ("failed", "go", retryable)
+
+
+async def test_where_no_document_can_be_shown_an_answer_is_a_short_harmless_message(
+    tmp_path,
+) -> None:
+    async with a_world(tmp_path, []) as world:
+        for answer in ("\x1b[2Jhi\u202e\nthere", "x" * 1_000_000):
+            screen = Screen()
+            done = msgspec.structs.replace(FAILED, ending="done", answer=answer)
+            await Showing(screen, Settings).answer(world.session, done)
+            (shown,) = screen.shown
+            if len(answer) < 100:
+                assert shown == "\\u001b[2Jhi\\u202e\nthere"
+            else:
+                assert shown.startswith("x" * 2_000 + "…\n[all of it is in ")
+                assert len(shown) < 2_500
+
+
+async def test_why_a_turn_failed_is_one_short_line() -> None:
+    screen = Screen("Not now")
+    evil = msgspec.structs.replace(OFFLINE, message="\x1b[2J\n" + "x" * 10_000)
+    await afterwards(screen, Line(), evil)
+    ((words, _),) = screen.offered
+    assert words.startswith("Indwell: \\u001b[2J xxx")
+    assert len(words) < 400
+
+
+async def test_answers_of_one_session_share_a_document_and_the_newest_is_first(tmp_path) -> None:
+    document = AnswerDocument()
+    async with a_world(tmp_path / "a", []) as one, a_world(tmp_path / "b", []) as two:
+        first = await document.add(one.session, "first\n")
+        second = await document.add(one.session, "second\n")
+        assert (second, second.read_text()) == (first, "second\n\n---\n\nfirst\n")
+        other = await document.add(two.session, "third")
+        assert (other != first, other.read_text()) == (True, "third\n")

@@ -66,7 +66,8 @@ def refusal(budgets: Budgets, outlay: Outlay, usage: Usage, cost: float | None) 
     if budgets.turn_tokens is not None and outlay.turn_tokens + tokens > budgets.turn_tokens:
         return (
             f"stopped before a call that could pass budget_turn_tokens = {budgets.turn_tokens:,}: "
-            f"{outlay.turn_tokens:,} are spent, and the call has {parts}; {_advice('turn_tokens')}"
+            f"{outlay.turn_tokens:,} are spent, and the call has {parts}; "
+            f"{_advice('turn_tokens', is_begun=outlay.turn_tokens > 0)}"
         )
     if cost is None:
         return ""
@@ -76,15 +77,17 @@ def refusal(budgets: Budgets, outlay: Outlay, usage: Usage, cost: float | None) 
         ("day", budgets.day, outlay.day),
     ):
         if limit is not None and spent is not None and spent + cost > limit:
+            held = " or held for other calls under way" if name == "day" else ""
             return (
                 f"stopped before a call that could pass budget_{name} = ${limit:g}: "
-                f"${spent:.4f} is spent, and the call may cost ${cost:.4f} ({parts}); "
-                f"{_advice(name)}"
+                f"${spent:.4f} is spent{held}, and the call may cost ${cost:.4f} ({parts}); "
+                f"{_advice(name, is_begun=spent > 0)}"
             )
     return ""
 
 
-def _advice(name: str) -> str:
-    again = "ask to go on, " if name.startswith("turn") else ""
-    again = "begin a new session, " if name == "session" else again
+def _advice(name: str, *, is_begun: bool) -> str:
+    """What to change; beginning anew helps only where something was spent already."""
+    again = "ask to go on, " if name.startswith("turn") and is_begun else ""
+    again = "begin a new session, " if name == "session" and is_begun else again
     return f"{again}raise `budget_{name}`, or lower `max_output`"

@@ -25,7 +25,7 @@ from indwell.context.conversation import tool_result
 from indwell.errors import ToolError
 from indwell.files import locate
 from indwell.messages import ToolResult, ToolUse
-from indwell.policy.approvals import question_for
+from indwell.policy.approvals import question_for, short_line
 from indwell.policy.decide import Allow, Ask, Asked, Deny, Effect, decide
 from indwell.sessions.records import Intent
 from indwell.tools.base import Call, Outcome, ToolContext
@@ -34,6 +34,8 @@ from indwell.workspace.diff import count_changes, unified_diff
 from indwell.workspace.paths import parse
 
 PARALLEL = 8  # read-only calls at once; H57
+NAME_LIMIT = 128  # characters of a tool's name that are told; ours are short, a model's need not be
+TOLD_LIMIT = 20_000  # characters of a target or a failure that are told; a screen shows far less
 MOST_CALLS = 64  # of one reply that are run; a reply with more is no plan but a flood
 
 
@@ -94,8 +96,9 @@ async def _run_one(
     session: Session, use: ToolUse, call: Call | ToolError, emit: Listener
 ) -> Outcome:
     turn, started = use.meta.turn, session.parts.monotonic()
-    target = use.arguments[:80] if isinstance(call, ToolError) else _target(call)
-    emit(ToolStarted(turn, use.id, use.name, target))
+    name = short_line(use.name, NAME_LIMIT)
+    target = use.arguments[:80] if isinstance(call, ToolError) else _target(call)[:TOLD_LIMIT]
+    emit(ToolStarted(turn, use.id, name, target))
     try:
         if isinstance(call, ToolError):
             raise call
@@ -110,11 +113,9 @@ async def _run_one(
     for change in outcome.changes:
         emit(await asyncio.to_thread(_edit_applied, session, use, change))
     seconds = round(session.parts.monotonic() - started, 3)
-    message = outcome.text if outcome.is_error else ""
+    message = outcome.text[:TOLD_LIMIT] if outcome.is_error else ""
     emit(
-        ToolFinished(
-            turn, use.id, use.name, target, outcome.is_error, outcome.figure, seconds, message
-        )
+        ToolFinished(turn, use.id, name, target, outcome.is_error, outcome.figure, seconds, message)
     )
     return outcome
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from itertools import count
 from typing import Protocol
+
+from indwell.sessions.spending_lines import Hold
 
 
 class Ledger(Protocol):
@@ -12,8 +15,23 @@ class Ledger(Protocol):
         """Count a call; returns at once, and survives the end of the process."""
         ...
 
+    async def hold(self, dollars: float, limit: float) -> Hold | float:
+        """Keep money for a call, unless the day's spent and held money would pass ``limit``.
+
+        Looking and keeping are one step, also among processes. What is held counts as spent until
+        ``release``; if the process dies before that, to the end of the day.
+
+        Returns:
+            The hold; or US dollars that are spent or held today, if it does not fit.
+        """
+        ...
+
+    def release(self, hold: Hold) -> None:
+        """Let go of a hold when its call is over and counted; returns at once."""
+        ...
+
     async def today(self) -> float:
-        """US dollars spent today, by every session and process of this user."""
+        """US dollars spent or held today, by every session and process of this user."""
         ...
 
     async def close(self) -> None:
@@ -26,14 +44,29 @@ class MemoryLedger:
 
     def __init__(self) -> None:
         self._dollars = 0.0
+        self._held: dict[str, float] = {}
+        self._ids = count()
 
     def add(self, dollars: float) -> None:
         """Count a call."""
         self._dollars += dollars
 
+    async def hold(self, dollars: float, limit: float) -> Hold | float:
+        """Keep money, or give the sum."""
+        known = await self.today()
+        if known + dollars > limit:
+            return known
+        hold = Hold(str(next(self._ids)), "", dollars)
+        self._held[hold.id] = dollars
+        return hold
+
+    def release(self, hold: Hold) -> None:
+        """Let go of it."""
+        del self._held[hold.id]
+
     async def today(self) -> float:
         """The sum."""
-        return self._dollars
+        return self._dollars + sum(self._held.values())
 
     async def close(self) -> None:
         """Nothing is open."""

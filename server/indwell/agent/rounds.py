@@ -7,13 +7,15 @@ once is in its tally.
 from __future__ import annotations
 
 import asyncio
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 
 import msgspec
 
 from indwell.agent import events
-from indwell.agent.budget import Outlay, expected_usage, refusal
-from indwell.agent.dispatch import dispatch
+from indwell.agent.allowance import allowance
+from indwell.agent.budget import Outlay, expected_usage
+from indwell.agent.dispatch import NAME_LIMIT, dispatch
 from indwell.agent.events import Listener
 from indwell.agent.repetition import END_AT, HINT_AT, repeated_call
 from indwell.agent.session import Session
@@ -24,15 +26,12 @@ from indwell.context.oversize import is_oversize, oversize_words
 from indwell.context.pairing import problems, repair, tool_uses
 from indwell.context.tokens import estimate_tokens
 from indwell.errors import UserError
-from indwell.messages import BROKEN_OFF, Reply, Text, ToolChoice, ToolResult, Usage
+from indwell.messages import BROKEN_OFF, Reply, Request, Text, ToolChoice, ToolResult, Usage
+from indwell.policy.approvals import short_line
 from indwell.prompt.environment import repetition_words, round_limit_words
 from indwell.providers import base as stream
 from indwell.sessions.records import Ending, Spent
 from indwell.workspace.base import Change
-
-
-class OverBudget(UserError):
-    """The next call could cost more than the user wants to spend; it was not made."""
 
 
 @dataclass(slots=True)
@@ -121,7 +120,6 @@ async def _ask_model(
     session: Session, turn: TurnState, emit: Listener, *, words: str | None, tool_choice: ToolChoice
 ) -> Reply:
     """One model call; the conversation takes the request's blocks only if it was answered (H5)."""
-    parts = session.parts
     _mend(session, turn, emit)
     if session.steering:
         await _take_steering(session, turn)
@@ -129,7 +127,15 @@ async def _ask_model(
         session.conversation, words=words, turn=turn.number, steered=turn.steered_sent
     )
     request = assemble(sending, tool_choice=tool_choice)
-    await _check_budgets(session, turn, sending)
+    async with _allowance(session, turn, sending):
+        return await _send(session, turn, emit, sending, request)
+
+
+async def _send(
+    session: Session, turn: TurnState, emit: Listener, sending: talk.Conversation, request: Request
+) -> Reply:
+    """Make the call, and count it, whether it is answered or not."""
+    parts = session.parts
     for said in turn.steered:
         emit(events.Steered(turn.number, said, delivered=True))
     turn.rounds += 1
@@ -146,7 +152,7 @@ async def _ask_model(
     except (asyncio.CancelledError, UserError):
         _count_unanswered(session, turn, sending, emit)
         raise
-    if tool_choice == "none":
+    if request.tool_choice == "none":
         reply = _without_calls(reply)
     # Answered: from here the request's blocks are part of the conversation.
     turn.draft, turn.streamed = "", []
@@ -172,27 +178,17 @@ async def _take_steering(session: Session, turn: TurnState) -> None:
     turn.steered, turn.steered_sent = said, tuple(sent)
 
 
-async def _check_budgets(session: Session, turn: TurnState, sending: talk.Conversation) -> None:
-    """Return if the next call fits the budgets.
-
-    Raises:
-        OverBudget: It could pass one; says which, with numbers.
-    """
-    parts, budgets = session.parts, session.parts.budgets
-    if not budgets.needs_price and budgets.turn_tokens is None:
-        return
+def _allowance(
+    session: Session, turn: TurnState, sending: talk.Conversation
+) -> AbstractAsyncContextManager[None]:
+    """The budgets' leave for the next call; raises ``OverBudget`` if it does not fit them."""
+    parts = session.parts
     usage = expected_usage(
         talk.prompt_tokens(sending), session.last_usage, sending.config.max_output
     )
-    outlay = Outlay(
-        turn=turn.cost,
-        session=session.cost,
-        day=await parts.ledger.today() if budgets.day is not None else 0.0,
-        turn_tokens=turn.usage.input + turn.usage.output,
-    )
-    why = refusal(budgets, outlay, usage, parts.cost(usage))
-    if why:
-        raise OverBudget(why)
+    tokens = turn.usage.input + turn.usage.output
+    outlay = Outlay(turn=turn.cost, session=session.cost, turn_tokens=tokens)
+    return allowance(parts.budgets, outlay, usage, parts.cost(usage), parts.ledger)
 
 
 def _tell(event: stream.StreamEvent, turn: TurnState, emit: Listener) -> None:
@@ -263,8 +259,8 @@ def _repetition(session: Session, turn: TurnState, n_calls: int) -> str:
     name, times = repeated_call(session.conversation.messages, turn.number)
     if times >= END_AT:
         return (
-            f"stopped: {name} was called {times} times in a row with the same arguments; "
-            "say it in other words, or do this step yourself"
+            f"stopped: {short_line(name, NAME_LIMIT)} was called {times} times in a row with the "
+            "same arguments; say it in other words, or do this step yourself"
         )
     if times - n_calls < HINT_AT <= times:  # once, in the round that reaches it
         _remind(session, repetition_words(name, times), turn.number)

@@ -16,6 +16,7 @@ import msgspec
 from indwell.agent.budget import Budgets
 from indwell.agent.growth import added_messages
 from indwell.agent.ledger import Ledger, MemoryLedger
+from indwell.agent.words import MOST_WAITING, MOST_WAITING_CHARACTERS, is_blank, taken_words
 from indwell.context.conversation import Conversation
 from indwell.context.ide import OpenedFile, Problem, Selection
 from indwell.context.tally import Tally
@@ -160,12 +161,19 @@ class Session:
         fails or is stopped, they come back in its draft.
 
         Raises:
-            UserError: No turn is running, or there are no words.
+            UserError: No turn is running, there are no words, or too many wait already.
         """
         if not self.turn_runs:
             raise UserError("no turn is running; send the words as a prompt")
-        if not words.strip():
+        if is_blank(words):
             raise UserError("there are no words to steer with; write what should change")
+        words = taken_words(words)
+        n_characters = sum(map(len, self.steering)) + len(words)
+        if len(self.steering) >= MOST_WAITING or n_characters > MOST_WAITING_CHARACTERS:
+            raise UserError(
+                f"too much waits for the next model call already ({len(self.steering)} messages); "
+                "wait until it has begun, or stop the turn"
+            )
         self.parts.log.append(Steered(self.turns, words, self.timestamp()))
         self.steering = (*self.steering, words)
 

@@ -12,10 +12,10 @@ import logging
 import msgspec
 
 from indwell.agent import events
+from indwell.agent.allowance import OverBudget
 from indwell.agent.dispatch import display
 from indwell.agent.events import Listener
 from indwell.agent.rounds import (
-    OverBudget,
     TurnState,
     fitting_words,
     keep_partial_answer,
@@ -66,10 +66,12 @@ async def run_turn(session: Session, prompt: Prompt, emit: Listener) -> events.T
         message = f"something went wrong inside Indwell ({type(bug).__name__}); the log has more"
     finally:
         session.turn_runs = False
-        _give_back(session, turn, emit)
+        undelivered = _given_back(session, turn)
         finished = msgspec.structs.replace(
             _finish(session, turn, ending, message, started), retryable=retryable
         )
+        for words in undelivered:  # only now: the log is whole, whatever becomes of telling
+            emit(events.Steered(turn.number, words, delivered=False))
         emit(finished)
     await _settle_log(session, turn, emit)
     return finished
@@ -115,13 +117,12 @@ async def _count_what_was_loaded(session: Session) -> None:
         session.conversation = await asyncio.to_thread(talk.counted, conversation)
 
 
-def _give_back(session: Session, turn: TurnState, emit: Listener) -> None:
-    """Put what the user said meanwhile, and the model never got, behind the draft."""
+def _given_back(session: Session, turn: TurnState) -> tuple[str, ...]:
+    """What the user said meanwhile, and the model never got; it stands behind the draft now."""
     undelivered = (*turn.steered, *session.steering)
     session.steering = ()
-    for words in undelivered:
-        emit(events.Steered(turn.number, words, delivered=False))
     turn.draft = "\n\n".join(filter(None, (turn.draft, *undelivered)))
+    return undelivered
 
 
 def _finish(

@@ -10,6 +10,26 @@ HIGHEST = 2.0
 extra of the endpoint (a hidden prompt, a picture), which is in ``reported`` and does not grow."""
 
 
+MOST_TIMES, LEAST_TIMES = 3, 10
+"""A count of over three times the estimate (beside a fixed extra), or under a tenth of it, is no
+count: no vocabulary is that far off, so the endpoint counts something else or nothing at all."""
+MOST_EXTRA = 8_000  # tokens; the longest hidden prompts of gateways are of this order
+EXTRA_SHARE = 4  # but at most this part of the room, so that a count alone never fills it
+
+
+def is_plausible(reported: int, estimated: int, room: int) -> bool:
+    """Can this be the count of a request that was estimated at ``estimated``?
+
+    Args:
+        reported: The endpoint's prompt tokens.
+        estimated: The estimate for the same request.
+        room: Tokens that a request may have at all. The endpoint took this one, so a count beyond
+            it is wrong, or the room is: neither may end the conversation.
+    """
+    most = MOST_TIMES * estimated + min(MOST_EXTRA, room // EXTRA_SHARE)
+    return estimated <= reported * LEAST_TIMES and reported <= min(most, max(room, estimated))
+
+
 class Calibration(msgspec.Struct, frozen=True):
     """The last count of the endpoint, beside what was estimated for the same request.
 

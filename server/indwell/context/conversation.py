@@ -12,7 +12,7 @@ from itertools import chain, count
 
 import msgspec
 
-from indwell.context.calibration import Calibration
+from indwell.context.calibration import Calibration, is_plausible
 from indwell.context.pairing import interrupted_result, tool_uses
 from indwell.context.scalar import scalar_text
 from indwell.context.tags import neutralise
@@ -106,10 +106,16 @@ def prompt_tokens(conversation: Conversation) -> int:
 
 
 def calibrated(conversation: Conversation, sent: Conversation, usage: Usage) -> Conversation:
-    """Take what the endpoint counted for the request made of ``sent``; estimates teach nothing."""
+    """Take what the endpoint counted for the request made of ``sent``.
+
+    Estimates teach nothing, nor do counts that cannot be (H16): what was known before stands.
+    """
     if not usage.reported or not usage.input:
         return conversation
-    calibration = Calibration(sent.config.model, usage.input, estimated_tokens(sent))
+    estimated = estimated_tokens(sent)
+    if not is_plausible(usage.input, estimated, sent.config.budget):
+        return conversation
+    calibration = Calibration(sent.config.model, usage.input, estimated)
     return msgspec.structs.replace(conversation, calibration=calibration)
 
 

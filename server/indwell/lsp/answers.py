@@ -10,7 +10,7 @@ from indwell.lsp import protocol_views as views
 from indwell.lsp.event_log import Missed
 from indwell.lsp.prompting import labels
 from indwell.lsp.queue import Queue
-from indwell.lsp.turns import Ticket
+from indwell.lsp.tickets import Ticket
 from indwell.messages import Usage
 from indwell.providers.connection import LoginOutcome
 from indwell.providers.models import OfferedModel
@@ -138,6 +138,7 @@ def login_result(outcome: LoginOutcome) -> views.LoginResult:
             views.StepRow(one.name, one.state, one.sentence, one.mend) for one in outcome.steps
         ),
         notes=outcome.notes,
+        models=tuple(one.name for one in outcome.offered),
     )
 
 

@@ -85,8 +85,10 @@ class Backend(FirstRunBackend, Protocol):
         """
         ...
 
-    async def login(self, provider: str, key: str | None, base_url: str | None) -> LoginOutcome:
-        """Keep a key for an endpoint.
+    async def login(
+        self, provider: str, key: str | None, base_url: str | None, model: str | None
+    ) -> LoginOutcome:
+        """Keep a key for an endpoint; of several models one is to be named.
 
         Raises:
             UserError: There is no place for keys, or the provider is not known.

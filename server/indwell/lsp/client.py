@@ -14,12 +14,15 @@ from indwell.agent.events import Event, Text, Thinking, ToolOutput
 from indwell.lsp import protocol
 from indwell.lsp.features import Features
 from indwell.lsp.wire.language_server import Server
+from indwell.policy.approvals import one_line, visible
 
 T = TypeVar("T")
 
 SHOW_TIMEOUT_S = 10.0  # to open a document or to take a progress token
 CONFIGURATION_TIMEOUT_S = 5.0  # for a section of its settings; the first turn waits as long
 SAVE_TIMEOUT_S = 10.0  # formatters may run on save
+
+MESSAGE_LIMIT = 4_000  # characters of a message; a person reads no more in such a box
 
 _REPEATABLE = (Text, Thinking, ToolOutput)  # an editor that does not keep up asks for them again
 
@@ -55,18 +58,24 @@ class Client:
         return await self._server.workspace_apply_edit_async(params)
 
     def show(self, level: types.MessageType, message: str) -> None:
-        """Show a message and go on."""
+        """Show a message and go on; nothing in it hides or fakes text, and a long one is cut."""
+        shown = visible(message[:MESSAGE_LIMIT])
+        message = shown if len(message) <= MESSAGE_LIMIT else f"{shown}…"
         self._server.window_show_message(types.ShowMessageParams(type=level, message=message))
 
     async def choose(self, message: str, titles: tuple[str, ...], timeout_s: float) -> str | None:
-        """Let the user choose; None if nothing was chosen, nobody answers, or it went wrong."""
+        """Let the user choose; None if nothing was chosen, nobody answers, or it went wrong.
+
+        The message is shown whole, for it may be what is allowed.
+        """
+        by_shown = {one_line(title): title for title in titles}
         params = types.ShowMessageRequestParams(
             type=types.MessageType.Warning,
-            message=message,
-            actions=[types.MessageActionItem(title=title) for title in titles],
+            message=visible(message),
+            actions=[types.MessageActionItem(title=title) for title in by_shown],
         )
         answer = await _bounded(self._server.window_show_message_request_async(params), timeout_s)
-        return answer.title if answer is not None else None
+        return by_shown.get(answer.title, answer.title) if answer is not None else None
 
     async def configuration(self, section: str) -> object:
         """Ask for a section of the editor's settings; None if nobody answers in time, or nonsense.

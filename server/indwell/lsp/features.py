@@ -27,7 +27,7 @@ class Features(msgspec.Struct, frozen=True):
     experimental: frozenset[str] = frozenset()
 
     def has(self, name: str) -> bool:
-        """Is this one of our own extensions on: ``events``, ``permission``, ``save``, ``ask``."""
+        """Is one of our own extensions on: ``events permission save ask reread``."""
         return name in self.experimental
 
 

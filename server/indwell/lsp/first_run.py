@@ -22,9 +22,11 @@ LOGIN_COMMAND = "indwell login"
 ANSWER_S = 600.0  # to fetch a key from a web page and come back
 MOST_SERVERS = 3  # buttons; editors show a handful
 MOST_MODELS = 6
+MOST_NAMED = 20  # models in the hint of a box for one line
 
 IN_TERMINAL = "OpenAI or another provider"
 TYPE_ADDRESS = "Type an address"
+TYPE_MODEL = "Type its name"
 OPEN_PAGE = "Open the page"
 NOT_NOW = "Not now"
 DONE = "Done, go on"
@@ -47,7 +49,10 @@ class FirstRunBackend(Protocol):
         ...
 
     async def connect(self, base_url: str, key: str | None, model: str | None) -> LoginOutcome:
-        """Test an endpoint and store it in the user's settings; without a model, the only one."""
+        """Test an endpoint and store it in the user's settings; without a model, the only one.
+
+        Of several models none is taken: the outcome has them as ``offered``.
+        """
         ...
 
     async def first_run_page(self) -> Path:
@@ -72,6 +77,11 @@ class FirstRun:
         self._backend = backend
         self._open: asyncio.Task[bool] | None = None
         self._was_declined = False
+
+    @property
+    def is_open(self) -> bool:
+        """Is the user being asked now?"""
+        return self._open is not None
 
     async def run(self, *, explicit: bool = True) -> bool:
         """Lead the user to a model; True: one can be called now, and settings are to be re-read.
@@ -133,22 +143,34 @@ class FirstRun:
         """Choose a model and connect; ``DONE``, or what to say with the next question."""
         model: str | None = server.models[0].name
         if len(server.models) > 1:
-            model = await self._choose_model(server)
+            model = await self._choose_model(server.models, server.title, server.name)
         return "" if model is None else await self._connect(server.base_url, model)
 
-    async def _choose_model(self, server: LocalServer) -> str | None:
+    async def _choose_model(
+        self, models: Sequence[OfferedModel], whose: str, login_name: str
+    ) -> str | None:
         """One of the models: those that take tools first; None to go back."""
-        able = sorted(server.models, key=lambda model: model.tools is False)[:MOST_MODELS]
+        able = sorted(models, key=lambda model: model.tools is False)[:MOST_MODELS]
         by_title = {_title(model): model.name for model in able}
-        rest = len(server.models) - len(able)
-        more = f" ({rest} more: `{LOGIN_COMMAND} {server.name}`)" if rest else ""
+        rest = len(models) - len(able)
+        can_type = bool(rest) and self._client.features.has("ask")
+        more = f" ({rest} more: `{LOGIN_COMMAND} {login_name}`)" if rest and not can_type else ""
+        typed = (TYPE_MODEL,) if can_type else ()
         answer = await self._choose(
-            f"Which model of {server.title}?{more} It must take tools.", (*by_title, BACK)
+            f"Which model of {whose}?{more} It must take tools.", (*by_title, *typed, BACK)
         )
+        if answer == TYPE_MODEL:
+            names = ", ".join(model.name for model in models[:MOST_NAMED])
+            question = protocol.AskParams(prompt="Name of the model", placeholder=names)
+            return (await self._client.ask(question, ANSWER_S) or "").strip() or None
         return by_title.get(answer or BACK)
 
     async def _connect(self, base_url: str, model: str | None) -> str:
         connected = await self._backend.connect(base_url, None, model)
+        if not connected.ok and model is None and len(connected.offered) > 1:
+            base_url = connected.base_url
+            model = await self._choose_model(connected.offered, base_url, base_url)
+            return "" if model is None else await self._connect(base_url, model)
         if connected.ok:
             notes = "".join(f"\n{note}" for note in connected.notes)
             self._client.show(types.MessageType.Info, f"Indwell: {connected.message}{notes}")

@@ -9,19 +9,20 @@ from __future__ import annotations
 import asyncio
 import itertools
 import logging
-from collections.abc import Coroutine, Mapping
-from functools import partial
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from lsprotocol import types
 
 from indwell.agent.session import Session
+from indwell.agent.words import is_blank
 from indwell.errors import SessionError, UserError
 from indwell.lsp import protocol
 from indwell.lsp import protocol_views as views
 from indwell.lsp.attention import Attention
 from indwell.lsp.backend import Backend
+from indwell.lsp.chores import Chores
 from indwell.lsp.client import Client
 from indwell.lsp.configuration import Configuration, in_mode
 from indwell.lsp.current_session import CurrentSession
@@ -30,7 +31,8 @@ from indwell.lsp.event_log import Missed
 from indwell.lsp.prompting import Prompting
 from indwell.lsp.queue import Waiting
 from indwell.lsp.showing import Showing
-from indwell.lsp.turns import OnEnd, Ticket, Turns
+from indwell.lsp.tickets import OnEnd, Ticket
+from indwell.lsp.turns import Turns
 from indwell.policy.approvals import one_line
 from indwell.prompt.tasks import Task
 from indwell.providers.connection import LoginOutcome
@@ -38,6 +40,8 @@ from indwell.settings.model import Mode, Settings
 from indwell.workspace.paths import display
 
 _log = logging.getLogger(__name__)
+
+OPENING_S = 1.0  # for words to a turn that is about to begin; a session opens in a quarter of it
 
 
 class Host:
@@ -60,7 +64,8 @@ class Host:
         self._showing = Showing(client, lambda: self.settings)
         self._roots: tuple[Path, ...] = ()
         self._numbers = itertools.count(1)
-        self._chores: set[asyncio.Task[None]] = set()
+        self._chores = Chores()
+        self._stopped: asyncio.Task[None] | None = None
 
     @property
     def settings(self) -> Settings:
@@ -98,9 +103,9 @@ class Host:
         if self.configuration.problem:
             self.client.show(types.MessageType.Error, f"Indwell: {self.configuration.problem}")
         if self.client.features.configuration:
-            self._begin_chore(self._ask_configuration())
+            self._chores.begin(self._ask_configuration())
         if self._roots:
-            self._begin_chore(self._tell_drafts(self._roots[0]))
+            self._chores.begin(self._tell_drafts(self._roots[0]))
 
     async def reconfigure(self, section: object) -> None:
         """The editor's configuration has changed; ``section`` is what it pushed, if it did."""
@@ -141,7 +146,7 @@ class Host:
         if ticket.waiting in self.turns.queue.waiting:
             self._showing.queued(self.turns.queue)
             if not arguments.wait:
-                self._begin_chore(self._tell_error(ticket))
+                self._chores.begin(self._tell_error(ticket))
             return ticket
         try:
             await ticket.begun.wait()
@@ -159,7 +164,7 @@ class Host:
             UserError: They cannot be taken, in plain words.
         """
         self._check_usable()
-        if not params.text.strip():
+        if is_blank(params.text):
             raise UserError("the prompt is empty; write what should be done")
         self.sessions.check(params.session)
         prompt = self.prompting.own_words(params.text)
@@ -170,13 +175,14 @@ class Host:
         """Give words to the running turn.
 
         Raises:
-            UserError: None runs, or not in that session.
+            UserError: None runs, or not in that session, or too much waits for it already.
         """
-        if not params.text.strip():
+        if is_blank(params.text):
             raise UserError("there are no words to steer with; write what should be done")
         running = self.turns.running
         if running is not None:
-            await running.begun.wait()
+            is_asked = self.sessions.first_run.is_open  # for a model; that can take minutes
+            await running.begins(0 if is_asked else OPENING_S)
         if running is None or running.session is None or running.ended.is_set():
             raise UserError("no turn is running; send the words with indwell/prompt instead")
         session = running.session
@@ -212,7 +218,7 @@ class Host:
         Raises:
             UserError: It cannot be kept.
         """
-        outcome = await self.backend.login(params.provider, params.key, params.url)
+        outcome = await self.backend.login(params.provider, params.key, params.url, params.model)
         if outcome.ok:
             self._warn(await self.configuration.read_again())
         return outcome
@@ -222,18 +228,24 @@ class Host:
         self.configuration.choose_mode(mode)
 
     async def stop(self) -> None:
-        """Stop what runs, write down what is not written yet, keep what was never sent."""
-        unsent = await self.turns.close()
+        """Stop what runs, write down what is not written yet, keep what was never sent.
+
+        It is done once: an ``exit`` behind ``shutdown`` waits for the same end.
+        """
+        self._stopped = self._stopped or asyncio.create_task(self._stop())
+        await asyncio.shield(self._stopped)
+
+    async def _stop(self) -> None:
+        unsent = self.turns.close()
         if unsent and self._roots:
             try:
                 path = await self.backend.keep_drafts(self._roots[0], unsent)
                 self._showing.kept(len(unsent), path)
             except SessionError:
                 _log.exception("unsent prompts are lost")
+        await self.turns.drain("the server ends")
         await self.sessions.first_run.stop()
-        for chore in tuple(self._chores):
-            chore.cancel()
-        await asyncio.gather(*self._chores, return_exceptions=True)
+        await self._chores.stop()
         await self.sessions.leave()
 
     def _check_usable(self) -> None:
@@ -253,7 +265,7 @@ class Host:
 
     def _afterwards(self, ticket: Ticket) -> None:
         """A turn is over: where it failed, or others wait behind it, the user decides."""
-        self._begin_chore(self._showing.afterwards(ticket, self.turns, self._again))
+        self._chores.begin(self._showing.afterwards(ticket, self.turns, self._again))
 
     def _again(self, ticket: Ticket, on_end: OnEnd) -> None:
         """The same words with the same selection, before all that waits."""
@@ -277,15 +289,3 @@ class Host:
     def _warn(self, notices: tuple[str, ...]) -> None:
         if notices:
             self.client.show(types.MessageType.Warning, "Indwell: " + "\n".join(notices))
-
-    def _begin_chore(self, work: Coroutine[Any, Any, None]) -> None:
-        """Something that nobody waits for; it ends with the server at the latest."""
-        chore = asyncio.create_task(work)
-        self._chores.add(chore)
-        chore.add_done_callback(partial(_ended, self._chores))
-
-
-def _ended(chores: set[asyncio.Task[None]], chore: asyncio.Task[None]) -> None:
-    chores.discard(chore)
-    if not chore.cancelled() and (bug := chore.exception()) is not None:
-        _log.error("a chore ended badly", exc_info=bug)

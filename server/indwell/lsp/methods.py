@@ -20,14 +20,19 @@ from indwell.lsp.wire.envelope import REQUEST_CANCELLED
 
 REQUEST_FAILED = -32803  # LSPErrorCodes.RequestFailed: understood, but it could not be done
 
+GIVEN_BACK = 5_000_000  # characters of a draft in an error: 20 MB at most, of the wire's 32
+
 
 @contextmanager
 def _in_plain_words(draft: str = "") -> Iterator[None]:
-    """What only the user can mend becomes an error with one sentence; no words are lost in it."""
+    """What only the user can mend becomes an error with one sentence; no words are lost in it.
+
+    A text that nobody typed is not sent back: whoever sent it has it, and a wire has its limits.
+    """
     try:
         yield
     except UserError as error:
-        data = {"draft": draft} if draft else None
+        data = {"draft": draft} if 0 < len(draft) <= GIVEN_BACK else None
         raise JsonRpcException(str(error), REQUEST_FAILED, data) from error
 
 

@@ -7,8 +7,10 @@ from lsprotocol import types
 from indwell.agent import events
 from indwell.agent.receipt import usage_words
 from indwell.lsp.client import Client
+from indwell.policy.approvals import short_line
 
 LINE_LIMIT = 120  # characters of a progress line
+REASON_LIMIT = 300  # characters of why a turn ended, and of what it changed
 
 
 class TurnProgress:
@@ -30,7 +32,9 @@ class TurnProgress:
         self._shown = await self._client.create_progress(self.token)
         if self._shown:
             begin = types.WorkDoneProgressBegin(
-                title=f"Indwell: {title}", cancellable=True, message="thinking"
+                title=short_line(f"Indwell: {title}", LINE_LIMIT),
+                cancellable=True,
+                message="thinking",
             )
             self._client.progress(self.token, begin)
             self._report()  # what began while the editor was asked
@@ -50,16 +54,19 @@ class TurnProgress:
 
     def _report(self) -> None:
         if self._shown and self._last:
-            message = self._last[:LINE_LIMIT]
-            report = types.WorkDoneProgressReport(message=message, cancellable=True)
+            report = types.WorkDoneProgressReport(message=self._last, cancellable=True)
             self._client.progress(self.token, report)
 
 
 def describe(event: events.Event) -> str:
-    """One line for an event; empty if it is not worth a line."""
+    """One line for an event, whatever a model or a tool put into it; empty if not worth one."""
+    return short_line(_words_of(event), LINE_LIMIT)
+
+
+def _words_of(event: events.Event) -> str:
     match event:
         case events.ToolStarted(name=name, target=target):
-            return f"{_VERBS.get(name, name)} {' '.join(target.split())}"
+            return f"{_VERBS.get(name, name)} {target}"
         case events.ToolFinished(is_error=True, name=name):
             return f"{_VERBS.get(name, name)}: failed"
         case events.EditApplied(path=path, added=added, removed=removed):
@@ -88,12 +95,12 @@ _VERBS = {
 
 def summary(finished: events.TurnFinished) -> str:
     """One sentence for the end of a turn: what changed, what it took."""
-    head = {"done": "done", "cancelled": "stopped"}.get(finished.ending, finished.message)
+    reason = short_line(finished.message, REASON_LIMIT)
+    head = {"done": "done", "cancelled": "stopped"}.get(finished.ending, reason)
     parts = [head]
     if finished.changes:
-        parts.append(
-            ", ".join(f"{one.path} +{one.added} −{one.removed}" for one in finished.changes)
-        )
+        changed = (f"{one.path} +{one.added} −{one.removed}" for one in finished.changes)
+        parts.append(short_line(", ".join(changed), REASON_LIMIT))
     if finished.rounds:
         cost = "cost unknown" if finished.cost is None else f"${finished.cost:.4f}"
         rounds = "1 round" if finished.rounds == 1 else f"{finished.rounds} rounds"

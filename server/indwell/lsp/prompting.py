@@ -11,6 +11,7 @@ from collections.abc import Callable
 import msgspec
 
 from indwell.agent.session import Prompt
+from indwell.agent.words import taken_words
 from indwell.context.ide import OpenedFile, Problem, Selection, opened_words, selection_words
 from indwell.errors import UserError
 from indwell.lsp import protocol
@@ -71,7 +72,12 @@ class Prompting:
         self._detached |= {identifier}
 
     def own_words(self, words: str) -> Prompt:
-        """The user's own words with what the editor shows."""
+        """The user's own words with what the editor shows.
+
+        Raises:
+            UserError: There are too many.
+        """
+        words = taken_words(words)
         now = self._take()
         return Prompt(
             words=words, title=title_of(words), selection=now.selection, opened=now.opened
@@ -92,7 +98,12 @@ class Prompting:
     def task(
         self, task: Task, document: Document, arguments: protocol.TaskArguments, words: str
     ) -> Prompt:
-        """The prompt of a code action."""
+        """The prompt of a code action.
+
+        Raises:
+            UserError: There are too many words.
+        """
+        words = taken_words(words)
         settings = self._settings()
         now = self._take()
         known = self._attention.problems(document.uri)

@@ -171,11 +171,12 @@ class SetModelResult(Value):
 
 @attrs.frozen(eq=False, repr=False)
 class LoginParams(Value):
-    """A key for an endpoint; ``url`` where the provider has none of its own."""
+    """A key for an endpoint; ``url`` if the provider has none of its own, ``model`` of several."""
 
     provider: str
     key: str | None = attrs.field(default=None, repr=False)
     url: str | None = None
+    model: str | None = None
 
 
 @attrs.frozen(eq=False, repr=False)
@@ -190,13 +191,14 @@ class StepRow(Value):
 
 @attrs.frozen(eq=False, repr=False)
 class LoginResult(Value):
-    """How a login ended; never holds the key."""
+    """How a login ended; never holds the key. ``models``: no model was chosen of these."""
 
     ok: bool
     model: str
     message: str
     steps: tuple[StepRow, ...]
     notes: tuple[str, ...]
+    models: tuple[str, ...]
 
 
 @attrs.frozen(eq=False, repr=False)

@@ -9,11 +9,12 @@ from __future__ import annotations
 import msgspec
 
 from indwell.agent.session import Prompt
+from indwell.agent.words import MOST_WAITING, MOST_WAITING_CHARACTERS, is_blank, taken_words
 from indwell.errors import UserError
 from indwell.settings.model import Mode
 
-MAX_WAITING = 50  # prompts; more than anybody reads again
 TITLE_CHARACTERS = 60
+_TITLE_READ = 1_000  # characters that a title is made from
 
 
 class Waiting(msgspec.Struct, frozen=True):
@@ -42,7 +43,7 @@ class Queue(msgspec.Struct, frozen=True):
 
 def title_of(words: str) -> str:
     """A few words for lists and progress."""
-    return " ".join(words.split())[:TITLE_CHARACTERS]
+    return " ".join(words.lstrip()[:_TITLE_READ].split())[:TITLE_CHARACTERS]
 
 
 def added(queue: Queue, one: Waiting) -> Queue:
@@ -51,10 +52,11 @@ def added(queue: Queue, one: Waiting) -> Queue:
     Raises:
         UserError: The queue is full.
     """
-    if len(queue.waiting) >= MAX_WAITING:
+    if len(queue.waiting) >= MOST_WAITING:
         raise UserError(
-            f"{MAX_WAITING} prompts are waiting already; wait for the running turn, or remove some"
+            f"{MOST_WAITING} prompts are waiting already; wait for the running turn, or remove some"
         )
+    _check_size((*queue.waiting, one))
     return Queue(queue.seq + 1, (*queue.waiting, one))
 
 
@@ -96,16 +98,18 @@ def reworded(queue: Queue, identifier: str, words: str) -> Queue:
     """One prompt with other words; what was selected when it was typed stays.
 
     Raises:
-        UserError: It does not wait, or the words are blank.
+        UserError: It does not wait, or the words are blank or too many.
     """
-    if not words.strip():
+    if is_blank(words):
         raise UserError("the new words are empty; remove the prompt instead")
+    words = taken_words(words)
     old = _find(queue, identifier)
     is_own = old.prompt.title == title_of(old.prompt.words)  # not that of a code action
     title = title_of(words) if is_own else old.prompt.title
     prompt = msgspec.structs.replace(old.prompt, words=words, title=title)
     new = msgspec.structs.replace(old, prompt=prompt)
     waiting = tuple(new if one is old else one for one in queue.waiting)
+    _check_size(waiting)
     return Queue(queue.seq + 1, waiting, queue.held)
 
 
@@ -131,6 +135,15 @@ def check_seq(queue: Queue, seen: int | None) -> None:
         raise UserError(
             f"the queue was changed meanwhile (it is at seq {queue.seq}, not {seen}); look at it "
             "again and repeat the change"
+        )
+
+
+def _check_size(waiting: tuple[Waiting, ...]) -> None:
+    n_characters = sum(len(one.prompt.words) for one in waiting)
+    if n_characters > MOST_WAITING_CHARACTERS:
+        raise UserError(
+            f"the prompts that wait would have {n_characters:,} characters, which is over "
+            f"{MOST_WAITING_CHARACTERS:,}; wait for the running turn, or remove some"
         )
 
 

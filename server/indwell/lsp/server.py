@@ -30,6 +30,7 @@ from indwell.lsp.wire.handshake import Opened
 from indwell.lsp.wire.language_server import Server, make_language_server
 from indwell.prompt.tasks import Task
 
+AFTER_S = 0.05  # from the first sign of use to the work that gets a prompt ready
 NOTHING = protocol.TaskArguments()
 _MAX = 2**31 - 1  # of the protocol's uinteger
 
@@ -55,13 +56,16 @@ def make_server(backend: Backend, opened: Opened) -> tuple[Server, Host]:
 
 def _once(server: Server, host: Host) -> Callable[[], None]:
     """What gets the first prompt ready, in threads: at the first sign that one may come."""
-    begun: list[asyncio.Future[None]] = []
+    begun: list[asyncio.TimerHandle | asyncio.Future[None]] = []
+
+    def begin() -> None:
+        host.warm_up()
+        loop = asyncio.get_running_loop()
+        begun.append(loop.run_in_executor(None, server.protocol.warm_up))
 
     def warm_up() -> None:
-        if not begun:
-            loop = asyncio.get_running_loop()
-            begun.append(loop.run_in_executor(None, server.protocol.warm_up))
-            host.warm_up()
+        if not begun:  # the answer that was asked for goes out first
+            begun.append(asyncio.get_running_loop().call_later(AFTER_S, begin))
 
     return warm_up
 

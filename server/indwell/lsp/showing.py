@@ -10,15 +10,19 @@ from lsprotocol import types
 from indwell.agent.events import TurnFinished
 from indwell.agent.session import Session
 from indwell.lsp import queue as line
+from indwell.lsp.answer_document import AnswerDocument
 from indwell.lsp.client import Client
-from indwell.lsp.progress import summary
+from indwell.lsp.progress import REASON_LIMIT, summary
 from indwell.lsp.queue import Queue
-from indwell.lsp.turns import OnEnd, Ticket, Turns
+from indwell.lsp.tickets import OnEnd, Ticket
+from indwell.lsp.turns import Turns
+from indwell.policy.approvals import short_line, visible
 from indwell.settings.model import Settings
 
 AGAIN = "Try again"
 GO_ON = "Go on with the next"
 NOT_NOW = "Not now"
+ANSWER_LIMIT = 2_000  # characters of an answer that stand in a message
 
 Retry = Callable[[Ticket, OnEnd], None]
 
@@ -34,6 +38,7 @@ class Showing:
     def __init__(self, client: Client, settings: Callable[[], Settings]) -> None:
         self._client = client
         self._settings = settings
+        self._answers = AnswerDocument()
 
     @property
     def _is_rich(self) -> bool:
@@ -59,11 +64,15 @@ class Showing:
         if self._is_rich:
             return
         if finished.ending != "done" and not finished.retryable:
-            self._client.show(types.MessageType.Error, f"Indwell: {finished.message}")
+            why = short_line(finished.message, REASON_LIMIT)
+            self._client.show(types.MessageType.Error, f"Indwell: {why}")
         if finished.answer:
-            path = await session.parts.spill(f"answer-{finished.turn}.md", finished.answer)
+            if self._client.features.has("reread"):
+                path = await self._answers.add(session, finished.answer)
+            else:
+                path = await session.parts.spill(f"answer-{finished.turn}.md", finished.answer)
             if not await self._client.show_document(path.as_uri()):
-                self._client.show(types.MessageType.Info, finished.answer)
+                self._client.show(types.MessageType.Info, _shortened(finished.answer, path))
 
     def queued(self, queue: Queue) -> None:
         """A prompt has to wait."""
@@ -102,11 +111,19 @@ class Showing:
         reason = finished.message if finished is not None else str(ticket.error)
         titles = ((AGAIN,) if may_retry else ()) + ((GO_ON,) if n_held else ()) + (NOT_NOW,)
         timeout_s = self._settings().answer_timeout_s
-        chosen = await self._client.choose(f"Indwell: {reason}{behind}", titles, timeout_s)
+        why = short_line(reason, REASON_LIMIT)
+        chosen = await self._client.choose(f"Indwell: {why}{behind}", titles, timeout_s)
         if chosen == AGAIN and may_retry:
             again(ticket, ticket.on_end)
         elif chosen == GO_ON:
             turns.change(line.released)
+
+
+def _shortened(answer: str, path: Path) -> str:
+    """An answer as a message: the model's words drive nothing, and of a long one the beginning."""
+    if len(answer) <= ANSWER_LIMIT:
+        return visible(answer)
+    return f"{visible(answer[:ANSWER_LIMIT])}…\n[all of it is in {path}]"
 
 
 def _prompts(number: int) -> str:

@@ -2,20 +2,19 @@
 
 Turns are tasks of our own: ``indwell.cancel``, the stop button of the progress, and
 ``$/cancelRequest`` on ``indwell/prompt`` all end here. After a turn that did not end well nothing
-begins by itself: what waits is held until the user says so, or sends another prompt.
+begins by itself: what waits is held until the user says so, or sends another prompt. Telling what
+happens can go wrong; that is logged, and no turn and no prompt is lost by it.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
-import uuid
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable
 from functools import partial
 
 from indwell.agent import events
-from indwell.agent.session import Prompt, Session
+from indwell.agent.session import Session
 from indwell.agent.turn import run_turn
 from indwell.errors import UserError
 from indwell.lsp import queue as line
@@ -23,78 +22,9 @@ from indwell.lsp.client import Client
 from indwell.lsp.event_log import EventLog
 from indwell.lsp.progress import TurnProgress, summary
 from indwell.lsp.queue import Queue, Waiting
-from indwell.messages import Usage
+from indwell.lsp.tickets import Afterwards, OnEnd, Open, Ticket, never_started, why_held
 
 _log = logging.getLogger(__name__)
-
-
-@dataclass(slots=True, eq=False)
-class Ticket:
-    """One prompt, from when it was taken to the end of its turn.
-
-    Attributes:
-        waiting: The prompt as it stands in the queue; only the queue changes it.
-        on_end: Shows the end to the user.
-        session: Whose turn it is; None until it begins.
-        number: Of the turn; 0 until it begins.
-        finished: How it ended.
-        error: Why it could not begin.
-        begun: Set when the turn has begun, or never will.
-        ended: Set when all is over.
-    """
-
-    waiting: Waiting
-    on_end: OnEnd
-    session: Session | None = None
-    number: int = 0
-    finished: events.TurnFinished | None = None
-    error: UserError | None = None
-    task: asyncio.Task[None] | None = None
-    token: str = field(default_factory=lambda: f"indwell-{uuid.uuid4()}")
-    begun: asyncio.Event = field(default_factory=asyncio.Event)
-    ended: asyncio.Event = field(default_factory=asyncio.Event)
-
-    @property
-    def prompt(self) -> Prompt:
-        """What is asked for."""
-        return self.waiting.prompt
-
-    async def wait(self) -> events.TurnFinished:
-        """Wait for the end; a cancelled turn ends with a result like any other.
-
-        Raises:
-            UserError: It could not begin.
-        """
-        await self.ended.wait()
-        if self.error is not None:
-            raise self.error
-        assert self.finished is not None
-        return self.finished
-
-
-OnEnd = Callable[[Session, events.TurnFinished], Awaitable[None]]
-"""Shows the end of a turn, while it still counts as running."""
-
-Open = Callable[[Ticket], Awaitable[Session]]
-"""Gives the session for a prompt; raises ``UserError`` if there can be none."""
-
-Afterwards = Callable[[Ticket], None]
-"""Hears of each prompt that has ended, when the next may have begun."""
-
-
-def never_started(prompt: Prompt) -> events.TurnFinished:
-    """The end of a turn that was stopped before it did anything; the words come back."""
-    return events.TurnFinished(
-        turn=0,
-        ending="cancelled",
-        message="stopped",
-        answer="",
-        draft=prompt.words,
-        rounds=0,
-        usage=Usage(),
-        cost=0.0,
-        seconds=0.0,
-    )
 
 
 class Turns:
@@ -117,6 +47,7 @@ class Turns:
         self._is_closed = False
         self._last: Session | None = None
         self._told: tuple[tuple[Waiting, ...], str] = ((), "")
+        self._is_mute = False
 
     @property
     def running(self) -> Ticket | None:
@@ -132,8 +63,10 @@ class Turns:
         """Begin a turn, or let it wait for those before it; a held queue goes on.
 
         Raises:
-            UserError: Too many wait.
+            UserError: Too many wait, or the server ends.
         """
+        if self._is_closed:
+            raise UserError("the server ends; send the words again when it is back")
         if first:
             self._queue = line.put_first(self._queue, waiting)
         else:
@@ -183,21 +116,29 @@ class Turns:
         running = self._running
         if running is not None:
             assert running.task is not None
-            running.task.cancel()
+            if not running.task.cancelling():  # a second one would cut its tidying up short
+                running.task.cancel()
             self._queue = line.held(self._queue, reason)
             await running.ended.wait()
 
-    async def close(self) -> tuple[str, ...]:
-        """End everything for good; gives the words of those that waited, which are answered."""
+    def close(self) -> tuple[str, ...]:
+        """End everything for good, without waiting for what runs; gives words that are in no log.
+
+        Those are of the prompts that waited, which are answered, and of one whose session is still
+        being opened.
+        """
         self._is_closed = True
-        unsent = tuple(one.prompt.words for one in self._queue.waiting)
+        running = self._running
+        opening = (running,) if running is not None and running.session is None else ()
+        unsent = (*(one.waiting for one in opening), *self._queue.waiting)
+        self.cancel()
         self.change(lambda queue: Queue(queue.seq + 1))
-        await self.drain("the server ends")
-        return unsent
+        return tuple(one.prompt.words for one in unsent)
 
     def tell(self, session: Session, event: events.Event) -> None:
         """Number an event, keep it, and send it."""
-        self._client.event(session.id, self.events.add(session.id, event), event)
+        seq = self.events.add(session.id, event)
+        self._quietly(partial(self._client.event, session.id, seq, event))
 
     def _go_on(self) -> None:
         queue = self._queue
@@ -223,17 +164,36 @@ class Turns:
             if isinstance(event, events.TurnFinished):
                 ticket.finished = event
             self.tell(session, event)
-            progress.follow(event)
+            self._quietly(partial(progress.follow, event))
 
         self._tell_queue()
-        begun = asyncio.create_task(progress.begin(ticket.prompt.title))
+        begun = asyncio.create_task(self._announce(progress, ticket.prompt.title))
         try:
             finished = await run_turn(session, ticket.prompt, emit)
         finally:
             begun.cancel()
             if ticket.finished is not None:
-                progress.end(summary(ticket.finished))
+                self._quietly(partial(progress.end, summary(ticket.finished)))
         await ticket.on_end(session, finished)
+
+    async def _announce(self, progress: TurnProgress, title: str) -> None:
+        try:
+            await progress.begin(title)
+        except Exception:  # noqa: BLE001 - as in _quietly
+            self._not_told()
+
+    def _quietly(self, tell: Callable[[], None]) -> None:
+        """Tell something; turns and queue do not depend on whether it can be told."""
+        try:
+            tell()
+        except Exception:  # noqa: BLE001 - the boundary to the editor: a turn must outlive it
+            self._not_told()
+
+    def _not_told(self) -> None:
+        """In an ``except``: log it, once; the next event would only say the same."""
+        if not self._is_mute:
+            self._is_mute = True
+            _log.exception("the editor could not be told what happens; turns go on")
 
     def _over(self, ticket: Ticket, task: asyncio.Task[None]) -> None:
         """A turn's task has ended: everybody hears, and the next begins if it may."""
@@ -280,17 +240,3 @@ class Turns:
             ),
         )
         self.tell(session, told)
-
-
-def why_held(ticket: Ticket) -> str:
-    """Why those behind this one must not begin by themselves; empty if they may. Pure."""
-    if ticket.error is not None:
-        return str(ticket.error)
-    assert ticket.finished is not None
-    match ticket.finished.ending:
-        case "done":
-            return ""
-        case "cancelled":
-            return "the turn before was stopped"
-        case _:
-            return ticket.finished.message

@@ -13,6 +13,7 @@ from indwell.policy.decide import Ask, Asked
 
 LONG_LINES = 15  # a dialog shows about as many
 LONG_CHARACTERS = 1_200
+_READ = 4  # times the length of a line: blanks are folded, and a huge text is not read to its end
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
 _EMPTY_LINES = re.compile(r"\n(?:[ \t]*\n){3,}")
 _BLANKS = re.compile(r"[ \t]{41,}")
@@ -59,7 +60,7 @@ def question_for(tool_use_id: str, asked: Asked, ask: Ask, preview: str) -> Ques
         id=hashlib.blake2b(bound, digest_size=16).hexdigest(),
         title=title,
         detail=folded(visible(detail)),
-        reason=ask.reason,
+        reason=visible(ask.reason),
         rule=visible(ask.rule),
     )
 
@@ -87,6 +88,16 @@ def folded(text: str) -> str:
 def one_line(text: str) -> str:
     """``visible``, and nothing that begins a new line or column."""
     return visible(text).replace("\n", _code_point("\n")).replace("\t", _code_point("\t"))
+
+
+def short_line(text: str, most: int) -> str:
+    """A text of whoever as a line of at most ``most`` characters: ``visible``, blanks folded.
+
+    For what names or reports something; what is asked for is never cut.
+    """
+    shown = visible(" ".join(text[: _READ * most].split()))
+    is_whole = len(shown) <= most and len(text) <= _READ * most
+    return shown if is_whole else f"{shown[: most - 1]}…"
 
 
 def _code_point(character: str) -> str:

@@ -9,7 +9,6 @@ import signal
 import threading
 from collections.abc import Awaitable, Callable
 
-from indwell.lsp.wire.allocator import give_memory_back
 from indwell.lsp.wire.incoming import Incoming
 from indwell.lsp.wire.language_server import Server
 from indwell.lsp.wire.outgoing import Outgoing
@@ -34,7 +33,6 @@ def serve_line(open_line: OpenLine, server: Server, stop: Callable[[], Awaitable
         server: With all its handlers.
         stop: Leaves sessions valid and ends processes; called once, at the end.
     """
-    give_memory_back()
     code = asyncio.run(_serve(open_line, server, stop))
     # A thread in a system call, or in an import, must not keep a process that has said goodbye.
     timer = threading.Timer(EXIT_S, os._exit, (code,))

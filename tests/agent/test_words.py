@@ -1,0 +1,57 @@
+"""The user's words as they arrive: always encodable, never more than a message holds."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from indwell.agent.words import MOST_CHARACTERS, is_blank, taken_words
+from indwell.errors import UserError
+from indwell.sessions.records import TurnFinished
+from support.session import a_world, says
+
+
+@given(st.text(st.characters(codec=None, exclude_categories=())))
+def test_any_words_can_be_encoded_and_whole_ones_stay_as_they_are(words) -> None:
+    taken = taken_words(words)
+    assert taken_words(taken) == taken
+    assert len(taken.encode()) > 0 or not words
+    if not any("\ud800" <= one <= "\udfff" for one in words):
+        assert taken == words
+
+
+@given(st.text(" \t\n\u2003\u200bx", max_size=6))
+def test_blank_means_what_it_means_to_strip(words) -> None:
+    assert is_blank(words) == (not words.strip())
+
+
+def test_half_a_character_becomes_a_mark_and_two_halves_become_one() -> None:
+    assert taken_words("\ud800 hi \ud83d\ude00 \udc00") == "\ufffd hi 😀 \ufffd"
+
+
+def test_too_long_a_text_is_refused_with_what_to_do_instead() -> None:
+    assert taken_words("x" * MOST_CHARACTERS) == "x" * MOST_CHARACTERS
+    with pytest.raises(UserError) as caught:
+        taken_words("x" * (MOST_CHARACTERS + 1))
+    assert str(caught.value) == (
+        "1,000,001 characters are more than the 1,000,000 that a message may have; put the text "
+        "into a file of the workspace, and name the file"
+    )
+
+
+async def test_a_listener_that_raises_leaves_the_log_whole(tmp_path: Path) -> None:
+    """As a terminal that was closed: every event raises, also the last one."""
+
+    def emit(_event: object) -> None:
+        raise BrokenPipeError
+
+    async with a_world(tmp_path, [says("well")]) as world:
+        world.emit = emit  # type: ignore[method-assign] # who listens, for this turn
+        with pytest.raises(BrokenPipeError):
+            await world.turn("precious")
+        last = (await world.records())[-1]
+    assert isinstance(last, TurnFinished)
+    assert (last.ending, last.words) == ("failed", "precious")

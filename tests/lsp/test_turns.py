@@ -1,0 +1,111 @@
+"""The registry of turns when telling goes wrong: every prompt is answered, and none is lost."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from functools import partial
+from typing import Any
+
+import pytest
+
+from indwell.agent.session import Prompt, Session
+from indwell.errors import UserError
+from indwell.lsp import queue as line
+from indwell.lsp.queue import Waiting
+from indwell.lsp.tickets import Ticket
+from indwell.lsp.turns import Turns
+from indwell.providers.scripted import hang
+from support.session import a_world, says
+
+
+class DeadScreen:
+    """An editor to which nothing can be told: each attempt raises."""
+
+    def event(self, *_args: object) -> None:
+        raise UnicodeEncodeError("utf-8", "\ud800", 0, 1, "surrogates not allowed")
+
+    async def create_progress(self, _token: str) -> bool:
+        raise ConnectionResetError
+
+    def progress(self, *_args: object) -> None:
+        raise ConnectionResetError
+
+
+class HalfDeadScreen(DeadScreen):
+    """It takes the announcement of a progress, and raises at each report."""
+
+    async def create_progress(self, _token: str) -> bool:
+        return True
+
+
+async def nothing(_session: Session, _finished: object) -> None:
+    """Who asked has the answer."""
+
+
+def turns_of(session: Session, screen: Any, ended: list[Ticket]) -> Turns:
+    async def open_session(_ticket: Ticket) -> Session:
+        return session
+
+    return Turns(screen, open_session, ended.append)
+
+
+@pytest.mark.parametrize("screen", [DeadScreen(), HalfDeadScreen()])
+async def test_an_editor_that_cannot_be_told_anything_loses_no_prompt(
+    tmp_path, caplog, screen
+) -> None:
+    ended: list[Ticket] = []
+    async with a_world(tmp_path, [says("One."), says("Two."), says("Three.")]) as world:
+        turns = turns_of(world.session, screen, ended)
+        tickets = [
+            turns.submit(Waiting(name, Prompt(words=name)), nothing)
+            for name in ("one", "two", "three", "four")
+        ]
+        turns.change(partial(line.removed, identifier="four"))
+        async with asyncio.timeout(5):
+            answers = [(await one.wait()).answer for one in tickets]
+        await world.records()
+    assert answers == ["One.", "Two.", "Three.", ""]
+    assert (tickets[-1].finished.draft, turns.queue.waiting, turns.running) == ("four", (), None)
+    assert [one.waiting.id for one in ended] == ["one", "two", "three"]
+    logged = [one.message for one in caplog.records if one.levelno >= logging.ERROR]
+    assert logged == ["the editor could not be told what happens; turns go on"]
+
+
+async def test_what_is_in_no_log_is_known_at_the_end_and_nothing_begins_after_it(
+    tmp_path,
+) -> None:
+    """A session is being opened, one prompt waits behind it, another comes too late."""
+    opening = asyncio.Event()
+
+    async def open_for_ever(_ticket: Ticket) -> Session:
+        opening.set()
+        await asyncio.Event().wait()
+        raise AssertionError
+
+    turns = Turns(DeadScreen(), open_for_ever, lambda _ticket: None)  # type: ignore[arg-type]
+    one = turns.submit(Waiting("p1", Prompt(words="first")), nothing)
+    two = turns.submit(Waiting("p2", Prompt(words="second")), nothing)
+    await opening.wait()
+    assert turns.close() == ("first", "second")
+    await turns.drain("the server ends")
+    ends = [await ticket.wait() for ticket in (one, two)]
+    assert [(end.ending, end.draft) for end in ends] == [
+        ("cancelled", "first"),
+        ("cancelled", "second"),
+    ]
+    with pytest.raises(UserError, match="the server ends; send the words again"):
+        turns.submit(Waiting("p3", Prompt(words="late")), nothing)
+
+
+async def test_a_turn_that_runs_has_its_words_in_its_log(tmp_path) -> None:
+    async with a_world(tmp_path, [hang]) as world:
+        turns = turns_of(world.session, DeadScreen(), [])
+        running = turns.submit(Waiting("p1", Prompt(words="first")), nothing)
+        await running.begun.wait()
+        turns.submit(Waiting("p2", Prompt(words="second")), nothing)
+        assert turns.close() == ("second",)
+        await turns.drain("the server ends")
+        assert (await running.wait()).draft == "first"
+        records = await world.records()
+    assert (records[-1].ending, records[-1].words) == ("cancelled", "first")
