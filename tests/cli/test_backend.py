@@ -69,6 +69,53 @@ async def test_logging_in_with_several_models_keeps_the_one_in_use(home) -> None
         assert (other.ok, other.model) == (True, "a")
 
 
+async def test_of_several_models_none_is_taken_and_all_are_named(home) -> None:
+    async with LoopbackEndpoint(answering(listed("a", "b"))) as endpoint:
+        outcome = await backend(home).login("", None, endpoint.base_url)
+        step = outcome.steps[-1]
+        assert (outcome.ok, outcome.model, [one.name for one in outcome.offered]) == (
+            False,
+            "",
+            ["a", "b"],
+        )
+        assert step.words == "no model was chosen of a, b; name one"
+        again = await backend(home).login("", None, outcome.base_url, "b")
+    assert (again.ok, again.model, again.offered) == (True, "b", ())
+
+
+async def test_what_the_user_says_of_the_model_in_use_counts(home) -> None:
+    async with LoopbackEndpoint(answering(listed("a", "b", max_model_len=9_000))) as endpoint:
+        home.configure(
+            f'model = "b"\nbase_url = "{endpoint.base_url}"\nwindow = 50000\nprice_out = 2.5\n'
+        )
+        assert await backend(home).models() == (
+            OfferedModel("a", 9_000),
+            OfferedModel("b", 50_000, price_out=2.5, source="settings"),
+        )
+
+
+async def test_without_any_endpoint_nobody_is_asked_for_models(home) -> None:
+    with pytest.raises(UserError, match=r"no model is set; run `indwell login`"):
+        await backend(home).models()
+
+
+async def test_a_broken_file_of_permissions_is_said_once_and_stops_nothing(home) -> None:
+    path = home.state / "permissions" / f"{folder_name(home.workspace)}.json"
+    path.parent.mkdir(parents=True)
+    path.write_text("not json")
+    made = EditorBackend(home.environment(), scripted=True)
+    settings = made.configure({}, (home.workspace,)).settings
+    said = []
+    for _ in range(2):
+        session = await made.open_session(
+            DiskWorkspace([home.workspace]), AllowingApprover(), lambda: settings
+        )
+        said.append(session.notice)
+        assert session.parts.policy().granted == frozenset()
+        await session.close()
+    assert [str(path) in said[0], said[1]] == [True, ""]
+
+
 async def test_a_login_that_fails_stores_nothing(home) -> None:
     script = answering(listed("q"), chat=lambda _seen: say("x", finish="length"), key="right")
     async with LoopbackEndpoint(script) as endpoint:

@@ -116,6 +116,37 @@ async def test_the_demo_works_with_a_real_endpoint(home) -> None:
     assert ["exit code 1" in checked[0], "exit code 0" in checked[1]] == [True, True]
 
 
+async def test_what_is_only_stored_costs_nothing(home) -> None:
+    async with LoopbackEndpoint(lambda _seen: refuse(401)) as endpoint:
+        home.configure(f'model = "dear"\nbase_url = "{endpoint.base_url}"\n')
+        shown = await indwell(
+            "demo",
+            "--json",
+            "--seed",
+            str(SEED),
+            environment=home.environment(OPENAI_API_KEY="sk-of-other-programs"),
+            folder=home.workspace,
+        )
+        assert endpoint.seen == []
+    (report,) = shown.events
+    assert (shown.code, report["model"]) == (0, NAME)
+
+
+async def test_a_turn_that_mends_nothing_is_no_success_and_says_so(home) -> None:
+    async with LoopbackEndpoint(lambda _seen: say("I would rather not.")) as endpoint:
+        shown = await indwell(
+            "demo",
+            "--json",
+            environment=home.environment(endpoint.base_url),
+            folder=home.workspace,
+        )
+    (report,) = shown.events
+    assert (shown.code, report["message"]) == (
+        1,
+        "the turn ended, and the check still fails; another model may do better",
+    )
+
+
 async def test_a_demo_that_does_not_work_says_why_and_fails(home) -> None:
     async with LoopbackEndpoint(lambda _seen: refuse(401)) as endpoint:
         shown = await indwell(

@@ -43,7 +43,7 @@ def states(ended: Ended) -> dict[str, str]:
 async def test_a_set_up_that_works_fails_nowhere(home) -> None:
     async with LoopbackEndpoint(answering(listed("q"), key=CANARY)) as server:
         home.configure(f'model = "q"\nbase_url = "{server.base_url}"\n')
-        ended = await doctor(home, "--json", OPENAI_API_KEY=CANARY)
+        ended = await doctor(home, "--json", OPENAI_API_KEY=CANARY, OPENAI_BASE_URL=server.base_url)
     found = states(ended)
     names = ["reachable", "key", "models", "model", "streaming", "tools"]
     names += ["settings", "packages", "rg", "git", "bash", "state folder", "open files"]
@@ -94,6 +94,18 @@ async def test_a_broken_settings_file_and_a_state_folder_of_stone_fail(home) -> 
     ended = await doctor(home, "--offline", "--json", INDWELL_STATE=str(home.folder / "stone"))
     found = states(ended)
     assert (ended.code, found["settings"], found["state folder"]) == (1, "fail", "fail")
+    mends = {one["name"]: one["mend"] for one in json.loads(ended.stdout)["findings"]}
+    path = home.config / "indwell" / "config.toml"
+    assert mends["settings"].startswith(f"mend that line of {path}; until then nothing runs")
+    assert (found["key"], mends["key"]) == ("skipped", "")
+
+
+async def test_a_window_that_will_be_assumed_is_said(home) -> None:
+    async with LoopbackEndpoint(answering(listed("q", max_model_len=40_000))) as server:
+        home.configure(f'model = "q"\nbase_url = "{server.base_url}"\n')
+        ended = await doctor(home)
+    assert "! window: the window of 'q' is not known; " in ended.stdout
+    assert "    → write window = 40000 in " in ended.stdout
 
 
 async def test_the_state_folder_is_left_as_it_was(home) -> None:
@@ -111,7 +123,7 @@ async def test_an_endpoint_that_hangs_does_not_hang_the_doctor(tmp_path) -> None
         found = await endpoint(variables, store, look_s=0.2, talk_s=30)
         await hanging.gone.wait()
     sentence = f"{hanging.base_url} did not answer in time"
-    mend = "check the address, the network and the proxy variables"
+    mend = "check that the server runs on this machine, and its port"
     assert found == (Finding("reachable", "fail", sentence, mend),)
 
 

@@ -5,8 +5,12 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
+import pytest
+
 from support.editing import Home, bash, editing, results
 from support.loopback_endpoint import LoopbackEndpoint, refuse, say
+from support.model_server import answering, listed
+from support.raw_client import SERVE, raw_client
 from support.terminal import indwell
 
 CANARY = "sk-canary-5f1e7a"
@@ -55,3 +59,59 @@ async def test_a_key_of_the_settings_file_is_in_no_log_of_the_server(tmp_path) -
         assert {seen.headers["authorization"] for seen in endpoint.seen} == {f"Bearer {CANARY}"}
     assert (CANARY in told, CANARY in written) == (False, False)
     assert holding(home.folder) == ["config.toml"]
+
+
+PLAIN = "plainsecretvalue987654"
+
+
+@pytest.mark.parametrize(
+    ("command", "end"),
+    [
+        (("doctor",), f"/v1/{PLAIN}"),
+        (("doctor",), f"/v1?x={PLAIN}"),
+        (("doctor", "--json"), f"/v1?x={PLAIN}"),
+        (("run", "hi"), f"/{PLAIN}?x={PLAIN}"),
+        (("models",), f"/v1/{PLAIN}"),
+    ],
+)
+async def test_a_key_inside_an_address_is_not_shown(tmp_path, command, end) -> None:
+    home = Home(tmp_path)
+    home.configure(f'api_key = "{PLAIN}"\nbase_url = "http://127.0.0.1:9{end}"\nmodel = "m"\n')
+    environment = home.environment()
+    ended = await indwell(*command, environment=environment, folder=home.workspace)
+    assert ("127.0.0.1:9" in ended.stdout + ended.stderr, ended.code) == (True, 1)
+    assert PLAIN not in ended.stdout + ended.stderr
+
+
+async def test_a_login_repeats_no_key_that_stands_in_the_wrong_place(tmp_path) -> None:
+    home = Home(tmp_path)
+    wishes = [
+        {"provider": "openai", "url": f"http://127.0.0.1:9/v1?key={PLAIN}", "key": PLAIN},
+        {"provider": "openai", "url": f"http://me:{PLAIN}@127.0.0.1:9/v1", "key": PLAIN},
+        {"provider": PLAIN, "key": PLAIN},
+        {"provider": CANARY, "key": CANARY},
+    ]
+    async with raw_client(home, command=SERVE) as client:
+        for wish in wishes:
+            answer = repr(await client.request("indwell/login", wish))
+            assert (PLAIN in answer, CANARY in answer) == (False, False), answer
+
+
+@pytest.mark.parametrize("command", [("run", "hi"), ("models",)])
+async def test_another_programs_switch_logs_nothing_of_ours(tmp_path, command) -> None:
+    home = Home(tmp_path)
+    script = answering(listed("q"), chat=lambda _seen: say("Well."))
+    async with LoopbackEndpoint(script) as endpoint:
+        environment = home.environment(endpoint.base_url, OPENAI_LOG="debug")
+        ended = await indwell(*command, environment=environment, folder=home.workspace)
+    assert (ended.code, ended.stderr) == (0, "")
+
+
+async def test_nor_does_it_in_the_server(tmp_path) -> None:
+    home = Home(tmp_path)
+    async with LoopbackEndpoint([say("Well.")]) as endpoint:
+        environment = home.environment(endpoint.base_url, OPENAI_LOG="debug")
+        async with raw_client(home, command=SERVE, environment=environment) as client:
+            await client.prompt("hello")
+            await client.say_goodbye()
+            assert client.stderr == ""

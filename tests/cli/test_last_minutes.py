@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import json
+import os
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
 from indwell.cli.purge import OURS, places
+from indwell.cli.sessions import whole_id
 from indwell.sessions.store import SessionStore
 from support import file_keyring
 from support.editing import Home
 from support.loopback_endpoint import LoopbackEndpoint
 from support.model_server import answering, listed
 from support.terminal import Ended, indwell
+from support.terminal_screen import Terminal
 
 
 @pytest.fixture
@@ -105,3 +108,64 @@ def test_purge_spares_the_settings_where_everything_shares_one_folder() -> None:
         *(mac / name for name in OURS),
         cache,
     )
+
+
+async def kept_sessions(home: Home, number: int) -> list[str]:
+    """Sessions that are over, oldest first."""
+    names = []
+    for hour in range(number):
+        began = datetime(2026, 1, 2, 3 + hour, tzinfo=UTC)
+        name, writer = SessionStore(home.state, home.workspace).create(model="m" * 60, now=began)
+        await writer.close()
+        names.append(name)
+    return names
+
+
+async def test_each_session_is_one_line_with_its_id_first_and_whole(home) -> None:
+    names = await kept_sessions(home, 2)
+    piped = await run(home, "sessions")
+    assert [line.split("\t")[0] for line in piped.stdout.splitlines()] == names[::-1]
+    with Terminal("sessions", environment=home.environment(), folder=home.workspace) as terminal:
+        assert terminal.ends() == 0
+    lines = terminal.shown.splitlines()
+    assert [line.split()[0] for line in lines] == names[::-1]
+    assert max(map(len, lines)) <= 100
+    assert lines[0].endswith("…")
+
+
+async def test_a_session_can_be_deleted_by_as_much_of_its_id_as_is_unique(home) -> None:
+    first, second = await kept_sessions(home, 2)
+    shared = first[:9]  # the date
+    assert second.startswith(shared)
+    refused = await run(home, "sessions", "delete", shared)
+    assert (refused.code, refused.stderr) == (
+        1,
+        f"2 sessions begin with {shared!r}; write more of it\n",
+    )
+    done = await run(home, "sessions", "delete", first[:11])
+    assert (done.code, done.stdout) == (0, f"deleted: {first}\n")
+
+
+@pytest.mark.parametrize(("given", "whole"), [("a", "a"), ("ab-", "ab-1"), ("x", "x"), ("", "")])
+def test_a_whole_id_wins_over_longer_ones_and_nothing_stands_for_nothing(given, whole) -> None:
+    assert whole_id(given, ("a", "ab-1", "abc")) == whole
+
+
+async def test_a_run_sweeps_old_sessions_away(home) -> None:
+    (old,) = await kept_sessions(home, 1)
+    (log,) = home.state.rglob("log.jsonl")
+    os.utime(log, (0, 0))
+    home.configure("keep_sessions_days = 30\n")
+    assert (await run(home, "run", "hello", "--scripted")).code == 0
+    left = {path.parent.name for path in home.state.rglob("log.jsonl")}
+    assert (len(left), old in left) == (1, False)
+
+
+def test_ctrl_c_at_the_question_of_purge_deletes_nothing(home) -> None:
+    (home.state / "sessions").mkdir(parents=True)
+    with Terminal("purge", environment=home.environment(), folder=home.workspace) as terminal:
+        terminal.interrupt("[y/N] ")
+        assert (terminal.ends(), terminal.echoes) == (1, True)
+    assert terminal.shown.rstrip().endswith("nothing was deleted")
+    assert "Traceback" not in terminal.shown
+    assert (home.state / "sessions").exists()

@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import fcntl
 import json
-import os
-import subprocess
-import sys
-import termios
 
 import pytest
 
 from support import file_keyring
 from support.editing import Home
-from support.loopback_endpoint import CUT, Answer, LoopbackEndpoint, endpoint_in_thread, refuse, say
+from support.loopback_endpoint import CUT, Answer, LoopbackEndpoint, refuse, say
 from support.model_server import answering, listed
 from support.terminal import Ended, indwell
 
@@ -157,6 +152,19 @@ async def test_of_several_models_one_must_be_named_where_nobody_can_be_asked(hom
     ]
 
 
+async def test_a_context_that_is_too_small_is_said_by_name_too(home) -> None:
+    more = {
+        "/api/show": {"capabilities": ["tools"]},
+        "/api/ps": {"models": [{"name": "q", "context_length": 4_096}]},
+    }
+    script = answering(listed("q", owned_by="library"), more=more)
+    async with LoopbackEndpoint(script) as endpoint:
+        host = endpoint.base_url.removeprefix("http://").removesuffix("/v1")
+        ended = await run(home, "login", "ollama", OLLAMA_HOST=host)
+    assert ended.code == 0, ended
+    assert "Ollama runs 'q' with 4,096 tokens of context, which is too little" in ended.stdout
+
+
 async def test_a_model_that_does_not_call_is_a_warning(home) -> None:
     script = answering(listed("q"), chat=lambda _seen: say("I would rather talk."))
     async with LoopbackEndpoint(script) as endpoint:
@@ -197,45 +205,3 @@ async def test_logging_out_forgets_one_key_or_all(home) -> None:
     assert (gone.code, gone.stdout) == (0, f"forgotten: {origin}\n")
     assert (again.code, again.stdout) == (0, '{"forgotten":[]}\n')
     assert file_keyring.held(home.folder) == {}
-
-
-def test_at_a_terminal_everything_is_asked_and_the_key_is_not_shown(home) -> None:
-    """A pseudo-terminal: the key is typed at a hidden prompt, the model is chosen from the list."""
-    with endpoint_in_thread(answering(listed("one", "two"), key=CANARY)) as endpoint:
-        master, slave = os.openpty()
-
-        def take_terminal() -> None:
-            fcntl.ioctl(0, termios.TIOCSCTTY, 0)
-
-        process = subprocess.Popen(
-            [sys.executable, "-m", "indwell", "login", endpoint.base_url],
-            stdin=slave,
-            stdout=slave,
-            stderr=slave,
-            cwd=home.workspace,
-            env={**home.environment(), **file_keyring.variables(home.folder), "TERM": "dumb"},
-            start_new_session=True,
-            preexec_fn=take_terminal,  # noqa: PLW1509 -- the only way to a controlling terminal
-        )
-        os.close(slave)
-        shown = ""
-        for prompt, typed in (("Key (not shown", CANARY), ("Which model?", "nine"), ("nine", "tw")):
-            shown += until(master, prompt)
-            os.write(master, f"{typed}\n".encode())
-        shown += until(master, "answers from now on")
-        assert process.wait(20) == 0
-        os.close(master)
-    assert CANARY not in shown
-    assert "No model is called 'nine'" in shown
-    assert 'model = "two"' in config(home)
-
-
-def until(master: int, words: str) -> str:
-    """What the terminal shows, up to and with ``words``."""
-    shown = ""
-    while words not in shown:
-        try:
-            shown += os.read(master, 4_096).decode()
-        except OSError as error:
-            raise AssertionError(shown) from error
-    return shown

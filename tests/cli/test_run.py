@@ -153,6 +153,8 @@ BAD = {
         (("",), "there are no words"),
         (("  ",), "there are no words"),
         (("hello", "--folder", "nowhere"), "'nowhere' is no folder"),
+        (("hello", "--file", "a", "--file", "b"), "--file: one place at a time"),
+        (("hello", "--mode", "careful"), "invalid choice: 'careful'"),
         (("two", "words"), "unrecognized arguments: words"),
     ],
 )
@@ -208,11 +210,24 @@ async def test_a_turn_that_fails_ends_with_one(home) -> None:
     assert json.dumps(last["message"]).startswith('"stopped: read_file was called')
 
 
+async def test_the_mode_of_one_run_is_chosen_on_its_command_line(home) -> None:
+    home.configure('mode = "plan"\n')
+    ends = {}
+    for mode in ((), ("--mode", "review")):
+        script = [say(calls=[READ]), say(calls=[EDIT]), say("Well.")]
+        async with LoopbackEndpoint(script) as endpoint:
+            ended = await run(home, "mend it", *mode, base_url=endpoint.base_url)
+        ends[mode] = (ended.code, home.shop.read_text())
+    assert ends == {(): (0, SOURCE), ("--mode", "review"): (0, MENDED)}
+
+
 async def test_without_a_model_a_server_on_this_machine_is_named(home) -> None:
     listing = listed("q", owned_by="library")
     async with LoopbackEndpoint(answering(listing)) as endpoint:
         ended = await run(home, "hello", OLLAMA_HOST=endpoint.base_url)
+        keyless = await run(home, "hello", OLLAMA_HOST=endpoint.base_url, INDWELL_MODEL="gpt")
     assert (ended.code, ended.stderr) == (1, "")
+    assert (keyless.code, "runs here" in keyless.stdout) == (1, False)
     assert ended.stdout.endswith("; Ollama runs here: `indwell login ollama`\n")
 
 
@@ -221,3 +236,14 @@ async def test_words_that_never_reached_the_model_are_given_back(home) -> None:
         ended = await run(home, "my own words", base_url=endpoint.base_url)
     assert ended.code == 1
     assert "Not sent, to try again: my own words\n" in ended.stdout
+
+
+async def test_where_nobody_answers_the_place_of_the_address_is_said(home) -> None:
+    nowhere = "http://127.0.0.1:9/v1"
+    by_variable = await run(home, "hello", "--json", base_url=nowhere)
+    path = home.configure(f'model = "q"\nbase_url = "{nowhere}"\n')
+    by_file = await run(home, "hello", "--json")
+    assert [one.events[-1]["message"].rpartition(" (")[2] for one in (by_variable, by_file)] == [
+        "the address is OPENAI_BASE_URL's)",
+        f"the address stands in {path})",
+    ]

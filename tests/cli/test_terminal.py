@@ -1,12 +1,26 @@
 from __future__ import annotations
 
 import io
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from rich.console import Console
 
 from indwell.agent import events
-from indwell.cli.terminal import TerminalView
+from indwell.cli.terminal import TerminalApprover, TerminalView
 from indwell.messages import Usage
+from indwell.policy.approvals import Question
+
+
+@contextmanager
+def closed_stdin() -> Iterator[None]:
+    """Nobody at the keyboard."""
+    before, sys.stdin = sys.stdin, io.StringIO()
+    try:
+        yield
+    finally:
+        sys.stdin = before
 
 
 def test_nothing_of_a_turn_can_drive_the_terminal() -> None:
@@ -15,14 +29,16 @@ def test_nothing_of_a_turn_can_drive_the_terminal() -> None:
     evil = "\x1b]52;c;ZXZpbA==\x07\x1b[2J\u202e"
     view(events.Text(1, evil))
     view(events.ToolStarted(1, "1", "bash", evil))
+    view(events.ToolStarted(1, "1", evil, "a.py"))
     view(events.ToolOutput(1, "1", evil))
     view(events.EditApplied(1, "2", "a.py", 1, 0, f"+{evil}\n", created=False, verified=True))
     view(
         events.ToolFinished(1, "1", "bash", evil, is_error=True, figure="", seconds=0, message=evil)
     )
+    view(events.ToolFinished(1, "1", evil, evil, is_error=False, figure=evil, seconds=0))
     view(events.Notice(1, "warning", evil))
     assert not {"\x1b", "\x07", "\u202e"} & set(written.getvalue())
-    assert written.getvalue().count("\\u001b") == 12
+    assert written.getvalue().count("\\u001b") == 16
 
 
 def finished(**fields: object) -> events.TurnFinished:
@@ -51,3 +67,25 @@ def test_words_in_the_middle_of_a_turn_are_shown_where_they_were_heard() -> None
     view(events.Steered(1, "use tabs\x1b[2J", delivered=True))
     view(events.Steered(1, "too late", delivered=False))
     assert written.getvalue().splitlines() == ["Tabs or", "you: use tabs\\u001b[2J"]
+
+
+def test_a_call_is_one_line_however_long_its_name_and_its_target_are() -> None:
+    written = io.StringIO()
+    view = TerminalView(Console(file=written, force_terminal=False))
+    view(events.ToolStarted(1, "1", "n" * 1_000_000, "a\n▸ bash rm\u2028 b " + "t" * 1_000_000))
+    (line,) = written.getvalue().splitlines()
+    assert line.startswith("▸ " + "n" * 59 + "… a ▸ bash rm b ttt")
+    assert len(line) == 2 + 60 + 1 + 1_000
+
+
+async def test_what_is_asked_for_is_shown_as_it_would_run() -> None:
+    """No emoji codes, no markup, no control characters: neither in the text nor around it."""
+    written = io.StringIO()
+    console = Console(file=written, force_terminal=False)
+    question = Question("1", "Run a command in a:bomb:\x1b?", "echo :bomb: [red]", "why\x07", "")
+    with closed_stdin():
+        assert await TerminalApprover(console).ask(question) == "no"
+    assert written.getvalue().splitlines()[:2] == [
+        "Run a command in a:bomb:\\u001b? (why\\u0007)",
+        "echo :bomb: [red]",
+    ]

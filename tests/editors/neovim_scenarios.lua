@@ -178,6 +178,23 @@ function scenarios.ask()
   return report
 end
 
+function scenarios.two_answers()
+  local buffer = user.open(place.path)
+  user.typed = 'Why is this so?'
+  user.turn(place.first, place.last, 'Ask about this…')
+  local first = user.answer_beside()
+  user.turn(place.first, place.last, 'Ask about this…')
+  local second
+  user.wait('the second answer', function()
+    second = user.answer_beside()
+    return second ~= first
+  end)
+  local report = state(buffer)
+  report.first, report.second, report.windows = first, second, #vim.api.nvim_list_wins()
+  report.focus_stayed = vim.api.nvim_get_current_buf() == buffer
+  return report
+end
+
 local report = scenarios[arg[1]]()
 local file = assert(io.open(arg[3], 'w'))
 file:write(vim.json.encode(report))

@@ -217,3 +217,12 @@ def test_a_question_is_asked_for_and_its_answer_opens_beside_the_work(tmp_path: 
     assert seen["focus_stayed"]
     assert untouched(seen)
     assert (seen["clients"], seen["messages"], played.log) == (1, "", "")
+
+
+def test_a_second_answer_stands_in_the_window_of_the_first_and_above_it(tmp_path: Path) -> None:
+    played = play("two_answers", SHIPPING, tmp_path)
+    seen = played.report
+    assert (seen["windows"], seen["focus_stayed"]) == (2, True)
+    assert seen["second"].endswith(f"\n\n---\n\n{seen['first']}")
+    assert untouched(seen)
+    assert (seen["messages"], played.log) == ("", "")

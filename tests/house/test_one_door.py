@@ -27,6 +27,7 @@ DOORS = {
         "providers/faults.py",
         "providers/guard.py",
         "lsp/wire/tcp.py",
+        "providers/reuse.py",
     ),
 }
 EXCUSED = {

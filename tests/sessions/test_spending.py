@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from indwell.sessions.spending import KEPT_DAYS, SpendingLedger
+from indwell.sessions.spending_lines import Hold
 
 NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)
 OTHER = """
@@ -21,6 +22,25 @@ from indwell.sessions.spending import SpendingLedger
 ledger = SpendingLedger(Path(sys.argv[1]), lambda: datetime.fromisoformat(sys.argv[2]))
 for _ in range(200):
     ledger.add(0.01)
+"""
+
+HOLDER = """
+import asyncio, sys
+from datetime import datetime
+from pathlib import Path
+from indwell.sessions.spending import SpendingLedger
+ledger = SpendingLedger(Path(sys.argv[1]), lambda: datetime.fromisoformat(sys.argv[2]))
+async def main():
+    print("ready", flush=True)
+    sys.stdin.readline()
+    held = await ledger.hold(0.4, 1.0)
+    print("no" if isinstance(held, float) else "held", flush=True)
+    sys.stdin.readline()
+    if not isinstance(held, float):
+        ledger.add(0.3)
+        ledger.release(held)
+    await ledger.close()
+asyncio.run(main())
 """
 
 
@@ -59,6 +79,81 @@ def test_processes_that_write_at_once_lose_nothing(tmp_path: Path) -> None:
     others = [subprocess.Popen(command) for _ in range(3)]
     assert [one.wait(20) for one in others] == [0, 0, 0]
     assert asyncio.run(ledger(tmp_path).today()) == pytest.approx(6.0)
+
+
+def test_processes_that_ask_at_once_hold_no_more_than_the_day_allows(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", HOLDER, str(tmp_path), NOON.isoformat()]
+    others = [
+        subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1
+        )
+        for _ in range(5)
+    ]
+
+    def each(word: str = "") -> list[str]:
+        for one in others:
+            one.stdin.write(word)
+        return sorted(one.stdout.readline().strip() for one in others)
+
+    assert each() == ["ready"] * 5
+    assert each("ask\n") == ["held", "held", "no", "no", "no"]
+    assert asyncio.run(ledger(tmp_path).today()) == pytest.approx(0.8)
+    for one in others:
+        one.communicate("end\n", timeout=20)
+    assert asyncio.run(ledger(tmp_path).today()) == pytest.approx(0.6)
+
+
+def test_what_was_held_when_a_process_was_killed_counts_until_the_day_is_over(
+    tmp_path: Path,
+) -> None:
+    command = [sys.executable, "-c", HOLDER, str(tmp_path), NOON.isoformat()]
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1
+    ) as other:
+        other.stdin.write("ask\n")
+        assert [other.stdout.readline() for _ in range(2)] == ["ready\n", "held\n"]
+        other.kill()
+    assert asyncio.run(ledger(tmp_path).today()) == pytest.approx(0.4)
+    assert asyncio.run(ledger(tmp_path, NOON + timedelta(days=1)).today()) == 0.0
+
+
+async def test_a_call_that_lasts_past_midnight_is_let_go_of_in_its_own_day(tmp_path: Path) -> None:
+    days = [NOON]
+    book = SpendingLedger(tmp_path, lambda: days[-1])
+    held = await book.hold(0.5, 1.0)
+    assert isinstance(held, Hold)
+    days.append(NOON + timedelta(days=1))
+    book.release(held)
+    assert await book.today() == 0.0
+    days.append(NOON)
+    assert await book.today() == 0.0
+    await book.close()
+
+
+async def test_a_hold_that_nobody_waited_for_is_let_go_of(tmp_path: Path) -> None:
+    book = ledger(tmp_path)
+    waiting = asyncio.create_task(book.hold(0.5, 1.0))
+    await asyncio.sleep(0)  # it has been asked for
+    waiting.cancel()
+    await asyncio.wait({waiting})
+    assert (waiting.cancelled(), await book.today()) == (True, 0.0)
+    await book.close()
+
+
+async def test_an_absurd_line_is_left_out_and_said(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    book = ledger(tmp_path)
+    book.add(0.5)
+    for dollars in (1e9, float("inf"), float("nan"), -3.0):
+        book.add(dollars)
+    assert await book.today() == 0.5
+    assert caplog.text.count("no call does; it is not counted for the day") == 4
+    with file_of(tmp_path).open("ab") as file:
+        file.write(b"\n10000.01\nhold a 1e300\nhold b nan\nfree c\nhold x\n")
+    assert await book.today() == 0.5
+    assert "has 3 lines that are no cost of a call" in caplog.text
+    await book.close()
 
 
 async def test_a_torn_or_foreign_line_counts_as_nothing_and_harms_no_other(tmp_path: Path) -> None:

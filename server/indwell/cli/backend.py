@@ -50,6 +50,7 @@ class EditorBackend:
         self._models = WarmModels(pace_s=pace_s)
         self._settings = Settings()
         self._sweeping: asyncio.Future[object] | None = None
+        self._told: set[str] = set()
 
     def configure(self, options: Mapping[str, Any], roots: tuple[Path, ...]) -> Configured:
         """Read the settings; a file that cannot be used makes every prompt say so."""
@@ -86,6 +87,9 @@ class EditorBackend:
         session = await open_session(
             workspace, approver, settings, model, environment=self._environment
         )
+        if session.notice in self._told:
+            session.notice = ""  # said with an earlier session of this process
+        self._told.add(session.notice)
         await self._sweep(settings().keep_sessions_days)
         return session
 
@@ -128,7 +132,7 @@ class EditorBackend:
         Raises:
             UserError: The provider is not known, or the key cannot be one.
         """
-        from indwell.cli.connect import address_of
+        from indwell.cli.addresses import address_of
 
         return await self.connect(base_url or address_of(provider), key, model)
 

@@ -35,6 +35,10 @@ class Model(NamedTuple):
     hang_up: Callable[[], Awaitable[None]] = holds_nothing
 
 
+class NoModel(SettingsError):
+    """Nobody has chosen a model yet."""
+
+
 def make_model(settings: Settings, *, pace_s: float = 0.0) -> Model:
     """The model that the settings name.
 
@@ -48,7 +52,7 @@ def make_model(settings: Settings, *, pace_s: float = 0.0) -> Model:
         provider: Provider = ScriptedProvider(answer, pace_s=pace_s)
         return Model(provider, NAME, SCRIPTED_WINDOW, 4_096, lambda _usage: 0.0)
     if not settings.model:  # before a keyring asks for its password
-        raise SettingsError(lacking(settings, str(user_file())))
+        raise NoModel(lacking(settings, str(user_file())))
     settings = with_stored_key(settings, key_store())
     problem = lacking(settings, str(user_file()))
     if problem:

@@ -92,6 +92,8 @@ def _last_minutes(options: argparse.Namespace, parser: argparse.ArgumentParser) 
 def _run(options: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
     if not options.words.strip():
         parser.error("there are no words; say what to do, in quotes")
+    if len(options.file) > 1:
+        parser.error("--file: one place at a time; name the others in your words")
     if not Path(options.folder).is_dir():
         parser.error(f"--folder: {options.folder!r} is no folder")
     from indwell.cli.run import Wish, run
@@ -100,9 +102,10 @@ def _run(options: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
         Wish(
             words=options.words,
             folder=Path(options.folder).resolve(),
-            place=options.file,
+            place=options.file[0] if options.file else None,
             json=options.json,
             scripted=options.scripted,
             allow=options.allow_commands,
+            mode=options.mode,
         )
     )

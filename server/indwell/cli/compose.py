@@ -94,7 +94,10 @@ async def open_session(
         tools=tools.specs,
     )
     return Session(
-        id=identifier, parts=parts, conversation=conversation, notice=_notice(model, budgets)
+        id=identifier,
+        parts=parts,
+        conversation=conversation,
+        notice=_notice(model, budgets, rules.problem),
     )
 
 
@@ -123,8 +126,8 @@ def with_model(session: Session, model: Model) -> None:
     session.notice = _notice(model, session.parts.budgets)
 
 
-def _notice(model: Model, budgets: Budgets) -> str:
-    return "; ".join(filter(None, (model.notice, unkept(budgets, model.name, model.cost))))
+def _notice(model: Model, budgets: Budgets, more: str = "") -> str:
+    return "; ".join(filter(None, (model.notice, unkept(budgets, model.name, model.cost), more)))
 
 
 async def _surroundings(workspace: Workspace, model: str) -> Surroundings:

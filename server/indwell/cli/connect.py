@@ -8,12 +8,13 @@ from pathlib import Path
 
 import msgspec
 
-from indwell.cli.trial import look, talk
+from indwell.cli.addresses import found
+from indwell.cli.trial import NAME_ONE, Looked, talk
 from indwell.errors import SettingsError, ToolError, UserError
 from indwell.files import make_private_folder, write_atomic, write_private
 from indwell.providers.catalogue import BY_NAME, LOOPBACK, title_of
 from indwell.providers.connection import LoginOutcome, Step, failure
-from indwell.providers.endpoint import host_of
+from indwell.providers.endpoint import host_of, shown
 from indwell.providers.models import OfferedModel
 from indwell.settings.edit import edited
 from indwell.settings.keys import Kept, KeyringUnusable, KeyStore
@@ -57,6 +58,7 @@ async def connect(
     places: Places,
     *,
     pick: Pick | None = None,
+    looked: Looked | None = None,
     on_step: Callable[[Step], None] = lambda _step: None,
 ) -> LoginOutcome:
     """Test an endpoint, choose a model, store all of it.
@@ -65,13 +67,14 @@ async def connect(
         endpoint: What to connect to.
         places: Where to store it.
         pick: Asks the user, if there are several models; else one must be named.
+        looked: What the endpoint has said already; it is not asked again, nor told.
         on_step: Hears each step when it is done.
 
     Raises:
         SettingsError: The user's file is broken, or a key cannot be read.
     """
     base_url = str(convert("base_url", endpoint.base_url))
-    key = endpoint.key or await asyncio.to_thread(_known_key, base_url, places)
+    key = endpoint.key or await asyncio.to_thread(known_key, base_url, places)
     tried: list[Step] = []
 
     def tell(*steps: Step) -> None:
@@ -81,13 +84,23 @@ async def connect(
 
     def ended(message: str, model: str = "", notes: tuple[str, ...] | None = None) -> LoginOutcome:
         ok = notes is not None
-        return LoginOutcome(ok, base_url, model, tuple(tried), message, notes or ())
+        offered = looked.models if looked is not None and not model else ()
+        return LoginOutcome(ok, base_url, model, tuple(tried), message, notes or (), offered)
 
-    model = await _tested(endpoint, base_url, key, pick, tell)
+    if looked is not None:
+        tried.extend(looked.steps)
+    elif endpoint.is_tested:
+        base_url, looked = await found(base_url, key.reveal() if key is not None else None)
+        tell(*looked.steps)
+    if failure(tuple(tried)) is not None:
+        model = None
+    else:
+        offered = looked.models if looked is not None else ()
+        model = await _tested(endpoint, base_url, key, offered, pick=pick, tell=tell)
     if model is None:
         return ended(f"{title_of(base_url)} cannot be used yet; nothing was stored")
     try:
-        notes = await asyncio.to_thread(_store, base_url, model, key, places)
+        notes = await asyncio.to_thread(_store_alone, base_url, model, key, places)
     except UserError as error:
         tell(Step("stored", "fail", str(error)))
         return ended("nothing was stored", model.name)
@@ -100,18 +113,12 @@ async def _tested(
     endpoint: Endpoint,
     base_url: str,
     key: Secret | None,
+    offered: tuple[OfferedModel, ...],
+    *,
     pick: Pick | None,
     tell: Callable[..., None],
 ) -> OfferedModel | None:
     """The model that was chosen and works; None if there is none, which ``tell`` has heard."""
-    offered: tuple[OfferedModel, ...] = ()
-    text_key = key.reveal() if key is not None else None
-    if endpoint.is_tested:
-        looked = await look(base_url, text_key)
-        tell(*looked.steps)
-        if failure(looked.steps) is not None:
-            return None
-        offered = looked.models
     name = await _model(endpoint.model, offered, pick)
     if not name:
         tell(_no_model(offered))
@@ -119,31 +126,21 @@ async def _tested(
     if offered and name not in {one.name for one in offered}:
         tell(Step("models", "warn", f"{name!r} is not in its list", "check the name"))
     if endpoint.is_tested:
-        talked = await talk(base_url, text_key, name)
+        talked = await talk(base_url, key.reveal() if key is not None else None, name)
         tell(*talked)
         if failure(talked) is not None:
             return None
     return next((one for one in offered if one.name == name), OfferedModel(name))
 
 
-def address_of(provider: str) -> str:
-    """The address that a name of the catalogue, or an address itself, stands for.
+def known_key(base_url: str, places: Places) -> Secret | None:
+    """The key that is there already for this origin: in the user's file, else stored.
+
+    Blocks for as long as the keyring waits for its password.
 
     Raises:
-        UserError: It is neither.
+        SettingsError: The user's file is broken, or a key cannot be read.
     """
-    if provider in BY_NAME:
-        return BY_NAME[provider].base_url
-    if "://" in provider:
-        return str(convert("base_url", provider))
-    names = ", ".join(BY_NAME)
-    raise UserError(
-        f"{provider!r} is no provider; take one of {names}, or an address 'https://…/v1'"
-    )
-
-
-def _known_key(base_url: str, places: Places) -> Secret | None:
-    """The key that is there already for this origin: in the user's file, else stored."""
     given = _given(places.config)
     from_file = given.get("api_key")
     if isinstance(from_file, Secret) and origin_of(_text(given.get("base_url"))) == origin_of(
@@ -168,7 +165,15 @@ def _no_model(offered: tuple[OfferedModel, ...]) -> Step:
     names = ", ".join(one.name for one in offered[:MOST_NAMED])
     more = " …" if len(offered) > MOST_NAMED else ""
     sentence = "no model was chosen" + (f" of {names}{more}" if names else "")
-    return Step("models", "fail", sentence, "name one with --model")
+    return Step("models", "fail", sentence, NAME_ONE)
+
+
+def _store_alone(
+    base_url: str, model: OfferedModel, key: Secret | None, places: Places
+) -> tuple[str, ...]:
+    """Like ``_store``, one login at a time: each reads what the one before it has written."""
+    with places.keys.locked():
+        return _store(base_url, model, key, places)
 
 
 def _store(
@@ -199,7 +204,10 @@ def _store(
 def _keep_all(
     wanted: Mapping[str, Secret | None], store: KeyStore, then: Callable[[], None]
 ) -> tuple[Kept, ...]:
-    """Keep keys, do ``then``; if anything fails, what was kept before stands again."""
+    """Keep keys, do ``then``; if anything fails, what was kept before stands again.
+
+    Only for the origins in ``wanted``: those of others are as they were left meanwhile.
+    """
     before = {origin: _kept(origin, store) for origin in wanted}
     try:
         kept = tuple(store.put(origin, key) for origin, key in wanted.items())
@@ -243,7 +251,7 @@ def _notes(
         if set_here[name] and set_here[name].rstrip("/") != wanted.rstrip("/"):
             notes.append(f"{name} is set in this environment and wins over what was stored")
     if base_url.startswith("http://") and host_of(base_url) not in LOOPBACK:
-        notes.append(f"{base_url} is not encrypted: key and code can be read on the way")
+        notes.append(f"{shown(base_url)} is not encrypted: key and code can be read on the way")
     if given.get("model") not in {None, model.name}:
         stale = [name for name in ("window", "price_in", "price_out") if name in given]
         if "window" in stale and _is_running_window(model):

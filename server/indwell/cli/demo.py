@@ -116,7 +116,7 @@ class Stage:
             tokens=Tokens(usage.input, usage.cached, usage.output),
             cost=finished.cost if finished else None,
             seconds=round(time.monotonic() - started, 2),
-            message=finished.message if finished else "the turn did not end",
+            message=_reason(before, after, finished),
         )
 
     async def _make(self) -> None:
@@ -195,7 +195,7 @@ def demo(*, seed: int, as_json: bool, scripted: bool) -> int:
     console = Console(quiet=as_json)
     try:
         settings = read_settings(os.environ).settings
-        if scripted or not _has_model(settings):
+        if scripted or not _is_paid_for(os.environ):
             settings = msgspec.structs.replace(settings, provider="scripted")
         problem = lacking(settings, str(user_file()))
         if problem:
@@ -220,13 +220,28 @@ def demo(*, seed: int, as_json: bool, scripted: bool) -> int:
             highlight=False,
         )
     else:
-        why = escape(report.message or "the check still fails")
+        why = escape(report.message)
         console.print(f"[red]It did not work:[/] {why}", highlight=False, soft_wrap=True)
     return 0 if report.ok else 1
 
 
-def _has_model(settings: Settings) -> bool:
-    return bool(settings.api_key or settings.base_url)
+def _is_paid_for(environment: Mapping[str, str]) -> bool:
+    """Did the user name a model in this very shell? What is only stored must cost nothing."""
+    given = {name for name, text in environment.items() if text.strip()}
+    return "INDWELL_MODEL" in given and bool(given & {"OPENAI_API_KEY", "OPENAI_BASE_URL"})
+
+
+def _reason(before: str, after: str, finished: events.TurnFinished | None) -> str:
+    """Why it did not work, in one sentence; empty if it did."""
+    if before == "failed" and after == "passed":
+        return ""
+    if finished is None:
+        return "the turn did not end"
+    if finished.message:
+        return finished.message
+    if before == "passed":
+        return "the check passed before anything was mended"
+    return "the turn ended, and the check still fails; another model may do better"
 
 
 def _nothing(message: str) -> Report:

@@ -6,7 +6,7 @@ import sys
 
 import msgspec
 
-from indwell.cli.connect import address_of
+from indwell.cli.addresses import address_of
 from indwell.cli.stored_keys import key_store
 from indwell.errors import UserError
 from indwell.settings.origins import origin_of

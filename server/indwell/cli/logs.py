@@ -8,7 +8,9 @@ import re
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
+
+from indwell.settings.redaction import redacted
 
 LINES_A_SECOND = 20  # on average
 BURST = 200  # lines at once: the whole of a traceback, and what led to it
@@ -17,19 +19,6 @@ WAITING_LIMIT = 1_000  # records that a stderr nobody reads may hold up
 
 _SECRET_NAME = re.compile(r"KEY|TOKEN|SECRET|PASSWORD|CREDENTIAL", re.IGNORECASE)
 _MIN_SECRET = 8  # characters; shorter values are words like "true"
-_SHAPES = re.compile(
-    r"(?i:\bbearer\s+)[\w.~+/=-]{8,}"  # an Authorization header
-    r"|\b(?:sk|rk|pk|xai|gsk|ghp|gho|glpat|hf)[-_][\w-]{8,}"  # keys by their beginnings
-    r"|\bAIza[\w-]{20,}"  # Google's
-    r"|(?<=://)[^/\s:@]+:[^/\s@]+(?=@)"  # a user and password inside an address
-)
-
-
-def redacted(text: str, secrets: Iterable[str] = ()) -> str:
-    """``text`` without the ``secrets``, nor what looks like one."""
-    for secret in secrets:
-        text = text.replace(secret, "[secret]")
-    return _SHAPES.sub("[secret]", text)
 
 
 def secrets_of(environment: Mapping[str, str]) -> tuple[str, ...]:
@@ -130,4 +119,6 @@ def log_to_stderr(environment: Mapping[str, str]) -> None:
 
     handler = StderrHandler(secrets_of(environment), write)
     handler.setFormatter(logging.Formatter("%(levelname)s %(message)s"))
+    # A library may set a level of its own, as openai does for OPENAI_LOG: it counts for nothing.
+    handler.setLevel(logging.WARNING)
     logging.basicConfig(handlers=[handler], level=logging.WARNING, force=True)

@@ -16,7 +16,7 @@ from indwell.cli.offered import offered_models
 from indwell.cli.user_settings import read_settings
 from indwell.errors import UserError
 from indwell.policy.approvals import visible
-from indwell.providers.models import OfferedModel
+from indwell.providers.models import MAX_MODELS, OfferedModel
 
 
 def models(*, as_json: bool) -> int:
@@ -64,6 +64,9 @@ def model_table(
         ]
         table.add_row(*(Text(cell) for cell in cells))
     console.print(table)
+    if len(offered) >= MAX_MODELS:
+        words = f"The endpoint offers {MAX_MODELS:,} models or more; only these are shown."
+        console.print(words, style="dim")
     if not numbered:
         console.print("Prices are dollars for a million tokens; * is the one in use.", style="dim")
 

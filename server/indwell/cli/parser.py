@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 
 from indwell import __version__
+from indwell.settings.model import FREEDOM
 
 
 def make_parser() -> argparse.ArgumentParser:
@@ -71,7 +72,19 @@ def _doctor(doctor: argparse.ArgumentParser) -> None:
 
 def _run(run: argparse.ArgumentParser) -> None:
     run.add_argument("words", help="what to do, in your own words")
-    run.add_argument("--file", metavar="PATH[:L1-L2]", help="lines that the words are about")
+    run.add_argument(
+        "--file",
+        action="append",
+        default=[],
+        metavar="PATH[:L1-L2]",
+        help="lines that the words are about",
+    )
+    run.add_argument(
+        "--mode",
+        choices=FREEDOM,
+        help="for this turn: plan changes nothing, ask confirms each edit, review and auto apply "
+        "them (default: mode of the settings)",
+    )
     run.add_argument("--folder", default=".", help="the project's folder (default: this one)")
     run.add_argument("--json", action="store_true", help="print one JSON event per line")
     run.add_argument(
@@ -86,7 +99,9 @@ def _sessions(sessions: argparse.ArgumentParser) -> None:
     sessions.add_argument(
         "action", nargs="?", choices=("list", "delete"), default="list", help="default: list"
     )
-    sessions.add_argument("ids", nargs="*", metavar="ID", help="of the sessions to delete")
+    sessions.add_argument(
+        "ids", nargs="*", metavar="ID", help="of the sessions to delete; its beginning is enough"
+    )
     sessions.add_argument("--all", action="store_true", help="of all folders, not only this one")
     _json(sessions)
 

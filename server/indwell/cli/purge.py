@@ -15,7 +15,7 @@ from indwell.errors import UserError
 from indwell.files.append_log import list_names
 from indwell.files.removing import remove_own, remove_own_tree, size_b
 from indwell.sessions.retention import delete, stored
-from indwell.settings.keys import KeyStore
+from indwell.settings.keys import LOCK_NAME, KeyStore
 from indwell.settings.places import state_folder, user_file
 
 OURS = ("sessions", "permissions", "drafts", "spending", "first-run.md")
@@ -50,7 +50,12 @@ def purge(*, is_sure: bool, as_json: bool) -> int:
         if not sys.stdin.isatty():
             print("say --yes to delete this", file=sys.stderr)
             return 2
-        if input(f"Delete all of this for good? The settings in {user_file()} stay. [y/N] ") != "y":
+        question = f"Delete all of this for good? The settings in {user_file()} stay. [y/N] "
+        try:
+            is_sure = input(question).strip().lower() in {"y", "yes"}
+        except (KeyboardInterrupt, EOFError):
+            print()
+        if not is_sure:
             print("nothing was deleted")
             return 1
     if as_json and not is_sure:
@@ -123,6 +128,7 @@ def _delete(items: Sequence[Item], store: KeyStore) -> tuple[str, ...]:
     try:
         if not store.origins():
             remove_own(store.path)
+            remove_own(store.path.with_name(LOCK_NAME))
     except (UserError, OSError) as error:
         failed.append(f"{store.path} stays ({error})")
     return tuple(failed)

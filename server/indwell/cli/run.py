@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import re
 import sys
+from datetime import UTC, datetime
 from pathlib import Path
 
 import msgspec
@@ -14,16 +16,21 @@ from rich.console import Console
 from indwell.agent import events
 from indwell.agent.session import Prompt
 from indwell.agent.turn import run_turn
-from indwell.cli.chosen_model import make_model
+from indwell.agent.words import taken_words
+from indwell.cli.addresses import address_place
+from indwell.cli.chosen_model import NoModel, make_model
+from indwell.cli.closed_output import stopping
 from indwell.cli.compose import open_session
 from indwell.cli.terminal import AllowingApprover, TerminalApprover, TerminalView
 from indwell.cli.user_settings import read_settings
 from indwell.context.ide import Selection
-from indwell.errors import SettingsError, ToolError, UserError
+from indwell.errors import ToolError, UserError
 from indwell.messages import Usage
 from indwell.policy.approvals import Approver
 from indwell.policy.paths import matches_any
-from indwell.settings.model import Settings
+from indwell.sessions.retention import sweep
+from indwell.settings.model import Mode, Settings
+from indwell.settings.places import state_folder
 from indwell.workspace.base import Workspace
 from indwell.workspace.disk import DiskWorkspace
 from indwell.workspace.paths import display
@@ -33,7 +40,10 @@ _PLACE = re.compile(r"^(?P<path>.+?)(?::L?(?P<first>\d+)(?:-L?(?P<last>\d+))?)?$
 
 
 class Wish(msgspec.Struct, frozen=True):
-    """What was asked for on the command line; ``place`` is ``PATH`` or ``PATH:L1-L2``."""
+    """What was asked for on the command line; ``place`` is ``PATH`` or ``PATH:L1-L2``.
+
+    ``mode`` may be freer than the settings': the user's own command line says so.
+    """
 
     words: str
     folder: Path
@@ -41,6 +51,7 @@ class Wish(msgspec.Struct, frozen=True):
     json: bool = False
     scripted: bool = False
     allow: bool = False
+    mode: Mode | None = None
 
 
 class WrongPlace(UserError):
@@ -55,7 +66,7 @@ def run(wish: Wish) -> int:
     except WrongPlace as error:
         view(_failed(f"--file: {error}", wish.words))
         return 2
-    except SettingsError as error:
+    except NoModel as error:
         view(_failed(f"{error}{asyncio.run(_what_runs_here())}", wish.words))
         return 1
     except (UserError, ToolError) as error:
@@ -67,6 +78,8 @@ def run(wish: Wish) -> int:
 
 
 async def _turn(wish: Wish, view: events.Listener) -> events.TurnFinished:
+    words = taken_words(wish.words)
+    view = stopping(_placing(view))
     workspace = DiskWorkspace([wish.folder])
     loaded = await asyncio.to_thread(read_settings, os.environ, roots=workspace.roots)
     for notice in loaded.notices:
@@ -74,6 +87,8 @@ async def _turn(wish: Wish, view: events.Listener) -> events.TurnFinished:
     settings = loaded.settings
     if wish.scripted:
         settings = msgspec.structs.replace(settings, provider="scripted")
+    if wish.mode is not None:
+        settings = msgspec.structs.replace(settings, mode=wish.mode)
     selection = None
     if wish.place is not None:
         selection = await _selection(wish.place, workspace, settings)
@@ -85,10 +100,29 @@ async def _turn(wish: Wish, view: events.Listener) -> events.TurnFinished:
         workspace, approver, lambda: settings, model, environment=os.environ
     )
     try:
-        prompt = Prompt(words=wish.words, title=wish.words[:60], selection=selection)
+        prompt = Prompt(words=words, title=words[:60], selection=selection)
         return await run_turn(session, prompt, view)
     finally:
         await session.close()
+        if settings.keep_sessions_days is not None:
+            await asyncio.to_thread(_sweep, settings.keep_sessions_days)
+
+
+def _placing(view: events.Listener) -> events.Listener:
+    """``view``, told where the address stands that nobody answers at."""
+
+    def tell(event: events.Event) -> None:
+        if isinstance(event, events.TurnFinished) and event.retryable:
+            message = f"{event.message}{address_place(os.environ)}"
+            event = msgspec.structs.replace(event, message=message)
+        view(event)
+
+    return tell
+
+
+def _sweep(keep_days: int) -> None:
+    """Delete old sessions, as the server does."""
+    sweep(state_folder(os.environ), keep_days=keep_days, now=datetime.now(UTC))
 
 
 async def _what_runs_here() -> str:
@@ -127,7 +161,11 @@ async def _selection(place: str, workspace: Workspace, settings: Settings) -> Se
 
 
 def _print_json(event: events.Event) -> None:
-    sys.stdout.write(msgspec.json.encode(event).decode() + "\n")
+    try:
+        line = msgspec.json.encode(event).decode()
+    except UnicodeEncodeError:  # half of a character, in a file's name perhaps
+        line = json.dumps(msgspec.to_builtins(event))
+    sys.stdout.write(line + "\n")
     sys.stdout.flush()
 
 

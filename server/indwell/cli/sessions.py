@@ -8,13 +8,13 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
+from rich.cells import cell_len
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
-from indwell.errors import UserError
-from indwell.policy.approvals import visible
-from indwell.sessions.retention import Stored, delete, stored
+from indwell.errors import SessionError, UserError
+from indwell.policy.approvals import one_line
+from indwell.sessions.retention import Stored, delete, session_ids, stored
 from indwell.sessions.store import folder_name
 from indwell.settings.places import state_folder
 
@@ -31,20 +31,34 @@ def list_sessions(*, all_folders: bool, as_json: bool) -> int:
     if as_json:
         sys.stdout.write(msgspec.json.encode(found).decode() + "\n")
     elif found:
-        Console(highlight=False).print(_table(found, with_folder=all_folders))
+        console = Console(highlight=False)
+        for one in found:
+            _print(console, one, with_folder=all_folders)
     else:
-        where = "on this machine" if all_folders else f"for {here}; `--all` shows other folders'"
+        where = (
+            "on this machine"
+            if all_folders
+            else f"for {one_line(str(here))}; `--all` shows other folders'"
+        )
         print(f"no sessions are kept {where}")
     return 0
 
 
 def delete_sessions(ids: Sequence[str], *, as_json: bool) -> int:
-    """Delete them; 0 done, 1 if one could not be, after all others were."""
+    """Delete them; 0 done, 1 if one could not be, after all others were.
+
+    Args:
+        ids: Whole, or as much of each as no other session begins with.
+        as_json: Print JSON.
+    """
     gone: list[str] = []
     failed: dict[str, str] = {}
-    for session in ids:
+    for given in ids:
+        session = given
         try:
-            delete(state_folder(os.environ), session)
+            state = state_folder(os.environ)
+            session = whole_id(given, session_ids(state))
+            delete(state, session)
         except UserError as error:
             failed[session] = str(error)
         else:
@@ -59,16 +73,29 @@ def delete_sessions(ids: Sequence[str], *, as_json: bool) -> int:
     return 1 if failed else 0
 
 
-def _table(found: Sequence[Stored], *, with_folder: bool) -> Table:
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for name in ("id", "model", "turns", "first words"):
-        table.add_column(name, justify="right" if name == "turns" else "left", overflow="fold")
-    if with_folder:
-        table.add_column("folder", overflow="fold")
-    for one in found:
-        seen = one.overview
-        cells = [one.id, seen.model, str(seen.turns), seen.preview]
-        if with_folder:
-            cells.append(one.workspace)
-        table.add_row(*(Text(visible(cell)) for cell in cells))
-    return table
+def whole_id(given: str, known: Sequence[str]) -> str:
+    """The one session whose name begins with ``given``; ``given`` itself if none does. Pure.
+
+    Raises:
+        SessionError: Several do.
+    """
+    near = [one for one in known if one.startswith(given)] if given else []
+    if given in near or not near:
+        return given
+    if len(near) > 1:
+        raise SessionError(f"{len(near)} sessions begin with {given!r}; write more of it")
+    return near[0]
+
+
+def _print(console: Console, one: Stored, *, with_folder: bool) -> None:
+    """One line, the id first and never broken; without a terminal, tabs between the cells."""
+    seen = one.overview
+    cells = [one.id, str(seen.turns), seen.model, *([one.workspace] if with_folder else [])]
+    plain = [one_line(cell) for cell in (*cells, seen.preview)]
+    if not console.is_terminal:
+        print("\t".join(plain))
+        return
+    turns = "1 turn" if seen.turns == 1 else f"{seen.turns} turns"
+    rest = Text("  ".join((turns, *plain[2:])))
+    rest.truncate(max(console.width - cell_len(plain[0]) - 2, 0), overflow="ellipsis")
+    console.print(Text(f"{plain[0]}  ", end=""), rest, sep="", soft_wrap=True)

@@ -7,6 +7,8 @@ from collections.abc import Mapping
 import msgspec
 
 from indwell.errors import SettingsError
+from indwell.providers.catalogue import LOOPBACK
+from indwell.providers.endpoint import host_of, is_openai, shown
 from indwell.settings.keys import FILE_NAME, KeyringUnusable, KeyStore, Ring
 from indwell.settings.model import Settings
 from indwell.settings.origins import OPENAI_URL, origin_of
@@ -41,26 +43,36 @@ def with_stored_key(settings: Settings, store: KeyStore) -> Settings:
     return msgspec.structs.replace(settings, api_key=kept.key)
 
 
-def without_foreign_key(
-    settings: Settings, environment: Mapping[str, str], store: KeyStore
-) -> Settings:
-    """Take the environment's key away from an endpoint that it is not for.
+def is_foreign_key(settings: Settings, environment: Mapping[str, str]) -> bool:
+    """Is the environment's key none for the endpoint of ``settings``?
 
-    ``OPENAI_API_KEY`` alone, in a shell where other programs use it, is OpenAI's: an endpoint that
-    the user's own file names, and for which ``indwell login`` has stored a key (or that it needs
-    none), gets that one.
+    ``OPENAI_API_KEY`` alone, in a shell where other programs use it, is OpenAI's. Who names the
+    endpoint beside it, in ``OPENAI_BASE_URL``, says that it is that one's; ``config.toml`` does not
+    say so, and a key goes only to the origin that it is for.
+    """
+    is_from_environment = bool(environment.get("OPENAI_API_KEY", "").strip())
+    names_endpoint = bool(environment.get("OPENAI_BASE_URL", "").strip())
+    if not is_from_environment or names_endpoint or settings.provider == "scripted":
+        return False
+    url = settings.base_url or OPENAI_URL
+    return not (url.lower().startswith("https:") and is_openai(url))
+
+
+def foreign_key_notice(settings: Settings, store: KeyStore) -> str:
+    """Say that the environment's key stays here, where that may surprise; else nothing.
 
     Raises:
         SettingsError: The file of keys cannot be read.
     """
-    is_from_environment = bool(environment.get("OPENAI_API_KEY", "").strip())
-    names_endpoint = bool(environment.get("OPENAI_BASE_URL", "").strip())
     origin = origin_of(settings.base_url)
-    if not is_from_environment or names_endpoint or origin == origin_of(OPENAI_URL):
-        return settings
-    if origin not in store.origins():
-        return settings
-    return msgspec.structs.replace(settings, api_key=None)
+    is_local = host_of(settings.base_url or "") in LOOPBACK
+    if is_local or settings.api_key is not None or origin in store.origins():
+        return ""
+    return (
+        f"OPENAI_API_KEY is not sent to {origin}: without OPENAI_BASE_URL it is OpenAI's; "
+        f"`indwell login {shown(settings.base_url or '')}` keeps a key for that endpoint, or set "
+        "OPENAI_BASE_URL, too"
+    )
 
 
 def _open_ring() -> Ring:

@@ -13,9 +13,13 @@ from rich.syntax import Syntax
 
 from indwell.agent import events
 from indwell.agent.receipt import usage_words
-from indwell.policy.approvals import Answer, Question, visible
+from indwell.policy.approvals import Answer, Question, one_line, short_line, visible
 
 MOST_OUTPUT = 20  # lines of a command's output that are shown
+NAME_LIMIT = 60  # characters of a tool's name
+TARGET_LIMIT = 1_000  # of what it works on
+FAILURE_LIMIT = 4_000  # of why something failed
+OUTPUT_LINE_LIMIT = 2_000  # of a line of output
 
 
 class TerminalView:
@@ -37,13 +41,15 @@ class TerminalView:
                 self._text("\n[the answer starts again]\n" if restart else text)
             case events.ToolStarted(name=name, target=target):
                 self._shown_lines = 0
-                self._line(f"[cyan]▸[/] {escape(name)} [dim]{escape(visible(target))}[/]")
+                shown = escape(short_line(name, NAME_LIMIT))
+                on = escape(short_line(target, TARGET_LIMIT))
+                self._line(f"[cyan]▸[/] {shown} [dim]{on}[/]")
             case events.ToolOutput(text=text):
                 self._output(text)
             case events.ToolFinished(is_error=True, message=message):
-                self._line(f"  [red]{escape(visible(message))}[/]")
+                self._line(f"  [red]{escape(visible(message[:FAILURE_LIMIT]))}[/]")
             case events.ToolFinished(figure=figure, seconds=seconds):
-                self._line(f"  [dim]{escape(figure)}  {seconds:.1f} s[/]")
+                self._line(f"  [dim]{escape(short_line(figure, NAME_LIMIT))}  {seconds:.1f} s[/]")
             case events.EditApplied(diff=diff):
                 self._end_text()
                 self.diff(diff)
@@ -54,7 +60,7 @@ class TerminalView:
             case events.UsageReported():
                 pass  # the end has the sum
             case events.Notice(message=message):
-                self._line(f"[yellow]{escape(visible(message))}[/]")
+                self._line(f"[yellow]{escape(visible(message[:FAILURE_LIMIT]))}[/]")
             case events.TurnFinished():
                 self._end(event)
             case _:
@@ -66,11 +72,13 @@ class TerminalView:
         if self._console.is_terminal:
             self._console.print(Syntax(diff, "diff", background_color="default"))
         else:
-            self._console.print(diff, markup=False, highlight=False, end="")
+            self._console.print(diff, markup=False, emoji=False, highlight=False, end="")
 
     def _text(self, text: str) -> None:
         self._in_text = True
-        self._console.print(visible(text), end="", markup=False, highlight=False, soft_wrap=True)
+        self._console.print(
+            visible(text), end="", markup=False, emoji=False, highlight=False, soft_wrap=True
+        )
 
     def _end_text(self) -> None:
         if self._in_text:
@@ -79,20 +87,22 @@ class TerminalView:
 
     def _line(self, markup: str) -> None:
         self._end_text()
-        self._console.print(markup, highlight=False, soft_wrap=True)
+        # No emoji codes: ``:ok:`` of a command is shown as it runs.
+        self._console.print(markup, emoji=False, highlight=False, soft_wrap=True)
 
     def _output(self, text: str) -> None:
         for line in text.splitlines():
             self._shown_lines += 1
             if self._shown_lines <= MOST_OUTPUT:
-                self._line(f"  [dim]│ {escape(visible(line))}[/]")
+                self._line(f"  [dim]│ {escape(visible(line[:OUTPUT_LINE_LIMIT]))}[/]")
             elif self._shown_lines == MOST_OUTPUT + 1:
                 self._line("  [dim]│ …[/]")
 
     def _end(self, event: events.TurnFinished) -> None:
         self._end_text()
         if event.ending != "done":
-            self._line(f"[red]{escape(visible(event.message or event.ending))}[/]")
+            why = (event.message or event.ending)[:FAILURE_LIMIT]
+            self._line(f"[red]{escape(visible(why))}[/]")
         if event.turn and event.draft:
             self._line(f"Not sent, to try again: {escape(visible(event.draft))}")
         if not event.rounds:
@@ -117,8 +127,11 @@ class TerminalApprover:
 
     async def ask(self, question: Question) -> Answer:
         """Show exactly what would run, and wait for a letter."""
-        self._console.print(f"[bold yellow]{escape(question.title)}[/] ({escape(question.reason)})")
-        self._console.print(question.detail, markup=False, highlight=False, soft_wrap=True)
+        title, reason = escape(one_line(question.title)), escape(one_line(question.reason))
+        self._console.print(f"[bold yellow]{title}[/] ({reason})", emoji=False, soft_wrap=True)
+        self._console.print(
+            visible(question.detail), markup=False, emoji=False, highlight=False, soft_wrap=True
+        )
         if not sys.stdin.isatty():
             self._console.print("[yellow]Nobody can be asked here, so the answer is no.[/]")
             return "no"

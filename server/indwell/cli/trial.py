@@ -6,6 +6,7 @@ Each question is asked as the agent itself would ask it: through the same client
 from __future__ import annotations
 
 import asyncio
+import ssl
 import time
 from collections.abc import Iterator
 
@@ -23,13 +24,16 @@ from indwell.errors import (
 )
 from indwell.messages import BROKEN_OFF, Reply, Request, ToolSpec
 from indwell.providers.base import Provider
-from indwell.providers.catalogue import row_of, title_of
+from indwell.providers.catalogue import LOOPBACK, row_of, title_of
 from indwell.providers.connection import Step
-from indwell.providers.models import OfferedModel
+from indwell.providers.endpoint import host_of
+from indwell.providers.models import MAX_MODELS, OfferedModel
 
 TALK_S = 60.0  # a local model may have to be loaded first
 MAX_OUTPUT = 1_024  # tokens; a model that reasons needs some before it calls
 WORD = "ready"
+NAME_ONE = "name one"
+"""How a model that was not chosen is mended; the command line adds its option."""
 
 _TOOL = ToolSpec(
     name="report",
@@ -58,12 +62,11 @@ async def look(base_url: str, key: str | None, *, timeout_s: float | None = None
     except SettingsError as error:
         return Looked((Step("reachable", "fail", str(error)),))
     except NotAuthorised as error:
-        return Looked((answers, Step("key", "fail", str(error), _key_mend(base_url))))
+        return Looked((answers, Step("key", "fail", str(error), _key_mend(base_url, key))))
     except Unreachable as error:
-        return Looked((Step("reachable", "fail", str(error), _reach_mend(base_url)),))
+        return Looked((Step("reachable", "fail", str(error), _reach_mend(base_url, error)),))
     except ProviderError as error:
-        mend = "name the model yourself, with --model"
-        return Looked((answers, Step("models", "warn", str(error), mend)))
+        return Looked((answers, Step("models", "warn", str(error), NAME_ONE)))
     seconds = time.monotonic() - began
     key_words = "the key is accepted" if key else "it asks for no key"
     steps = (
@@ -168,21 +171,38 @@ def _request(model: str, tools: tuple[ToolSpec, ...]) -> Request:
 def _models_step(base_url: str, models: tuple[OfferedModel, ...]) -> Step:
     if models:
         number = "1 model" if len(models) == 1 else f"{len(models)} models"
+        if len(models) >= MAX_MODELS:
+            number += " or more; only these are shown"
         return Step("models", "ok", f"it offers {number}")
     row = row_of(base_url)
     mend = row.begin if row is not None and row.begin else "load a model there"
     return Step("models", "fail", "it offers no model", mend)
 
 
-def _key_mend(base_url: str) -> str:
+def _key_mend(base_url: str, key: str | None) -> str:
     row = row_of(base_url)
     if row is not None and row.key_page:
         return f"make or copy a key at {row.key_page}"
-    return "ask whoever runs the endpoint for a key"
+    if key:
+        return "copy the key once more, or ask whoever runs the endpoint for one"
+    return "give one; whoever runs the endpoint has it"
 
 
-def _reach_mend(base_url: str) -> str:
+def _reach_mend(base_url: str, error: BaseException) -> str:
     row = row_of(base_url)
+    if base_url.startswith("https:") and _is_plain_http(error):
+        return f"it speaks plain HTTP: write http{base_url.removeprefix('https')}"
     if row is not None and row.port is not None:
         return f"start {row.title}"
+    if host_of(base_url) in LOOPBACK:
+        return "check that the server runs on this machine, and its port"
     return "check the address, the network and the proxy variables"
+
+
+def _is_plain_http(error: BaseException | None) -> bool:
+    """Did the other side answer TLS with something else? OpenSSL has two names for it."""
+    while error is not None:
+        if isinstance(error, ssl.SSLError) and not isinstance(error, ssl.SSLCertVerificationError):
+            return error.reason in {"WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE"}
+        error = error.__cause__ or error.__context__
+    return False

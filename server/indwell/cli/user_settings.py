@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from indwell.cli.stored_keys import key_store, without_foreign_key
+from indwell.cli.stored_keys import foreign_key_notice, is_foreign_key, key_store
 from indwell.errors import ToolError
 from indwell.settings.load import Loaded, load
 from indwell.settings.model import Settings
@@ -30,8 +30,12 @@ def read_settings(
     if roots and is_trusted(roots[0], users):
         workspace_text = _read_text(roots[0] / ".indwell" / "config.toml")
     loaded = load(environment, text, str(path), options, workspace_text)
-    own = without_foreign_key(loaded.settings, environment, key_store())
-    return Loaded(own, loaded.notices)
+    if not is_foreign_key(loaded.settings, environment):
+        return loaded
+    others = {name: value for name, value in environment.items() if name != "OPENAI_API_KEY"}
+    loaded = load(others, text, str(path), options, workspace_text)
+    notice = foreign_key_notice(loaded.settings, key_store())
+    return Loaded(loaded.settings, (*loaded.notices, *([notice] if notice else ())))
 
 
 def is_trusted(root: Path, settings: Settings) -> bool:

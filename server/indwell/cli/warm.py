@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 from functools import partial
+from pathlib import Path
 
 import msgspec
 
@@ -20,8 +21,11 @@ def warm_up() -> None:
     """
     from indwell.cli import compose
     from indwell.providers import facts, openai_chat, retry
+    from indwell.tools.bash import Shell
+    from indwell.tools.table import standard_tools
 
     del compose, retry  # their import is all that it needs
+    standard_tools(Shell(Path.cwd(), timeout_s=1.0))  # their schemas are made once
     openai_chat.warm_up()
     facts.warm_up()
     # All that was loaded stays; searching it for garbage would hold up the editor for 0.2 s.
@@ -47,6 +51,7 @@ class WarmModels:
         for anything yet.
         """
         if self._warming is None and settings.provider != "scripted":
+            _spare_memory()
             self._warming = asyncio.create_task(self._warm(settings))
 
     async def get(self, settings: Settings) -> Model:
@@ -55,6 +60,8 @@ class WarmModels:
         Raises:
             UserError: It cannot be used; says what to do.
         """
+        if self._warming is None:
+            _spare_memory()
         ready, self._ready = self._ready, None  # a key may be another by the next session
         if ready is not None and ready[0] == _of_model(settings):
             return await ready[1]
@@ -74,3 +81,10 @@ class WarmModels:
 def _of_model(settings: Settings) -> Settings:
     """``settings`` without what every turn may choose for itself."""
     return msgspec.structs.replace(settings, mode=Settings().mode)
+
+
+def _spare_memory() -> None:
+    """Before there are threads: their arenas would keep what they free."""
+    from indwell.lsp.wire.allocator import give_memory_back
+
+    give_memory_back()

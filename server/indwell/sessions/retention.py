@@ -52,6 +52,15 @@ def stored(state: Path, *, folder: str | None = None) -> tuple[Stored, ...]:
     return tuple(sorted(found, key=lambda one: one.id, reverse=True))
 
 
+def session_ids(state: Path) -> tuple[str, ...]:
+    """The names of all sessions, of whatever workspace.
+
+    Raises:
+        SessionError: The state folder cannot be listed.
+    """
+    return tuple(path.name for path in _session_paths(state))
+
+
 def delete(state: Path, session: str) -> None:
     """Delete one session, of whatever workspace.
 

@@ -1,23 +1,31 @@
 """What was spent, by day: a small file a day that all sessions and processes append to.
 
-    <state>/spending/2026-11-21.log      one line a call: dollars
+    <state>/spending/2026-11-21.log      its lines: see ``spending_lines``
 
-A line is one write, so a kill loses at most the call whose cost was not written yet, and no two
-processes mix theirs. Days are the user's, not UTC's; the last 31 are kept.
+A call's expected cost is held before it is made, so that two processes cannot both spend the last
+dollar: looking and holding happen under a lock of the file. A line is one write, so a kill loses at
+most the call whose cost was not written yet, and what was held for that call stays held: it counts
+as spent until the day is over. Days are the user's, not UTC's; the last 31 are kept.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
+import secrets
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import ExitStack
 from datetime import UTC, datetime
 from pathlib import Path
 
+from indwell.files import make_private_folder
+from indwell.files.locked import locked
 from indwell.files.shared_log import append_line, read_from, remove_all_but
+from indwell.sessions.spending_lines import MOST_A_CALL, DaySum, Hold, is_plausible
 
 KEPT_DAYS = 31
+LOCK_S = 5.0  # a look and a line take a millisecond; who has it for longer is stopped
 _CHUNK_B = 1 << 20
 
 _log = logging.getLogger(__name__)
@@ -34,7 +42,8 @@ def local_day(now: datetime) -> str:
 class SpendingLedger:
     """The ledger of one user; implements ``agent.ledger.Ledger``.
 
-    One thread does all reading and writing, so nothing waits for the disk but ``today``.
+    One thread does all reading and writing, so nothing waits for the disk but ``hold`` and
+    ``today``.
 
     Args:
         state_folder: Indwell's.
@@ -48,14 +57,36 @@ class SpendingLedger:
         # These belong to the thread: the day that is being read, how far, and its sum.
         self._day = ""
         self._offset = 0
-        self._sum = 0.0
+        self._sum = DaySum()
 
     def add(self, dollars: float) -> None:
         """Count a call; nothing waits for it, and a disk that fails is logged."""
-        self._thread.submit(self._append, self._today(), dollars)
+        if not is_plausible(dollars):
+            _log.warning(
+                "a call is said to cost $%g, which no call does; it is not counted for the day",
+                dollars,
+            )
+            return
+        self._thread.submit(self._append, self._today(), f"{dollars:.8f}")
+
+    async def hold(self, dollars: float, limit: float) -> Hold | float:
+        """Keep money for a call until ``release``; or the day's sum, if it would pass ``limit``.
+
+        Looking and keeping are one step, also among processes.
+        """
+        holding = self._thread.submit(self._hold, self._today(), dollars, limit)
+        try:
+            return await asyncio.wrap_future(holding)
+        except asyncio.CancelledError:
+            self._thread.submit(self._undo, holding)  # after it: the thread works in order
+            raise
+
+    def release(self, hold: Hold) -> None:
+        """Let go of a hold; nothing waits for it."""
+        self._thread.submit(self._append, hold.day, f"free {hold.id}")
 
     async def today(self) -> float:
-        """US dollars spent today by every process; own calls are in it at once."""
+        """US dollars spent or held today by every process; own calls are in it at once."""
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self._thread, self._total, self._today())
 
@@ -66,11 +97,31 @@ class SpendingLedger:
     def _today(self) -> str:
         return local_day(self._now())
 
-    def _append(self, day: str, dollars: float) -> None:
+    def _hold(self, day: str, dollars: float, limit: float) -> Hold | float:
+        path = self._path(day)
+        with ExitStack() as stack:
+            try:
+                make_private_folder(path.parent)
+                stack.enter_context(locked(path, timeout_s=LOCK_S))
+            except OSError as error:
+                _log.warning("the spending of today cannot be locked: %s", error)
+            spent = self._total(day)
+            if spent + dollars > limit:
+                return spent
+            hold = Hold(secrets.token_hex(8), day, dollars)
+            self._append(day, f"hold {hold.id} {dollars:.8f}")
+            return hold
+
+    def _undo(self, holding: Future[Hold | float]) -> None:
+        held = None if holding.cancelled() else holding.result()
+        if isinstance(held, Hold):
+            self._append(held.day, f"free {held.id}")
+
+    def _append(self, day: str, line: str) -> None:
         path = self._path(day)
         try:
-            is_new = not path.exists()
-            append_line(path, f"{dollars:.8f}".encode())
+            is_new = not path.exists() or path.stat().st_size == 0
+            append_line(path, line.encode())
             if is_new:
                 remove_all_but(self._folder, KEPT_DAYS)
         except OSError as error:
@@ -78,26 +129,26 @@ class SpendingLedger:
 
     def _total(self, day: str) -> float:
         if day != self._day:
-            self._day, self._offset, self._sum = day, 0, 0.0
+            self._day, self._offset, self._sum = day, 0, DaySum()
+        n_absurd = self._sum.n_absurd
         try:
             while data := read_from(self._path(day), self._offset, _CHUNK_B):
                 whole = data[: data.rfind(b"\n") + 1]
                 if not whole:
                     break  # another process is in the middle of its line
                 self._offset += len(whole)
-                self._sum += sum(map(_dollars, whole.split(b"\n")))
+                for line in whole.split(b"\n"):
+                    self._sum.take(line)
         except OSError as error:
             _log.warning("the spending of today cannot be read: %s", error)
-        return self._sum
+        if self._sum.n_absurd > n_absurd:
+            _log.warning(
+                "%s has %d lines that are no cost of a call (under 0, over $%g); they do not count",
+                self._path(day),
+                self._sum.n_absurd,
+                MOST_A_CALL,
+            )
+        return self._sum.dollars
 
     def _path(self, day: str) -> Path:
         return self._folder / f"{day}.log"
-
-
-def _dollars(line: bytes) -> float:
-    """The cost on a line; a torn or foreign line counts as nothing."""
-    try:
-        dollars = float(line)
-    except ValueError:
-        return 0.0
-    return dollars if 0 <= dollars < float("inf") else 0.0

@@ -9,7 +9,8 @@ Everything here blocks, for as long as a keyring waits for its password: call it
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Literal, Protocol, TypeAlias
 
@@ -17,10 +18,13 @@ import msgspec
 
 from indwell.errors import SettingsError, ToolError
 from indwell.files import make_private_folder, read_own, write_atomic, write_private
+from indwell.files.locked import locked
 from indwell.settings.model import Secret
 
 FILE_NAME = "keys.json"
+LOCK_NAME = "settings.lock"
 LIMIT_B = 1 << 20  # a key file larger than this is none of ours
+LOCK_S = 60.0  # another login may be waiting for the password of the keyring
 
 Where: TypeAlias = Literal["keyring", "file", "none"]
 """``none``: this origin is known to need no key."""
@@ -73,6 +77,27 @@ class KeyStore:
         self.path = path
         self._open_ring = open_ring
 
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Keep every other login and logout of this user out, here and in other processes.
+
+        Raises:
+            SettingsError: One of them does not come to its end.
+        """
+        with ExitStack() as stack:
+            try:
+                make_private_folder(self.path.parent)
+                lock = self.path.with_name(LOCK_NAME)
+                stack.enter_context(locked(lock, timeout_s=LOCK_S))
+            except TimeoutError as error:
+                raise SettingsError(
+                    f"another login or logout has been busy with {str(self.path.parent)!r} for "
+                    f"{LOCK_S:g} s; finish it and try again"
+                ) from error
+            except OSError as error:
+                raise self._unwritable(error) from error
+            yield
+
     def origins(self) -> Mapping[str, Where]:
         """All origins for which something is kept; asks no keyring.
 
@@ -110,6 +135,11 @@ class KeyStore:
         Raises:
             SettingsError: It cannot be kept at all.
         """
+        self._entries()  # a broken file is the user's to mend, before anybody waits for a lock
+        with self.locked():
+            return self._put(origin, key)
+
+    def _put(self, origin: str, key: Secret | None) -> Kept:
         entries = self._entries()
         if key is None:
             self._drop_from_ring(origin, entries)
@@ -133,12 +163,13 @@ class KeyStore:
         Raises:
             SettingsError: The keyring or the file does not let go of it.
         """
-        entries = self._entries()
-        if origin not in entries:
+        if origin not in self._entries():
             return False
-        self._drop_from_ring(origin, entries)
-        self._write({name: entry for name, entry in entries.items() if name != origin})
-        return True
+        with self.locked():
+            entries = self._entries()
+            self._drop_from_ring(origin, entries)
+            self._write({name: entry for name, entry in entries.items() if name != origin})
+            return origin in entries
 
     def _put_in_ring(self, origin: str, key: Secret) -> None:
         ring = self._open_ring()
@@ -173,7 +204,10 @@ class KeyStore:
                 )  # 0600 from the first byte; replacing keeps the mode
             write_atomic(self.path, data, [folder])
         except (ToolError, OSError) as error:
-            raise SettingsError(
-                f"the key cannot be kept in {str(self.path)!r} ({error}); make the folder writable "
-                "and try again"
-            ) from error
+            raise self._unwritable(error) from error
+
+    def _unwritable(self, error: Exception) -> SettingsError:
+        return SettingsError(
+            f"the key cannot be kept in {str(self.path)!r} ({error}); make the folder writable "
+            "and try again"
+        )

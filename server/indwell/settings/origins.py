@@ -5,6 +5,7 @@ from __future__ import annotations
 from urllib.parse import urlsplit
 
 from indwell.errors import SettingsError
+from indwell.settings.redaction import told_address
 
 OPENAI_URL = "https://api.openai.com/v1"
 _PORTS = {"http": 80, "https": 443}
@@ -24,6 +25,7 @@ def origin_of(base_url: str | None) -> str:
     except ValueError:
         scheme, host, port = "", None, None
     if scheme not in _PORTS or not host:
-        raise SettingsError(f"{base_url!r} is no address; write one such as 'https://host/v1'")
+        told = told_address(base_url or "")
+        raise SettingsError(f"{told!r} is no address; write one such as 'https://host/v1'")
     name = f"[{host}]" if ":" in host else host.lower().rstrip(".")
     return f"{scheme}://{name}" + (f":{port}" if port and port != _PORTS[scheme] else "")

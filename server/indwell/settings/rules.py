@@ -6,6 +6,7 @@ Never in the repository: a rule that travels with it would be the repository's, 
 from __future__ import annotations
 
 import asyncio
+import re
 from pathlib import Path
 
 import msgspec
@@ -14,18 +15,24 @@ from indwell.errors import SettingsError, ToolError
 from indwell.files import make_private_folder, read_own, write_atomic
 
 LIMIT_B = 1 << 20  # a rule file larger than this is none of ours
+_LAST_COMMA = re.compile(rb",\s*\]\s*$")  # what stays when somebody deletes the last line
 
 
 class RuleBook:
     """Exact rules: those for always are kept on disk, those for the session in memory.
 
+    A file that cannot be read grants nothing, and is not written over: people edit it.
+
     Args:
         path: A JSON list of rules; need not exist.
+
+    Attributes:
+        problem: Why the file grants nothing, and how to mend it; empty if it could be read.
     """
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._always = _load(path)
+        self._always, self.problem = _load(path)
         self._session: frozenset[str] = frozenset()
 
     @property
@@ -42,6 +49,8 @@ class RuleBook:
         self._session |= {rule}
         if not always:
             return
+        if self.problem:
+            raise SettingsError(f"{self.problem}; the rule counts for this session only")
         rules = sorted(self._always | {rule})
         try:
             data = msgspec.json.format(msgspec.json.encode(rules))
@@ -57,13 +66,15 @@ class RuleBook:
         write_atomic(self._path, data, [self._path.parent])
 
 
-def _load(path: Path) -> frozenset[str]:
-    """The rules on disk; a file that cannot be read grants nothing."""
+def _load(path: Path) -> tuple[frozenset[str], str]:
+    """The rules on disk, and why there are none if the file cannot be read."""
     try:
-        return frozenset(msgspec.json.decode(read_own(path, LIMIT_B), type=list[str]))
+        text = _LAST_COMMA.sub(b"]", read_own(path, LIMIT_B))
+        return frozenset(msgspec.json.decode(text, type=list[str])), ""
     except FileNotFoundError:
-        return frozenset()
-    except (ToolError, OSError, msgspec.DecodeError) as error:
-        raise SettingsError(
-            f"the file of permissions {str(path)!r} cannot be read ({error}); mend or delete it"
-        ) from error
+        return frozenset(), ""
+    except (ToolError, OSError, UnicodeDecodeError, msgspec.DecodeError) as error:
+        return frozenset(), (
+            f"the file of permissions {str(path)!r} cannot be read ({error}), so everything is "
+            "asked for again; mend or delete it"
+        )

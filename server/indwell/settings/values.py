@@ -16,6 +16,7 @@ import msgspec
 
 from indwell.errors import SettingsError
 from indwell.settings.model import Secret, Settings
+from indwell.settings.redaction import redacted, told_address
 
 TYPES: Mapping[str, Any] = {
     field.encode_name: field.type for field in msgspec.structs.fields(Settings)
@@ -134,6 +135,7 @@ def unknown(name: str, source: str) -> str:
 def shown(value: object) -> str:
     """A value as a notice repeats it: escaped, cut, and never deep or huge enough to fail."""
     if isinstance(value, str):
+        value = redacted(value)
         return repr(value) if len(value) <= _SHOWN else f"{value[:_SHOWN]!r}…"
     if isinstance(value, bool | float) or (isinstance(value, int) and abs(value) < _HUGE):
         return repr(value)
@@ -161,9 +163,11 @@ def _key(value: object) -> Secret:
 
 
 def _address(value: object) -> str:
-    problem = f"base_url = {shown(value)} is no address, expected one like 'https://host/v1'"
+    expected = "expected one like 'https://host/v1'"
     if not isinstance(value, str):
-        raise SettingsError(problem)
+        raise SettingsError(f"base_url = {shown(value)} is no address, {expected}")
+    told = shown(told_address(value))
+    problem = f"base_url = {told} is no address, {expected}"
     try:
         parts = urlsplit(value.strip())
         is_address = parts.scheme in {"http", "https"} and bool(parts.hostname)
@@ -172,7 +176,9 @@ def _address(value: object) -> str:
         raise SettingsError(problem) from error
     if parts.username is not None or parts.password is not None:
         raise SettingsError("base_url holds a user or password; put the key in api_key instead")
-    if not is_address or parts.query or parts.fragment or not _is_visible(value.strip()):
+    if is_address and (parts.query or parts.fragment):
+        raise SettingsError(f"base_url = {told} goes on with a '?' or '#'; leave that out")
+    if not is_address or not _is_visible(value.strip()):
         raise SettingsError(problem)
     return value.strip()
 

@@ -36,15 +36,11 @@ def doctor(*, as_json: bool, as_report: bool, offline: bool) -> int:
     if as_report:
         sys.stdout.write(report(findings, _private(environment, store)))
     elif as_json:
-        private = Private(secrets=_secrets(environment, store))
-        plain = [
-            msgspec.structs.replace(one, sentence=redacted(one.sentence, private))
-            for one in findings
-        ]
+        plain = _plain(findings, environment, store)
         ok = not any(one.state == "fail" for one in findings)
         sys.stdout.write(msgspec.json.encode({"ok": ok, "findings": plain}).decode() + "\n")
     else:
-        _show(findings)
+        _show(_plain(findings, environment, store))
     return 1 if any(one.state == "fail" for one in findings) else 0
 
 
@@ -68,6 +64,17 @@ def _checks(environment: Mapping[str, str], store: KeyStore, *, offline: bool) -
             Check("local model", lambda: endpoint.local(environment)),
         ]
     return tuple(checks)
+
+
+def _plain(findings: Findings, environment: Mapping[str, str], store: KeyStore) -> Findings:
+    """The findings without keys, for a screen that others may see; names and paths stay."""
+    private = Private(secrets=_secrets(environment, store))
+    return tuple(
+        msgspec.structs.replace(
+            one, sentence=redacted(one.sentence, private), mend=redacted(one.mend, private)
+        )
+        for one in findings
+    )
 
 
 def _show(findings: Findings) -> None:

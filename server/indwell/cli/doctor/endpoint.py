@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from urllib.parse import urlsplit
 
 from indwell.cli.doctor.check import Finding, Findings
@@ -18,6 +19,7 @@ from indwell.settings.keys import KeyStore
 from indwell.settings.load import lacking
 from indwell.settings.model import Settings
 from indwell.settings.origins import OPENAI_URL
+from indwell.settings.places import user_file
 
 LOOK_S = 6.0  # seconds for one question; a list takes up to three
 TALK_S = 11.0  # a model that answers later than this is said to be slow, not broken
@@ -61,7 +63,8 @@ async def endpoint(
         looked = await look(url, key, timeout_s=look_s)
         steps = looked.steps
         if failure(steps) is None:
-            steps = (*steps, *_exists(looked, chosen.model), *await talking)
+            window = await asyncio.to_thread(_window, looked, chosen)
+            steps = (*steps, *_exists(looked, chosen.model), *window, *await talking)
     finally:
         talking.cancel()  # an answer is of no use where the list already failed
         await asyncio.wait({talking})
@@ -97,6 +100,19 @@ def _exists(looked: Looked, model: str) -> tuple[Step, ...]:
     return (
         Step("model", "warn", f"{model!r} is not in its list", "`indwell models` shows the list"),
     )
+
+
+def _window(looked: Looked, chosen: Settings) -> tuple[Step, ...]:
+    """Is the model's window known, or will one be assumed?"""
+    from indwell.providers.facts import facts_for
+
+    facts = facts_for(chosen.model, chosen.base_url, now=datetime.now(UTC))
+    if facts.known or chosen.window is not None:
+        return ()
+    said = next((one.window for one in looked.models if one.name == chosen.model), None)
+    sentence = f"the window of {chosen.model!r} is not known; {facts.window:,} tokens are assumed"
+    mend = f"write window = {said or '…'} in {user_file()}"
+    return (Step("window", "warn", sentence, mend),)
 
 
 def _finding(step: Step) -> Finding:

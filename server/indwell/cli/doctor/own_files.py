@@ -34,7 +34,7 @@ def settings(environment: Mapping[str, str]) -> Findings:
     try:
         loaded = read_settings(environment)
     except SettingsError as error:
-        return (Finding("settings", "fail", str(error), f"mend {path}"),)
+        return (Finding("settings", "fail", str(error), _settings_mend(error, path)),)
     where = str(path) if path.exists() else f"{path} does not exist, so the defaults count"
     findings = [Finding("settings", "ok", where)]
     findings += [Finding("settings", "warn", notice) for notice in loaded.notices]
@@ -45,6 +45,9 @@ def key(environment: Mapping[str, str], store: KeyStore) -> Findings:
     """Is there a model and a key for its endpoint, and where from?"""
     try:
         chosen = read_settings(environment).settings
+    except SettingsError:
+        return (Finding("key", "skipped", "the settings cannot be read, so the key is not known"),)
+    try:
         with_key = with_stored_key(chosen, store)
     except SettingsError as error:
         return (Finding("key", "fail", str(error), "indwell login"),)
@@ -77,6 +80,12 @@ def state(environment: Mapping[str, str]) -> Findings:
         level: State = "fail" if free_b < NO_SPACE_B else "warn"
         return (Finding("state folder", level, f"{folder}: only {room}", "make room there"),)
     return (Finding("state folder", "ok", f"{folder}: writable, {room}"),)
+
+
+def _settings_mend(error: SettingsError, path: Path) -> str:
+    if str(error).startswith(tuple(VARIABLES)):
+        return "mend the variable, or unset it"
+    return f"mend that line of {path}; until then nothing runs, and `indwell login` cannot write it"
 
 
 def clock() -> Findings:

@@ -13,6 +13,7 @@ from urllib.parse import urlsplit, urlunsplit
 import msgspec
 
 from indwell.cli.doctor.check import Findings
+from indwell.settings.redaction import told_address
 
 SHORTEST = 3  # characters of a user's or machine's name that is taken out; shorter ones are words
 COMMON = frozenset({"root", "user", "admin", "localhost", "home", "indwell"})
@@ -73,8 +74,7 @@ def _plain_address(address: str) -> str:
         parts = urlsplit(address)
     except ValueError:
         return "[address]"
-    host = parts.netloc.rpartition("@")[2]
-    return urlunsplit((parts.scheme, host, parts.path, "", ""))
+    return told_address(urlunsplit((parts.scheme, parts.netloc, parts.path, "", "")))
 
 
 def _longest_first(texts: Iterable[str]) -> Sequence[str]:

@@ -1,0 +1,58 @@
+"""Texts and addresses as a person may see them: without keys and what looks like one. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from urllib.parse import urlsplit, urlunsplit
+
+_SHAPES = re.compile(
+    r"(?i:\bbearer\s+)[\w.~+/=-]{8,}"  # an Authorization header
+    r"|(?<![A-Za-z0-9])(?:sk|rk|pk|xai|gsk|ghp|gho|glpat|hf)[-_][\w-]{8,}"  # by their beginnings
+    r"|\bAIza[\w-]{20,}"  # Google's
+    r"|(?<=://)[^/\s:@]+:[^/\s@]+(?=@)"  # a user and password inside an address
+)
+_RANDOM = re.compile(r"[A-Za-z0-9+=~]{16,}")  # no name of a host's folder is so long a word …
+_MIXED = re.compile(r"[A-Za-z]\d|\d[A-Za-z]")  # … with digits in it
+_LONGEST_NAME = 24  # characters; no provider's name is longer
+_MANY_DIGITS = 4
+
+
+def redacted(text: str, secrets: Iterable[str] = ()) -> str:
+    """``text`` without the ``secrets``, nor what looks like one."""
+    for secret in secrets:
+        text = text.replace(secret, "[secret]")
+    return _SHAPES.sub("[secret]", text)
+
+
+def plain_address(url: str) -> str:
+    """Origin and path of ``url``, without user, password, query, fragment and key-like parts.
+
+    Empty if it is no address.
+    """
+    try:
+        parts = urlsplit(url)
+        _ = parts.port  # checked only when it is asked for
+    except ValueError:
+        return ""
+    return told_address(urlunsplit((parts.scheme, parts.netloc, parts.path, "", "")))
+
+
+def told_address(text: str) -> str:
+    """``text``, which should be an address and may be none, without the same."""
+    scheme, separator, rest = re.split(r"[?#]", text, maxsplit=1)[0].rpartition("://")
+    host, *path = rest.split("/")
+    host = host.rpartition("@")[2] if separator else _plain_part(host)
+    return scheme + separator + "/".join((host, *map(_plain_part, path)))
+
+
+def name_or_nothing(text: str) -> str:
+    """A name that somebody typed, quoted; empty if it might as well be a key."""
+    n_digits = sum(character.isdigit() for character in text)
+    is_key = len(text) > _LONGEST_NAME or n_digits >= _MANY_DIGITS or redacted(text) != text
+    return "" if is_key or not text.isprintable() else repr(text)
+
+
+def _plain_part(part: str) -> str:
+    part = _SHAPES.sub("[secret]", part)
+    return _RANDOM.sub(lambda run: "[secret]" if _MIXED.search(run[0]) else run[0], part)

@@ -1,0 +1,89 @@
+"""How a command ends that is interrupted, or whose reader has had enough."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import threading
+
+import pytest
+
+from support import file_keyring
+from support.editing import Home
+from support.loopback_endpoint import HANG, Answer, Seen, endpoint_in_thread, say
+from support.model_server import answering, listed
+from support.terminal_screen import Terminal
+
+
+@pytest.fixture
+def home(tmp_path) -> Home:
+    return Home(tmp_path)
+
+
+@pytest.mark.parametrize("arguments", [("models",), ("doctor",), ("run", "hello")], ids=" ".join)
+def test_ctrl_c_is_one_sentence_and_a_code_of_one(home, arguments) -> None:
+    asked = threading.Event()
+
+    def silent(_seen: Seen) -> Answer:
+        asked.set()
+        return Answer((HANG,))
+
+    with (
+        endpoint_in_thread(silent) as endpoint,
+        Terminal(
+            *arguments,
+            environment={
+                **home.environment(endpoint.base_url),
+                **file_keyring.variables(home.folder),
+            },
+            folder=home.workspace,
+        ) as terminal,
+    ):
+        assert asked.wait(30)
+        terminal.interrupt("")
+        assert (terminal.ends(), terminal.echoes) == (1, True), terminal.shown
+    assert "Traceback" not in terminal.shown
+    assert "stopped" in terminal.shown or "cancelled" in terminal.shown, terminal.shown
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("run", "hello", "--json"),
+        ("run", "hello"),
+        ("models",),
+        ("models", "--json"),
+        ("doctor", "--offline"),
+        ("doctor", "--offline", "--report"),
+        ("demo", "--scripted"),
+        ("--help",),
+    ],
+    ids=" ".join,
+)
+def test_a_reader_that_has_had_enough_makes_no_noise(home, arguments) -> None:
+    with endpoint_in_thread(answering(listed("q"), chat=lambda _seen: say("Hello."))) as endpoint:
+        environment = {
+            **home.environment(endpoint.base_url),
+            **file_keyring.variables(home.folder),
+        }
+        process = subprocess.Popen(
+            [sys.executable, "-m", "indwell", *arguments],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            cwd=home.workspace,
+            env=environment,
+        )
+        assert process.stdout is not None
+        process.stdout.close()
+        _, stderr = process.communicate(timeout=60)
+    assert stderr == b""
+    assert process.returncode in {0, 1}
+
+
+def test_a_person_who_types_indwell_is_told_that_it_waits_for_an_editor(home) -> None:
+    with Terminal(environment=home.environment(), folder=home.workspace) as terminal:
+        terminal.interrupt("Ctrl-C ends it")
+        terminal.ends()
+    assert "this serves an editor, and waits for one on stdin" in terminal.shown
+    assert "Traceback" not in terminal.shown

@@ -1,0 +1,140 @@
+"""Logging in at a terminal: questions, hidden keys, second tries, and Ctrl-C at each of them."""
+
+from __future__ import annotations
+
+import pytest
+
+from support import file_keyring
+from support.editing import Home
+from support.loopback_endpoint import HANG, Answer, endpoint_in_thread, refuse, say
+from support.model_server import CALL, answering, listed
+from support.terminal_screen import Terminal
+
+CANARY = "sk-canary-30d7"
+
+
+@pytest.fixture
+def home(tmp_path) -> Home:
+    return Home(tmp_path)
+
+
+def at_terminal(home: Home, *arguments: str) -> Terminal:
+    environment = {**home.environment(), **file_keyring.variables(home.folder)}
+    return Terminal(*arguments, environment=environment, folder=home.workspace)
+
+
+def config(home: Home) -> str:
+    path = home.config / "indwell" / "config.toml"
+    return path.read_text() if path.exists() else ""
+
+
+def test_everything_is_asked_and_the_key_is_not_shown(home) -> None:
+    with (
+        endpoint_in_thread(answering(listed("one", "two"), key=CANARY)) as endpoint,
+        at_terminal(home, "login", endpoint.base_url) as terminal,
+    ):
+        terminal.answer("Key (not shown", CANARY)
+        terminal.answer("Which model?", "nine")
+        terminal.answer("nine", "tw")
+        assert "Asking two to call a tool" in terminal.until("answers from now on")
+        assert terminal.ends() == 0
+        assert CANARY not in terminal.shown
+        assert "No model is called 'nine'" in terminal.shown
+    assert 'model = "two"' in config(home)
+
+
+def test_one_ctrl_c_ends_it_with_one_sentence_and_a_terminal_that_echoes(home) -> None:
+    def interrupted(prompt: str, *arguments: str, hidden: bool = False) -> str:
+        with at_terminal(home, "login", *arguments) as terminal:
+            terminal.interrupt(prompt, hidden=hidden)
+            assert terminal.ends() == 1, terminal.shown
+            assert terminal.echoes
+            return terminal.shown
+
+    with endpoint_in_thread(answering(listed("one", "two"))) as endpoint:
+        url = endpoint.base_url
+        keyed = interrupted("Key (not shown", url, hidden=True)
+        asked = interrupted("> ")
+        with at_terminal(home, "login", url) as terminal:
+            terminal.answer("Key (not shown", "")
+            terminal.interrupt("a part of one > ")
+            assert (terminal.ends(), terminal.echoes) == (1, True)
+    for shown in (keyed, asked, terminal.shown):
+        assert "Traceback" not in shown
+        assert shown.rstrip().endswith("stopped; nothing was stored")
+    assert config(home) == ""
+
+
+def test_ctrl_c_while_the_endpoint_is_silent_ends_it_too(home) -> None:
+    with (
+        endpoint_in_thread(answering(listed("q"), chat=lambda _seen: Answer((HANG,)))) as there,
+        at_terminal(home, "login", there.base_url) as terminal,
+    ):
+        terminal.answer("Key (not shown", "")
+        terminal.interrupt("Asking q to call a tool")
+        assert terminal.ends() == 1
+        assert terminal.shown.rstrip().endswith("stopped; nothing was stored")
+        assert "Traceback" not in terminal.shown
+
+
+def test_a_wrong_key_is_asked_for_again(home) -> None:
+    with (
+        endpoint_in_thread(answering(listed("q"), key=CANARY)) as endpoint,
+        at_terminal(home, "login", endpoint.base_url) as terminal,
+    ):
+        terminal.answer("Key (not shown; Enter: none)", "sk-mistyped")
+        terminal.until("the key is not accepted")
+        terminal.answer("Key (not shown; Enter: stop)", CANARY)
+        terminal.until("q calls tools")
+        assert terminal.ends() == 0
+    origin = endpoint.base_url.removesuffix("/v1")
+    assert file_keyring.held(home.folder) == {f"indwell {origin}": CANARY}
+
+
+def test_enter_instead_of_another_key_stops(home) -> None:
+    with (
+        endpoint_in_thread(answering(listed("q"), key=CANARY)) as endpoint,
+        at_terminal(home, "login", endpoint.base_url) as terminal,
+    ):
+        terminal.answer("Enter: none)", "sk-mistyped")
+        terminal.answer("Enter: stop)", "")
+        assert terminal.ends() == 1
+        assert "cannot be used yet; nothing was stored" in terminal.shown
+    assert config(home) == ""
+
+
+def test_another_model_is_asked_for_if_one_takes_no_tools(home) -> None:
+    def chat(seen):
+        plain = seen.body["model"] == "plain"
+        if not plain:
+            return say(calls=[CALL])
+        return refuse(400, "plain does not support tools") if "tools" in seen.body else say("hi")
+
+    with (
+        endpoint_in_thread(answering(listed("embed-1", "plain", "able", "bold"), chat=chat)) as end,
+        at_terminal(home, "login", end.base_url) as terminal,
+    ):
+        terminal.answer("Key (not shown", "")
+        table = terminal.until("a part of one > ")
+        assert table.index("able") < table.index("plain") < table.index("embed-1")
+        terminal.answer("", "plain")
+        terminal.until("takes no tools")
+        terminal.answer("a part of one > ", "able")
+        terminal.until("able calls tools")
+        assert terminal.ends() == 0
+    assert 'model = "able"' in config(home)
+
+
+def test_an_address_that_does_not_answer_is_asked_for_again(home) -> None:
+    with (
+        endpoint_in_thread(answering(listed("q"))) as endpoint,
+        at_terminal(home, "login") as terminal,
+    ):
+        terminal.answer("> ", "127.0.0.1:9")
+        terminal.answer("Enter: none)", "")
+        terminal.until("check that the server runs on this machine, and its port")
+        terminal.answer("> ", endpoint.base_url.removeprefix("http://").removesuffix("/v1"))
+        terminal.answer("Enter: none)", "")
+        terminal.until("q calls tools")
+        assert terminal.ends() == 0
+    assert config(home) == f'model = "q"\nbase_url = "{endpoint.base_url}"\n'

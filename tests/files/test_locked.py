@@ -1,0 +1,91 @@
+"""A lock among threads and processes: nobody reads what another is about to change."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+from indwell.files.locked import locked
+
+COUNT = """
+import sys
+from pathlib import Path
+from indwell.files.locked import locked
+lock, number = Path(sys.argv[1]), Path(sys.argv[2])
+for _ in range(50):
+    with locked(lock, timeout_s=20):
+        number.write_text(str(int(number.read_text()) + 1))
+"""
+HOLD = """
+import sys
+from pathlib import Path
+from indwell.files.locked import locked
+with locked(Path(sys.argv[1]), timeout_s=20):
+    print("held", flush=True)
+    sys.stdin.read()
+"""
+
+
+def test_processes_that_read_change_and_write_lose_nothing(tmp_path) -> None:
+    lock, number = tmp_path / "lock", tmp_path / "number"
+    number.write_text("0")
+    command = [sys.executable, "-c", COUNT, str(lock), str(number)]
+    others = [subprocess.Popen(command) for _ in range(4)]
+    assert [one.wait(30) for one in others] == [0, 0, 0, 0]
+    assert (number.read_text(), lock.stat().st_mode & 0o777) == ("200", 0o600)
+
+
+def test_threads_of_one_process_keep_apart_too(tmp_path) -> None:
+    numbers = [0]
+
+    def count() -> None:
+        for _ in range(200):
+            with locked(tmp_path / "lock", timeout_s=20):
+                now = numbers[0]
+                os.sched_yield()
+                numbers[0] = now + 1
+
+    threads = [threading.Thread(target=count) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(20)
+    assert numbers == [800]
+
+
+def test_who_holds_it_may_take_it_again(tmp_path) -> None:
+    lock = tmp_path / "lock"
+    with locked(lock, timeout_s=0), locked(lock, timeout_s=0):
+        pass
+    with locked(lock, timeout_s=0):
+        pass
+
+
+def test_a_lock_that_another_process_holds_ends_with_that_process(tmp_path) -> None:
+    lock = tmp_path / "lock"
+    command = [sys.executable, "-c", HOLD, str(lock)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as other:
+        assert other.stdout is not None
+        assert other.stdout.readline() == b"held\n"
+        with (
+            pytest.raises(TimeoutError, match="another process is busy"),
+            locked(lock, timeout_s=0),
+        ):
+            pass
+        other.send_signal(signal.SIGKILL)
+        other.wait(20)
+        with locked(lock, timeout_s=20):
+            pass
+
+
+def test_a_link_in_the_place_of_the_lock_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "lock").symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(OSError, match="symbolic"), locked(tmp_path / "lock", timeout_s=0):
+        pass
+    assert not (tmp_path / "elsewhere").exists()
