@@ -10,12 +10,13 @@ from pathlib import Path
 import msgspec
 
 from indwell.cli.chosen_model import Model, make_model
+from indwell.policy.paths import matches_any
 from indwell.settings.load import lacking
 from indwell.settings.model import Settings
 
 
-def warm_up() -> None:
-    """Import and read what a model needs; takes over a second, so in a thread.
+def warm_up(settings: Settings) -> None:
+    """Import and read what a prompt needs; takes over a second, so in a thread.
 
     Nothing here asks the network, and nothing is lost if a prompt comes first: it does the rest.
     """
@@ -26,6 +27,7 @@ def warm_up() -> None:
 
     del compose, retry  # their import is all that it needs
     standard_tools(Shell(Path.cwd(), timeout_s=1.0))  # their schemas are made once
+    matches_any("any.txt", settings.deny)  # so are the patterns of what must not be sent
     openai_chat.warm_up()
     facts.warm_up()
     # All that was loaded stays; searching it for garbage would hold up the editor for 0.2 s.
@@ -68,7 +70,7 @@ class WarmModels:
         return await self._made(settings)
 
     async def _warm(self, settings: Settings) -> None:
-        await asyncio.to_thread(warm_up)
+        await asyncio.to_thread(warm_up, settings)
         if self._ready is None and not lacking(settings):
             self._ready = _of_model(settings), self._made(settings)
             await asyncio.wait({self._ready[1]})
