@@ -97,6 +97,11 @@ class Home:
             found.append(reading.records)
         return found
 
+    def n_ended(self) -> int:
+        """How many turns have ended; also right while a record is being written."""
+        logs = self.state.glob("sessions/*/*/log.jsonl")
+        return sum(log.read_bytes().count(b'"type":"turnFinished"') for log in logs)
+
     def endings(self) -> list[tuple[str, str]]:
         """How each turn of the only session ended, with the words that were given back."""
         (log,) = self.logs()

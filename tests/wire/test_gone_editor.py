@@ -143,7 +143,7 @@ async def test_lsp_16_a_reply_of_ten_megabytes_to_a_deaf_client_is_cut_and_costs
         client.stop_reading()
         asked = client.ask("indwell/prompt", {"text": "stream"})
         async with asyncio.timeout(30):
-            while len(home.endings()) < 2:  # noqa: ASYNC110 - the log is all that can be seen
+            while home.n_ended() < 2:  # noqa: ASYNC110 - the log is all that can be seen
                 await asyncio.sleep(0.02)
         assert client.facts.peak_b - before.rss_b < 40 * MEGABYTE
         client.resume_reading()
