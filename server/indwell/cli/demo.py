@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import sys
 import tempfile
@@ -18,6 +17,7 @@ from rich.markup import escape
 from indwell.agent import events
 from indwell.cli.terminal import TerminalApprover, TerminalView, cost_words
 from indwell.cli.user_settings import read_settings
+from indwell.cli.waiting import wait_for
 from indwell.demo.model import NAME
 from indwell.demo.project import CHECK, Project, make_project
 from indwell.errors import SettingsError, UserError
@@ -207,7 +207,7 @@ def demo(*, seed: int, as_json: bool, scripted: bool) -> int:
             # Its sessions go with it, but for those that the user wants somewhere.
             environment = {"INDWELL_STATE": str(Path(name).resolve() / "state"), **os.environ}
             stage = Stage(console, settings, make_project(seed), folder, environment)
-            report = asyncio.run(stage.play())
+            report = wait_for(stage.play())
     except UserError as error:
         report = _nothing(str(error))
     if as_json:

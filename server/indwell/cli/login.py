@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import sys
 from collections.abc import Mapping
@@ -15,6 +14,7 @@ from indwell.cli.connect import Endpoint, Places, connect, known_key
 from indwell.cli.login_questions import ask_key, checked_key, choose_address, pick_model, say
 from indwell.cli.stored_keys import key_store
 from indwell.cli.trial import NAME_ONE, Looked
+from indwell.cli.waiting import wait_for
 from indwell.errors import IndwellError, UserError
 from indwell.providers.catalogue import CATALOGUE, row_of, title_of
 from indwell.providers.connection import LoginOutcome, Step, failure
@@ -78,7 +78,7 @@ def _login(wish: Wish, console: Console) -> LoginOutcome:
         model = pick_model((), console)
     endpoint = Endpoint(base_url, key, model, wish.is_tested)
     _wait(console, f"Asking {title_of(base_url)} …")
-    return asyncio.run(
+    return wait_for(
         connect(endpoint, places, on_step=lambda step: show_step(console, _for_command_line(step)))
     )
 
@@ -89,7 +89,7 @@ def _conversation(wish: Wish, base_url: str, console: Console, places: Places) -
     while True:
         _wait(console, f"Asking {title_of(base_url)} …")
         key = key or known_key(base_url, places)
-        base_url, looked = asyncio.run(found(base_url, key.reveal() if key else None))
+        base_url, looked = wait_for(found(base_url, key.reveal() if key else None))
         for step in looked.steps:
             show_step(console, step)
         failed = failure(looked.steps)
@@ -118,7 +118,7 @@ def _with_model(
     while True:
         _wait(console, f"Asking {name} to call a tool; it may have to be loaded first …")
         trying = msgspec.structs.replace(endpoint, model=name)
-        outcome = asyncio.run(
+        outcome = wait_for(
             connect(trying, places, looked=looked, on_step=lambda step: show_step(console, step))
         )
         failed = failure(outcome.steps)
@@ -138,7 +138,7 @@ def _address(wish: Wish, console: Console) -> str:
     if not _is_asked(wish):
         names = ", ".join(row.name for row in CATALOGUE)
         raise NotAsked(f"name the provider: one of {names}, or an address 'https://…/v1'")
-    return choose_address(asyncio.run(find_servers(environment=os.environ)), console)
+    return choose_address(wait_for(find_servers(environment=os.environ)), console)
 
 
 def _key(wish: Wish, base_url: str, console: Console, places: Places) -> Secret | None:
@@ -167,7 +167,7 @@ def _small_context(outcome: LoginOutcome) -> tuple[str, ...]:
     if not outcome.ok:
         return ()
     rows = [row for row in local_rows(os.environ) if row.base_url == outcome.base_url]
-    servers = asyncio.run(find_servers(rows, environment=os.environ)) if rows else ()
+    servers = wait_for(find_servers(rows, environment=os.environ)) if rows else ()
     return tuple(server.warning for server in servers if server.warning)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import sys
 from collections.abc import Sequence
@@ -14,6 +13,7 @@ from rich.text import Text
 
 from indwell.cli.offered import offered_models
 from indwell.cli.user_settings import read_settings
+from indwell.cli.waiting import wait_for
 from indwell.errors import UserError
 from indwell.policy.approvals import visible
 from indwell.providers.models import MAX_MODELS, OfferedModel
@@ -23,7 +23,7 @@ def models(*, as_json: bool) -> int:
     """Print them; 0 done, 1 if the endpoint cannot be asked."""
     try:
         settings = read_settings(os.environ).settings
-        offered = asyncio.run(offered_models(settings))
+        offered = wait_for(offered_models(settings))
     except UserError as error:
         print(str(error), file=sys.stderr)
         return 1

@@ -23,6 +23,7 @@ from indwell.cli.closed_output import stopping
 from indwell.cli.compose import open_session
 from indwell.cli.terminal import AllowingApprover, TerminalApprover, TerminalView
 from indwell.cli.user_settings import read_settings
+from indwell.cli.waiting import wait_for
 from indwell.context.ide import Selection
 from indwell.errors import ToolError, UserError
 from indwell.messages import Usage
@@ -62,12 +63,12 @@ def run(wish: Wish) -> int:
     """Run it; 0 if the turn is done, 1 if not, 2 if the command line was wrong."""
     view: events.Listener = _print_json if wish.json else TerminalView(Console())
     try:
-        finished = asyncio.run(_turn(wish, view))
+        finished = wait_for(_turn(wish, view))
     except WrongPlace as error:
         view(_failed(f"--file: {error}", wish.words))
         return 2
     except NoModel as error:
-        view(_failed(f"{error}{asyncio.run(_what_runs_here())}", wish.words))
+        view(_failed(f"{error}{wait_for(_what_runs_here())}", wish.words))
         return 1
     except (UserError, ToolError) as error:
         view(_failed(str(error), wish.words))

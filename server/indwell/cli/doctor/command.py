@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import getpass
 import os
 import platform
@@ -18,6 +17,7 @@ from indwell.cli.doctor import editors, endpoint, machine, own_files, programs
 from indwell.cli.doctor.check import Check, Finding, Findings, blocking, run_checks
 from indwell.cli.doctor.report import Private, redacted, report
 from indwell.cli.login import MARKS, PLAIN_MARKS
+from indwell.cli.waiting import wait_for
 from indwell.errors import SettingsError, UserError
 from indwell.policy.approvals import visible
 from indwell.settings.keys import FILE_NAME, KeyStore, Ring
@@ -32,7 +32,7 @@ def doctor(*, as_json: bool, as_report: bool, offline: bool) -> int:
     """Check everything; 0 if nothing failed, 1 otherwise."""
     environment = dict(os.environ)
     store = KeyStore(user_file().parent / FILE_NAME, _open_ring)
-    findings = asyncio.run(run_checks(_checks(environment, store, offline=offline)))
+    findings = wait_for(run_checks(_checks(environment, store, offline=offline)))
     if as_report:
         sys.stdout.write(report(findings, _private(environment, store)))
     elif as_json:
