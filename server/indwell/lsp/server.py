@@ -46,7 +46,7 @@ def make_server(backend: Backend, opened: Opened) -> tuple[Server, Host]:
     host.start(_roots(opened), opened.options)
     _lifecycle(server, host)
     _documents(server, host)
-    warm_up = _once(server, host)
+    warm_up = _first_sign(server, host)
     _attention(server, host, warm_up)
     _actions(server, host, warm_up)
     _commands(server, host)
@@ -54,7 +54,7 @@ def make_server(backend: Backend, opened: Opened) -> tuple[Server, Host]:
     return server, host
 
 
-def _once(server: Server, host: Host) -> Callable[[], None]:
+def _first_sign(server: Server, host: Host) -> Callable[[], None]:
     """What gets the first prompt ready, in threads: at the first sign that one may come."""
     begun: list[asyncio.TimerHandle | asyncio.Future[None]] = []
 
