@@ -2,7 +2,9 @@
 
     IndwellError
     ├── ToolError              the model's: becomes its next input
-    │   └── EditRefused        the editor or the user did not take an edit; the buffer is untouched
+    │   ├── EditRefused        the editor or the user did not take an edit; the buffer is untouched
+    │   │   └── TextMoved      the text is not what the edit was made from; read and merge again
+    │   └── TooLarge           a file is read in pieces only
     ├── UserError              the user's: shown once, in plain words, with the next step
     │   ├── ProviderError      the endpoint did not do its part
     │   │   ├── Unreachable    nobody answered, or the line broke before anything came (retryable)
@@ -35,6 +37,14 @@ class ToolError(IndwellError):
 
 class EditRefused(ToolError):
     """An edit was not taken (stale, refused, unanswered); the user's text is untouched."""
+
+
+class TextMoved(EditRefused):
+    """The text changed between reading and writing; who proposed it may merge and try again."""
+
+
+class TooLarge(ToolError):
+    """A file that is not read whole; it can be read and edited in pieces."""
 
 
 class UserError(IndwellError):

@@ -6,8 +6,9 @@ import json
 from pathlib import Path
 
 from indwell.files import make_private_folder, write_private
-from indwell.tools.base import Outcome, Seen, ToolContext
+from indwell.tools.base import Outcome, ToolContext
 from indwell.tools.bash import Shell
+from indwell.tools.seen import Seen
 from indwell.tools.table import standard_tools
 from indwell.workspace.base import Workspace
 

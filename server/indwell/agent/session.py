@@ -27,7 +27,8 @@ from indwell.policy.decide import Policy
 from indwell.prompt.environment import Surroundings
 from indwell.providers.base import Provider
 from indwell.sessions.records import Record, Repaired, Said, Steered
-from indwell.tools.base import Registry, Seen
+from indwell.tools.base import Registry
+from indwell.tools.seen import Seen
 from indwell.workspace.base import Workspace
 
 

@@ -18,7 +18,7 @@ import stat
 from collections.abc import Sequence
 from pathlib import Path
 
-from indwell.errors import EditRefused, ToolError
+from indwell.errors import EditRefused, TextMoved, ToolError
 from indwell.files.beneath import Place, locate, parent_folder, told
 from indwell.files.reading import read_regular
 
@@ -58,7 +58,8 @@ def write_atomic(
         create: The file must not exist yet.
 
     Raises:
-        EditRefused: The file is not ``expected`` any more, or exists although ``create``.
+        TextMoved: The file is not ``expected`` any more.
+        EditRefused: It is gone, or exists although ``create``.
         ToolError: Outside, read-only, no regular file, or the system refuses.
     """
     place = locate(path, roots)
@@ -134,7 +135,7 @@ def _check_expected(name: str, folder: int | None, place: Place, expected: bytes
             return
     finally:
         os.close(descriptor)
-    raise EditRefused(
+    raise TextMoved(
         f"{str(place.path)!r} changed while it was being edited; nothing was written; read it again"
     )
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from indwell.errors import EditRefused, ToolError
+from indwell.errors import EditRefused, TextMoved, ToolError
 from indwell.lsp.buffer_edits import BufferEdits
 from indwell.lsp.client import Client
 from indwell.lsp.documents import Document, Documents
@@ -57,7 +57,7 @@ class EditorWorkspace:
         if base is None:
             raise EditRefused(f"{path.name!r} is open in the editor already; read and edit it")
         if document.stamp.digest != base.stamp.digest:
-            raise EditRefused(
+            raise TextMoved(
                 f"{path.name!r} was changed in the editor meanwhile; nothing was edited; "
                 "read_file it again"
             )
@@ -84,6 +84,10 @@ class EditorWorkspace:
                 await self._put_on_disk(document)
             (saved if document.dirt == "clean" else stale).append(document.path)
         return Settlement(saved=tuple(saved), stale=tuple(stale))
+
+    async def changed_under_buffers(self) -> tuple[Path, ...]:
+        """Open files that somebody else has changed on disk."""
+        return ()
 
     async def _put_on_disk(self, document: Document) -> None:
         """Write the agent's own text of a buffer, so that commands see it.

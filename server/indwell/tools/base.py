@@ -14,7 +14,8 @@ import msgspec
 from indwell.errors import ToolError
 from indwell.messages import ToolSpec
 from indwell.policy.decide import Effect
-from indwell.workspace.base import Change, Snapshot, Workspace
+from indwell.tools.seen import Seen
+from indwell.workspace.base import Change, Workspace
 
 _MAX_QUOTE = 60  # characters of a name or of arguments that a complaint repeats
 _MAX_COMPLAINT = 300  # characters of a decoder's complaint, which may repeat names as well
@@ -56,32 +57,6 @@ class Outcome(msgspec.Struct, frozen=True):
     figure: str = ""
     diff: str = ""
     changes: tuple[Change, ...] = ()
-
-
-class Seen:
-    """Which text of each file the model has read last; edits of anything else are refused."""
-
-    def __init__(self) -> None:
-        self._digests: dict[Path, str] = {}
-
-    def record(self, path: Path, digest: str) -> None:
-        """The model has now seen the text with ``digest``."""
-        self._digests[path] = digest
-
-    def check(self, snapshot: Snapshot) -> None:
-        """Refuse an edit of what was never read, or has changed since.
-
-        Raises:
-            ToolError: With what to do next.
-        """
-        known = self._digests.get(snapshot.path)
-        if known is None:
-            raise ToolError(f"{snapshot.path.name!r} has not been read yet; read_file it first")
-        if known != snapshot.stamp.digest:
-            raise ToolError(
-                f"{snapshot.path.name!r} has changed since it was read (by the user, a formatter "
-                "or a command); read_file it again and repeat the edit on what stands there now"
-            )
 
 
 class ToolContext(msgspec.Struct, frozen=True):

@@ -74,7 +74,7 @@ async def outcome(change: Change, proposed: str, context: ToolContext, did: str)
     before the next edit.
     """
     if change.after == proposed:
-        context.seen.record(change.path, change.stamp.digest)
+        context.seen.record(change.path, change.stamp.digest, change.after)
     figure, diff = await asyncio.to_thread(_figures, change, context.workspace.roots)
     words = [f"{did}: {figure}"]
     if change.note:

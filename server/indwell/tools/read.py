@@ -47,7 +47,7 @@ def make_read_file() -> Tool[ReadFile]:
 
 async def _run(arguments: ReadFile, context: ToolContext) -> Outcome:
     snapshot = await _snapshot(arguments.path, context)
-    context.seen.record(snapshot.path, snapshot.stamp.digest)
+    context.seen.record(snapshot.path, snapshot.stamp.digest, snapshot.text)
     return await asyncio.to_thread(_render, arguments, snapshot)
 
 

@@ -27,6 +27,7 @@ class Snapshot(msgspec.Struct, frozen=True):
         origin: ``buffer`` if an editor has the file open, else ``disk``.
         unsaved: The buffer holds text that is not on disk.
         lossless: False if bytes could not be decoded; such a text is for reading only.
+        notes: Sentences for the model, such as a guessed encoding or a disk that differs.
     """
 
     path: Path
@@ -35,6 +36,7 @@ class Snapshot(msgspec.Struct, frozen=True):
     origin: Literal["buffer", "disk"] = "disk"
     unsaved: bool = False
     lossless: bool = True
+    notes: tuple[str, ...] = ()
 
 
 class Change(msgspec.Struct, frozen=True):
@@ -92,8 +94,9 @@ class Workspace(Protocol):
         """Make ``path`` read ``text``; ``base`` is what the proposal was made from, None to create.
 
         Raises:
-            EditRefused: The file is no longer ``base``, exists although ``base`` is None, or the
-                editor did not take the edit. The user's text is untouched.
+            TextMoved: The file is no longer ``base``; nothing was written.
+            EditRefused: It exists although ``base`` is None, or the editor did not take the edit.
+                The user's text is untouched.
         """
         ...
 
@@ -103,6 +106,10 @@ class Workspace(Protocol):
 
     async def settle(self) -> Settlement:
         """Bring buffers and disk together before a command runs, without losing a keystroke."""
+        ...
+
+    async def changed_under_buffers(self) -> tuple[Path, ...]:
+        """Open files whose bytes on disk are no longer those that their buffers started from."""
         ...
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TypeVar
 
-from indwell.errors import EditRefused, ToolError
+from indwell.errors import EditRefused, TextMoved, ToolError
 from indwell.files import exists, list_folder, locate, read_bytes, write_atomic
 from indwell.workspace.base import Change, Settlement, Snapshot, Stamp, digest
 from indwell.workspace.paths import display, folder_said, missing, parse, respelled
@@ -62,6 +62,10 @@ class DiskWorkspace:
         """Nothing to bring together."""
         return Settlement()
 
+    async def changed_under_buffers(self) -> tuple[Path, ...]:
+        """Nothing: there are no buffers."""
+        return ()
+
     def _read(self, path: Path) -> Snapshot:
         place = locate(path, self._roots).path
         text = self._decoded(place, self._bytes(place))
@@ -111,7 +115,7 @@ class DiskWorkspace:
                     "convert it first, or change it with a command"
                 )
             if digest(decoded.text) != base.stamp.digest:
-                raise EditRefused(
+                raise TextMoved(
                     f"{shown!r} changed on disk since it was read; nothing was written; "
                     "read_file it again"
                 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from indwell.errors import EditRefused, ToolError
+from indwell.errors import EditRefused, TextMoved, ToolError
 from indwell.workspace.base import Change, Settlement, Snapshot, Stamp, digest
 from indwell.workspace.paths import display, folder_said, missing, parse, respelled
 
@@ -76,7 +76,7 @@ class MemoryWorkspace:
         if base is None and (path in self.files or path in self.buffers):
             raise EditRefused(f"{shown!r} exists already; read_file it before changing it")
         if base is not None and (await self.read(path)).stamp.digest != base.stamp.digest:
-            raise EditRefused(f"{shown!r} changed since it was read; read_file it again")
+            raise TextMoved(f"{shown!r} changed since it was read; read_file it again")
         if path in self.buffers:
             self.buffers[path] = text
             self._versions[path] += 1
@@ -96,6 +96,10 @@ class MemoryWorkspace:
     async def settle(self) -> Settlement:
         """Save nothing: what is unsaved is stale on disk."""
         return Settlement(stale=tuple(self.unsaved()))
+
+    async def changed_under_buffers(self) -> tuple[Path, ...]:
+        """Nothing: only the buffers of the test change."""
+        return ()
 
     def _names(self, folder: Path) -> list[str]:
         """The names directly in a folder, sorted; empty if there is none."""
