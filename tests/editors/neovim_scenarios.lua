@@ -146,7 +146,7 @@ function scenarios.edited_while_asked()
   end
   user.turn(place.first, place.last, 'Fix this')
   local report = state(buffer)
-  report.answer = user.answer_beside()
+  report.ending = user.ending()
   return report
 end
 

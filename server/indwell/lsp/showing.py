@@ -99,11 +99,14 @@ class Showing:
         finished = ticket.finished
         is_own = ticket.on_end == self.nothing  # who sent the prompt has its answer and its words
         may_retry = finished is not None and finished.retryable and not is_own
+        was_stopped = finished is not None and finished.ending == "cancelled"
         if not n_held and not may_retry:
+            if was_stopped and not is_own and not self._client.features.progress:
+                self._client.show(types.MessageType.Info, "Indwell: stopped")
             return
         waits = "waits" if n_held == 1 else "wait"
         behind = f"; {_prompts(n_held)} still {waits}" if n_held else ""
-        if finished is not None and finished.ending == "cancelled":
+        if was_stopped:
             goes = "goes" if n_held == 1 else "go"
             words = f"Indwell: stopped{behind}, and {goes} on with your next one"
             self._client.show(types.MessageType.Info, words)

@@ -1,0 +1,63 @@
+"""Runs a scenario in a real, headless Emacs with eglot, set up as its documentation page says."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+from editors.place import PAGES, Played, missing, put, run, serve, sessions
+from indwell.demo.project import Project
+
+SCRIPT = Path(__file__).resolve().parent / "emacs_scenarios.el"
+PAGE = PAGES / "emacs.md"
+DOCUMENTED_COMMAND = '("indwell" "serve" "--stdio")'
+
+
+def elisp() -> str:
+    """The configuration of the page."""
+    block = re.search(r"^```elisp\n(.*?)^```$", PAGE.read_text(), re.DOTALL | re.MULTILINE)
+    assert block is not None
+    return block.group(1)
+
+
+def emacs() -> str:
+    """The program, with eglot; without it a test is skipped, but not in CI."""
+    found = shutil.which("emacs")
+    if found is not None:
+        has = subprocess.run([found, "--batch", "-l", "eglot"], capture_output=True, check=False)
+        if has.returncode == 0:
+            return found
+    return missing("there is no Emacs with eglot; on Debian: apt-get install emacs-nox elpa-eglot")
+
+
+def play(
+    scenario: str, project: Project, folder: Path, *, pace_s: float = 0.0, setup: str | None = None
+) -> Played:
+    """Put ``project`` into ``folder``, play the scenario there, give what was seen."""
+    program = emacs()
+    root = put(project, folder)
+    text = elisp() if setup is None else setup
+    assert text.count(DOCUMENTED_COMMAND) == 1
+    ours = "(" + " ".join(json.dumps(word) for word in serve(pace_s)) + ")"
+    init = folder / "init.el"
+    init.write_text(text.replace(DOCUMENTED_COMMAND, ours), "utf-8")
+    report = folder / "report.json"
+    place = {
+        "path": str(root / project.path),
+        "first": project.first_line,
+        "last": project.last_line,
+        "wanted": "Fix this",
+    }
+    variables = {
+        "INDWELL_SCENARIO": scenario,
+        "INDWELL_PLACE": json.dumps(place, ensure_ascii=False),
+        "INDWELL_REPORT": str(report),
+    }
+    said = run(
+        [program, "--batch", "-q", "-l", str(init), "-l", str(SCRIPT)], folder, report, variables
+    )
+    assert "failed" not in said, said["failed"]
+    return Played(said, "\n".join(said["said"]), sessions(folder))
