@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import asyncio
 import ctypes
+import os
+import signal
 import sys
 import time
 from pathlib import Path
@@ -152,6 +154,32 @@ async def test_a_program_is_ended_when_it_is_enough(tmp_path: Path) -> None:
         ["yes"], cwd=tmp_path, timeout_s=LONG_S, on_chunk=lambda _: enough.set(), enough=enough
     )
     assert (finished.exit_code, finished.timed_out) == (-9, False)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="what is left is only counted there")
+async def test_of_a_program_that_starts_no_other_nothing_is_looked_for(tmp_path: Path) -> None:
+    """It is ended itself all the same; what it started in spite of that goes on."""
+    script = "setsid sleep 5 & echo $!; exec yes"
+    for alone in (False, True):
+        enough, heard = asyncio.Event(), bytearray()
+
+        def hear(data: bytes, heard: bytearray = heard, enough: asyncio.Event = enough) -> None:
+            heard += data
+            enough.set()
+
+        finished = await run_program(
+            ["sh", "-c", script],
+            cwd=tmp_path,
+            timeout_s=LONG_S,
+            on_chunk=hear,
+            enough=enough,
+            alone=alone,
+        )
+        assert finished.exit_code == -9
+        sleeper = int(heard.split()[0])
+        assert Path(f"/proc/{sleeper}").exists() == alone
+    os.kill(sleeper, signal.SIGKILL)
+    os.waitpid(sleeper, 0)  # an orphan of ours
 
 
 def n_descriptors() -> int:

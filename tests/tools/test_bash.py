@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+import tracemalloc
 from pathlib import Path
 from typing import Any
 
@@ -199,6 +200,39 @@ async def test_stale_files_are_named_before_the_output(root: Path, tmp_path: Pat
     assert outcome.text == (
         "[the command sees older text on disk of files not saved yet: a.py]\nrun\nexit code 0"
     )
+
+
+class Touched(MemoryWorkspace):
+    """A workspace in which every command changes a file that is open."""
+
+    async def changed_under_buffers(self) -> tuple[Path, ...]:
+        return (self.roots[0] / "a.py",)
+
+
+async def test_files_that_changed_beneath_open_buffers_are_named(
+    root: Path, tmp_path: Path
+) -> None:
+    agent = Agent(Touched({"a.py": "text"}, root=root), tmp_path / "spill")
+    assert (await agent.call("bash", command="echo run")).text == (
+        "run\nexit code 0\n[the command changed files that are open in the editor: a.py; the "
+        "editor may still show the old text]"
+    )
+
+
+async def test_prc_09_what_was_ended_for_taking_too_much_says_so(agent: Agent) -> None:
+    outcome = await agent.call("bash", command="echo early; kill -XCPU $$")
+    assert "early\nended: it used over " in outcome.text
+    assert (" s of processor time" in outcome.text, outcome.figure) == (True, "used too much")
+
+
+async def test_prc_05_a_flood_costs_little_memory(agent: Agent) -> None:
+    tracemalloc.start()
+    try:
+        outcome = await agent.call("bash", command="head -c 100000000 /dev/zero | tr '\\0' x")
+        assert tracemalloc.get_traced_memory()[1] < 25_000_000
+    finally:
+        tracemalloc.stop()
+    assert "its first 5,000,000 bytes are in" in outcome.text
 
 
 async def test_a_command_that_fills_our_own_pipe_ends(agent: Agent, root: Path) -> None:

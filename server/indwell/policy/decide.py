@@ -11,6 +11,7 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
+from indwell.policy.dangerous import why_dangerous
 from indwell.policy.paths import is_beneath, is_protected, matches_any
 from indwell.settings.model import Mode
 
@@ -33,6 +34,8 @@ class Asked(msgspec.Struct, frozen=True):
         command: The shell text; empty unless it runs something.
         cwd: Where it would run, relative to the workspace.
         arguments: The whole call as JSON text: what an approval is bound to.
+        has_other_names: A file that would be changed is known elsewhere by other names (hard
+            links), and nobody can say by which.
     """
 
     tool: str
@@ -42,6 +45,7 @@ class Asked(msgspec.Struct, frozen=True):
     command: str = ""
     cwd: str = ""
     arguments: str = ""
+    has_other_names: bool = False
 
 
 class Allow(msgspec.Struct, frozen=True):
@@ -129,6 +133,8 @@ def _decide_edit(asked: Asked, policy: Policy) -> Decision:
     if protected is not None:
         # Never by a standing rule: what tools execute or trust is asked for each time (POL-01/02).
         return Ask(f"{protected!r} configures tools that run on this machine", rule="")
+    if asked.has_other_names and rule not in policy.granted:
+        return Ask("the file has other names (hard links), and changes under all of them", rule)
     if policy.mode == "ask" and rule not in policy.granted:
         return Ask("the mode is `ask`: each edit is confirmed", rule=rule)
     return Allow()
@@ -141,6 +147,12 @@ def _decide_run(asked: Asked, policy: Policy) -> Decision:
         return Deny(
             f"a command of {len(asked.command):,} characters cannot be shown to the user; write a "
             "script to a file and run that"
+        )
+    danger = why_dangerous(asked.command)
+    if danger:  # before any standing answer, and in every mode: nobody means it (H49)
+        return Deny(
+            f"the command {danger}; no answer allows that here. If the user wants it, they can "
+            "run it in a terminal of their own"
         )
     rule = rule_of(asked)
     if rule in policy.granted:

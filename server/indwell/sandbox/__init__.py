@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
-from indwell.sandbox.spawn import Finished, find_program, run_program, spawn
+from indwell.sandbox.finished import Finished
+from indwell.sandbox.limits import Limits
+from indwell.sandbox.program import find_program, run_program
+from indwell.sandbox.spawn import spawn
 
-__all__ = ["Finished", "find_program", "run_program", "spawn"]
+__all__ = ["Finished", "Limits", "find_program", "run_program", "spawn"]

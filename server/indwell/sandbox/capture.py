@@ -5,6 +5,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
+_FIRST_B = 1 << 20  # is shown and looked at closely, so it comes in small pieces (3 ms each)
+_FIRST_READ_B = 1 << 14
+_READ_B = 1 << 16  # a pipe of Linux holds as much
+
 
 class Capture(asyncio.Protocol):
     """One pipe: 10 GB through it cost ``limit_b`` bytes.
@@ -38,8 +42,15 @@ class Capture(asyncio.Protocol):
         """Bytes left out between head and tail."""
         return max(0, self.total_b - self._head_b - self._tail_b)
 
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """The pipe is open."""
+        self._transport = transport
+        self._read_at_most(_FIRST_READ_B)
+
     def data_received(self, data: bytes) -> None:
         """Take what came."""
+        if self.total_b < _FIRST_B <= self.total_b + len(data):
+            self._read_at_most(_READ_B)
         self.total_b += len(data)
         if self._on_chunk is not None:
             self._on_chunk(data)
@@ -50,6 +61,11 @@ class Capture(asyncio.Protocol):
         self._tail += data[-self._tail_b :] if self._tail_b else b""
         if len(self._tail) > 2 * self._tail_b:  # cut rarely, so that small pieces stay cheap
             del self._tail[: -self._tail_b or None]
+
+    def _read_at_most(self, size_b: int) -> None:
+        # The name that CPython gives it; where it has none, reads are as large as the pipe.
+        if hasattr(self._transport, "max_size"):
+            self._transport.max_size = size_b
 
     def connection_lost(self, exc: Exception | None) -> None:
         """The other end is closed, or we stopped listening."""

@@ -10,7 +10,7 @@ from typing import Any
 
 ALLOWED = frozenset(
     [
-        *("HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "TZ", "TMPDIR"),
+        *("HOME", "USER", "LOGNAME", "SHELL", "TZ", "TMPDIR"),
         *("VIRTUAL_ENV", "CONDA_PREFIX", "CONDA_DEFAULT_ENV", "PYENV_ROOT", "UV_CACHE_DIR"),
         *("GOPATH", "GOROOT", "GOCACHE", "GOMODCACHE", "CARGO_HOME", "RUSTUP_HOME", "JAVA_HOME"),
         *("NVM_DIR", "NVM_BIN", "VOLTA_HOME", "PNPM_HOME", "DOTNET_ROOT", "ANDROID_HOME"),
@@ -23,6 +23,7 @@ ALLOWED = frozenset(
 So are sockets (SSH_AUTH_SOCK, DBUS_…) and what a shell or loader would run (BASH_ENV, LD_…)."""
 
 FIXED: Mapping[str, str] = {
+    "LANG": "en_US.UTF-8" if sys.platform == "darwin" else "C.UTF-8",
     "TERM": "dumb",
     "NO_COLOR": "1",
     "COLUMNS": "120",
@@ -34,7 +35,9 @@ FIXED: Mapping[str, str] = {
     "GIT_SEQUENCE_EDITOR": "true",
     "GIT_TERMINAL_PROMPT": "0",
 }
-"""The same in every run: nothing waits for a person, a pager or an editor (PRC-04, PRC-14)."""
+"""The same in every run and for every user: nothing waits for a person, a pager or an editor, and
+messages are English (PRC-04, PRC-14). ``CI`` is never set: with it build tools take warnings for
+errors, and test runners write no snapshots."""
 
 
 def clean_environment(
@@ -48,13 +51,7 @@ def clean_environment(
         source: Our own environment.
         extra: Variables that the caller adds; they win.
     """
-    kept = {
-        name: value
-        for name, value in source.items()
-        if name.upper() in ALLOWED or name.upper().startswith("LC_")
-    }
-    if not any(name in kept for name in ("LANG", "LC_ALL", "LC_CTYPE")):
-        kept["LANG"] = "C.UTF-8"
+    kept = {name: value for name, value in source.items() if name.upper() in ALLOWED}
     folders = source.get("PATH", os.defpath).split(os.pathsep)
     kept["PATH"] = os.pathsep.join(folder for folder in folders if Path(folder).is_absolute())
     return {**kept, **FIXED, **(extra or {})}

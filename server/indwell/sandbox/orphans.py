@@ -21,34 +21,18 @@ from contextlib import asynccontextmanager
 
 import msgspec
 
+from indwell.sandbox.processes import Process, mark_of
+
 IS_LINUX = sys.platform.startswith("linux")
 _PR_SET_DUMPABLE = 4  # linux/prctl.h
 _PR_SET_CHILD_SUBREAPER = 36
-
-
-class Process(msgspec.Struct, frozen=True):
-    """One line of /proc/PID/stat, as far as it matters.
-
-    Attributes:
-        pid: Its number.
-        is_dead: Ended, and perhaps not yet waited for.
-        parent: The number of its parent.
-        session: The number of the process that leads its session.
-        began: When it started, in clock ticks since the system's start.
-    """
-
-    pid: int
-    is_dead: bool
-    parent: int
-    session: int
-    began: int
 
 
 class Run(msgspec.Struct, frozen=True):
     """One program that the sandbox runs.
 
     Attributes:
-        mark: Random; stands in the environment of the program.
+        mark: Random, a decimal number; what the program starts inherits it.
         began: In clock ticks since the system's start; 0 where there are none.
     """
 
@@ -61,11 +45,12 @@ _started: set[int] = set()  # programs whose end asyncio waits for
 
 
 @asynccontextmanager
-async def running(mark: str) -> AsyncIterator[Run]:
-    """A run from before its program starts until its end."""
+async def running(mark: str, *, alone: bool = False) -> AsyncIterator[Run]:
+    """A run from before its program starts until its end; no orphan is its own if it is alone."""
     prepare()
     run = Run(mark, _ticks() if IS_LINUX else 0)
-    _going_on.add(run)
+    if not alone:
+        _going_on.add(run)
     try:
         yield run
     finally:
@@ -94,13 +79,17 @@ def is_started(pid: int) -> bool:
 
 def is_orphan_of(run: Run, process: Process) -> bool:
     """Was it given to us, and can only ``run`` have started it?"""
-    return (
+    is_ours = (
         process.parent == os.getpid()
         and process.session != os.getsid(0)
         and process.pid not in _started
         and process.began >= run.began
-        and not any(other.began <= process.began for other in _going_on - {run})
     )
+    if not is_ours:
+        return False
+    others = [other for other in _going_on if other != run and other.began <= process.began]
+    mark = mark_of(process.pid) if others else b""
+    return mark == run.mark.encode() or not others
 
 
 @functools.cache

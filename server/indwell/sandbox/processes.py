@@ -1,117 +1,125 @@
-"""End a program with everything that it started, also what left its process group.
+"""What the kernel says of processes (Linux): whose they are, what they hold, and how many.
 
-Each run carries a random mark in its environment, which its descendants inherit. A group signal
-misses children with a session of their own, and their parents may be gone; on Linux the mark in
-/proc finds them (`safety.json` PRC-01: killing the group alone left 4 of 7), and what cleared its
-environment as well becomes a child of ours once it is an orphan.
+The files of /proc are opened by their plain names: nobody but the kernel puts anything there.
 """
 
 from __future__ import annotations
 
-import contextlib
 import os
-import signal
-import sys
-from collections.abc import Iterator, Sequence
-from pathlib import Path
+import re
+from collections.abc import Iterator
 
-from indwell.errors import ToolError
-from indwell.files import list_folder, read_own
-from indwell.sandbox.orphans import IS_LINUX, Process, Run, is_orphan_of, is_started, over
+import msgspec
 
 MARK = "INDWELL_RUN"
-_PROC = Path("/proc")
-_ENVIRONMENT_LIMIT_B = 4 << 20  # ARG_MAX of Linux is 2 MB by default
-_BEGAN = 19  # starttime: field 22, of which two stand before
-_PASSES = 20  # a child may fork while it is searched for
+_LIMIT_B = 4 << 20  # ARG_MAX of Linux is 2 MB by default
+_PIECE_B = 1 << 16
+_PSS = re.compile(rb"^(?:Pss|SwapPss):\s+(\d+) kB", re.MULTILINE)
+_BEGAN = 19  # starttime: field 22 of proc(5), of which two stand before the bracket
 
 
-def signal_group(pid: int, name: str) -> bool:
-    """Send a signal, such as ``SIGTERM``, to a process group; False if nobody is left in it."""
-    if sys.platform == "win32":
-        return False
-    try:
-        os.killpg(pid, getattr(signal, name))
-    except ProcessLookupError:
-        return False
-    except PermissionError:  # macOS says so of a group of zombies
-        return False
-    return True
+class Process(msgspec.Struct, frozen=True):
+    """One line of /proc/PID/stat, as far as it matters.
 
-
-def end_descendants(pid: int, run: Run) -> int:
-    """Kill what is left of a run, again until none is found; gives how many.
-
-    What has become a child of ours by that is waited for, and nothing else. Blocks: on Linux all
-    of /proc is read, about 50 µs a process.
-
-    Args:
-        pid: The program that was started, which led a session and group of its own.
-        run: Its run, which starts nothing any more.
+    Attributes:
+        pid: Its number.
+        is_dead: Ended, and perhaps not yet waited for.
+        parent: The number of its parent.
+        group: The number of the process that leads its group.
+        session: The number of the process that leads its session.
+        began: When it started, in clock ticks since the system's start.
+        n_threads: How many threads it has; each counts as a process for the kernel's limits.
     """
-    over(run)
-    if not IS_LINUX:
-        return int(signal_group(pid, "SIGKILL"))
-    found: set[int] = set()
-    for _ in range(_PASSES):
-        processes = tuple(_processes())
-        alive = _descendants(pid, run, processes)
-        found |= alive
-        for one in alive:
-            with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.kill(one, signal.SIGKILL)
-        for process in processes:
-            if process.is_dead and (
-                process.session == pid or process.pid in found or is_orphan_of(run, process)
-            ):
-                _wait_for(process)
-        if not alive:
-            break
-    return len(found)
+
+    pid: int
+    is_dead: bool
+    parent: int
+    group: int
+    session: int
+    began: int
+    n_threads: int = 1
 
 
-def _descendants(pid: int, run: Run, processes: Sequence[Process]) -> set[int]:
-    """The living ones that the run left, by session, mark, or parent; except ``pid``."""
-    wanted = f"{MARK}={run.mark}".encode()
-    living = [one for one in processes if not one.is_dead and not is_started(one.pid)]
-    found = {
-        one.pid
-        for one in living
-        if one.session == pid
-        or is_orphan_of(run, one)
-        or wanted in _read(str(one.pid), "environ").split(b"\0")
-    } - {pid}
-    while more := {one.pid for one in living if one.parent in found | {pid}} - found - {pid}:
-        found |= more
-    return found
-
-
-def _wait_for(process: Process) -> None:
-    """Let a dead child of ours go, unless asyncio waits for it."""
-    if process.parent == os.getpid() and not is_started(process.pid):
-        with contextlib.suppress(ChildProcessError):
-            os.waitpid(process.pid, os.WNOHANG)
-
-
-def _processes() -> Iterator[Process]:
-    for one in list_folder(_PROC, [_PROC]):
-        if not one.name.isdecimal():
-            continue
+def processes(since: int = 0) -> Iterator[Process]:
+    """All processes that started at ``since`` (in clock ticks) or later; about 15 µs each."""
+    with os.scandir("/proc") as found:
+        numbers = [one.name for one in found if one.name.isdecimal()]
+    for number in numbers:
         # Behind the name in brackets: state, parent, group, session, …; proc(5) counts from 1.
-        fields = _read(one.name, "stat").rpartition(b")")[2].split()
-        if len(fields) > _BEGAN:
+        fields = _read(f"/proc/{number}/stat").rpartition(b")")[2].split()
+        if len(fields) > _BEGAN and int(fields[_BEGAN]) >= since:
             yield Process(
-                pid=int(one.name),
+                pid=int(number),
                 is_dead=fields[0] in {b"Z", b"X"},
                 parent=int(fields[1]),
+                group=int(fields[2]),
                 session=int(fields[3]),
                 began=int(fields[_BEGAN]),
+                n_threads=int(fields[17]),
             )
 
 
-def _read(pid: str, name: str) -> bytes:
-    """A file of a process; empty if that is gone, a zombie, or somebody else's."""
+def mark_of(pid: int) -> bytes:
+    """The mark among the limits of a process: its limit of file locks, which no kernel obeys.
+
+    A limit outlives what an environment does not: ``env -i``, ``sudo``, a daemon that cleans up.
+    """
+    before, _, after = _read(f"/proc/{pid}/limits").partition(b"Max file locks")
+    return after.split(maxsplit=1)[0] if before and after.strip() else b""
+
+
+def is_marked(pid: int, mark: str) -> bool:
+    """Does a process carry this mark, among its limits or in its environment?"""
+    return mark_of(pid) == mark.encode() or (
+        f"{MARK}={mark}".encode() in _read(f"/proc/{pid}/environ").split(b"\0")
+    )
+
+
+def memory_b(pid: int) -> int:
+    """Bytes that a process holds, with its part of what it shares; 0 if it may not be asked."""
+    kilobytes = _PSS.findall(_read(f"/proc/{pid}/smaps_rollup"))
+    return sum(map(int, kilobytes)) << 10
+
+
+def n_tasks() -> int:
+    """Processes and threads of the whole machine; 0 if it is not told."""
+    words = _read("/proc/loadavg").split()
+    return int(words[3].partition(b"/")[2]) if len(words) > 3 else 0  # noqa: PLR2004 - the fourth
+
+
+def machine_memory_b() -> tuple[int, int]:
+    """The memory that there is for us, and how much of it is in use; zeros if it is not told.
+
+    In a container that is what its control group may take, and that counts caches as in use.
+    """
+    lines = (line.split() for line in _read("/proc/meminfo").splitlines())
+    kilobytes = {words[0]: int(words[1]) for words in lines if len(words) > 1}
+    total = kilobytes.get(b"MemTotal:", 0) << 10
+    used = total - (kilobytes.get(b"MemAvailable:", 0) << 10)
+    own = _read("/proc/self/cgroup").rpartition(b"0::")[2].strip().decode("utf-8", "replace")
+    for folder, most, now in (
+        (f"/sys/fs/cgroup{own}", "memory.max", "memory.current"),
+        ("/sys/fs/cgroup", "memory.max", "memory.current"),
+        ("/sys/fs/cgroup/memory", "memory.limit_in_bytes", "memory.usage_in_bytes"),
+    ):
+        limit = _read(f"{folder}/{most}").strip()
+        if limit.isdigit() and int(limit) < total:
+            return int(limit), int(_read(f"{folder}/{now}").strip() or 0)
+    return total, used
+
+
+def _read(path: str) -> bytes:
+    """A file of the kernel's; empty if it is gone, or not for us."""
+    pieces: list[bytes] = []
     try:
-        return read_own(_PROC / pid / name, _ENVIRONMENT_LIMIT_B)
-    except (OSError, ToolError):
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
         return b""
+    try:
+        while len(pieces) * _PIECE_B < _LIMIT_B and (piece := os.read(descriptor, _PIECE_B)):
+            pieces.append(piece)
+    except OSError:  # it ended, or was given to another user
+        return b""
+    finally:
+        os.close(descriptor)
+    return b"".join(pieces)

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import codecs
 import contextlib
 import os
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated
 
@@ -17,15 +16,13 @@ from indwell.errors import ToolError
 from indwell.files import locate
 from indwell.sandbox import Finished, spawn
 from indwell.tools.base import Facts, Outcome, Tool, ToolContext
-from indwell.tools.truncate import Cut, cut_output, plain, without_escapes
+from indwell.tools.command_output import SPILL_LIMIT_B, TAIL_B, CommandOutput
+from indwell.tools.truncate import Cut
 from indwell.workspace.base import Workspace
 from indwell.workspace.paths import display
 
 DEFAULT_TIMEOUT_S = 120
 MAX_TIMEOUT_S = 600
-SPILL_LIMIT_B = 5_000_000  # of one output kept to be read again; it passes through memory
-LIVE_CHARS = 200_000  # shown while the command runs; the rest waits for its end
-TAIL_B = 100_000  # kept of the end of an output over SPILL_LIMIT_B
 _PIPE_B = 65_536
 
 
@@ -34,7 +31,10 @@ class Bash(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     command: str
     timeout_s: Annotated[int, msgspec.Meta(ge=1, le=MAX_TIMEOUT_S)] | None = None
-    max_lines: Annotated[int, msgspec.Meta(ge=0, description="output lines to keep; 0 for all")] = 0
+    max_lines: Annotated[
+        int,
+        msgspec.Meta(ge=0, description="output lines to keep, 250 for chatty commands; 0 for all"),
+    ] = 0
 
 
 class Shell:
@@ -76,7 +76,7 @@ async def _run(shell: Shell, arguments: Bash, context: ToolContext) -> Outcome:
         )
     cwd = shell.cwd
     before = await _notes_before(shell, workspace)
-    output = _Output(context.on_output)
+    output = CommandOutput(context.on_output)
     timeout_s = arguments.timeout_s or shell.timeout_s
     with _trail() as (reading, writing):
         finished = await spawn(
@@ -90,6 +90,7 @@ async def _run(shell: Shell, arguments: Bash, context: ToolContext) -> Outcome:
         )
         trail = _read_trail(reading)
     after = await asyncio.to_thread(_follow, shell, trail, workspace)
+    after += await _notes_after(workspace)
     text, cut = await asyncio.to_thread(output.finish, finished, arguments.max_lines)
     if cut is not None:
         text = await _spilled(text, cut, finished, context)
@@ -112,6 +113,16 @@ async def _notes_before(shell: Shell, workspace: Workspace) -> list[str]:
             "call bash again"
         )
     return notes
+
+
+async def _notes_after(workspace: Workspace) -> list[str]:
+    """What the command changed beneath the user's hands."""
+    changed = await workspace.changed_under_buffers()
+    if not changed:
+        return []
+    names = ", ".join(display(path, workspace.roots) for path in changed)
+    note = "[the command changed files that are open in the editor: "
+    return [f"{note}{names}; the editor may still show the old text]"]
 
 
 def _is_usable(cwd: Path, workspace: Workspace) -> bool:
@@ -176,6 +187,8 @@ async def _spilled(text: str, cut: Cut, finished: Finished, context: ToolContext
 def _ending(finished: Finished, timeout_s: float) -> list[str]:
     """How it ended, in words."""
     ending = []
+    if finished.overrun:
+        ending.append(f"ended: it used {finished.overrun}; change what it does, not the limit")
     if finished.timed_out:
         ending.append(
             f"timed out after {timeout_s:g} s and was ended; timeout_s may be up to {MAX_TIMEOUT_S}"
@@ -197,40 +210,6 @@ def _ending(finished: Finished, timeout_s: float) -> list[str]:
 def _figure(finished: Finished) -> str:
     if finished.timed_out:
         return "timed out"
+    if finished.overrun:
+        return "used too much"
     return f"failed {finished.exit_code}" if finished.exit_code else "ok"
-
-
-class _Output:
-    """A command's output: shown as it comes, its beginning kept to be read again.
-
-    Args:
-        on_output: Hears text while the command runs.
-    """
-
-    def __init__(self, on_output: Callable[[str], None]) -> None:
-        self._on_output = on_output
-        self._kept = bytearray()
-        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
-        self._room = LIVE_CHARS
-
-    def feed(self, data: bytes) -> None:
-        """Take what came."""
-        room = SPILL_LIMIT_B - len(self._kept)
-        if room > 0:
-            self._kept += data[:room]
-        if self._room > 0:
-            text = without_escapes(self._decoder.decode(data[: 4 * self._room]))[: self._room]
-            self._room -= len(text)
-            if not self._room:
-                text += "\n[… more when the command has ended …]\n"
-            if text:
-                self._on_output(text)
-
-    def finish(self, finished: Finished, max_lines: int) -> tuple[str, Cut | None]:
-        """The text that was kept, and its ends if it is too long for the model."""
-        text = plain(self._kept.decode("utf-8", "replace"))
-        n_beyond = finished.total_b - len(self._kept)
-        if n_beyond <= 0:
-            return text, cut_output(text, max_lines)
-        end = finished.tail[-min(n_beyond, TAIL_B) :]
-        return text, cut_output(text + plain(end.decode("utf-8", "replace")), max_lines)

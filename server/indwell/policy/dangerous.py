@@ -1,0 +1,283 @@
+"""The last line (H49): commands that no answer and no mode lets through, because they end a system.
+
+Not the gate: whoever wants to can spell them so that no parser sees it, and permissions and sandbox
+stand before it. It catches the slip, a model's or a person's, in any spelling that can be read:
+quotes, wrappers such as ``sudo``, lists, pipes, functions, substitutions, ``bash -c``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import cache
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from indwell.policy.destructive import destroys, is_device
+from indwell.policy.shell_words import HOME, UNKNOWN, program_of, words_of
+
+if TYPE_CHECKING:
+    from tree_sitter import Node, Parser
+
+_NESTED = 4  # texts within texts, as in `bash -c "eval …"`
+_SHELLS = frozenset(["sh", "bash", "dash", "zsh", "ksh", "ash", "mksh", "fish"])
+_LOADERS = frozenset(["curl", "wget", "aria2c", "http", "https", "xh"])
+_SUBSTITUTIONS = frozenset(["command_substitution", "process_substitution"])
+_OWN_FOLDER = _SUBSTITUTIONS | {"subshell", "pipeline"}  # where `cd` counts until their end
+_UNSEEN = "runs a script from the network that nobody has looked at"
+_WRITES = frozenset([">", ">>", ">|", "&>", "&>>", "<>"])
+
+
+_QUOTES = re.compile(r"\\\n|[\\'\"]")
+_HINT = re.compile(
+    r"(?<![\w.])(?:rm|chmod|mkfs|mke2fs|mkswap|newfs)(?![\w/])|-delete\b"
+    r"|/dev/(?!null\b|std|tty\b|fd/)[a-z]"
+)
+_LOADER_HINT = re.compile(r"\b(?:curl|wget|aria2c|https?|xh)\b(?!:)")
+_SHELL_HINT = re.compile(r"sh\b|\bsource\b|\beval\b|(?:^|[\s;&|(])\.\s")
+_FUNCTION_HINT = re.compile(r"\(\s*\)\s*[{(]|\bfunction\b")
+
+
+def why_dangerous(command: str) -> str:
+    """What a command would destroy, in words for the model; empty if nothing is known of it."""
+    return _judge_text(command, _NESTED)
+
+
+@cache
+def _parser() -> Parser:
+    import tree_sitter  # noqa: PLC0415 - 20 ms, which no start is to wait for
+    import tree_sitter_bash  # noqa: PLC0415
+
+    return tree_sitter.Parser(tree_sitter.Language(tree_sitter_bash.language()))
+
+
+def _has_hint(command: str) -> bool:
+    """Could there be anything in it? Most texts, long scripts among them, need no parsing."""
+    text = _QUOTES.sub("", command)
+    return (
+        "$'" in command
+        or _HINT.search(text) is not None
+        or bool(_LOADER_HINT.search(text) and _SHELL_HINT.search(text))
+        or bool(_FUNCTION_HINT.search(text) and ("|" in text or "&" in text))
+    )
+
+
+def _judge_text(command: str, depth: int) -> str:
+    if not depth or not _has_hint(command):
+        return ""
+    root = _parser().parse(command.encode("utf-8", "replace")).root_node
+    return _Reading(root, depth).judge()
+
+
+class _Reading:
+    """One text, read from its beginning to its end.
+
+    Args:
+        root: What was parsed.
+        depth: Texts within it that may still be read.
+    """
+
+    def __init__(self, root: Node, depth: int) -> None:
+        self._root = root
+        self._depth = depth
+        self._variables = {"HOME": HOME}
+        self._cwd = ""  # empty: not known
+        self._redirects: dict[int, list[Node]] = {}  # by the node whose they are
+        self._for_one: set[int] = set()  # assignments for one command alone
+        self._loads: set[int] = set()  # nodes beneath which a loader runs
+        self._obeys: set[int] = set()  # and those beneath which a shell reads its script
+        self._survey()
+
+    def judge(self) -> str:
+        """Why it is dangerous, or nothing."""
+        todo: list[Node | str] = [self._root]  # a text: the folder to go back to
+        while todo:
+            node = todo.pop()
+            if isinstance(node, str):
+                self._cwd = node
+                continue
+            if why := self._judge_node(node):
+                return why
+            if node.type in _OWN_FOLDER:
+                todo.append(self._cwd)
+            todo.extend(reversed(node.named_children))
+        return ""
+
+    def _survey(self) -> None:
+        """Note what a node cannot be asked for cheaply: whose it is, and what runs beneath it."""
+        order = [(self._root, self._root)]
+        for node, _ in order:  # parents before their children
+            order.extend((child, node) for child in node.named_children)
+            if node.type == "redirected_statement":
+                body = node.child_by_field_name("body")
+                if body is not None:
+                    self._redirects[body.id] = node.children_by_field_name("redirect")
+            elif node.type == "command":
+                self._for_one.update(
+                    one.id for one in node.named_children if one.type == "variable_assignment"
+                )
+        for node, parent in reversed(order):
+            words = self._program(node) if node.type == "command" else []
+            for found, is_here in (
+                (self._loads, bool(words) and words[0] in _LOADERS),
+                (self._obeys, _reads_script(words)),
+            ):
+                if is_here or node.id in found:
+                    found |= {node.id, parent.id}
+
+    def _judge_node(self, node: Node) -> str:
+        match node.type:
+            case "command":
+                return self._judge_command(node)
+            case "variable_assignment" if node.id not in self._for_one:
+                self._assign(node)
+            case "file_redirect":
+                return self._judge_redirect(node)
+            case "pipeline":
+                return self._judge_pipeline(node)
+            case "function_definition" if _is_bomb(node):
+                return "defines a function that starts itself twice, and so for ever (a fork bomb)"
+        return ""
+
+    def _judge_command(self, node: Node) -> str:
+        words = self._program(node)
+        if not words:
+            return ""
+        name, *rest = words
+        if name in {"cd", "pushd"}:
+            self._cwd = next((one for one in rest if not one.startswith("-")), HOME)
+            if not self._cwd.startswith(("/", HOME)):
+                self._cwd = ""
+        if why := destroys(words, self._cwd):
+            return why
+        is_shell = name in _SHELLS or name in {"source", ".", "eval"}
+        if is_shell and self._is_fed_by_loader(node, words):
+            return _UNSEEN
+        texts = self._inner(node, words)
+        return next(filter(None, (_judge_text(text, self._depth - 1) for text in texts)), "")
+
+    def _inner(self, node: Node, words: list[str]) -> list[str]:
+        """Texts that a command hands to a shell."""
+        name, *rest = words
+        if name == "eval":
+            return [" ".join(rest)]
+        if name == "trap":
+            return rest[:1]
+        texts = []
+        if name in _SHELLS | {"su", "runuser", "script"}:
+            texts = [text for option, text in pairwise(rest) if _takes_text(option)]
+        is_piped = any(one.id in self._obeys for one in self._around(node))
+        if name in _SHELLS or (is_piped and name == "cat"):
+            texts += self._fed(node)
+        return texts
+
+    def _judge_redirect(self, node: Node) -> str:
+        if not any(child.type in _WRITES for child in node.children):
+            return ""
+        # More than one: the words behind it belong to the command.
+        for target in node.children_by_field_name("destination")[:1]:
+            for word in words_of(target, self._variables):
+                if is_device(word):
+                    return f"writes over the device {word!r}"
+        return ""
+
+    def _judge_pipeline(self, node: Node) -> str:
+        is_loaded, said = False, ""
+        for stage in node.named_children:
+            if stage.id in self._obeys:
+                if is_loaded:
+                    return _UNSEEN
+                if why := _judge_text(said, self._depth - 1):
+                    return why
+            is_loaded |= stage.id in self._loads
+            words = self._program(stage) if stage.type == "command" else []
+            if words and words[0] in {"echo", "printf"}:
+                said = " ".join(words[1:])
+        return ""
+
+    def _program(self, node: Node) -> list[str]:
+        """The words of a command without wrappers, those behind a redirect included."""
+        words: list[str] = []
+        for child in node.named_children:
+            if child.type not in {"variable_assignment", "file_redirect", "herestring_redirect"}:
+                words += words_of(child, self._variables)
+        for redirect in self._around(node):
+            for behind in redirect.children_by_field_name("destination")[1:]:
+                words += words_of(behind, self._variables)
+            for behind in redirect.children_by_field_name("argument"):
+                words += words_of(behind, self._variables)
+        return program_of(words)
+
+    def _around(self, node: Node) -> list[Node]:
+        return self._redirects.get(node.id, [])
+
+    def _is_fed_by_loader(self, node: Node, words: list[str]) -> bool:
+        """Does a shell get what a loader gives, by a substitution in its words or its input?"""
+        is_text = words[0] in {"source", ".", "eval"} or any(map(_takes_text, words[1:]))
+        return any(
+            one.id in self._loads
+            and (
+                one.type == "process_substitution"
+                or (
+                    one.type == "command_substitution"
+                    and (is_text or part.type == "herestring_redirect")
+                )
+            )
+            for part in [*node.named_children, *self._around(node)]
+            for one in _beneath(part, _SUBSTITUTIONS)
+        )
+
+    def _fed(self, node: Node) -> Iterator[str]:
+        """What a here-document or here-string hands to a command."""
+        for redirect in [*node.named_children, *self._around(node)]:
+            if redirect.type == "herestring_redirect":
+                for child in redirect.named_children:
+                    yield from words_of(child, self._variables)
+            for body in redirect.named_children if redirect.type == "heredoc_redirect" else ():
+                if body.type == "heredoc_body":
+                    yield (body.text or b"").decode("utf-8", "replace")
+
+    def _assign(self, node: Node) -> None:
+        name, value = node.child_by_field_name("name"), node.child_by_field_name("value")
+        if name is not None:
+            words = words_of(value, self._variables) if value is not None else [""]
+            self._variables[(name.text or b"").decode("utf-8", "replace")] = (
+                words[0] if len(words) == 1 else UNKNOWN
+            )
+
+
+def _beneath(node: Node, no_deeper: frozenset[str]) -> Iterator[Node]:
+    """A node and all beneath it, in the order of the source, but not within some kinds."""
+    todo = [node]
+    while todo:
+        one = todo.pop()
+        yield one
+        if one.type not in no_deeper:
+            todo.extend(reversed(one.named_children))
+
+
+def _takes_text(option: str) -> bool:
+    """Is it the option of a shell behind which its program stands: ``-c``, ``-lc``, ``-ec``?"""
+    return bool(re.fullmatch(r"-[a-zA-Z]*c|--command", option))
+
+
+def _reads_script(words: list[str]) -> bool:
+    """Is it a shell that runs what it reads from its input?"""
+    if not words or words[0] not in _SHELLS:
+        return False
+    if "-s" in words[1:] or not words[1:]:
+        return True
+    return not any(map(_takes_text, words[1:])) and all(
+        word.startswith("-") or word == "/dev/stdin" for word in words[1:]
+    )
+
+
+def _is_bomb(node: Node) -> bool:
+    """Does a function do nothing but start itself, more than once and side by side?"""
+    name, body = node.child_by_field_name("name"), node.child_by_field_name("body")
+    if name is None or body is None:
+        return False
+    inner = list(_beneath(body, frozenset(["function_definition"])))
+    own = [one for one in inner if one.type == "command" and one.text == name.text]  # no arguments
+    beside = any(child.type in {"|", "|&", "&"} for one in inner for child in one.children)
+    return len(own) > 1 and beside

@@ -1,0 +1,166 @@
+"""The words of a simple command as bash would see them, as far as they can be known."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+UNKNOWN = "\0"
+"""Stands for what only a run can tell: a substitution, a variable, a range of files."""
+
+HOME = "\1"
+"""Stands for the user's home folder: ``~`` or ``$HOME``."""
+
+STAR = "\2"
+"""Stands for an unquoted wildcard."""
+
+_BRACES = re.compile(r"\{([^{}]*,[^{}]*)\}")
+_MOST_WORDS = 64  # of one word with braces
+_UNQUOTED = re.compile(r"\\(\n)?(.?)|([*?])", re.DOTALL)
+_ANSI = re.compile(r"\\(?:x([0-9a-fA-F]{1,2})|u([0-9a-fA-F]{1,4})|([0-7]{1,3})|(.))", re.DOTALL)
+_ANSI_NAMES = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "e": "\x1b", "f": "\f"}
+_VARIABLE = re.compile(r"\$\{?(\w+)")
+
+# Programs that run the words behind them: options of theirs that take a word, and how many words
+# stand before the program.
+_WRAPPERS: Mapping[str, tuple[str, int]] = {
+    "sudo": ("ugpCDhRrTtU", 0),
+    "doas": ("uC", 0),
+    "env": ("uC", 0),
+    "command": ("", 0),
+    "builtin": ("", 0),
+    "exec": ("a", 0),
+    "coproc": ("", 0),
+    "nohup": ("", 0),
+    "setsid": ("", 0),
+    "nice": ("n", 0),
+    "ionice": ("cnp", 0),
+    "chrt": ("", 1),
+    "time": ("fo", 0),
+    "timeout": ("ks", 1),
+    "stdbuf": ("ioe", 0),
+    "xargs": ("InPLdsaE", 0),
+    "busybox": ("", 0),
+    "toybox": ("", 0),
+    "!": ("", 0),
+}
+
+
+def words_of(node: Node, variables: Mapping[str, str]) -> list[str]:
+    """What a word of the source comes to: one word, or several if it has braces.
+
+    Args:
+        node: The word.
+        variables: What is assigned in the same text, where it is known.
+    """
+    source = (node.text or b"").decode("utf-8", "replace")
+    if node.type == "concatenation" and "{" in source and not re.search(r"[\"'$`\\]", source):
+        return [_unquoted(one) for one in _in_full(source)]
+    return [_value(node, variables)]
+
+
+def program_of(words: list[str]) -> list[str]:
+    """A command without what only wraps it (``sudo``, ``env A=b``, …), by the program's name.
+
+    A program that cannot be known may be such a wrapper too: it is left out.
+    """
+    while words:
+        name = posixpath.basename(words[0])
+        if name not in _WRAPPERS and words[0].strip(UNKNOWN):
+            return [name, *words[1:]]
+        with_word, n_before = _WRAPPERS.get(name, ("", 0))
+        words = _behind(words[1:], with_word, n_before)
+    return []
+
+
+def folder(path: str, cwd: str) -> str:
+    """Where a path leads, without ``.``, ``..`` and a trailing wildcard for all that is in it.
+
+    Args:
+        path: As ``words_of`` gives it.
+        cwd: Where the command runs, in the same way; empty if that is not known.
+    """
+    if not path.startswith(("/", HOME)) and cwd:
+        path = f"{cwd}/{path}"
+    path = re.sub("/+", "/", path)
+    while path != (shorter := re.sub(f"/[{STAR}.]*{STAR}[{STAR}.]*/?$", "/", path)):
+        path = shorter
+    normal = posixpath.normpath(path) if path else ""
+    return "/" if normal == "//" else normal
+
+
+def _behind(words: list[str], with_word: str, n_before: int) -> list[str]:
+    """What stands behind a wrapper's own options, assignments and words."""
+    at = 0
+    while at < len(words):
+        word = words[at]
+        if word == "--":
+            at += 1
+            break
+        if word.startswith("-") and len(word) > 1:
+            at += 2 if len(word) == 2 and word[1] in with_word else 1  # noqa: PLR2004 - as in `-u`
+        elif re.match(r"\w+=", word):
+            at += 1
+        else:
+            break
+    return words[at + n_before :]
+
+
+def _value(node: Node, variables: Mapping[str, str]) -> str:
+    source = (node.text or b"").decode("utf-8", "replace")
+    match node.type:
+        case "word" | "number" | "variable_name" | "command_name" if not node.named_children:
+            return _unquoted(source)
+        case "command_name" | "concatenation":
+            return "".join(_value(child, variables) for child in node.named_children)
+        case "raw_string":
+            return source[1:-1]
+        case "ansi_c_string":
+            return _ANSI.sub(_ansi, source[2:-1])
+        case "string" | "translated_string":
+            return _quoted(node, variables)
+        case "string_content":
+            return re.sub(r'\\([\\"$`\n])', r"\1", source)
+        case "simple_expansion" | "expansion":
+            found = _VARIABLE.match(source)
+            return variables.get(found[1], UNKNOWN) if found else UNKNOWN
+        case _:
+            return UNKNOWN
+
+
+def _quoted(node: Node, variables: Mapping[str, str]) -> str:
+    """What stands in double quotes; blanks at their ends are no nodes, and matter to nobody."""
+    return "".join(_value(child, variables) for child in node.named_children)
+
+
+def _unquoted(source: str) -> str:
+    """A bare word: backslashes gone, wildcards and the home folder marked."""
+    text = _UNQUOTED.sub(lambda found: STAR if found[3] else found[2] or "", source)
+    if text == "~" or text.startswith("~/"):
+        return HOME + text[1:]
+    return text
+
+
+def _in_full(source: str) -> list[str]:
+    """Braces written out."""
+    words = [source]
+    while len(words) < _MOST_WORDS and (at := next(filter(_BRACES.search, words), None)):
+        found = _BRACES.search(at)
+        assert found is not None
+        index = words.index(at)
+        words[index : index + 1] = [
+            at[: found.start()] + one + at[found.end() :] for one in found[1].split(",")
+        ]
+    return words
+
+
+def _ansi(found: re.Match[str]) -> str:
+    hexadecimal = found[1] or found[2]
+    if hexadecimal:
+        return chr(int(hexadecimal, 16))
+    return chr(int(found[3], 8)) if found[3] else _ANSI_NAMES.get(found[4], found[4])

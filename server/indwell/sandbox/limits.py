@@ -1,0 +1,99 @@
+"""What one command may take, and how the shell sets it: no code runs between fork and exec.
+
+Limits of the kernel hold for each process of the command by itself; memory and the number of
+processes are also those of all of them together, which ``watch`` looks at.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import sys
+from pathlib import Path
+
+import msgspec
+
+from indwell.sandbox.processes import n_tasks
+
+if sys.platform != "win32":
+    import resource
+
+_LOCKS = 10  # RLIMIT_LOCKS of Linux, which no kernel since 2.4.25 obeys; Python has no name for it
+_GRACE_CPU_S = 5  # between the signal that can be caught and the one that cannot
+_DISK_SHARE = 0.8
+_OUT_OF_MEMORY = 500  # of 1,000: a command goes before the editor and before us
+
+
+class Limits(msgspec.Struct, frozen=True):
+    """What a command may take; None is no limit of ours.
+
+    Attributes:
+        cpu_s: Processor seconds of each process. By default as much as all cores give until the
+            time is over, so that it ends only what has outlived its command.
+        file_b: Size of each file that it writes; never more than 80 % of what is free on the disk.
+        memory_b: Memory of all its processes; 80 % of the machine's if None.
+        n_processes: Processes and threads in all; a build on 64 cores has some hundreds.
+        n_files: Open files of each process; watchers of big trees have tens of thousands, and
+            old programs close every possible one, which takes them seconds if that is 10 ** 9.
+    """
+
+    cpu_s: int | None = None
+    file_b: int = 10_000_000_000
+    memory_b: int | None = None
+    n_processes: int = 2_000
+    n_files: int = 65_536
+
+
+def shell_prefix(limits: Limits, mark: str, cwd: Path, timeout_s: float) -> str:
+    """Shell text that sets the limits for itself and all that it starts; for one line with it."""
+    if sys.platform == "win32":
+        return ""
+    cpu_s = limits.cpu_s or int(timeout_s * (os.cpu_count() or 1)) + 1
+    settings = [
+        "ulimit -c 0",
+        f"ulimit -St {cpu_s}",
+        f"ulimit -Ht {cpu_s + _GRACE_CPU_S}",
+        f"ulimit -f {_file_b(limits.file_b, cwd) >> 10}",
+        *_number("n", resource.RLIMIT_NOFILE, limits.n_files),
+    ]
+    if sys.platform.startswith("linux"):
+        if resource.getrlimit(_LOCKS)[1] == resource.RLIM_INFINITY:  # not inside a run of ours
+            settings.insert(0, f"ulimit -x {mark}")
+        # The kernel counts all that the user runs, threads as well; more than the whole machine
+        # has cannot be. It does so for anybody but root, for whom `watch` counts.
+        now = n_tasks()
+        settings += _number("u", resource.RLIMIT_NPROC, now + limits.n_processes) if now else []
+        settings.append(f"echo {_OUT_OF_MEMORY} >/proc/self/oom_score_adj")
+    return f"{{ {'; '.join(settings)}; }} 2>/dev/null; "
+
+
+def overrun(exit_code: int, limits: Limits, timeout_s: float) -> str:
+    """Which limit of the kernel a shell's exit code tells of, in words; empty for none."""
+    if sys.platform == "win32":
+        return ""
+    number = -exit_code if exit_code < 0 else exit_code - 128
+    if number == signal.SIGXCPU:
+        cpu_s = limits.cpu_s or timeout_s * (os.cpu_count() or 1)
+        return f"over {cpu_s:,.0f} s of processor time"
+    if number == signal.SIGXFSZ:
+        return f"a file of over {limits.file_b / 1e6:,.0f} MB, or most of what is free on the disk"
+    return ""
+
+
+def _number(letter: str, which: int, wanted: int) -> list[str]:
+    """Both limits; a soft one that is tighter already stays, and a hard one is never raised."""
+    if sys.platform == "win32":
+        return []
+    soft, hard = resource.getrlimit(which)
+    tight = [wanted, *(one for one in (soft, hard) if one != resource.RLIM_INFINITY)]
+    hardest = min(wanted, hard) if hard != resource.RLIM_INFINITY else wanted
+    return [f"ulimit -S{letter} {min(tight)}", f"ulimit -H{letter} {hardest}"]
+
+
+def _file_b(wanted: int, cwd: Path) -> int:
+    try:
+        free = shutil.disk_usage(cwd).free
+    except OSError:  # it says so itself when the command starts
+        return wanted
+    return max(min(wanted, int(free * _DISK_SHARE)), 1 << 20)

@@ -1,0 +1,232 @@
+"""Start a program, hear it out in bounded memory and time, and leave none of it behind."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import secrets
+import shutil
+import signal
+import sys
+import time
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+from indwell.errors import ToolError
+from indwell.sandbox.capture import Capture
+from indwell.sandbox.environment import clean_environment, raw
+from indwell.sandbox.finished import Finished
+from indwell.sandbox.guard import guard
+from indwell.sandbox.leftovers import end_descendants, signal_group
+from indwell.sandbox.limits import Limits
+from indwell.sandbox.orphans import Run, ended, running, waited_for
+from indwell.sandbox.pipes import feed, pipe_into
+from indwell.sandbox.pool import PROGRAMS, Pool
+from indwell.sandbox.processes import MARK
+from indwell.sandbox.watch import Watch
+
+DRAIN_S = 0.2  # after the program's end, for what it left holding the pipe (PRC-07)
+TIMEOUT_GRACE_S = 1.0  # between TERM and KILL when time is over: a test run can clean up
+CANCEL_GRACE_S = 0.1  # a cancelled turn answers within 200 ms
+KILL_WAIT_S = 5.0  # a process in an uninterruptible wait (a dead network drive) outlives KILL
+DEFAULT_LIMIT_B = 96_000
+
+T = TypeVar("T")
+
+
+def find_program(name: str) -> Path | None:
+    """Find a program beside our own Python (where packages install theirs), else on PATH."""
+    beside = shutil.which(name, path=str(Path(sys.executable).parent))
+    found = beside or shutil.which(name, path=clean_environment(os.environ)["PATH"])
+    return None if found is None else Path(found)
+
+
+def new_mark() -> str:
+    """A mark for one run: unlikely to stand in any other process by chance, and fit for a limit."""
+    return str(10**17 + secrets.randbelow(9 * 10**17))
+
+
+async def run_program(
+    argv: Sequence[str],
+    *,
+    cwd: Path,
+    timeout_s: float,
+    limit_b: int = DEFAULT_LIMIT_B,
+    on_chunk: Callable[[bytes], None] | None = None,
+    enough: asyncio.Event | None = None,
+    env: Mapping[str, str] | None = None,
+    pass_fds: Sequence[int] = (),
+    stdin: bytes = b"",
+    merge_errors: bool = False,
+    mark: str = "",
+    limits: Limits | None = None,
+    pool: Pool = PROGRAMS,
+    alone: bool = False,
+) -> Finished:
+    """Run a program without a shell, in a session of its own, with a clean environment.
+
+    Args:
+        argv: The program and its arguments.
+        cwd: Where it runs.
+        timeout_s: Seconds until it is ended.
+        limit_b: Bytes of output to keep, from both ends.
+        on_chunk: Hears every byte of standard output as it arrives, on the event loop.
+        enough: Set by the caller (such as from ``on_chunk``) to end the program early.
+        env: Variables besides the allowed ones of our own environment.
+        pass_fds: Descriptors that the program may use, under the same numbers.
+        stdin: What it reads from standard input; nothing by default.
+        merge_errors: Standard error joins standard output.
+        mark: What tells its descendants, if it sets that among its limits itself.
+        limits: What it may take in all; nothing is watched by default.
+        pool: Where it waits for a place; that is no part of its time.
+        alone: It starts no other program, so none is looked for; that spares 2 ms and more.
+
+    Raises:
+        ToolError: The program or ``cwd`` cannot be used.
+        asyncio.CancelledError: Once everything it started has ended.
+    """
+    output = Capture(limit_b, on_chunk)
+    errors = Capture(0 if merge_errors else limit_b)
+    async with (
+        pool.place(),
+        pipe_into(output) as out,
+        pipe_into(errors) as err,
+        _guarded(mark or new_mark(), alone=alone) as run,
+    ):
+        began = time.monotonic()
+        starting = _start(
+            argv,
+            cwd=cwd,
+            env=clean_environment(os.environ, {**(env or {}), MARK: run.mark}),
+            stdin=asyncio.subprocess.PIPE if stdin else asyncio.subprocess.DEVNULL,
+            stdout=out.number,
+            stderr=out.number if merge_errors else err.number,
+            pass_fds=tuple(pass_fds),
+        )
+        process, is_cancelled = await _in_peace(starting)
+        waited_for(process.pid)
+        guard.watch(run.mark, process.pid)
+        out.let_go()
+        err.let_go()
+        feeder = asyncio.create_task(feed(process, stdin))
+        done = asyncio.create_task(process.wait())
+        watch = None if limits is None else Watch(process.pid, run, limits)
+        watching = asyncio.create_task(watch.until_too_much()) if watch else None
+        try:
+            if is_cancelled:
+                raise asyncio.CancelledError  # noqa: TRY301 - it came while the program started
+            timed_out = await _wait(done, timeout_s, enough, watching)
+            if not done.done():
+                await _stop(
+                    process.pid, run, done, TIMEOUT_GRACE_S if timed_out else 0, alone=alone
+                )
+            await asyncio.wait({output.closed, errors.closed}, timeout=DRAIN_S)
+            left = 0 if alone else await asyncio.to_thread(end_descendants, process.pid, run)
+            await asyncio.wait({output.closed, errors.closed}, timeout=DRAIN_S)
+        except asyncio.CancelledError:
+            await _in_peace(_stop(process.pid, run, done, CANCEL_GRACE_S, alone=alone))
+            raise
+        finally:
+            helpers: set[asyncio.Task[Any]] = {feeder, done, *((watching,) if watching else ())}
+            for task in helpers:
+                task.cancel()
+            await asyncio.wait(helpers)
+            if not done.cancelled():
+                ended(process.pid)
+    overrun = watch.overrun if watch else ""
+    return Finished(
+        exit_code=-signal.SIGKILL if done.cancelled() else done.result(),
+        head=output.head,
+        tail=output.tail,
+        cut_b=output.cut_b,
+        total_b=output.total_b,
+        errors=errors.head + errors.tail,
+        timed_out=timed_out,
+        seconds=time.monotonic() - began,
+        left_running=0 if timed_out or overrun else left,
+        overrun=overrun,
+    )
+
+
+@contextlib.asynccontextmanager
+async def _guarded(mark: str, *, alone: bool) -> AsyncIterator[Run]:
+    """A run that ends with us, however we end."""
+    async with running(mark, alone=alone) as run:
+        guard.watch(mark)
+        try:
+            yield run
+        finally:
+            guard.forget(mark)
+
+
+async def _start(
+    argv: Sequence[str],
+    *,
+    cwd: Path,
+    env: Mapping[str, str],
+    stdin: int,
+    stdout: int,
+    stderr: int,
+    pass_fds: tuple[int, ...],
+) -> asyncio.subprocess.Process:
+    try:
+        return await asyncio.create_subprocess_exec(
+            *map(raw, argv),
+            cwd=raw(str(cwd)),
+            env={raw(name): raw(value) for name, value in env.items()},
+            stdin=stdin,
+            stdout=stdout,
+            stderr=stderr,
+            pass_fds=pass_fds,
+            start_new_session=True,
+        )
+    except (OSError, ValueError) as error:  # ValueError: a NUL byte or a lone surrogate
+        reason = error.strerror if isinstance(error, OSError) else error
+        raise ToolError(f"{argv[0]!r} could not be started in {str(cwd)!r}: {reason}") from error
+
+
+async def _wait(
+    done: asyncio.Task[int],
+    timeout_s: float,
+    enough: asyncio.Event | None,
+    watching: asyncio.Task[None] | None,
+) -> bool:
+    """Wait for the end, or until it is enough or too much; True if time was over before."""
+    stop = asyncio.create_task(enough.wait()) if enough else None
+    ends: set[asyncio.Task[Any]] = {one for one in (done, stop, watching) if one is not None}
+    try:
+        await asyncio.wait(ends, timeout=timeout_s, return_when=asyncio.FIRST_COMPLETED)
+        return not any(one.done() for one in ends)
+    finally:
+        if stop is not None:
+            stop.cancel()
+
+
+async def _stop(
+    pid: int, run: Run, ended: asyncio.Task[int], grace_s: float, *, alone: bool
+) -> None:
+    """End a program and all that it started: TERM, a moment, KILL."""
+    if grace_s:
+        signal_group(pid, "SIGTERM")
+        await asyncio.wait({ended}, timeout=grace_s)
+    if not ended.done():
+        signal_group(pid, "SIGKILL")
+    if not alone:
+        await asyncio.to_thread(end_descendants, pid, run)
+    await asyncio.wait({ended}, timeout=KILL_WAIT_S)
+
+
+async def _in_peace(work: Coroutine[None, None, T]) -> tuple[T, bool]:
+    """Do ``work`` to its end, whoever cancels us meanwhile; the caller then raises, if so."""
+    task = asyncio.ensure_future(work)
+    is_cancelled = False
+    while not task.done():
+        try:
+            await asyncio.shield(task)
+        except asyncio.CancelledError:
+            is_cancelled = True
+    if is_cancelled and task.exception() is not None:
+        raise asyncio.CancelledError from task.exception()
+    return task.result(), is_cancelled

@@ -1,0 +1,68 @@
+"""A command's output: shown as it comes, its beginning kept to be read again."""
+
+from __future__ import annotations
+
+import codecs
+import time
+from collections.abc import Callable
+
+from indwell.sandbox import Finished
+from indwell.tools.screen import Screen
+from indwell.tools.truncate import Cut, cut_output, without_escapes
+
+SPILL_LIMIT_B = 5_000_000  # of one output kept to be read again; it passes through memory
+LIVE_CHARS = 200_000  # shown while the command runs; the rest waits for its end
+TAIL_B = 100_000  # kept of the end of an output over SPILL_LIMIT_B
+_PIECE_B = 1 << 14  # at worst 3 ms, for bytes at random
+
+
+class CommandOutput:
+    """What a command writes, in pieces.
+
+    Args:
+        on_output: Hears text while the command runs.
+    """
+
+    def __init__(self, on_output: Callable[[str], None]) -> None:
+        self._on_output = on_output
+        self._kept = bytearray()
+        self._decoder = _decoder()
+        self._room = LIVE_CHARS
+
+    def feed(self, data: bytes) -> None:
+        """Take what came."""
+        room = SPILL_LIMIT_B - len(self._kept)
+        if room > 0:
+            self._kept += data[:room]
+        if self._room > 0:
+            text = without_escapes(self._decoder.decode(data[: 4 * self._room]))[: self._room]
+            self._room -= len(text)
+            if not self._room:
+                text += "\n[… more when the command has ended …]\n"
+            if text:
+                self._on_output(text)
+
+    def finish(self, finished: Finished, max_lines: int) -> tuple[str, Cut | None]:
+        """The text that was kept, and its ends if it is too long for the model; for a thread."""
+        n_kept = len(self._kept)
+        text = _shown(self._kept)
+        self._kept = bytearray()
+        n_beyond = finished.total_b - n_kept
+        if n_beyond <= 0:
+            return text, cut_output(text, max_lines)
+        end = finished.tail[-min(n_beyond, TAIL_B) :]
+        return text, cut_output(text + _shown(end), max_lines)
+
+
+def _shown(data: bytes | bytearray) -> str:
+    """Text as it would stand on a screen; the event loop gets its turn between the pieces."""
+    decoder, screen = _decoder(), Screen()
+    for start in range(0, len(data), _PIECE_B):
+        screen.feed(decoder.decode(data[start : start + _PIECE_B]))
+        time.sleep(0)  # lets go of the interpreter, which it otherwise keeps for 5 ms
+    screen.feed(decoder.decode(b"", final=True))
+    return screen.finish()
+
+
+def _decoder() -> codecs.IncrementalDecoder:
+    return codecs.getincrementaldecoder("utf-8")("replace")

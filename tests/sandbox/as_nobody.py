@@ -1,0 +1,39 @@
+"""Use the sandbox as an ordinary user: ``python as_nobody.py bomb|environ``; begins as root."""
+
+from __future__ import annotations
+
+import asyncio
+import concurrent.futures.thread  # noqa: F401 - nobody cannot read our Python's folder later
+import os
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "server"))
+
+from indwell.sandbox import Limits, spawn
+
+NOBODY = 65_534
+
+
+async def bomb() -> None:
+    """A classical one, which does not stop by itself."""
+    text = ":() { :|:& }; :; sleep 20"
+    finished = await spawn(text, cwd=Path("/tmp"), timeout_s=20, limits=Limits(n_processes=100))
+    sys.stdout.write(f"{finished.overrun}\n")
+    after = await spawn("echo usable", cwd=Path("/tmp"), timeout_s=20)
+    sys.stdout.write(f"{after.output}{after.left_running}\n")
+
+
+async def environ() -> None:
+    finished = await spawn(
+        "cat /proc/$PPID/environ 2>&1 | sed 's/ .*: / /'; exit ${PIPESTATUS[0]}",
+        cwd=Path("/tmp"),
+        timeout_s=20,
+    )
+    sys.stdout.write(f"{finished.output}{finished.exit_code}\n")
+
+
+os.setgroups([])
+os.setgid(NOBODY)
+os.setuid(NOBODY)
+asyncio.run({"bomb": bomb, "environ": environ}[sys.argv[1]]())

@@ -1,0 +1,102 @@
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from faults.escape_tree import WAYS, asleep, grown, tree
+from indwell.sandbox import spawn
+from indwell.sandbox.guard import Guard, guard
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
+KILLED = str(Path(__file__).parent / "killed_server.py")
+
+
+def started(command: str) -> subprocess.Popen[bytes]:
+    """Our own program, running a command."""
+    return subprocess.Popen([sys.executable, KILLED, command], start_new_session=True)
+
+
+async def gone(number: int) -> float:
+    """Wait until nobody sleeps any more; gives how long that took."""
+    began = time.monotonic()
+    async with asyncio.timeout(20):
+        while asleep(number):  # noqa: ASYNC110 - /proc tells nobody
+            await asyncio.sleep(0.005)
+    return time.monotonic() - began
+
+
+@pytest.mark.parametrize("to", ["the process", "its group"])
+async def test_prc_03_a_killed_server_takes_its_command_along(to: str) -> None:
+    number = 800_001
+    server = started(tree(number))
+    await grown(number)
+    (os.kill if to == "the process" else os.killpg)(server.pid, signal.SIGKILL)
+    assert server.wait() == -signal.SIGKILL
+    assert await gone(number) < 5  # 1 on a machine that does nothing else
+    assert len(WAYS) == 7
+
+
+async def test_prc_03_a_server_that_ends_by_itself_does_too() -> None:
+    number = 800_002
+    started(f"/bin/sleep {number} & kill $PPID; wait").wait()
+    await gone(number)
+
+
+def guards(parent: int) -> list[int]:
+    """Children of ``parent`` that are guards."""
+    found = []
+    for one in Path("/proc").iterdir():
+        if one.name.isdecimal():
+            try:
+                words = (one / "cmdline").read_bytes()
+                fields = (one / "stat").read_text().rpartition(")")[2].split()
+            except OSError:
+                continue
+            if int(fields[1]) == parent and b"trap '' HUP INT TERM\nruns=" in words:
+                found.append(int(one.name))
+    return found
+
+
+async def test_the_guard_is_one_small_shell_that_no_command_sees(tmp_path: Path) -> None:
+    finished = await spawn("ls -l /proc/self/fd | grep -c pipe:", cwd=tmp_path, timeout_s=20)
+    assert finished.output == "2\n"  # its output, as two numbers, and nothing of ours
+    assert guard._shell is not None
+    before = guard._shell.pid
+    for _ in range(3):
+        assert (await spawn("sleep 99 & :", cwd=tmp_path, timeout_s=20)).left_running == 1
+    assert guard._shell.pid == before
+    assert before in guards(os.getpid())
+
+
+def test_a_guard_that_was_killed_is_replaced(tmp_path: Path) -> None:
+    lone = Guard()
+    lone.watch("123456789012345678")
+    first = set(guards(os.getpid()))
+    assert lone._shell is not None
+    lone._shell.kill()
+    lone._shell.wait()
+    lone.watch("123456789012345679")
+    assert len(set(guards(os.getpid())) - first) == 1
+    lone.forget("123456789012345678")
+    lone.forget("123456789012345679")
+    lone.close()
+    assert not set(guards(os.getpid())) - first
+
+
+def test_a_guard_kills_what_it_watches_when_it_is_left_alone(tmp_path: Path) -> None:
+    lone, mark = Guard(), "223456789012345678"
+    sleeper = subprocess.Popen(["/bin/sleep", "800003"], env={"INDWELL_RUN": mark})
+    other = subprocess.Popen(["/bin/sleep", "800003"])
+    lone.watch(mark)
+    lone.close()
+    assert sleeper.wait(10) == -signal.SIGKILL
+    assert other.poll() is None
+    other.kill()
+    other.wait()
