@@ -3,26 +3,41 @@
 from __future__ import annotations
 
 from indwell.files.append_log import AppendLog, make_private_folder
-from indwell.files.atomic import write_atomic
+from indwell.files.atomic import replace_with, write_atomic
 from indwell.files.beneath import Place, locate, open_beneath
-from indwell.files.listing import Entry, exists, list_folder, modified_s, newest_first
+from indwell.files.copying import copy_all, copy_range, write_all
+from indwell.files.listing import (
+    Entry,
+    exists,
+    has_other_names,
+    list_folder,
+    modified_s,
+    newest_first,
+)
 from indwell.files.private import read_own, rename_own, write_private
-from indwell.files.reading import read_bytes
+from indwell.files.reading import Opened, opened_beneath, read_bytes
 
 __all__ = [
     "AppendLog",
     "Entry",
+    "Opened",
     "Place",
+    "copy_all",
+    "copy_range",
     "exists",
+    "has_other_names",
     "list_folder",
     "locate",
     "make_private_folder",
     "modified_s",
     "newest_first",
     "open_beneath",
+    "opened_beneath",
     "read_bytes",
     "read_own",
     "rename_own",
+    "replace_with",
+    "write_all",
     "write_atomic",
     "write_private",
 ]

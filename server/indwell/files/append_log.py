@@ -46,7 +46,7 @@ class AppendLog:
             path, os.O_RDWR | os.O_APPEND | os.O_CREAT | _NO_WAIT | _SAFE, _FILE_MODE
         )
         try:
-            _check_regular(self._file, path)
+            check_regular(self._file, path)
             _lock(self._file, path)
             if is_new:
                 _sync_folder(path.parent)
@@ -110,7 +110,7 @@ def read_bytes_private(path: Path, *, follow_link: bool = False) -> bytes:
     flags = _SAFE & ~getattr(os, "O_NOFOLLOW", 0) if follow_link else _SAFE
     file = os.open(path, os.O_RDONLY | _NO_WAIT | flags)
     try:
-        _check_regular(file, path)
+        check_regular(file, path)
         chunks = []
         while chunk := os.read(file, _CHUNK_B):
             chunks.append(chunk)
@@ -147,7 +147,12 @@ def list_names(path: Path) -> tuple[str, ...]:
         return ()
 
 
-def _check_regular(file: int, path: Path) -> None:
+def check_regular(file: int, path: Path) -> None:
+    """Return if the open ``file`` is a file, and no folder, pipe or device.
+
+    Raises:
+        OSError: It is not.
+    """
     if not stat.S_ISREG(os.fstat(file).st_mode):
         raise OSError(errno.EINVAL, "not a regular file", str(path))
 

@@ -1,41 +1,48 @@
 """Replace or create a file in one step: it holds the old bytes or the new ones, never a part.
 
-The new bytes go to a file of a random name in the same folder, are flushed, and take the old
-file's place by rename. Mode, group and extended attributes (access lists) of the old file stay. A
-link inside the roots is followed and its target replaced, never the link.
+The new bytes go to a fresh file in the same folder, are flushed, and take the old file's place by
+rename. Mode, group and extended attributes (access lists) of the old file stay. A link inside the
+roots is followed and its target replaced, never the link. Writers of Indwell take turns in a folder
+and compare right before they replace, so the second of two finds that the text moved.
 
-Two kinds of file are written in place instead, because a rename would break what they are: one
-with several hard links, and one that somebody else owns (`safety.json` FS-08). For these the
-space is reserved first, so that a full disk leaves them as they were.
+Some files are overwritten in place instead, because a rename would break what they are or is not
+possible: one with several hard links, one that somebody else owns or whose group or access list we
+cannot give (`safety.json` FS-08), one in a folder that takes no new files, one that is a mount
+point. For these ``in_place`` keeps the old bytes until the new ones are there.
 """
 
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
-import secrets
 import stat
-from collections.abc import Sequence
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+
+import msgspec
 
 from indwell.errors import EditRefused, TextMoved, ToolError
 from indwell.files.beneath import Place, locate, parent_folder, told
+from indwell.files.copying import write_all
+from indwell.files.dress import dress_like
+from indwell.files.fresh import Fresh, sync_folder
+from indwell.files.in_place import OldTextKept, open_for_both, overwrite
+from indwell.files.leftovers import tidy
+from indwell.files.one_writer import one_writer, wait_locked
 from indwell.files.reading import read_regular
 
-_NEW = (
-    os.O_WRONLY
-    | os.O_CREAT
-    | os.O_EXCL
-    | getattr(os, "O_NOFOLLOW", 0)
-    | getattr(os, "O_CLOEXEC", 0)
-    | getattr(os, "O_BINARY", 0)
-)
 _OLD = (
     getattr(os, "O_NOFOLLOW", 0)
     | getattr(os, "O_CLOEXEC", 0)
     | getattr(os, "O_NONBLOCK", 0)
     | getattr(os, "O_BINARY", 0)
 )
+_NO_NEW_FILES = frozenset({errno.EACCES, errno.EPERM})
+_NO_RENAME = frozenset({errno.EBUSY, errno.EXDEV})  # a mount point, as in containers
+
+Write = Callable[[int], None]
 
 
 def write_atomic(
@@ -59,50 +66,165 @@ def write_atomic(
 
     Raises:
         TextMoved: The file is not ``expected`` any more.
-        EditRefused: It is gone, or exists although ``create``.
+        EditRefused: It is gone, or exists although ``create``, or others keep it locked.
         ToolError: Outside, read-only, no regular file, or the system refuses.
     """
+    with _target(path, roots, parents=parents) as target:
+        if create and target.old is not None:
+            raise EditRefused(f"{str(path)!r} exists already; read_file it before changing it")
+        if expected is not None and target.old is None:
+            raise EditRefused(f"{str(path)!r} does not exist any more; nothing was written")
+        _replace(
+            target,
+            lambda descriptor: write_all(descriptor, data),
+            lambda: _check_bytes(target, expected),
+            create=create,
+        )
+        return target.place.path
+
+
+def replace_with(
+    path: Path, roots: Sequence[Path], write: Write, *, unchanged: os.stat_result
+) -> Path:
+    """Replace an existing file with what ``write`` puts into a descriptor; gives its resolved path.
+
+    For what is too long to stand in memory: unchanged parts are copied from descriptor to
+    descriptor (``copy_range``). What ``write`` raises leaves the file as it was.
+
+    Args:
+        path: What to replace.
+        roots: Folders that it must lie in.
+        write: Is given the new file's descriptor, empty and at its beginning.
+        unchanged: What the system told of the file when its text was read. Device, number, size
+            and time of change must still be so, before ``write`` runs and right before the file is
+            replaced.
+
+    Raises:
+        TextMoved: The file is not as ``unchanged`` says any more.
+        EditRefused: It is gone, or others keep it locked.
+        ToolError: Outside, read-only, no regular file, or the system refuses.
+    """
+    with _target(path, roots, parents=False) as target:
+        if target.old is None:
+            raise EditRefused(f"{str(path)!r} does not exist any more; nothing was written")
+        _check_same(target, unchanged)
+        _replace(target, write, lambda: _check_same(target, unchanged), create=False)
+        return target.place.path
+
+
+class _Target(msgspec.Struct, frozen=True):
+    """A name in an open folder that is ours to write for now; ``old`` is what stands there."""
+
+    asked: Path
+    place: Place
+    folder: int | None
+    name: str
+    old: os.stat_result | None
+
+
+@contextlib.contextmanager
+def _target(path: Path, roots: Sequence[Path], *, parents: bool) -> Iterator[_Target]:
     place = locate(path, roots)
     if not place.parts:
         raise ToolError(f"{str(path)!r} is a folder; name a file in it")
-    with parent_folder(place, create=parents) as (folder, name), told(place.path):
+    with (
+        parent_folder(place, create=parents) as (folder, name),
+        told(place.path),
+        one_writer(folder, path) as is_alone,
+    ):
+        if is_alone and folder is not None:
+            tidy(folder)
         old = _stat(name, folder)
-        if old is not None and stat.S_ISDIR(old.st_mode):
-            raise ToolError(f"{str(path)!r} is a folder; name a file in it")
-        if create and old is not None:
-            raise EditRefused(f"{str(path)!r} exists already; read_file it before changing it")
-        if expected is not None and old is None:
-            raise EditRefused(f"{str(path)!r} does not exist any more; nothing was written")
         if old is not None:
             _check_writable(old, path)
-        if old is not None and (old.st_nlink > 1 or _is_foreign(old)):
-            _check_expected(name, folder, place, expected)
-            _write_in_place(name, folder, data)
-            return place.path
-        fresh = _write_beside(name, folder, data, old)
-        try:
-            _check_expected(name, folder, place, expected)
-            _take_place(fresh, name, folder, path, create=create)
-        except BaseException:
-            with contextlib.suppress(FileNotFoundError):
-                os.unlink(fresh, dir_fd=folder)
+        yield _Target(asked=path, place=place, folder=folder, name=name, old=old)
+
+
+def _replace(target: _Target, write: Write, check: Callable[[], None], *, create: bool) -> None:
+    """Write the fresh file, ``check`` that nothing moved meanwhile, and let it take its place."""
+    old, folder, name = target.old, target.folder, target.name
+    in_place = old is not None and (old.st_nlink > 1 or _is_foreign(old))
+    try:
+        fresh = Fresh(folder, name, 0o666 if old is None else 0o600)
+    except OSError as error:
+        if old is None or error.errno not in _NO_NEW_FILES:
             raise
-        sync_folder(folder)
-    return place.path
+        _overwrite_from_elsewhere(target, write, check)
+        return
+    try:
+        write(fresh.descriptor)
+        if old is not None and not in_place:
+            in_place = not dress_like(fresh.descriptor, name, folder, old)
+        os.fsync(fresh.descriptor)
+        check()
+        if create:
+            _create(fresh, target)
+        elif in_place:
+            _overwrite(target, fresh.descriptor, check)
+        else:
+            _take(fresh, target, check)
+    finally:
+        fresh.discard()
+    sync_folder(folder)
 
 
-def write_all(descriptor: int, data: bytes) -> None:
-    """Write every byte; a system call may take only a part."""
-    view = memoryview(data)
-    while view:
-        view = view[os.write(descriptor, view) :]
+def _create(fresh: Fresh, target: _Target) -> None:
+    try:
+        fresh.create(target.name)
+    except FileExistsError as error:
+        raise EditRefused(
+            f"{str(target.asked)!r} was created by somebody else meanwhile; read it first"
+        ) from error
 
 
-def sync_folder(folder: int | None) -> None:
-    """Flush a folder's names, where the system can; a rename survives a power cut only then."""
-    if folder is not None:
-        with contextlib.suppress(OSError):  # some file systems refuse it for folders
-            os.fsync(folder)
+def _take(fresh: Fresh, target: _Target, check: Callable[[], None]) -> None:
+    try:
+        fresh.take(target.name)
+    except OSError as error:
+        if error.errno not in _NO_RENAME or target.old is None:
+            raise
+        _overwrite(target, fresh.descriptor, check)
+
+
+def _overwrite_from_elsewhere(target: _Target, write: Write, check: Callable[[], None]) -> None:
+    """Overwrite a file in a folder that takes no new ones; a kill in the middle is not undone."""
+    with tempfile.TemporaryFile() as new:
+        write(new.fileno())
+        elsewhere = os.open(tempfile.gettempdir(), os.O_RDONLY)
+        try:
+            _overwrite(target, new.fileno(), check, elsewhere=elsewhere)
+        finally:
+            os.close(elsewhere)
+
+
+def _overwrite(
+    target: _Target, new: int, check: Callable[[], None], *, elsewhere: int | None = None
+) -> None:
+    """Overwrite the target with the open file ``new``; the undo file is beside it if it can be."""
+    folder = target.folder if elsewhere is None else elsewhere
+    journal = Fresh(folder, target.name, 0o600)
+    try:
+        descriptor = open_for_both(target.name, target.folder)
+        try:
+            wait_locked(descriptor, target.asked)
+            if target.old is None or os.fstat(descriptor).st_ino != target.old.st_ino:
+                raise _moved(target)
+            outlives = elsewhere is None
+            overwrite(descriptor, target.name, new, journal, check, outlives=outlives)
+        except OldTextKept as error:
+            kept = (
+                f"beside it in {error.filename!r}, and comes back with the next edit there"
+                if elsewhere is None
+                else f"in {os.path.join(tempfile.gettempdir(), error.filename)!r}"  # noqa: PTH118
+            )
+            raise ToolError(
+                f"{str(target.asked)!r} was damaged by the system ({error.strerror}); its old text "
+                f"is kept {kept}"
+            ) from error
+        finally:
+            os.close(descriptor)
+    finally:
+        journal.discard()
 
 
 def _stat(name: str, folder: int | None) -> os.stat_result | None:
@@ -113,6 +235,8 @@ def _stat(name: str, folder: int | None) -> os.stat_result | None:
 
 
 def _check_writable(old: os.stat_result, path: Path) -> None:
+    if stat.S_ISDIR(old.st_mode):
+        raise ToolError(f"{str(path)!r} is a folder; name a file in it")
     if not stat.S_ISREG(old.st_mode):
         raise ToolError(f"{str(path)!r} is a link, pipe, socket or device, and is not written to")
     if not old.st_mode & (stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH):
@@ -125,83 +249,31 @@ def _is_foreign(old: os.stat_result) -> bool:
     return hasattr(os, "geteuid") and old.st_uid != os.geteuid()
 
 
-def _check_expected(name: str, folder: int | None, place: Place, expected: bytes | None) -> None:
+def _check_bytes(target: _Target, expected: bytes | None) -> None:
     if expected is None:
         return
-    descriptor = os.open(name, os.O_RDONLY | _OLD, dir_fd=folder)
+    descriptor = os.open(target.name, os.O_RDONLY | _OLD, dir_fd=target.folder)
     try:
         same_size = os.fstat(descriptor).st_size == len(expected)
-        if same_size and read_regular(descriptor, place.path, len(expected)) == expected:
+        if same_size and read_regular(descriptor, target.asked, len(expected)) == expected:
             return
     finally:
         os.close(descriptor)
-    raise TextMoved(
-        f"{str(place.path)!r} changed while it was being edited; nothing was written; read it again"
+    raise _moved(target)
+
+
+def _check_same(target: _Target, unchanged: os.stat_result) -> None:
+    now = _stat(target.name, target.folder)
+    if now is None or _identity(now) != _identity(unchanged):
+        raise _moved(target)
+
+
+def _identity(kind: os.stat_result) -> tuple[int, int, int, int]:
+    return kind.st_dev, kind.st_ino, kind.st_size, kind.st_mtime_ns
+
+
+def _moved(target: _Target) -> TextMoved:
+    return TextMoved(
+        f"{str(target.place.path)!r} changed while it was being edited; nothing was written; "
+        "read it again"
     )
-
-
-def _write_in_place(name: str, folder: int | None, data: bytes) -> None:
-    descriptor = os.open(name, os.O_WRONLY | _OLD, dir_fd=folder)
-    try:
-        if data and hasattr(os, "posix_fallocate"):
-            os.posix_fallocate(descriptor, 0, len(data))
-        write_all(descriptor, data)
-        os.ftruncate(descriptor, len(data))
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-
-
-def _write_beside(name: str, folder: int | None, data: bytes, old: os.stat_result | None) -> str:
-    """Write a flushed file next to ``name`` and give its name."""
-    fresh = f".indwell-{secrets.token_hex(8)}.tmp"
-    if folder is None:
-        fresh = str(Path(name).with_name(fresh))
-    descriptor = os.open(fresh, _NEW, 0o666 if old is None else 0o600, dir_fd=folder)
-    try:
-        write_all(descriptor, data)
-        if old is not None:
-            _dress_like(descriptor, name, folder, old)
-        os.fsync(descriptor)
-    except BaseException:
-        os.unlink(fresh, dir_fd=folder)
-        raise
-    finally:
-        os.close(descriptor)
-    return fresh
-
-
-def _dress_like(descriptor: int, name: str, folder: int | None, old: os.stat_result) -> None:
-    """Give an open file the mode, group and extended attributes of the file it replaces."""
-    if hasattr(os, "listxattr") and folder is not None:
-        # Attributes that the file system does not take are no reason to refuse the text.
-        with contextlib.suppress(OSError):
-            source = os.open(name, os.O_RDONLY | _OLD, dir_fd=folder)
-            try:
-                for attribute in os.listxattr(source):
-                    with contextlib.suppress(OSError):
-                        os.setxattr(descriptor, attribute, os.getxattr(source, attribute))
-            finally:
-                os.close(source)
-    if hasattr(os, "fchown"):
-        with contextlib.suppress(OSError):  # a group that we are not in
-            os.fchown(descriptor, -1, old.st_gid)
-    if hasattr(os, "fchmod"):
-        os.fchmod(descriptor, stat.S_IMODE(old.st_mode))
-
-
-def _take_place(fresh: str, name: str, folder: int | None, path: Path, *, create: bool) -> None:
-    """Give the new file its name; with ``create`` only if nothing has it, in one step."""
-    if create and hasattr(os, "link"):
-        try:
-            os.link(fresh, name, src_dir_fd=folder, dst_dir_fd=folder, follow_symlinks=False)
-        except FileExistsError as error:
-            raise EditRefused(
-                f"{str(path)!r} was created by somebody else meanwhile; read it first"
-            ) from error
-        except OSError:  # no hard links here (FAT, some network drives): rename, checked above
-            os.replace(fresh, name, src_dir_fd=folder, dst_dir_fd=folder)
-        else:
-            os.unlink(fresh, dir_fd=folder)
-    else:
-        os.replace(fresh, name, src_dir_fd=folder, dst_dir_fd=folder)

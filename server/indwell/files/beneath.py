@@ -1,9 +1,10 @@
 """Open a path beneath allowed folders, so that no symbolic link, old or new, leads out of them.
 
 Two steps. ``locate`` follows every link with realpath and compares *components* with the roots.
-``open_place`` then walks the resolved path from the root, one folder descriptor at a time, and
-follows no link at all: a component that was swapped for a link in between is refused. (Checking
-with realpath and opening by name leaked 2,847 of 85,057 races; `safety.json` FS-04.)
+``open_place`` then opens the resolved path from the root and follows no link at all: a component
+that was swapped for a link in between is refused. The kernel does it in one call where it can
+(``openat2``), else we walk, one folder descriptor at a time. (Checking with realpath and opening by
+name leaked 2,847 of 85,057 races; `safety.json` FS-04.)
 
 Where the system has no folder descriptors (Windows), the second step opens by name.
 """
@@ -19,6 +20,7 @@ from pathlib import Path
 import msgspec
 
 from indwell.errors import ToolError
+from indwell.files import openat2
 
 HAS_DIR_FD = {os.open, os.mkdir, os.stat, os.rename, os.unlink} <= os.supports_dir_fd
 NAME_LIMIT_B = 255  # bytes in one name on every common file system
@@ -26,6 +28,7 @@ PATH_LIMIT_B = 4_096  # PATH_MAX of Linux
 
 _NO_FOLLOW = getattr(os, "O_NOFOLLOW", 0)
 _FOLDER = os.O_RDONLY | _NO_FOLLOW | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_CLOEXEC", 0)
+_STEP = _FOLDER | getattr(os, "O_PATH", 0)  # a folder on the way need not be listable
 _ALWAYS = (
     _NO_FOLLOW
     | getattr(os, "O_CLOEXEC", 0)
@@ -112,8 +115,37 @@ def open_place(place: Place, flags: int, mode: int = 0o666) -> int:
     Raises:
         ToolError: A component has become a link, is missing, or the system refuses.
     """
-    with parent_folder(place) as (folder, name), told(place.path):
-        return os.open(name, flags | _ALWAYS, mode, dir_fd=folder)
+    with told(place.path):
+        if not HAS_DIR_FD:
+            return os.open(place.path, flags | _ALWAYS, mode)
+        root = os.open(place.root, _FOLDER)
+        try:
+            return open_below(root, place.parts, flags | _ALWAYS, mode)
+        finally:
+            os.close(root)
+
+
+def open_below(root: int, parts: Sequence[str], flags: int, mode: int = 0o666) -> int:
+    """Open what stands at ``parts`` below the open folder ``root``, through no link.
+
+    Raises:
+        OSError: ELOOP or ENOTDIR for a link on the way, else as ``os.open``.
+    """
+    if openat2.works():
+        return openat2.open_at(root, "/".join(parts) or ".", flags, mode)
+    return walk_below(root, parts, flags, mode)
+
+
+def walk_below(root: int, parts: Sequence[str], flags: int, mode: int = 0o666) -> int:
+    """Do what ``open_below`` does, one component at a time; for systems without ``openat2``."""
+    *folders, name = parts or (".",)
+    folder = os.dup(root)
+    try:
+        for part in folders:
+            folder = _step(folder, part)
+        return os.open(name, flags | _NO_FOLLOW, mode, dir_fd=folder)
+    finally:
+        os.close(folder)
 
 
 @contextlib.contextmanager
@@ -137,11 +169,8 @@ def parent_folder(place: Place, *, create: bool = False) -> Iterator[tuple[int |
         yield None, str(place.path)
         return
     with told(place.path):
-        folder = os.open(place.root, _FOLDER)
+        folder = _open_folder(place.root, folders, create=create)
     try:
-        for part in folders:
-            with told(place.path):
-                folder = _step(folder, part, create=create)
         yield folder, name
     finally:
         os.close(folder)
@@ -178,11 +207,25 @@ _WORDS = {
 }
 
 
-def _step(folder: int, part: str, *, create: bool) -> int:
+def _open_folder(root: Path, parts: Sequence[str], *, create: bool) -> int:
+    folder = os.open(root, _FOLDER)
+    try:
+        try:
+            return open_below(folder, parts, _FOLDER)
+        except FileNotFoundError:
+            if not create:
+                raise
+        for part in parts:
+            with contextlib.suppress(FileExistsError):
+                os.mkdir(part, dir_fd=folder)
+            folder = _step(folder, part)
+        return os.open(".", _FOLDER, dir_fd=folder)
+    finally:
+        os.close(folder)
+
+
+def _step(folder: int, part: str) -> int:
     """Exchange a folder's descriptor for that of one of its folders."""
-    if create:
-        with contextlib.suppress(FileExistsError):
-            os.mkdir(part, dir_fd=folder)
-    deeper = os.open(part, _FOLDER, dir_fd=folder)
+    deeper = os.open(part, _STEP, dir_fd=folder)
     os.close(folder)
     return deeper

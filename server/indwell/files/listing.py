@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
@@ -38,6 +39,15 @@ def list_folder(path: Path, roots: Sequence[Path]) -> tuple[Entry, ...]:
 def exists(path: Path) -> bool:
     """Does anything, be it a dangling link, stand at ``path``?"""
     return os.path.lexists(path)
+
+
+def has_other_names(path: Path) -> bool:
+    """Is a file known by further names (hard links), somewhere? Follows no link."""
+    try:
+        found = path.lstat()
+    except OSError:
+        return False
+    return stat.S_ISREG(found.st_mode) and found.st_nlink > 1
 
 
 def modified_s(path: Path) -> float:

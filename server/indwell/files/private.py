@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from indwell.files.atomic import write_all
+from indwell.files.copying import write_all
 from indwell.files.reading import read_regular
 
 _NO_FOLLOW = getattr(os, "O_NOFOLLOW", 0)

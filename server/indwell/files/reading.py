@@ -1,16 +1,56 @@
-"""Read a regular file whole, up to a limit."""
+"""Read a regular file: whole, up to a limit, or through its descriptor."""
 
 from __future__ import annotations
 
+import contextlib
 import os
 import stat
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from indwell.errors import ToolError
-from indwell.files.beneath import open_beneath, told
+import msgspec
+
+from indwell.errors import TooLarge, ToolError
+from indwell.files.beneath import locate, open_place, told
+from indwell.files.leftovers import put_right
 
 _PIECE_B = 1 << 20
+
+
+class Opened(msgspec.Struct, frozen=True):
+    """A regular file that is open for reading.
+
+    Attributes:
+        path: Its resolved path.
+        descriptor: At its beginning; closed for you at the end of the block.
+        stat: What the system tells of it, taken from the descriptor.
+    """
+
+    path: Path
+    descriptor: int
+    stat: os.stat_result
+
+
+@contextlib.contextmanager
+def opened_beneath(path: Path, roots: Sequence[Path]) -> Iterator[Opened]:
+    """Hold the regular file at ``path`` beneath ``roots`` open, for ``os.read`` and ``os.pread``.
+
+    For what is too long to be read at once. An ``OSError`` of the block becomes a ToolError about
+    ``path``.
+
+    Raises:
+        ToolError: Outside, missing, a folder, a pipe or device, or unreadable.
+    """
+    place = locate(path, roots)
+    put_right(place)
+    descriptor = open_place(place, os.O_RDONLY)
+    try:
+        with told(place.path):
+            kind = os.fstat(descriptor)
+            check_regular(kind, path)
+            yield Opened(path=place.path, descriptor=descriptor, stat=kind)
+    finally:
+        os.close(descriptor)
 
 
 def read_bytes(path: Path, roots: Sequence[Path], limit_b: int) -> bytes:
@@ -19,12 +59,20 @@ def read_bytes(path: Path, roots: Sequence[Path], limit_b: int) -> bytes:
     Raises:
         ToolError: Outside, missing, a folder, a pipe or device, unreadable, or over ``limit_b``.
     """
-    descriptor = open_beneath(path, roots, os.O_RDONLY)
-    try:
-        with told(path):
-            return read_regular(descriptor, path, limit_b)
-    finally:
-        os.close(descriptor)
+    with opened_beneath(path, roots) as opened:
+        return read_regular(opened.descriptor, path, limit_b)
+
+
+def check_regular(kind: os.stat_result, path: Path) -> None:
+    """Refuse what has no bytes of its own.
+
+    Raises:
+        ToolError: A folder, pipe, socket or device.
+    """
+    if stat.S_ISDIR(kind.st_mode):
+        raise ToolError(f"{str(path)!r} is a folder")
+    if not stat.S_ISREG(kind.st_mode):
+        raise ToolError(f"{str(path)!r} is a pipe, socket or device, not a file")
 
 
 def read_regular(descriptor: int, path: Path, limit_b: int) -> bytes:
@@ -33,14 +81,12 @@ def read_regular(descriptor: int, path: Path, limit_b: int) -> bytes:
     The size that the system tells is not believed: files of /proc say 0, and a log may grow.
 
     Raises:
-        ToolError: It is no regular file, or over ``limit_b``.
+        TooLarge: It is over ``limit_b``.
+        ToolError: It is no regular file.
         OSError: The system cannot read it.
     """
     kind = os.fstat(descriptor)
-    if stat.S_ISDIR(kind.st_mode):
-        raise ToolError(f"{str(path)!r} is a folder")
-    if not stat.S_ISREG(kind.st_mode):
-        raise ToolError(f"{str(path)!r} is a pipe, socket or device, not a file")
+    check_regular(kind, path)
     pieces: list[bytes] = []
     size = max(kind.st_size, 0)
     if size <= limit_b:
@@ -49,7 +95,7 @@ def read_regular(descriptor: int, path: Path, limit_b: int) -> bytes:
             pieces.append(piece)
             size += len(piece)
     if size > limit_b:
-        raise ToolError(
+        raise TooLarge(
             f"{str(path)!r} is larger than the {limit_b:,} bytes that are read at once; "
             "search it with grep, or take a part of it with bash (head, tail, sed -n)"
         )

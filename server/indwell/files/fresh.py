@@ -1,0 +1,183 @@
+"""A file that is being made: it gets its name when all its bytes are there.
+
+On Linux it has no name until then (``O_TMPFILE``), so that a killed process leaves nothing. An
+anonymous file can take a free name but not another file's, so one that replaces something is linked
+under a name of ours first and renamed in the next system call. Elsewhere it has that name from the
+start; what a killed process leaves is removed by ``leftovers``.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import secrets
+import sys
+from pathlib import Path
+
+from indwell.files.copying import copy_all
+
+SUFFIX = ".tmp"
+_CLOSED = -1
+_FLAGS = (
+    os.O_RDWR
+    | getattr(os, "O_NOFOLLOW", 0)
+    | getattr(os, "O_CLOEXEC", 0)
+    | getattr(os, "O_BINARY", 0)
+)
+_NEW = _FLAGS | os.O_CREAT | os.O_EXCL
+_OWN_LINKS = Path("/proc/self/fd")  # how an anonymous file is named to linkat(2)
+_NO_LINKS = frozenset(
+    {errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EINVAL, errno.ENOENT, errno.EXDEV}
+)
+
+
+def own_name(suffix: str) -> str:
+    """A name that only we give, for a file that stands in the user's folder for a moment."""
+    return f".indwell-{secrets.token_hex(8)}{suffix}"
+
+
+def sync_folder(folder: int | None) -> None:
+    """Flush a folder's names, where the system can; a rename survives a power cut only then."""
+    if folder is not None:
+        with contextlib.suppress(OSError):  # some file systems refuse it for folders
+            os.fsync(folder)
+
+
+class Fresh:
+    """A new file in a folder, open for writing and reading back.
+
+    Args:
+        folder: The open folder; None where there are no such descriptors.
+        beside: A name in it, or the whole path without a folder.
+        mode: Permissions before the process's mask.
+
+    Raises:
+        OSError: The folder takes no new file.
+    """
+
+    def __init__(self, folder: int | None, beside: str, mode: int) -> None:
+        self._folder = folder
+        self._beside = beside
+        self._name: str | None = None
+        self.descriptor = _anonymous(folder, mode)
+        if self.descriptor == _CLOSED:
+            self._open_named(mode)
+
+    def take(self, name: str) -> None:
+        """Become ``name``, in the place of what has it.
+
+        Raises:
+            OSError: The system refuses; the old file stands.
+        """
+        own = self._named()
+        if sys.platform == "win32":
+            self._close()  # what is open has its name for good there
+        os.replace(own, name, src_dir_fd=self._folder, dst_dir_fd=self._folder)
+        self._name = None
+
+    def create(self, name: str) -> None:
+        """Become ``name``, which nothing may have.
+
+        Raises:
+            FileExistsError: Something has it.
+            OSError: The system refuses.
+        """
+        try:
+            if self._name is None:
+                self._link(name)
+            elif hasattr(os, "link"):
+                os.link(
+                    self._name,
+                    name,
+                    src_dir_fd=self._folder,
+                    dst_dir_fd=self._folder,
+                    follow_symlinks=False,
+                )
+            else:
+                self.take(name)
+        except OSError as error:
+            if error.errno not in _NO_LINKS:
+                raise
+            self.take(name)  # no hard links here (FAT, some network drives); the caller looked
+        self.discard()
+
+    def keep(self, name: str) -> None:
+        """Stand in the folder under ``name``, which is ours, until it is discarded.
+
+        Raises:
+            OSError: The system refuses.
+        """
+        own, kept = self._named(), self._here(name)
+        os.replace(own, kept, src_dir_fd=self._folder, dst_dir_fd=self._folder)
+        self._name = kept
+        sync_folder(self._folder)
+
+    def leave(self) -> None:
+        """Let the name that was kept stay, whatever comes."""
+        self._name = None
+
+    def discard(self) -> None:
+        """Be gone, but for the name that was taken; discarding twice is nothing.
+
+        Raises nothing: what cannot be removed now is removed by ``leftovers``.
+        """
+        with contextlib.suppress(OSError):
+            self._close()
+        if self._name is not None:
+            with contextlib.suppress(OSError):
+                os.unlink(self._name, dir_fd=self._folder)
+            self._name = None
+
+    def _named(self) -> str:
+        if self._name is None:
+            own = own_name(SUFFIX)
+            try:
+                self._link(own)
+            except OSError as error:
+                if error.errno not in _NO_LINKS:
+                    raise
+                self._copy_to_named()
+            else:
+                self._name = own
+        assert self._name is not None
+        return self._name
+
+    def _here(self, name: str) -> str:
+        return name if self._folder is not None else str(Path(self._beside).with_name(name))
+
+    def _link(self, name: str) -> None:
+        os.link(_OWN_LINKS / str(self.descriptor), name, dst_dir_fd=self._folder)
+
+    def _open_named(self, mode: int) -> None:
+        self._name = self._here(own_name(SUFFIX))
+        self.descriptor = os.open(self._name, _NEW, mode, dir_fd=self._folder)
+
+    def _copy_to_named(self) -> None:
+        """A file system that makes anonymous files and cannot name them: begin again with one."""
+        anonymous = self.descriptor
+        self._open_named(0o600)
+        try:
+            copy_all(anonymous, self.descriptor)
+            os.fchmod(self.descriptor, os.fstat(anonymous).st_mode & 0o7777)
+            os.fsync(self.descriptor)
+        finally:
+            os.close(anonymous)
+
+    def _close(self) -> None:
+        if self.descriptor != _CLOSED:
+            descriptor, self.descriptor = self.descriptor, _CLOSED
+            os.close(descriptor)
+
+
+def _anonymous(folder: int | None, mode: int) -> int:
+    """An open file without a name, or -1 where there is no such thing."""
+    flag = getattr(os, "O_TMPFILE", 0)
+    if not flag or folder is None or not _OWN_LINKS.is_dir():
+        return _CLOSED
+    try:
+        return os.open(".", _FLAGS | flag, mode, dir_fd=folder)
+    except OSError as error:
+        if error.errno in {errno.EOPNOTSUPP, errno.EISDIR, errno.EINVAL, errno.ENOENT}:
+            return _CLOSED
+        raise

@@ -1,0 +1,184 @@
+"""Hears of changes to single files on disk, through the system's own notices (watchdog).
+
+Only the folders of followed files are watched, and not what is below them: the cost follows what
+the agent has read, not the size of the project. Where the system refuses (its limit of watches is
+reached, a file system without notices), or a folder is as busy as in an ``npm install``, its files
+are looked at by ``stat`` instead whenever somebody asks (SYS-05).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import threading
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias
+
+if TYPE_CHECKING:  # a tenth of a second of imports that most processes never need
+    from watchdog.events import FileSystemEvent
+    from watchdog.observers.api import BaseObserver, ObservedWatch
+
+_log = logging.getLogger(__name__)
+
+MOST_FOLDERS = 500  # Linux grants 8,192 watches to a user by default, shared with the editor
+MOST_POLLED = 500  # files that are looked at when somebody asks; 2 µs each
+BUSY_EVENTS = 1_000  # in one folder within BUSY_S: no person's work
+BUSY_S = 1.0
+
+_Mark: TypeAlias = tuple[int, int, int] | None
+
+
+class FolderWatch:
+    """Watches the folders of some files; implements ``workspace.watch.Watch``.
+
+    Safe to use from several threads. The system's notices are read by watchdog's own threads, which
+    start with the first file.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._files: set[Path] = set()
+        self._folders: dict[Path, _Folder] = {}
+        self._polled: dict[Path, _Mark] = {}
+        self._changed: set[Path] = set()
+        self._waiting: list[Path] = []  # folders that the starting thread has still to watch
+        self._observer: BaseObserver | None = None
+        self._starter: threading.Thread | None = None
+        self._is_closed = False
+
+    def follow(self, path: Path) -> None:
+        """Hear of this file from now on; the watch itself is set up in a thread."""
+        with self._lock:
+            if path in self._files or self._is_closed:
+                return
+            self._files.add(path)
+            folder = self._folders.get(path.parent)
+            if folder is None and len(self._folders) < MOST_FOLDERS:
+                self._folders[path.parent] = _Folder()
+                self._waiting.append(path.parent)
+                self._start()
+            elif folder is None or folder.is_polled:
+                self._poll(path)
+
+    def changed(self) -> frozenset[Path]:
+        """Followed files that may have changed since the last call."""
+        with self._lock:
+            changed, self._changed = self._changed, set()
+            for path, before in self._polled.items():
+                now = _mark(path)
+                if now != before:
+                    self._polled[path] = now
+                    changed.add(path)
+        return frozenset(changed)
+
+    def close(self) -> None:
+        """Let go of all watches; returns at once, and the threads end soon after."""
+        with self._lock:
+            self._is_closed = True
+            self._waiting.clear()
+            observer, self._observer = self._observer, None
+        if observer is not None:
+            observer.stop()
+
+    def settle(self) -> None:
+        """Return when all followed files are watched; blocks, for tests."""
+        starter = self._starter
+        if starter is not None:
+            starter.join()
+
+    def heard(self, event: FileSystemEvent) -> None:
+        """Take a notice of watchdog's; in its thread."""
+        for name in (event.src_path, event.dest_path):
+            if name:
+                self._note(Path(str(name)))
+
+    def _note(self, path: Path) -> None:
+        with self._lock:
+            folder = self._folders.get(path.parent)
+            if folder is None or folder.is_polled:
+                return
+            if path in self._files:
+                self._changed.add(path)
+            if folder.is_busy():
+                self._give_up(path.parent)
+
+    def _start(self) -> None:
+        """With the lock held: let a thread set up what waits, unless one is about to."""
+        if self._starter is None or not self._starter.is_alive():
+            self._starter = threading.Thread(
+                target=self._watch_waiting, name="indwell-watch", daemon=True
+            )
+            self._starter.start()
+
+    def _watch_waiting(self) -> None:
+        from watchdog.events import FileSystemEventHandler  # noqa: PLC0415 - see the top
+        from watchdog.observers import Observer  # noqa: PLC0415
+
+        class Handler(FileSystemEventHandler):
+            on_any_event = staticmethod(self.heard)
+
+        while True:
+            with self._lock:
+                if not self._waiting or self._is_closed:
+                    # Under the lock: whoever follows next sees that this thread takes no more.
+                    self._starter = None
+                    return
+                folder = self._waiting.pop()
+                if self._observer is None:
+                    self._observer = Observer()
+                    self._observer.daemon = True
+                    self._observer.start()
+                observer = self._observer
+            try:
+                watch = observer.schedule(Handler(), str(folder))
+            except OSError as error:
+                _log.info("%s is not watched: %s", folder, error)
+                with self._lock:
+                    self._give_up(folder)
+            else:
+                with self._lock:
+                    self._folders[folder].watch = watch
+
+    def _give_up(self, folder: Path) -> None:
+        """With the lock held: look at the files of this folder instead of being told."""
+        state = self._folders[folder]
+        state.is_polled = True
+        if state.watch is not None and self._observer is not None:
+            with contextlib.suppress(KeyError, OSError):  # gone with its folder
+                self._observer.unschedule(state.watch)
+        for path in self._files:
+            if path.parent == folder:
+                self._changed.add(path)
+                self._poll(path)
+
+    def _poll(self, path: Path) -> None:
+        if len(self._polled) < MOST_POLLED:
+            self._polled[path] = _mark(path)
+
+
+class _Folder:
+    """One watched folder: how busy it is, and whether its files are polled instead."""
+
+    def __init__(self) -> None:
+        self.is_polled = False
+        self.watch: ObservedWatch | None = None
+        self._n_events = 0
+        self._since = time.monotonic()
+
+    def is_busy(self) -> bool:
+        """Count one event."""
+        now = time.monotonic()
+        if now - self._since > BUSY_S:
+            self._since, self._n_events = now, 0
+        self._n_events += 1
+        return self._n_events > BUSY_EVENTS
+
+
+def _mark(path: Path) -> _Mark:
+    """What tells two states of a file apart without reading it; None if it is gone."""
+    try:
+        stat = path.lstat()
+    except OSError:
+        return None
+    return stat.st_mtime_ns, stat.st_size, stat.st_ino

@@ -1,0 +1,152 @@
+"""Kill -9 at a random moment of an edit, again and again, and look at what stands on the disk.
+
+    python tests/faults/edit_kills.py 200 --seed 7
+
+A child edits a file in a loop and says after each edit which version it wrote. After the kill the
+file must hold the version that was said last or the next one, byte by byte: at once if files are
+replaced by rename; after the next write into the folder, which tidies up, if they are overwritten
+in place. Then nothing of ours may be left. Cases: `safety.json` PER-13, FS-08.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import random
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from pathlib import Path
+
+from indwell.files import replace_with, write_all, write_atomic
+from indwell.files.append_log import list_names
+
+KINDS = ("rename", "in place", "stream", "create")
+SIZE_B = 600_000  # large enough for a kill to come in the middle of a write
+PIECE_B = 8  # a version's number
+
+
+def version(number: int) -> bytes:
+    """A version's bytes: its number over and over, of a length of its own."""
+    return number.to_bytes(PIECE_B, "big") * (1 + (number * 7_919) % (SIZE_B // PIECE_B))
+
+
+def edit(kind: str, root: Path, number: int) -> None:
+    """Write version ``number`` over the one before."""
+    path = root / "file"
+    match kind:
+        case "create":
+            write_atomic(root / f"file-{number}", version(number), [root], create=True)
+        case "stream":
+            unchanged = path.stat()
+            data = version(number)
+            half = len(data) // 2
+
+            def write(descriptor: int) -> None:
+                write_all(descriptor, data[:half])
+                write_all(descriptor, data[half:])
+
+            replace_with(path, [root], write, unchanged=unchanged)
+        case _:
+            write_atomic(path, version(number), [root], expected=version(number - 1))
+
+
+def child(kind: str, root: Path) -> None:
+    """Edit until killed; one line to stdout for each edit that is done."""
+    number = 0
+    sys.stdout.write("0\n")
+    sys.stdout.flush()
+    while True:
+        number += 1
+        edit(kind, root, number)
+        sys.stdout.write(f"{number}\n")
+        sys.stdout.flush()
+
+
+def kill_once(kind: str, base: Path, after_s: float) -> str:
+    """One child, killed ``after_s`` seconds after its first word; says how the file stood.
+
+    Raises:
+        AssertionError: Something is lost, mixed or left.
+    """
+    root = Path(tempfile.mkdtemp(dir=base))
+    (root / "file").write_bytes(version(0))
+    if kind == "in place":
+        (root / "other name").hardlink_to(root / "file")
+    command = [sys.executable, __file__, "--child", kind, "--folder", str(root)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as running:
+        assert running.stdout is not None
+        assert running.stdout.readline() == b"0\n"
+        time.sleep(after_s)  # the random moment itself; nothing is waited for
+        running.kill()
+        said = running.stdout.read().split(b"\n")[:-1]
+    done = int(said[-1]) if said else 0
+    at_once = _stands(kind, root, done)
+    assert at_once != "mixed" or kind == "in place", (kind, root, done)
+    litter = _litter(root)
+    write_atomic(root / "next", b"next", [root])
+    after = _stands(kind, root, done)
+    assert after in {"old", "new"}, (kind, root, done, after)
+    assert at_once in {"mixed", after}, (kind, root, done, at_once, after)
+    assert _litter(root) == [], (kind, root, _litter(root))
+    if kind == "in place":
+        assert (root / "other name").samefile(root / "file")
+    for path in root.iterdir():
+        path.unlink()
+    root.rmdir()
+    return f"{at_once}{', litter tidied' if litter else ''}"
+
+
+def _stands(kind: str, root: Path, done: int) -> str:
+    if kind == "create":
+        names = {path.name for path in root.glob("file-*")}
+        wanted = {f"file-{number}" for number in range(1, done + 1)}
+        whole = all(
+            (root / name).read_bytes() == version(int(name.partition("-")[2])) for name in names
+        )
+        if not whole or not wanted <= names or len(names - wanted) > 1:
+            return "mixed"
+        return "old" if names == wanted else "new"
+    data = (root / "file").read_bytes()
+    if data == version(done):
+        return "old"
+    return "new" if data == version(done + 1) else "mixed"
+
+
+def _litter(root: Path) -> list[str]:
+    return [name for name in list_names(root) if name.startswith(".")]
+
+
+def run(base: Path, n_kills: int, seed: int) -> Counter[str]:
+    """As many kills, over all kinds of edit; how they ended."""
+    dice = random.Random(seed)
+    ends: Counter[str] = Counter()
+    for number in range(n_kills):
+        kind = KINDS[number % len(KINDS)]
+        ends[f"{kind}: {kill_once(kind, base, dice.uniform(0, 0.06))}"] += 1
+    return ends
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("kills", type=int, nargs="?", default=200)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--folder")
+    parser.add_argument("--child", choices=KINDS, help=argparse.SUPPRESS)
+    wanted = parser.parse_args()
+    if wanted.child:
+        child(wanted.child, Path(wanted.folder))
+        return 0
+    began = time.monotonic()
+    with tempfile.TemporaryDirectory(dir=wanted.folder) as folder:
+        ends = run(Path(os.path.realpath(folder)), wanted.kills, wanted.seed)
+    for end, times in sorted(ends.items()):
+        print(f"{times:5}  {end}")
+    print(f"{sum(ends.values())} kills, none lost or mixed, {time.monotonic() - began:.0f} s")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,53 @@
+"""The short forms of ``edit_kills.py`` and ``edit_faults.py``."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+SHORT = {
+    "write": "ENOSPC", "copy_file_range": "ENOSPC", "fsync": "EIO", "renameat": "EDQUOT",
+    "linkat": "EIO", "unlinkat": "EIO", "flock": "EINTR", "openat2": "EIO",
+}  # fmt: skip
+
+
+def script(name: str) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(name, Path(__file__).with_name(f"{name}.py"))
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture
+def base(tmp_path: Path) -> Path:
+    return Path(os.path.realpath(tmp_path))
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="kill -9 is Unix's")
+def test_per_13_a_kill_in_the_middle_of_an_edit_leaves_the_old_or_the_new_bytes(
+    base: Path,
+) -> None:
+    ends = script("edit_kills").run(base, 16, seed=11)
+    assert sum(ends.values()) == 16
+
+
+def test_fs_18_a_fault_in_any_call_of_an_edit_is_one_error_and_the_old_bytes_stay(
+    base: Path,
+) -> None:
+    edit_faults = script("edit_faults")
+    if edit_faults.strace() is None:
+        if os.environ.get("CI") == "true":
+            pytest.fail("CI has to have strace, and may trace")
+        pytest.skip("strace is not installed, or may not trace here")
+    for call, error in SHORT.items():
+        ends = edit_faults.run(base, call, error, cycles=6)
+        assert sum(ends.values()) == 30
+        was_hit = any("refused" in end or "tidied" in end for end in ends)
+        assert was_hit != (error == "EINTR"), (call, ends)

@@ -1,0 +1,38 @@
+"""The short form of ``path_race.py``: 20,000 of its tries, and proof that the race is hot."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+SCRIPT = Path(__file__).with_name("path_race.py")
+
+pytestmark = pytest.mark.skipif(
+    sys.platform == "win32", reason="Windows has no folder descriptors; docs/platforms.md"
+)
+
+
+@pytest.fixture(scope="module")
+def path_race():
+    spec = importlib.util.spec_from_file_location("path_race", SCRIPT)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_fs_04_no_race_with_a_link_leads_out(path_race, tmp_path: Path) -> None:
+    ends = path_race.run(Path(os.path.realpath(tmp_path)), 20_000)
+    assert {name for name, ended in ends.items() if ended["LEAK"]} == set()
+    assert all(ended["inside"] for ended in ends.values())
+    assert sum(ended["caught"] for ended in ends.values()) > 0  # the second step was needed
+
+
+def test_the_race_is_hot_enough_for_realpath_then_open_to_leak(path_race, tmp_path: Path) -> None:
+    ends = path_race.leak_naively(Path(os.path.realpath(tmp_path)), patience_s=60)
+    assert ends["LEAK"]

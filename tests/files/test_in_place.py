@@ -1,0 +1,159 @@
+"""A file that may not be replaced loses its old text to no fault and no kill.
+
+The faults are real: strace injects them, or a limit of the process does.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from indwell.files import read_bytes, write_atomic
+from indwell.files.append_log import list_names
+
+OLD, NEW = b"old text " * 50_000, b"new " * 20_000
+WRITE = """
+import os
+import sys
+from pathlib import Path
+from indwell.errors import ToolError
+from indwell.files import write_atomic
+path = Path(sys.argv[1])
+if len(sys.argv) > 2:  # whom to become; Python itself may lie where they cannot read
+    os.setegid(int(sys.argv[2]))
+    os.seteuid(int(sys.argv[2]))
+try:
+    write_atomic(path, b"new " * 20_000, [path.parent], expected=path.read_bytes())
+except ToolError as error:
+    sys.exit(str(error))
+"""
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    made = tmp_path / "w" / "file"
+    made.parent.mkdir()
+    made.write_bytes(OLD)
+    (tmp_path / "w" / "other").hardlink_to(made)
+    return made
+
+
+def traced(
+    path: Path, *faults: str, user: int | None = None, temporary: Path | None = None
+) -> subprocess.CompletedProcess[str]:
+    """Write the file in a child, with faults in some system calls."""
+    program = shutil.which("strace")
+    tried = program and subprocess.run([program, "-o", os.devnull, "true"], check=False)
+    if not tried or tried.returncode:
+        if os.environ.get("CI") == "true":
+            pytest.fail("CI has to have strace, and may trace")
+        pytest.skip("strace is not installed, or may not trace here")
+    command = [str(program), "-qq", "-o", os.devnull]
+    command += ["-e", f"trace={','.join(fault.partition(':')[0] for fault in faults)}"]
+    for fault in faults:
+        command += ["-e", f"inject={fault}"]
+    command += [sys.executable, "-c", WRITE, str(path), *([str(user)] if user else [])]
+    environment = {**os.environ, "TMPDIR": str(temporary)} if temporary else None
+    return subprocess.run(
+        command, env=environment, capture_output=True, text=True, check=False, timeout=60
+    )
+
+
+def names(path: Path) -> list[str]:
+    return list(list_names(path.parent))
+
+
+def test_a_fault_in_the_middle_puts_the_old_text_back(path: Path) -> None:
+    done = traced(path, "ftruncate:error=EIO:when=1")  # all new bytes stand, and the old end
+    assert "cannot be used: Input/output error" in done.stderr
+    assert (path.read_bytes() == OLD, names(path)) == (True, ["file", "other"])
+
+
+def test_what_cannot_be_put_back_is_kept_and_comes_back_with_the_next_write(path: Path) -> None:
+    done = traced(path, "ftruncate:error=EIO:when=1", "fallocate:error=EIO:when=2")
+    assert "its old text is kept beside it in '.indwell-" in done.stderr
+    assert path.read_bytes() != OLD
+    write_atomic(path.with_name("next"), b"", [path.parent])
+    assert (path.read_bytes() == OLD, names(path)) == (True, ["file", "next", "other"])
+
+
+@pytest.mark.parametrize("call", ["ftruncate", "fallocate", "unlinkat"])
+def test_per_13_a_kill_in_the_middle_is_undone_by_the_next_write(path: Path, call: str) -> None:
+    done = traced(path, f"{call}:signal=KILL:when=1")
+    assert done.returncode == -signal.SIGKILL
+    assert [name for name in names(path) if name.endswith(".undo")]
+    write_atomic(path.with_name("next"), b"", [path.parent])
+    stands = NEW if call == "unlinkat" else OLD
+    assert (path.read_bytes() == stands, names(path)) == (True, ["file", "next", "other"])
+
+
+def test_per_13_a_kill_before_the_rename_leaves_a_name_that_the_next_write_removes(
+    path: Path,
+) -> None:
+    path.with_name("other").unlink()
+    done = traced(path, "renameat:signal=KILL:when=1")
+    assert done.returncode == -signal.SIGKILL
+    write_atomic(path.with_name("next"), b"", [path.parent])
+    stands = path.read_bytes()
+    assert (stands in {OLD, NEW}, names(path)) == (True, ["file", "next"])
+
+
+def test_a_mount_point_is_written_in_place(path: Path, tmp_path: Path) -> None:
+    """A single file that is mounted, as in containers, cannot be replaced by rename."""
+    if os.geteuid() != 0 or shutil.which("mount") is None:
+        pytest.skip("needs root to mount a file")
+    path.with_name("other").unlink()
+    (tmp_path / "elsewhere").write_bytes(OLD)
+    mounted = subprocess.run(["mount", "--bind", tmp_path / "elsewhere", path], check=False)
+    if mounted.returncode:
+        pytest.skip("this container may not mount")
+    try:
+        write_atomic(path, NEW, [path.parent], expected=OLD)
+        assert read_bytes(path, [path.parent], 1 << 20) == NEW
+    finally:
+        subprocess.run(["umount", path], check=True)
+    assert (tmp_path / "elsewhere").read_bytes() == NEW
+    assert names(path) == ["file"]
+
+
+def test_what_cannot_be_put_back_in_a_folder_that_takes_no_file_is_kept_elsewhere() -> None:
+    if os.geteuid() != 0:
+        pytest.skip("needs root to make a folder that somebody else may not write")
+    with tempfile.TemporaryDirectory() as shared:
+        path, spare = Path(shared) / "file", Path(shared) / "spare"
+        path.write_bytes(OLD)
+        spare.mkdir()
+        for one in (path, spare):
+            os.chown(one, 12_346, 12_346)
+        path.parent.chmod(0o755)
+        done = traced(
+            path,
+            "ftruncate:error=EIO:when=1",
+            "fallocate:error=EIO:when=2",
+            user=12_346,
+            temporary=spare,
+        )
+        kept = list(spare.iterdir())
+        assert [one.stat().st_mode & 0o777 for one in kept] == [0o600]
+        assert f"its old text is kept in {str(kept[0])!r}" in done.stderr
+        assert OLD in kept[0].read_bytes()
+
+
+@pytest.mark.parametrize("is_hard_linked", [False, True])
+def test_where_a_file_without_a_name_cannot_be_given_one_a_named_one_is_made(
+    path: Path, *, is_hard_linked: bool
+) -> None:
+    if not is_hard_linked:
+        path.with_name("other").unlink()
+    path.chmod(0o751)
+    done = traced(path, "linkat:error=EPERM")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert (path.read_bytes() == NEW, path.stat().st_mode & 0o777) == (True, 0o751)
+    assert names(path) == (["file", "other"] if is_hard_linked else ["file"])

@@ -1,0 +1,129 @@
+"""Writers of Indwell take turns in a folder, and the second finds that the text moved (EDT-13)."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+from indwell.errors import EditRefused, TextMoved
+from indwell.files import write_atomic
+from indwell.files.one_writer import one_writer
+
+ADD = """
+import sys
+from pathlib import Path
+from indwell.errors import TextMoved
+from indwell.files import write_atomic
+path, root, moved = Path(sys.argv[1]), Path(sys.argv[2]), 0
+for _ in range(40):
+    while True:
+        old = path.read_bytes()
+        try:
+            write_atomic(path, old + sys.argv[3].encode(), [root], expected=old)
+            break
+        except TextMoved:
+            moved += 1
+print(moved)
+"""
+HOLD = """
+import os, sys
+from pathlib import Path
+from indwell.files.one_writer import one_writer
+with one_writer(os.open(sys.argv[1], os.O_RDONLY), Path("x")) as is_alone:
+    print(is_alone, flush=True)
+    sys.stdin.read()
+"""
+
+
+@pytest.mark.parametrize("is_hard_linked", [False, True])
+def test_edt_13_of_two_processes_that_edit_one_file_the_second_is_told_and_nothing_is_lost(
+    tmp_path: Path, *, is_hard_linked: bool
+) -> None:
+    path = tmp_path / "file"
+    path.write_bytes(b"")
+    if is_hard_linked:
+        (tmp_path / "other").hardlink_to(path)
+    command = [sys.executable, "-c", ADD, str(path), str(tmp_path)]
+    running = [
+        subprocess.Popen([*command, letter], stdout=subprocess.PIPE, text=True) for letter in "ab"
+    ]
+    moved = [int(one.communicate(timeout=60)[0]) for one in running]
+    assert [one.returncode for one in running] == [0, 0]
+    assert sorted(path.read_text()) == ["a"] * 40 + ["b"] * 40
+    assert sum(moved) > 0  # they met
+
+
+def test_edt_13_of_threads_that_edit_one_file_none_loses_anothers_edit(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    path.write_bytes(b"")
+
+    def add() -> None:
+        for _ in range(20):
+            while True:
+                old = path.read_bytes()
+                try:
+                    write_atomic(path, old + b"x", [tmp_path], expected=old)
+                    break
+                except TextMoved:
+                    pass
+
+    threads = [threading.Thread(target=add) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    assert path.read_bytes() == b"x" * 80
+
+
+def test_a_folder_that_another_process_holds_is_waited_for_and_not_for_ever(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", HOLD, str(tmp_path)]
+    folder = os.open(tmp_path, os.O_RDONLY)
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as other:
+        assert other.stdout is not None
+        assert other.stdout.readline() == b"True\n"
+        with (
+            pytest.raises(EditRefused, match="holds it or its folder locked; try again"),
+            one_writer(folder, tmp_path / "x", wait_s=0),
+        ):
+            pass
+        other.send_signal(signal.SIGKILL)
+        other.wait(20)
+        with one_writer(folder, tmp_path / "x", wait_s=20) as is_alone:
+            assert is_alone
+    os.close(folder)
+
+
+def test_without_locks_the_threads_of_the_process_still_keep_apart() -> None:
+    inside: list[int] = []
+
+    def enter() -> None:
+        for _ in range(200):
+            with one_writer(None, Path("x")) as is_alone:
+                assert not is_alone
+                inside.append(1)
+                os.sched_yield()
+                assert len(inside) == 1
+                inside.pop()
+
+    threads = [threading.Thread(target=enter) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(20)
+    assert inside == []
+
+
+def test_a_descriptor_that_cannot_be_locked_is_as_none(tmp_path: Path) -> None:
+    flag = getattr(os, "O_PATH", None)
+    if flag is None:
+        pytest.skip("needs O_PATH, whose descriptors take no lock")
+    folder = os.open(tmp_path, flag)
+    with one_writer(folder, tmp_path / "x") as is_alone:
+        assert not is_alone
+    os.close(folder)

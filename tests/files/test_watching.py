@@ -1,0 +1,132 @@
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from watchdog.events import FileCreatedEvent
+
+from indwell.files.watching import BUSY_EVENTS, MOST_FOLDERS, FolderWatch
+
+PATIENCE_S = 10.0
+
+
+@pytest.fixture
+def watch() -> Iterator[FolderWatch]:
+    watch = FolderWatch()
+    yield watch
+    watch.close()
+
+
+def heard(watch: FolderWatch, wanted: Callable[[set[Path]], bool]) -> set[Path]:
+    """What the watch says until it says what is wanted; the system's notices take a moment."""
+    until = time.monotonic() + PATIENCE_S
+    found: set[Path] = set()
+    while not wanted(found):
+        assert time.monotonic() < until, f"only {found} was heard"
+        found |= watch.changed()
+    return found
+
+
+def test_a_write_by_somebody_else_is_heard_once(watch: FolderWatch, tmp_path: Path) -> None:
+    path = tmp_path / "a.py"
+    path.write_text("1")
+    watch.follow(path)
+    watch.settle()
+    path.write_text("2")
+    assert heard(watch, bool) == {path}
+
+
+@pytest.mark.parametrize("how", ["replace", "delete", "rename"])
+def test_a_file_that_is_replaced_deleted_or_renamed_is_heard(
+    watch: FolderWatch, tmp_path: Path, how: str
+) -> None:
+    path, other = tmp_path / "a.py", tmp_path / "b.py"
+    path.write_text("1")
+    other.write_text("2")
+    watch.follow(path)
+    watch.settle()
+    {
+        "replace": lambda: other.replace(path),
+        "delete": path.unlink,
+        "rename": lambda: path.rename(tmp_path / "c.py"),
+    }[how]()
+    assert heard(watch, bool) == {path}
+
+
+def test_neighbours_and_folders_below_are_no_business_of_it(
+    watch: FolderWatch, tmp_path: Path
+) -> None:
+    path = tmp_path / "a.py"
+    below = tmp_path / "deep" / "a.py"
+    below.parent.mkdir()
+    for one in (path, below):
+        one.write_text("1")
+    watch.follow(path)
+    watch.settle()
+    (tmp_path / "b.py").write_text("2")
+    below.write_text("2")
+    path.write_text("2")  # comes last, so whatever else is heard came before
+    assert heard(watch, lambda found: path in found) == {path}
+
+
+def test_a_file_that_does_not_exist_yet_is_heard_of_when_it_comes(
+    watch: FolderWatch, tmp_path: Path
+) -> None:
+    path = tmp_path / "later.py"
+    watch.follow(path)
+    watch.settle()
+    path.write_text("1")
+    assert heard(watch, bool) == {path}
+
+
+def test_sys_05_where_the_system_grants_no_watch_files_are_looked_at_instead(
+    watch: FolderWatch, tmp_path: Path
+) -> None:
+    path = tmp_path / "gone" / "a.py"  # a folder that is not there cannot be watched
+    watch.follow(path)
+    watch.settle()
+    watch.changed()
+    path.parent.mkdir()
+    path.write_text("1")
+    assert watch.changed() == {path}
+    assert watch.changed() == frozenset()
+
+
+def test_sys_05_beyond_the_most_folders_files_are_looked_at_instead(
+    watch: FolderWatch, tmp_path: Path
+) -> None:
+    paths = [tmp_path / f"{number}" / "a.py" for number in range(MOST_FOLDERS + 1)]
+    for path in paths:
+        path.parent.mkdir()
+        path.write_text("1")
+        watch.follow(path)
+    watch.changed()
+    paths[-1].write_text("22")
+    assert heard(watch, lambda found: paths[-1] in found) == {paths[-1]}
+
+
+def test_sys_05_a_folder_in_a_storm_of_events_is_not_listened_to_any_more(
+    watch: FolderWatch, tmp_path: Path
+) -> None:
+    path = tmp_path / "a.py"
+    path.write_text("1")
+    watch.follow(path)
+    watch.settle()
+    for number in range(BUSY_EVENTS + 1):
+        watch.heard(FileCreatedEvent(str(tmp_path / f"{number}.tmp")))
+    assert watch.changed() == {path}  # something may have been missed, so look
+    assert watch.changed() == frozenset()
+    path.write_text("22")
+    assert watch.changed() == {path}
+
+
+def test_nothing_is_followed_after_the_end(tmp_path: Path) -> None:
+    watch = FolderWatch()
+    path = tmp_path / "a.py"
+    watch.close()
+    watch.follow(path)
+    path.write_text("1")
+    assert watch.changed() == frozenset()
+    watch.close()
