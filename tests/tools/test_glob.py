@@ -1,26 +1,33 @@
 from __future__ import annotations
 
+import asyncio
 import os
 import time
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from indwell.errors import ToolError
 from indwell.tools.base import Outcome
-from indwell.tools.glob import path_matcher
+from indwell.tools.patterns import path_matcher
 from indwell.workspace.disk import DiskWorkspace
+from indwell.workspace.memory import MemoryWorkspace
 from tools.calling import Agent
+from tools.programs import programs
 from tools.shared_data import shared_cases
 
-OUR_OWN_WAY = {
-    ("{foo}", "foo"): "braces around one word stand for themselves, as in bash",
-    ("{}", ""): "as above",
-    ("foo{,.txt}", "foo"): "an empty alternative counts, as in bash",
-    ("abc\\def", "abc/def"): "a backslash is never a separator",
-    ("\\[a-z]", "\\a"): "a backslash always escapes",
+OPTIONS: dict[str, dict[str, bool]] = {
+    "CASEI": {"ignore_case": True},
+    "NOBSESC": {"escapes": False},
+    "BSESC": {},  # the default
+    "SLASHLIT": {},  # a star never matches a slash
 }
-"""Cases of ripgrep's tests where a model, which knows bash, expects something else."""
+"""What the options of ripgrep's tests are called here."""
+
+ONE_SYSTEM_EACH = ("matchslash5", "abc\\def", "abc/def")
+"""Two records that say the opposite: in ripgrep's source one is for Unix (no match) and one for
+Windows, where a backslash separates folders too. Our paths are written with ``/`` everywhere."""
 
 
 @pytest.fixture
@@ -44,15 +51,43 @@ async def found(agent: Agent, pattern: str, path: str = ".") -> list[str]:
     return (await agent.call("glob", pattern=pattern, path=path)).text.splitlines()
 
 
+def denying(agent: Agent, part: str) -> Agent:
+    """The same with a rule that keeps paths with ``part`` from the model."""
+    agent.context = msgspec.structs.replace(agent.context, hidden=lambda path: part in path)
+    return agent
+
+
 def test_patterns_mean_what_other_tools_cases_say() -> None:
-    cases = [case for case in shared_cases("glob.json") if case["options"] != ["CASEI"]]
-    assert len(cases) > 70
-    wrong = {
-        (case["glob"], case["path"])
-        for case in cases
-        if path_matcher(case["glob"])(case["path"]) != case["matches"]
-    }
-    assert wrong - set(OUR_OWN_WAY) == set()
+    cases = shared_cases("glob.json")
+    assert len(cases) == 80
+    wrong = []
+    for case in cases:
+        # Ripgrep's tests leave empty alternatives out unless they ask for them, which none does.
+        options = {"empty_alternatives": False}
+        for name in case["options"]:
+            options |= OPTIONS[name]
+        if path_matcher(case["glob"], **options)(case["path"]) != case["matches"]:
+            wrong.append((case["id"], case["glob"], case["path"], case["matches"]))
+    assert wrong == [(*ONE_SYSTEM_EACH, True)]
+
+
+def test_the_only_case_that_fails_is_contradicted_by_another() -> None:
+    said: dict[tuple[str, ...], set[bool]] = {}
+    for case in shared_cases("glob.json"):
+        question = (case["glob"], case["path"], *case["options"])
+        said.setdefault(question, set()).add(case["matches"])
+    assert [question for question, answers in said.items() if len(answers) > 1] == [
+        (*ONE_SYSTEM_EACH[1:], "SLASHLIT")
+    ]
+
+
+@pytest.mark.parametrize(
+    ("pattern", "path"), [("foo{,.txt}", "foo"), ("foo{,.txt}", "foo.txt"), ("\\[a]", "[a]")]
+)
+def test_unasked_an_empty_alternative_counts_and_a_backslash_escapes(
+    pattern: str, path: str
+) -> None:
+    assert path_matcher(pattern)(path)
 
 
 async def test_a_name_is_found_in_any_folder_newest_first(agent: Agent) -> None:
@@ -121,7 +156,8 @@ async def test_nothing_found_is_said(agent: Agent) -> None:
         ("*", "old.py", "'old.py' is a file; name a folder"),
         ("*", "..", "outside the workspace"),
         ("", ".", "is no pattern"),
-        ("**/a/**/b/**/c/**", ".", "is too long or has over 3"),
+        ("a*" * 201, ".", "is over 400 characters"),
+        ("*/" * 20 + "{a,b}" * 4, ".", "has too many '\\*' or alternatives"),
         ("{a,b}" * 20, ".", "too many alternatives"),
     ],
 )
@@ -137,17 +173,111 @@ async def test_a_name_with_a_line_feed_is_one_line(agent: Agent, root: Path) -> 
     assert await found(agent, "*.zz") == ["a\\nfake.zz"]
 
 
+DEEP = ["/".join(names) for names in (["a" * 63] * 64, ["a"] * 2_000, ["a" * 255] * 16)]
+HOSTILE = [
+    *("a*" * 20 + "b", "[a-z]*" * 10 + "!", "*a" * 190 + "b", "**/*" + "*a" * 190 + "b"),
+    *("**/a/**/a/**/b", "**/*a*a*a/**/*a*a*a/**/*a*b", "**/*/**/*/**/*b", "**/*/" * 70 + "b"),
+    *("**/" + "*/" * 190 + "b", "*/" * 30 + "**/b", "**/" + "[!b]*/" * 50 + "b"),
+    *("**/*{" + ",".join("bcdefghijkl") * 3 + "}", "**/*/*/*/*/*/*{a,b}{a,b}{a,b}{a,b}!"),
+    *("**/*a*/*a*/*a*/{a,b}{a,b}{a,b}{a,b}!", "{" + ",".join(["**/a*b"] * 50) + "}/**/x"),
+]
+
+
+@pytest.mark.parametrize("pattern", HOSTILE)
+def test_no_pattern_takes_long_on_a_hostile_name(pattern: str) -> None:
+    """At most 5 ms, during which nothing else runs; the best of five, as others run meanwhile."""
+    matches = path_matcher(pattern)
+    for path in ("a" * 255, *DEEP):
+        taken = []
+        for _ in range(5):
+            began = time.perf_counter()
+            assert not matches(path)
+            taken.append(time.perf_counter() - began)
+        assert min(taken) < 0.005
+
+
+async def test_files_that_a_rule_denies_are_neither_listed_nor_counted(
+    root: Path, tmp_path: Path
+) -> None:
+    agent = denying(Agent(DiskWorkspace([root]), tmp_path / "spill"), "a.py")
+    outcome = await agent.call("glob", pattern="*.py")
+    assert outcome == Outcome(text="new.py\nsrc/deep/b.py\nold.py", figure="3 files")
+
+
+async def test_edt_09_an_open_file_that_was_never_saved_is_the_newest(
+    root: Path, tmp_path: Path
+) -> None:
+    unsaved = {"old.py": "x", "src/untitled.py": "x", "src/untitled.ts": "x", "no/.env.py": "x"}
+    agent = denying(Agent(MemoryWorkspace(unsaved=unsaved, root=root), tmp_path / "spill"), ".env")
+    assert await found(agent, "*.py") == [
+        "src/untitled.py (not saved yet)",
+        *("new.py", "src/deep/b.py", "src/a.py", "old.py"),
+    ]
+    assert await found(agent, "un*.ts", "src") == ["src/untitled.ts (not saved yet)"]
+
+
+async def test_without_a_path_every_root_is_listed(root: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    (other / "src").mkdir(parents=True)
+    (other / "src" / "z.py").write_text("x")
+    os.utime(other / "src" / "z.py", (100, 100))
+    agent = Agent(DiskWorkspace([root, other, root / "src"]), tmp_path / "spill")
+    assert await found(agent, "src/*.py") == [str(other / "src" / "z.py"), "src/a.py"]
+    assert await found(agent, "a.py") == ["src/a.py"]
+    assert (await agent.call("glob", pattern="a.py")).figure == "1 file"
+    assert await found(agent, "*.py", str(other)) == [str(other / "src" / "z.py")]
+    assert await found(agent, "*.none") == [
+        "no file in the workspace matches '*.none' (ignored files aside)"
+    ]
+
+
 @pytest.mark.parametrize(
-    ("pattern", "path"),
+    ("pattern", "said"),
     [
-        ("a*" * 20 + "b", "a" * 255),
-        ("**/a/**/a/**/b", "/".join("a" * 60)),
-        ("**/a/**/a/**/b", "/".join("a" * 2_000)),
-        ("[a-z]*" * 10 + "!", "a" * 255),
+        ("gone/**/*.py", ": there is no folder 'gone' (links are not followed)"),
+        ("/etc/*.conf", "; a pattern starts at the folder of 'path'"),
+        ("[id].tsx", "; '[' begins a set of characters, write '\\[' for the character itself"),
     ],
 )
-def test_no_pattern_takes_long_on_a_hostile_name(pattern: str, path: str) -> None:
-    matches = path_matcher(pattern)
-    began = time.perf_counter()
-    assert not matches(path)
-    assert time.perf_counter() - began < 0.2
+async def test_why_nothing_was_found_is_said(agent: Agent, pattern: str, said: str) -> None:
+    assert await found(agent, pattern) == [
+        f"no file below '.' matches {pattern!r} (ignored files aside){said}"
+    ]
+
+
+async def test_fs_03_a_folder_of_the_pattern_may_not_be_a_link(
+    agent: Agent, root: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "outside").mkdir()
+    (tmp_path / "outside" / "z.zz").write_text("x")
+    (root / "link").symlink_to(tmp_path / "outside")
+    (root / "inner").symlink_to(root / "src")
+    for pattern in ("link/*.zz", "link/**/*", "inner/*.py", "inner/deep/*.py"):
+        assert "there is no folder" in (await found(agent, pattern))[0]
+
+
+async def test_fs_14_no_name_can_pass_for_another_line(agent: Agent, root: Path) -> None:
+    names = ["a\nb.zz", "\x1b[31mred.zz", "\u202egnp.zz", "[the newest 100 of 9 files].zz"]
+    for number, name in enumerate(names):
+        (root / name).write_text("x")
+        os.utime(root / name, (number, number))
+    assert await found(agent, "*.zz") == [
+        "./[the newest 100 of 9 files].zz",
+        "\\u202egnp.zz",
+        "\\x1b[31mred.zz",
+        "a\\nb.zz",
+    ]
+
+
+async def test_a_cancelled_listing_leaves_no_program_behind(agent: Agent, root: Path) -> None:
+    for number in range(2_000):
+        (root / f"{number}.txt").write_text("")
+    call = asyncio.create_task(agent.call("glob", pattern="**/*"))
+    while not programs(root):  # noqa: ASYNC110 - the system tells nobody when one starts
+        await asyncio.sleep(0)
+    call.cancel()
+    began = time.monotonic()
+    with pytest.raises(asyncio.CancelledError):
+        await call
+    assert time.monotonic() - began < 0.5
+    assert programs(root) == []

@@ -3,35 +3,29 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+import os
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Annotated
 
 import msgspec
-from wcmatch import glob as wildcards
-from wcmatch._wcparse import PatternLimitException  # exported nowhere else
 
 from indwell.errors import ToolError
-from indwell.files import newest_first
-from indwell.sandbox import run_program
+from indwell.files import exists
+from indwell.files.newest import Newest
+from indwell.sandbox import Finished
 from indwell.tools.base import Facts, Outcome, Tool, ToolContext
-from indwell.tools.ripgrep import WALK, ripgrep, search_place
+from indwell.tools.listed import UNSAVED, counted, path_line, with_notes
+from indwell.tools.patterns import Plan, path_matcher, plan
+from indwell.tools.ripgrep import listen, together
+from indwell.tools.search_place import SearchPlace, beneath, search_places
 from indwell.workspace.paths import display
 
 MAX_FILES = 100  # H50
-MAX_SORTED = 50_000  # files whose age is looked up; beyond that the pattern says too little
-TIMEOUT_S = 15.0
-MAX_GLOBSTARS = 3  # each one multiplies the work of a match by the depth of the path
-MAX_DEPTH = 64
-MAX_PATTERN = 1_000  # characters
+MAX_LOOKED_AT = 150_000  # matching files whose age is looked up; in about a second
+TIMEOUT_S = 10.0
 
-_FLAGS = (
-    wildcards.GLOBSTAR
-    | wildcards.BRACE
-    | wildcards.DOTGLOB
-    | wildcards.MATCHBASE  # a pattern without a slash names files in any folder
-    | wildcards.FORCEUNIX
-)
+_STEP = 2_000  # names between two looks at whether they are enough
 
 
 class Glob(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -55,60 +49,110 @@ def make_glob() -> Tool[Glob]:
     )
 
 
-def path_matcher(pattern: str) -> Callable[[str], bool]:
-    """Whether a relative path with ``/`` matches: ``*`` within a name, ``**`` across folders.
-
-    Braces give alternatives. A pattern without a slash is for the name, in any folder.
-
-    Raises:
-        ToolError: The pattern is empty, or would cost too much.
-    """
-    if not pattern or "\0" in pattern:
-        raise ToolError(f"{pattern!r} is no pattern; write one such as '*.py' or 'src/**/*.ts'")
-    if len(pattern) > MAX_PATTERN or pattern.count("**") > MAX_GLOBSTARS:
-        raise ToolError(
-            f"{pattern[:100]!r} is too long or has over {MAX_GLOBSTARS} '**'; use a simpler one"
-        )
-    try:
-        matcher = wildcards.compile(pattern, flags=_FLAGS)
-    except PatternLimitException as error:
-        raise ToolError(f"{pattern[:100]!r} has too many alternatives in braces") from error
-    return lambda path: path.count("/") <= MAX_DEPTH and bool(matcher.match(path))
-
-
 async def _run(arguments: Glob, context: ToolContext) -> Outcome:
-    workspace = context.workspace
-    root, folder = await search_place(context, arguments.path)
-    if not await asyncio.to_thread(folder.is_dir):
+    roots = context.workspace.roots
+    places = await search_places(context, arguments.path)
+    if not await asyncio.to_thread(places[0].start.is_dir):
         raise ToolError(f"{arguments.path!r} is a file; name a folder to search in")
-    listing = _Listing(path_matcher(_relative(arguments.pattern, folder)))
-    # Git's own folder is left out, unless it is what was asked for.
-    skip = () if ".git" in folder.relative_to(root).parts else ("--glob=!.git",)
-    finished = await run_program(
-        [ripgrep(), "--files", "--null", *WALK, *skip, "."],
-        cwd=folder,
-        timeout_s=TIMEOUT_S,
-        limit_b=3_000,
-        on_chunk=listing.feed,
-        enough=listing.enough,
+    walks = await together(
+        *(_walk(place, _relative(arguments.pattern, place.start), context) for place in places)
     )
-    found = await asyncio.to_thread(newest_first, [folder / path for path in listing.found])
-    shown = [display(path, workspace.roots) for path in found[:MAX_FILES]]
-    n_found = f"{len(found):,}"
+    never_saved = await asyncio.to_thread(_never_saved, places, arguments.pattern, context)
+    found = {path: age for walk in walks for path, age in walk.found.items()}
+    newest = sorted(found, key=lambda path: (-found[path], path))
+    shown = [path_line(path, roots) + UNSAVED for path in never_saved]
+    shown += [path_line(path, roots) for path in newest]
+    n_twice = sum(len(walk.found) for walk in walks) - len(found)  # roots may lie in one another
+    n_found = len(never_saved) + sum(walk.n_files for walk in walks) - n_twice
+    if not n_found:
+        shown = [_nothing(arguments, places, walks, context)]
     notes = []
-    if len(found) > MAX_FILES:
-        notes.append(f"the newest {MAX_FILES} of {n_found} files; narrow the pattern for others")
-    if listing.enough.is_set():
-        notes.append(f"stopped after {n_found} files, so newer ones may be missing")
+    if n_found > MAX_FILES:
+        notes.append(f"the newest {MAX_FILES} of {n_found:,} files; narrow the pattern for others")
+    notes += dict.fromkeys(note for walk in walks for note in walk.notes)
+    return Outcome(
+        text=with_notes(shown[:MAX_FILES], notes), figure=counted(n_found, "file", "files")
+    )
+
+
+class _Walk(msgspec.Struct, frozen=True):
+    """What one place gave: times of the newest files by path, the number of all, what to say."""
+
+    found: dict[Path, int]
+    n_files: int
+    notes: tuple[str, ...] = ()
+    missing: str = ""  # a folder of the pattern that is not there
+
+
+async def _walk(place: SearchPlace, pattern: str, context: ToolContext) -> _Walk:
+    roots = context.workspace.roots
+    way = plan(pattern)
+    inner = await asyncio.to_thread(beneath, place, way.folder)
+    if inner is None:
+        return _Walk({}, 0, missing=way.folder)
+    newest = Newest(
+        place.start, MAX_FILES, lambda name: context.hidden(display(place.start / name, roots))
+    )
+    listing = _Listing(way, newest)
+    # Git's own folder is left out, unless it is what was asked for.
+    skip = () if ".git" in inner.parts else ("--glob=!.git",)
+    finished = await listen(
+        ["--files", "--null", *skip, *way.options, SearchPlace(place.start, inner.start).argument],
+        cwd=place.start,
+        timeout_s=TIMEOUT_S,
+        take=listing.take,
+    )
+    found = {place.start / name: age for age, name in newest.names}
+    return _Walk(found, newest.n_files, _notes(finished, is_full=listing.is_full))
+
+
+def _notes(finished: Finished, *, is_full: bool) -> tuple[str, ...]:
+    notes = []
+    if is_full:
+        notes.append(f"stopped after {MAX_LOOKED_AT:,} files, so newer ones may be missing")
     if finished.timed_out:
         notes.append(f"stopped after {TIMEOUT_S:g} s, so files may be missing")
-    if finished.errors:
-        notes.append("some folders could not be read")
-    if not found:
-        where = display(folder, workspace.roots)
-        shown.append(f"no file below {where!r} matches {arguments.pattern!r} (ignored files aside)")
-    figure = "1 file" if len(found) == 1 else f"{n_found} files"
-    return Outcome(text="\n".join(shown + [f"[{note}]" for note in notes]), figure=figure)
+    if finished.errors and not is_full:
+        notes.append("some folders could not be read, so files may be missing")
+    return tuple(notes)
+
+
+def _never_saved(
+    places: Sequence[SearchPlace], pattern: str, context: ToolContext
+) -> tuple[Path, ...]:
+    """Open files that match and are not on disk; to the user they are the newest."""
+    found = []
+    for path in sorted(context.workspace.unsaved()):
+        for place in places:
+            if path.parts[: len(place.start.parts)] != place.start.parts:
+                continue
+            matches = path_matcher(_relative(pattern, place.start))
+            if (
+                matches(path.relative_to(place.start).as_posix())
+                and not exists(path)
+                and not context.hidden(display(path, context.workspace.roots))
+            ):
+                found.append(path)
+            break
+    return tuple(found)
+
+
+def _nothing(
+    arguments: Glob, places: Sequence[SearchPlace], walks: Sequence[_Walk], context: ToolContext
+) -> str:
+    """What was looked for and not found, and why, as far as that can be told."""
+    pattern = arguments.pattern
+    where = "in the workspace"
+    if len(places) == 1:
+        where = f"below {display(places[0].start, context.workspace.roots)!r}"
+    said = f"no file {where} matches {pattern!r} (ignored files aside)"
+    if all(walk.missing for walk in walks):
+        return f"{said}: there is no folder {walks[0].missing!r} (links are not followed)"
+    if pattern.startswith("/"):
+        return f"{said}; a pattern starts at the folder of 'path'"
+    if "[" in pattern and "\\[" not in pattern:
+        return f"{said}; '[' begins a set of characters, write '\\[' for the character itself"
+    return said
 
 
 def _relative(pattern: str, folder: Path) -> str:
@@ -120,18 +164,27 @@ def _relative(pattern: str, folder: Path) -> str:
 class _Listing:
     """Takes file names as ripgrep writes them and keeps those that match."""
 
-    def __init__(self, matches: Callable[[str], bool]) -> None:
-        self.found: list[str] = []
-        self.enough = asyncio.Event()
-        self._matches = matches
+    def __init__(self, way: Plan, newest: Newest) -> None:
+        self._matches = way.matches
+        self._newest = newest
         self._rest = b""
 
-    def feed(self, data: bytes) -> None:
-        """Take what came; names end with a NUL byte."""
+    @property
+    def is_full(self) -> bool:
+        """Nothing more is taken."""
+        return self._newest.n_files >= MAX_LOOKED_AT
+
+    def take(self, data: bytes) -> bool:
+        """Take what came; names begin with ``./`` and end with a NUL byte."""
         *names, self._rest = (self._rest + data).split(b"\0")
-        for name in names:
-            path = name.decode("utf-8", "surrogateescape").removeprefix("./")
-            if self._matches(path):
-                self.found.append(path)
-        if len(self.found) >= MAX_SORTED:
-            self.enough.set()
+        for first in range(0, len(names), _STEP):
+            room = MAX_LOOKED_AT - self._newest.n_files
+            self._newest.add([*self._wanted(names[first : first + _STEP])][:room])
+            if self.is_full:
+                return True
+        return False
+
+    def _wanted(self, names: Sequence[bytes]) -> Iterator[bytes]:
+        matches = self._matches
+        below = (name[2:] for name in names)
+        return below if matches is None else (one for one in below if matches(os.fsdecode(one)))

@@ -1,19 +1,22 @@
-"""The program ``rg``: where it is, which files it goes through, and how paths reach it."""
+"""The program ``rg``: where it is, which files it goes through, and what it writes, by pieces."""
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable, Coroutine, Sequence
 from pathlib import Path
+from typing import TypeVar
 
 from indwell.errors import ToolError
-from indwell.files import Place, exists, locate
-from indwell.sandbox import find_program
-from indwell.tools.base import ToolContext
-from indwell.workspace.paths import display, missing, parse
+from indwell.sandbox import Finished, find_program, run_program
 
 WALK = ("--no-config", "--hidden", "--no-require-git", "--color=never")
 """Ignore files count, also outside of a git repository; hidden files are files like others. Links
 are never followed: that is ripgrep's default."""
+
+T = TypeVar("T")
+
+_ERRORS_B = 3_000  # of its complaints and of its output, which is taken as it comes
 
 
 def ripgrep() -> str:
@@ -31,33 +34,96 @@ def ripgrep() -> str:
     return str(found)
 
 
-async def search_place(context: ToolContext, path: str) -> tuple[Path, Path]:
-    """The root and the resolved path beneath it that a search starts from.
+async def listen(
+    options: Sequence[str],
+    *,
+    cwd: Path,
+    timeout_s: float,
+    take: Callable[[bytes], bool],
+    enough: asyncio.Event | None = None,
+    stdin: bytes = b"",
+) -> Finished:
+    """Run ripgrep and hand over what it writes, in order, until that is enough.
+
+    Args:
+        options: What follows the options of ``WALK``.
+        cwd: Where it runs.
+        timeout_s: Seconds until it is ended.
+        take: Takes the next bytes and says whether they were enough; runs in a thread, so that
+            the event loop stays free, one call at a time.
+        enough: Set as soon as ``take`` said so; ripgrep ends a few milliseconds later.
+        stdin: What it reads from standard input.
 
     Raises:
-        ToolError: Outside the workspace and the folders that may be read, missing, or neither a
-            folder nor a regular file: reading a pipe would wait for its other end.
+        ToolError: There is no ripgrep, or ``cwd`` cannot be used.
+        asyncio.CancelledError: Once ripgrep has ended.
     """
-    place = await asyncio.to_thread(_place, context, path)
-    if not await asyncio.to_thread(exists, place.path):
-        raise missing(display(place.path, context.workspace.roots), place.path.name, ())
-    if not await asyncio.to_thread(_can_be_searched, place.path):
-        shown = display(place.path, context.workspace.roots)
-        raise ToolError(
-            f"{shown!r} is a pipe, socket or device and cannot be searched; name a folder or file"
-        )
-    return place.root, place.path
-
-
-def _can_be_searched(path: Path) -> bool:
-    return path.is_dir() or path.is_file()
-
-
-def _place(context: ToolContext, path: str) -> Place:
-    roots = context.workspace.roots
+    intake = _Intake(take, enough or asyncio.Event())
+    work = asyncio.create_task(intake.work())
     try:
-        return locate(context.workspace.resolve(path), roots)
-    except ToolError:
-        if not context.read_roots:
-            raise
-        return locate(parse(path, roots[0]), context.read_roots)
+        finished = await run_program(
+            [ripgrep(), *WALK, *options],
+            cwd=cwd,
+            timeout_s=timeout_s,
+            limit_b=_ERRORS_B,
+            on_chunk=intake.feed,
+            enough=intake.enough,
+            stdin=stdin,
+            alone=True,  # of --pre and --search-zip, which start others, none is given
+        )
+        intake.close()
+        await work
+    finally:
+        work.cancel()
+        await asyncio.wait({work})
+    return finished
+
+
+async def together(*searches: Coroutine[object, object, T]) -> list[T]:
+    """Run searches at the same time and wait for all, also if one fails or we are cancelled.
+
+    Raises:
+        ToolError: The first that one of them raised.
+    """
+    ended = await asyncio.gather(*searches, return_exceptions=True)
+    return [_good(one) for one in ended]
+
+
+def _good(ended: T | BaseException) -> T:
+    if isinstance(ended, BaseException):
+        raise ended
+    return ended
+
+
+class _Intake:
+    """Pieces between the event loop and a thread; while that works, they gather."""
+
+    def __init__(self, take: Callable[[bytes], bool], enough: asyncio.Event) -> None:
+        self.enough = enough
+        self._take = take
+        self._pieces: list[bytes] = []
+        self._came = asyncio.Event()
+        self._is_closed = False
+
+    def feed(self, data: bytes) -> None:
+        if not self.enough.is_set():
+            self._pieces.append(data)
+            self._came.set()
+
+    def close(self) -> None:
+        self._is_closed = True
+        self._came.set()
+
+    async def work(self) -> None:
+        while not self._is_closed or self._pieces:
+            await self._came.wait()
+            self._came.clear()
+            data = b"".join(self._pieces)
+            self._pieces.clear()
+            if not data:
+                continue
+            is_enough = await asyncio.to_thread(self._take, data)
+            if is_enough:
+                self.enough.set()
+                self._pieces.clear()
+                return

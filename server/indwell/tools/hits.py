@@ -1,0 +1,100 @@
+"""Matches as ripgrep writes them, taken by file until there are enough."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Literal
+
+MAX_SHOWN = 200  # matches, or files; H51
+
+Mode = Literal["lines", "files", "count"]
+
+OPTIONS: dict[Mode, tuple[str, ...]] = {
+    "lines": (
+        *("--line-number", "--no-heading", "--no-context-separator"),
+        *("--max-columns=1300", "--max-columns-preview"),  # bytes; cut to characters afterwards
+    ),
+    "files": ("--files-with-matches",),
+    "count": ("--count",),
+}
+"""Together with ``--null``, so that a path ends where it ends."""
+
+_FORMS: dict[Mode, re.Pattern[bytes]] = {
+    "lines": re.compile(rb"([^\0]*)\0(\d+)([:-])([^\n]*)\n"),
+    "files": re.compile(rb"([^\0]+)\0"),
+    "count": re.compile(rb"([^\0]*)\0(\d+)\r?\n"),
+}
+_WARNING = re.compile(rb"(?s)\A.*(?:binary file (?:after match|matches)) \(found [^\n]*\)\n")
+
+RawLine = tuple[int, bytes, bool]
+"""Its number, from 1; its bytes, perhaps cut; and whether it matches or stands beside a match."""
+
+
+class Hits:
+    """What was found below one folder.
+
+    Args:
+        mode: What ripgrep was asked for.
+        limit: Matches (files, if only they are asked for) after which nothing more is taken.
+        wanted: Does the file of this name count?
+        is_file: Does a file of this name exist? Asked of names with line feeds alone.
+    """
+
+    def __init__(
+        self,
+        mode: Mode,
+        limit: int = 0,
+        wanted: Callable[[str], bool] = lambda _name: True,
+        is_file: Callable[[str], bool] = lambda _name: False,
+    ) -> None:
+        self.lines: dict[str, list[RawLine]] = {}
+        self.counts: dict[str, int] = {}
+        self.is_full = False
+        self._mode: Mode = mode
+        self._limit = limit
+        self._wanted = wanted
+        self._is_file = is_file
+        self._n_taken = 0
+        self._names: dict[bytes, str | None] = {}
+        self._rest = b""
+
+    def take(self, data: bytes) -> bool:
+        """Take what came; True once it is enough."""
+        self._rest += data
+        at = 0
+        for found in _FORMS[self._mode].finditer(self._rest):
+            at = found.end()
+            name = self._name(found[1])
+            if name is None:
+                continue
+            if self._mode == "lines":
+                self.add(name, (int(found[2]), found[4], found[3] == b":"))
+            else:
+                self.counts[name] = int(found[2]) if self._mode == "count" else 1
+                self._n_taken += 1
+            if self._n_taken >= self._limit:
+                self.is_full = True
+                break
+        self._rest = self._rest[at:]
+        return self.is_full
+
+    def add(self, name: str, line: RawLine) -> None:
+        """Take one line."""
+        self.lines.setdefault(name, []).append(line)
+        if line[2]:
+            self.counts[name] = self.counts.get(name, 0) + 1
+            self._n_taken += 1
+
+    def _name(self, raw: bytes) -> str | None:
+        """The path, or None if it does not count."""
+        if raw not in self._names:
+            name = self._without_warning(raw).decode("utf-8", "surrogateescape").removeprefix("./")
+            self._names[raw] = name if self._wanted(name) else None
+        return self._names[raw]
+
+    def _without_warning(self, raw: bytes) -> bytes:
+        """The path without ripgrep's word on the file before; a name may only look like that."""
+        if b"\n" not in raw or self._is_file(raw.decode("utf-8", "surrogateescape")):
+            return raw
+        return _WARNING.sub(b"", raw)

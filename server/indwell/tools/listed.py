@@ -1,0 +1,40 @@
+"""How search results stand in lines: no name and no text can pass for another line."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+from indwell.workspace.paths import display
+
+LINE_CHARS = 300  # H51
+UNSAVED = " (not saved yet)"
+
+_LIKE_A_RESULT = re.compile(r"\[|\d+[:-]")
+_BREAKS = re.compile(r"[\x00-\x08\x0a-\x1f\x7f\x85\u2028\u2029]")  # tabs stay
+
+
+def path_line(path: Path, roots: Sequence[Path]) -> str:
+    """A path as one line that looks like no match (``3: …``) and no note (``[…]``)."""
+    shown = display(path, roots)
+    return f"./{shown}" if _LIKE_A_RESULT.match(shown) else shown
+
+
+def text_line(data: bytes) -> str:
+    r"""A line of a file, cut; what other programs take for the end of a line becomes ``\x…``."""
+    # No character has more than 4 bytes; so the cut is not decoded.
+    text = data[: 4 * LINE_CHARS + 8].decode("utf-8", "replace").rstrip("\r")
+    if len(text) > LINE_CHARS:
+        text = f"{text[:LINE_CHARS]}…"
+    return _BREAKS.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
+
+
+def with_notes(lines: Sequence[str], notes: Sequence[str]) -> str:
+    """Results with what must be known of them, in brackets below."""
+    return "\n".join([*lines, *(f"[{note}]" for note in notes)])
+
+
+def counted(number: int, one: str, many: str) -> str:
+    """``1 match``, ``2,000 matches``."""
+    return f"1 {one}" if number == 1 else f"{number:,} {many}"

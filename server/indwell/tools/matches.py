@@ -1,0 +1,157 @@
+"""What a search found, as the model reads it: each path once, its lines below, and what is left."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import msgspec
+
+from indwell.tools.base import Outcome, ToolContext
+from indwell.tools.hits import MAX_SHOWN, Hits, Mode
+from indwell.tools.listed import UNSAVED, counted, path_line, text_line, with_notes
+from indwell.tools.query import Query
+from indwell.tools.search_place import SearchPlace
+from indwell.workspace.paths import display
+
+
+class Found(msgspec.Struct, frozen=True):
+    """What one place gave.
+
+    Attributes:
+        place: Where was searched.
+        hits: By path relative to the root.
+        unsaved: Those paths of which a buffer was searched.
+        is_cut: There was more than could be taken.
+        timed_out: Time was over before the end.
+        has_errors: Some files could not be read.
+        left_out: Unsaved buffers that were too large.
+        missing: A folder that the glob names and that is not there.
+        complaint: What is wrong with the pattern.
+    """
+
+    place: SearchPlace
+    hits: Hits
+    unsaved: frozenset[str]
+    is_cut: bool
+    timed_out: bool
+    has_errors: bool
+    left_out: tuple[str, ...]
+    missing: str
+    complaint: str
+
+
+class _Tally:
+    """What was shown, and what was counted only."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+        self.n_shown = 0
+        self.n_matches = 0
+        self.n_files = 0
+        self.is_exact = True
+
+
+def report(query: Query, found: Sequence[Found], context: ToolContext, complaint: str) -> Outcome:
+    """The results in words.
+
+    Args:
+        query: What was asked.
+        found: What each place gave.
+        context: Of the call.
+        complaint: Why the pattern was taken as plain text; empty if it was not.
+    """
+    mode = query.mode
+    tally = _Tally()
+    for path, one, name in _files(found):
+        _show(tally, path, one, name, mode=mode, roots=context.workspace.roots)
+    is_cut = any(one.is_cut for one in found)
+    is_over = is_cut or not tally.is_exact
+    n_all = tally.n_files if mode != "lines" else tally.n_matches
+    notes = []
+    if complaint:
+        reason = complaint.rpartition("error: ")[2].split("\n")[0]
+        notes.append(f"no regular expression ({reason}), so it was searched for as plain text")
+    if tally.n_shown < n_all or is_over:
+        notes.append(_stopped(tally, mode, is_over=is_over, is_cut=is_cut))
+    notes += _limits(found)
+    if not tally.n_files:
+        tally.lines.append(_nothing(query, found, context))
+    if mode == "files":
+        figure = counted(tally.n_files, "file", "files")
+    else:
+        figure = counted(tally.n_matches, "match", "matches")
+    if is_over:
+        figure = f"over {tally.n_shown} {figure.rpartition(' ')[2]}"
+    return Outcome(text=with_notes(tally.lines, notes), figure=figure)
+
+
+def _files(found: Sequence[Found]) -> Iterator[tuple[Path, Found, str]]:
+    """Every file once, by place and name; roots may lie in one another."""
+    seen: set[Path] = set()
+    for one in found:
+        for name in sorted(one.hits.counts, key=lambda name: name.split("/")):  # as ripgrep sorts
+            path = one.place.root / name
+            if path not in seen:
+                seen.add(path)
+                yield path, one, name
+
+
+def _show(
+    tally: _Tally, path: Path, one: Found, name: str, *, mode: Mode, roots: Sequence[Path]
+) -> None:
+    n_matches = one.hits.counts[name]
+    room = MAX_SHOWN - tally.n_shown
+    is_exact = mode != "lines" or n_matches <= MAX_SHOWN
+    tally.n_matches += n_matches if is_exact else MAX_SHOWN  # where ripgrep stopped, too
+    tally.n_files += 1
+    tally.is_exact &= is_exact
+    if not room:
+        return
+    heading = path_line(path, roots) + (UNSAVED if name in one.unsaved else "")
+    if mode != "lines":
+        tally.lines.append(f"{heading}: {n_matches}" if mode == "count" else heading)
+        tally.n_shown += 1
+        return
+    tally.lines.append(heading)
+    for number, data, is_match in one.hits.lines[name]:
+        if is_match and tally.n_shown == MAX_SHOWN:
+            break
+        tally.lines.append(f"{number}{':' if is_match else '-'} {text_line(data)}")
+        tally.n_shown += is_match
+
+
+def _stopped(tally: _Tally, mode: Mode, *, is_over: bool, is_cut: bool) -> str:
+    narrow = "narrow the pattern, path or glob"
+    what = "matches" if mode == "lines" else "files"
+    if is_cut:  # which files were searched by then is chance
+        return f"stopped at {tally.n_shown} {what}; there are more, also in other files; {narrow}"
+    if is_over:
+        return f"stopped at {tally.n_shown} {what}, there are more; {narrow}"
+    n_all = tally.n_matches if mode == "lines" else tally.n_files
+    files = f" in {tally.n_files} files" if mode == "lines" and tally.n_files > 1 else ""
+    return f"stopped at {tally.n_shown} of {n_all} {what}{files}; {narrow}"
+
+
+def _limits(found: Sequence[Found]) -> Iterator[str]:
+    """What kept the search from being whole."""
+    if any(one.timed_out for one in found):
+        yield "stopped because it took too long, so matches may be missing; narrow the path or glob"
+    if any(one.has_errors for one in found):
+        yield "some files could not be read"
+    left_out = [name for one in found for name in one.left_out]
+    if left_out:
+        n_buffers = counted(len(left_out), "unsaved buffer was", "unsaved buffers were")
+        yield f"{n_buffers} too large to be searched"
+
+
+def _nothing(query: Query, found: Sequence[Found], context: ToolContext) -> str:
+    """What was looked for and not found, and why, as far as that can be told."""
+    where = "the workspace"
+    if len(found) == 1:
+        where = repr(display(found[0].place.start, context.workspace.roots))
+    files = f", in files {query.glob[:100]!r}," if query.glob else ""
+    said = f"nothing in {where}{files} matches {query.pattern[:200]!r} (ignored files aside)"
+    if all(one.missing for one in found):
+        return f"{said}: there is no folder {found[0].missing!r} (links are not followed)"
+    return said

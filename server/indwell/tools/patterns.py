@@ -1,0 +1,187 @@
+"""Path patterns: what they match, and how much of the tree need not be walked for them. Pure."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import re
+from collections.abc import Callable
+
+import msgspec
+from wcmatch import glob as wildcards
+from wcmatch._wcparse import PatternLimitException  # exported nowhere else
+
+from indwell.errors import ToolError
+
+MAX_DEPTH = 64  # folders; with the two below, no name takes 5 ms, whatever the pattern
+MAX_PATTERN = 400  # characters
+MAX_STARS = 200  # in all alternatives that the braces give, each of which has one or two itself
+_MAX_NAMES = 50  # alternatives of a name that ripgrep is told
+
+_FLAGS = (
+    wildcards.GLOBSTAR
+    | wildcards.BRACE
+    | wildcards.DOTGLOB
+    | wildcards.MATCHBASE  # a pattern without a slash names files in any folder
+    | wildcards.FORCEUNIX
+)
+_GLOBSTAR = r"(?:(?!(?:[/]|^)(?:\.{1,2})(?:$|[/])).)*?(?:^|[/]+)"  # as wcmatch writes it
+_BY_FOLDER = r"(?:^|/)(?:[^/]+/)*?"  # the same for paths as we have them: without . and //
+_TO_NAME = r"(?>(?:.*/)?)"  # the same before the last name
+_MAGIC = re.compile(r"[*?\[\]{}\\]")
+_GROUPING = re.compile(r"[\[\]{}\\]")
+_ONE_ALTERNATIVE = re.compile(r"(?<![\\\[])\{((?:(?!\.\.)[^{},\\\[\]])*)\}")
+_ALTERNATIVES = re.compile(r"(?<!\\)\{([^{}]*)\}")
+_BRACES = re.compile(r"\{((?:(?!\.\.)[^{}])*,(?:(?!\.\.)[^{}])*)\}")
+_PLAIN_NAME = re.compile(r"[\w.+@~=#%& *-]+", re.ASCII)
+"""Names in which ``*`` is the only character that means something, here and in ripgrep's types."""
+
+
+class Plan(msgspec.Struct, frozen=True):
+    """How to find the files that match a pattern.
+
+    Attributes:
+        folder: Leading folders that the pattern names literally, with ``/``; empty for none.
+        names: The last component, as file types of ripgrep; empty for every name.
+        depth: How many levels below ``folder`` count; 0 for all.
+        matches: Decides on what is left, by the path from where the pattern starts; None if
+            every such file matches.
+    """
+
+    folder: str = ""
+    names: tuple[str, ...] = ()
+    depth: int = 0
+    matches: Callable[[str], bool] | None = None
+
+    @property
+    def options(self) -> tuple[str, ...]:
+        """The same for ripgrep.
+
+        Names are types, not ``--glob``: that would bring ignored files back.
+        """
+        types = (f"--type-add=wanted:{name}" for name in self.names)
+        return (
+            *(types if self.names else ()),
+            *(("--type=wanted",) if self.names else ()),
+            *((f"--max-depth={self.depth}",) if self.depth else ()),
+        )
+
+
+def path_matcher(
+    pattern: str,
+    *,
+    ignore_case: bool = False,
+    escapes: bool = True,
+    empty_alternatives: bool = True,
+) -> Callable[[str], bool]:
+    r"""Whether a relative path with ``/`` matches: ``*`` within a name, ``**`` across folders.
+
+    Braces give alternatives; one alone (``*.{ts}``) counts, as in editors. A pattern without a
+    slash is for the name, in any folder. What programs disagree on can be chosen.
+
+    Args:
+        pattern: The pattern.
+        ignore_case: Case does not count.
+        escapes: A backslash takes the meaning from what follows; else it stands for itself.
+        empty_alternatives: ``foo{,.txt}`` matches ``foo`` too, as in bash and in editors.
+
+    Raises:
+        ToolError: The pattern is empty, or would cost too much.
+    """
+    if not pattern or "\0" in pattern:
+        raise ToolError(f"{pattern!r} is no pattern; write one such as '*.py' or 'src/**/*.ts'")
+    if len(pattern) > MAX_PATTERN:
+        raise ToolError(f"{pattern[:100]!r} … is over {MAX_PATTERN} characters; use a simpler one")
+    if not escapes:
+        pattern = pattern.replace("\\", r"\\")
+    if not empty_alternatives:
+        pattern = _ALTERNATIVES.sub(_without_empty, pattern)
+    pattern = _ONE_ALTERNATIVE.sub(r"\1", pattern) or pattern
+    flags = _FLAGS | (wildcards.IGNORECASE if ignore_case else 0)
+    try:
+        expressions, _ = wildcards.translate(pattern, flags=flags, limit=MAX_STARS)
+    except PatternLimitException as error:
+        raise ToolError(f"{pattern[:100]!r} has too many alternatives in braces") from error
+    if sum(one.count("*?") for one in expressions) > MAX_STARS:
+        raise ToolError(f"{pattern[:100]!r} has too many '*' or alternatives; use a simpler one")
+    matchers = [re.compile(_straight(one)).match for one in expressions]
+    return lambda path: path.count("/") <= MAX_DEPTH and any(match(path) for match in matchers)
+
+
+def _without_empty(braces: re.Match[str]) -> str:
+    given = braces[1].split(",")
+    kept = [one for one in given if one]
+    if kept == given:
+        return braces[0]
+    return f"{{{','.join(kept)}}}" if len(kept) > 1 else "".join(kept)
+
+
+def _straight(expression: str) -> str:
+    """The same without going back: what stands between two ``**`` is taken where it comes first.
+
+    More of the path is left behind that than behind any later place, so nothing is lost. Each
+    ``**`` would multiply the work by the depth of the path otherwise.
+    """
+    first, *others = expression.split(_GLOBSTAR)
+    if not others:
+        return expression
+    *between, last = others
+    pieces = (f"(?>{_BY_FOLDER}{one})" for one in between)
+    return "".join((first, *pieces, _BY_FOLDER if "[/]+" in last else _TO_NAME, last))
+
+
+def plan(pattern: str) -> Plan:
+    """Take a pattern apart into what narrows the walk and what must be matched afterwards.
+
+    Raises:
+        ToolError: As ``path_matcher``.
+    """
+    matches = path_matcher(pattern)
+    pattern = _ONE_ALTERNATIVE.sub(r"\1", pattern) or pattern
+    parts = pattern.split("/")
+    n_literal = _n_literal(parts)
+    folder, rest = "/".join(parts[:n_literal]), parts[n_literal:]
+    if any(_GROUPING.search(part) for part in rest[:-1]) or _is_torn(rest[-1]):
+        return Plan(folder, matches=matches)  # a brace may hold a slash
+    *between, last = rest
+    if last == "**":
+        return Plan(folder, matches=matches if between else None)
+    names, is_plain = _names(last)
+    is_exact = is_plain and (not between or set(between) == {"**"})
+    is_flat = len(parts) > 1 and "**" not in pattern
+    return Plan(folder, names, len(rest) if is_flat else 0, None if is_exact else matches)
+
+
+def _n_literal(parts: list[str]) -> int:
+    """How many components in front are names of folders, as they stand."""
+    for number, part in enumerate(parts[:-1]):
+        if part in {"", ".", ".."} or _MAGIC.search(part):
+            return number
+    return len(parts) - 1
+
+
+def _is_torn(part: str) -> bool:
+    return part.count("{") != part.count("}") or part in {"", ".", ".."}
+
+
+def _names(part: str) -> tuple[tuple[str, ...], bool]:
+    """A component as names in which only ``*`` is special, and whether they say just the same.
+
+    What ripgrep reads otherwise (sets, ``?``, escapes) becomes ``*``, which takes more.
+    """
+    if "\\" in part:
+        return (), False
+    # Texts and, at odd places, what stands in braces.
+    pieces = _BRACES.split(part)
+    choices = [piece.split(",") if at % 2 else [piece] for at, piece in enumerate(pieces)]
+    is_nested = any(_GROUPING.search(text) for text in pieces) if len(pieces) > 1 else "{" in part
+    if is_nested or math.prod(map(len, choices)) > _MAX_NAMES:
+        return (), False
+    given = tuple(map("".join, itertools.product(*choices)))
+    is_plain = all(_PLAIN_NAME.fullmatch(name) and "**" not in name for name in given)
+    if not is_plain:
+        given = tuple(
+            re.sub(r"\[.*\]|[^\w.+@~=#%& -]|\*+", "*", name, flags=re.ASCII) for name in given
+        )
+        given = tuple(re.sub(r"\*+", "*", name) for name in given)
+    return (() if "*" in given else given), is_plain

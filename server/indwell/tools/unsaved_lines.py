@@ -1,0 +1,72 @@
+"""Unsaved buffers as one text for one search, and the way back from its lines. Pure."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Mapping, Sequence
+
+import msgspec
+
+from indwell.tools.hits import RawLine
+
+MAX_UNSAVED = 32 << 20  # characters of all buffers that are searched
+
+_MARK = "\ufeff"  # some editors keep the byte order mark in the text
+
+
+class Joined(msgspec.Struct, frozen=True):
+    """Several texts, one after the other.
+
+    Attributes:
+        data: All of them; each begins on a line of its own.
+        names: Of those that are in it, in order.
+        starts: The number of lines before each.
+        left_out: Names of those for which there was no room.
+    """
+
+    data: bytes
+    names: tuple[str, ...]
+    starts: tuple[int, ...]
+    left_out: tuple[str, ...]
+
+    def place_of(self, line: int) -> tuple[str, int]:
+        """Whose line it is, and its number there, both from 1."""
+        at = bisect_right(self.starts, line - 1) - 1
+        return self.names[at], line - self.starts[at]
+
+
+def join(texts: Mapping[str, str], room: int = MAX_UNSAVED) -> Joined:
+    """Put texts one after the other, as long as they fit in ``room`` characters."""
+    pieces: list[bytes] = []
+    names: list[str] = []
+    starts: list[int] = []
+    left_out: list[str] = []
+    n_lines = 0
+    for name, text in texts.items():
+        if len(text) > room:
+            left_out.append(name)
+            continue
+        room -= len(text)
+        data = text.removeprefix(_MARK).encode("utf-8", "replace")
+        if data and not data.endswith(b"\n"):
+            data += b"\n"
+        if data:
+            pieces.append(data)
+            names.append(name)
+            starts.append(n_lines)
+            n_lines += data.count(b"\n")
+    return Joined(b"".join(pieces), tuple(names), tuple(starts), tuple(left_out))
+
+
+def with_context(text: str, matches: Sequence[RawLine], n_beside: int) -> list[RawLine]:
+    """The lines that match, with so many on either side of each."""
+    if not n_beside:
+        return list(matches)
+    lines = text.removeprefix(_MARK).split("\n")
+    if not lines[-1]:
+        lines.pop()
+    found = {number: (number, data, True) for number, data, _ in matches}
+    for number, _, _ in matches:
+        for near in range(max(1, number - n_beside), min(len(lines), number + n_beside) + 1):
+            found.setdefault(near, (near, lines[near - 1].encode("utf-8", "replace"), False))
+    return [found[number] for number in sorted(found)]

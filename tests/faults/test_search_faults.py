@@ -1,0 +1,17 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="folders that may not be read are of Unix")
+def test_fs_12_searches_do_not_get_lost_in_a_tree() -> None:
+    """Many files, a loop of links, a closed folder, a cancelled search; longer as a script."""
+    script = Path(__file__).with_name("search_faults.py")
+    done = subprocess.run(
+        [sys.executable, str(script), "3000"], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, "")
