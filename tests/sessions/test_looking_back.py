@@ -48,6 +48,7 @@ LOG = (
 def test_a_session_as_a_line_of_the_list() -> None:
     assert overview("s1", Reading(LOG, ("a notice",))) == Overview(
         id="s1",
+        workspace="/work",
         at=NOW,
         model="large",
         preview="list it please",

@@ -12,9 +12,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from indwell.errors import SessionError
+from indwell.sessions.ids import time_after
 from indwell.sessions.lines import Reading, encode
-from indwell.sessions.records import Record, Repaired, SessionStarted, fold
-from indwell.sessions.store import SessionStore, folder_name
+from indwell.sessions.records import Record, Repaired, SessionStarted, TurnStarted, fold
+from indwell.sessions.store import SessionStore, folder_name, timestamp
 from sessions.session_logs import (
     ASKED,
     AT,
@@ -132,14 +133,31 @@ async def test_sessions_are_listed_newest_first_and_nothing_else_is(tmp_path: Pa
     store = store_in(tmp_path)
     assert store.ids() == ()
     made = []
-    for days in (2, 0, 1):
+    for days in (0, 1, 2):
         session, writer = store.create(model="m", now=NOW + timedelta(days=days))
         await writer.close()
         made.append(session)
     folder = log_of(store, made[0]).parent.parent
     (folder / "notes.txt").touch()
     (folder / "20990101-000000-000-aaaaaaaaaaaa").mkdir()  # killed before it had a log
-    assert store.ids() == (made[0], made[2], made[1])
+    assert store.ids() == (made[2], made[1], made[0])
+
+
+async def test_per_14_sessions_stand_in_the_order_of_their_beginnings_whatever_the_clock_says(
+    tmp_path: Path,
+) -> None:
+    store = store_in(tmp_path)
+    made = []
+    for days in (0, -365, -365, 0, 400, -1):
+        session, writer = store.create(model="m", now=NOW + timedelta(days=days))
+        writer.append(TurnStarted(turn=1, words=f"{days}", at=timestamp(NOW)))
+        await writer.close()
+        made.append(session)
+    assert store.ids() == tuple(reversed(made))
+    began = [one for one in store.open(made[1]).records if isinstance(one, SessionStarted)]
+    assert began[0].at == timestamp(NOW - timedelta(days=365))  # the log says what the clock said
+    assert time_after("no time in it", NOW) == NOW
+    assert time_after("99991231-235959-999-aaaaaaaaaaaa", NOW) == NOW  # nothing comes after it
 
 
 async def test_workspaces_do_not_see_each_others_sessions(tmp_path: Path) -> None:
@@ -233,10 +251,13 @@ def test_a_state_folder_that_is_a_file_is_one_clear_sentence(tmp_path: Path) -> 
 
 async def test_two_sessions_never_share_an_id(tmp_path: Path) -> None:
     store = store_in(tmp_path)
-    _, writer = store.create(model="m", now=NOW, random_bytes=b"\x01" * 6)
-    await writer.close()
-    with pytest.raises(SessionError, match="exists already; try again"):
-        store.create(model="m", now=NOW, random_bytes=b"\x01" * 6)
+    made = []
+    for _ in range(3):  # of one moment, and of one draw
+        session, writer = store.create(model="m", now=NOW, random_bytes=b"\x01" * 6)
+        await writer.close()
+        made.append(session)
+    assert store.ids() == tuple(reversed(made))
+    assert len(set(made)) == 3
 
 
 async def test_a_workspace_whose_name_is_no_text_still_has_sessions(tmp_path: Path) -> None:

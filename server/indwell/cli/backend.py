@@ -11,6 +11,7 @@ from typing import Any
 
 import msgspec
 
+from indwell.agent.resume import HeldWith, Resumed
 from indwell.agent.session import Session
 from indwell.cli.user_settings import read_settings
 from indwell.cli.warm import WarmModels
@@ -25,7 +26,7 @@ from indwell.providers.connection import LocalServer, LoginOutcome
 from indwell.providers.models import OfferedModel
 from indwell.sessions.drafts import DraftStore
 from indwell.sessions.lines import Reading
-from indwell.sessions.overview import Overview, overview
+from indwell.sessions.overview import Overview
 from indwell.sessions.store import SessionStore
 from indwell.settings.model import Secret, Settings
 from indwell.settings.places import state_folder, user_file
@@ -51,6 +52,7 @@ class EditorBackend:
         self._settings = Settings()
         self._sweeping: asyncio.Future[object] | None = None
         self._told: set[str] = set()
+        self._drafts: dict[Path, DraftStore] = {}
 
     def configure(self, options: Mapping[str, Any], roots: tuple[Path, ...]) -> Configured:
         """Read the settings; a file that cannot be used makes every prompt say so."""
@@ -92,6 +94,32 @@ class EditorBackend:
         self._told.add(session.notice)
         await self._sweep(settings().keep_sessions_days)
         return session
+
+    async def check_session(self, root: Path, session: str) -> None:
+        """Is there such a session?"""
+        await asyncio.to_thread(self._store(root).check, session)
+
+    async def held_with(self, root: Path, session: str) -> HeldWith:
+        """The model of a session, and whether it can still be asked."""
+        from indwell.cli.resuming import held_with
+
+        seen = await asyncio.to_thread(self._store(root).overview, session)
+        return await held_with(self._settings, seen.model)
+
+    async def resume_session(
+        self,
+        session: str,
+        workspace: Workspace,
+        approver: Approver,
+        settings: Callable[[], Settings],
+    ) -> Resumed:
+        """Go on with a session; see ``resuming.resume_session``."""
+        from indwell.cli.resuming import resume_session
+
+        model = await self._models.get(settings())
+        return await resume_session(
+            session, workspace, approver, settings, model, environment=self._environment
+        )
 
     async def switch_model(self, session: Session, settings: Settings) -> None:
         """Let the next turn ask another model; see ``compose.with_model``."""
@@ -190,16 +218,28 @@ class EditorBackend:
     async def keep_drafts(self, root: Path, drafts: Sequence[str]) -> Path:
         """Keep words that were never sent."""
         now = datetime.now(UTC)
-        store = DraftStore(state_folder(self._environment), root)
-        return await asyncio.to_thread(lambda: store.keep(drafts, now=now))
+        return await asyncio.to_thread(lambda: self._draft_store(root).keep(drafts, now=now))
+
+    async def keep_waiting(self, root: Path, unsent: Mapping[str, str]) -> None:
+        """Keep words that wait for their turn."""
+        now = datetime.now(UTC)
+        await asyncio.to_thread(lambda: self._draft_store(root).keep_waiting(unsent, now=now))
 
     async def untold_drafts(self, root: Path) -> tuple[Path, ...]:
         """Drafts of an earlier process; each is given once."""
-        return await asyncio.to_thread(DraftStore(state_folder(self._environment), root).untold)
+        now, store = datetime.now(UTC), self._draft_store(root)
+        await asyncio.to_thread(lambda: store.take_over(now=now))
+        return await asyncio.to_thread(store.untold)
 
     def monotonic(self) -> float:
         """Seconds of the system's monotonic clock."""
         return time.monotonic()
+
+    def _draft_store(self, root: Path) -> DraftStore:
+        """One for each workspace: it holds the file of what waits."""
+        if root not in self._drafts:
+            self._drafts[root] = DraftStore(state_folder(self._environment), root)
+        return self._drafts[root]
 
     def _store(self, root: Path) -> SessionStore:
         return SessionStore(state_folder(self._environment), root)
@@ -209,7 +249,7 @@ class EditorBackend:
     ) -> tuple[tuple[Overview, ...], bool]:
         store = self._store(root)
         ids = [one for one in store.ids() if before is None or one < before]
-        return tuple(overview(one, store.open(one)) for one in ids[:limit]), len(ids) > limit
+        return tuple(store.overview(one) for one in ids[:limit]), len(ids) > limit
 
     def _lacking(self) -> str:
         from indwell.cli.stored_keys import key_store, with_stored_key

@@ -23,7 +23,7 @@ SCRIPTED_WINDOW = 64_000  # tokens; the scripted model has no limit of its own
 class Model(NamedTuple):
     """A model, ready to be asked, with what is known of it; ``notice`` if that is not much.
 
-    ``hang_up`` closes its connections.
+    ``hang_up`` closes its connections; ``pictures`` says whether it takes some.
     """
 
     provider: Provider
@@ -33,6 +33,7 @@ class Model(NamedTuple):
     cost: Callable[[Usage], float | None]
     notice: str = ""
     hang_up: Callable[[], Awaitable[None]] = holds_nothing
+    pictures: bool = False
 
 
 class NoModel(SettingsError):
@@ -97,4 +98,5 @@ def _endpoint_model(settings: Settings) -> Model:
         lambda usage: cost(usage, prices),
         notice,
         chat.aclose,
+        facts.images is True,
     )

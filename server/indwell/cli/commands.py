@@ -84,19 +84,29 @@ def _last_minutes(options: argparse.Namespace, parser: argparse.ArgumentParser) 
         if not options.ids:
             parser.error("sessions delete: name the sessions to delete")
         return delete_sessions(options.ids, as_json=options.json)
+    if options.action == "show":
+        if len(options.ids) != 1:
+            parser.error("sessions show: name one session")
+        from indwell.cli.shown_session import show_session
+
+        return show_session(options.ids[0], as_json=options.json)
     if options.ids:
         parser.error("sessions list: takes no ID")
-    return list_sessions(all_folders=options.all, as_json=options.json)
+    limit = max(options.limit, 0) or None
+    return list_sessions(all_folders=options.all, as_json=options.json, limit=limit)
 
 
 def _run(options: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
-    if not options.words.strip():
+    goes_on = options.resume is not None or options.continues
+    if not options.words.strip() and not goes_on:
         parser.error("there are no words; say what to do, in quotes")
+    if options.resume is not None and not options.resume.strip():
+        parser.error("--resume: the id is empty; `indwell sessions` lists them")
     if len(options.file) > 1:
         parser.error("--file: one place at a time; name the others in your words")
     if not Path(options.folder).is_dir():
         parser.error(f"--folder: {options.folder!r} is no folder")
-    from indwell.cli.run import Wish, run
+    from indwell.cli.run import NEWEST, Wish, run
 
     return run(
         Wish(
@@ -107,5 +117,7 @@ def _run(options: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
             scripted=options.scripted,
             allow=options.allow_commands,
             mode=options.mode,
+            model=options.model,
+            session=NEWEST if options.continues else options.resume or "",
         )
     )

@@ -3,28 +3,37 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import platform
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
+from pathlib import Path
+from typing import NamedTuple
 
 import msgspec
 
 from indwell.agent.budget import Budgets
-from indwell.agent.session import Parts, Session
+from indwell.agent.resume import tools_digest
+from indwell.agent.session import Log, Parts, Session
 from indwell.cli.budgets import budgets_of, unkept
 from indwell.cli.chosen_model import Model
 from indwell.cli.spill import Spill
 from indwell.cli.user_settings import is_trusted
 from indwell.context.conversation import Config, Conversation, system_block
-from indwell.errors import ToolError
+from indwell.context.pictures import without_pictures
+from indwell.errors import SessionError, ToolError
+from indwell.files.scratch import scratch_folder
 from indwell.policy.approvals import Approver
 from indwell.policy.decide import Policy
 from indwell.policy.paths import is_beneath, matches_any
 from indwell.prompt.environment import Surroundings
 from indwell.prompt.instructions import FILE_NAME
 from indwell.prompt.system import Machine, system_prompt
+from indwell.sessions.ids import RANDOM_B, new_id
+from indwell.sessions.memory_log import MemoryLog
+from indwell.sessions.records import Prefixed
 from indwell.sessions.spending import SpendingLedger, local_day
 from indwell.sessions.store import SessionStore, folder_name
 from indwell.settings.model import Settings
@@ -37,6 +46,22 @@ from indwell.workspace.branch import branch_of
 from indwell.workspace.paths import display
 
 
+class Place(NamedTuple):
+    """Where a session is written down; ``notice`` if it is not.
+
+    Attributes:
+        id: The session's.
+        log: Its log.
+        spill: The folder of its long texts; ``n_spilled`` are there already.
+    """
+
+    id: str
+    log: Log
+    spill: Path
+    n_spilled: int = 0
+    notice: str = ""
+
+
 async def open_session(
     workspace: Workspace,
     approver: Approver,
@@ -45,22 +70,54 @@ async def open_session(
     *,
     environment: Mapping[str, str],
 ) -> Session:
-    """Begin a session in a workspace, with a model.
+    """Begin a session in a workspace, with a model; where it cannot be saved, it says so.
 
     Raises:
-        UserError: There is no place for the log.
+        UserError: A setting cannot be used.
     """
+    store = SessionStore(state_folder(environment), workspace.roots[0])
+    place = await asyncio.to_thread(_new_place, store, model.name)
+    session = make_session(place, workspace, approver, settings, model, environment=environment)
+    session.parts.log.append(prefix_of(session))
+    return session
+
+
+def prefix_of(session: Session) -> Prefixed:
+    """What stands before every request of a session, for its log."""
+    talk = session.conversation
+    system = tuple(block.text for block in talk.system)
+    return Prefixed(system=system, tools=tools_digest(talk.tools), at=session.timestamp())
+
+
+def _new_place(store: SessionStore, model: str) -> Place:
+    """Begin a log; in memory where nothing can be written, for the work must go on (PER-08)."""
+    now = datetime.now(UTC)
+    try:
+        identifier, log = store.create(model=model, now=now)
+    except SessionError as error:
+        identifier = new_id(now, os.urandom(RANDOM_B))
+        notice = f"this session is not saved, and cannot be gone on with later: {error}"
+        return Place(identifier, MemoryLog(), scratch_folder(), notice=notice)
+    return Place(identifier, log, store.spill(identifier))
+
+
+def make_session(
+    place: Place,
+    workspace: Workspace,
+    approver: Approver,
+    settings: Callable[[], Settings],
+    model: Model,
+    *,
+    environment: Mapping[str, str],
+) -> Session:
+    """Put the parts of a session together; its conversation is empty."""
     now_settings = settings()
     root = workspace.roots[0]
     state = state_folder(environment)
-    store = SessionStore(state, root)
-    identifier, log = await asyncio.to_thread(
-        lambda: store.create(model=model.name, now=datetime.now(UTC))
-    )
     budgets = budgets_of(now_settings)
     rules = RuleBook(state / "permissions" / f"{folder_name(root)}.json")
     tools = standard_tools(Shell(root, timeout_s=now_settings.command_timeout_s))
-    spill_folder = store.spill(identifier).resolve()
+    spill_folder = place.spill.resolve()
     own = (str(state.resolve()), str(user_file().parent.resolve()))
     parts = Parts(
         provider=model.provider,
@@ -71,8 +128,8 @@ async def open_session(
             settings().mode, settings().deny, rules.granted, own, (str(spill_folder),)
         ),
         grant=rules.grant,
-        log=log,
-        spill=Spill(spill_folder).keep,
+        log=place.log,
+        spill=Spill(spill_folder, n_kept=place.n_spilled).keep,
         read_roots=(spill_folder,),
         hidden=lambda path: matches_any(path, settings().deny) or is_beneath(str(root / path), own),
         surroundings=lambda: _surroundings(workspace, model.name),
@@ -89,15 +146,21 @@ async def open_session(
         _machine(), tuple(spec.name for spec in tools.specs), now_settings.instructions
     )
     conversation = Conversation(
-        config=Config(model.name, model.window, model.max_output, cache_key=identifier),
+        config=Config(
+            model.name,
+            model.window,
+            model.max_output,
+            cache_key=place.id,
+            takes_pictures=model.pictures,
+        ),
         system=(system_block(prompt),),
         tools=tools.specs,
     )
     return Session(
-        id=identifier,
+        id=place.id,
         parts=parts,
         conversation=conversation,
-        notice=_notice(model, budgets, rules.problem),
+        notice=_notice(model, budgets, rules.problem, place.notice),
     )
 
 
@@ -121,13 +184,17 @@ def with_model(session: Session, model: Model) -> None:
         model=model.name,
         window=model.window,
         max_output=model.max_output,
+        takes_pictures=model.pictures,
     )
-    session.conversation = msgspec.structs.replace(session.conversation, config=config)
+    conversation = session.conversation
+    if not model.pictures:
+        conversation = without_pictures(conversation)
+    session.conversation = msgspec.structs.replace(conversation, config=config)
     session.notice = _notice(model, session.parts.budgets)
 
 
-def _notice(model: Model, budgets: Budgets, more: str = "") -> str:
-    return "; ".join(filter(None, (model.notice, unkept(budgets, model.name, model.cost), more)))
+def _notice(model: Model, budgets: Budgets, *more: str) -> str:
+    return "; ".join(filter(None, (model.notice, unkept(budgets, model.name, model.cost), *more)))
 
 
 async def _surroundings(workspace: Workspace, model: str) -> Surroundings:

@@ -7,6 +7,8 @@ import argparse
 from indwell import __version__
 from indwell.settings.model import FREEDOM
 
+LIST_LIMIT = 20  # sessions; H61
+
 
 def make_parser() -> argparse.ArgumentParser:
     """The whole grammar; a command line that does not fit ends the process with 2."""
@@ -29,7 +31,7 @@ def make_parser() -> argparse.ArgumentParser:
     demo.add_argument("--seed", type=int, help="which project and which fault; random if left out")
     demo.add_argument("--json", action="store_true", help="print one JSON object at the end")
     _scripted(demo)
-    _sessions(commands.add_parser("sessions", help="list or delete past sessions"))
+    _sessions(commands.add_parser("sessions", help="list, show or delete past sessions"))
     purge = commands.add_parser("purge", help="delete all sessions, permissions and keys")
     purge.add_argument("--yes", action="store_true", help="do it without asking")
     _json(purge)
@@ -71,7 +73,23 @@ def _doctor(doctor: argparse.ArgumentParser) -> None:
 
 
 def _run(run: argparse.ArgumentParser) -> None:
-    run.add_argument("words", help="what to do, in your own words")
+    run.add_argument(
+        "words",
+        nargs="?",
+        default="",
+        help="what to do, in your own words; may be left out when a session goes on",
+    )
+    which = run.add_mutually_exclusive_group()
+    which.add_argument(
+        "--resume", metavar="ID", help="go on with this session; the beginning of its id is enough"
+    )
+    which.add_argument(
+        "--continue",
+        dest="continues",
+        action="store_true",
+        help="go on with the newest session of the folder",
+    )
+    run.add_argument("--model", default="", help="ask this model (default: that of the settings)")
     run.add_argument(
         "--file",
         action="append",
@@ -97,12 +115,26 @@ def _run(run: argparse.ArgumentParser) -> None:
 
 def _sessions(sessions: argparse.ArgumentParser) -> None:
     sessions.add_argument(
-        "action", nargs="?", choices=("list", "delete"), default="list", help="default: list"
+        "action",
+        nargs="?",
+        choices=("list", "show", "delete"),
+        default="list",
+        help="default: list",
     )
     sessions.add_argument(
-        "ids", nargs="*", metavar="ID", help="of the sessions to delete; its beginning is enough"
+        "ids",
+        nargs="*",
+        metavar="ID",
+        help="of the session to show or of those to delete; its beginning is enough",
     )
     sessions.add_argument("--all", action="store_true", help="of all folders, not only this one")
+    sessions.add_argument(
+        "--limit",
+        type=int,
+        default=LIST_LIMIT,
+        metavar="N",
+        help=f"list only so many, the newest; 0 for all (default: {LIST_LIMIT})",
+    )
     _json(sessions)
 
 

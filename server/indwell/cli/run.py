@@ -14,22 +14,24 @@ import msgspec
 from rich.console import Console
 
 from indwell.agent import events
-from indwell.agent.session import Prompt
+from indwell.agent.session import Prompt, Session
 from indwell.agent.turn import run_turn
 from indwell.agent.words import taken_words
 from indwell.cli.addresses import address_place
 from indwell.cli.chosen_model import NoModel, make_model
 from indwell.cli.closed_output import stopping
 from indwell.cli.compose import open_session
+from indwell.cli.sessions import whole_id
 from indwell.cli.terminal import AllowingApprover, TerminalApprover, TerminalView
 from indwell.cli.user_settings import read_settings
 from indwell.cli.waiting import wait_for
 from indwell.context.ide import Selection
-from indwell.errors import ToolError, UserError
+from indwell.errors import SessionError, ToolError, UserError
 from indwell.messages import Usage
 from indwell.policy.approvals import Approver
 from indwell.policy.paths import matches_any
 from indwell.sessions.retention import sweep
+from indwell.sessions.store import SessionStore
 from indwell.settings.model import Mode, Settings
 from indwell.settings.places import state_folder
 from indwell.workspace.base import Workspace
@@ -37,13 +39,18 @@ from indwell.workspace.disk import DiskWorkspace
 from indwell.workspace.paths import display
 from indwell.workspace.text import split_lines
 
+NEWEST = "newest"  # no session can have this name: ids begin with a date
+GO_ON = "Go on where you stopped."
+
 _PLACE = re.compile(r"^(?P<path>.+?)(?::L?(?P<first>\d+)(?:-L?(?P<last>\d+))?)?$")
 
 
 class Wish(msgspec.Struct, frozen=True):
     """What was asked for on the command line; ``place`` is ``PATH`` or ``PATH:L1-L2``.
 
-    ``mode`` may be freer than the settings': the user's own command line says so.
+    ``mode`` may be freer than the settings', and ``model`` another: the user's own command line
+    says so. ``session`` is the id, or the beginning of it, of one to go on with; ``NEWEST`` the
+    newest. Then there need not be ``words``.
     """
 
     words: str
@@ -53,6 +60,8 @@ class Wish(msgspec.Struct, frozen=True):
     scripted: bool = False
     allow: bool = False
     mode: Mode | None = None
+    model: str = ""
+    session: str = ""
 
 
 class WrongPlace(UserError):
@@ -79,7 +88,6 @@ def run(wish: Wish) -> int:
 
 
 async def _turn(wish: Wish, view: events.Listener) -> events.TurnFinished:
-    words = taken_words(wish.words)
     view = stopping(_placing(view))
     workspace = DiskWorkspace([wish.folder])
     loaded = await asyncio.to_thread(read_settings, os.environ, roots=workspace.roots)
@@ -90,23 +98,72 @@ async def _turn(wish: Wish, view: events.Listener) -> events.TurnFinished:
         settings = msgspec.structs.replace(settings, provider="scripted")
     if wish.mode is not None:
         settings = msgspec.structs.replace(settings, mode=wish.mode)
+    if wish.model:
+        settings = msgspec.structs.replace(settings, model=wish.model)
     selection = None
     if wish.place is not None:
         selection = await _selection(wish.place, workspace, settings)
     approver: Approver = (
         AllowingApprover() if wish.allow else TerminalApprover(Console(stderr=True))
     )
-    model = await asyncio.to_thread(make_model, settings)
-    session = await open_session(
-        workspace, approver, lambda: settings, model, environment=os.environ
-    )
+    if wish.session:
+        session, words = await _resumed(wish, workspace, approver, settings)
+    else:
+        model = await asyncio.to_thread(make_model, settings)
+        session = await open_session(
+            workspace, approver, lambda: settings, model, environment=os.environ
+        )
+        words = wish.words
     try:
+        words = taken_words(words)
         prompt = Prompt(words=words, title=words[:60], selection=selection)
         return await run_turn(session, prompt, view)
     finally:
         await session.close()
         if settings.keep_sessions_days is not None:
             await asyncio.to_thread(_sweep, settings.keep_sessions_days)
+
+
+async def _resumed(
+    wish: Wish, workspace: Workspace, approver: Approver, settings: Settings
+) -> tuple[Session, str]:
+    """The session to go on with, and the words for it: new ones, those not answered, or a nudge.
+
+    Raises:
+        UserError: It cannot be gone on with.
+    """
+    from indwell.cli.resuming import held_with, resume_session
+
+    store = SessionStore(state_folder(os.environ), workspace.roots[0])
+    identifier = await asyncio.to_thread(_identified, wish.session, store)
+    if not wish.model:
+        seen = await asyncio.to_thread(store.overview, identifier)
+        held = await held_with(settings, seen.model)
+        if held.problem:
+            instead = next(iter(held.instead), "NAME")
+            raise SessionError(f"{held.problem}; go on with another one: `--model {instead}`")
+        settings = msgspec.structs.replace(settings, model=held.model)
+    model = await asyncio.to_thread(make_model, settings)
+    resumed = await resume_session(
+        identifier, workspace, approver, lambda: settings, model, environment=os.environ
+    )
+    return resumed.session, wish.words if wish.words.strip() else resumed.draft or GO_ON
+
+
+def _identified(given: str, store: SessionStore) -> str:
+    """The whole id of a session of this folder.
+
+    Raises:
+        SessionError: There is none, or several begin so.
+    """
+    known = store.ids()
+    if given == NEWEST:
+        if not known:
+            raise SessionError("there is no session of this folder to go on with; begin one")
+        return known[0]
+    session = whole_id(given, known)
+    store.check(session)
+    return session
 
 
 def _placing(view: events.Listener) -> events.Listener:

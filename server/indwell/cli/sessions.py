@@ -12,6 +12,7 @@ from rich.cells import cell_len
 from rich.console import Console
 from rich.text import Text
 
+from indwell.cli.terminal import cost_words
 from indwell.errors import SessionError, UserError
 from indwell.policy.approvals import one_line
 from indwell.sessions.retention import Stored, delete, session_ids, stored
@@ -19,12 +20,14 @@ from indwell.sessions.store import folder_name
 from indwell.settings.places import state_folder
 
 
-def list_sessions(*, all_folders: bool, as_json: bool) -> int:
-    """Print them, newest first; 0 done, 1 if the state folder cannot be read."""
+def list_sessions(*, all_folders: bool, as_json: bool, limit: int | None) -> int:
+    """Print ``limit`` of them, newest first; 0 done, 1 if the state folder cannot be read."""
     here = Path.cwd().resolve()
+    folder = None if all_folders else folder_name(here)
     try:
         state = state_folder(os.environ)
-        found = stored(state, folder=None if all_folders else folder_name(here))
+        found = stored(state, folder=folder, limit=limit)
+        n_older = len(session_ids(state, folder=folder)) - len(found)
     except UserError as error:
         print(str(error), file=sys.stderr)
         return 1
@@ -34,6 +37,8 @@ def list_sessions(*, all_folders: bool, as_json: bool) -> int:
         console = Console(highlight=False)
         for one in found:
             _print(console, one, with_folder=all_folders)
+        if n_older > 0:
+            print(f"{n_older} older; `--limit 0` lists all", file=sys.stderr)
     else:
         where = (
             "on this machine"
@@ -90,7 +95,8 @@ def whole_id(given: str, known: Sequence[str]) -> str:
 def _print(console: Console, one: Stored, *, with_folder: bool) -> None:
     """One line, the id first and never broken; without a terminal, tabs between the cells."""
     seen = one.overview
-    cells = [one.id, str(seen.turns), seen.model, *([one.workspace] if with_folder else [])]
+    folder = [one.workspace] if with_folder else []
+    cells = [one.id, str(seen.turns), cost_words(seen.cost), seen.model, *folder]
     plain = [one_line(cell) for cell in (*cells, seen.preview)]
     if not console.is_terminal:
         print("\t".join(plain))

@@ -7,6 +7,17 @@ from pathlib import Path
 
 from indwell.errors import SessionError
 from indwell.files import write_private
+from indwell.files.append_log import list_names
+
+
+def highest_number(folder: Path) -> int:
+    """The number of the last text in a folder; 0 if there is none. Blocks.
+
+    Raises:
+        OSError: The folder cannot be listed.
+    """
+    heads = (name.partition("-")[0] for name in list_names(folder))
+    return max((int(head) for head in heads if head.isascii() and head.isdecimal()), default=0)
 
 
 class Spill:
@@ -14,14 +25,15 @@ class Spill:
 
     Args:
         folder: Private, exists.
+        n_kept: So many are there already, of an earlier process.
 
     Raises:
         SessionError: From ``keep``, when the disk does not take a text.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *, n_kept: int = 0) -> None:
         self._folder = folder
-        self._n_kept = 0
+        self._n_kept = n_kept
 
     async def keep(self, name: str, text: str) -> Path:
         """Write a text; gives where it stands. ``name`` says what it is, for people."""

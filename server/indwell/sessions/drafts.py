@@ -2,23 +2,29 @@
 
     <state>/drafts/<slug>-<hash of the workspace's path>/untold-<time>.md
 
+Those of a server that was killed are in its file of ``waiting``, and become such a draft here.
+
 Everything here blocks; on the event loop it is called through a thread.
 """
 
 from __future__ import annotations
 
+import logging
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 
 from indwell.errors import SessionError
-from indwell.files import rename_own, write_private
-from indwell.files.append_log import list_names, make_private_folder
+from indwell.files import rename_own
+from indwell.files.append_log import AppendLog, list_names
+from indwell.files.removing import remove_own
 from indwell.sessions.ids import RANDOM_B, new_id
 from indwell.sessions.store import folder_name
+from indwell.sessions.waiting import WaitingWords, left_behind
 
 _UNTOLD = "untold-"
+_log = logging.getLogger(__name__)
 
 
 class DraftStore:
@@ -31,6 +37,7 @@ class DraftStore:
 
     def __init__(self, state_folder: Path, workspace: Path) -> None:
         self._folder = state_folder / "drafts" / folder_name(workspace.resolve())
+        self._waiting = WaitingWords(self._folder)
 
     def keep(self, drafts: Sequence[str], *, now: datetime) -> Path:
         """Write drafts into one file, as Markdown with a rule between them; gives where it stands.
@@ -41,13 +48,36 @@ class DraftStore:
         text = "\n\n---\n\n".join(draft.strip("\n") for draft in drafts) + "\n"
         path = self._folder / f"{_UNTOLD}{new_id(now, os.urandom(RANDOM_B))}.md"
         try:
-            make_private_folder(self._folder)
-            return write_private(path, text.encode("utf-8", "replace"))
+            file = AppendLog(path)
+            try:
+                file.append(text.encode("utf-8", "replace"))
+                file.sync()
+            finally:
+                file.close()
         except OSError as error:
             raise SessionError(
                 f"{len(drafts)} unsent prompts could not be kept in {str(self._folder)!r} "
                 f"({error.strerror}); make the folder writable"
             ) from error
+        return path
+
+    def keep_waiting(self, unsent: Mapping[str, str], *, now: datetime) -> None:
+        """Have the words on disk that wait for their turn, by the id of their prompt.
+
+        Raises:
+            SessionError: The state folder cannot be written.
+        """
+        self._waiting.keep(unsent, now=now)
+
+    def take_over(self, *, now: datetime) -> None:
+        """Make drafts of what waited in servers that were killed; what fails stays for later."""
+        try:
+            for path, words in left_behind(self._folder):
+                if words:
+                    self.keep(words, now=now)
+                remove_own(path)
+        except (OSError, SessionError) as error:
+            _log.warning("words of a server that was killed stay where they are: %s", error)
 
     def untold(self) -> tuple[Path, ...]:
         """Drafts that nobody was told of, oldest first; asking marks them as told."""

@@ -5,12 +5,15 @@ This module knows no clock and no source of randomness: both come in.
 
 from __future__ import annotations
 
+import difflib
 import re
-from datetime import UTC, datetime
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
 
 from indwell.errors import SessionError
 
 _ID = re.compile(r"[0-9a-z](?:[0-9a-z-]{0,62}[0-9a-z])?")  # no dot, no slash, no option's dash
+_TIME = re.compile(r"(\d{8}-\d{6})-(\d{3})-", re.ASCII)
 _SHOWN = 60  # characters of a refused id that are repeated to the user
 
 RANDOM_B = 6  # bytes; two sessions of one millisecond collide once in 2.8e14
@@ -28,6 +31,29 @@ def new_id(now: datetime, random_bytes: bytes) -> str:
     date = f"{utc.year:04}{utc.month:02}{utc.day:02}"
     time = f"{utc.hour:02}{utc.minute:02}{utc.second:02}-{utc.microsecond // 1_000:03}"
     return f"{date}-{time}-{random_bytes.hex()}"
+
+
+def time_after(newest: str, now: datetime) -> datetime:
+    """``now``, or the moment right after that of ``newest`` if the clock was set back since.
+
+    So a list of sessions stands in the order in which they began, whatever the clock says.
+    """
+    match = _TIME.match(newest)
+    if match is None:
+        return now
+    try:
+        second = datetime.strptime(match[1], "%Y%m%d-%H%M%S").replace(tzinfo=UTC)
+        next_one = second + timedelta(milliseconds=int(match[2]) + 1)
+    except (ValueError, OverflowError):
+        return now
+    return max(now, next_one)
+
+
+def closest(given: str, known: Sequence[str]) -> str:
+    """The session that was probably meant; empty if none is like it."""
+    shown = given[:_SHOWN]
+    near = difflib.get_close_matches(shown, known, n=1, cutoff=0.6)
+    return next(iter(near), "") or next((one for one in known if one.startswith(shown)), "")
 
 
 def check_id(text: str) -> str:

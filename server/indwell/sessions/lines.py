@@ -7,6 +7,7 @@ and said, and the rest is read.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple, get_args
 
 import msgspec
@@ -16,6 +17,12 @@ from indwell.sessions.records import Record, Repaired, SessionStarted
 
 FORMAT = 1
 """The newest log format that this version knows."""
+
+MOST_LINE_B = 64 << 20
+"""Bytes of a line that are read: no record is as long, and a file may be one line of a gigabyte."""
+
+BULKY = tuple(f'{{"type":"{kind}",'.encode() for kind in ("said", "intent", "prefixed"))
+"""How the lines begin that make a log long; who does not need them passes over them undecoded."""
 
 _KINDS = frozenset(str(kind.__struct_config__.tag) for kind in get_args(Record))
 _DECODER: msgspec.json.Decoder[Record] = msgspec.json.Decoder(Record)
@@ -57,23 +64,33 @@ def encode(record: Record) -> bytes:
 
 
 def decode(data: bytes) -> Reading:
-    """Read a log, however it ends.
+    """Read a log that is in memory; see ``read``."""
+    return read((data,))
 
-    A last line without its line feed counts if it is whole: the kill came between the two.
+
+def read(pieces: Iterable[bytes], *, passing: tuple[bytes, ...] = ()) -> Reading:
+    """Read a log that comes in pieces, however it ends.
+
+    A last line without its line feed counts if it is whole: the kill came between the two. NUL
+    bytes around a line are those of a file system that had made room for what it never wrote.
+
+    Args:
+        pieces: The bytes, cut anywhere.
+        passing: Lines that begin so and end as an object does are neither decoded nor given.
     """
     records: list[Record] = []
     damage: list[str] = []
     strangers: Counter[str] = Counter()
-    for number, line in enumerate(data.split(b"\n"), start=1):
-        if not line:
+    for number, (line, size) in enumerate(_lines(pieces), start=1):
+        if not size or (line.startswith(passing) and line.endswith(b"}")):
             continue
         try:
-            records.append(_DECODER.decode(line))
+            records.append(_DECODER.decode(line.strip(b"\0")))
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             kind = _kind(line)
             if kind is None or kind in _KINDS:
                 damage.append(
-                    f"line {number} of the session's log is cut off or damaged ({len(line):,} "
+                    f"line {number} of the session's log is cut off or damaged ({size:,} "
                     "bytes); it stays there, and the session goes on without it"
                 )
             else:
@@ -81,6 +98,31 @@ def decode(data: bytes) -> Reading:
     told = {record.what for record in records if isinstance(record, Repaired)}
     untold = tuple(sentence for sentence in damage if sentence not in told)
     return Reading(tuple(records), untold + _newer(records, strangers), untold)
+
+
+def newest_format(records: Iterable[Record]) -> int:
+    """The newest format that a log says it is written in."""
+    formats = (record.format for record in records if isinstance(record, SessionStarted))
+    return max(formats, default=FORMAT)
+
+
+def _lines(pieces: Iterable[bytes]) -> Iterator[tuple[bytes, int]]:
+    """Each line with its size in bytes; of one that is too long only the beginning is kept."""
+    begun: list[bytes] = []
+    size = 0
+    for piece in pieces:
+        first, *others = piece.split(b"\n")
+        if size <= MOST_LINE_B:
+            begun.append(first)
+        size += len(first)
+        if others:
+            yield b"".join(begun), size
+            *whole, last = others
+            for line in whole:
+                yield line, len(line)
+            begun, size = [last], len(last)
+    if size:
+        yield b"".join(begun), size
 
 
 def _newer(records: list[Record], strangers: Counter[str]) -> tuple[str, ...]:

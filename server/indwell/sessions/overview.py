@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import msgspec
 
 from indwell.messages import Usage
-from indwell.sessions.lines import Reading
+from indwell.sessions.lines import BULKY, Reading, read
 from indwell.sessions.records import SessionStarted, Spent, TurnStarted
 
 PREVIEW_CHARACTERS = 120  # of the first user message; about one line of a list
@@ -16,6 +18,7 @@ class Overview(msgspec.Struct, frozen=True):
 
     Attributes:
         id: Of the session.
+        workspace: The folder it is for; empty if the log does not say.
         at: When it began, ISO 8601 in UTC; empty if the log does not say.
         model: The one asked last.
         preview: The first words of the user, on one line.
@@ -26,6 +29,7 @@ class Overview(msgspec.Struct, frozen=True):
     """
 
     id: str
+    workspace: str = ""
     at: str = ""
     model: str = ""
     preview: str = ""
@@ -35,15 +39,20 @@ class Overview(msgspec.Struct, frozen=True):
     notices: tuple[str, ...] = ()
 
 
+def scanned(session: str, pieces: Iterable[bytes]) -> Overview:
+    """Sum a log up that comes in pieces, without reading what was said in it."""
+    return overview(session, read(pieces, passing=BULKY))
+
+
 def overview(session: str, reading: Reading) -> Overview:
     """Sum a log up; a broken one gives what could be read of it."""
-    at = model = preview = ""
+    workspace = at = model = preview = ""
     turns, usage = 0, Usage()
     cost: float | None = 0.0
     for record in reading.records:
         match record:
             case SessionStarted():
-                at, model = record.at, record.model
+                workspace, at, model = record.workspace, record.at, record.model
             case TurnStarted():
                 turns += 1
                 at = at or record.at
@@ -54,4 +63,4 @@ def overview(session: str, reading: Reading) -> Overview:
                 cost = None if cost is None or record.cost is None else cost + record.cost
             case _:
                 pass  # the other records are the conversation itself
-    return Overview(session, at, model, preview, turns, usage, cost, reading.notices)
+    return Overview(session, workspace, at, model, preview, turns, usage, cost, reading.notices)

@@ -25,6 +25,20 @@ class SessionStarted(msgspec.Struct, frozen=True, tag="sessionStarted"):
     format: int = 1
 
 
+class Prefixed(msgspec.Struct, frozen=True, tag="prefixed"):
+    """What stands before every request, so that a resumed session sends the same bytes (H13).
+
+    Attributes:
+        system: The text of each system block.
+        tools: A digest of the tools' schemas.
+        at: When it came into force; the newest one counts.
+    """
+
+    system: tuple[str, ...]
+    tools: str
+    at: str
+
+
 class TurnStarted(msgspec.Struct, frozen=True, tag="turnStarted"):
     """The user's words as typed, before anything is done with them."""
 
@@ -89,7 +103,15 @@ class TurnFinished(msgspec.Struct, frozen=True, tag="turnFinished"):
 
 
 Record: TypeAlias = (
-    SessionStarted | TurnStarted | Steered | Said | Intent | Spent | Repaired | TurnFinished
+    SessionStarted
+    | Prefixed
+    | TurnStarted
+    | Steered
+    | Said
+    | Intent
+    | Spent
+    | Repaired
+    | TurnFinished
 )
 
 

@@ -1,7 +1,9 @@
 """The end of sessions: which are kept on this machine, and how they are deleted.
 
-Only whole sessions go, and never one that is open: its writer's lock is taken first. Everything
-here blocks; on the event loop it is called through a thread.
+Only whole sessions go, and never one that is open: its writer's lock is taken first. A session
+loses its name before anything of it is removed, so a kill leaves it whole or gone; what is left of
+it then goes with the next sweep. Everything here blocks; on the event loop it is called through a
+thread.
 """
 
 from __future__ import annotations
@@ -13,14 +15,16 @@ from pathlib import Path
 import msgspec
 
 from indwell.errors import SessionError
-from indwell.files.append_log import AppendLog, list_names, read_bytes_private
-from indwell.files.listing import modified_s
+from indwell.files.append_log import AppendLog, list_names
+from indwell.files.listing import exists, modified_s
+from indwell.files.pieces import pieces_of
+from indwell.files.private import rename_own
 from indwell.files.removing import remove_own_tree, size_b
-from indwell.sessions import lines
 from indwell.sessions.ids import check_id, is_id
-from indwell.sessions.overview import Overview, overview
+from indwell.sessions.overview import Overview, scanned
 
 _LOG = "log.jsonl"
+_DELETED = ".deleted-"  # before the id of a session that is being deleted
 _logger = logging.getLogger(__name__)
 
 
@@ -42,23 +46,30 @@ class Stored(msgspec.Struct, frozen=True):
     overview: Overview
 
 
-def stored(state: Path, *, folder: str | None = None) -> tuple[Stored, ...]:
-    """All sessions of the state folder, newest first; of one workspace if ``folder`` names it.
+def stored(
+    state: Path, *, folder: str | None = None, limit: int | None = None
+) -> tuple[Stored, ...]:
+    """Sessions of the state folder, newest first.
+
+    Args:
+        state: The state folder.
+        folder: Only those of the workspace whose folder has this name.
+        limit: At most so many of them are looked at.
 
     Raises:
         SessionError: The state folder cannot be listed.
     """
-    found = [_stored(path) for path in _session_paths(state) if folder in {None, path.parent.name}]
-    return tuple(sorted(found, key=lambda one: one.id, reverse=True))
+    paths = sorted(_session_paths(state, folder), key=lambda path: path.name, reverse=True)
+    return tuple(_stored(path) for path in paths[:limit])
 
 
-def session_ids(state: Path) -> tuple[str, ...]:
-    """The names of all sessions, of whatever workspace.
+def session_ids(state: Path, *, folder: str | None = None) -> tuple[str, ...]:
+    """The names of all sessions, of whatever workspace or of one.
 
     Raises:
         SessionError: The state folder cannot be listed.
     """
-    return tuple(path.name for path in _session_paths(state))
+    return tuple(path.name for path in _session_paths(state, folder))
 
 
 def delete(state: Path, session: str) -> None:
@@ -83,8 +94,9 @@ def sweep(state: Path, *, keep_days: int, now: datetime) -> tuple[str, ...]:
     limit_s = (now - timedelta(days=keep_days)).timestamp()
     gone = []
     try:
-        old = [path for path in _session_paths(state) if modified_s(path / _LOG) < limit_s]
-    except SessionError as error:
+        _remove_leftovers(state)
+        old = [path for path in _session_paths(state) if _used_s(path) < limit_s]
+    except (SessionError, OSError) as error:
         _logger.warning("old sessions stay: %s", error)
         return ()
     for path in old:
@@ -97,36 +109,56 @@ def sweep(state: Path, *, keep_days: int, now: datetime) -> tuple[str, ...]:
     return tuple(gone)
 
 
-def _session_paths(state: Path) -> list[Path]:
+def _session_paths(state: Path, folder: str | None = None) -> list[Path]:
     """The folders of all sessions; names that are no ids are none of ours."""
-    top = state / "sessions"
     try:
         return [
-            top / workspace / name
-            for workspace in list_names(top)
-            if (top / workspace).is_dir() and not (top / workspace).is_symlink()
-            for name in list_names(top / workspace)
-            if is_id(name) and not (top / workspace / name).is_symlink()
+            path
+            for path in _all_paths(state)
+            if is_id(path.name) and folder in {None, path.parent.name} and not path.is_symlink()
         ]
     except OSError as error:
         raise SessionError(
-            f"the sessions cannot be listed ({error.strerror}); check {str(top)!r}"
+            f"the sessions cannot be listed ({error.strerror}); check {str(state / 'sessions')!r}"
         ) from error
+
+
+def _all_paths(state: Path) -> list[Path]:
+    """All that stands in the folders of the workspaces."""
+    top = state / "sessions"
+    return [
+        top / workspace / name
+        for workspace in list_names(top)
+        if (top / workspace).is_dir() and not (top / workspace).is_symlink()
+        for name in list_names(top / workspace)
+    ]
+
+
+def _remove_leftovers(state: Path) -> None:
+    """Remove what a process that was killed in the middle of deleting has left."""
+    for path in _all_paths(state):
+        if path.name.startswith(_DELETED) and is_id(path.name.removeprefix(_DELETED)):
+            remove_own_tree(path)
+
+
+def _used_s(path: Path) -> float:
+    """When a session was last written to; one without a log may be just beginning."""
+    log = path / _LOG
+    return modified_s(log if exists(log) else path)
 
 
 def _stored(path: Path) -> Stored:
     try:
-        reading = lines.decode(read_bytes_private(path / _LOG))
+        seen = scanned(path.name, pieces_of(path / _LOG))
     except OSError as error:
-        reading = lines.Reading((), (f"its log cannot be read ({error.strerror})",))
-    workspace = next((one.workspace for one in reading.records if hasattr(one, "workspace")), "")
-    used = datetime.fromtimestamp(modified_s(path / _LOG), UTC)
+        seen = Overview(path.name, notices=(f"its log cannot be read ({error.strerror})",))
+    used = datetime.fromtimestamp(_used_s(path), UTC)
     return Stored(
         id=path.name,
-        workspace=workspace,
+        workspace=seen.workspace,
         used=used.isoformat(timespec="seconds"),
         size_b=size_b(path),
-        overview=overview(path.name, reading),
+        overview=seen,
     )
 
 
@@ -138,7 +170,7 @@ def _delete(path: Path) -> None:
     except OSError:
         log = None  # no log that anybody could be writing to
     try:
-        remove_own_tree(path)
+        remove_own_tree(rename_own(path, _DELETED + path.name))
     except OSError as error:
         raise SessionError(
             f"session {path.name!r} cannot be deleted ({error.strerror}); check {str(path)!r}"

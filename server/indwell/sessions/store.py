@@ -2,6 +2,7 @@
 
     <state>/sessions/<slug>-<hash of the workspace's path>/<session id>/log.jsonl
                                                                        /spill/
+                                                          /.deleted-<session id>/
 
 A log is never cut and never rewritten, not even to mend it: another process may be appending to it
 at that moment, and a cut would take acknowledged records away. So a torn last line (kill -9) stays
@@ -19,10 +20,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from indwell.errors import SessionError
-from indwell.files.append_log import AppendLog, list_names, make_private_folder, read_bytes_private
+from indwell.files.append_log import AppendLog, list_names, make_private_folder
+from indwell.files.listing import exists
+from indwell.files.pieces import pieces_of
 from indwell.sessions import lines
-from indwell.sessions.ids import RANDOM_B, check_id, is_id, new_id
+from indwell.sessions.ids import RANDOM_B, check_id, closest, is_id, new_id, time_after
 from indwell.sessions.lines import Reading
+from indwell.sessions.overview import Overview, scanned
 from indwell.sessions.records import Repaired, SessionStarted
 from indwell.sessions.writer import LogWriter
 
@@ -54,14 +58,20 @@ class SessionStore:
         Raises:
             SessionError: The state folder cannot be written.
         """
-        session = new_id(now, os.urandom(RANDOM_B) if random_bytes is None else random_bytes)
-        log = self._log_path(session)
-        if log.exists():
+        drawn = os.urandom(RANDOM_B) if random_bytes is None else random_bytes
+        session = new_id(time_after(self._newest(), now), drawn)
+        path = self._log_path(session)
+        if path.exists():
             raise SessionError(f"session {session!r} exists already; try again")
         try:
-            make_private_folder(self.spill(session))
-            writer = LogWriter(AppendLog(log))
+            log = AppendLog(path)  # first: a folder with its writer's lock is no leftover
         except OSError as error:
+            raise self._unwritable(error) from error
+        try:
+            make_private_folder(self.spill(session))
+            writer = LogWriter(log)
+        except OSError as error:
+            log.close()
             raise self._unwritable(error) from error
         writer.append(
             SessionStarted(
@@ -82,15 +92,34 @@ class SessionStore:
         """
         log = self._log_path(check_id(session))
         try:
-            return lines.decode(read_bytes_private(log))
+            return lines.read(pieces_of(log))
         except FileNotFoundError as error:
-            raise SessionError(
-                f"there is no session {session!r} in this workspace; `indwell sessions` lists them"
-            ) from error
+            raise self._missing(session) from error
         except OSError as error:
-            raise SessionError(
-                f"session {session!r} cannot be read ({error.strerror}); check {str(log)!r}"
-            ) from error
+            raise _unreadable(session, log, error) from error
+
+    def overview(self, session: str) -> Overview:
+        """Sum a session up as a line of a list, without reading all that was said in it.
+
+        Raises:
+            SessionError: As ``open``.
+        """
+        log = self._log_path(check_id(session))
+        try:
+            return scanned(session, pieces_of(log))
+        except FileNotFoundError as error:
+            raise self._missing(session) from error
+        except OSError as error:
+            raise _unreadable(session, log, error) from error
+
+    def check(self, session: str) -> None:
+        """Return if there is such a session here.
+
+        Raises:
+            SessionError: There is none; names the one that was probably meant.
+        """
+        if not exists(self._log_path(check_id(session))):
+            raise self._missing(session)
 
     def resume(self, session: str, *, now: datetime) -> tuple[Reading, LogWriter]:
         """Read a session in order to go on with it; nobody else can write between the two.
@@ -98,21 +127,22 @@ class SessionStore:
         Damage that was not told before is told in the notices and written down as ``Repaired``.
 
         Raises:
-            SessionError: As ``open``; or another Indwell has it open.
+            SessionError: As ``open``; or another Indwell has it open, or a newer one wrote it. Then
+                the log is as it was.
         """
-        log_path = self._log_path(check_id(session))
-        if not log_path.exists():
-            self.open(session)  # words the error
+        self.check(session)
         try:
-            log = AppendLog(log_path)
+            log = AppendLog(self._log_path(session))
         except BlockingIOError as error:
             raise SessionError(
-                f"session {session!r} is open in another editor; close it there, or begin a new one"
+                f"session {session!r} is open in another editor; close it there, or begin a new "
+                f"one (`indwell sessions show {session}` shows it)"
             ) from error
         except OSError as error:
             raise self._unwritable(error) from error
         try:
             reading = self.open(session)
+            _check_format(session, reading)
             make_private_folder(self.spill(session))
             writer = LogWriter(log)
         except OSError as error:
@@ -147,6 +177,24 @@ class SessionStore:
         """
         return self._folder / check_id(session) / "spill"
 
+    def _newest(self) -> str:
+        """The newest session; empty if there is none, or they cannot be listed."""
+        try:
+            return next(iter(self.ids()), "")
+        except SessionError:
+            return ""
+
+    def _missing(self, session: str) -> SessionError:
+        try:
+            near = closest(session, self.ids())
+        except SessionError:
+            near = ""
+        like = f" (the closest is {near!r})" if near else ""
+        return SessionError(
+            f"there is no session {session!r} in this workspace{like}; `indwell sessions` lists "
+            "them"
+        )
+
     def _has_log(self, session: str) -> bool:
         return self._log_path(session).is_file()
 
@@ -157,6 +205,23 @@ class SessionStore:
         return SessionError(
             f"sessions cannot be written in {str(self._folder)!r} ({error.strerror}); make the "
             "folder writable, or set INDWELL_STATE to one that is"
+        )
+
+
+def _unreadable(session: str, log: Path, error: OSError) -> SessionError:
+    return SessionError(
+        f"session {session!r} cannot be read ({error.strerror}); check {str(log)!r}"
+    )
+
+
+def _check_format(session: str, reading: Reading) -> None:
+    """Return if this version may write to the log."""
+    newest = lines.newest_format(reading.records)
+    if newest > lines.FORMAT:
+        raise SessionError(
+            f"session {session!r} was written by a newer Indwell (format {newest}, this one knows "
+            f"{lines.FORMAT}), so it can be read but not gone on with; update Indwell, or begin a "
+            "new session"
         )
 
 

@@ -1,0 +1,239 @@
+"""From a log to a session that goes on: what was said and spent, and what nobody knows. Pure.
+
+What stands in the log is not changed and nothing is run again. Calls that have no result get one
+that says what is known of them (H24, PER-09, PER-11); it is written down, so that the next resume
+reads the same bytes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+import msgspec
+
+from indwell.agent.session import Session
+from indwell.context.conversation import tool_result
+from indwell.context.pairing import repair, tool_uses
+from indwell.messages import Message, Text, ToolResult, ToolSpec, ToolUse, Usage
+from indwell.sessions.records import (
+    Intent,
+    Prefixed,
+    Record,
+    Repaired,
+    Said,
+    SessionStarted,
+    Spent,
+    Steered,
+    TurnFinished,
+    TurnStarted,
+    fold,
+)
+
+UNKNOWN = "unknown outcome: Indwell ended while this ran; look before repeating it"
+NOT_BEGUN = "not done: Indwell ended before this began; call it again if it is still needed"
+ENDED = "Indwell ended while this turn ran"
+REMINDER = (
+    "Indwell was started again since, and this session goes on. Files may have changed meanwhile: "
+    "read a file again before you edit it."
+)
+
+
+class Resumed(NamedTuple):
+    """A session that goes on.
+
+    Attributes:
+        session: It.
+        draft: Words of the user that never reached the model.
+        notices: What the user should know, a sentence each.
+    """
+
+    session: Session
+    draft: str
+    notices: tuple[str, ...]
+
+
+class HeldWith(NamedTuple):
+    """The model of a session; ``problem`` says why it cannot be asked any more, if it cannot.
+
+    ``instead`` are the models that the user's settings name.
+    """
+
+    model: str
+    problem: str = ""
+    instead: tuple[str, ...] = ()
+
+
+class OpenCall(msgspec.Struct, frozen=True):
+    """A call without a result; ``begun`` if it may have done something."""
+
+    use: ToolUse
+    begun: bool
+
+
+class Past(msgspec.Struct, frozen=True):
+    """A session as its log tells it.
+
+    Attributes:
+        messages: Of the conversation, paired but for the calls in ``open_calls``.
+        notes: What had to be mended in them, and was not noted before.
+        open_calls: Those of the last reply, if nothing answered them.
+        turns: Number of the last turn.
+        is_broken_off: That turn has no end in the log.
+        draft: The user's words that never reached the model.
+        usage: Tokens of all calls.
+        last_usage: Tokens of the last one.
+        cost: US dollars of all; None if a price was unknown.
+        model: The one asked last.
+        prefix: The newest system prompt and tools; None if the log is older than that record.
+    """
+
+    messages: tuple[Message, ...] = ()
+    notes: tuple[str, ...] = ()
+    open_calls: tuple[OpenCall, ...] = ()
+    turns: int = 0
+    is_broken_off: bool = False
+    draft: str = ""
+    usage: Usage = Usage()
+    last_usage: Usage = Usage()
+    cost: float | None = 0.0
+    model: str = ""
+    prefix: Prefixed | None = None
+
+
+def past_of(records: Sequence[Record], *, is_damaged: bool = False) -> Past:
+    """What a log says, in the order in which it stands there; times decide nothing (PER-14).
+
+    Args:
+        records: All of them.
+        is_damaged: Some could not be read, so a call that no intent tells of may have run all the
+            same.
+    """
+    usage = last_usage = Usage()
+    cost: float | None = 0.0
+    model, turns = "", 0
+    prefix: Prefixed | None = None
+    for record in records:
+        match record:
+            case SessionStarted():
+                model = record.model
+            case Prefixed():
+                prefix = record
+            case TurnStarted() | TurnFinished():
+                turns = max(turns, record.turn)
+            case Said():
+                turns = max(turns, record.message.turn)
+            case Spent():
+                model, last_usage = record.model, record.usage
+                usage += record.usage
+                cost = None if cost is None or record.cost is None else cost + record.cost
+            case _:
+                pass
+    messages, notes = _paired(fold(records))
+    begun = _begun(records)
+    told = {record.what for record in records if isinstance(record, Repaired)}
+    return Past(
+        messages=messages,
+        notes=tuple(note for note in notes if note not in told),
+        open_calls=tuple(
+            OpenCall(use, is_damaged or use.id in begun) for use in _unanswered(messages)
+        ),
+        turns=turns,
+        is_broken_off=_is_broken_off(records),
+        draft=_draft(records),
+        usage=usage,
+        last_usage=last_usage,
+        cost=cost,
+        model=model,
+        prefix=prefix,
+    )
+
+
+def outcomes(calls: Iterable[OpenCall], found: Mapping[str, str]) -> tuple[ToolResult, ...]:
+    """Results of calls that have none.
+
+    Args:
+        calls: In their order.
+        found: By the id of a call, what its file looks like now.
+    """
+    results = []
+    for call in calls:
+        words = UNKNOWN if call.begun else NOT_BEGUN
+        looked = found.get(call.use.id, "")
+        text = f"[{words}]" + (f"\n{looked}" if looked else "")
+        results.append(tool_result(call.use, text, is_error=True))
+    return tuple(results)
+
+
+def tools_digest(tools: Iterable[ToolSpec]) -> str:
+    """Of everything of the tools that is sent; another one means other bytes."""
+    return hashlib.blake2b(msgspec.json.encode(tuple(tools)), digest_size=16).hexdigest()
+
+
+def unknown_words(calls: Sequence[OpenCall]) -> str:
+    """What the user should look at; empty if every call is known."""
+    begun = [call.use.name for call in calls if call.begun]
+    if not begun:
+        return ""
+    names = ", ".join(dict.fromkeys(begun))
+    number = "1 call" if len(begun) == 1 else f"{len(begun)} calls"
+    return f"Indwell ended in the middle of {number} ({names}), so what came of it is not known"
+
+
+def _unanswered(messages: Sequence[Message]) -> tuple[ToolUse, ...]:
+    """The calls of the last reply, if nothing came after it."""
+    return tool_uses(messages[-1]) if messages else ()
+
+
+def _begun(records: Iterable[Record]) -> frozenset[str]:
+    """The ids of calls that were about to run when the last reply's results were still missing."""
+    begun: set[str] = set()
+    for record in records:
+        if isinstance(record, Intent):
+            begun.add(record.tool_use_id)
+        elif isinstance(record, Said) and record.message.role == "user":
+            begun.clear()
+    return frozenset(begun)
+
+
+def _paired(messages: tuple[Message, ...]) -> tuple[tuple[Message, ...], tuple[str, ...]]:
+    """Messages that may be sent once the calls at their end have results."""
+    open_uses = _unanswered(messages)
+    if not open_uses:
+        return repair(messages)
+    # With a result for each call at the end, ``repair`` mends only what is wrong before them.
+    blocks = tuple(tool_result(use, UNKNOWN, is_error=True) for use in open_uses)
+    mended, notes = repair((*messages, Message("user", blocks, messages[-1].turn)))
+    return mended[:-1], notes
+
+
+def _is_broken_off(records: Sequence[Record]) -> bool:
+    for record in reversed(records):
+        if isinstance(record, TurnFinished):
+            return False
+        if isinstance(record, TurnStarted | Said):
+            return True
+    return False
+
+
+def _draft(records: Sequence[Record]) -> str:
+    """The words of the last turn that are in no message; of an ended one those it gave back."""
+    typed: list[str] = []
+    n_heard = 0
+    for record in records:
+        match record:
+            case TurnStarted(words=words):
+                typed, n_heard = [words], 0
+            case Steered(words=words):
+                typed.append(words)
+            case Said(message=message):
+                n_heard += sum(
+                    isinstance(block, Text) and block.meta.source == "user"
+                    for block in message.blocks
+                )
+            case TurnFinished(words=words):
+                typed, n_heard = [words] if words else [], 0
+            case _:
+                pass
+    return "\n\n".join(typed[n_heard:])

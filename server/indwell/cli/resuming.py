@@ -1,0 +1,186 @@
+"""Going on with a session that stands in its log: with its own model, prefix, texts and totals."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+
+import msgspec
+
+from indwell.agent.resume import (
+    ENDED,
+    REMINDER,
+    HeldWith,
+    Past,
+    Resumed,
+    outcomes,
+    past_of,
+    tools_digest,
+    unknown_words,
+)
+from indwell.agent.session import Session
+from indwell.cli.chosen_model import Model
+from indwell.cli.compose import Place, make_session, prefix_of
+from indwell.cli.offered import offered_models
+from indwell.cli.spill import highest_number
+from indwell.context import conversation as talk
+from indwell.context.injections import inject
+from indwell.errors import SessionError, UserError
+from indwell.messages import Message, ToolResult
+from indwell.policy.approvals import Approver
+from indwell.sessions.lines import Reading
+from indwell.sessions.records import Repaired, Said, TurnFinished
+from indwell.sessions.store import SessionStore
+from indwell.sessions.writer import LogWriter
+from indwell.settings.model import Settings
+from indwell.settings.places import state_folder
+from indwell.tools.lost_edits import looked_up
+from indwell.workspace.base import Workspace
+
+NEW_TOOLS = (
+    "Indwell's tools have changed since this session began, so its next call cannot use the "
+    "provider's cache"
+)
+LISTING_S = 5.0  # for the endpoint to say what it offers; who does not say is believed
+
+
+async def resume_session(
+    identifier: str,
+    workspace: Workspace,
+    approver: Approver,
+    settings: Callable[[], Settings],
+    model: Model,
+    *,
+    environment: Mapping[str, str],
+) -> Resumed:
+    """Take a session up where its log ends; nothing that it did is done again.
+
+    Raises:
+        SessionError: There is no such session, it is open elsewhere, or it cannot be written.
+    """
+    store = SessionStore(state_folder(environment), workspace.roots[0])
+    with _uncollected():
+        reading, log = await _opened(store, identifier)
+    try:
+        past = await asyncio.to_thread(past_of, reading.records, is_damaged=bool(reading.damage))
+        begun = [call.use for call in past.open_calls if call.begun]
+        found = {use.id: await looked_up(use, workspace) for use in begun}
+        spill = store.spill(identifier)
+        place = Place(identifier, log, spill, await asyncio.to_thread(_n_spilled, spill))
+        session = make_session(place, workspace, approver, settings, model, environment=environment)
+        is_known = past.prefix is not None and past.prefix.tools == tools_digest(
+            session.conversation.tools
+        )
+        answers = outcomes(past.open_calls, found)
+        session.conversation = await asyncio.to_thread(
+            _continued, session.conversation, past, answers, is_known=is_known
+        )
+        _write_down(session, past, answers, is_known=is_known)
+    except BaseException:
+        await log.close()
+        raise
+    session.turns, session.usage, session.cost = past.turns, past.usage, past.cost
+    session.last_usage = past.last_usage
+    notices = [*reading.notices, unknown_words(past.open_calls), *past.notes]
+    if past.prefix is not None and not is_known:
+        notices.append(NEW_TOOLS)
+    told = tuple(filter(None, notices))
+    session.notice = "; ".join(filter(None, (session.notice, *told)))
+    return Resumed(session, past.draft, told)
+
+
+async def _opened(store: SessionStore, identifier: str) -> tuple[Reading, LogWriter]:
+    """Take the log, in a thread; who is cancelled meanwhile leaves it to others again."""
+    now = datetime.now(UTC)
+    opening = asyncio.ensure_future(asyncio.to_thread(lambda: store.resume(identifier, now=now)))
+    try:
+        return await asyncio.shield(opening)
+    except asyncio.CancelledError:
+        await asyncio.wait({opening})
+        if opening.exception() is None:
+            await opening.result()[1].close()
+        raise
+
+
+@contextmanager
+def _uncollected() -> Iterator[None]:
+    """Without the search for garbage: among a million new records it would hold the loop up."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
+
+
+async def held_with(settings: Settings, model: str) -> HeldWith:
+    """The model of a session, and whether it can still be asked.
+
+    Args:
+        settings: The user's own.
+        model: As the log names it.
+    """
+    own = tuple(dict.fromkeys(filter(None, (settings.model, *settings.models))))
+    if settings.provider == "scripted" or model in {"", settings.model}:
+        return HeldWith(settings.model, instead=own)
+    was = f"this session was held with the model {model!r}, which"
+    if model not in own:
+        named = ", ".join(map(repr, own)) or "none"
+        return HeldWith(model, f"{was} your settings do not name any more (they name {named})", own)
+    try:
+        async with asyncio.timeout(LISTING_S):
+            offered = {one.name for one in await offered_models(settings)}
+    except (UserError, TimeoutError):
+        offered = set()
+    if not offered or {model, f"{model}:latest"} & offered:
+        return HeldWith(model, instead=own)
+    others = tuple(one for one in own if one != model)
+    return HeldWith(model, f"{was} the endpoint no longer offers", others)
+
+
+def _continued(
+    empty: talk.Conversation, past: Past, answers: Sequence[ToolResult], *, is_known: bool
+) -> talk.Conversation:
+    """The conversation as it stood, with the results that were missing; takes a while."""
+    messages = past.messages
+    if answers:
+        messages += (Message("user", tuple(answers), messages[-1].turn),)
+    now = msgspec.structs.replace(empty, messages=messages)
+    if is_known and past.prefix is not None:
+        now = msgspec.structs.replace(now, system=tuple(map(talk.system_block, past.prefix.system)))
+    now = talk.counted(now)  # first: what follows then looks at nothing twice
+    if messages:
+        now = talk.queue(now, (inject("reminder", REMINDER, turn=past.turns + 1),))
+    return now
+
+
+def _write_down(
+    session: Session, past: Past, answers: Sequence[ToolResult], *, is_known: bool
+) -> None:
+    """Let the log say what was found, so that the next resume reads the same."""
+    log, at = session.parts.log, session.timestamp()
+    if not is_known:
+        log.append(prefix_of(session))
+    for note in past.notes:
+        log.append(Repaired(what=note, at=at))
+    if answers:
+        turn = past.messages[-1].turn
+        log.append(Said(Message("user", tuple(answers), turn), at))
+        log.append(Repaired(f"{len(answers)} call(s) without a result were answered", at))
+    if past.is_broken_off:
+        log.append(TurnFinished(past.turns, "failed", at, ENDED, past.draft))
+
+
+def _n_spilled(spill: Path) -> int:
+    try:
+        return highest_number(spill)
+    except OSError as error:
+        raise SessionError(
+            f"the long texts of the session cannot be listed ({error.strerror}); check "
+            f"{str(spill)!r}"
+        ) from error

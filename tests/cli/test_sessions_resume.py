@@ -1,0 +1,292 @@
+"""A session goes on from the command line: the same bytes, its own model, clear sentences."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from indwell.cli.chosen_model import make_model
+from indwell.cli.resuming import resume_session
+from indwell.cli.terminal import AllowingApprover
+from indwell.sessions.records import Intent, Prefixed, Said, TurnFinished, TurnStarted
+from indwell.sessions.store import SessionStore
+from indwell.settings.model import Settings
+from indwell.workspace.disk import DiskWorkspace
+from support.editing import EDIT, MODEL, READ, SOURCE, USAGE, Home, results
+from support.loopback_endpoint import LoopbackEndpoint, say
+from support.model_server import answering, listed
+from support.strict_chat import strictly
+from support.terminal import Ended, indwell
+
+
+@pytest.fixture
+def home(tmp_path) -> Home:
+    return Home(tmp_path)
+
+
+async def run(home: Home, *arguments: str, base_url: str = "", **variables: str) -> Ended:
+    environment = home.environment(base_url, **variables)
+    return await indwell(*arguments, environment=environment, folder=home.workspace)
+
+
+def only_log(home: Home) -> Path:
+    (log,) = home.state.rglob("log.jsonl")
+    return log
+
+
+def kill_at(home: Home, kind: str) -> None:
+    """Leave of the only session what a kill right after its first record of a kind would leave."""
+    log = only_log(home)
+    lines = log.read_bytes().splitlines(keepends=True)
+    at = next(at for at, line in enumerate(lines) if line.startswith(f'{{"type":"{kind}"'.encode()))
+    log.write_bytes(b"".join(lines[: at + 1]))
+
+
+async def test_a_resumed_session_sends_the_same_prefix_byte_for_byte(home) -> None:
+    script = [say("I look.", calls=[READ], usage=USAGE), say("first", usage=USAGE)]
+    async with LoopbackEndpoint(strictly([*script, say("second", usage=USAGE)])) as endpoint:
+        first = await run(home, "run", "What is it?", base_url=endpoint.base_url)
+        # Other instructions and a newer clock change nothing of what was said.
+        home.configure('instructions = "Be brief."\n')
+        second = await run(
+            home, "run", "--continue", "And now?", "--json", base_url=endpoint.base_url
+        )
+    assert (first.code, second.code) == (0, 0), (first, second)
+    before, after = (endpoint.seen[at].raw for at in (1, 2))
+    sent, now = (json.loads(raw) for raw in (before, after))
+    assert now["messages"][: len(sent["messages"])] == sent["messages"]
+    assert {name: now[name] for name in now if name != "messages"} == {
+        name: sent[name] for name in sent if name != "messages"
+    }
+    differ = next(at for at in range(len(before)) if before[at] != after[at])
+    assert before[:differ].count(b'"role":') == len(sent["messages"])
+    said = now["messages"][-1]["content"]
+    assert "read a file again before you edit it" in str(said)
+    assert "Be brief." not in now["messages"][0]["content"]
+    finished = second.events[-1]
+    assert (finished["turn"], finished["answer"]) == (2, "second")
+    (log,) = home.logs()
+    assert len([one for one in log if isinstance(one, Prefixed)]) == 1
+
+
+async def test_per_09_and_per_11_an_edit_nobody_knows_of_is_looked_at_and_never_run_again(
+    home,
+) -> None:
+    script = [say(calls=[READ], usage=USAGE), say(calls=[EDIT], usage=USAGE), say("x", usage=USAGE)]
+    async with LoopbackEndpoint(strictly(script)) as endpoint:
+        await run(home, "run", "mend it", base_url=endpoint.base_url)
+    assert home.shop.read_text() != SOURCE
+    kill_at(home, "intent")
+    before = only_log(home).read_bytes()
+    mended = home.shop.read_bytes()
+    async with LoopbackEndpoint(strictly([say("I see.", usage=USAGE)])) as endpoint:
+        ended = await run(home, "run", "--continue", base_url=endpoint.base_url)
+    assert ended.code == 0, ended
+    assert "ended in the middle of 1 call (edit_file)" in ended.stdout
+    (*_, told) = results(endpoint.seen[0])
+    assert told.startswith(
+        "[unknown outcome: Indwell ended while this ran; look before repeating it]"
+    )
+    assert "so it was done" in told
+    assert "Go on where you stopped." in str(endpoint.seen[0].body["messages"][-1]["content"])
+    assert home.shop.read_bytes() == mended
+    assert only_log(home).read_bytes().startswith(before)
+    (log,) = home.logs()
+    endings = [(one.turn, one.ending, one.message) for one in log if isinstance(one, TurnFinished)]
+    assert endings == [(1, "failed", "Indwell ended while this turn ran"), (2, "done", "")]
+    assert len([one for one in log if isinstance(one, Intent)]) == 1
+
+
+async def test_words_of_a_turn_that_was_killed_before_its_answer_are_sent_without_repeating_them(
+    home,
+) -> None:
+    async with LoopbackEndpoint(strictly([say("one", usage=USAGE)])) as endpoint:
+        await run(home, "run", "mend it, please", base_url=endpoint.base_url)
+        kill_at(home, "turnStarted")
+    async with LoopbackEndpoint(strictly([say("two", usage=USAGE)])) as endpoint:
+        ended = await run(home, "run", "--continue", base_url=endpoint.base_url)
+    assert ended.code == 0, ended
+    (_system, user) = endpoint.seen[0].body["messages"]
+    assert str(user["content"]).count("mend it, please") == 1
+    assert "read a file again" not in str(user["content"])  # nothing had been read
+
+
+async def test_a_torn_line_is_told_once_and_the_session_goes_on(home) -> None:
+    async with LoopbackEndpoint(strictly([say("one", usage=USAGE)])) as endpoint:
+        await run(home, "run", "a", base_url=endpoint.base_url)
+    log = only_log(home)
+    log.write_bytes(log.read_bytes()[:-20])
+    told = []
+    for _ in range(2):
+        async with LoopbackEndpoint(strictly([say("on", usage=USAGE)])) as endpoint:
+            ended = await run(home, "run", "--continue", "on", base_url=endpoint.base_url)
+        assert ended.code == 0
+        told.append("cut off or damaged" in ended.stdout)
+    assert told == [True, False]
+
+
+async def test_a_model_that_the_settings_no_longer_name_is_said_with_what_to_do(home) -> None:
+    async with LoopbackEndpoint(strictly([say("one"), say("two")])) as endpoint:
+        await run(home, "run", "a", base_url=endpoint.base_url, INDWELL_MODEL="older-model")
+        gone = await run(home, "run", "--continue", "b", base_url=endpoint.base_url)
+        assert (gone.code, len(endpoint.seen)) == (1, 1)
+        assert (
+            "this session was held with the model 'older-model', which your settings do not name "
+            f"any more (they name '{MODEL}'); go on with another one: `--model {MODEL}`"
+        ) in gone.stdout
+        other = await run(
+            home, "run", "--continue", "b", "--model", MODEL, base_url=endpoint.base_url
+        )
+    assert other.code == 0, other
+    assert [one.body["model"] for one in endpoint.seen] == ["older-model", MODEL]
+    assert f"The model is {MODEL}." in str(endpoint.seen[1].body["messages"][-1])
+
+
+async def test_a_model_that_the_endpoint_no_longer_offers_is_said(home) -> None:
+    home.configure('models = ["older-model"]\n')
+    async with LoopbackEndpoint(strictly([say("one")])) as endpoint:
+        await run(home, "run", "a", base_url=endpoint.base_url, INDWELL_MODEL="older-model")
+    async with LoopbackEndpoint(answering(listed(MODEL))) as endpoint:
+        gone = await run(home, "run", "--continue", "b", base_url=endpoint.base_url)
+    assert gone.code == 1
+    assert "'older-model', which the endpoint no longer offers; go on with another one" in (
+        gone.stdout
+    )
+
+
+async def test_per_07_a_session_that_is_open_elsewhere_can_be_shown_but_not_gone_on_with(
+    home,
+) -> None:
+    store = SessionStore(home.state, home.workspace)
+    session, writer = store.create(model="scripted-demo", now=datetime.now(UTC))
+    writer.append(TurnStarted(1, "held", "t"))
+    await writer.commit()
+    try:
+        refused = await run(home, "run", "--resume", session, "x", "--scripted")
+        assert refused.code == 1
+        assert f"session '{session}' is open in another editor; close it there" in refused.stdout
+        shown = await run(home, "sessions", "show", session)
+        assert (shown.code, "you: held" in shown.stdout) == (0, True)
+        own = await run(home, "run", "x", "--scripted")
+        assert own.code == 0
+    finally:
+        await writer.close()
+    assert (await run(home, "run", "--resume", session, "x", "--scripted")).code == 0
+
+
+async def test_an_unknown_id_is_one_sentence_with_the_closest(home) -> None:
+    nothing = await run(home, "run", "--continue", "x", "--scripted")
+    assert nothing.code == 1
+    assert "there is no session of this folder to go on with; begin one" in nothing.stdout
+    await run(home, "run", "x", "--scripted")
+    (session,) = SessionStore(home.state, home.workspace).ids()
+    wrong = session[:-1] + ("0" if session[-1] != "0" else "1")
+    for given, close in ((wrong, f" (the closest is '{session}')"), ("zzz", "")):
+        ended = await run(home, "run", "--resume", given, "x", "--scripted")
+        assert ended.code == 1
+        assert (
+            f"there is no session '{given}' in this workspace{close}; `indwell sessions` lists them"
+        ) in ended.stdout
+    assert (await run(home, "run", "--resume", session[:18], "x", "--scripted")).code == 0
+    escaping = await run(home, "run", "--resume", "../x", "y", "--scripted")
+    assert (escaping.code, "is no session id" in escaping.stdout) == (1, True)
+
+
+async def test_the_newest_twenty_are_listed_with_preview_model_cost_and_turns(home) -> None:
+    store, moment = SessionStore(home.state, home.workspace), datetime.now(UTC)
+    made = []
+    for number in range(23):
+        session, writer = store.create(model="m", now=moment)
+        writer.append(TurnStarted(1, f"words {number}", "t"))
+        await writer.close()
+        made.append(session)
+    shown = await run(home, "sessions")
+    lines = shown.stdout.splitlines()
+    assert [line.split("\t")[0] for line in lines] == made[:2:-1]
+    assert lines[0].split("\t")[1:] == ["1", "$0.0000", "m", "words 22"]
+    assert shown.stderr == "3 older; `--limit 0` lists all\n"
+    assert len(json.loads((await run(home, "sessions", "--json", "--limit", "0")).stdout)) == 23
+
+
+async def test_a_session_is_shown_turn_by_turn(home) -> None:
+    script = [say("I look.", calls=[READ], usage=USAGE), say("It adds one.", usage=USAGE)]
+    async with LoopbackEndpoint(strictly(script)) as endpoint:
+        await run(home, "run", "What is it?", base_url=endpoint.base_url)
+    (session,) = SessionStore(home.state, home.workspace).ids()
+    shown = await run(home, "sessions", "show", session[:15])
+    assert shown.code == 0
+    for words in ("Turn 1", "you: What is it?", "▸ read_file", "It adds one.", MODEL):
+        assert words in shown.stdout
+    as_json = json.loads((await run(home, "sessions", "show", session, "--json")).stdout)
+    assert (as_json["overview"]["id"], as_json["turns"][0]["ending"]) == (session, "done")
+    assert (await run(home, "sessions", "show", "nope")).code == 1
+    assert (await run(home, "sessions", "show")).code == 2
+
+
+async def test_per_15_a_session_of_a_newer_version_is_refused_and_untouched(home) -> None:
+    await run(home, "run", "x", "--scripted")
+    log = only_log(home)
+    newer = log.read_bytes().replace(b'"format":1', b'"format":2')[:-1]  # and without its end
+    log.write_bytes(newer)
+    ended = await run(home, "run", "--continue", "y", "--scripted")
+    assert ended.code == 1
+    assert "was written by a newer Indwell (format 2, this one knows 1)" in ended.stdout
+    assert log.read_bytes() == newer
+    assert (await run(home, "sessions", "show", log.parent.name)).code == 0
+
+
+async def test_per_08_without_a_place_for_sessions_the_work_is_done_and_it_is_said(home) -> None:
+    ended = await run(home, "run", "x", "--scripted", INDWELL_STATE="/proc/1/nowhere")
+    assert ended.code == 0, ended
+    assert "this session is not saved, and cannot be gone on with later: " in ended.stdout
+
+
+async def test_long_texts_of_before_stay_and_new_ones_get_new_names(home) -> None:
+    home.write("big.txt", "".join(f"line {n}\n" for n in range(50_000)))
+    cat = ("bash", json.dumps({"command": "cat big.txt"}))
+    for arguments in (("run", "a"), ("run", "--continue", "b")):
+        script = [say(calls=[cat], usage=USAGE), say("done", usage=USAGE)]
+        async with LoopbackEndpoint(strictly(script)) as endpoint:
+            ended = await run(home, *arguments, "--allow-commands", base_url=endpoint.base_url)
+        assert ended.code == 0, ended
+    names = sorted(path.name[:4] for path in home.state.rglob("spill/*"))
+    assert names == ["0001", "0002"]
+    (log,) = home.logs()
+    assert any(isinstance(one, Said) for one in log)
+
+
+async def test_who_is_cancelled_while_a_session_is_taken_up_leaves_it_to_others(home) -> None:
+    store = SessionStore(home.state, home.workspace)
+    session, writer = store.create(model="m", now=datetime.now(UTC))
+    await writer.close()
+    settings = Settings(provider="scripted")
+    model = make_model(settings)
+    taking = asyncio.ensure_future(
+        resume_session(
+            session,
+            DiskWorkspace([home.workspace]),
+            AllowingApprover(),
+            lambda: settings,
+            model,
+            environment=home.environment(),
+        )
+    )
+    await asyncio.wait({taking}, timeout=0)  # its thread is on its way
+    taking.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await taking
+    _, again = store.resume(session, now=datetime.now(UTC))
+    await again.close()
+
+
+async def test_per_08_a_state_folder_of_any_name_will_do(
+    home,
+) -> None:
+    odd = str(home.folder / "Ordner mit Leerzeichen ☃ \u202e" / "state")
+    for arguments in (("run", "x"), ("run", "--continue", "y")):
+        ended = await run(home, *arguments, "--scripted", INDWELL_STATE=odd)
+        assert (ended.code, "not saved" in ended.stdout) == (0, False), ended

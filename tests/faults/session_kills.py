@@ -1,0 +1,260 @@
+"""Kills (SIGKILL) a process at random moments while it does all that the session store does.
+
+It writes and commits records, keeps long texts, drafts and words that wait, counts what is spent,
+and creates and deletes sessions; after each it says so on a pipe. Whatever it had said must be
+there after the kill, what it was about to do must be done or not begun, and nothing may be in
+between (PER-01, PER-02).
+
+    PYTHONPATH=server:tests python tests/faults/session_kills.py [kills] [seed]
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import random
+import signal
+import sys
+import tempfile
+import time
+from collections import Counter
+from datetime import UTC, datetime
+from pathlib import Path
+
+from indwell.cli.spill import Spill, highest_number
+from indwell.sessions.drafts import DraftStore
+from indwell.sessions.records import Repaired, TurnStarted
+from indwell.sessions.retention import delete, sweep
+from indwell.sessions.spending import SpendingLedger
+from indwell.sessions.store import SessionStore
+
+LATEST_S = 0.03  # of a kill after the first word of the child
+LOG_KILLS = 25  # of one log; then it is long enough, and a new one begins
+MIXED = ("turns", "turns", "spill", "draft", "waiting", "spend", "session")
+COST = 0.25
+
+
+class Child:
+    """What runs in the process that is killed.
+
+    Args:
+        folder: Of state and workspace.
+        seed: Of what it does.
+        pipe: Where it says what is done.
+    """
+
+    def __init__(self, folder: Path, seed: int, pipe: int) -> None:
+        self.state = folder / "state"
+        self.store = SessionStore(self.state, folder)
+        self.drafts = DraftStore(self.state, folder)
+        self.draw = random.Random(seed)
+        self.pipe = pipe
+        self.seed = seed
+        self.waiting: dict[str, str] = {}
+
+    def say(self, *words: object) -> None:
+        os.write(self.pipe, " ".join(map(str, words)).encode() + b"\n")
+
+    async def live(self, session: str, number: int, jobs: tuple[str, ...]) -> None:
+        """Work until killed."""
+        _, self.log = self.store.resume(session, now=datetime.now(UTC))
+        self.spill = Spill(
+            self.store.spill(session), n_kept=highest_number(self.store.spill(session))
+        )
+        self.number = number
+        self.ledger = SpendingLedger(self.state, lambda: datetime.now(UTC))
+        self.say("lives")
+        while True:
+            await getattr(self, f"do_{self.draw.choice(jobs)}")()
+
+    async def do_turns(self) -> None:
+        for _ in range(self.draw.choice([1, 1, 3])):
+            words = "ä" * self.draw.choice([0, 10, 3_000, 200_000])
+            self.log.append(TurnStarted(turn=self.number, words=words, at="t"))
+            self.number += 1
+        await self.log.commit()
+        self.say("turns", self.number)
+
+    async def do_spill(self) -> None:
+        text = "x" * self.draw.choice([1, 70_000])
+        path = await self.spill.keep("long", text)
+        self.say("spilled", path, len(text))
+
+    async def do_draft(self) -> None:
+        name = f"{self.seed}-{self.draw.randrange(10**9)}"
+        self.drafts.keep([f"draft {name}"], now=datetime.now(UTC))
+        self.say("draft", name)
+        self.drafts.untold()
+
+    async def do_waiting(self) -> None:
+        """Words come to wait, and those of killed processes are taken over."""
+        names = [f"{self.seed}-{self.draw.randrange(10**9)}" for _ in range(2)]
+        now = datetime.now(UTC)
+        self.waiting |= {name: f"draft {name}" for name in names}
+        self.drafts.keep_waiting(self.waiting, now=now)
+        for name in names:
+            self.say("draft", name)
+        self.drafts.take_over(now=now)
+
+    async def do_spend(self) -> None:
+        self.say("spends")
+        self.ledger.add(COST)
+        await self.ledger.today()  # its one thread has written before it answers
+        self.say("spent")
+
+    async def do_session(self) -> None:
+        """A session begins, is told of, and is deleted whole."""
+        identifier, log = self.store.create(model="m", now=datetime.now(UTC))
+        for turn in range(5):
+            log.append(TurnStarted(turn=turn, words="w", at="t"))
+        await Spill(self.store.spill(identifier)).keep("long", "y" * 10_000)
+        await log.close()
+        self.say("made", identifier)
+        if self.draw.random() < 0.7:
+            self.say("deletes", identifier)
+            delete(self.state, identifier)
+            self.say("deleted", identifier)
+
+
+def kill_one(
+    folder: Path, session: str, number: int, seed: int, jobs: tuple[str, ...]
+) -> list[str]:
+    """Start a child, kill it, and give all that it said."""
+    read, write = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.close(read)
+        try:
+            asyncio.run(Child(folder, seed, write).live(session, number, jobs))
+        finally:
+            os._exit(1)  # it is killed before it ends, or it has failed
+    os.close(write)
+    with os.fdopen(read, "rb") as said:
+        first = said.readline()
+        time.sleep(random.Random(seed).uniform(0, LATEST_S))
+        os.kill(child, signal.SIGKILL)
+        words = (first + said.read()).decode().splitlines()
+    _, status = os.waitpid(child, 0)
+    assert os.WIFSIGNALED(status), f"the child failed by itself (seed {seed})"
+    return words
+
+
+class World:
+    """One state folder, and what must be in it.
+
+    Args:
+        folder: Empty.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.store = SessionStore(folder / "state", folder)
+        self.session, writer = self.store.create(model="m", now=datetime.now(UTC))
+        writer._thread.shutdown()
+        writer._log.close()
+        self.log = self.store.spill(self.session).parent / "log.jsonl"
+        self.n_turns = self.n_torn = 0
+        self.spilled: dict[str, int] = {}
+        self.drafts: set[str] = set()
+        self.made: set[str] = set()
+        self.gone: set[str] = set()
+        self.deleting: set[str] = set()
+        self.least = self.most = 0.0
+
+    def kill(self, seed: int, jobs: tuple[str, ...]) -> None:
+        """One child, killed; then everything is looked at."""
+        before = self.log.read_bytes()
+        for line in kill_one(self.folder, self.session, self.n_turns, seed, jobs):
+            self.take(line.split())
+        where = f"(seed {seed})"
+        assert self.log.read_bytes().startswith(before), f"the log was rewritten {where}"
+        self.check_log(where)
+        self.check_sessions(where)
+        self.check_drafts(where)
+        for path, size in self.spilled.items():
+            assert Path(path).stat().st_size == size, f"a long text is not whole {where}"
+        ledger = SpendingLedger(self.folder / "state", lambda: datetime.now(UTC))
+        total = ledger._total(ledger._today())
+        ledger._thread.shutdown()
+        assert self.least <= total <= self.most, f"{total} is not what was spent {where}"
+
+    def take(self, said: list[str]) -> None:
+        match said:
+            case ["turns", number]:
+                self.n_turns = int(number)
+            case ["spilled", path, size]:
+                self.spilled[path] = int(size)
+            case ["draft", name]:
+                self.drafts.add(name)
+            case ["spends"]:
+                self.most += COST
+            case ["spent"]:
+                self.least += COST
+            case ["made", identifier]:
+                self.made.add(identifier)
+            case ["deletes", identifier]:
+                self.deleting.add(identifier)
+            case ["deleted", identifier]:
+                self.gone.add(identifier)
+            case _:
+                pass
+
+    def check_log(self, where: str) -> None:
+        reading = self.store.open(self.session)
+        found = [one.turn for one in reading.records if isinstance(one, TurnStarted)]
+        assert found == list(range(len(found))), f"records missing or doubled {where}"
+        assert len(found) >= self.n_turns, f"acknowledged records lost {where}"
+        self.n_turns = len(found)
+        repaired = sum(isinstance(one, Repaired) for one in reading.records)
+        self.n_torn = max(self.n_torn, repaired + len(reading.notices))
+        assert len(reading.notices) <= 1, where
+
+    def check_sessions(self, where: str) -> None:
+        """Each one that was made is there whole, or deleted as it was asked; nothing in between."""
+        listed = set(self.store.ids())
+        assert not listed & self.gone, f"a deleted session is back {where}"
+        assert self.made - self.deleting <= listed, f"a session is lost {where}"
+        for identifier in listed & self.made:
+            turns = [one for one in self.store.open(identifier).records if hasattr(one, "words")]
+            spills = list(self.store.spill(identifier).iterdir())
+            assert (len(turns), len(spills)) == (5, 1), f"half a session is left {where}"
+        sweep(self.folder / "state", keep_days=10_000, now=datetime.now(UTC))
+        left = [one for one in self.log.parent.parent.iterdir() if one.name.startswith(".")]
+        assert left == [], f"a sweep leaves remains {where}"
+
+    def check_drafts(self, where: str) -> None:
+        texts = "\n".join(
+            path.read_text() for path in (self.folder / "state" / "drafts").rglob("*.*")
+        )
+        lost = [name for name in self.drafts if f"draft {name}" not in texts]
+        assert lost == [], f"words are lost {where}"
+
+
+def kills(number: int, seed: int, jobs: tuple[str, ...]) -> Counter[str]:
+    """Kill ``number`` children; gives figures. Fails on what must not be."""
+    counted: Counter[str] = Counter()
+    for start in range(0, number, LOG_KILLS):
+        with tempfile.TemporaryDirectory() as place:
+            world = World(Path(place))
+            for at in range(start, min(start + LOG_KILLS, number)):
+                world.kill(seed * 1_000_003 + at, jobs)
+            counted["kills"] += min(LOG_KILLS, number - start)
+            counted["records"] += world.n_turns
+            counted["torn"] += world.n_torn
+            counted["sessions"] += len(world.made)
+            counted["deleted"] += len(world.gone)
+            counted["drafts"] += len(world.drafts)
+    return counted
+
+
+def main() -> None:
+    """Half of the kills while only records are written, half while everything is done."""
+    number = int(sys.argv[1]) if len(sys.argv) > 1 else 1_000
+    seed = int(sys.argv[2]) if len(sys.argv) > 2 else random.SystemRandom().randrange(10**6)
+    for name, jobs in (("records", ("turns",)), ("everything", MIXED)):
+        figures = ", ".join(f"{count} {what}" for what, count in kills(number, seed, jobs).items())
+        print(f"{name} (seed {seed}): {figures}; nothing acknowledged was lost")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,238 @@
+"""A server is killed in the middle of a turn; the next one goes on where the log ends."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+
+import pytest
+from pygls.exceptions import JsonRpcException
+
+from indwell.lsp.chores import Chores
+from indwell.lsp.keeping import Keeping
+from indwell.sessions.records import TurnFinished
+from indwell.sessions.store import SessionStore
+from support.editing import (
+    EDIT,
+    MENDED,
+    MODEL,
+    READ,
+    SOURCE,
+    USAGE,
+    Editor,
+    Home,
+    bash,
+    editing,
+    results,
+)
+from support.loopback_endpoint import HANG, Answer, LoopbackEndpoint, say
+from support.model_server import answering, listed
+from support.strict_chat import strictly
+
+RICH = ("events", "permission")
+
+
+async def once(_question: object) -> str:
+    return "once"
+
+
+async def kill(editor: Editor) -> None:
+    """As the kernel does when memory runs out."""
+    editor.process.kill()
+    await editor.process.wait()
+
+
+@pytest.fixture
+def home(tmp_path) -> Home:
+    return Home(tmp_path)
+
+
+def newest(home: Home) -> str:
+    return SessionStore(home.state, home.workspace).ids()[0]
+
+
+async def test_per_09_a_server_killed_in_a_command_and_the_next_one_says_that_nobody_knows(
+    home,
+) -> None:
+    # The group of the command ends with its parent's death by itself: it is short.
+    script = [bash("echo begun >> ran.txt; echo started; sleep 2")]
+    async with (
+        LoopbackEndpoint(strictly(script)) as endpoint,
+        editing(home, endpoint.base_url, extensions=RICH) as editor,
+    ):
+        editor.answers.permission = once
+        asked = asyncio.ensure_future(editor.ask("run it"))
+        await editor.wait_for_event("toolOutput")
+        await kill(editor)
+        asked.cancel()
+    session = newest(home)
+    script = [say("I look first.", usage=USAGE)]
+    async with (
+        LoopbackEndpoint(strictly(script)) as endpoint,
+        editing(home, endpoint.base_url, extensions=RICH) as editor,
+    ):
+        resumed = await editor.execute("indwell.resume", {"session": session})
+        unknown = "Indwell ended in the middle of 1 call (bash), so what came of it is not known"
+        assert resumed == {
+            "session": session,
+            "turns": 1,
+            "model": MODEL,
+            "draft": "",
+            "notices": [unknown],
+        }
+        answer = await editor.ask("and?")
+        assert (answer.session, answer.turn, answer.ending) == (session, 2, "done")
+        assert results(endpoint.seen[0]) == [
+            "[unknown outcome: Indwell ended while this ran; look before repeating it]"
+        ]
+        assert (home.workspace / "ran.txt").read_text() == "begun\n"
+        assert editor.messages == [f"Indwell: {unknown}"]
+    (log,) = home.logs()
+    assert [one.ending for one in log if isinstance(one, TurnFinished)] == ["failed", "done"]
+
+
+@pytest.mark.parametrize(
+    ("stands", "said"), [(MENDED, "so it was done"), (SOURCE, "so it was not done")]
+)
+async def test_per_10_killed_while_an_edit_was_on_its_way_and_the_buffer_is_compared(
+    home, stands, said
+) -> None:
+    script = [say(calls=[READ], usage=USAGE), say(calls=[EDIT], usage=USAGE)]
+    async with (
+        LoopbackEndpoint(strictly(script)) as endpoint,
+        editing(home, endpoint.base_url, extensions=RICH) as editor,
+    ):
+        editor.hold = asyncio.Event()
+        editor.open(home.shop)
+        asked = asyncio.ensure_future(editor.ask("mend it"))
+        await editor.wait_until(lambda: editor.n_held == 1)
+        await kill(editor)
+        asked.cancel()
+    async with (
+        LoopbackEndpoint(strictly([say("I see.", usage=USAGE)])) as endpoint,
+        editing(home, endpoint.base_url, extensions=RICH) as editor,
+    ):
+        buffer = editor.open(home.shop)
+        editor.type_text(buffer, 0, len(buffer.text), stands)  # not saved: only the buffer has it
+        await editor.heard()
+        # A prompt that names an older session takes it up by itself.
+        answer = await editor.ask("go on", session=newest(home))
+        assert (answer.turn, answer.ending) == (2, "done")
+        (_read, edited) = results(endpoint.seen[0])
+        assert "unknown outcome" in edited
+        assert said in edited
+        assert home.shop.read_text() == SOURCE
+        (notice,) = [one["message"] for one in editor.events if one["type"] == "notice"]
+        assert "in the middle of 1 call (edit_file)" in notice
+
+
+async def test_words_that_waited_in_a_killed_server_are_told_by_the_next_and_only_once(
+    home,
+) -> None:
+    async with LoopbackEndpoint([Answer((HANG,))]) as endpoint:
+        async with editing(home, endpoint.base_url, extensions=RICH) as editor:
+            asked = [asyncio.ensure_future(editor.ask("first"))]
+            await endpoint.arrived.wait()
+            asked += [asyncio.ensure_future(editor.ask(f"waits {n}")) for n in range(3)]
+            await editor.wait_until(
+                lambda: (
+                    editor.events[-1].get("type") == "queueChanged"
+                    and len(editor.events[-1]["waiting"]) == 3
+                )
+            )
+            await until_kept(home, editor, "waits 2")
+            (other,) = (home.state / "drafts").rglob("waiting-*.jsonl")
+            async with editing(home, endpoint.base_url) as beside:  # it lives: they are its own
+                await beside.heard()
+                await beside.stop()
+                assert (beside.messages, other.exists()) == ([], True)
+            await kill(editor)
+            for one in asked:
+                one.cancel()
+        for expected in (True, False):
+            async with editing(home, endpoint.base_url) as editor:
+                if expected:
+                    await editor.wait_until(lambda: editor.messages != [])
+                await editor.stop()
+                assert bool(editor.messages) is expected
+    (kept,) = (path for path in (home.state / "drafts").rglob("*") if path.is_file())
+    assert kept.read_text() == "waits 0\n\n---\n\nwaits 1\n\n---\n\nwaits 2\n"
+    resumed = SessionStore(home.state, home.workspace).open(newest(home))
+    assert "first" in str(resumed.records)
+
+
+async def until_kept(home: Home, editor: Editor, words: str) -> None:
+    """Ask the server things until its thread has written a file."""
+    async with asyncio.timeout(30):
+        while not any(
+            words in path.read_text() for path in (home.state / "drafts").rglob("waiting-*")
+        ):
+            await editor.heard()
+
+
+async def test_the_user_chooses_among_the_newest_sessions_and_a_model_if_its_own_is_gone(
+    home,
+) -> None:
+    home.configure('models = ["second-model"]\n')
+    strict = strictly([say("one"), say("two"), say("three")])
+
+    async with LoopbackEndpoint(answering(listed(MODEL, "second-model"), chat=strict)) as endpoint:
+        variables = home.environment(endpoint.base_url, INDWELL_MODEL="older-model")
+        async with editing(home, environment=variables, extensions=RICH) as editor:
+            with pytest.raises(JsonRpcException, match="there is no session 'nope'"):
+                await editor.ask("x", session="nope")
+            assert await editor.execute("indwell.resume") is None
+            assert editor.messages == [
+                "Indwell: there is no older session of this folder to go on with"
+            ]
+            await editor.ask("the first of all words")
+            first = newest(home)
+        async with editing(home, endpoint.base_url, extensions=RICH) as editor:
+            await editor.ask("others")
+            current = newest(home)
+            editor.answers.choose = lambda _message, _titles: None
+            assert await editor.execute("indwell.resume") is None
+            editor.answers.choose = lambda _message, titles: titles[-1]
+            resumed = await editor.execute("indwell.resume")
+            assert (resumed["session"], resumed["model"]) == (first, "second-model")
+            chosen, models = editor.choices[-2:]
+            assert [title.partition(" (")[0] for title in chosen] == ["the first of all words"]
+            assert models == [MODEL, "second-model"]
+            assert "was held with the model 'older-model'" in editor.messages[-1]
+            assert (await editor.ask("on")).session == first
+            # The same one again is nothing, and one that cannot be taken up leaves it as it is.
+            assert (await editor.execute("indwell.resume", {"session": first}))["turns"] == 2
+            async with editing(home, endpoint.base_url, extensions=RICH) as beside:
+                assert await beside.execute("indwell.resume", {"session": first}) is None
+                assert "is open in another editor" in beside.messages[-1]
+            assert await editor.execute("indwell.resume", {"session": "2020"}) is None
+            assert "there is no session '2020'" in editor.messages[-1]
+            assert current in SessionStore(home.state, home.workspace).ids()
+    sent = [one.body for one in endpoint.seen if one.method == "POST"]
+    assert [one["model"] for one in sent] == ["older-model", MODEL, "second-model"]
+    said = json.dumps(sent[2]["messages"])
+    assert "the first of all words" in said
+    assert "others" not in said
+
+
+async def test_only_the_newest_state_is_kept_and_never_two_writes_at_once() -> None:
+    kept: list[dict[str, str]] = []
+    go_on = asyncio.Event()
+    chores = Chores()
+
+    async def keep(unsent: dict[str, str]) -> None:
+        kept.append(dict(unsent))
+        await go_on.wait()
+
+    keeping = Keeping(keep, chores)
+    for number in range(5):
+        keeping.want({"p": str(number)})
+    await asyncio.wait(chores._tasks, timeout=0)
+    go_on.set()
+    await asyncio.wait(chores._tasks)
+    assert kept == [{"p": "4"}]
+    keeping.want({"p": "4"})
+    assert not chores._tasks
+    keeping.want({})
+    await asyncio.wait(chores._tasks)
+    assert kept[-1] == {}

@@ -1,0 +1,219 @@
+"""What a log says of a session that goes on: totals, words that are left, calls nobody knows of."""
+
+from __future__ import annotations
+
+import pytest
+
+from indwell.agent.resume import (
+    NOT_BEGUN,
+    UNKNOWN,
+    OpenCall,
+    outcomes,
+    past_of,
+    tools_digest,
+    unknown_words,
+)
+from indwell.context.pairing import problems
+from indwell.messages import Message, Meta, Text, ToolResult, ToolSpec, ToolUse, Usage
+from indwell.sessions.records import (
+    Intent,
+    Prefixed,
+    Record,
+    Repaired,
+    Said,
+    SessionStarted,
+    Spent,
+    Steered,
+    TurnFinished,
+    TurnStarted,
+)
+from indwell.tools.edit import EditFile
+from indwell.tools.lost_edits import looked_up, state_of
+from indwell.tools.replace import Edit
+from indwell.tools.write import WriteFile
+from indwell.workspace.memory import MemoryWorkspace
+
+AT = "2026-11-21T09:00:00.000+00:00"
+STARTED = SessionStarted("s1", "/work", "small", AT)
+MINE = Meta(tier=1, source="user", tokens=1, turn=1)
+ITS = Meta(tier=3, source="assistant", tokens=1, turn=1)
+TOOL = Meta(tier=3, source="tool", tokens=1, turn=1)
+
+
+def asked(words: str, turn: int = 1) -> Said:
+    return Said(Message("user", (Text(words, MINE),), turn), AT)
+
+
+def calls(*names: str, turn: int = 1) -> Said:
+    uses = tuple(ToolUse(f"c{at}", name, "{}", ITS) for at, name in enumerate(names, start=1))
+    return Said(Message("assistant", uses, turn), AT)
+
+
+def result(identifier: str) -> Said:
+    return Said(Message("user", (ToolResult(identifier, "done", TOOL),), 1), AT)
+
+
+def intent(identifier: str) -> Intent:
+    return Intent(1, identifier, "bash", "{}", AT)
+
+
+KILLED_IN_A_CALL: tuple[Record, ...] = (
+    STARTED,
+    TurnStarted(1, "mend it", AT),
+    asked("mend it"),
+    calls("bash", "read_file", "edit_file"),
+    Spent(1, "large", Usage(input=10, output=2), 0.5, AT),
+    intent("c1"),
+)
+
+
+def test_per_09_what_may_have_run_is_unknown_and_what_had_not_begun_is_said_to_be_so() -> None:
+    past = past_of(KILLED_IN_A_CALL)
+    assert [(one.use.id, one.begun) for one in past.open_calls] == [
+        ("c1", True),
+        ("c2", False),
+        ("c3", False),
+    ]
+    answers = outcomes(past.open_calls, {"c1": "Now look."})
+    assert [(one.tool_use_id, one.text, one.is_error) for one in answers] == [
+        ("c1", f"[{UNKNOWN}]\nNow look.", True),
+        ("c2", f"[{NOT_BEGUN}]", True),
+        ("c3", f"[{NOT_BEGUN}]", True),
+    ]
+    assert unknown_words(past.open_calls) == (
+        "Indwell ended in the middle of 1 call (bash), so what came of it is not known"
+    )
+    assert unknown_words(past.open_calls[1:]) == ""
+
+
+def test_per_11_with_its_answers_a_broken_off_conversation_may_be_sent() -> None:
+    past = past_of(KILLED_IN_A_CALL)
+    answered = (*past.messages, Message("user", outcomes(past.open_calls, {}), 1))
+    assert problems(past.messages) != ()
+    assert problems(answered) == ()
+    again = past_of((*KILLED_IN_A_CALL, Said(answered[-1], AT)))
+    assert (again.messages, again.open_calls, again.notes) == (answered, (), ())
+
+
+def test_where_records_are_damaged_no_call_is_said_not_to_have_begun() -> None:
+    past = past_of(KILLED_IN_A_CALL[:-1], is_damaged=True)
+    assert all(one.begun for one in past.open_calls)
+
+
+def test_an_intent_of_an_earlier_round_says_nothing_of_a_call_with_the_same_id() -> None:
+    records = (*KILLED_IN_A_CALL[:3], calls("bash"), intent("c1"), result("c1"), calls("bash"))
+    assert past_of(records).open_calls == (OpenCall(ToolUse("c1", "bash", "{}", ITS), begun=False),)
+
+
+def test_totals_go_on_where_they_were() -> None:
+    past = past_of(
+        (
+            *KILLED_IN_A_CALL,
+            Spent(1, "other", Usage(input=20, output=3), 0.25, AT),
+            TurnStarted(7, "x", AT),
+        )
+    )
+    assert (past.turns, past.usage, past.cost, past.last_usage, past.model) == (
+        7,
+        Usage(input=30, output=5),
+        0.75,
+        Usage(input=20, output=3),
+        "other",
+    )
+    unpriced = past_of((*KILLED_IN_A_CALL, Spent(1, "m", Usage(), None, AT)))
+    assert unpriced.cost is None
+    assert past_of(()).model == ""
+
+
+@pytest.mark.parametrize(
+    ("records", "draft", "broken_off"),
+    [
+        ((TurnStarted(1, "a", AT),), "a", True),
+        ((TurnStarted(1, "a", AT), asked("a")), "", True),
+        ((TurnStarted(1, "a", AT), Steered(1, "b", AT)), "a\n\nb", True),
+        ((TurnStarted(1, "a", AT), asked("a"), Steered(1, "b", AT)), "b", True),
+        ((TurnStarted(1, "a", AT), asked("a"), Steered(1, "b", AT), asked("b")), "", True),
+        ((TurnStarted(1, "a", AT), TurnFinished(1, "failed", AT, "m", "a")), "a", False),
+        ((TurnStarted(1, "a", AT), asked("a"), TurnFinished(1, "done", AT)), "", False),
+        ((), "", False),
+    ],
+)
+def test_words_that_never_reached_the_model_come_back(records, draft, broken_off) -> None:
+    past = past_of((STARTED, *records))
+    assert (past.draft, past.is_broken_off) == (draft, broken_off)
+
+
+def test_a_hole_in_the_middle_is_mended_the_same_each_time_and_told_once() -> None:
+    records = (*KILLED_IN_A_CALL[:3], calls("bash"), asked("go on", 2))
+    past = past_of(records)
+    assert problems(past.messages) == ()
+    assert past.open_calls == ()
+    assert past.notes == ("1 call(s) without a result marked as interrupted",)
+    again = past_of((*records, *(Repaired(note, AT) for note in past.notes)))
+    assert (again.messages, again.notes) == (past.messages, ())
+
+
+def test_the_newest_prefix_counts_and_tools_have_a_digest_of_all_that_is_sent() -> None:
+    old, new = Prefixed(("a",), "1", AT), Prefixed(("b",), "2", AT)
+    assert past_of((STARTED, old, new)).prefix == new
+    assert past_of((STARTED,)).prefix is None
+    spec = ToolSpec("a", "b", "{}")
+    digests = {
+        tools_digest(tools)
+        for tools in ((), (spec,), (ToolSpec("a", "c", "{}"),), (ToolSpec("a", "b", "{ }"),))
+    }
+    assert len(digests) == 4
+
+
+EDITS = {
+    "replaced": (Edit("one", "two"), "one\n", "two\n"),
+    "deleted": (Edit("one\n", ""), "one\nrest", "rest"),
+    "a line added": (Edit("one\n", "one\ntwo\n"), "one\n", "one\ntwo\n"),
+    "a part taken out": (Edit("x = 1 + 1", "x = 1"), "x = 1 + 1\n", "x = 1\n"),
+    "other line ends": (Edit("a\nb", "a\nc"), "a\r\nb\r\n", "a\r\nc\r\n"),
+}
+
+
+@pytest.mark.parametrize("name", EDITS)
+def test_per_10_a_lost_edit_is_told_from_what_the_file_holds(name) -> None:
+    edit, before, after = EDITS[name]
+    arguments = EditFile("a.py", (edit,))
+    assert (state_of(arguments, before), state_of(arguments, after)) == ("not done", "done")
+    assert state_of(arguments, None) == "neither"
+
+
+def test_per_10_what_is_neither_before_nor_after_is_said_to_be_neither() -> None:
+    both = EditFile("a.py", (Edit("one", "two"), Edit("three", "four")))
+    assert state_of(both, "one three") == "not done"
+    assert state_of(both, "two four") == "done"
+    assert state_of(both, "two three") == "neither"
+    assert state_of(both, "something else") == "neither"
+    whole = WriteFile("a.py", "text\n")
+    assert [state_of(whole, text) for text in ("text\r\n", "other", None)] == [
+        "done",
+        "neither",
+        "not done",
+    ]
+
+
+async def test_only_edits_are_looked_up_and_bad_arguments_are_no_obstacle() -> None:
+    workspace = MemoryWorkspace({"a.py": "two\n"})
+
+    async def look(tool: str, arguments: str) -> str:
+        return await looked_up(ToolUse("c1", tool, arguments, ITS), workspace)
+
+    edited = '{"path": "a.py", "edits": [{"old": "one", "new": "two"}]}'
+    assert await look("edit_file", edited) == (
+        "Now the file reads as it would after this call, so it was done; read it before you go on."
+    )
+    assert (await look("write_file", '{"path": "b.py", "content": "x"}')).startswith(
+        "Now the file reads as it did before this call, so it was not done"
+    )
+    for tool, arguments in (
+        ("bash", '{"command": "x"}'),
+        ("edit_file", "{"),
+        ("edit_file", '{"path": "../../x", "edits": []}'),
+        ("write_file", '{"path": "\\u0000", "content": ""}'),
+        ("edit_file", "[" * 100_000),
+    ):
+        assert await look(tool, arguments) == ""
