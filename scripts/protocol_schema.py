@@ -17,6 +17,7 @@ from lsprotocol.types import LSPObject  # noqa: F401 -- lsprotocol's own annotat
 
 from indwell.agent.events import Event
 from indwell.lsp import protocol
+from indwell.lsp import protocol_views as views
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "protocol.schema.json"
 PLAIN = {str: "string", int: "integer", float: "number", bool: "boolean", type(None): "null"}
@@ -96,6 +97,7 @@ def make_schema() -> dict[str, Any]:
     }
     schema.of(protocol.StartedResult)
     schema.of(protocol.TurnResult)
+    schema.of(views.ResumeResult)
     (event,), definitions = msgspec.json.schema_components(
         [Event], ref_template="#/$defs/event.{name}"
     )

@@ -16,7 +16,7 @@ PACKAGE = str(Path(__file__).resolve().parents[1] / "server" / "indwell") + os.s
 STDLIB = sysconfig.get_paths()["stdlib"] + os.sep
 LIBRARIES = sysconfig.get_paths()["purelib"] + os.sep
 DOORS = {
-    "open": ("files/", "sandbox/", "lsp/fake/editor.py"),
+    "open": ("files/", "sandbox/", "lsp/fake/desk.py"),
     "subprocess.Popen": ("sandbox/",),
     "socket.connect": ("providers/openai_chat.py",),
 }

@@ -4,7 +4,8 @@
     ├── ToolError              the model's: becomes its next input
     │   ├── EditRefused        the editor or the user did not take an edit; the buffer is untouched
     │   │   └── TextMoved      the text is not what the edit was made from; read and merge again
-    │   └── TooLarge           a file is read in pieces only
+    │   ├── TooLarge           a file is read in pieces only
+    │   └── NotText            a file holds no text
     ├── UserError              the user's: shown once, in plain words, with the next step
     │   ├── ProviderError      the endpoint did not do its part
     │   │   ├── Unreachable    nobody answered, or the line broke before anything came (retryable)
@@ -45,6 +46,19 @@ class TextMoved(EditRefused):
 
 class TooLarge(ToolError):
     """A file that is not read whole; it can be read and edited in pieces."""
+
+
+class NotText(ToolError):
+    """A file that holds no text.
+
+    Args:
+        message: The sentence for the model.
+        media_type: What it is, if it is a picture that models read; else empty.
+    """
+
+    def __init__(self, message: str, *, media_type: str = "") -> None:
+        super().__init__(message)
+        self.media_type = media_type
 
 
 class UserError(IndwellError):

@@ -24,6 +24,7 @@ Source: TypeAlias = Literal[
     "ide_selection",
     "ide_opened",
     "diagnostics",
+    "changed_file",
     "instructions",
     "skill",
     "summary",

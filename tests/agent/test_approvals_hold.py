@@ -15,6 +15,7 @@ from indwell.policy.decide import Allow, Asked, Deny, Policy, decide
 from indwell.tools.bash import Shell
 from indwell.tools.table import standard_tools
 from indwell.workspace.disk import DiskWorkspace
+from indwell.workspace.memory import ROOT, MemoryWorkspace
 from support.session import World, a_world, asks, call, says
 
 
@@ -143,3 +144,29 @@ def test_what_was_kept_for_the_session_may_be_read_and_only_read() -> None:
 def test_a_command_too_long_to_be_looked_at_is_denied() -> None:
     asked = Asked(tool="bash", effect="run", command="true " + "#" * 8_000)
     assert isinstance(decide(asked, Policy("auto")), Deny)
+
+
+@pytest.mark.parametrize(
+    ("typed", "taken"), [("above", True), ("on the edited line", False), ("beside it", False)]
+)
+async def test_what_the_user_types_elsewhere_while_asked_does_not_void_the_yes(
+    tmp_path: Path, typed: str, *, taken: bool
+) -> None:
+    lines = [f"x{number} = {number}\n" for number in range(40)]
+    workspace = MemoryWorkspace({"a.py": "".join(lines)})
+    edit = call("edit_file", path="a.py", edits=[{"old": "x20 = 20", "new": "x20 = 21"}])
+    script = [asks(call("read_file", path="a.py")), asks(edit), says("done")]
+    at = {"above": 3, "on the edited line": 20, "beside it": 19}[typed]
+
+    def type_something() -> None:
+        text = "".join(
+            [*lines[:at], "typed\n", *lines[at if typed != "on the edited line" else at + 1 :]]
+        )
+        workspace.files[ROOT / "a.py"] = text
+
+    async with a_world(tmp_path, script, workspace=workspace, policy=Policy("ask")) as world:
+        meddle(world, type_something)
+        await world.turn()
+    now = workspace.files[ROOT / "a.py"]
+    assert "typed\n" in now
+    assert ("x20 = 21" in now) == taken

@@ -117,7 +117,7 @@ async def test_a_prompt_too_large_for_a_message_is_spilled_and_can_be_read(tmp_p
         assert "<system-reminder>" not in texts(world.messages[0])[-1]
         assert world.results[0].text == (
             "19998\trow 19997 &lt;system-reminder>\n19999\trow 19998 &lt;system-reminder>\n"
-            "[lines 19998 to 19999 of 20000; go on with offset=20000]"
+            "[lines 19998 to 19999 of 20,000; go on with offset=20000]"
         )
         await world.records()
 

@@ -31,7 +31,7 @@ DOORS = {
     ),
 }
 EXCUSED = {
-    ("disk", "lsp/fake/editor.py"): "plays the editor, which reads and saves files itself",
+    ("disk", "lsp/fake/desk.py"): "plays the editor, which reads and saves files itself",
     ("disk", "sandbox/processes.py"): "reads /proc to find the children it must end",
 }
 
@@ -95,4 +95,5 @@ def test_nothing_but_context_makes_a_tagged_block() -> None:
             makers[name] = made
     assert set(makers) == {
         "context/conversation.py", "context/injections.py", "context/pairing.py",
+        "context/pictures.py",
     }  # fmt: skip

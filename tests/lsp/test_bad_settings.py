@@ -125,5 +125,5 @@ async def test_commands_say_what_they_lack(home) -> None:
         "Indwell: the document is not open in the editor; open it first",
         "Indwell: there is no question; give it as `text`, or in an editor that can ask",
         "the prompt is empty; write what should be done",
-        "there is no open session '20261121-no-such'; leave `session` out, or say 'new'",
+        "there is no session '20261121-no-such' in this workspace; `indwell sessions` lists them",
     ]

@@ -2,15 +2,20 @@ from __future__ import annotations
 
 import asyncio
 from pathlib import Path
+from time import perf_counter
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from lsprotocol import types
 from lsprotocol.types import Position, Range
+from pygls.exceptions import JsonRpcException
 
-from indwell.errors import EditRefused
-from indwell.lsp.buffer_edits import BufferEdits
+from indwell.errors import EditRefused, TextMoved
+from indwell.lsp.buffer_edits import GRACE_S, BufferEdits
+from indwell.lsp.features import Features
+from indwell.lsp.workspace_edits import MOST_EDITS
 from indwell.workspace.base import Change, Stamp, digest
 from support.editor_texts import ENCODINGS, texts
 from support.stub_editor import StubEditor
@@ -18,8 +23,9 @@ from support.stub_editor import StubEditor
 PATH = Path("/w/a.py")
 BEFORE, AFTER = "one\ntwo\nthree\n", "one\n2\nthree\n"
 BRIEF_S = 0.05
-UNCHANGED = (
-    "the editor took the edit, but has told of no change; read_file 'a.py' before anything else"
+UNKNOWN = (
+    "the editor did not answer the edit within 0.05 s and may still apply it; the text of 'a.py' "
+    "is untouched so far; read_file it before anything else"
 )
 UNCHANGED = (
     "the editor took the edit, but has told of no change; read_file 'a.py' before anything else"
@@ -38,6 +44,29 @@ async def refused(editor: StubEditor, text: str = AFTER) -> str:
     with pytest.raises(EditRefused) as caught:
         await change(editor, text)
     return str(caught.value)
+
+
+def obedient() -> tuple[Any, Any]:
+    """An editor that answers when an edit is withdrawn: how it behaves, and what to tell it."""
+    withdrawn = asyncio.Event()
+
+    async def behave(_edit: types.WorkspaceEdit) -> types.ApplyWorkspaceEditResult:
+        await withdrawn.wait()
+        raise JsonRpcException("cancelled", -32800)
+
+    return behave, lambda _edit: withdrawn.set()
+
+
+def slow(_editor: StubEditor) -> tuple[Any, asyncio.Future[types.ApplyWorkspaceEditResult]]:
+    """An editor whose answer is given by hand."""
+    answer: asyncio.Future[types.ApplyWorkspaceEditResult] = (
+        asyncio.get_running_loop().create_future()
+    )
+
+    async def behave(_edit: types.WorkspaceEdit) -> types.ApplyWorkspaceEditResult:
+        return await answer
+
+    return behave, answer
 
 
 def changed_to(text: str, version: int) -> Change:
@@ -95,7 +124,7 @@ async def test_the_text_decides_whatever_the_answer_is(how) -> None:
         ),
         (
             "ignores",
-            "the editor did not answer the edit within 0.05 s; the text of 'a.py' is untouched",
+            UNKNOWN,
         ),
         (
             "lies",
@@ -124,9 +153,9 @@ async def test_an_edit_that_was_not_taken_says_why(how, sentence) -> None:
 async def test_a_user_who_types_first_keeps_every_character(how, what) -> None:
     editor = StubEditor(PATH, BEFORE)
     editor.behave = getattr(editor, how)
-    assert await refused(editor) == (
-        f"{what}, and 'a.py' was changed meanwhile; read_file it again"
-    )
+    with pytest.raises(TextMoved) as caught:  # whoever merges may try again
+        await change(editor)
+    assert str(caught.value) == f"{what}, and 'a.py' was changed meanwhile; read_file it again"
     assert (editor.text, editor.document.dirt) == ("# mine\n" + BEFORE, "user")
 
 
@@ -152,17 +181,170 @@ async def test_an_edit_over_the_user_s_unsaved_text_stays_the_user_s() -> None:
     assert (editor.text, editor.document.dirt) == ("ONE\n2\nthree\n", "user")
 
 
-async def test_a_turn_that_is_cancelled_lets_go_of_an_unanswered_edit() -> None:
-    editor = StubEditor(PATH, BEFORE)
-    editor.behave = editor.ignores
-    edits = BufferEdits(editor.documents, editor, apply_timeout_s=60)
+async def stopped(editor: StubEditor, edits: BufferEdits) -> float:
+    """Stop a turn while its edit waits for the editor; gives the seconds until it lets go."""
     task = asyncio.create_task(edits.change(editor.document, PATH, AFTER, "x"))
     await editor.was_sent.wait()
+    started = perf_counter()
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
-    left = asyncio.all_tasks() - {asyncio.current_task()}
-    await asyncio.wait_for(asyncio.gather(*left, return_exceptions=True), 1)
+    return perf_counter() - started
+
+
+async def test_edt_19_a_turn_that_is_stopped_withdraws_its_edit_and_lets_go_in_time() -> None:
+    editor = StubEditor(PATH, BEFORE)
+    editor.behave = editor.ignores
+    edits = BufferEdits(editor.documents, editor, apply_timeout_s=60)
+    assert GRACE_S <= await stopped(editor, edits) < 0.2
+    assert editor.withdrawn == [edit for edit, _ in editor.sent]
+    assert (editor.text, await edits.late_edits()) == (BEFORE, ())
+
+
+async def test_edt_19_an_editor_that_says_that_it_lets_go_is_not_waited_for() -> None:
+    editor = StubEditor(PATH, BEFORE)
+    editor.behave, editor.on_withdraw = obedient()
+    edits = BufferEdits(editor.documents, editor, apply_timeout_s=60)
+    assert await stopped(editor, edits) < GRACE_S
+    editor.behave = editor.applies
+    await edits.change(editor.document, PATH, AFTER, "x")  # nothing stands in its way
+    assert (editor.text, len(editor.sent)) == (AFTER, 2)
+
+
+async def test_edt_19_what_is_applied_after_the_stop_is_told_once_and_not_made_twice() -> None:
+    editor = StubEditor(PATH, BEFORE)
+    editor.behave = editor.ignores
+    edits = BufferEdits(editor.documents, editor, apply_timeout_s=60)
+    await stopped(editor, edits)
+    assert editor.take(editor.sent[0][0])
+    editor.type_text(0, 0, "# mine\n")
+    assert await edits.late_edits() == (PATH,)
+    assert await edits.late_edits() == ()
+
+
+@pytest.mark.parametrize("how", ["typed in", "closed", "undone"])
+async def test_a_given_up_edit_that_cannot_come_any_more_is_not_told(how) -> None:
+    editor = StubEditor(PATH, BEFORE)
+    editor.behave = editor.ignores
+    edits = edits_of(editor)
+    with pytest.raises(EditRefused):
+        await edits.change(editor.document, PATH, AFTER, "x")
+    match how:
+        case "typed in":
+            editor.type_text(0, 0, "# mine\n")
+        case "closed":
+            editor.documents.close(editor.document.uri)
+        case "undone":
+            editor.take(editor.sent[0][0])
+            editor.type_text(4, 5, "two")
+    assert await edits.late_edits() == ()
+
+
+async def test_edt_04_an_unanswered_edit_stands_in_the_way_of_the_next_until_its_fate_is_seen() -> (
+    None
+):
+    editor = StubEditor(PATH, BEFORE)
+    editor.behave = editor.ignores
+    edits = edits_of(editor)
+    with pytest.raises(EditRefused, match="may still apply it"):
+        await edits.change(editor.document, PATH, AFTER, "x")
+    assert editor.withdrawn == [editor.sent[0][0]]
+    editor.behave = editor.applies
+    with pytest.raises(EditRefused, match="has not answered an earlier edit of 'a.py'"):
+        await edits.change(editor.document, PATH, AFTER, "x")
+    assert len(editor.sent) == 1
+    editor.take(editor.sent[0][0])  # it comes late after all
+    assert await edits.change(editor.document, PATH, AFTER, "x") == Change(
+        path=PATH, before=AFTER, after=AFTER, stamp=Stamp(digest(AFTER), 2)
+    )
+    assert (editor.text, len(editor.sent)) == (AFTER, 1)
+
+
+async def test_edt_04_a_late_no_lets_the_next_edit_pass() -> None:
+    editor = StubEditor(PATH, BEFORE)
+    editor.behave, answer = slow(editor)
+    edits = edits_of(editor)
+    with pytest.raises(EditRefused, match="may still apply it"):
+        await edits.change(editor.document, PATH, AFTER, "x")
+    answer.set_result(types.ApplyWorkspaceEditResult(applied=False))
+    await asyncio.sleep(0)
+    await asyncio.sleep(0)
+    editor.behave = editor.applies
+    await edits.change(editor.document, PATH, AFTER, "x")
+    assert (editor.text, len(editor.sent), await edits.late_edits()) == (AFTER, 2, ())
+
+
+async def test_edt_01_an_editor_that_never_answers_and_applies_leaves_nobody_waiting() -> None:
+    editor = StubEditor(PATH, BEFORE)
+    editor.behave = editor.applies_silently
+    before = asyncio.all_tasks()
+    edits = edits_of(editor)
+    for number in range(3):
+        await edits.change(editor.document, PATH, f"{number}\n", "x")
+    await asyncio.sleep(0)
+    await asyncio.sleep(0)
+    assert (editor.text, asyncio.all_tasks()) == ("2\n", before)
+
+
+async def test_edt_08_a_document_that_is_closed_while_it_is_edited_is_read_again_from_disk() -> (
+    None
+):
+    editor = StubEditor(PATH, BEFORE)
+
+    async def closes(_edit: types.WorkspaceEdit) -> types.ApplyWorkspaceEditResult:
+        editor.documents.close(editor.document.uri)
+        return types.ApplyWorkspaceEditResult(applied=False)
+
+    editor.behave = closes
+    with pytest.raises(TextMoved, match="was closed in the editor while it was edited"):
+        await change(editor)
+
+
+async def test_edt_08_one_that_is_closed_without_an_answer_may_have_been_edited() -> None:
+    editor = StubEditor(PATH, BEFORE)
+
+    async def closes(edit: types.WorkspaceEdit) -> types.ApplyWorkspaceEditResult:
+        editor.documents.close(editor.document.uri)
+        return await editor.ignores(edit)
+
+    editor.behave = closes
+    with pytest.raises(EditRefused, match="nobody can say whether the edit was taken") as caught:
+        await change(editor)
+    assert not isinstance(caught.value, TextMoved)
+
+
+async def test_edt_07_a_change_while_the_edit_is_worked_out_comes_first() -> None:
+    text = "".join(f"line {number}\n" for number in range(20_000))  # long: compared in a thread
+    editor = StubEditor(PATH, text)
+    task = asyncio.create_task(
+        edits_of(editor).change(editor.document, PATH, text.replace("line", "row"), "x")
+    )
+    await asyncio.sleep(0)
+    editor.type_text(0, 0, "#")
+    with pytest.raises(TextMoved, match="was changed in the editor meanwhile"):
+        await task
+    assert (editor.sent, editor.text) == ([], "#" + text)
+
+
+async def test_an_annotated_edit_says_who_wants_it() -> None:
+    editor = StubEditor(PATH, BEFORE)
+    editor.features = Features(annotations=True)
+    await change(editor)
+    ((edit, _),) = editor.sent
+    assert edit.change_annotations == {
+        "indwell": types.ChangeAnnotation(label="Indwell", needs_confirmation=False)
+    }
+    (one,) = edit.document_changes[0].edits
+    assert (one.annotation_id, one.new_text, editor.text) == ("indwell", "2", AFTER)
+
+
+async def test_edt_18_thousands_of_changed_lines_become_a_few_hundred_edits() -> None:
+    text = "".join(f"line {number}\nsame\n" for number in range(3_000))
+    editor = StubEditor(PATH, text)
+    await change(editor, text.replace("line", "row"))
+    ((edit, _),) = editor.sent
+    assert len(edit.document_changes[0].edits) == MOST_EDITS
+    assert editor.text == text.replace("line", "row")
 
 
 async def test_a_crlf_buffer_keeps_its_line_breaks() -> None:
@@ -185,16 +367,3 @@ def test_the_edits_make_any_text_of_any_other_and_touch_only_what_differs(
     assert editor.text == wanted
     for edit, _label in editor.sent:
         assert all(one.range.start.line >= 3 for one in edit.document_changes[0].edits)
-
-
-async def test_nothing_is_said_of_a_buffer_that_was_closed_while_it_was_edited() -> None:
-    editor = StubEditor(PATH, BEFORE)
-
-    async def closes(_edit: types.WorkspaceEdit) -> types.ApplyWorkspaceEditResult:
-        editor.documents.close(editor.document.uri)
-        return types.ApplyWorkspaceEditResult(applied=True)
-
-    editor.behave = closes
-    said = await refused(editor)
-    assert "was closed in the editor while it was edited" in said
-    assert "untouched" not in said

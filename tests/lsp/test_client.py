@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 from lsprotocol import types
 
 from indwell.lsp.client import MESSAGE_LIMIT, Client
@@ -25,6 +27,51 @@ class Line:
         self.sent.append(params)
         assert params.actions is not None
         return params.actions[0]
+
+
+class Asked:
+    """The asking half of a server: what was sent, and the answers by hand."""
+
+    def __init__(self) -> None:
+        self.protocol = self
+        self.sent: list[tuple[str, object, str | None]] = []
+        self.answers: list[asyncio.Future[object]] = []
+
+    def send_request_async(self, method: str, params: object, identifier: str | None = None):
+        self.sent.append((method, params, identifier))
+        self.answers.append(asyncio.get_running_loop().create_future())
+        return self.answers[-1]
+
+    def notify(self, method: str, params: object) -> None:
+        self.sent.append((method, params, None))
+
+
+async def test_an_edit_is_sent_at_once_and_withdrawn_by_the_id_of_its_request() -> None:
+    line = Asked()
+    client = Client(line)
+    edits = [types.WorkspaceEdit(), types.WorkspaceEdit()]
+    waiting = [client.apply_edit(edit, "Indwell: edit a.py") for edit in edits]
+    asked = [
+        (method, params.edit is edit)
+        for (method, params, _), edit in zip(line.sent, edits, strict=True)
+    ]
+    assert asked == [("workspace/applyEdit", True)] * 2
+    ids = [identifier for _, _, identifier in line.sent]
+    assert len(set(ids)) == 2
+    client.withdraw(edits[1])
+    assert line.sent[2:] == [("$/cancelRequest", types.CancelParams(id=ids[1]), None)]
+    assert not any(one.done() for one in waiting)  # the editor has still to say what it did
+
+
+async def test_an_edit_that_was_answered_is_not_withdrawn() -> None:
+    line = Asked()
+    client, edit = Client(line), types.WorkspaceEdit()
+    waiting = client.apply_edit(edit, "x")
+    line.answers[0].set_result(types.ApplyWorkspaceEditResult(applied=True))
+    assert (await waiting).applied
+    await asyncio.sleep(0)
+    client.withdraw(edit)
+    assert len(line.sent) == 1
 
 
 def test_a_message_hides_nothing_and_ends() -> None:

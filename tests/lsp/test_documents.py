@@ -8,7 +8,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from lsprotocol.types import Position, Range
 
-from indwell.lsp.documents import Document, Documents, path_of
+from indwell.lsp.documents import LONG, Document, Documents, path_of
 from indwell.lsp.wire import sync
 from indwell.workspace.base import Stamp, digest
 from indwell.workspace.lines import document_lines
@@ -32,9 +32,6 @@ def partial(range_: Range, text: str) -> sync.Change:
 
 def whole(text: str) -> sync.Change:
     return sync.Change(text=text)
-
-
-EVERYTHING = Range(start=Position(line=0, character=0), end=Position(line=9, character=9))
 
 
 EVERYTHING = Range(start=Position(line=0, character=0), end=Position(line=9, character=9))
@@ -75,17 +72,6 @@ def test_the_changes_of_one_notification_build_on_each_other() -> None:
     assert document.text == "one!?\nnew\ntwo\n"
 
 
-def test_the_work_of_a_change_is_in_proportion_to_the_lines_it_touches() -> None:
-    document = document_of("".join(f"line {number}\n" for number in range(50_000)))
-    before = list(document.lines)
-    document.apply([partial(at(40_000, 0, 4), "row\nLINE")], 2, "utf-16")
-    assert document.lines[40_000:40_002] == ["row\n", "LINE 40000\n"]
-    # Every other line is the very same object: nothing but the touched line was split again.
-    kept = [*document.lines[:40_000], *document.lines[40_002:]]
-    old = [*before[:40_000], *before[40_001:]]
-    assert all(line is same for line, same in zip(kept, old, strict=True))
-
-
 def test_a_stamp_names_text_and_version() -> None:
     assert document_of("a").stamp == Stamp(digest=digest("a"), version=1)
 
@@ -116,6 +102,100 @@ def test_a_save_makes_a_document_clean() -> None:
     documents.change(URI, 2, [whole("b")])
     documents.saved(URI)
     assert document.dirt == "clean"
+
+
+async def test_what_a_document_started_from_is_what_was_opened_or_saved_last() -> None:
+    documents = Documents()
+    document = documents.open(item(URI, "a\r\n"))
+    documents.change(URI, 2, [whole("b")])
+    assert await document.origin() == digest("a\n")  # line ends aside
+    documents.saved(URI)
+    documents.change(URI, 3, [whole("c")])
+    assert (await document.origin(), document.n_agreed) == (digest("b"), 2)
+
+
+async def test_a_long_text_is_digested_in_a_thread_and_once() -> None:
+    text = "x" * LONG
+    document = document_of(text)
+    read, stamp = await document.stamped()
+    assert (read, stamp) == (text, Stamp(digest(text), 1))
+    assert document.stamp == stamp
+    document.apply([partial(at(0, 0, 1), "")], 2, "utf-16")
+    assert document.stamp == Stamp(digest(text[1:]), 2)
+
+
+async def test_a_digest_of_another_text_is_not_taken_for_this_one_s() -> None:
+    document = document_of("a")
+    document.learn("b", "the digest of b")
+    assert document.stamp == Stamp(digest("a"), 1)
+
+
+@pytest.mark.parametrize(("version", "is_stale"), [(1, True), (0, True), (2, False), (9, False)])
+def test_edt_16_a_version_that_does_not_rise_makes_a_document_stale(version, is_stale) -> None:
+    documents = Documents()
+    document = documents.open(item(URI, "a"))
+    documents.change(URI, version, [partial(at(0, 1), "b")])
+    assert (document.text, document.version, document.is_stale) == ("ab", version, is_stale)
+
+
+def test_edt_16_an_editor_that_sends_no_version_is_believed() -> None:
+    documents = Documents()
+    document = documents.open(item(URI, "a"))
+    documents.change(URI, None, [partial(at(0, 1), "b")])
+    assert (document.text, document.version, document.is_stale) == ("ab", 1, False)
+
+
+@pytest.mark.parametrize("how", ["opened", "sent whole", "sent whole and changed", "saved"])
+def test_edt_16_a_whole_text_ends_the_doubt(how) -> None:
+    documents = Documents()
+    documents.open(item(URI, "a", version=5))
+    documents.change(URI, 3, [partial(at(0, 1), "b")])
+    match how:
+        case "opened":
+            documents.open(item(URI, "whole", version=1))
+        case "sent whole":
+            documents.change(URI, 2, [whole("whole")])
+        case "sent whole and changed":
+            documents.change(URI, 4, [whole("hole"), partial(at(0, 0), "w")])
+        case "saved":
+            documents.saved(URI, "whole")
+    document = documents.get(URI)
+    assert (document.text, document.is_stale) == ("whole", False)
+
+
+def test_edt_16_a_change_that_comes_in_order_again_does_not_end_the_doubt() -> None:
+    documents = Documents()
+    document = documents.open(item(URI, "a", version=5))
+    documents.change(URI, 3, [partial(at(0, 1), "b")])
+    documents.change(URI, 4, [partial(at(0, 2), "c")])
+    documents.saved(URI)
+    assert document.is_stale
+
+
+def test_edt_16_a_text_saved_that_we_did_not_know_is_taken_over() -> None:
+    documents = Documents()
+    document = documents.open(item(URI, "a"))
+    documents.saved(URI, "formatted")
+    assert (document.text, document.version, document.dirt) == ("formatted", 1, "clean")
+
+
+def test_a_file_is_found_by_its_path_and_the_document_opened_last_counts() -> None:
+    documents = Documents()
+    first = documents.open(item(URI, "a"))
+    second = documents.open(item("file:///w/./a.py", "b"))
+    assert documents.at(Path("/w/a.py")) is second
+    documents.close("file:///w/./a.py")
+    assert documents.at(Path("/w/a.py")) is first
+    documents.close(URI)
+    assert documents.at(Path("/w/a.py")) is None
+
+
+def test_half_a_character_from_an_editor_is_kept_and_digested() -> None:
+    document = document_of("ab")
+    document.apply([partial(at(0, 1), "\ud83d")], 2, "utf-16")
+    assert document.stamp == Stamp(digest("a\ud83db"), 2)
+    document.apply([partial(at(0, 2), "\ude00")], 3, "utf-16")  # and its other half
+    assert document.text == "a😀b"
 
 
 def test_the_newest_document_is_a_file_or_untitled_and_never_a_peek() -> None:

@@ -1,18 +1,22 @@
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 
 import msgspec
 import pytest
+from lsprotocol import types
 
-from indwell.errors import EditRefused, ToolError
-from indwell.lsp.editor_workspace import EditorWorkspace
+from indwell.errors import EditRefused, TextMoved, ToolError
+from indwell.lsp.editor_workspace import STALE, EditorWorkspace
 from indwell.lsp.features import Features
+from indwell.lsp.wire import sync
 from indwell.workspace.base import Change, Settlement, Snapshot, Stamp, digest
 from indwell.workspace.disk import DiskWorkspace
 from support.stub_editor import StubEditor
 
 BEFORE, AFTER = "one\ntwo\n", "one\n2\n"
+TOP = sync.Range(start=sync.Position(0, 0), end=sync.Position(0, 0))
 
 
 class Room:
@@ -89,16 +93,123 @@ async def test_an_edit_of_a_buffer_that_changed_since_is_refused(room) -> None:
     assert (room.editor.text, room.editor.sent) == ("#" + BEFORE, [])
 
 
-async def test_an_edit_that_is_applied_after_all_is_not_made_twice(room) -> None:
+async def test_edt_04_an_edit_that_is_applied_after_all_is_not_made_twice(room) -> None:
     room.editor.behave = room.editor.ignores
     base = await room.workspace.read(room.path)
     with pytest.raises(EditRefused, match="did not answer"):
         await room.workspace.write(room.path, base, AFTER, label="x")
     room.editor.take(room.editor.sent[0][0])  # late, and its version still fits
     room.editor.behave = room.editor.applies
-    with pytest.raises(EditRefused, match="changed in the editor meanwhile"):
+    with pytest.raises(TextMoved, match="changed in the editor meanwhile"):
         await room.workspace.write(room.path, base, AFTER, label="x")
     assert (room.editor.text, len(room.editor.sent)) == (AFTER, 1)
+    assert await room.workspace.late_edits() == (room.path,)
+
+
+async def test_edt_07_edits_of_one_file_are_sent_one_after_the_other(room) -> None:
+    base = await room.workspace.read(room.path)
+    held = asyncio.Event()
+
+    async def slowly(edit: types.WorkspaceEdit) -> types.ApplyWorkspaceEditResult:
+        await held.wait()
+        return await room.editor.applies(edit)
+
+    room.editor.behave = slowly
+    first, second = (
+        asyncio.create_task(room.workspace.write(room.path, base, text, label="x"))
+        for text in (AFTER, "other\n")
+    )
+    await room.editor.was_sent.wait()
+    await asyncio.sleep(0)
+    assert len(room.editor.sent) == 1
+    held.set()
+    assert (await first).after == AFTER
+    with pytest.raises(TextMoved, match="was changed in the editor meanwhile"):
+        await second
+    assert (room.editor.text, len(room.editor.sent)) == (AFTER, 1)
+
+
+async def test_edt_13_edits_of_different_files_do_not_wait_for_each_other(room) -> None:
+    room.editor.behave = room.editor.ignores
+    editing = asyncio.create_task(room.edit())
+    await room.editor.was_sent.wait()
+    other = room.path.with_name("b.py")
+    await asyncio.wait_for(room.workspace.write(other, None, "x\n", label="x"), 1)
+    with pytest.raises(EditRefused, match="did not answer"):
+        await editing
+
+
+async def test_edt_13_of_two_who_edit_a_closed_file_the_second_reads_again(tmp_path) -> None:
+    room = Room(tmp_path)
+    other = room.path.with_name("b.py")
+    other.write_text(BEFORE)
+    base = await room.workspace.read(other)
+    writes = (room.workspace.write(other, base, text, label="x") for text in (AFTER, "other\n"))
+    first, second = await asyncio.gather(*writes, return_exceptions=True)
+    assert (first.after, type(second), other.read_text()) == (AFTER, TextMoved, AFTER)
+
+
+async def test_edt_08_a_file_renamed_in_the_editor_is_not_written_at_its_old_place(room) -> None:
+    base = await room.workspace.read(room.path)
+    room.editor.documents.close(room.editor.document.uri)
+    room.path.rename(room.path.with_name("renamed.py"))
+    with pytest.raises(ToolError, match="'a.py' does not exist"):
+        await room.workspace.write(room.path, base, AFTER, label="x")
+    assert (room.path.exists(), room.editor.sent) == (False, [])
+
+
+async def test_edt_08_a_file_opened_meanwhile_is_edited_in_its_buffer(tmp_path) -> None:
+    room = Room(tmp_path)
+    room.editor.documents.close(room.editor.document.uri)
+    base = await room.workspace.read(room.path)
+    assert base.origin == "disk"
+    room.editor.open_again()
+    assert (await room.workspace.write(room.path, base, AFTER, label="x")).after == AFTER
+    assert (room.editor.text, room.on_disk) == (AFTER, BEFORE)
+
+
+async def test_edt_16_a_stale_document_says_so_and_is_not_edited_until_it_is_opened_again(
+    room,
+) -> None:
+    room.editor.documents.change(room.editor.document.uri, 0, [sync.Change(text="#", range=TOP)])
+    base = await room.workspace.read(room.path)
+    assert (base.text, base.notes) == ("#" + BEFORE, (STALE,))
+    with pytest.raises(EditRefused, match="closed it and opened it again") as caught:
+        await room.workspace.write(room.path, base, AFTER, label="x")
+    assert not isinstance(caught.value, TextMoved)
+    room.editor.open_again()
+    assert (await room.edit()).after == AFTER
+    assert (await room.workspace.read(room.path)).notes == ()
+
+
+async def test_edt_16_a_stale_text_is_never_put_on_disk(room) -> None:
+    await room.edit()
+    room.editor.documents.change(room.editor.document.uri, 0, [])
+    room.editor.document.dirt = "agent"
+    assert await room.workspace.settle() == Settlement(stale=(room.path,))
+    assert room.on_disk == BEFORE
+
+
+async def test_per_10_after_a_crash_with_an_edit_pending_the_buffer_says_what_became_of_it(
+    room,
+) -> None:
+    """The process that asked is gone; the editor applies the edit, or not, and opens it anew."""
+    base = await room.workspace.read(room.path)
+    room.editor.behave = room.editor.ignores
+    asking = asyncio.create_task(room.workspace.write(room.path, base, AFTER, label="x"))
+    await room.editor.was_sent.wait()
+    asking.cancel()
+    await asyncio.wait({asking})
+    room.editor.take(room.editor.sent[0][0])
+    again = StubEditor(room.path, room.editor.text)
+    workspace = EditorWorkspace(
+        again.documents, again, DiskWorkspace([room.path.parent]), apply_timeout_s=1
+    )
+    now = await workspace.read(room.path)
+    assert (now.text, now.stamp.digest != base.stamp.digest) == (AFTER, True)
+    with pytest.raises(TextMoved):
+        await workspace.write(room.path, base, AFTER, label="x")
+    assert (again.text, again.sent) == (AFTER, [])
 
 
 async def test_a_file_that_was_closed_meanwhile_is_edited_on_disk(room) -> None:

@@ -45,3 +45,21 @@ def test_only_what_is_declared_true_is_on(experimental, names) -> None:
 @pytest.mark.parametrize("window", [None, [], {"showDocument": 1, "workDoneProgress": "yes"}])
 def test_what_has_an_impossible_type_is_not_there(window) -> None:
     assert features_of({"window": window}) == Features()
+
+
+@pytest.mark.parametrize(
+    ("edits", "create_files", "annotations"),
+    [
+        (None, False, False),
+        ({}, False, False),
+        ({"resourceOperations": ["rename", "create"]}, True, False),
+        ({"resourceOperations": ["rename", "delete"]}, False, False),
+        ({"resourceOperations": "create"}, False, False),
+        ({"changeAnnotationSupport": {}}, False, True),
+        ({"changeAnnotationSupport": {"groupsOnLabel": True}}, False, True),
+        ({"changeAnnotationSupport": True}, False, False),
+    ],
+)
+def test_what_an_editor_takes_in_a_workspace_edit_is_read(edits, create_files, annotations) -> None:
+    features = features_of({"workspace": {"workspaceEdit": edits}})
+    assert features == Features(create_files=create_files, annotations=annotations)

@@ -133,11 +133,11 @@ async def test_a_broken_session_is_listed_with_what_could_be_read(desk) -> None:
     folder = log.parent.parent / "20200101-000000-000-0123456789ab"
     folder.mkdir()
     lines = log.read_bytes().split(b"\n")
-    (folder / "log.jsonl").write_bytes(b"\n".join([*lines[:2], b'{"type": "said", "mes']))
+    (folder / "log.jsonl").write_bytes(b"\n".join([*lines[:3], b'{"type": "said", "mes']))
     try:
         *_, broken = (await desk.ask("indwell/sessions", views.SessionsParams())).sessions
         assert (broken.preview, broken.turns, broken.open) == ("mend it", 1, False)
-        assert [one[:35] for one in broken.notices] == ["line 3 of the session's log is cut "]
+        assert [one[:35] for one in broken.notices] == ["line 4 of the session's log is cut "]
     finally:
         (folder / "log.jsonl").unlink()
         folder.rmdir()
@@ -184,9 +184,10 @@ async def test_the_next_request_laid_open_and_a_piece_taken_out_of_it_once(desk)
     )
     desk.playlist.play(say("One."), say("Two."))
     await desk.ask("indwell/prompt", protocol.PromptParams("without"))
-    assert "    return 1" not in texts_of(desk.endpoint.seen[-1].body["messages"])
+    selected = "The user selected line 2 of shop.py"
+    assert selected not in texts_of(desk.endpoint.seen[-1].body["messages"])
     await desk.ask("indwell/prompt", protocol.PromptParams("with"))
-    assert "    return 1" in texts_of(desk.endpoint.seen[-1].body["messages"])
+    assert selected in texts_of(desk.endpoint.seen[-1].body["messages"])
 
 
 async def test_another_model_answers_from_the_next_turn_on_and_the_talk_goes_on(desk) -> None:

@@ -15,7 +15,7 @@ from pytest_lsp import ClientServerConfig, LanguageClient, client_capabilities
 from pytest_lsp.client import DEFAULT_CLIENT_FEATURES, register_lsp_features
 
 from indwell.lsp.fake.buffer import edited, lines_range
-from indwell.lsp.fake.editor import _converter
+from indwell.lsp.fake.client_protocol import client_converter
 from support.editing import EDIT, MENDED, READ, SOURCE, USAGE, Home, bash
 from support.loopback_endpoint import LoopbackEndpoint, say
 
@@ -42,7 +42,7 @@ class Screen:
 
 def make_client(screen: Screen) -> LanguageClient:
     """pytest-lsp's own client, which also applies edits and answers questions."""
-    client = LanguageClient(converter_factory=_converter)
+    client = LanguageClient(converter_factory=client_converter)
 
     def apply(params: types.ApplyWorkspaceEditParams) -> types.ApplyWorkspaceEditResult:
         (change,) = params.edit.document_changes or ()

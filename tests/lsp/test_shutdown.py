@@ -9,7 +9,13 @@ from contextlib import AsyncExitStack
 import pytest
 import pytest_asyncio
 
-from indwell.sessions.records import Intent, SessionStarted, TurnFinished, TurnStarted
+from indwell.sessions.records import (
+    Intent,
+    Prefixed,
+    SessionStarted,
+    TurnFinished,
+    TurnStarted,
+)
 from support.editing import Editor, Home, bash, editing, running
 from support.loopback_endpoint import LoopbackEndpoint
 
@@ -82,6 +88,6 @@ async def test_however_it_ends_the_session_is_whole_and_no_process_is_left(busy,
     assert running(marker) == []
     (log,) = home.logs()
     kinds = [type(one) for one in log]
-    assert (kinds[0], kinds[1], kinds[-1]) == (SessionStarted, TurnStarted, TurnFinished)
+    assert (*kinds[:3], kinds[-1]) == (SessionStarted, Prefixed, TurnStarted, TurnFinished)
     assert kinds.count(Intent) == 1
     assert home.endings() == [("cancelled", "")]

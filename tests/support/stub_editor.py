@@ -38,9 +38,15 @@ class StubEditor:
         self.documents.encoding = encoding
         self.features = Features()
         self.sent: list[tuple[types.WorkspaceEdit, str]] = []
+        self.withdrawn: list[types.WorkspaceEdit] = []
+        self.on_withdraw: Callable[[types.WorkspaceEdit], None] = lambda _edit: None
         self.was_sent = asyncio.Event()
         self.behave: Callable[[types.WorkspaceEdit], Awaitable[Result | None]] = self.applies
-        item = sync.Item(uri=path.as_uri(), language_id="python", version=1, text=text)
+        self.open_again()
+
+    def open_again(self) -> None:
+        """Open the file, whether it is open or not."""
+        item = sync.Item(self.path.as_uri(), "python", self.version, self.text)
         self.document = self.documents.open(item)
 
     async def apply_edit(self, edit: types.WorkspaceEdit, label: str) -> Result | None:
@@ -48,6 +54,15 @@ class StubEditor:
         self.sent.append((edit, label))
         self.was_sent.set()
         return await self.behave(edit)
+
+    def withdraw(self, edit: types.WorkspaceEdit) -> None:
+        """What ``Client.withdraw`` does."""
+        self.withdrawn.append(edit)
+        self.on_withdraw(edit)
+
+    async def watch_folder(self, _folder: Path) -> bool:
+        """What ``Client.watch_folder`` does: this editor watches nothing."""
+        return False
 
     async def save(self, uris: tuple[str, ...]) -> tuple[str, ...]:
         """What ``Client.save`` does."""

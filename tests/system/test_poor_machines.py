@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -13,8 +12,8 @@ import pytest
 
 from support.editing import EDIT, MENDED, READ, SERVE, SOURCE, USAGE, Home, bash, results
 from support.loopback_endpoint import LoopbackEndpoint, say
-from support.raw_client import SCRIPTED, raw_client
-from support.raw_wire import error_of
+from support.raw_client import raw_client
+from support.raw_wire import PATIENCE_S
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="limits and folders of Unix")
 
@@ -89,15 +88,21 @@ async def test_sys_04_without_a_home_the_state_folder_that_is_set_will_do(tmp_pa
     assert dict(zip(NO_HOME, ended, strict=True)) == dict.fromkeys(NO_HOME, (5, [("done", "")]))
 
 
-async def test_sys_04_without_a_place_for_the_log_a_prompt_says_so_and_the_rest_works(
+async def test_sys_04_and_per_08_without_a_place_for_the_log_the_work_goes_on_and_it_is_said(
     tmp_path,
 ) -> None:
     home = Home(tmp_path)
     environment = home.environment(INDWELL_STATE="/proc/1/nowhere")
     async with raw_client(home, environment=environment) as client:
         answer = await client.prompt()
-        assert error_of(answer) == (answer["id"], -32803)
-        assert "/proc/1/nowhere" in answer["error"]["message"]
+        assert answer["result"]["ending"] == "done"
+        (told,) = [
+            one["event"]["message"]
+            for one in client.of("indwell/event")
+            if one["event"]["type"] == "notice"
+        ]
+        assert told.startswith("this session is not saved, and cannot be gone on with later: ")
+        assert "/proc/1/nowhere" in told
         await client.heard()
         assert await client.say_goodbye() == 0
         assert "Traceback" not in client.stderr
@@ -134,18 +139,57 @@ async def test_sys_04_with_too_little_memory_it_ends_or_works_but_never_hangs(
             assert client.stderr != ""
 
 
+def n_watches(pid: int) -> int:
+    """How many folders a process watches; Linux tells."""
+    infos = Path(f"/proc/{pid}/fdinfo").iterdir()
+    return sum(one.read_text().count("inotify wd:") for one in infos)
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
-async def test_sys_05_nothing_watches_files_yet_so_no_limit_of_watches_can_be_hit(tmp_path) -> None:
-    """When this fails a watcher has come, and with it the rest of SYS-05: limit, storm, polling."""
+async def test_sys_05_a_storm_of_events_costs_next_to_nothing_and_what_was_read_is_followed(
+    tmp_path,
+) -> None:
     home = Home(tmp_path)
-    async with raw_client(home, command=SCRIPTED) as client:
-        client.open_shop()
-        await client.prompt()
-        links = Path(f"/proc/{client.pid}/fd").iterdir()
-        assert [one for one in map(os.readlink, links) if "inotify" in one] == []
-        before = client.facts.cpu_s
-        for number in range(2_000):
-            home.write(f"node_modules/{number % 50}/{number}.js", "x")
-        await client.heard()
-        assert client.facts.cpu_s - before < 0.2
-        assert home.shop.read_text() == SOURCE
+    replies = [say(calls=[READ], usage=USAGE), *[say("Done.", usage=USAGE)] * 3]
+    async with LoopbackEndpoint(replies) as endpoint:
+        environment = home.environment(endpoint.base_url)
+        async with raw_client(home, command=SERVE, environment=environment) as client:
+            await client.prompt("read")
+            async with asyncio.timeout(PATIENCE_S):
+                while not n_watches(client.pid):  # they are set up in a thread
+                    await client.heard()
+            before = client.facts.cpu_s
+            for number in range(2_000):
+                home.write(f"node_modules/{number % 50}/{number}.js", "x")
+            await client.heard()
+            assert client.facts.cpu_s - before < 0.2  # only the folder of shop.py is watched
+            assert n_watches(client.pid) == 1
+            for number in range(3_000):
+                home.write(f"{number}.tmp", "x")
+            await client.prompt("and now?")  # that folder is looked at from here on
+            assert client.facts.cpu_s - before < 1.5
+            home.shop.write_text(SOURCE + "# more\n")
+            await client.prompt("and now?")
+            assert "+# more" in json.dumps(endpoint.seen[-1].body)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the limit of Linux")
+async def test_sys_05_without_any_watch_left_files_are_looked_at(tmp_path) -> None:
+    home = Home(tmp_path)
+    replies = [say(calls=[READ], usage=USAGE), *[say("Done.", usage=USAGE)] * 2]
+    no_watch = (
+        "import runpy, sys; import watchdog.observers.inotify as i; "
+        "sys.argv = ['indwell', 'serve', '--stdio']; "
+        "i.InotifyObserver.schedule = lambda *a, **k: (_ for _ in ()).throw(OSError(28, 'limit')); "
+        "runpy.run_module('indwell', run_name='__main__')"
+    )
+    async with LoopbackEndpoint(replies) as endpoint:
+        environment = home.environment(endpoint.base_url)
+        command = (sys.executable, "-c", no_watch)
+        async with raw_client(home, command=command, environment=environment) as client:
+            await client.prompt("read")
+            await client.prompt("go on")
+            home.shop.write_text(SOURCE + "# more\n")
+            await client.prompt("and now?")
+            assert "+# more" in json.dumps(endpoint.seen[-1].body)
+            assert n_watches(client.pid) == 0

@@ -32,6 +32,7 @@ async def test_an_edit_of_what_was_read_is_told_with_its_diff(agent: Agent) -> N
         text=f"edited a: +1 \N{MINUS SIGN}1\n{DIFF}".rstrip(),
         figure="+1 \N{MINUS SIGN}1",
         diff=DIFF,
+        counts=(1, 1),
         changes=(Change(ROOT / "a", "one\ntwo\nthree\n", after, Stamp(digest(after))),),
     )
 
@@ -47,16 +48,6 @@ async def test_what_was_never_read_is_not_edited(agent: Agent, workspace: Memory
     with pytest.raises(ToolError, match="'a' has not been read yet; read_file it first"):
         await agent.call("edit_file", **EDIT)
     assert workspace.files[ROOT / "a"] == "one\ntwo\nthree\n"
-
-
-async def test_what_changed_since_it_was_read_is_not_edited(
-    agent: Agent, workspace: MemoryWorkspace
-) -> None:
-    await agent.call("read_file", path="a")
-    workspace.files[ROOT / "a"] = "one\ntwo\nthe user's\n"
-    with pytest.raises(ToolError, match="has changed since it was read"):
-        await agent.call("edit_file", **EDIT)
-    assert workspace.files[ROOT / "a"] == "one\ntwo\nthe user's\n"
 
 
 async def test_a_preview_shows_the_diff_and_changes_nothing(
@@ -87,18 +78,22 @@ async def test_bytes_around_an_edit_stay(tmp_path: Path) -> None:
 
 
 async def test_a_file_of_another_encoding_is_not_edited(tmp_path: Path) -> None:
-    (tmp_path / "a").write_bytes(b"caf\xe9 two\n")
+    half = "two\n".encode("utf-16")[:-1]  # its last character is cut in two
+    (tmp_path / "a").write_bytes(half)
     agent = Agent(DiskWorkspace([tmp_path]), tmp_path / "spill")
     await agent.call("read_file", path="a")
-    with pytest.raises(ToolError, match="neither UTF-8 nor UTF-16"):
+    with pytest.raises(ToolError, match="bytes that are no text in its encoding"):
         await agent.call("edit_file", **EDIT)
-    assert (tmp_path / "a").read_bytes() == b"caf\xe9 two\n"
+    assert (tmp_path / "a").read_bytes() == half
 
 
 class Formatting(MemoryWorkspace):
     """An editor that formats on save."""
 
+    n_writes = 0
+
     async def write(self, path: Path, base: Snapshot | None, text: str, *, label: str) -> Change:
+        self.n_writes += 1
         formatted = text.upper()
         await super().write(path, base, formatted, label=label)
         return Change(
@@ -111,15 +106,20 @@ class Formatting(MemoryWorkspace):
         )
 
 
-async def test_what_the_editor_made_of_an_edit_is_told_and_read_again(tmp_path: Path) -> None:
-    agent = Agent(Formatting({"a": "one\ntwo\n"}), tmp_path / "spill")
+async def test_edt_22_what_a_formatter_made_of_an_edit_is_shown_and_the_next_edit_builds_on_it(
+    tmp_path: Path,
+) -> None:
+    workspace = Formatting({"a": "one\ntwo\n"})
+    agent = Agent(workspace, tmp_path / "spill")
     await agent.call("read_file", path="a")
     outcome = await agent.call("edit_file", **EDIT)
-    assert outcome.text.splitlines()[0] == (
-        "edited a: +2 \N{MINUS SIGN}2; formatted on save; it could not be verified; read_file it"
+    assert outcome.text.splitlines()[0] == "edited a: +2 \N{MINUS SIGN}2; formatted on save"
+    assert outcome.text.endswith(
+        "right after the edit, this was changed:\n--- a/a\n+++ b/a\n@@ -1,2 +1,2 @@\n-one\n+ONE\n 2"
     )
-    with pytest.raises(ToolError, match="has changed since it was read"):
-        await agent.call("edit_file", path="a", edits=[{"old": "ONE", "new": "1"}])
+    again = await agent.call("edit_file", path="a", edits=[{"old": "ONE", "new": "1"}])
+    assert again.text.startswith("edited a: +1")
+    assert (workspace.files[ROOT / "a"], workspace.n_writes) == ("1\n2\n", 2)  # no edit war
 
 
 async def test_an_edit_names_its_path_for_the_policy(agent: Agent) -> None:
@@ -150,6 +150,54 @@ class TestWriteFile:
         with pytest.raises(ToolError, match="has not been read yet"):
             await agent.call("write_file", path="a", content="gone\n")
         assert workspace.files[ROOT / "a"] == "one\ntwo\nthree\n"
+
+    async def test_what_changed_since_it_was_read_is_shown_before_it_is_replaced(
+        self, agent: Agent, workspace: MemoryWorkspace
+    ) -> None:
+        await agent.call("read_file", path="a")
+        workspace.files[ROOT / "a"] = "one\ntwo\nthe user's\n"
+        with pytest.raises(ToolError) as caught:
+            await agent.call("write_file", path="a", content="mine\n")
+        assert str(caught.value) == (
+            "'a' has changed since it was read (by the user, a formatter or a command); nothing "
+            "was written. Write it again with this change taken in:\n"
+            "--- a/a\n+++ b/a\n@@ -1,3 +1,3 @@\n one\n two\n-three\n+the user's\n"
+        )
+        assert workspace.files[ROOT / "a"] == "one\ntwo\nthe user's\n"
+        await agent.call("write_file", path="a", content="the user's and mine\n")
+        assert workspace.files[ROOT / "a"] == "the user's and mine\n"
+
+    async def test_a_change_too_long_to_show_has_to_be_read(self, tmp_path: Path) -> None:
+        workspace = MemoryWorkspace({"a": "one\n"})
+        agent = Agent(workspace, tmp_path / "spill")
+        await agent.call("read_file", path="a")
+        workspace.files[ROOT / "a"] = "".join(f"line {i}\n" for i in range(500))
+        for _ in range(2):
+            with pytest.raises(ToolError, match="read_file it again. The difference begins:"):
+                await agent.call("write_file", path="a", content="mine\n")
+        await agent.call("read_file", path="a")
+        await agent.call("write_file", path="a", content="mine\n")
+
+    async def test_edt_14_what_exists_is_not_created_over(
+        self, agent: Agent, workspace: MemoryWorkspace
+    ) -> None:
+        workspace.buffers[ROOT / "open"] = "unsaved\n"
+        workspace._versions[ROOT / "open"] = 1
+        for path in ("a", "open"):
+            with pytest.raises(ToolError, match="has not been read yet"):
+                await agent.call("write_file", path=path, content="gone\n")
+        assert workspace.buffers[ROOT / "open"] == "unsaved\n"
+
+    async def test_fs_15_a_file_that_is_gone_since_it_was_read_is_not_written_unasked(
+        self, agent: Agent, workspace: MemoryWorkspace
+    ) -> None:
+        await agent.call("read_file", path="a")
+        del workspace.files[ROOT / "a"]
+        with pytest.raises(ToolError, match="deleted or renamed meanwhile; nothing was edited"):
+            await agent.call("write_file", path="a", content="back\n")
+        assert ROOT / "a" not in workspace.files
+        await agent.call("write_file", path="a", content="back\n")  # it knows now
+        assert workspace.files[ROOT / "a"] == "back\n"
 
     async def test_a_file_that_was_read_is_replaced(self, agent: Agent) -> None:
         await agent.call("read_file", path="a")

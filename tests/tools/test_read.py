@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 
 import pytest
@@ -32,7 +33,7 @@ async def test_a_part_says_how_to_go_on(tmp_path: Path) -> None:
 async def test_at_most_2_000_lines_come_at_once(tmp_path: Path) -> None:
     agent = over(tmp_path, {"a": "x\n" * 2_001})
     outcome = await agent.call("read_file", path="a", limit=10_000)
-    assert outcome.text.endswith("\n2000\tx\n[lines 1 to 2000 of 2001; go on with offset=2001]")
+    assert outcome.text.endswith("\n2000\tx\n[lines 1 to 2000 of 2,001; go on with offset=2001]")
 
 
 async def test_a_long_line_is_cut_and_says_so(tmp_path: Path) -> None:
@@ -46,7 +47,7 @@ async def test_one_answer_is_bounded(tmp_path: Path) -> None:
     agent = over(tmp_path, {"a": ("x" * 1_999 + "\n") * 1_000})
     text = (await agent.call("read_file", path="a")).text
     assert len(text) < 256_100
-    assert text.endswith("[lines 1 to 127 of 1000; go on with offset=128]")
+    assert text.endswith("[lines 1 to 127 of 1,000; go on with offset=128]")
 
 
 async def test_an_empty_file_is_said(tmp_path: Path) -> None:
@@ -55,7 +56,7 @@ async def test_an_empty_file_is_said(tmp_path: Path) -> None:
 
 
 async def test_an_offset_past_the_end_is_said(tmp_path: Path) -> None:
-    with pytest.raises(ToolError, match="'a' has 1 lines; offset 2 is past its end"):
+    with pytest.raises(ToolError, match="'a' has 1 line; offset 2 is past its end"):
         await over(tmp_path, {"a": "x"}).call("read_file", path="a", offset=2)
 
 
@@ -67,11 +68,60 @@ async def test_the_editors_unsaved_text_is_read_and_named(tmp_path: Path) -> Non
 
 
 async def test_undecodable_bytes_are_shown_as_such(tmp_path: Path) -> None:
-    (tmp_path / "a").write_bytes(b"caf\xe9\n")
+    (tmp_path / "a").write_bytes("caf\u00e9\n".encode() + b"\xe9 \\xe9\n")
     agent = Agent(DiskWorkspace([tmp_path]), tmp_path / "spill")
     assert (await agent.call("read_file", path="a")).text == (
-        "1\tcaf\\xe9\n[bytes that are no text are shown as \\xNN; edit_file cannot edit this file]"
+        "1\tcaf\u00e9\n2\t\\xe9 \\xe9\n[1 byte that is no utf-8 is shown as \\xNN; leave it out of "
+        "edits, and it stays]"
     )
+
+
+async def test_what_cannot_be_written_again_is_read_and_named(tmp_path: Path) -> None:
+    (tmp_path / "a").write_bytes(b"\xff\xfea\0\n")
+    agent = Agent(DiskWorkspace([tmp_path]), tmp_path / "spill")
+    assert (await agent.call("read_file", path="a")).text == (
+        "1\ta\\x0a\n[it is no whole utf-16-le: what is no text is shown as \\xNN]\n"
+        "[edit_file cannot edit this file]"
+    )
+
+
+async def test_a_large_file_is_read_in_pages(tmp_path: Path) -> None:
+    line = b"%07d some words\r\n"
+    (tmp_path / "a").write_bytes(b"".join(line % number for number in range(500_000)))
+    agent = Agent(DiskWorkspace([tmp_path]), tmp_path / "spill")
+    first = (await agent.call("read_file", path="a")).text
+    assert first.startswith("1\t0000000 some words\n2\t0000001 some words\n")
+    assert first.endswith(
+        "\n2000\t0001999 some words\n[lines 1 to 2000 of 500,000; go on with offset=2001]\n"
+        "[a file of 10,000,000 bytes]"
+    )
+    assert (await agent.call("read_file", path="a", offset=499_999)).text == (
+        "499999\t0499998 some words\n500000\t0499999 some words\n[a file of 10,000,000 bytes]"
+    )
+    with pytest.raises(ToolError, match="'a' has 500,000 lines; offset 500001 is past its end"):
+        await agent.call("read_file", path="a", offset=500_001)
+
+
+async def test_a_large_spilled_text_is_read_in_pages_too(tmp_path: Path) -> None:
+    agent = over(tmp_path, {})
+    path = await agent.context.spill("bash", "some words\n" * 800_000)
+    told = (await agent.call("read_file", path=str(path), offset=800_000)).text
+    assert told == "800000\tsome words\n[a file of 8,800,000 bytes]"
+
+
+async def test_the_event_loop_is_not_held_while_a_long_file_is_shown(tmp_path: Path) -> None:
+    text = "".join(f"def function_{i}(x): return x\n" for i in range(100_000))
+    agent = over(tmp_path, {"a": text})
+    loop = asyncio.get_running_loop()
+    reading = asyncio.create_task(agent.call("read_file", path="a", offset=98_001))
+    delays = []
+    while not reading.done():
+        before = loop.time()
+        await asyncio.sleep(0)
+        delays.append(loop.time() - before)
+    assert (await reading).text.startswith("98001\tdef function_98000(x)")
+    # One rotation of the loop; a busy machine may hold up a few of them, the work none.
+    assert sorted(delays)[-len(delays) // 20 - 1] < 0.01
 
 
 async def test_what_was_spilled_can_be_read_and_nothing_beside_it(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ import pytest
 from indwell.errors import EditRefused, ToolError
 from indwell.workspace.base import Change, Settlement, Snapshot, Stamp, Workspace, digest
 from indwell.workspace.disk import DiskWorkspace
+from indwell.workspace.large import Large, Splice
 from indwell.workspace.memory import MemoryWorkspace
 
 FILES = {"a.txt": "one\r\ntwo", "src/main.py": "pass\n"}
@@ -101,3 +102,27 @@ async def test_a_change_from_an_old_text_is_refused(workspace: Workspace) -> Non
 
 async def test_nothing_is_unsaved_without_buffers(workspace: Workspace) -> None:
     assert (workspace.unsaved(), await workspace.settle()) == ({}, Settlement())
+
+
+async def test_a_file_is_looked_at_and_changed_by_its_bytes(workspace: Workspace) -> None:
+    path = workspace.resolve("a.txt")
+    seen = await workspace.within(path, lambda large: (large.index.n_lines, large.read(3, 4)))
+    assert seen == (2, b"\r\ntw")
+
+    def plan(large: Large) -> tuple[Large, int]:
+        return large.spliced([Splice(5, 8, b"2")]), large.size_b
+
+    stamp, size_b = await workspace.splice(path, plan, label="edit")
+    assert size_b == 8
+    assert (await workspace.read(path)).text == "one\r\n2"
+    assert await workspace.within(path, lambda large: large.index.digest) == stamp.digest
+
+
+async def test_a_plan_that_fails_changes_nothing(workspace: Workspace) -> None:
+    def plan(large: Large) -> tuple[Large, None]:
+        raise ToolError("not like this")
+
+    path = workspace.resolve("a.txt")
+    with pytest.raises(ToolError, match="not like this"):
+        await workspace.splice(path, plan, label="edit")
+    assert (await workspace.read(path)).text == "one\r\ntwo"

@@ -1,16 +1,27 @@
 from __future__ import annotations
 
+import random
 import shutil
 import subprocess
 import time
+from collections import Counter
 from itertools import pairwise
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from rapidfuzz.distance import Indel
 
-from indwell.workspace.diff import TextEdit, apply_edits, count_changes, line_edits, unified_diff
+from indwell.workspace.diff import (
+    TextEdit,
+    apply_edits,
+    compare,
+    count_changes,
+    line_edits,
+    unified,
+    unified_diff,
+)
 from indwell.workspace.text import split_lines
 
 TEXTS = st.text("ab\r\n\ud83d\ude00", max_size=30)
@@ -119,6 +130,70 @@ def test_changes_in_many_places_stay_small_among_repeated_lines() -> None:
     for number in range(0, 50_000, 500):
         lines[number] = f"changed {number}\n"
     assert count_changes(BIG, "".join(lines)) == (100, 100)
+
+
+def varied(seed: int) -> tuple[str, str]:
+    """Two texts of many lines, some of which repeat; with replaced, moved and new ones."""
+    rng = random.Random(seed)
+    ending = rng.choice(["\n", "\n", "\r\n", "\r"])
+    n_kinds = rng.choice([3, 40, 5_000])
+    lines = [f"{rng.randrange(n_kinds)} {'x' * rng.randrange(60)}{ending}" for _ in range(2_000)]
+    new = list(lines)
+    for number in range(rng.choice([1, 30, 400])):
+        at, size = rng.randrange(len(new)), rng.choice([0, 1, 1, 2, 5])
+        new[at : at + size] = [f"new {number}.{i}{ending}" for i in range(rng.randrange(3))]
+    for _ in range(rng.randrange(3)):  # whole parts move, or come from nowhere
+        at, size, to = rng.randrange(len(new)), rng.choice([10, 300]), rng.randrange(len(new))
+        part = new[at : at + size]
+        del new[at : at + size]
+        new[to:to] = part if rng.random() < 0.5 else [f"part {i}{ending}" for i in range(size)]
+    return "".join(lines), "".join(new)
+
+
+@pytest.mark.parametrize("seed", range(24))
+def test_edits_of_large_texts_make_the_new_text_and_agree_with_the_diff(seed: int) -> None:
+    before, after = varied(seed)
+    edits = line_edits(before, after)
+    assert apply_edits(before, edits) == after
+    assert all(one.stop < other.start for one, other in pairwise(edits))
+    difference = compare(before, after)
+    body = unified(difference, "f").split("\n", 2)[2]
+    marks = Counter(line[:1] for line in body.splitlines())
+    assert (marks["+"], marks["-"]) == (difference.n_added, difference.n_removed)
+
+
+@pytest.mark.skipif(shutil.which("patch") is None, reason="the program `patch` is the oracle")
+@pytest.mark.parametrize("seed", range(6))
+def test_patch_makes_the_new_text_of_a_large_diff(tmp_path: Path, seed: int) -> None:
+    before, after = (text.replace("\r\n", "\n").replace("\r", "\n") for text in varied(seed))
+    (tmp_path / "f").write_text(before)
+    diff = unified_diff(before, after, "f").encode()
+    subprocess.run(["patch", "-p1", "-s"], cwd=tmp_path, input=diff, check=True)
+    assert (tmp_path / "f").read_text() == after
+
+
+def test_a_scattered_change_is_as_short_as_can_be() -> None:
+    rng = random.Random(7)
+    lines = [f"line {rng.randrange(400)}\n" for _ in range(3_000)]
+    new = list(lines)
+    for at in rng.sample(range(3_000), 150):
+        new[at] = f"changed {at}\n"
+    shortest = Indel.distance(lines, new)
+    n_added, n_removed = count_changes("".join(lines), "".join(new))
+    assert n_added + n_removed <= shortest * 1.02
+
+
+def test_a_moved_part_is_taken_out_and_put_in() -> None:
+    lines = [f"line {i}\n" for i in range(5_000)]
+    moved = [*lines[:500], *lines[550:3_000], *lines[500:550], *lines[3_000:]]
+    assert count_changes("".join(lines), "".join(moved)) == (50, 50)
+
+
+def test_a_large_part_put_in_leaves_the_changes_around_it_small() -> None:
+    lines = [f"line {i}\n" for i in range(20_000)]
+    new = [*lines[:10_000], *(f"new {i}\n" for i in range(5_000)), *lines[10_000:]]
+    new[100], new[-100] = "changed\n", "changed too\n"
+    assert count_changes("".join(lines), "".join(new)) == (5_002, 2)
 
 
 def test_a_local_edit_of_50_000_lines_takes_under_10_ms() -> None:

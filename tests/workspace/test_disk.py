@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from indwell.errors import EditRefused, ToolError
+from indwell.errors import EditRefused, TextMoved, ToolError
 from indwell.workspace.disk import DiskWorkspace
 
 
@@ -44,14 +44,58 @@ async def test_encoding_mark_and_line_ends_stay(
     assert await edit(workspace, "a", "old", "new") == after
 
 
-async def test_a_file_of_another_encoding_is_read_but_not_written(
+async def test_utf_16_of_half_a_unit_is_read_but_not_written(
     workspace: DiskWorkspace, tmp_path: Path
 ) -> None:
-    (tmp_path / "a").write_bytes(b"caf\xe9 old\n")
+    data = codecs.BOM_UTF16_LE + b"o\0l\0d\0\n"
+    (tmp_path / "a").write_bytes(data)
     assert not (await workspace.read(tmp_path / "a")).lossless
-    with pytest.raises(EditRefused, match="neither UTF-8 nor UTF-16"):
+    with pytest.raises(EditRefused, match="is no whole utf-16-le"):
         await edit(workspace, "a", "old", "new")
-    assert (tmp_path / "a").read_bytes() == b"caf\xe9 old\n"
+    assert (tmp_path / "a").read_bytes() == data
+
+
+async def test_the_nearest_editorconfig_says_what_encoding_is_meant(
+    workspace: DiskWorkspace, tmp_path: Path
+) -> None:
+    (tmp_path / "src").mkdir()
+    (tmp_path / ".editorconfig").write_text("root = true\n[*]\ncharset = utf-16le\n")
+    (tmp_path / "src" / ".editorconfig").write_text("[*.txt]\ncharset = latin1\n")
+    (tmp_path / "src" / "a.txt").write_bytes(b"old \xe9\n")
+    assert await edit(workspace, "src/a.txt", "old", "\u00f6") == b"\xf6 \xe9\n"
+    path = workspace.resolve("src/b.txt")
+    await workspace.write(path, None, "\u00e9", label="create")
+    assert path.read_bytes() == b"\xe9"
+    path = workspace.resolve("new/c.md")
+    await workspace.write(path, None, "\u00e9", label="create")
+    assert path.read_bytes() == codecs.BOM_UTF16_LE + b"\xe9\0"
+
+
+async def test_a_guess_does_not_waver_between_two_edits(
+    workspace: DiskWorkspace, tmp_path: Path
+) -> None:
+    text = "\u043f\u0440\u043e\u0432\u0435\u0440\u043a\u0430 old\n"
+    (tmp_path / "a").write_bytes(text.encode("cp1251"))
+    assert (await workspace.read(tmp_path / "a")).text == text
+    # What is left would be taken for cp1252 by somebody who sees it for the first time.
+    after = await edit(workspace, "a", "\u0440\u043e\u0432\u0435\u0440\u043a\u0430", "x")
+    assert after == "\u043fx old\n".encode("cp1251")
+    assert (await workspace.read(tmp_path / "a")).text == "\u043fx old\n"
+    assert (await DiskWorkspace([tmp_path]).read(tmp_path / "a")).text == "\u00efx old\n"
+
+
+async def test_edt_13_writers_of_one_file_take_turns_and_the_second_finds_it_moved(
+    workspace: DiskWorkspace, tmp_path: Path
+) -> None:
+    (tmp_path / "a").write_bytes(b"old")
+    base = await workspace.read(tmp_path / "a")
+    told = await asyncio.gather(
+        *(workspace.write(base.path, base, f"new {n}", label="edit") for n in range(8)),
+        return_exceptions=True,
+    )
+    assert [isinstance(one, TextMoved) for one in told].count(False) == 1
+    winner = next(n for n, one in enumerate(told) if not isinstance(one, TextMoved))
+    assert (tmp_path / "a").read_bytes() == f"new {winner}".encode()
 
 
 @pytest.mark.parametrize(

@@ -6,38 +6,64 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from indwell.workspace.text import Decoded, binary_kind, decode, encode, line_at, split_lines
+from indwell.workspace.text import (
+    PIECE,
+    Decoded,
+    binary_kind,
+    count_lines,
+    decode_as,
+    encode,
+    halves,
+    line_at,
+    line_spans,
+    shown,
+    split_lines,
+    wide_mark,
+)
 
 LINES = st.text("ab\r\n\x0b\x0c\x85\u2028", max_size=30)
 
 
+@pytest.mark.parametrize("mark", [b"", codecs.BOM_UTF8])
+def test_what_is_decoded_gives_the_same_bytes_again(mark: bytes) -> None:
+    data = mark + "a\r\nb\rc\n\u00e9".encode()
+    decoded = decode_as(data, "utf-8", mark=mark)
+    assert decoded == Decoded("a\r\nb\rc\n\u00e9", "utf-8", mark)
+    assert encode(decoded.text, decoded) == data
+
+
 @pytest.mark.parametrize(
-    ("data", "decoded"),
+    ("data", "encoding"),
     [
-        (b"", Decoded("")),
-        (b"a\r\nb\rc\n", Decoded("a\r\nb\rc\n")),
-        (codecs.BOM_UTF8 + b"a\n", Decoded("a\n", "utf-8", codecs.BOM_UTF8)),
-        (b"\xff\xfea\x00\n\x00", Decoded("a\n", "utf-16-le", b"\xff\xfe")),
-        (b"\xfe\xff\x00a\x00\n", Decoded("a\n", "utf-16-be", b"\xfe\xff")),
-        (b"caf\xe9\n", Decoded("caf\\xe9\n", lossless=False)),
-        (b"\xff\xfea\x00\n", Decoded("a\\x0a", "utf-16-le", b"\xff\xfe", lossless=False)),
+        (b"a\xff", "utf-8"),
+        (b"a\0b", "utf-16-le"),
+        (b"\x87\x9a", "cp932"),  # one of two codes of a character: it would become the other
+        (b"\x1b$B$\x22", "iso2022_jp"),
     ],
 )
-def test_bytes_become_text(data: bytes, decoded: Decoded) -> None:
-    assert decode(data) == decoded
+def test_what_would_not_give_the_same_bytes_is_refused(data: bytes, encoding: str) -> None:
+    with pytest.raises(UnicodeError):
+        decode_as(data, encoding)
 
 
-@given(st.binary(max_size=50))
-def test_what_is_lossless_gives_the_same_bytes_again(data: bytes) -> None:
-    decoded = decode(data)
-    if decoded.lossless:
+@given(st.binary(max_size=50), st.sampled_from(["utf-8", "cp1252", "shift_jis"]))
+def test_any_bytes_survive_as_half_characters(data: bytes, encoding: str) -> None:
+    try:
+        decoded = decode_as(data, encoding, "surrogateescape")
+    except UnicodeError:
+        assert encoding == "shift_jis"
+    else:
         assert encode(decoded.text, decoded) == data
 
 
-@given(LINES, st.sampled_from([b"", codecs.BOM_UTF8, b"\xff\xfe", b"\xfe\xff"]))
-def test_any_text_survives_any_encoding(text: str, mark: bytes) -> None:
-    like = decode(mark)
-    assert decode(encode(text, like)) == Decoded(text, like.encoding, mark)
+@pytest.mark.parametrize("text", ["\u00e9", "\u6f22", "\U0001f600", "a\r\n"])
+def test_a_character_on_the_border_of_two_pieces_is_whole(text: str) -> None:
+    for shift in range(5):
+        whole = "x" * (PIECE - shift) + text + "y"
+        for encoding in ("utf-8", "utf-16-le", "gb18030"):
+            data = whole.encode(encoding)
+            assert decode_as(data, encoding).text == whole
+            assert encode(whole, Decoded("", encoding)) == data
 
 
 @pytest.mark.parametrize(
@@ -45,17 +71,31 @@ def test_any_text_survives_any_encoding(text: str, mark: bytes) -> None:
     [
         (b"plain", None),
         (b"", None),
-        (b"\xff\xfea\x00", None),
         (b"\x7fELF\0", "binary file"),
         (b"\x89PNG\r\n\x1a\n", "PNG image"),
         (b"\xff\xd8\xff\xe0", "JPEG image"),
         (b"RIFF\0\0\0\0WEBPVP8 ", "WebP image"),
         (b"BMW is a car", None),
-        (b"\xff\xfe\0\0a\0\0\0", "UTF-32 text"),
     ],
 )
 def test_what_is_no_text_is_named(data: bytes, kind: str | None) -> None:
     assert binary_kind(data) == kind
+
+
+def test_wide_encodings_are_known_by_their_mark() -> None:
+    marks = (b"\xff\xfea\0", b"\xfe\xff\0a", b"\xff\xfe\0\0a\0\0\0", b"\0\0\xfe\xff", b"a\0")
+    assert [wide_mark(mark) for mark in marks] == ["UTF-16", "UTF-16", "UTF-32", "UTF-32", None]
+
+
+def test_what_no_message_can_carry_is_spelled_out() -> None:
+    text = "caf\udce9 \ud83d \u00e9 \\xe9"
+    assert shown(text) == "caf\\xe9 \\ud83d \u00e9 \\xe9"
+    assert halves(text) == "\udce9\ud83d"
+
+
+@given(st.text(st.characters(codec=None), max_size=20))
+def test_what_is_shown_can_always_be_sent(text: str) -> None:
+    assert shown(text).encode().decode() == shown(text)
 
 
 def test_only_line_feeds_and_returns_end_a_line() -> None:
@@ -71,6 +111,14 @@ def test_only_line_feeds_and_returns_end_a_line() -> None:
 @given(LINES)
 def test_lines_join_to_the_text(text: str) -> None:
     assert "".join(split_lines(text)) == text
+
+
+@given(LINES, st.integers(0, 12), st.sampled_from(["", "x" * 1_023, "x" * (PIECE - 1)]))
+def test_lines_that_are_cut_out_are_those_of_the_whole(text: str, first: int, lead: str) -> None:
+    text = lead + text
+    lines = split_lines(text)
+    assert count_lines(text) == len(lines)
+    assert [text[start:stop] for start, stop in line_spans(text, first)] == lines[first:]
 
 
 @given(LINES, st.data())

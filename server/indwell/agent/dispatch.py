@@ -7,6 +7,7 @@ A tool's failure is a result for the model. What was finished when a turn is can
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Coroutine, Sequence
 from itertools import groupby
 from pathlib import Path
@@ -22,34 +23,40 @@ from indwell.agent.events import (
 )
 from indwell.agent.session import Session
 from indwell.context.conversation import tool_result
+from indwell.context.pictures import tool_picture
 from indwell.errors import ToolError
-from indwell.files import locate
-from indwell.messages import ToolResult, ToolUse
+from indwell.files import has_other_names, locate
+from indwell.messages import Image, ToolResult, ToolUse
 from indwell.policy.approvals import question_for, short_line
 from indwell.policy.decide import Allow, Ask, Asked, Deny, Effect, decide
 from indwell.sessions.records import Intent
 from indwell.tools.base import Call, Outcome, ToolContext
 from indwell.workspace.base import Change
-from indwell.workspace.diff import count_changes, unified_diff
-from indwell.workspace.paths import parse
+from indwell.workspace.diff import compare, unified
+from indwell.workspace.paths import parse, visible
+from indwell.workspace.text import shown
 
 PARALLEL = 8  # read-only calls at once; H57
 NAME_LIMIT = 128  # characters of a tool's name that are told; ours are short, a model's need not be
 TOLD_LIMIT = 20_000  # characters of a target or a failure that are told; a screen shows far less
 MOST_CALLS = 64  # of one reply that are run; a reply with more is no plan but a flood
 
+_HUNK = re.compile(r"^@@ .*", re.MULTILINE)  # no line of a text begins so in a diff
+
 
 async def dispatch(
     session: Session,
     uses: Sequence[ToolUse],
     emit: Listener,
+    *,
     results: dict[str, ToolResult],
+    pictures: list[Image],
     changes: list[Change],
 ) -> None:
     """Run ``uses``: put each result into ``results`` by the id of its call, edits into ``changes``.
 
     Neighbouring read-only calls run at once, all others one after the other in the model's order.
-    Both are filled as calls end, so that a cancelled turn keeps what was done.
+    All are filled as calls end, so that a cancelled turn keeps what was done.
     """
     bound = [(use, _bind(session, use)) for use in uses[:MOST_CALLS]]
     flood = ToolError(f"a reply may have {MOST_CALLS} calls; this one was not run, call it again")
@@ -60,6 +67,7 @@ async def dispatch(
         async with gate:
             outcome = await _run_one(session, use, call, emit)
         changes.extend(outcome.changes)
+        pictures.extend(tool_picture(use, one.media_type, one.data) for one in outcome.pictures)
         results[use.id] = tool_result(use, outcome.text, is_error=outcome.is_error)
 
     for parallel, group in groupby(bound, key=lambda pair: _is_read(pair[1])):
@@ -111,7 +119,8 @@ async def _run_one(
     except ToolError as error:
         outcome = Outcome(text=str(error), is_error=True, figure="failed")
     for change in outcome.changes:
-        emit(await asyncio.to_thread(_edit_applied, session, use, change))
+        await session.aftermath.made(change)
+        emit(await asyncio.to_thread(_edit_applied, session, use, change, outcome))
     seconds = round(session.parts.monotonic() - started, 3)
     message = outcome.text[:TOLD_LIMIT] if outcome.is_error else ""
     emit(
@@ -163,7 +172,9 @@ async def _check_unchanged(
     """
     now = _asked(session, use, call)
     previewed = await call.preview(_context(session, use, lambda _: None)) if call.preview else ""
-    if (now, previewed) != (asked, preview):
+    # Somebody may type above the lines that were shown while the question stands. That moves the
+    # same change by some lines; the lines themselves, and those around them, are what was allowed.
+    if now != asked or _HUNK.sub("@@", previewed) != _HUNK.sub("@@", preview):
         raise ToolError("what it would do changed while the user was asked; nothing was done")
     match decide(now, session.parts.policy()):
         case Deny(reason=reason):
@@ -189,6 +200,7 @@ def _asked(session: Session, use: ToolUse, call: Call) -> Asked:
         command=facts.command,
         cwd=facts.cwd,
         arguments=use.arguments,
+        has_other_names=facts.effect == "edit" and any(map(has_other_names, resolved)),
     )
 
 
@@ -214,6 +226,7 @@ def _context(session: Session, use: ToolUse, emit: Listener) -> ToolContext:
         on_output=lambda text: emit(ToolOutput(use.meta.turn, use.id, text)),
         read_roots=session.parts.read_roots,
         hidden=session.parts.hidden,
+        takes_pictures=session.conversation.config.takes_pictures,
     )
 
 
@@ -221,17 +234,20 @@ def _target(call: Call) -> str:
     return call.facts.command or call.facts.subject or ", ".join(call.facts.paths)
 
 
-def _edit_applied(session: Session, use: ToolUse, change: Change) -> EditApplied:
-    path = display(session, str(change.path))
-    before = change.before or ""
-    added, removed = count_changes(before, change.after)
+def _edit_applied(session: Session, use: ToolUse, change: Change, outcome: Outcome) -> EditApplied:
+    path = visible(display(session, str(change.path)))
+    if outcome.counts is not None:  # the tool has compared the texts already
+        (added, removed), diff = outcome.counts, outcome.diff
+    else:
+        difference = compare(change.before, change.after)
+        added, removed, diff = difference.n_added, difference.n_removed, unified(difference, path)
     return EditApplied(
         turn=use.meta.turn,
         id=use.id,
         path=path,
         added=added,
         removed=removed,
-        diff=unified_diff(change.before, change.after, path),
+        diff=shown(diff),
         created=change.before is None,
         verified=change.verified,
     )

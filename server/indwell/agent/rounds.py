@@ -26,7 +26,7 @@ from indwell.context.oversize import is_oversize, oversize_words
 from indwell.context.pairing import problems, repair, tool_uses
 from indwell.context.tokens import estimate_tokens
 from indwell.errors import UserError
-from indwell.messages import BROKEN_OFF, Reply, Request, Text, ToolChoice, ToolResult, Usage
+from indwell.messages import BROKEN_OFF, Image, Reply, Request, Text, ToolChoice, ToolResult, Usage
 from indwell.policy.approvals import short_line
 from indwell.prompt.environment import repetition_words, round_limit_words
 from indwell.providers import base as stream
@@ -77,11 +77,24 @@ async def run_rounds(session: Session, turn: TurnState, emit: Listener) -> tuple
         uses = tool_uses(session.conversation.messages[-1])
         if uses:
             results: dict[str, ToolResult] = {}
+            pictures: list[Image] = []
             try:
-                await dispatch(session, uses, emit, results, turn.changes)
+                await dispatch(
+                    session,
+                    uses,
+                    emit,
+                    results=results,
+                    pictures=pictures,
+                    changes=turn.changes,
+                )
             finally:
-                answers = tuple(results.values())
-                session.advance(talk.with_results(session.conversation, answers, turn=turn.number))
+                answered = talk.with_results(
+                    session.conversation,
+                    tuple(results.values()),
+                    turn=turn.number,
+                    pictures=pictures,
+                )
+                session.advance(answered)
             repeated = _repetition(session, turn, len(uses))
             if repeated and not session.steering:
                 return "repeated", repeated
@@ -121,6 +134,7 @@ async def _ask_model(
 ) -> Reply:
     """One model call; the conversation takes the request's blocks only if it was answered (H5)."""
     _mend(session, turn, emit)
+    await _tell_aftermath(session, turn)
     if session.steering:
         await _take_steering(session, turn)
     sending = talk.with_input(
@@ -162,6 +176,15 @@ async def _send(
     turn.answer = reply.text or turn.answer
     _count(session, turn, reply.usage, emit)
     return reply
+
+
+async def _tell_aftermath(session: Session, turn: TurnState) -> None:
+    """Let the request say what became of the files that the model knows (editor §4)."""
+    parts = session.parts
+    blocks = await session.aftermath.blocks(
+        session.seen, parts.workspace, parts.hidden, turn=turn.number
+    )
+    session.conversation = talk.queue(session.conversation, blocks)
 
 
 async def _take_steering(session: Session, turn: TurnState) -> None:

@@ -13,6 +13,7 @@ from typing import Protocol
 
 import msgspec
 
+from indwell.agent.aftermath import Aftermath
 from indwell.agent.budget import Budgets
 from indwell.agent.growth import added_messages
 from indwell.agent.ledger import Ledger, MemoryLedger
@@ -141,6 +142,7 @@ class Session:
         steering: What the user said since the last model call, in order.
         turn_runs: Is a turn under way, so that it can be steered?
         notice: Something to say with the first turn, such as an assumed window.
+        aftermath: What became of the files that the model knows.
     """
 
     id: str
@@ -154,6 +156,7 @@ class Session:
     steering: tuple[str, ...] = ()
     turn_runs: bool = False
     notice: str = ""
+    aftermath: Aftermath = field(default_factory=Aftermath)
 
     def steer(self, words: str) -> None:
         """Let the running turn hear ``words`` at its next model call; on the event loop.

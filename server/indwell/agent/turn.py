@@ -146,15 +146,29 @@ def _finish(
 
 
 def _changes(session: Session, changes: list[Change]) -> tuple[events.FileChanged, ...]:
-    """Net lines by file: from the text before its first edit to that after its last."""
+    """Net lines by file: from the text before its first edit to that after its last.
+
+    Of a large file only the places of each edit are known, so these are added up.
+    """
     first: dict[str, str] = {}
     last: dict[str, str] = {}
+    parts: dict[str, tuple[int, int]] = {}
     for change in changes:
         path = display(session, str(change.path))
+        if change.is_part:
+            added, removed = count_changes(change.before or "", change.after)
+            known = parts.get(path, (0, 0))
+            parts[path] = known[0] + added, known[1] + removed
+            continue
         first.setdefault(path, change.before or "")
         last[path] = change.after
+    whole = {path: count_changes(first[path], last[path]) for path in first}
+    paths = dict.fromkeys((*first, *parts))
     return tuple(
-        events.FileChanged(path, *count_changes(first[path], last[path])) for path in first
+        events.FileChanged(
+            path, *map(sum, zip(whole.get(path, (0, 0)), parts.get(path, (0, 0)), strict=True))
+        )
+        for path in paths
     )
 
 

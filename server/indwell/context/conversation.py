@@ -17,10 +17,16 @@ from indwell.context.pairing import interrupted_result, tool_uses
 from indwell.context.scalar import scalar_text
 from indwell.context.tags import neutralise
 from indwell.context.tally import ONCE, Tally, extended, notice_texts
-from indwell.context.tokens import BLOCK_OVERHEAD, estimate_tokens, message_tokens, tools_tokens
+from indwell.context.tokens import (
+    BLOCK_OVERHEAD,
+    estimate_tokens,
+    message_tokens,
+    tools_tokens,
+)
 from indwell.messages import (
     BROKEN_OFF,
     Block,
+    Image,
     Message,
     Meta,
     Reply,
@@ -45,12 +51,14 @@ class Config(msgspec.Struct, frozen=True):
         window: Tokens that the model takes and gives in one call.
         max_output: Of those, reserved for the reply.
         cache_key: Stable for the session (H35).
+        takes_pictures: Does the model?
     """
 
     model: str
     window: int
     max_output: int
     cache_key: str = ""
+    takes_pictures: bool = False
 
     @property
     def budget(self) -> int:
@@ -226,12 +234,23 @@ def tool_result(use: ToolUse, text: str, *, is_error: bool) -> ToolResult:
 
 
 def with_results(
-    conversation: Conversation, results: Sequence[ToolResult], *, turn: int
+    conversation: Conversation,
+    results: Sequence[ToolResult],
+    *,
+    turn: int,
+    pictures: Sequence[Image] = (),
 ) -> Conversation:
-    """Answer every call of the last reply, in its order; what has no result was interrupted."""
+    """Answer every call of the last reply, in its order; what has no result was interrupted.
+
+    Pictures come behind the results, in the order of their calls: an endpoint takes none in a
+    tool's answer (H11).
+    """
     known = {result.tool_use_id: result for result in results}
     uses = tool_uses(conversation.messages[-1])
-    blocks = tuple(known.get(use.id) or interrupted_result(use) for use in uses)
+    order = {use.id: place for place, use in enumerate(uses)}
+    shown = sorted(pictures, key=lambda one: order.get(one.meta.tool_use_id or "", len(order)))
+    answers = [known.get(use.id) or interrupted_result(use) for use in uses]
+    blocks: tuple[Block, ...] = (*answers, *shown)
     return msgspec.structs.replace(
         conversation,
         messages=_appended(conversation.messages, Message("user", blocks, turn)),
@@ -274,7 +293,7 @@ def _was_sent(block: Text, newest: Mapping[Source, str], once: frozenset[str]) -
     unless the text is a selection (the same text is never sent twice). What happened once more is
     no state: a reminder or a hook's words are said each time.
     """
-    if block.meta.source in {"reminder", "hook"}:
+    if block.meta.source in {"reminder", "hook", "changed_file"}:
         return False
     if block.meta.source in ONCE:
         return block.text in once

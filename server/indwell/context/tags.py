@@ -16,6 +16,7 @@ TAGS = (
     "ide_selection",
     "ide_opened_file",
     "ide_diagnostics",
+    "changed-file",
     "user-prompt-submit-hook",
     "pre-tool-use-hook",
     "post-tool-use-hook",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from indwell.agent.events import TurnFinished
+from indwell.agent.resume import Resumed
 from indwell.lsp import protocol
 from indwell.lsp import protocol_views as views
 from indwell.lsp.event_log import Missed
@@ -79,6 +80,17 @@ def sessions_result(
         for one in found
     )
     return views.SessionsResult(tuple(rows), more)
+
+
+def resume_result(resumed: Resumed) -> views.ResumeResult:
+    """A session that was taken up."""
+    return views.ResumeResult(
+        session=resumed.session.id,
+        turns=resumed.session.turns,
+        model=resumed.session.conversation.config.model,
+        draft=resumed.draft,
+        notices=resumed.notices,
+    )
 
 
 def session_result(

@@ -13,7 +13,6 @@ from lsprotocol import types
 
 from indwell.context.ide import OpenedFile, Problem, Selection
 from indwell.lsp.documents import Document, Documents, name_in
-from indwell.lsp.positions import to_offset
 from indwell.policy.paths import matches_any
 from indwell.settings.model import Settings
 
@@ -124,13 +123,13 @@ class Attention:
         """The selection of one range with its exact text; None if it may not be sent."""
         if not settings.attach_selection or self.is_denied(document, settings):
             return None
-        first, last = lines_of(range_, len(document.lines))
+        first, last = lines_of(range_, document.body.n_lines)
         if range_.start == range_.end:
-            text = document.lines[first]
+            text = document.body.line(first)
         else:
             encoding = self.documents.encoding
-            start = to_offset(document.lines, range_.start, encoding)
-            text = document.text[start : to_offset(document.lines, range_.end, encoding)]
+            start, end = (document.offset(one, encoding) for one in (range_.start, range_.end))
+            text = document.text[start:end]
         touching = touching_problems(problems, first, last) if settings.attach_diagnostics else ()
         return Selection(
             path=self.display(document),

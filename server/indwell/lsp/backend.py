@@ -8,6 +8,7 @@ from typing import Any, Protocol
 
 import msgspec
 
+from indwell.agent.resume import HeldWith, Resumed
 from indwell.agent.session import Session
 from indwell.lsp.client import Client
 from indwell.lsp.documents import Documents
@@ -54,6 +55,37 @@ class Backend(FirstRunBackend, Protocol):
         Raises:
             SettingsError: There is no usable model.
             UserError: There is no place for the log.
+        """
+        ...
+
+    async def check_session(self, root: Path, session: str) -> None:
+        """Return if there is such a session.
+
+        Raises:
+            SessionError: There is none; names the closest.
+        """
+        ...
+
+    async def held_with(self, root: Path, session: str) -> HeldWith:
+        """The model of a session, and whether it can still be asked.
+
+        Raises:
+            SessionError: There is no such session, or it cannot be read.
+        """
+        ...
+
+    async def resume_session(
+        self,
+        session: str,
+        workspace: Workspace,
+        approver: Approver,
+        settings: Callable[[], Settings],
+    ) -> Resumed:
+        """Go on with a session, with the model that ``settings`` name.
+
+        Raises:
+            SettingsError: There is no usable model.
+            SessionError: There is no such session, it is open elsewhere, or it cannot be written.
         """
         ...
 
@@ -115,6 +147,14 @@ class Backend(FirstRunBackend, Protocol):
 
     async def keep_drafts(self, root: Path, drafts: Sequence[str]) -> Path:
         """Keep words that were never sent; gives where they stand.
+
+        Raises:
+            SessionError: The state folder cannot be written.
+        """
+        ...
+
+    async def keep_waiting(self, root: Path, unsent: Mapping[str, str]) -> None:
+        """Keep the words that wait for their turn, by the id of their prompt; no others.
 
         Raises:
             SessionError: The state folder cannot be written.

@@ -7,28 +7,41 @@ text itself decides.
 from __future__ import annotations
 
 import asyncio
-from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from lsprotocol import types
+import msgspec
 from pygls.exceptions import JsonRpcException
 
-from indwell.errors import EditRefused
+from indwell.errors import EditRefused, TextMoved
 from indwell.lsp.client import Client
-from indwell.lsp.documents import Document, Documents
-from indwell.lsp.positions import to_position
-from indwell.workspace.base import Change, Stamp, digest
-from indwell.workspace.diff import line_edits
-from indwell.workspace.lines import document_lines
+from indwell.lsp.documents import LONG, Document, Documents, digested
+from indwell.lsp.unanswered import Asked, Unanswered, seen, was_taken
+from indwell.lsp.workspace_edits import is_rewritten, joined, versioned_edit
+from indwell.workspace.base import Change, Stamp
+from indwell.workspace.diff import TextEdit, line_edits
+from indwell.workspace.ends import common_last_lines, common_lines
 
 # Editors gather changes before they tell: 150 ms in Neovim, and about 3 s while it redraws
 # "-- VISUAL --" over a message. Waiting costs nothing where the change comes.
 AFTER_CHECK_S = 8.0
+GRACE_S = 0.1  # after a stop, for the editor to say that it lets go; a stop answers within 0.2 s
+
+
+class _Verdict(msgspec.Struct, frozen=True):
+    """What the editor said.
+
+    Attributes:
+        problem: Why the edit was not taken, as a clause; empty if it was, or the text has it.
+        is_silent: Nothing was said in time, so it may still come.
+    """
+
+    problem: str = ""
+    is_silent: bool = False
 
 
 class BufferEdits:
-    """Sends edits to the editor, one at a time for each call.
+    """Sends edits to the editor; the caller sees to it that each document gets one at a time.
 
     Args:
         documents: What the editor has open.
@@ -49,91 +62,139 @@ class BufferEdits:
         self._client = client
         self._apply_timeout_s = apply_timeout_s
         self._after_check_s = after_check_s
+        self._unanswered = Unanswered(documents)
+
+    async def late_edits(self) -> tuple[Path, ...]:
+        """Files in which the editor has applied an edit after it was given up; each told once."""
+        return await self._unanswered.applied()
 
     async def change(self, document: Document, path: Path, text: str, label: str) -> Change:
         """Make the buffer read ``text``.
 
         Raises:
-            EditRefused: The editor did not take the edit; the buffer is untouched by it.
+            TextMoved: The buffer was changed or closed meanwhile, and the edit was not taken.
+            EditRefused: The editor did not take the edit, or has not said; the buffer is
+                untouched by it so far.
         """
-        before, version = document.text, document.version
-        was_clean = document.dirt != "user"
+        before = document.text
         if text == before:
             return Change(path=path, before=before, after=before, stamp=document.stamp)
-        edit = versioned_edit(document, text, self._documents.encoding)
-        problem = await self._send(document, edit, label, expected=text)
-        if self._documents.get(document.uri) is not document:
-            raise EditRefused(
-                f"{path.name!r} was closed in the editor while it was edited, so nobody can say "
-                "whether the edit was taken; read_file it again"
-            )
-        if document.text == text:
+        await self._unanswered.check(document)
+        if document.text != before:
+            raise TextMoved(_moved(path))
+        version, was_clean = document.version, document.dirt != "user"
+        edits = await _edits(before, text)
+        self._check_unmoved(document, path, version)
+        asked = self._ask(document, path, edits, label, text)
+        knowing = asyncio.ensure_future(digested(text))  # while the editor is at work
+        try:
+            verdict = await self._verdict(asked)
+            if self._documents.get(document.uri) is not document:
+                raise _closed(path, verdict)
+            if document.text != text:
+                return await self._not_as_proposed(asked, verdict, await knowing)
             document.dirt = "agent" if was_clean else "user"
-            return Change(path=path, before=before, after=text, stamp=document.stamp)
-        if document.version == version:
+            stamp = Stamp(digest=await knowing, version=document.version)
+            document.learn(text, stamp.digest)
+        finally:
+            knowing.cancel()
+        return Change(path=path, before=before, after=text, stamp=stamp)
+
+    def _check_unmoved(self, document: Document, path: Path, version: int) -> None:
+        if self._documents.get(document.uri) is not document or document.version != version:
+            raise TextMoved(_moved(path))
+
+    def _ask(
+        self, document: Document, path: Path, edits: tuple[TextEdit, ...], label: str, text: str
+    ) -> Asked:
+        annotated = self._client.features.annotations
+        encoding = self._documents.encoding
+        edit = versioned_edit(document, edits, encoding, annotated=annotated)
+        answer = asyncio.ensure_future(self._client.apply_edit(edit, label))
+        answer.add_done_callback(seen)
+        return Asked(document, path, edit, document.version, document.text, text, answer)
+
+    async def _not_as_proposed(self, asked: Asked, verdict: _Verdict, known: str) -> Change:
+        """What a text means that is not the proposed one."""
+        document, name, now = asked.document, asked.path.name, asked.document.text
+        problem = verdict.problem
+        if document.version == asked.version:
+            if verdict.is_silent:
+                raise EditRefused(
+                    f"{problem} and may still apply it; the text of {name!r} is untouched so far; "
+                    "read_file it before anything else"
+                )
             if problem:
-                raise EditRefused(f"{problem}; the text of {path.name!r} is untouched")
+                raise EditRefused(f"{problem}; the text of {name!r} is untouched")
             raise EditRefused(
                 "the editor took the edit, but has told of no change; "
-                f"read_file {path.name!r} before anything else"
+                f"read_file {name!r} before anything else"
             )
-        if problem or is_missing(before, text, document.text):
-            raise EditRefused(
-                f"{problem or 'the editor dropped the edit'}, and {path.name!r} was changed "
+        if not await was_taken(asked, now):
+            words = (
+                f"{problem or 'the editor dropped the edit'}, and {name!r} was changed "
                 "meanwhile; read_file it again"
             )
+            raise EditRefused(words) if verdict.is_silent else TextMoved(words)
         # The stamp is of what was proposed, so the next edit asks for a new read.
         return Change(
-            path=path,
-            before=before,
-            after=document.text,
-            stamp=Stamp(digest=digest(text), version=document.version),
+            path=asked.path,
+            before=asked.before,
+            after=now,
+            stamp=Stamp(digest=known, version=document.version),
             verified=False,
             note="the text now differs from the proposal: the user or the editor changed it at "
             "the same time; read_file it before the next edit",
         )
 
-    async def _send(
-        self, document: Document, edit: types.WorkspaceEdit, label: str, *, expected: str
-    ) -> str:
-        """Send an edit until the text shows it, or the editor says no; gives what went wrong."""
-        answer = asyncio.ensure_future(self._client.apply_edit(edit, label))
-        version = document.version
+    async def _verdict(self, asked: Asked) -> _Verdict:
+        """Wait until the text has the edit, or the editor says no, or takes too long."""
+        answer, document, version = asked.answer, asked.document, asked.version
         try:
             async with asyncio.timeout(self._apply_timeout_s):
-                await self._first(answer, document, expected)
-            if document.text == expected or not answer.done():
-                return ""
+                await self._first(asked)
+            if document.text == asked.expected:
+                answer.cancel()  # the text has decided; no matter what is answered, if anything
+                return _Verdict()
             result = answer.result()
         except TimeoutError:
-            return f"the editor did not answer the edit within {self._apply_timeout_s:g} s"
+            self._client.withdraw(asked.edit)
+            self._unanswered.add(asked)
+            words = f"the editor did not answer the edit within {self._apply_timeout_s:g} s"
+            return _Verdict(words, is_silent=True)
         except JsonRpcException as error:
-            return f"the editor refused the edit ({error})"
-        finally:
-            if not answer.done():
-                answer.cancel()
-            elif not answer.cancelled():
-                answer.exception()  # seen: where the text has decided, the answer is no matter
+            return _Verdict(f"the editor refused the edit ({error})")
+        except asyncio.CancelledError:
+            await self._let_go(asked)
+            raise
         if result is not None and not result.applied:
             reason = f" ({result.failure_reason})" if result.failure_reason else ""
-            return f"the editor refused the edit{reason}"
-        await self._until_changed(document, expected, version)
-        return ""
+            return _Verdict(f"the editor refused the edit{reason}")
+        await self._until_changed(document, asked.expected, version)
+        return _Verdict()
 
-    async def _first(
-        self,
-        answer: asyncio.Future[types.ApplyWorkspaceEditResult | None],
-        document: Document,
-        expected: str,
-    ) -> None:
+    async def _let_go(self, asked: Asked) -> None:
+        """The turn was stopped: nothing should be applied after this returns (EDT-19)."""
+        self._client.withdraw(asked.edit)
+        self._unanswered.add(asked)
+        await asyncio.wait({asked.answer}, timeout=GRACE_S)
+
+    async def _first(self, asked: Asked) -> None:
         """Return when the editor has answered or the text is as expected, whichever is first."""
-        while not answer.done() and document.text != expected:
-            change = asyncio.ensure_future(self._documents.changed())
-            waiting: set[asyncio.Future[Any]] = {answer, change}
+        while True:
+            event = self._documents.next_change  # taken first: what comes while we look sets it
+            if asked.answer.done() or self._is_there(asked):
+                return
+            change = asyncio.ensure_future(event.wait())
+            waiting: set[asyncio.Future[Any]] = {asked.answer, change}
             try:
                 await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
             finally:
                 change.cancel()
+
+    def _is_there(self, asked: Asked) -> bool:
+        document = asked.document
+        return document.version != asked.version and document.text == asked.expected
 
     async def _until_changed(self, document: Document, expected: str, version: int) -> None:
         """Wait a moment for the change that an applied edit must bring."""
@@ -145,31 +206,38 @@ class BufferEdits:
             return  # the caller compares the text
 
 
-def is_missing(before: str, proposed: str, after: str) -> bool:
-    """Does nothing of a proposal stand in the text, and all that it replaces still do?
+async def _edits(before: str, text: str) -> tuple[TextEdit, ...]:
+    """The minimal edits from one text to another; where much has changed, found in a thread."""
+    limit = min(len(before), len(text))
+    start = common_lines(before, text, limit)
+    end = common_last_lines(before, text, limit - start)
+    old, new = before[start : len(before) - end], text[start : len(text) - end]
+    if len(old) + len(new) < LONG:
+        edits = _minimal(old, new)
+    else:
+        edits = await asyncio.to_thread(_minimal, old, new)
+    return tuple(TextEdit(start + one.start, start + one.stop, one.text) for one in edits)
 
-    Neovim drops an edit of another version than its own, and answers that it was applied.
-    """
-    old, new, now = (Counter(document_lines(text)) for text in (before, proposed, after))
-    gained, lost = now - old, old - now
-    return not (new - old) & gained and not (old - new) & lost
+
+def _minimal(old: str, new: str) -> tuple[TextEdit, ...]:
+    if is_rewritten(old, new):
+        return (TextEdit(0, len(old), new),)
+    return joined(old, line_edits(old, new))
 
 
-def versioned_edit(document: Document, text: str, encoding: str) -> types.WorkspaceEdit:
-    """The minimal edits from a document's text to ``text``, bound to its exact version."""
-    edits = [
-        types.TextEdit(
-            range=types.Range(
-                start=to_position(document.lines, start, encoding),
-                end=to_position(document.lines, end, encoding),
-            ),
-            new_text=replacement,
-        )
-        for start, end, replacement in line_edits(document.text, text)
-    ]
-    identifier = types.OptionalVersionedTextDocumentIdentifier(
-        uri=document.uri, version=document.version
+def _moved(path: Path) -> str:
+    return (
+        f"{path.name!r} was changed in the editor meanwhile; nothing was edited; read_file it again"
     )
-    return types.WorkspaceEdit(
-        document_changes=[types.TextDocumentEdit(text_document=identifier, edits=list(edits))]
+
+
+def _closed(path: Path, verdict: _Verdict) -> EditRefused:
+    """What a closed document means: the disk tells, unless the edit may still come."""
+    if verdict.is_silent:
+        return EditRefused(
+            f"{path.name!r} was closed in the editor while it was edited, so nobody can say "
+            "whether the edit was taken; read_file it again"
+        )
+    return TextMoved(
+        f"{path.name!r} was closed in the editor while it was edited; read_file it again"
     )

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 from collections.abc import Awaitable
+from pathlib import Path
 from typing import Any, TypeVar
 
 import msgspec
@@ -20,6 +22,7 @@ T = TypeVar("T")
 
 SHOW_TIMEOUT_S = 10.0  # to open a document or to take a progress token
 CONFIGURATION_TIMEOUT_S = 5.0  # for a section of its settings; the first turn waits as long
+REGISTER_TIMEOUT_S = 5.0  # to begin to watch a folder; meanwhile nothing waits for it
 SAVE_TIMEOUT_S = 10.0  # formatters may run on save
 
 MESSAGE_LIMIT = 4_000  # characters of a message; a person reads no more in such a box
@@ -44,18 +47,30 @@ class Client:
 
     def __init__(self, server: Server) -> None:
         self._server = server
+        self._numbers = itertools.count(1)
+        self._edits: dict[int, str] = {}  # those not answered: the ids of their requests
         self.features = Features()
 
-    async def apply_edit(
+    def apply_edit(
         self, edit: types.WorkspaceEdit, label: str
-    ) -> types.ApplyWorkspaceEditResult | None:
+    ) -> Awaitable[types.ApplyWorkspaceEditResult | None]:
         """Ask to apply an edit; the caller sets the time-out and looks at the text afterwards.
 
-        Raises:
-            JsonRpcException: The editor answered with an error.
+        It is sent before this returns. The answer may be a JsonRpcException.
         """
         params = types.ApplyWorkspaceEditParams(edit=edit, label=label)
-        return await self._server.workspace_apply_edit_async(params)
+        request, key = f"indwell-edit-{next(self._numbers)}", id(edit)
+        answer = self._request(types.WORKSPACE_APPLY_EDIT, params, request)
+        self._edits[key] = request
+        answer.add_done_callback(lambda _answer: self._edits.pop(key, None))
+        return answer
+
+    def withdraw(self, edit: types.WorkspaceEdit) -> None:
+        """Say that this edit is not wanted any more; most editors apply edits before they hear."""
+        request = self._edits.get(id(edit))
+        if request is not None:
+            params = types.CancelParams(id=request)
+            self._server.protocol.notify(types.CANCEL_REQUEST, params)
 
     def show(self, level: types.MessageType, message: str) -> None:
         """Show a message and go on; nothing in it hides or fakes text, and a long one is cut."""
@@ -88,6 +103,26 @@ class Client:
             self._server.workspace_configuration_async(params), CONFIGURATION_TIMEOUT_S
         )
         return answer[0] if answer else None
+
+    async def watch_folder(self, folder: Path) -> bool:
+        """Ask to be told of changed files right in a folder; False if the editor does not."""
+        if not self.features.watches_files:
+            return False
+        watched = types.FileSystemWatcher(
+            glob_pattern=types.RelativePattern(base_uri=folder.as_uri(), pattern="*")
+        )
+        registration = types.Registration(
+            id=f"indwell-files-{next(self._numbers)}",
+            method=types.WORKSPACE_DID_CHANGE_WATCHED_FILES,
+            register_options=types.DidChangeWatchedFilesRegistrationOptions(watchers=[watched]),
+        )
+        params = types.RegistrationParams(registrations=[registration])
+        try:
+            async with asyncio.timeout(REGISTER_TIMEOUT_S):
+                await self._server.client_register_capability_async(params)
+        except (TimeoutError, JsonRpcException):
+            return False
+        return True
 
     async def show_document(self, uri: str) -> bool:
         """Open a document beside what the user does; False if the editor did not."""
@@ -144,8 +179,13 @@ class Client:
         answer = await _bounded(self._request("indwell/save", params), SAVE_TIMEOUT_S)
         return answer.saved if isinstance(answer, protocol.SaveResult) else ()
 
-    def _request(self, method: str, params: object) -> Awaitable[Any]:
-        answer: Awaitable[Any] = self._server.protocol.send_request_async(method, params)
+    def _request(
+        self, method: str, params: object, identifier: str | None = None
+    ) -> asyncio.Future[Any]:
+        line = self._server.protocol
+        answer: asyncio.Future[Any] = asyncio.ensure_future(
+            line.send_request_async(method, params, identifier)
+        )
         return answer
 
 

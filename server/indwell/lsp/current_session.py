@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import asyncio
+from collections.abc import Callable, Sequence
+from pathlib import Path
 
+from indwell.agent.resume import HeldWith, Resumed
 from indwell.agent.session import Session
 from indwell.errors import SettingsError, UserError
 from indwell.lsp.backend import Backend
 from indwell.lsp.client import Client
 from indwell.lsp.configuration import Configuration, model_identity
-from indwell.lsp.first_run import FirstRun
+from indwell.lsp.first_run import ANSWER_S, FirstRun
+from indwell.sessions.overview import Overview
 from indwell.settings.model import Settings
 from indwell.workspace.base import Workspace
+
+OFFERED = 5  # sessions or models to choose from; more buttons no message has room for
+TITLE_CHARACTERS = 48
 
 
 class CurrentSession:
@@ -43,6 +50,7 @@ class CurrentSession:
         self._settings = settings
         self._session: Session | None = None
         self._model: tuple[object, ...] = ()
+        self._changing = asyncio.Lock()
 
     @property
     def current(self) -> Session | None:
@@ -65,16 +73,14 @@ class CurrentSession:
             raise UserError("no session has begun yet; name one that indwell/sessions lists")
         return named
 
-    def check(self, target: str | None) -> None:
-        """Return if a prompt can go there.
+    async def check(self, target: str | None) -> None:
+        """Return if a prompt can go there: to the current session, a new one, or an older one.
 
         Raises:
-            UserError: It is not open.
+            UserError: There is no such session.
         """
-        if target not in {None, "new", self.id}:
-            raise UserError(
-                f"there is no open session {target!r}; leave `session` out, or say 'new'"
-            )
+        if target is not None and target not in {"new", self.id}:
+            await self._backend.check_session(self._root, target)
 
     async def get(self, target: str | None) -> Session:
         """The session of a turn that begins; where no model is usable, the first run comes first.
@@ -83,22 +89,78 @@ class CurrentSession:
             UserError: There can be none, in plain words.
         """
         await self._configuration.known()
-        self.check(target)
-        if target == "new":
-            await self.leave()
-        try:
-            return await self._with_model()
-        except SettingsError:
-            if not await self.first_run.run():
-                raise
-            await self._configuration.read_again()
-            return await self._with_model()
+        if target is not None and target not in {"new", self.id}:
+            return (await self._taken_up(target, None)).session
+        async with self._changing:
+            if target == "new":
+                await self._leave()
+            try:
+                return await self._with_model()
+            except SettingsError:
+                if not await self.first_run.run():
+                    raise
+                await self._configuration.read_again()
+                return await self._with_model()
+
+    async def resume(self, session: str, model: str | None = None) -> Resumed:
+        """Make an older session the current one, with its own model or another of the user's.
+
+        Raises:
+            UserError: It cannot be gone on with; the current one stays.
+        """
+        await self._configuration.known()
+        if self._session is not None and session == self.id:
+            return Resumed(self._session, "", ())
+        resumed = await self._taken_up(session, model)
+        resumed.session.notice = ""  # whoever asked tells the notices
+        return resumed
 
     async def leave(self) -> None:
         """Let the next prompt begin a new one."""
+        async with self._changing:
+            await self._leave()
+
+    async def _leave(self) -> None:
         if self._session is not None:
             old, self._session = self._session, None
             await old.close()
+
+    async def _taken_up(self, session: str, model: str | None) -> Resumed:
+        assert self.workspace is not None
+        if self._configuration.settings.provider != "scripted":
+            held = await self._backend.held_with(self._root, session)
+            chosen = model or (await self._other(held) if held.problem else held.model)
+            if chosen:
+                self._configuration.choose_model(chosen)
+        async with self._changing:  # only now: a question may stand for long
+            settings = self._configuration.settings
+            approver = self._backend.approver(self._client, settings)
+            resumed = await self._backend.resume_session(
+                session, self.workspace, approver, self._settings
+            )
+            old, self._session = self._session, resumed.session
+            self._model = model_identity(settings)
+            if old is not None:
+                await old.close()
+            return resumed
+
+    async def _other(self, held: HeldWith) -> str:
+        """Another model, as the user chooses.
+
+        Raises:
+            UserError: The user chose none.
+        """
+        titles = held.instead[:OFFERED]
+        question = f"Indwell: {held.problem}. Which model shall go on?"
+        chosen = await self._client.choose(question, titles, ANSWER_S) if titles else None
+        if chosen is None:
+            raise UserError(f"{held.problem}; name a model of your settings to go on with it")
+        return chosen
+
+    @property
+    def _root(self) -> Path:
+        assert self.workspace is not None
+        return self.workspace.roots[0]
 
     async def _with_model(self) -> Session:
         settings = self._configuration.settings
@@ -113,3 +175,21 @@ class CurrentSession:
             await self._backend.switch_model(self._session, settings)
         self._model = model
         return self._session
+
+
+async def choose_session(client: Client, found: Sequence[Overview]) -> str | None:
+    """Let the user choose one of the newest sessions; None if none was chosen.
+
+    Raises:
+        UserError: There is none.
+    """
+    titles: dict[str, str] = {}
+    for one in found[:OFFERED]:
+        turns = "1 turn" if one.turns == 1 else f"{one.turns} turns"
+        day = one.at[:16].replace("T", " ")
+        title = f"{one.preview[:TITLE_CHARACTERS] or 'no words'} ({turns}, {day})"
+        titles[title if title not in titles else f"{title} {one.id}"] = one.id
+    if not titles:
+        raise UserError("there is no older session of this folder to go on with")
+    chosen = await client.choose("Indwell: which session shall go on?", tuple(titles), ANSWER_S)
+    return titles.get(chosen) if chosen is not None else None

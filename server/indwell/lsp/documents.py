@@ -6,24 +6,27 @@ Own store: pygls' one splits lines at form feeds and takes milliseconds a change
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, TypeAlias
 from urllib.parse import unquote, urlsplit
 
+from lsprotocol import types
 from pygls.uris import to_fs_path
 
-from indwell.lsp.positions import index_in_line
-from indwell.lsp.wire.sync import Change, Item, Position, Range
+from indwell.lsp.line_blocks import LineBlocks
+from indwell.lsp.wire.sync import Change, Item
 from indwell.workspace.base import Stamp, digest
 from indwell.workspace.lines import document_lines
 
 Dirt: TypeAlias = Literal["clean", "agent", "user"]
 """Whose text is not on disk yet: nobody's, only the agent's, or the user's too."""
 
+LONG = 65_536  # characters; what takes a while for more is done in a thread
 
-@dataclass(slots=True)
+
+@dataclass(slots=True, eq=False)
 class Document:
     """One open document.
 
@@ -32,77 +35,114 @@ class Document:
         path: Resolved; None for what is no file (``untitled:``).
         language: As the editor names it.
         version: As the editor counts.
-        lines: With their endings, as editors count lines.
-        saved: Digest of the text when it was opened or saved last: what should be on disk.
+        body: Its text.
         dirt: Whose text is not on disk.
+        is_stale: Changes came in an impossible order, so the text may not be the editor's.
+        n_agreed: How often it was opened or saved, by the editor or by us.
     """
 
     uri: str
     path: Path | None
     language: str
     version: int
-    lines: list[str]
-    saved: str
+    body: LineBlocks
     dirt: Dirt = "clean"
-    _text: str | None = field(default=None, repr=False)
+    is_stale: bool = False
+    n_agreed: int = 0
+    _digest: str | None = field(default=None, repr=False)
+    _origin: str | None = field(default=None, repr=False)  # until it is digested
+    _origin_digest: str = field(default="", repr=False)
 
     @property
     def text(self) -> str:
-        """The whole text; joined once a change."""
-        if self._text is None:
-            self._text = "".join(self.lines)
-        return self._text
+        """The whole text; the same object until the next change."""
+        return self.body.text
+
+    @property
+    def lines(self) -> list[str]:
+        """All lines with their endings, as editors count them; made anew each time."""
+        return document_lines(self.text)
 
     @property
     def stamp(self) -> Stamp:
         """Identifies exactly this text."""
-        return Stamp(digest=digest(self.text), version=self.version)
+        if self._digest is None:
+            self._digest = digest(self.text)
+        return Stamp(digest=self._digest, version=self.version)
 
-    def apply(self, changes: Sequence[Change], version: int, encoding: str) -> None:
-        """Apply the changes of one notification, in order."""
-        for change in changes:
-            if change.range is not None:
-                self._splice(change.range, change.text, encoding)
-            else:
-                self.lines = document_lines(change.text)
-        self.version = version
-        self.dirt = "user"
-        self._text = None
+    async def stamped(self) -> tuple[str, Stamp]:
+        """The text of this moment and its stamp; a long text is digested in a thread."""
+        text, version, known = self.text, self.version, self._digest
+        if known is None:
+            known = await digested(text)
+            self.learn(text, known)
+        return text, Stamp(digest=known, version=version)
 
-    def _splice(self, range_: Range, text: str, encoding: str) -> None:
-        """Replace a range; work in proportion to the lines it touches.
+    def learn(self, text: str, known: str) -> None:
+        """The digest of ``text`` is known; if that is still the text, nobody need find it again."""
+        if self.text is text or self.text == text:
+            self._digest = known
 
-        Whatever the positions are, they mean a place: outside the document its end, in the wrong
-        order the range between them (as VS Code's own documents do).
+    def agrees(self, text: str) -> None:
+        """The disk holds ``text`` now: it was opened or saved so."""
+        self._origin = text
+        self.n_agreed += 1
+
+    async def origin(self) -> str:
+        """Digest of the text that the disk held when it was opened or saved; see ``unbroken``."""
+        if self._origin is not None:
+            text = self._origin
+            known = await digested(text, unbroken)
+            if self._origin is text:
+                self._origin, self._origin_digest = None, known
+            return known
+        return self._origin_digest
+
+    def apply(self, changes: Sequence[Change], version: int | None, encoding: str) -> None:
+        """Apply the changes of one notification, in order.
+
+        A version that does not rise says that notifications were lost or came in another order;
+        from then on the document is stale, until a whole text comes (EDT-16).
         """
-        lines = self.lines
-        start, end = range_.start, range_.end
-        if (start.line, start.character) > (end.line, end.character):
-            start, end = end, start
-        if end.line < 0:  # no line is: the start of the document, as in VS Code
-            start = end = Position(line=0, character=0)
-        elif start.line < 0:
-            start = Position(line=0, character=0)
-        if start.line >= len(lines):
-            start = end = Position(line=len(lines) - 1, character=1 << 30)
-        elif end.line >= len(lines):
-            end = Position(line=len(lines) - 1, character=1 << 30)
-        head = lines[start.line][: index_in_line(lines[start.line], start.character, encoding)]
-        tail = lines[end.line][index_in_line(lines[end.line], end.character, encoding) :]
-        # A "\r" in front and a "\n" behind may meet, so neighbours are split again with it.
-        first, last = start.line, end.line
-        if first > 0 and lines[first - 1].endswith("\r"):
-            first -= 1
-            head = lines[first] + head
-        fresh = document_lines(head + text + tail)
-        if last + 1 < len(lines) and not fresh[-1]:
-            fresh.pop()
-        if not tail and last + 1 < len(lines) and fresh and not fresh[-1].endswith(("\r", "\n")):
-            last += 1
-            fresh[-1:] = document_lines(fresh[-1] + lines[last])
-            if last + 1 < len(lines) and not fresh[-1]:
-                fresh.pop()
-        lines[first : last + 1] = fresh
+        for change in changes:
+            if change.range is None:
+                self.body = LineBlocks(change.text)
+                self.is_stale = False
+            else:
+                start, end = change.range.start, change.range.end
+                self.body.replace(
+                    (start.line, start.character), (end.line, end.character), change.text, encoding
+                )
+        if version is not None:
+            is_whole = any(change.range is None for change in changes)
+            self.is_stale |= version <= self.version and not is_whole
+            self.version = version
+        self.dirt = "user"
+        self._digest = None
+
+    def offset(self, position: types.Position, encoding: str) -> int:
+        """The offset in code points of a position; clamped to the document."""
+        return self.body.offset(position.line, position.character, encoding)
+
+    def place(self, offset: int, encoding: str) -> types.Position:
+        """The position of an offset in code points."""
+        line, character = self.body.position(offset, encoding)
+        return types.Position(line=line, character=character)
+
+
+async def digested(text: str, form: Callable[[str], str] = lambda text: text) -> str:
+    """The digest of a text in some form; of a long one in a thread: it takes 1 ms a megabyte."""
+    if len(text) < LONG:
+        return digest(form(text))
+    return await asyncio.to_thread(lambda: digest(form(text)))
+
+
+def unbroken(text: str) -> str:
+    r"""``text`` with ``\n`` for ``\r\n``: some editors show a buffer to us with other line ends.
+
+    Emacs always sends ``\n``; VS Code makes all ends of a buffer the same.
+    """
+    return text.replace("\r\n", "\n") if "\r" in text else text
 
 
 class Documents:
@@ -113,6 +153,8 @@ class Documents:
         self._by_uri: dict[str, Document] = {}
         self._changed = asyncio.Event()
         self.newest: str | None = None
+        self._by_path: dict[Path, Document] = {}
+        self._listeners: list[Callable[[Path], None]] = []
 
     def __iter__(self) -> Iterator[Document]:
         return iter(self._by_uri.values())
@@ -122,8 +164,8 @@ class Documents:
         return self._by_uri.get(uri)
 
     def at(self, path: Path) -> Document | None:
-        """The open document of this file (resolved path)."""
-        return next((one for one in self._by_uri.values() if one.path == path), None)
+        """The open document of this file (resolved path): the one that was opened last."""
+        return self._by_path.get(path)
 
     def open(self, item: Item) -> Document:
         """Take a document that the editor opened; a second didOpen starts it anew."""
@@ -132,44 +174,74 @@ class Documents:
             path=path_of(item.uri),
             language=item.language_id,
             version=item.version,
-            lines=document_lines(item.text),
-            saved=digest(item.text),
+            body=LineBlocks(item.text),
         )
+        document.agrees(item.text)
         self._by_uri.pop(item.uri, None)  # opened again: now it is the newest
         self._by_uri[item.uri] = document
+        if document.path is not None:
+            self._by_path[document.path] = document
         if _is_looked_at(item.uri):
             self.newest = item.uri
-        self._tell()
+        self._tell(document)
         return document
 
     def change(self, uri: str, version: int | None, changes: Sequence[Change]) -> None:
         """Apply a didChange; one for a document that is not open is ignored."""
         document = self._by_uri.get(uri)
         if document is not None:
-            known = document.version if version is None else version
-            document.apply(changes, known, self.encoding)
-            self._tell()
+            document.apply(changes, version, self.encoding)
+            self._tell(document)
 
-    def saved(self, uri: str) -> None:
-        """The editor wrote the document to disk."""
+    def saved(self, uri: str, text: str | None = None) -> None:
+        """The editor wrote the document to disk; ``text`` is what it wrote, if it says so."""
         document = self._by_uri.get(uri)
         if document is not None:
-            document.saved, document.dirt = digest(document.text), "clean"
-            self._tell()
+            if text is not None and (document.is_stale or document.text != text):
+                document.apply([Change(text=text)], None, self.encoding)
+            document.agrees(document.text)
+            document.dirt = "clean"
+            self._tell(document)
 
     def close(self, uri: str) -> None:
         """The editor closed the document; from now on the disk holds the truth."""
-        self._by_uri.pop(uri, None)
+        document = self._by_uri.pop(uri, None)
         if self.newest == uri:
             self.newest = next(filter(_is_looked_at, reversed(self._by_uri)), None)
-        self._tell()
+        if document is not None:
+            if document.path is not None and self._by_path.get(document.path) is document:
+                del self._by_path[document.path]
+                same = (one for one in self if one.path == document.path)
+                self._by_path.update((document.path, one) for one in same)
+            self._tell(document)
 
     async def changed(self) -> None:
         """Wait until any document is opened, changed, saved or closed."""
         await self._changed.wait()
 
-    def _tell(self) -> None:
+    @property
+    def next_change(self) -> asyncio.Event:
+        """Set when the next document is opened, changed, saved or closed."""
+        return self._changed
+
+    def on_change(self, listener: Callable[[Path], None]) -> None:
+        """Let ``listener`` hear of each file whose buffer is opened, changed, saved or closed.
+
+        And of those that the editor says were changed on disk.
+        """
+        self._listeners.append(listener)
+
+    def changed_on_disk(self, uris: Iterable[str]) -> None:
+        """The editor says that these files were created, changed or deleted."""
+        for path in filter(None, map(path_of, uris)):
+            for listener in self._listeners:
+                listener(path)
+
+    def _tell(self, document: Document) -> None:
         """Wake everybody who waits now; later waiters wait for the next change."""
+        if document.path is not None:
+            for listener in self._listeners:
+                listener(document.path)
         self._changed.set()
         self._changed = asyncio.Event()
 

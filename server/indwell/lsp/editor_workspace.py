@@ -5,14 +5,30 @@ An open document is read and changed through the editor alone; a closed file thr
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import TypeVar
+
+import msgspec
 
 from indwell.errors import EditRefused, TextMoved, ToolError
 from indwell.lsp.buffer_edits import BufferEdits
 from indwell.lsp.client import Client
+from indwell.lsp.disk_agreement import DiskAgreement
 from indwell.lsp.documents import Document, Documents
-from indwell.workspace.base import Change, Settlement, Snapshot, Workspace, digest
+from indwell.lsp.editor_watch import EditorWatch
+from indwell.lsp.file_creation import FileCreation
+from indwell.workspace.base import Change, Settlement, Snapshot, Stamp, Workspace
+from indwell.workspace.large import Large
+from indwell.workspace.locks import PathLocks
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+STALE = (
+    "the editor's messages about this file came in an impossible order, so what stands here may "
+    "not be what the editor shows"
+)
 
 
 class EditorWorkspace:
@@ -31,7 +47,11 @@ class EditorWorkspace:
         self._documents = documents
         self._client = client
         self._disk = disk
+        self.watch = EditorWatch(documents, disk.watch, client.watch_folder)
         self._edits = BufferEdits(documents, client, apply_timeout_s=apply_timeout_s)
+        self._creation = FileCreation(client, disk, timeout_s=apply_timeout_s)
+        self._agreement = DiskAgreement(disk)
+        self._locks = PathLocks()
 
     @property
     def roots(self) -> tuple[Path, ...]:
@@ -47,21 +67,46 @@ class EditorWorkspace:
         document = self._documents.at(path)
         if document is None:
             return await self._disk.read(path)
-        return _snapshot(document, path)
+        note = await self._agreement.note(document, path)
+        text, stamp = await document.stamped()
+        return Snapshot(
+            path=path,
+            text=text,
+            stamp=stamp,
+            origin="buffer",
+            unsaved=document.dirt != "clean",
+            notes=tuple(filter(None, (STALE if document.is_stale else "", note))),
+        )
 
     async def write(self, path: Path, base: Snapshot | None, text: str, *, label: str) -> Change:
-        """Change a buffer by one versioned edit, or a closed file on disk."""
-        document = self._documents.at(path)
-        if document is None:
+        """Change a buffer by one versioned edit, or a closed file on disk; one at a time each."""
+        async with self._locks.hold(path):
+            document = self._documents.at(path)
+            if document is not None:
+                return await self._change(document, path, base, text, label)
+            if base is None:
+                return await self._create(path, text, label)
             return await self._disk.write(path, base, text, label=label)
-        if base is None:
-            raise EditRefused(f"{path.name!r} is open in the editor already; read and edit it")
-        if document.stamp.digest != base.stamp.digest:
-            raise TextMoved(
-                f"{path.name!r} was changed in the editor meanwhile; nothing was edited; "
-                "read_file it again"
-            )
-        return await self._edits.change(document, path, text, label)
+
+    async def within(self, path: Path, look: Callable[[Large], T]) -> T:
+        """Look into a large file on disk; see ``Workspace``."""
+        return await self._disk.within(path, look)
+
+    async def splice(
+        self, path: Path, plan: Callable[[Large], tuple[Large, R]], *, label: str
+    ) -> tuple[Stamp, R]:
+        """Change a large file on disk; what is open is changed through its buffer."""
+        async with self._locks.hold(path):
+            if self._documents.at(path) is not None:
+                raise EditRefused(f"{path.name!r} is open in the editor; read_file it again")
+            return await self._disk.splice(path, plan, label=label)
+
+    async def late_edits(self) -> tuple[Path, ...]:
+        """Files in which the editor has applied an edit that was given up before; each told once.
+
+        It took longer than the time-out, or the turn was stopped.
+        """
+        return await self._edits.late_edits()
 
     def unsaved(self) -> Mapping[Path, str]:
         """Buffers that the disk does not agree with."""
@@ -80,43 +125,45 @@ class EditorWorkspace:
         stale: list[Path] = []
         for document in dirty:
             assert document.path is not None
-            if document.dirt == "agent":
-                await self._put_on_disk(document)
+            if document.dirt == "agent" and not document.is_stale:
+                async with self._locks.hold(document.path):
+                    await self._agreement.put(document, document.path)
             (saved if document.dirt == "clean" else stale).append(document.path)
         return Settlement(saved=tuple(saved), stale=tuple(stale))
 
     async def changed_under_buffers(self) -> tuple[Path, ...]:
-        """Open files that somebody else has changed on disk."""
-        return ()
+        """Open files that somebody else has changed on disk; each change is told once."""
+        return await self._agreement.changed(tuple(self._documents))
 
-    async def _put_on_disk(self, document: Document) -> None:
-        """Write the agent's own text of a buffer, so that commands see it.
+    async def _change(
+        self, document: Document, path: Path, base: Snapshot | None, text: str, label: str
+    ) -> Change:
+        if base is None:
+            raise EditRefused(f"{path.name!r} is open in the editor already; read and edit it")
+        if document.is_stale:
+            raise EditRefused(
+                f"{path.name!r} was not edited: {STALE}; it is safe again when the user has closed "
+                "it and opened it again"
+            )
+        if document.text != base.text:
+            raise TextMoved(
+                f"{path.name!r} was changed in the editor meanwhile; nothing was edited; "
+                "read_file it again"
+            )
+        return await self._edits.change(document, path, text, label)
 
-        Only over the text that the buffer started from. If something else is on disk, somebody
-        changed the file since (EDT-10), or the editor opened the buffer with unsaved text that it
-        had kept for the user; then the document stays as it is. The editor is not told: its buffer
-        holds the same text, and saving it changes nothing.
-        """
-        assert document.path is not None
-        text = document.text
-        try:
-            on_disk = await self._disk.read(document.path)
-            if on_disk.text != text:
-                if on_disk.stamp.digest != document.saved:
-                    return
-                await self._disk.write(document.path, on_disk, text, label="Indwell")
-        except ToolError:
-            return  # gone, or no text there: not what the buffer started from either
-        document.saved = digest(text)
-        if document.text == text:  # else somebody typed meanwhile
-            document.dirt = "clean"
-
-
-def _snapshot(document: Document, path: Path) -> Snapshot:
-    return Snapshot(
-        path=path,
-        text=document.text,
-        stamp=document.stamp,
-        origin="buffer",
-        unsaved=document.dirt != "clean",
-    )
+    async def _create(self, path: Path, text: str, label: str) -> Change:
+        made = await self._creation.empty_file(path, text, label)
+        document = self._documents.at(path)
+        if document is not None and not document.text:  # and the editor has opened it at once
+            change = await self._edits.change(document, path, text, label)
+        else:
+            try:
+                change = await self._disk.write(path, made, text, label=label)
+            except ToolError as error:
+                if made is None:
+                    raise
+                raise type(error)(
+                    f"{error}; the editor has made the file, and it is empty"
+                ) from error
+        return msgspec.structs.replace(change, before=None)

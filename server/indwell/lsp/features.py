@@ -18,12 +18,18 @@ class Features(msgspec.Struct, frozen=True):
         progress: Takes server-made work-done progress.
         show_document: Opens a document when asked.
         configuration: Answers ``workspace/configuration``.
+        watches_files: Tells of changed files of a folder, when asked to.
+        create_files: Makes new files, as part of a workspace edit.
+        annotations: Shows what a change is, and who wants it.
         experimental: Names of ``capabilities.experimental.indwell`` that are on.
     """
 
     progress: bool = False
     show_document: bool = False
     configuration: bool = False
+    watches_files: bool = False
+    create_files: bool = False
+    annotations: bool = False
     experimental: frozenset[str] = frozenset()
 
     def has(self, name: str) -> bool:
@@ -34,11 +40,18 @@ class Features(msgspec.Struct, frozen=True):
 def features_of(capabilities: Mapping[str, Any]) -> Features:
     """Read the capabilities of ``initialize``; whatever has an impossible type is not there."""
     window = _table(capabilities, "window")
+    watching = _table(_table(capabilities, "workspace"), "didChangeWatchedFiles")
+    edits = _table(_table(capabilities, "workspace"), "workspaceEdit")
+    operations = edits.get("resourceOperations")
     ours = _table(_table(capabilities, "experimental"), "indwell")
     return Features(
         progress=window.get("workDoneProgress") is True,
         show_document=_table(window, "showDocument").get("support") is True,
         configuration=_table(capabilities, "workspace").get("configuration") is True,
+        watches_files=watching.get("dynamicRegistration") is True
+        and watching.get("relativePatternSupport") is True,
+        create_files=isinstance(operations, list) and "create" in operations,
+        annotations=isinstance(edits.get("changeAnnotationSupport"), Mapping),
         experimental=frozenset(name for name, on in ours.items() if on is True),
     )
 

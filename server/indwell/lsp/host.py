@@ -18,16 +18,17 @@ from lsprotocol import types
 from indwell.agent.session import Session
 from indwell.agent.words import is_blank
 from indwell.errors import SessionError, UserError
-from indwell.lsp import protocol
+from indwell.lsp import answers, protocol
 from indwell.lsp import protocol_views as views
 from indwell.lsp.attention import Attention
 from indwell.lsp.backend import Backend
 from indwell.lsp.chores import Chores
 from indwell.lsp.client import Client
 from indwell.lsp.configuration import Configuration, in_mode
-from indwell.lsp.current_session import CurrentSession
+from indwell.lsp.current_session import OFFERED, CurrentSession, choose_session
 from indwell.lsp.documents import Document, Documents
 from indwell.lsp.event_log import Missed
+from indwell.lsp.keeping import Keeping
 from indwell.lsp.prompting import Prompting
 from indwell.lsp.queue import Waiting
 from indwell.lsp.showing import Showing
@@ -65,6 +66,8 @@ class Host:
         self._roots: tuple[Path, ...] = ()
         self._numbers = itertools.count(1)
         self._chores = Chores()
+        self._keeping = Keeping(self._keep_waiting, self._chores)
+        self.turns.unsent_changed = self._keeping.want
         self._stopped: asyncio.Task[None] | None = None
 
     @property
@@ -157,7 +160,7 @@ class Host:
             raise ticket.error
         return ticket
 
-    def prompt(self, params: protocol.PromptParams) -> Ticket:
+    async def prompt(self, params: protocol.PromptParams) -> Ticket:
         """Take the user's own words.
 
         Raises:
@@ -166,7 +169,7 @@ class Host:
         self._check_usable()
         if is_blank(params.text):
             raise UserError("the prompt is empty; write what should be done")
-        self.sessions.check(params.session)
+        await self.sessions.check(params.session)
         prompt = self.prompting.own_words(params.text)
         waiting = Waiting(self._next_id(), prompt, params.session, params.mode)
         return self.turns.submit(waiting, self._showing.nothing)
@@ -198,6 +201,31 @@ class Host:
         """Let the next prompt begin a new session; a running turn is stopped first."""
         await self.turns.drain("a new session was begun")
         await self.sessions.leave()
+
+    async def resume(self, arguments: protocol.ResumeArguments) -> views.ResumeResult | None:
+        """Take an older session up, which the next prompt goes to; a running turn is stopped first.
+
+        Where none is named the user is asked; None if the user chose none.
+
+        Raises:
+            UserError: It cannot be gone on with.
+        """
+        self._check_usable()
+        wanted = arguments.session or await self._chosen_session()
+        if wanted is None:
+            return None
+        await self.sessions.check(wanted)
+        if wanted != self.sessions.id:
+            await self.turns.drain("another session was taken up")
+        resumed = await self.sessions.resume(wanted, arguments.model)
+        self._warn(resumed.notices)
+        return answers.resume_result(resumed)
+
+    async def _chosen_session(self) -> str | None:
+        found, _ = await self.backend.sessions(self.root, limit=OFFERED, before=None)
+        return await choose_session(
+            self.client, [one for one in found if one.id != self.sessions.id]
+        )
 
     def missed(self, session: str, after: int) -> Missed:
         """Events of a session after a number.
@@ -236,6 +264,7 @@ class Host:
         await asyncio.shield(self._stopped)
 
     async def _stop(self) -> None:
+        self._keeping.stop()  # what it kept stays until the same words are kept as drafts
         unsent = self.turns.close()
         if unsent and self._roots:
             try:
@@ -243,10 +272,13 @@ class Host:
                 self._showing.kept(len(unsent), path)
             except SessionError:
                 _log.exception("unsent prompts are lost")
+        await self._keep_waiting({})
         await self.turns.drain("the server ends")
         await self.sessions.first_run.stop()
         await self._chores.stop()
         await self.sessions.leave()
+        if self.sessions.workspace is not None:
+            self.sessions.workspace.watch.close()
 
     def _check_usable(self) -> None:
         if self.configuration.problem:
@@ -285,6 +317,10 @@ class Host:
     async def _tell_drafts(self, root: Path) -> None:
         for path in await self.backend.untold_drafts(root):
             self._showing.left_over(path)
+
+    async def _keep_waiting(self, unsent: Mapping[str, str]) -> None:
+        if self._roots:
+            await self.backend.keep_waiting(self._roots[0], unsent)
 
     def _warn(self, notices: tuple[str, ...]) -> None:
         if notices:

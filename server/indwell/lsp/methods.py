@@ -48,7 +48,7 @@ def _prompting(server: LanguageServer, host: Host) -> None:
     @server.feature("indwell/prompt")
     async def prompt(params: protocol.PromptParams) -> protocol.TurnResult:
         with _in_plain_words(params.text):
-            ticket = host.prompt(params)
+            ticket = await host.prompt(params)
             try:
                 return answers.turn_result(ticket, await ticket.wait())
             except asyncio.CancelledError:

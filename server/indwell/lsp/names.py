@@ -17,7 +17,13 @@ TASK_COMMANDS = (
     "indwell.refactor",
     "indwell.ask",
 )
-COMMAND_NAMES = (*TASK_COMMANDS, "indwell.cancel", "indwell.newSession", "indwell.mode")
+COMMAND_NAMES = (
+    *TASK_COMMANDS,
+    "indwell.cancel",
+    "indwell.newSession",
+    "indwell.resume",
+    "indwell.mode",
+)
 
 METHOD_NAMES = (
     "indwell/ask",

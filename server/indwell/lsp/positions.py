@@ -6,6 +6,9 @@ from collections.abc import Sequence
 
 from lsprotocol import types
 
+_CODECS = {"utf-8": ("utf-8", 1), "utf-16": ("utf-16-le", 2)}
+"""By position encoding: the codec that gives its code units, and the bytes of one."""
+
 
 def index_in_line(line: str, units: int, encoding: str) -> int:
     """The index in code points of a character offset in code units; clamped to the line's text.
@@ -17,21 +20,21 @@ def index_in_line(line: str, units: int, encoding: str) -> int:
         return 0
     if encoding == types.PositionEncodingKind.Utf32 or body.isascii():
         return min(units, len(body))
-    left = units
-    for index, character in enumerate(body):
-        left -= _units(character, encoding)
-        if left < 0:
-            return index
-        if left == 0:
-            return index + 1
-    return len(body)
+    codec, unit_b = _CODECS[encoding]
+    # A character has at least one unit, so no more of the line than this matters.
+    encoded = body[:units].encode(codec, "surrogatepass")
+    stop = min(units * unit_b, len(encoded))
+    while stop < len(encoded) and _is_inside(encoded, stop, unit_b):
+        stop -= unit_b
+    return len(encoded[:stop].decode(codec, "surrogatepass"))
 
 
 def units_in_line(line: str, index: int, encoding: str) -> int:
     """The character offset in code units of an index in code points."""
     if encoding == types.PositionEncodingKind.Utf32 or line.isascii():
-        return index
-    return sum(_units(character, encoding) for character in line[:index])
+        return min(index, len(line))
+    codec, unit_b = _CODECS[encoding]
+    return len(line[:index].encode(codec, "surrogatepass")) // unit_b
 
 
 def to_offset(lines: Sequence[str], position: types.Position, encoding: str) -> int:
@@ -52,8 +55,9 @@ def to_position(lines: Sequence[str], offset: int, encoding: str) -> types.Posit
     return types.Position(line=0, character=0)
 
 
-def _units(character: str, encoding: str) -> int:
-    code = ord(character)
-    if encoding == types.PositionEncodingKind.Utf8:
-        return 1 + (code > 0x7F) + (code > 0x7FF) + (code > 0xFFFF)  # noqa: PLR2004 - UTF-8's steps
-    return 1 + (code > 0xFFFF)  # noqa: PLR2004 - UTF-16: one surrogate pair beyond the plane
+def _is_inside(encoded: bytes, stop: int, unit_b: int) -> bool:
+    """Would a cut at ``stop`` part a character of UTF-8 or UTF-16?"""
+    if unit_b == 1:
+        return encoded[stop] & 0xC0 == 0x80  # noqa: PLR2004 - a continuation byte
+    halves = encoded[stop - 1] & 0xFC, encoded[stop + 1] & 0xFC
+    return halves == (0xD8, 0xDC)

@@ -115,13 +115,13 @@ class Prompting:
         place = named(self._attention.display(document))
         reported: tuple[Problem, ...] = ()
         if task == "fixAll":
-            reported = touching_problems(known or problems, 0, len(document.lines))
+            reported = touching_problems(known or problems, 0, document.body.n_lines)
         elif arguments.range is not None:
             note = ""
             if arguments.version is not None and arguments.version != document.version:
                 note = "the document was changed since, so the lines may have moved"
             selection = self._attention.at(document, arguments.range, problems, settings, note=note)
-            first, last = lines_of(arguments.range, len(document.lines))
+            first, last = lines_of(arguments.range, document.body.n_lines)
             place += _lines_words(first + 1, last + 1)
             if selection is None:
                 reported = touching_problems(problems, first, last)

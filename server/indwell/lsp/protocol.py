@@ -202,6 +202,19 @@ class ModeArguments(Value):
 
 
 @attrs.frozen(eq=False, repr=False)
+class ResumeArguments(Value):
+    """The argument of ``indwell.resume``; all of it optional.
+
+    Attributes:
+        session: Its id; the user is asked if it is left out.
+        model: Goes on with this one of the user's models instead of the session's own.
+    """
+
+    session: str | None = None
+    model: str | None = None
+
+
+@attrs.frozen(eq=False, repr=False)
 class StartedResult(Value):
     """What a command answers at once: session and turn that began, or the queued prompt's id."""
 
@@ -243,6 +256,7 @@ COMMANDS: Mapping[str, type | None] = {
     **dict.fromkeys(TASK_COMMANDS, TaskArguments),
     "indwell.cancel": None,
     "indwell.newSession": None,
+    "indwell.resume": ResumeArguments,
     "indwell.mode": ModeArguments,
 }
 """Every command with the type of its one argument."""

@@ -132,6 +132,20 @@ class SessionResult(Value):
 
 
 @attrs.frozen(eq=False, repr=False)
+class ResumeResult(Value):
+    """A session that was taken up; ``draft`` gives words back that never reached the model.
+
+    ``notices`` say what nobody knows, such as what came of a command that ran when all ended.
+    """
+
+    session: str
+    turns: int
+    model: str
+    draft: str
+    notices: tuple[str, ...]
+
+
+@attrs.frozen(eq=False, repr=False)
 class ModelsParams(Value):
     """Nothing to say."""
 

@@ -16,6 +16,7 @@ from pygls.lsp.server import LanguageServer
 from indwell import __version__
 from indwell.errors import UserError
 from indwell.lsp import answers, code_actions, protocol
+from indwell.lsp import protocol_views as views
 from indwell.lsp.backend import Backend
 from indwell.lsp.client import Client
 from indwell.lsp.configuration import SECTION
@@ -32,6 +33,7 @@ from indwell.prompt.tasks import Task
 
 AFTER_S = 0.05  # from the first sign of use to the work that gets a prompt ready
 NOTHING = protocol.TaskArguments()
+ANY_SESSION = protocol.ResumeArguments()
 _MAX = 2**31 - 1  # of the protocol's uinteger
 
 
@@ -94,11 +96,15 @@ def _documents(server: LanguageServer, host: Host) -> None:
 
     @server.feature(types.TEXT_DOCUMENT_DID_SAVE)
     def did_save(params: sync.DidSave) -> None:
-        documents.saved(params.text_document.uri)
+        documents.saved(params.text_document.uri, params.text)
 
     @server.feature(types.TEXT_DOCUMENT_DID_CLOSE)
     def did_close(params: sync.DidClose) -> None:
         documents.close(params.text_document.uri)
+
+    @server.feature(types.WORKSPACE_DID_CHANGE_WATCHED_FILES)
+    def did_change_watched_files(params: sync.DidChangeWatchedFiles) -> None:
+        documents.changed_on_disk(one.uri for one in params.changes)
 
 
 def _attention(server: LanguageServer, host: Host, warm_up: Callable[[], None]) -> None:
@@ -152,6 +158,16 @@ def _commands(server: LanguageServer, host: Host) -> None:
     @server.command("indwell.newSession")
     async def new_session() -> None:
         await host.new_session()
+
+    @server.command("indwell.resume")
+    async def resume(
+        arguments: protocol.ResumeArguments = ANY_SESSION,
+    ) -> views.ResumeResult | None:
+        try:
+            return await host.resume(arguments)
+        except UserError as error:
+            host.client.show(types.MessageType.Error, f"Indwell: {error}")
+            return None
 
     @server.command("indwell.mode")
     def mode(arguments: protocol.ModeArguments | None = None) -> None:

@@ -23,6 +23,7 @@ class Ticket:
         on_end: Shows the end to the user.
         session: Whose turn it is; None until it begins.
         number: Of the turn; 0 until it begins.
+        is_written: The session's log has its words.
         finished: How it ended.
         error: Why it could not begin.
         begun: Set when the turn has begun, or never will.
@@ -33,6 +34,7 @@ class Ticket:
     on_end: OnEnd
     session: Session | None = None
     number: int = 0
+    is_written: bool = False
     finished: events.TurnFinished | None = None
     error: UserError | None = None
     task: asyncio.Task[None] | None = None

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 
 from indwell.agent import events
@@ -30,6 +30,9 @@ _log = logging.getLogger(__name__)
 class Turns:
     """Queues, starts, finds, cancels and drains turns.
 
+    Attributes:
+        unsent_changed: Hears the words, by the id of their prompt, that are in no log yet.
+
     Args:
         client: Hears events and progress.
         open_session: Gives the session of a prompt whose turn begins.
@@ -48,6 +51,7 @@ class Turns:
         self._last: Session | None = None
         self._told: tuple[tuple[Waiting, ...], str] = ((), "")
         self._is_mute = False
+        self.unsent_changed: Callable[[Mapping[str, str]], None] = lambda _unsent: None
 
     @property
     def running(self) -> Ticket | None:
@@ -75,6 +79,7 @@ class Turns:
         self._go_on()
         if ticket is not self._running:
             self._tell_queue()
+        self._unsent()
         return ticket
 
     def change(self, change: Callable[[Queue], Queue]) -> Queue:
@@ -94,6 +99,7 @@ class Turns:
                 self._withdrawn(self._tickets.pop(one.id))
         self._go_on()
         self._tell_queue(self._last)
+        self._unsent()
         return self._queue
 
     def cancel(self, token: str | int | None = None) -> bool:
@@ -161,6 +167,9 @@ class Turns:
         progress = TurnProgress(self._client, ticket.token)
 
         def emit(event: events.Event) -> None:
+            if not ticket.is_written:  # its words are on disk before the first event
+                ticket.is_written = True
+                self._unsent()
             if isinstance(event, events.TurnFinished):
                 ticket.finished = event
             self.tell(session, event)
@@ -215,8 +224,15 @@ class Turns:
         self._go_on()
         if self._running is None:
             self._tell_queue(self._last)
+        self._unsent()
         if not self._is_closed:
             self._afterwards(ticket)
+
+    def _unsent(self) -> None:
+        """Say which words would be lost if the process were killed now."""
+        running = self._running
+        begins = (running.waiting,) if running is not None and not running.is_written else ()
+        self.unsent_changed({one.id: one.prompt.words for one in (*begins, *self._queue.waiting)})
 
     def _withdrawn(self, ticket: Ticket) -> None:
         ticket.finished = never_started(ticket.prompt)

@@ -41,6 +41,13 @@ class Facts(msgspec.Struct, frozen=True):
     subject: str = ""
 
 
+class Picture(msgspec.Struct, frozen=True):
+    """What a tool shows the model; ``data`` is base64 of the bytes of ``media_type``."""
+
+    media_type: str
+    data: str
+
+
 class Outcome(msgspec.Struct, frozen=True):
     """What a tool gave.
 
@@ -49,14 +56,18 @@ class Outcome(msgspec.Struct, frozen=True):
         is_error: The tool could not do it.
         figure: One short phrase for the user, such as ``+3 −1`` or ``12 matches``.
         diff: Unified diff of what was changed, whole; empty for other tools.
+        counts: Lines added and removed, if there is one change and they were counted.
         changes: Files as the edit left them.
+        pictures: For a model that takes some; the text says what they show.
     """
 
     text: str
     is_error: bool = False
     figure: str = ""
     diff: str = ""
+    counts: tuple[int, int] | None = None
     changes: tuple[Change, ...] = ()
+    pictures: tuple[Picture, ...] = ()
 
 
 class ToolContext(msgspec.Struct, frozen=True):
@@ -69,6 +80,7 @@ class ToolContext(msgspec.Struct, frozen=True):
         on_output: Hears a command's output while it runs.
         read_roots: Folders besides the workspace that may be read (the session's spill folder).
         hidden: Is this path, as displayed, kept from the model? Searches leave it out.
+        takes_pictures: Does the model?
         facts: What this call was allowed to do; the call itself sets it.
     """
 
@@ -78,6 +90,7 @@ class ToolContext(msgspec.Struct, frozen=True):
     on_output: Callable[[str], None]
     read_roots: tuple[Path, ...] = ()
     hidden: Callable[[str], bool] = lambda _path: False
+    takes_pictures: bool = False
     facts: Facts | None = None
 
 

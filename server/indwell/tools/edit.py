@@ -8,13 +8,19 @@ from typing import Annotated
 
 import msgspec
 
-from indwell.errors import ToolError
+from indwell.errors import EditRefused, TextMoved, TooLarge, ToolError
+from indwell.tools import edit_large
 from indwell.tools.base import Facts, Outcome, Tool, ToolContext
-from indwell.tools.replace import Edit, apply
-from indwell.tools.truncate import cut_diff
-from indwell.workspace.base import Change, Snapshot
-from indwell.workspace.diff import count_changes, unified_diff
+from indwell.tools.rebase import Collision, Proposal, propose
+from indwell.tools.replace import Edit
+from indwell.tools.seen import Seen
+from indwell.tools.told import told
+from indwell.workspace.base import Snapshot, digest
+from indwell.workspace.diff import unified_diff
 from indwell.workspace.paths import display
+from indwell.workspace.text import shown
+
+TRIES = 3  # times that an edit is merged with a text that moves under it; EDT-07
 
 
 class EditFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -41,55 +47,105 @@ def make_edit_file() -> Tool[EditFile]:
 
 
 async def _run(arguments: EditFile, context: ToolContext) -> Outcome:
-    snapshot, proposed = await _propose(arguments, context)
-    name = display(snapshot.path, context.workspace.roots)
-    change = await context.workspace.write(
-        snapshot.path, snapshot, proposed, label=f"Indwell: edit {name}"
-    )
-    return await outcome(change, proposed, context, f"edited {name}")
+    for _ in range(TRIES):
+        try:
+            snapshot, proposal = await _proposed(arguments, context)
+        except TooLarge:
+            return await edit_large.run(arguments, context)
+        name = display(snapshot.path, context.workspace.roots)
+        if proposal.text == snapshot.text:
+            return await _already(snapshot, proposal, context, name)
+        try:
+            change = await context.workspace.write(
+                snapshot.path, snapshot, proposal.text, label=f"Indwell: edit {name}"
+            )
+        except TextMoved as error:  # somebody was faster: merge with what stands there now
+            moved = error
+            continue
+        return await told(change, proposal, context, f"edited {name}")
+    raise EditRefused(
+        f"{arguments.path!r} was changed by others {TRIES} times while it was being edited; "
+        "nothing was edited; read_file it again"
+    ) from moved
 
 
 async def _preview(arguments: EditFile, context: ToolContext) -> str:
-    snapshot, proposed = await _propose(arguments, context)
+    try:
+        snapshot, proposal = await _proposed(arguments, context)
+    except TooLarge:
+        return await edit_large.preview(arguments, context)
     name = display(snapshot.path, context.workspace.roots)
-    return await asyncio.to_thread(unified_diff, snapshot.text, proposed, name)
+    return await asyncio.to_thread(_diff, snapshot.text, proposal.text, name)
 
 
-async def _propose(arguments: EditFile, context: ToolContext) -> tuple[Snapshot, str]:
-    """What was read, and the text that the edits would make of it."""
-    snapshot = await context.workspace.read(context.workspace.resolve(arguments.path))
+async def _proposed(arguments: EditFile, context: ToolContext) -> tuple[Snapshot, Proposal]:
+    """What stands there, and what the edits make of it.
+
+    Raises:
+        TooLarge: It is edited in place.
+        ToolError: The edits cannot be made.
+    """
+    path = context.workspace.resolve(arguments.path)
+    snapshot = await read_known(path, arguments.path, context)
     if not snapshot.lossless:
         raise ToolError(
-            f"{arguments.path!r} is neither UTF-8 nor UTF-16, and editing it would damage it; "
-            "convert it first, or change it with a command"
+            f"{arguments.path!r} holds bytes that are no text in its encoding, and editing it "
+            "would damage it; convert it first, or change it with a command"
         )
-    context.seen.check(snapshot)
-    return snapshot, await asyncio.to_thread(apply, snapshot.text, arguments.edits, arguments.path)
-
-
-async def outcome(change: Change, proposed: str, context: ToolContext, did: str) -> Outcome:
-    """Tell a change: one sentence, the diff, the figures.
-
-    The model has seen what it proposed. If something else stands there now, it has to read it
-    before the next edit.
-    """
-    if change.after == proposed:
-        context.seen.record(change.path, change.stamp.digest, change.after)
-    figure, diff = await asyncio.to_thread(_figures, change, context.workspace.roots)
-    words = [f"{did}: {figure}"]
-    if change.note:
-        words.append(change.note)
-    if not change.verified:
-        words.append("it could not be verified; read_file it")
-    return Outcome(
-        text=f"{'; '.join(words)}\n{cut_diff(diff)}".rstrip("\n"),
-        figure=figure,
-        diff=diff,
-        changes=(change,),
+    known = known_text(snapshot, context.seen)
+    proposal = await asyncio.to_thread(
+        propose, known, snapshot.text, arguments.edits, arguments.path
     )
+    if isinstance(proposal, Collision):
+        mark = await asyncio.to_thread(digest, proposal.known)
+        context.seen.record(snapshot.path, mark, proposal.known)
+        raise EditRefused(proposal.words)
+    return snapshot, proposal
 
 
-def _figures(change: Change, roots: tuple[Path, ...]) -> tuple[str, str]:
-    n_added, n_removed = count_changes(change.before or "", change.after)
-    diff = unified_diff(change.before, change.after, display(change.path, roots))
-    return f"+{n_added} \N{MINUS SIGN}{n_removed}", diff
+async def read_known(path: Path, written: str, context: ToolContext) -> Snapshot:
+    """Read a file; say so if it is gone since the model read it (FS-15).
+
+    Raises:
+        TooLarge: It is edited in place.
+        ToolError: It cannot be read.
+    """
+    try:
+        return await context.workspace.read(path)
+    except TooLarge:
+        raise
+    except ToolError as error:
+        if not context.seen.digest(path):
+            raise
+        context.seen.record(path, "", None)  # said once: whoever wants it back may create it
+        raise ToolError(
+            f"{written!r} was read before, but now: {error}. It was deleted or renamed meanwhile; "
+            "nothing was edited and nothing created"
+        ) from error
+
+
+def known_text(snapshot: Snapshot, seen: Seen) -> str:
+    """The text that the model knows.
+
+    Raises:
+        ToolError: It never read it, or too long ago to say what has changed since.
+    """
+    known = seen.text(snapshot.path)
+    if known is None or seen.digest(snapshot.path) == snapshot.stamp.digest:
+        seen.check(snapshot)
+        return snapshot.text
+    return known
+
+
+async def _already(
+    snapshot: Snapshot, proposal: Proposal, context: ToolContext, name: str
+) -> Outcome:
+    """Others have made the same change."""
+    mark = await asyncio.to_thread(digest, proposal.known)
+    context.seen.record(snapshot.path, mark, proposal.known)
+    words = f"{name} already reads so: others made the same change; nothing was written"
+    return Outcome(text=f"{words}\n{proposal.others}".rstrip("\n"), figure="same")
+
+
+def _diff(before: str | None, after: str, name: str) -> str:
+    return shown(unified_diff(before, after, name))

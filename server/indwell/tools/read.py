@@ -3,23 +3,29 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+import threading
+from collections.abc import Iterator, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Annotated
 
 import msgspec
 
-from indwell.errors import ToolError
+from indwell.errors import NotText, TooLarge, ToolError
 from indwell.files import read_bytes
 from indwell.tools.base import Facts, Outcome, Tool, ToolContext
+from indwell.tools.pictures import read_picture
 from indwell.workspace.base import Snapshot, Stamp, digest
+from indwell.workspace.disk_large import LargeFiles
+from indwell.workspace.encodings import decode, nothing_declared
+from indwell.workspace.large import LARGE_B, Large, Line, Page
 from indwell.workspace.paths import parse
-from indwell.workspace.text import decode, split_lines
+from indwell.workspace.text import binary_kind, count_lines, line_spans, shown
 
 MAX_LINES = 2_000  # H45
 LINE_CHARS = 2_000
 TOTAL_CHARS = 256_000
-SPILL_LIMIT_B = 64 << 20
+LINE_B = 2 * LINE_CHARS  # of a large file, where characters are not counted
 
 
 class ReadFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -46,65 +52,112 @@ def make_read_file() -> Tool[ReadFile]:
 
 
 async def _run(arguments: ReadFile, context: ToolContext) -> Outcome:
-    snapshot = await _snapshot(arguments.path, context)
-    context.seen.record(snapshot.path, snapshot.stamp.digest, snapshot.text)
-    return await asyncio.to_thread(_render, arguments, snapshot)
-
-
-async def _snapshot(path: str, context: ToolContext) -> Snapshot:
-    """The file in the workspace, else beneath the folders that may only be read."""
     try:
-        resolved = context.workspace.resolve(path)
+        path = context.workspace.resolve(arguments.path)
     except ToolError:
         if not context.read_roots:
             raise
-        written = parse(path, context.workspace.roots[0])
-        return await asyncio.to_thread(_read_beneath, written, context.read_roots)
-    return await context.workspace.read(resolved)
+        written = parse(arguments.path, context.workspace.roots[0])
+        return await asyncio.to_thread(_run_beneath, arguments, written, context)
+    try:
+        snapshot = await context.workspace.read(path)
+    except NotText as found:
+        return await read_picture(path, found, context)
+    except TooLarge:
+        page = await context.workspace.within(path, lambda large: _page(arguments, large))
+        return _paged(arguments, page, context)
+    return await asyncio.to_thread(_whole, arguments, snapshot, context)
+
+
+def _run_beneath(arguments: ReadFile, path: Path, context: ToolContext) -> Outcome:
+    """A file in the folders that may only be read: a spilled text as a rule."""
+    try:
+        snapshot = _read_beneath(path, context.read_roots)
+    except TooLarge:
+        page = LargeFiles(context.read_roots).within(
+            path, lambda large: _page(arguments, large), nothing_declared, threading.Event()
+        )
+        return _paged(arguments, page, context)
+    return _whole(arguments, snapshot, context)
 
 
 def _read_beneath(path: Path, roots: Sequence[Path]) -> Snapshot:
-    decoded = decode(read_bytes(path, roots, SPILL_LIMIT_B))
+    data = read_bytes(path, roots, LARGE_B)
+    decoded = decode(data)
+    if decoded is None:
+        kind = binary_kind(data) or "binary file"
+        raise ToolError(f"{str(path)!r} is no text but a {kind} of {len(data):,} bytes")
     return Snapshot(
         path=path,
         text=decoded.text,
         stamp=Stamp(digest(decoded.text)),
         lossless=decoded.lossless,
+        notes=decoded.notes,
     )
 
 
-def _render(arguments: ReadFile, snapshot: Snapshot) -> Outcome:
-    lines = split_lines(snapshot.text)
-    if not lines:
+def _whole(arguments: ReadFile, snapshot: Snapshot, context: ToolContext) -> Outcome:
+    """Lines of a text that is in memory; only those that are asked for are cut out of it."""
+    context.seen.record(snapshot.path, snapshot.stamp.digest, snapshot.text)
+    if not snapshot.text:
         return Outcome(text=f"{arguments.path!r} is empty", figure="empty")
-    first = arguments.offset - 1
-    if first >= len(lines):
-        raise ToolError(
-            f"{arguments.path!r} has {len(lines)} lines; offset {arguments.offset} is past its end"
-        )
-    shown: list[str] = []
-    room = TOTAL_CHARS
-    for number in range(first, min(first + min(arguments.limit, MAX_LINES), len(lines))):
-        line = f"{number + 1}\t{_cut_line(lines[number].rstrip(chr(13) + chr(10)))}"
-        room -= len(line) + 1
-        if room < 0:
-            break
-        shown.append(line)
-    stop = first + len(shown)
-    notes = []
-    if stop < len(lines):
-        notes.append(
-            f"lines {arguments.offset} to {stop} of {len(lines)}; go on with offset={stop + 1}"
-        )
+    notes = list(snapshot.notes)
     if snapshot.unsaved:
         notes.append("this is the editor's text, which is not saved yet")
     if not snapshot.lossless:
-        notes.append("bytes that are no text are shown as \\xNN; edit_file cannot edit this file")
-    text = "\n".join(shown + [f"[{note}]" for note in notes])
-    return Outcome(text=text, figure=f"{len(shown)} lines" if len(shown) != 1 else "1 line")
+        notes.append("edit_file cannot edit this file")
+    lines = islice(_lines(snapshot.text, arguments.offset - 1), _limit(arguments))
+    return _told(
+        arguments, list(_fitting(lines, arguments.offset)), count_lines(snapshot.text), notes
+    )
 
 
-def _cut_line(line: str) -> str:
-    if len(line) <= LINE_CHARS:
-        return line
-    return f"{line[:LINE_CHARS]}[… {len(line) - LINE_CHARS:,} more characters]"
+def _page(arguments: ReadFile, large: Large) -> Page:
+    return large.page(arguments.offset - 1, _limit(arguments), line_b=LINE_B, total_b=TOTAL_CHARS)
+
+
+def _paged(arguments: ReadFile, page: Page, context: ToolContext) -> Outcome:
+    """Lines of a file that is not in memory."""
+    context.seen.record(page.path, page.digest, None)
+    lines = list(_fitting(map(_cut_bytes, page.lines), arguments.offset))
+    return _told(arguments, lines, page.n_lines, [f"a file of {page.size_b:,} bytes", *page.notes])
+
+
+def _told(arguments: ReadFile, lines: list[str], n_lines: int, notes: list[str]) -> Outcome:
+    first, last = arguments.offset, arguments.offset + len(lines) - 1
+    if not lines:
+        many = "1 line" if n_lines == 1 else f"{n_lines:,} lines"
+        raise ToolError(f"{arguments.path!r} has {many}; offset {first} is past its end")
+    if last < n_lines:
+        notes.insert(0, f"lines {first} to {last} of {n_lines:,}; go on with offset={last + 1}")
+    text = "\n".join([*lines, *(f"[{note}]" for note in notes)])
+    return Outcome(text=text, figure=f"{len(lines)} lines" if len(lines) != 1 else "1 line")
+
+
+def _lines(text: str, first: int) -> Iterator[str]:
+    for start, stop in line_spans(text, first):
+        end = text[max(start, stop - 2) : stop]
+        n_chars = stop - start - len(end) + len(end.rstrip("\r\n"))
+        line = shown(text[start : start + min(n_chars, LINE_CHARS)])
+        more = n_chars - LINE_CHARS
+        yield f"{line}[… {more:,} more characters]" if more > 0 else line
+
+
+def _cut_bytes(line: Line) -> str:
+    text = shown(line.text)
+    return f"{text}[… {line.more_b:,} more bytes]" if line.more_b else text
+
+
+def _fitting(lines: Iterator[str], first: int) -> Iterator[str]:
+    """Numbered lines until one answer is full."""
+    room = TOTAL_CHARS
+    for number, line in enumerate(lines, first):
+        numbered = f"{number}\t{line}"
+        room -= len(numbered) + 1
+        if room < 0 and number > first:
+            return
+        yield numbered
+
+
+def _limit(arguments: ReadFile) -> int:
+    return min(arguments.limit, MAX_LINES)

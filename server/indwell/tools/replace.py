@@ -1,13 +1,13 @@
 r"""Search and replace as the model means it: exact, unique, all edits or none.
 
-This module knows no disk. Line endings are the one thing forgiven: a model writes ``\n`` where the
-file has ``\r\n``, and what is put in takes the endings that stand there.
+This module knows no disk. Line endings are forgiven: a model writes ``\n`` where the file has
+``\r\n``, and what is put in takes the endings that stand there. So are blanks at line ends (see
+``alike``), and then the result says so.
 """
 
 from __future__ import annotations
 
 import bisect
-import difflib
 import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import Annotated
@@ -15,18 +15,14 @@ from typing import Annotated
 import msgspec
 
 from indwell.errors import ToolError
-from indwell.workspace.text import line_at, split_lines
+from indwell.tools.alike import find_alike
+from indwell.tools.closest import closest
+from indwell.workspace.text import line_at
 
 MAX_PLACES = 20  # line numbers that a message names
 MAX_COUNTED = 1_000  # places that are counted for a message
-MAX_VOTES = 5  # places of one line of old that it votes for
-SHOWN_LINES = 12
-SHOWN_CHARS = 1_200
-FUZZY_LINES = 3_000  # lines that are compared by likeness; equal ones are found in any number
-FUZZY_CHARS = 200
 
 _BREAK = re.compile(r"\r\n|\n|\r")
-_NUMBERED = re.compile(r"\s*\d+\t")
 
 
 class Edit(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -37,37 +33,63 @@ class Edit(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     all: Annotated[bool, msgspec.Meta(description="replace every occurrence")] = False
 
 
+class Replaced(msgspec.Struct, frozen=True):
+    """What became of a text.
+
+    Attributes:
+        text: With all edits made.
+        notes: What the model should know of how its texts were found.
+    """
+
+    text: str
+    notes: tuple[str, ...] = ()
+
+
 def apply(text: str, edits: Sequence[Edit], path: str) -> str:
-    """Apply edits in order, each to the result of the one before.
+    """The text with ``edits`` made; see ``replaced``."""
+    return replaced(text, edits, path).text
+
+
+def replaced(text: str, edits: Sequence[Edit], path: str, *, exactly: bool = False) -> Replaced:
+    """Make edits in order, each to the result of the one before.
 
     Args:
         text: The file's text.
         edits: At least one.
         path: The file's name for messages.
+        exactly: Forgive nothing but line endings.
 
     Raises:
-        ToolError: One cannot be applied; then none is.
+        ToolError: One cannot be made; then none is.
     """
     if not edits:
         raise ToolError("there are no edits; give at least one {old, new}")
+    notes: list[str] = []
     for number, edit in enumerate(edits, 1):
         try:
-            text = _apply_one(text, edit, path)
+            text, note = _replaced_one(text, edit, path, exactly=exactly)
         except ToolError as error:
             if len(edits) == 1:
                 raise
             raise ToolError(f"edit {number} of {len(edits)}: {error}; no edit was made") from error
-    return text
+        if note:
+            notes.append(note if len(edits) == 1 else f"edit {number} {note}")
+    return Replaced(text, tuple(notes))
 
 
-def _apply_one(text: str, edit: Edit, path: str) -> str:
+def _replaced_one(text: str, edit: Edit, path: str, *, exactly: bool) -> tuple[str, str]:
     if not edit.old:
         raise ToolError("old is empty; use write_file for a new file, or name the text to replace")
     if edit.old == edit.new:
         raise ToolError("old and new are the same, so there is nothing to change")
     places, is_exact = _places(text, edit)
+    note = f"replaced in {len(places)} places" if len(places) > 1 else ""
     if not places:
-        raise ToolError(f"old text does not appear in {path!r}{_closest(text, edit.old)}")
+        alike = None if exactly else find_alike(text, edit.old)
+        if alike is None:
+            raise ToolError(f"old text does not appear in {path!r}{closest(text, edit.old)}")
+        places, is_exact = [alike], False
+        note = f"matched with other trailing blanks at line {line_at(text, alike[0])}"
     if len(places) > 1 and not edit.all:
         n_places = f"{len(places)}" if len(places) < MAX_COUNTED else f"at least {MAX_COUNTED}"
         raise ToolError(
@@ -79,7 +101,7 @@ def _apply_one(text: str, edit: Edit, path: str) -> str:
         stop = end if edit.new else _with_line_end(text, start, end)
         pieces += [text[at:start], _with_endings(text, start, stop, edit, is_exact=is_exact)]
         at = stop
-    return "".join([*pieces, text[at:]])
+    return "".join([*pieces, text[at:]]), note
 
 
 def _places(text: str, edit: Edit) -> tuple[list[tuple[int, int]], bool]:
@@ -89,12 +111,15 @@ def _places(text: str, edit: Edit) -> tuple[list[tuple[int, int]], bool]:
     exact = [place for place in _found(text, edit) if not any(map(_splitter(text), place))]
     if (exact and not edit.all) or not _BREAK.search(edit.old):
         return exact, True
-    plain = msgspec.structs.replace(edit, old=_BREAK.sub("\n", edit.old))
+    old = _BREAK.sub("\n", edit.old)
+    n_pairs = text.count("\r\n")
+    if n_pairs == text.count("\n") == text.count("\r"):  # one line ending throughout
+        return _found(text, msgspec.structs.replace(edit, old=old.replace("\n", "\r\n"))), False
     # Each CRLF is one character shorter in the plain text.
     pairs = [pair.start() - number for number, pair in enumerate(re.finditer("\r\n", text))]
     return [
         (start + bisect.bisect_left(pairs, start), stop + bisect.bisect_left(pairs, stop))
-        for start, stop in _found(_BREAK.sub("\n", text), plain)
+        for start, stop in _found(_BREAK.sub("\n", text), msgspec.structs.replace(edit, old=old))
     ], False
 
 
@@ -171,57 +196,3 @@ def _lines(text: str, places: Sequence[tuple[int, int]]) -> str:
     numbers = [str(line_at(text, start)) for start, _ in places[:MAX_PLACES]]
     more = ", …" if len(places) > MAX_PLACES else ""
     return f"lines {', '.join(numbers)}{more}"
-
-
-def _closest(text: str, old: str) -> str:
-    """Say where in the file something like ``old`` stands, with its lines."""
-    wanted = [line.rstrip("\r\n") for line in split_lines(old)]
-    if wanted and all(_NUMBERED.match(line) for line in wanted if line.strip()):
-        return "; leave out the line numbers and tabs that read_file puts before each line"
-    lines = [line.rstrip("\r\n") for line in split_lines(text)]
-    start = _by_equal_lines(lines, wanted)
-    if start is None:
-        start = _by_likeness(lines, wanted)
-    if start is None:
-        return "; read_file it again, nothing there is like it"
-    stop = min(start + len(wanted), len(lines))
-    there = lines[start:stop]
-    shown = "\n".join(f"{start + i + 1}\t{line}" for i, line in enumerate(there[:SHOWN_LINES]))
-    kind = "only white space differs; " if _squeezed(there) == _squeezed(wanted) else ""
-    return f"; {kind}the closest place is line {start + 1}:\n{shown[:SHOWN_CHARS]}"
-
-
-def _squeezed(lines: Sequence[str]) -> list[str]:
-    return [" ".join(line.split()) for line in lines]
-
-
-def _by_equal_lines(lines: Sequence[str], wanted: Sequence[str]) -> int | None:
-    """Where the most lines of ``wanted`` stand at their place, white space aside."""
-    places: dict[str, list[int]] = {}
-    for number, line in enumerate(_squeezed(wanted)):
-        if line:
-            places.setdefault(line, []).append(number)
-    votes: dict[int, int] = {}
-    for number, line in enumerate(_squeezed(lines)):
-        for wanted_number in places.get(line, ())[:MAX_VOTES]:
-            start = max(number - wanted_number, 0)
-            # A brace alone says little of the place; a long line much.
-            votes[start] = votes.get(start, 0) + min(len(line), 40)
-    return max(votes, key=lambda start: (votes[start], -start)) if votes else None
-
-
-def _by_likeness(lines: Sequence[str], wanted: Sequence[str]) -> int | None:
-    """Where the line most like the longest one of ``wanted`` stands; bounded work."""
-    number = max(range(len(wanted)), key=lambda i: len(wanted[i].strip()), default=None)
-    if number is None:
-        return None
-    matcher = difflib.SequenceMatcher(autojunk=False)
-    matcher.set_seq2(wanted[number].strip()[:FUZZY_CHARS])
-    best, found = 0.6, None
-    for at, line in enumerate(lines[:FUZZY_LINES]):
-        matcher.set_seq1(line.strip()[:FUZZY_CHARS])
-        if matcher.real_quick_ratio() > best and matcher.quick_ratio() > best:
-            ratio = matcher.ratio()
-            if ratio > best:
-                best, found = ratio, at
-    return None if found is None else max(found - number, 0)

@@ -18,10 +18,13 @@ class Seen:
         self._texts: dict[Path, str] = {}  # in the order of their last use
         self._n_chars = 0
 
-    def record(self, path: Path, digest: str, text: str) -> None:
-        """The model now knows ``text``, which has ``digest``."""
+    def record(self, path: Path, digest: str, text: str | None) -> None:
+        """The model now knows ``text``, which has ``digest``; None if it is too large to keep."""
         self._digests[path] = digest
-        self._n_chars += len(text) - len(self._texts.pop(path, ""))
+        self._n_chars -= len(self._texts.pop(path, ""))
+        if text is None:
+            return
+        self._n_chars += len(text)
         self._texts[path] = text
         while self._n_chars > KEPT_CHARS:
             self._n_chars -= len(self._texts.pop(next(iter(self._texts))))
@@ -31,7 +34,7 @@ class Seen:
         return tuple(self._digests)
 
     def digest(self, path: Path) -> str | None:
-        """Of the text that the model knows; None if it never read the file."""
+        """Of the text that the model knows; None if it never read it, empty if it knows it gone."""
         return self._digests.get(path)
 
     def text(self, path: Path) -> str | None:

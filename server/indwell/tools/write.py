@@ -7,13 +7,16 @@ from typing import Annotated
 
 import msgspec
 
-from indwell.errors import EditRefused, ToolError
+from indwell.errors import EditRefused, TextMoved, TooLarge, ToolError
 from indwell.tools.base import Facts, Outcome, Tool, ToolContext
-from indwell.tools.edit import outcome
+from indwell.tools.edit import TRIES, known_text, read_known
+from indwell.tools.rebase import CHANGED, Proposal, cut_others
+from indwell.tools.seen import Seen
+from indwell.tools.told import told
 from indwell.workspace.base import Snapshot
 from indwell.workspace.diff import unified_diff
 from indwell.workspace.paths import display
-from indwell.workspace.text import split_lines
+from indwell.workspace.text import shown, split_lines
 
 
 class WriteFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -42,24 +45,30 @@ def make_write_file() -> Tool[WriteFile]:
 async def _run(arguments: WriteFile, context: ToolContext) -> Outcome:
     path = context.workspace.resolve(arguments.path)
     name = display(path, context.workspace.roots)
-    base, unreadable = await _base(arguments, context)
-    text = _like(base, arguments.content)
-    n_lines = len(split_lines(text))
-    lines = "1 line" if n_lines == 1 else f"{n_lines} lines"
-    if base is not None and base.text == text:
-        return Outcome(text=f"{name} already reads so ({lines}); nothing changed", figure="same")
-    try:
-        change = await context.workspace.write(path, base, text, label=f"Indwell: write {name}")
-    except EditRefused as error:
-        if unreadable is not None:  # it exists, and why it cannot be read says more
-            raise ToolError(f"{unreadable}; it was not replaced") from error
-        raise
-    did = "created" if base is None else "wrote"
-    if base is not None:
-        return await outcome(change, text, context, f"{did} {name} ({lines})")
-    # The model has just written all of it: repeating it as a diff would only cost tokens.
-    told = await outcome(change, text, context, f"{did} {name} ({lines})")
-    return msgspec.structs.replace(told, text=told.text.partition("\n")[0])
+    for _ in range(TRIES):
+        base, unreadable = await _base(arguments, context)
+        text = _like(base, arguments.content)
+        n_lines = len(split_lines(text))
+        lines = "1 line" if n_lines == 1 else f"{n_lines} lines"
+        if base is not None and base.text == text:
+            return Outcome(
+                text=f"{name} already reads so ({lines}); nothing changed", figure="same"
+            )
+        try:
+            change = await context.workspace.write(path, base, text, label=f"Indwell: write {name}")
+        except TextMoved as error:  # looked at anew: what changed is told, or it is as it was
+            moved = error
+            continue
+        except EditRefused as error:
+            if unreadable is not None:  # it exists, and why it cannot be read says more
+                raise ToolError(f"{unreadable}; it was not replaced") from error
+            raise
+        did = "created" if base is None else "wrote"
+        return await told(change, Proposal(text, text), context, f"{did} {name} ({lines})")
+    raise EditRefused(
+        f"{arguments.path!r} was changed by others {TRIES} times while it was being written; "
+        "nothing was written; read_file it again"
+    ) from moved
 
 
 async def _preview(arguments: WriteFile, context: ToolContext) -> str:
@@ -67,19 +76,40 @@ async def _preview(arguments: WriteFile, context: ToolContext) -> str:
     path = context.workspace.resolve(arguments.path)
     name = display(path, context.workspace.roots)
     before = None if base is None else base.text
-    return await asyncio.to_thread(unified_diff, before, _like(base, arguments.content), name)
+    after = _like(base, arguments.content)
+    return await asyncio.to_thread(lambda: shown(unified_diff(before, after, name)))
 
 
 async def _base(
     arguments: WriteFile, context: ToolContext
 ) -> tuple[Snapshot | None, ToolError | None]:
-    """What stands there and was read by the model; else None and why it could not be read."""
+    """What stands there and was read by the model; else None and why it could not be read.
+
+    Raises:
+        ToolError: It was never read, has changed since, or is gone since.
+    """
+    path = context.workspace.resolve(arguments.path)
+    was_known = bool(context.seen.digest(path))
     try:
-        snapshot = await context.workspace.read(context.workspace.resolve(arguments.path))
+        snapshot = await read_known(path, arguments.path, context)
     except ToolError as error:  # missing, as a rule; if not, creating it will be refused
+        if was_known and not isinstance(error, TooLarge):
+            raise
         return None, error
-    context.seen.check(snapshot)
+    known = known_text(snapshot, context.seen)
+    if known != snapshot.text:
+        raise await asyncio.to_thread(_changed, snapshot, known, arguments.path, context.seen)
     return snapshot, None
+
+
+def _changed(snapshot: Snapshot, known: str, path: str, seen: Seen) -> EditRefused:
+    """Why a whole new text would take away what the model never saw; and what that is."""
+    words = f"{path!r} {CHANGED}; nothing was written"
+    others, is_whole = cut_others(known, snapshot.text, path)
+    if not is_whole:
+        return EditRefused(f"{words}; read_file it again. The difference begins:\n{others}")
+    seen.record(snapshot.path, snapshot.stamp.digest, snapshot.text)  # all of it was shown
+    return EditRefused(f"{words}. Write it again with this change taken in:\n{others}")
 
 
 def _like(base: Snapshot | None, content: str) -> str:

@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import Literal, Protocol, TypeVar
 
 import msgspec
+
+from indwell.workspace.large import Large
+from indwell.workspace.text import in_pieces
+from indwell.workspace.watch import Watch
+
+T = TypeVar("T")
+R = TypeVar("R")
 
 
 class Stamp(msgspec.Struct, frozen=True):
@@ -49,6 +56,8 @@ class Change(msgspec.Struct, frozen=True):
         stamp: Of ``after``.
         verified: The text was read again after the edit and is as proposed.
         note: What the model should know of how it went, or nothing.
+        is_part: ``before`` and ``after`` are only the changed places of a large file with some
+            lines around them, one after the other; nothing to put back from.
     """
 
     path: Path
@@ -57,6 +66,7 @@ class Change(msgspec.Struct, frozen=True):
     stamp: Stamp
     verified: bool = True
     note: str = ""
+    is_part: bool = False
 
 
 class Settlement(msgspec.Struct, frozen=True):
@@ -74,6 +84,11 @@ class Workspace(Protocol):
         """Folders that the agent may work in, resolved; the first is where commands start."""
         ...
 
+    @property
+    def watch(self) -> Watch:
+        """Says which files may read differently than before."""
+        ...
+
     def resolve(self, path: str) -> Path:
         """Resolve a path that the model wrote (relative to the first root) within the roots.
 
@@ -86,7 +101,30 @@ class Workspace(Protocol):
         """Read a file; an open buffer wins over the disk.
 
         Raises:
+            TooLarge: It is looked at with ``within``, and changed with ``splice``.
             ToolError: Missing, a folder, or not readable.
+        """
+        ...
+
+    async def within(self, path: Path, look: Callable[[Large], T]) -> T:
+        """What ``look`` makes of a file on disk that is too large for ``read``; runs in a thread.
+
+        Raises:
+            ToolError: Missing, not readable, or no text that can be read by lines.
+        """
+        ...
+
+    async def splice(
+        self, path: Path, plan: Callable[[Large], tuple[Large, R]], *, label: str
+    ) -> tuple[Stamp, R]:
+        """Replace a file on disk that is too large for ``read`` by what ``plan`` makes of it.
+
+        ``plan`` runs in a thread; what else it gives is handed on.
+
+        Raises:
+            TextMoved: The file changed since ``plan`` saw it; nothing was written.
+            EditRefused: It is open in the editor, so its buffer is what counts.
+            ToolError: As from ``within``, or from ``plan``, or it cannot be written.
         """
         ...
 
@@ -108,6 +146,10 @@ class Workspace(Protocol):
         """Bring buffers and disk together before a command runs, without losing a keystroke."""
         ...
 
+    async def late_edits(self) -> tuple[Path, ...]:
+        """Files in which the editor applied an edit that was given up before; each told once."""
+        ...
+
     async def changed_under_buffers(self) -> tuple[Path, ...]:
         """Open files whose bytes on disk are no longer those that their buffers started from."""
         ...
@@ -115,4 +157,7 @@ class Workspace(Protocol):
 
 def digest(text: str) -> str:
     """The digest that stamps are made of."""
-    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
+    hashed = hashlib.blake2b(digest_size=16)
+    for piece in in_pieces(text):
+        hashed.update(piece.encode("utf-8", "surrogatepass"))
+    return hashed.hexdigest()

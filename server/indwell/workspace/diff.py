@@ -1,20 +1,26 @@
 """What changed between two texts: as a unified diff, as two counts, as minimal edits.
 
-The equal ends are cut off first, at the speed of memory comparison; so a local edit of a huge file
-costs what was edited. What is left is matched by lines (``matching``).
+What is equal is skipped at the speed of memory comparison, and a difference is matched by lines
+(``matching``) no further than until the texts agree again; so edits of a huge file cost what was
+edited. Compared is once, for all three.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from indwell.workspace.ends import (
+    common_characters,
+    common_last_lines,
+    common_lines,
+)
 from indwell.workspace.matching import Block, changed_blocks
 from indwell.workspace.text import line_at, split_lines
 
 CONTEXT = 3  # lines around a change; H47
-_END = re.compile(r"\r\n|\n|\r")
+NEAR = 4_096  # characters after a difference that are matched first, about 100 lines
+FAR = 16_384  # and where there are many; then all the rest, if it is not 16 times more
 
 
 class TextEdit(NamedTuple):
@@ -25,46 +31,103 @@ class TextEdit(NamedTuple):
     text: str
 
 
-class _Middle(NamedTuple):
-    """What is left of two texts without their equal ends, in whole lines."""
+class Replaced(NamedTuple):
+    """Lines in place of lines; at least one equal line stands between two of these.
 
-    start: int  # code points before it, in both
-    first: int  # lines before it, in both
+    Attributes:
+        start: Where they stood in the old text, in code points.
+        old: The lines that went.
+        new: The lines that came.
+    """
+
+    start: int
     old: list[str]
     new: list[str]
 
+    @property
+    def stop(self) -> int:
+        """Where the old lines ended."""
+        return self.start + sum(map(len, self.old))
 
-def unified_diff(before: str | None, after: str | None, name: str) -> str:
+
+class Difference(NamedTuple):
+    """Two texts, compared.
+
+    Attributes:
+        before: The old text; None if the file is created.
+        after: The new text; None if the file is deleted.
+        places: What was replaced, in order.
+    """
+
+    before: str | None
+    after: str | None
+    places: tuple[Replaced, ...]
+
+    @property
+    def n_added(self) -> int:
+        """Lines of the new text that are not in the old one."""
+        return sum(len(place.new) for place in self.places)
+
+    @property
+    def n_removed(self) -> int:
+        """Lines of the old text that are not in the new one."""
+        return sum(len(place.old) for place in self.places)
+
+
+def compare(before: str | None, after: str | None) -> Difference:
+    """Find out what changed; None stands for a file that is not there."""
+    return Difference(before, after, tuple(_replaced(before or "", after or "")))
+
+
+def unified(difference: Difference, name: str) -> str:
     """The unified diff with three lines of context; empty if nothing changed.
 
     Args:
-        before: The old text; None if the file is created.
-        after: The new text; None if the file is deleted.
-        name: Its path as shown after ``a/`` and ``b/``.
+        difference: Of the two texts.
+        name: The file's path as shown after ``a/`` and ``b/``.
     """
-    old, new = before or "", after or ""
+    before, after, places = difference
     if before == after:
         return ""
-    head = f"--- {'/dev/null' if before is None else f'a/{name}'}\n"
-    head += f"+++ {'/dev/null' if after is None else f'b/{name}'}\n"
-    middle = _middle(old, new)
-    blocks = changed_blocks(middle.old, middle.new)
-    # The context around the middle: a few lines before and after it.
-    lead = _last_lines(old, middle.start, CONTEXT)
-    stop = middle.start + sum(map(len, middle.old))
-    trail = _first_lines(old, stop, CONTEXT)
-    offset = middle.first - len(lead)
-    a = [*lead, *middle.old, *trail]
-    b = [*lead, *middle.new, *trail]
-    shifted = [Block(*(value + len(lead) for value in block)) for block in blocks]
-    return head + "".join(_hunk(hunk, a, b, offset) for hunk in _hunks(shifted))
+    pieces = [
+        f"--- {'/dev/null' if before is None else f'a/{name}'}\n",
+        f"+++ {'/dev/null' if after is None else f'b/{name}'}\n",
+    ]
+    text = before or ""
+    at, line, shift = 0, 1, 0
+    for hunk in _hunks(text, places):
+        start, stop = hunk[0].start, hunk[-1].stop
+        line += line_at(text[at:start], start - at) - 1
+        at = start
+        lead = _last_lines(text, start, CONTEXT)
+        lines = [" " + one for one in lead]
+        inside = start
+        for place in hunk:
+            lines += [" " + one for one in split_lines(text[inside : place.start])]
+            lines += ["-" + one for one in place.old]
+            lines += ["+" + one for one in place.new]
+            inside = place.stop
+        lines += [" " + one for one in _first_lines(text, stop, CONTEXT)]
+        n_removed = sum(len(place.old) for place in hunk)
+        n_added = sum(len(place.new) for place in hunk)
+        first = line - len(lead)
+        old_range = _range(first, len(lines) - n_added)
+        new_range = _range(first + shift, len(lines) - n_removed)
+        pieces.append(f"@@ -{old_range} +{new_range} @@\n")
+        pieces += map(_ended, lines)
+        shift += n_added - n_removed
+    return "".join(pieces)
+
+
+def unified_diff(before: str | None, after: str | None, name: str) -> str:
+    """The unified diff of two texts; see ``unified``."""
+    return unified(compare(before, after), name)
 
 
 def count_changes(before: str, after: str) -> tuple[int, int]:
     """How many lines were added and removed."""
-    middle = _middle(before, after)
-    blocks = changed_blocks(middle.old, middle.new)
-    return sum(x.b1 - x.b0 for x in blocks), sum(x.a1 - x.a0 for x in blocks)
+    difference = compare(before, after)
+    return difference.n_added, difference.n_removed
 
 
 def line_edits(before: str, after: str) -> tuple[TextEdit, ...]:
@@ -73,15 +136,12 @@ def line_edits(before: str, after: str) -> tuple[TextEdit, ...]:
     Offsets are code points of ``before``, ascending, without overlap. No edit begins or ends
     between ``\r`` and ``\n`` or within a surrogate pair, in either text.
     """
-    middle = _middle(before, after)
     edits = []
-    at, line = middle.start, 0
-    for block in changed_blocks(middle.old, middle.new):
-        start = at + sum(map(len, middle.old[line : block.a0]))
-        old = "".join(middle.old[block.a0 : block.a1])
-        new = "".join(middle.new[block.b0 : block.b1])
-        edits.append(_trimmed(start, old, new))
-        at, line = start + len(old), block.a1
+    for place in _replaced(before, after):
+        old, new = "".join(place.old), "".join(place.new)
+        front, back = common_characters(old, new) if old and new else (0, 0)
+        stop = place.start + len(old) - back
+        edits.append(TextEdit(place.start + front, stop, new[front : len(new) - back]))
     return tuple(edits)
 
 
@@ -94,128 +154,73 @@ def apply_edits(before: str, edits: Sequence[TextEdit]) -> str:
     return "".join([*pieces, before[at:]])
 
 
-def common_prefix(old: str, new: str) -> int:
-    """How many characters two texts share at their beginning, by halving."""
-    if old.startswith(new) or new.startswith(old):
-        return min(len(old), len(new))
-    low, high, step = 0, min(len(old), len(new)), 64
-    while low + step < high and old[low : low + step] == new[low : low + step]:
-        low += step
-        step *= 2
-    high = min(high, low + step)
-    while low < high:
-        half = (low + high + 1) // 2
-        if old[low:half] == new[low:half]:
-            low = half
-        else:
-            high = half - 1
-    return low
+def _replaced(old: str, new: str) -> Iterator[Replaced]:
+    a = b = common_lines(old, new, min(len(old), len(new)))
+    end = common_last_lines(old, new, min(len(old), len(new)) - a)
+    a_end, b_end, size = len(old) - end, len(new) - end, NEAR
+    while a < a_end or b < b_end:
+        n_rest = max(a_end - a, b_end - b)
+        is_rest = n_rest <= size or size > max(FAR, n_rest // 16)
+        a_lines = split_lines(old[a : a_end if is_rest else _cut(old, a, a_end, size)])
+        b_lines = split_lines(new[b : b_end if is_rest else _cut(new, b, b_end, size)])
+        blocks = changed_blocks(a_lines, b_lines)
+        if not is_rest:
+            blocks = _sure(blocks, len(a_lines), len(b_lines))
+            size = size if blocks else size * 4
+        line = 0
+        for block in blocks:
+            a += sum(map(len, a_lines[line : block.a0]))
+            place = Replaced(a, a_lines[block.a0 : block.a1], b_lines[block.b0 : block.b1])
+            yield place
+            a, line = place.stop, block.a1
+        if is_rest:
+            return
+        if blocks:
+            b += sum(map(len, b_lines[: blocks[-1].b1]))
+            same = common_lines(old, new, min(a_end - a, b_end - b), a, b)
+            a, b = a + same, b + same
+            size = NEAR if same > NEAR else FAR
 
 
-def common_suffix(old: str, new: str, limit: int) -> int:
-    """How many characters, at most ``limit``, two texts share at their end."""
-    low, high, step = 0, limit, 64
-    while low + step < high and _same_end(old, new, low, low + step):
-        low += step
-        step *= 2
-    high = min(high, low + step)
-    while low < high:
-        half = (low + high + 1) // 2
-        if _same_end(old, new, low, half):
-            low = half
-        else:
-            high = half - 1
-    return low
+def _cut(text: str, start: int, stop: int, size: int) -> int:
+    """The end of the last whole line within ``size`` characters; ``start`` if there is none."""
+    return stop if stop - start <= size else max(text.rfind("\n", start, start + size) + 1, start)
 
 
-def _same_end(old: str, new: str, low: int, high: int) -> bool:
-    """Are characters ``low`` to ``high``, counted from the end, the same?"""
-    return old[len(old) - high : len(old) - low] == new[len(new) - high : len(new) - low]
+def _sure(blocks: Sequence[Block], n_old: int, n_new: int) -> list[Block]:
+    """Blocks within a window that more text would not change; none if too little of it stayed."""
+    n_same = n_old - sum(block.a1 - block.a0 for block in blocks)
+    if 2 * n_same < max(n_old, n_new):
+        return []
+    return [block for block in blocks if 4 * block.a1 <= 3 * n_old and 4 * block.b1 <= 3 * n_new]
 
 
-def _middle(old: str, new: str) -> _Middle:
-    start = common_prefix(old, new)
-    while start and not (_is_line_start(old, start) and _is_line_start(new, start)):
-        found = max(old.rfind("\n", 0, start), old.rfind("\r", 0, start))
-        start = found + 1 if found + 1 < start else found
-        start = max(start, 0)
-    end = common_suffix(old, new, min(len(old), len(new)) - start)
-    while end and not (_is_line_start(old, len(old) - end) and _is_line_start(new, len(new) - end)):
-        line_end = _END.search(old, len(old) - end)
-        end = 0 if line_end is None else len(old) - line_end.end()
-    return _Middle(
-        start=start,
-        first=line_at(old, start) - 1,
-        old=split_lines(old[start : len(old) - end]),
-        new=split_lines(new[start : len(new) - end]),
-    )
-
-
-def _is_line_start(text: str, offset: int) -> bool:
-    if offset == 0 or text[offset - 1] == "\n":
-        return True
-    return text[offset - 1] == "\r" and text[offset : offset + 1] != "\n"
-
-
-def _trimmed(start: int, old: str, new: str) -> TextEdit:
-    front = common_prefix(old, new)
-    while front and (_splits(old, front) or _splits(new, front)):
-        front -= 1
-    back = common_suffix(old, new, min(len(old), len(new)) - front)
-    while back and (_splits(old, len(old) - back) or _splits(new, len(new) - back)):
-        back -= 1
-    return TextEdit(start + front, start + len(old) - back, new[front : len(new) - back])
-
-
-def _splits(text: str, offset: int) -> bool:
-    """Would a cut at ``offset`` part a CRLF or a surrogate pair?"""
-    if not 0 < offset < len(text):
-        return False
-    left, right = text[offset - 1], text[offset]
-    is_pair = "\ud800" <= left <= "\udbff" and "\udc00" <= right <= "\udfff"
-    return is_pair or (left == "\r" and right == "\n")
-
-
-def _hunks(blocks: Sequence[Block]) -> Iterator[list[Block]]:
-    """Blocks whose contexts touch, together."""
-    hunk: list[Block] = []
-    for block in blocks:
-        if hunk and block.a0 - hunk[-1].a1 > 2 * CONTEXT:
-            yield hunk
-            hunk = []
-        hunk.append(block)
+def _hunks(text: str, places: Sequence[Replaced]) -> Iterator[list[Replaced]]:
+    """Places whose contexts touch, together."""
+    hunk: list[Replaced] = []
+    for place in places:
+        if hunk:
+            stop = hunk[-1].stop
+            between = _first_lines(text, stop, 2 * CONTEXT)
+            if sum(map(len, between)) < place.start - stop:
+                yield hunk
+                hunk = []
+        hunk.append(place)
     if hunk:
         yield hunk
 
 
-def _hunk(blocks: list[Block], a: list[str], b: list[str], offset: int) -> str:
-    first, last = blocks[0], blocks[-1]
-    a0, b0 = max(first.a0 - CONTEXT, 0), max(first.b0 - CONTEXT, 0)
-    a1, b1 = min(last.a1 + CONTEXT, len(a)), min(last.b1 + CONTEXT, len(b))
-    lines = [f"@@ -{_range(a0, a1, offset)} +{_range(b0, b1, offset)} @@\n"]
-    at = a0
-    for block in blocks:
-        lines += [_marked(" ", line) for line in a[at : block.a0]]
-        lines += [_marked("-", line) for line in a[block.a0 : block.a1]]
-        lines += [_marked("+", line) for line in b[block.b0 : block.b1]]
-        at = block.a1
-    lines += [_marked(" ", line) for line in a[at:a1]]
-    return "".join(lines)
-
-
-def _range(start: int, stop: int, offset: int) -> str:
+def _range(first: int, n_lines: int) -> str:
     """Lines as unified diffs count them: an empty range names the line before it."""
-    n_lines = stop - start
-    first = offset + start + (1 if n_lines else 0)
-    return f"{first}" if n_lines == 1 else f"{first},{n_lines}"
+    if n_lines == 1:
+        return f"{first}"
+    return f"{first if n_lines else first - 1},{n_lines}"
 
 
-def _marked(mark: str, line: str) -> str:
+def _ended(line: str) -> str:
     if line.endswith("\n"):
-        return f"{mark}{line}"
-    if line.endswith("\r"):
-        return f"{mark}{line}\n"
-    return f"{mark}{line}\n\\ No newline at end of file\n"
+        return line
+    return f"{line}\n" if line.endswith("\r") else f"{line}\n\\ No newline at end of file\n"
 
 
 def _last_lines(text: str, stop: int, n_lines: int) -> list[str]:
@@ -231,8 +236,10 @@ def _last_lines(text: str, stop: int, n_lines: int) -> list[str]:
 
 def _first_lines(text: str, start: int, n_lines: int) -> list[str]:
     """The first lines from ``start``, which is a line start."""
-    stop = start
-    for _ in range(n_lines):
-        found = _END.search(text, stop)
-        stop = len(text) if found is None else found.end()
-    return split_lines(text[start:stop])
+    size = 64 * n_lines
+    while True:
+        lines = split_lines(text[start : start + size])
+        # The last one may be cut, but those before it are whole.
+        if len(lines) > n_lines or start + size >= len(text):
+            return lines[:n_lines]
+        size *= 4

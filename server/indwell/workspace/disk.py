@@ -3,19 +3,30 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TypeVar
 
-from indwell.errors import EditRefused, TextMoved, ToolError
-from indwell.files import exists, list_folder, locate, read_bytes, write_atomic
+from indwell.errors import EditRefused, NotText, TextMoved, TooLarge, ToolError
+from indwell.files import exists, list_folder, locate, opened_beneath, read_bytes, write_atomic
+from indwell.files.reading import read_regular
+from indwell.files.watching import FolderWatch
 from indwell.workspace.base import Change, Settlement, Snapshot, Stamp, digest
+from indwell.workspace.disk_large import LargeFiles
+from indwell.workspace.editorconfig import LIMIT_B, charset_of
+from indwell.workspace.encodings import decode
+from indwell.workspace.large import LARGE_B, Large
+from indwell.workspace.locks import PathLocks
 from indwell.workspace.paths import display, folder_said, missing, parse, respelled
-from indwell.workspace.text import Decoded, binary_kind, decode, encode
+from indwell.workspace.rewriting import created, rewritten
+from indwell.workspace.text import Decoded, binary_kind, picture_type
+from indwell.workspace.watch import Watch
 
-READ_LIMIT_B = 64 << 20  # a larger file is searched or cut by commands, not read whole
+_KEPT_GUESSES = 1_000  # encodings of files that are remembered
 
 T = TypeVar("T")
+R = TypeVar("R")
 
 
 class DiskWorkspace:
@@ -28,6 +39,10 @@ class DiskWorkspace:
     def __init__(self, roots: Sequence[Path]) -> None:
         assert roots, "a workspace has a folder"
         self._roots = tuple(locate(root, [root]).root for root in roots)
+        self.watch: Watch = FolderWatch()
+        self._locks = PathLocks()
+        self._guesses: dict[Path, str] = {}
+        self._large = LargeFiles(self._roots)
 
     @property
     def roots(self) -> tuple[Path, ...]:
@@ -52,7 +67,28 @@ class DiskWorkspace:
         A cancelled write is finished or not begun, before the cancellation goes on.
         """
         del label
-        return await _to_the_end(lambda: self._write(path, base, text))
+        async with self._locks.hold(path):
+            return await _to_the_end(lambda: self._write(path, base, text))
+
+    async def within(self, path: Path, look: Callable[[Large], T]) -> T:
+        """Look into a file that is too large for ``read``; see ``Workspace``."""
+        stopping = threading.Event()
+        return await _to_the_end(
+            lambda: self._large.within(path, look, lambda: self._charset(path), stopping),
+            stopping,
+        )
+
+    async def splice(
+        self, path: Path, plan: Callable[[Large], tuple[Large, R]], *, label: str
+    ) -> tuple[Stamp, R]:
+        """Change a file that is too large for ``read``; see ``Workspace``."""
+        del label
+        stopping = threading.Event()
+        async with self._locks.hold(path):
+            return await _to_the_end(
+                lambda: self._large.splice(path, plan, lambda: self._charset(path), stopping),
+                stopping,
+            )
 
     def unsaved(self) -> Mapping[Path, str]:
         """Nothing: there are no buffers."""
@@ -62,6 +98,10 @@ class DiskWorkspace:
         """Nothing to bring together."""
         return Settlement()
 
+    async def late_edits(self) -> tuple[Path, ...]:
+        """None: there is no editor."""
+        return ()
+
     async def changed_under_buffers(self) -> tuple[Path, ...]:
         """Nothing: there are no buffers."""
         return ()
@@ -70,7 +110,11 @@ class DiskWorkspace:
         place = locate(path, self._roots).path
         text = self._decoded(place, self._bytes(place))
         return Snapshot(
-            path=place, text=text.text, stamp=Stamp(digest(text.text)), lossless=text.lossless
+            path=place,
+            text=text.text,
+            stamp=Stamp(digest(text.text)),
+            lossless=text.lossless,
+            notes=text.notes,
         )
 
     def _bytes(self, path: Path) -> bytes:
@@ -79,14 +123,43 @@ class DiskWorkspace:
             raise missing(shown, path.name, self._neighbours(path))
         if path.is_dir():
             raise folder_said(shown, self._names(path))
-        return read_bytes(path, self._roots, READ_LIMIT_B)
+        with opened_beneath(path, self._roots) as opened:
+            if opened.stat.st_size <= LARGE_B:
+                return read_regular(opened.descriptor, path, LARGE_B)
+            self._large.check(shown, opened)
+        raise TooLarge(
+            f"{shown!r} has {opened.stat.st_size:,} bytes, more than the {LARGE_B:,} that are "
+            "read as one text; read_file shows it in pages, and edit_file changes it in place"
+        )
 
     def _decoded(self, path: Path, data: bytes) -> Decoded:
-        kind = binary_kind(data)
-        if kind is not None:
+        decoded = decode(data, lambda: self._charset(path), self._guesses.get(path))
+        if decoded is None:
             shown = display(path, self._roots)
-            raise ToolError(f"{shown!r} is no text but a {kind} of {len(data):,} bytes")
-        return decode(data)
+            kind = binary_kind(data) or "binary file"
+            raise NotText(
+                f"{shown!r} is no text but a {kind} of {len(data):,} bytes",
+                media_type=picture_type(data),
+            )
+        if decoded.is_guess:
+            self._guesses.pop(path, None)
+            while len(self._guesses) >= _KEPT_GUESSES:
+                del self._guesses[next(iter(self._guesses))]
+            self._guesses[path] = decoded.encoding
+        return decoded
+
+    def _charset(self, path: Path) -> str | None:
+        """What .editorconfig files up to the root say of a file's encoding."""
+        found: list[tuple[str, str]] = []
+        for folder in path.parents:
+            if not any(folder == root or root in folder.parents for root in self._roots):
+                break
+            try:
+                data = read_bytes(folder / ".editorconfig", self._roots, LIMIT_B)
+            except ToolError:  # there is none, or it is none
+                continue
+            found.append((path.relative_to(folder).as_posix(), data.decode("utf-8", "replace")))
+        return charset_of(found)
 
     def _names(self, path: Path) -> tuple[str, ...]:
         return tuple(
@@ -101,54 +174,67 @@ class DiskWorkspace:
             return ()
 
     def _write(self, path: Path, base: Snapshot | None, text: str) -> Change:
-        shown = display(path, self._roots)
         if base is None:
-            place = write_atomic(
-                path, _encoded(text, None, shown), self._roots, parents=True, create=True
-            )
+            data = self._told(path, lambda: created(text, lambda: self._charset(path)))
+            place = write_atomic(path, data, self._roots, parents=True, create=True)
         else:
             held = self._bytes(path)
             decoded = self._decoded(path, held)
-            if not decoded.lossless:
-                raise EditRefused(
-                    f"{shown!r} is neither UTF-8 nor UTF-16, and editing it would damage it; "
-                    "convert it first, or change it with a command"
-                )
-            if digest(decoded.text) != base.stamp.digest:
-                raise TextMoved(
-                    f"{shown!r} changed on disk since it was read; nothing was written; "
-                    "read_file it again"
-                )
-            data = _encoded(text, decoded, shown)
+            self._check(path, decoded, base)
+            data = self._told(path, lambda: rewritten(text, decoded, lambda: self._charset(path)))
             place = write_atomic(path, data, self._roots, expected=held)
-        stands = decode(read_bytes(place, self._roots, READ_LIMIT_B)).text
+        stands = text if self._holds(place, data) else self._text_now(place)
+        after = text if stands is None else stands
         return Change(
             path=place,
             before=None if base is None else base.text,
-            after=stands,
-            stamp=Stamp(digest(stands)),
+            after=after,
+            stamp=Stamp(digest(after)),
             verified=stands == text,
             note="" if stands == text else "the file was changed again right after the edit",
         )
 
+    def _check(self, path: Path, held: Decoded, base: Snapshot) -> None:
+        shown = display(path, self._roots)
+        if not held.lossless:
+            raise EditRefused(
+                f"{shown!r} is no whole {held.encoding}, and editing it would damage it; convert "
+                "it first, or change it with a command"
+            )
+        if digest(held.text) != base.stamp.digest:
+            raise TextMoved(
+                f"{shown!r} changed on disk since it was read; nothing was written; "
+                "read_file it again"
+            )
 
-def _encoded(text: str, like: Decoded | None, shown: str) -> bytes:
-    try:
-        return encode(text, like)
-    except UnicodeEncodeError as error:
-        lone = error.object[error.start]
-        raise ToolError(
-            f"the new text of {shown!r} holds {lone!r}, half of a surrogate pair, which no file "
-            "can hold; write the whole character"
-        ) from error
+    def _told(self, path: Path, encoded: Callable[[], bytes]) -> bytes:
+        try:
+            return encoded()
+        except ValueError as error:
+            shown = display(path, self._roots)
+            raise ToolError(f"the new text of {shown!r} was not written: {error}") from error
+
+    def _holds(self, path: Path, data: bytes) -> bool:
+        try:
+            return read_bytes(path, self._roots, len(data)) == data
+        except ToolError:  # longer now, or gone
+            return False
+
+    def _text_now(self, path: Path) -> str | None:
+        try:
+            return self._decoded(path, self._bytes(path)).text
+        except ToolError:  # gone, or no text any more
+            return None
 
 
-async def _to_the_end(work: Callable[[], T]) -> T:
-    """Run ``work`` in a thread; when cancelled, wait for its end first."""
+async def _to_the_end(work: Callable[[], T], stopping: threading.Event | None = None) -> T:
+    """Run ``work`` in a thread; when cancelled, tell it to stop and wait for its end."""
     task = asyncio.ensure_future(asyncio.to_thread(work))
     try:
         return await asyncio.shield(task)
     except asyncio.CancelledError:
+        if stopping is not None:
+            stopping.set()
         await asyncio.wait({task})
         if not task.cancelled():
             task.exception()  # seen: the cancellation is what goes on

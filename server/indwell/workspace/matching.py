@@ -1,18 +1,26 @@
 """Which lines of two texts are the same: the blocks that changed between them.
 
-First come the lines that are unique in both texts (patience diff, Bram Cohen), then in each gap
-the shortest edit (Myers), within a bound on the work. This module knows no text, only lines.
+Lines become small numbers, and a longest common subsequence of those is what stays (rapidfuzz:
+Hyyrö, "Bit-Parallel LCS-length Computation Revisited", 2004; one bit for each pair of lines). More
+lines than that is good for are split first at lines that are unique in both texts (patience diff,
+Bram Cohen), so that time and memory stay bounded. This module knows no text, only lines.
 """
 
 from __future__ import annotations
 
-import bisect
-import math
 from collections import Counter
-from collections.abc import Mapping
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
+from functools import cache
+from itertools import repeat
+from typing import Any, NamedTuple
 
-MAX_STEPS = 250_000  # work of one diff: at most 500 edited lines in one gap, about 0.1 s
+WHOLE = 1 << 18  # pairs of lines that are solved as they are: 0.05 ms, 32 KB
+MOST = 1 << 25  # pairs of lines that are solved at once: 3 ms, 4 MB
+PER_ANCHOR = 64  # lines of a large text for each one that it is split at
+MAX_ANCHORS = 2_048
+OFTEN = 8  # times that a line may stand in a text and still tell where one is
+WINDOW = 4_096  # lines of both texts that are solved together where nothing splits them: 1.5 ms
 
 
 class Block(NamedTuple):
@@ -24,92 +32,130 @@ class Block(NamedTuple):
     b1: int
 
 
-def changed_blocks(old: list[str], new: list[str]) -> list[Block]:
+class _Run(NamedTuple):
+    """Lines from ``a`` of the old text and from ``b`` of the new one are the same."""
+
+    a: int
+    b: int
+    size: int
+
+
+def changed_blocks(old: Sequence[str], new: Sequence[str]) -> list[Block]:
     """The changed blocks, in order, with at least one equal line between two of them."""
+    # rapidfuzz compares hashes. Those of small numbers are the numbers, so nothing is confused.
+    numbers = dict(zip(new, range(len(new)), strict=True))
+    there = list(map(numbers.get, old, repeat(-1)))
+    here = list(map(numbers.__getitem__, new))
+    solve = _exact if len(old) * len(new) <= WHOLE else _split
     blocks: list[Block] = []
-    a, b, steps = 0, 0, MAX_STEPS
-    for a_next, b_next in [*_anchors(old, new), (len(old), len(new))]:
-        a0, b0, a1, b1 = a, b, a_next, b_next
-        while a0 < a1 and b0 < b1 and old[a0] == new[b0]:
-            a0, b0 = a0 + 1, b0 + 1
-        while a0 < a1 and b0 < b1 and old[a1 - 1] == new[b1 - 1]:
-            a1, b1 = a1 - 1, b1 - 1
-        if a0 == a1 or b0 == b1:
-            found = [Block(0, a1 - a0, 0, b1 - b0)] if (a0, b0) != (a1, b1) else []
-        else:
-            found, spent = _shortest(old[a0:a1], new[b0:b1], math.isqrt(steps))
-            steps -= spent
-        blocks += [Block(a0 + i0, a0 + i1, b0 + j0, b0 + j1) for i0, i1, j0, j1 in found]
-        a, b = a_next + 1, b_next + 1
+    a = b = 0
+    for run in [*solve(there, here), _Run(len(old), len(new), 0)]:
+        if a < run.a or b < run.b:
+            blocks.append(Block(a, run.a, b, run.b))
+        a, b = run.a + run.size, run.b + run.size
     return blocks
 
 
-def _shortest(a: list[str], b: list[str], max_edits: int) -> tuple[list[Block], int]:
-    """The fewest lines to delete and insert (Myers, "An O(ND) Difference Algorithm", 1986).
-
-    Gives one block that replaces everything if that takes more than ``max_edits``. The second
-    value is the work done.
-    """
-    furthest = {1: 0}  # by diagonal: how far into ``a`` one gets
-    trail: list[dict[int, int]] = []
-    for n_edits in range(max_edits + 1):
-        trail.append(furthest.copy())
-        for diagonal in range(-n_edits, n_edits + 1, 2):
-            x = _entry(furthest, diagonal, n_edits)[1]
-            while x < len(a) and x - diagonal < len(b) and a[x] == b[x - diagonal]:
-                x += 1
-            furthest[diagonal] = x
-            if x >= len(a) and x - diagonal >= len(b):
-                return _walk_back(trail, x, x - diagonal), n_edits * n_edits
-    return [Block(0, len(a), 0, len(b))], max_edits * max_edits
+def _exact(a: Sequence[int], b: Sequence[int]) -> list[_Run]:
+    """A longest common subsequence."""
+    return [_Run(a0, b0, a1 - a0) for kind, a0, a1, b0, _ in _opcodes()(a, b) if kind == "equal"]
 
 
-def _entry(furthest: Mapping[int, int], diagonal: int, n_edits: int) -> tuple[int, int]:
-    """Which diagonal one comes from with one more edit, and where one lands in ``a``."""
-    inserts = diagonal == -n_edits or (
-        diagonal != n_edits and furthest[diagonal - 1] < furthest[diagonal + 1]
-    )
-    if inserts:
-        return diagonal + 1, furthest[diagonal + 1]
-    return diagonal - 1, furthest[diagonal - 1] + 1
+@cache
+def _opcodes() -> Callable[[Sequence[int], Sequence[int]], Any]:
+    from rapidfuzz.distance import LCSseq  # noqa: PLC0415 # 15 ms that start-up need not pay
+
+    return LCSseq.opcodes
 
 
-def _walk_back(trail: list[dict[int, int]], x: int, y: int) -> list[Block]:
-    """The edits on the way to (x, y), those that touch joined."""
-    blocks: list[Block] = []
-    for n_edits in range(len(trail) - 1, 0, -1):
-        came_from, landed = _entry(trail[n_edits], x - y, n_edits)
-        stop = Block(0, landed, 0, landed - (x - y))
-        x = trail[n_edits][came_from]
-        y = x - came_from
-        step = Block(x, stop.a1, y, stop.b1)
-        if blocks and (blocks[-1].a0, blocks[-1].b0) == (step.a1, step.b1):
-            last = blocks.pop()
-            step = Block(step.a0, last.a1, step.b0, last.b1)
-        blocks.append(step)
-    return blocks[::-1]
+def _split(a: Sequence[int], b: Sequence[int]) -> Iterator[_Run]:
+    """What stays, solved piece by piece between anchors."""
+    a0 = b0 = 0
+    for a1, b1 in [*_anchors(a, b), (len(a), len(b))]:
+        solve = _exact if (a1 - a0) * (b1 - b0) <= WHOLE else _by_telling_lines
+        for run in solve(a[a0:a1], b[b0:b1]):
+            yield _Run(a0 + run.a, b0 + run.b, run.size)
+        a0, b0 = a1, b1  # the anchor itself begins the next piece
 
 
-def _anchors(old: list[str], new: list[str]) -> list[tuple[int, int]]:
-    """Pairs of equal lines that are unique in both texts and in the same order in both."""
-    n_old, n_new = Counter(old), Counter(new)
-    place = {line: at for at, line in enumerate(new) if n_new[line] == 1}
-    pairs = [(at, place[line]) for at, line in enumerate(old) if line in place and n_old[line] == 1]
-    # The longest run of pairs that ascends in the new text too (patience sorting).
-    tops: list[int] = []
-    piles: list[int] = []
-    before: list[int] = []
-    for number, (_, at) in enumerate(pairs):
-        pile = bisect.bisect_left(tops, at)
-        before.append(piles[pile - 1] if pile else -1)
-        if pile == len(tops):
-            tops.append(at)
-            piles.append(number)
+def _anchors(a: Sequence[int], b: Sequence[int]) -> list[tuple[int, int]]:
+    """Pairs of equal lines, unique in both texts and in the same order in both; some of them."""
+    n_b = Counter(b)
+    both = [number for number, n_a in Counter(a).items() if n_a == 1 == n_b.get(number)]
+    # Every so many lines one: enough to split the work, and few enough to be quick.
+    n_wanted = min(len(a) // PER_ANCHOR, MAX_ANCHORS) + 1
+    both = both[:: 1 + len(both) // n_wanted]
+    a_place = dict(zip(a, range(len(a)), strict=True))
+    b_place = dict(zip(b, range(len(b)), strict=True))
+    ordered = sorted(both, key=b_place.__getitem__)
+    return [
+        (a_place[number], b_place[number])
+        for run in _exact(both, ordered)
+        for number in both[run.a : run.a + run.size]
+    ]
+
+
+def _by_telling_lines(a: Sequence[int], b: Sequence[int]) -> Iterator[_Run]:
+    """What stays around the lines that tell where one is: most others stay by accident."""
+    telling = _telling(a, b)
+    a_at = [at for at, number in enumerate(a) if number in telling]
+    b_at = [at for at, number in enumerate(b) if number in telling]
+    solve: Callable[[Sequence[int], Sequence[int]], Iterable[_Run]]
+    solve = _exact if len(a_at) * len(b_at) <= MOST else _by_windows
+    a_stop = b_stop = 0
+    for run in solve([a[at] for at in a_at], [b[at] for at in b_at]):
+        for i in range(run.size):
+            x, y = a_at[run.a + i], b_at[run.b + i]
+            if x < a_stop or y < b_stop:
+                continue  # within the run before
+            n_before = 0
+            while x - n_before > a_stop and y - n_before > b_stop:
+                if a[x - n_before - 1] != b[y - n_before - 1]:
+                    break
+                n_before += 1
+            n_after = _n_same(a, b, x, y)
+            yield _Run(x - n_before, y - n_before, n_before + n_after)
+            a_stop, b_stop = x + n_after, y + n_after
+
+
+def _telling(a: Sequence[int], b: Sequence[int]) -> AbstractSet[int]:
+    """The lines of both that do not stand everywhere, as empty ones do; else all of both."""
+    n_a, n_b = Counter(a), Counter(b)
+    both = n_a.keys() & n_b.keys()
+    most = max(OFTEN, min(len(a), len(b)) // 64)
+    return {number for number in both if n_a[number] <= most and n_b[number] <= most} or both
+
+
+def _n_same(a: Sequence[int], b: Sequence[int], x: int, y: int) -> int:
+    """How many lines are the same from ``x`` and ``y`` on, by doubling and halving."""
+    most = min(len(a) - x, len(b) - y)
+    n_same, step = 0, 1
+    is_growing = True
+    while step:
+        stop = n_same + step
+        if stop <= most and a[x + n_same : x + stop] == b[y + n_same : y + stop]:
+            n_same = stop
         else:
-            tops[pile], piles[pile] = at, number
-    chosen: list[tuple[int, int]] = []
-    number = piles[-1] if piles else -1
-    while number >= 0:
-        chosen.append(pairs[number])
-        number = before[number]
-    return chosen[::-1]
+            is_growing = False
+        step = step * 2 if is_growing else step // 2
+    return n_same
+
+
+def _by_windows(a: Sequence[int], b: Sequence[int]) -> Iterator[_Run]:
+    """Runs that stay among lines that repeat too much to be split: good, not always the most."""
+    a0 = b0 = 0
+    while a0 < len(a) and b0 < len(b):
+        is_last = a0 + WINDOW >= len(a) and b0 + WINDOW >= len(b)
+        # What is found at the end of a window may be better matched in the next one.
+        room = WINDOW if is_last else WINDOW * 3 // 4
+        a_stop = b_stop = 0
+        for run in _exact(a[a0 : a0 + WINDOW], b[b0 : b0 + WINDOW]):
+            size = min(run.size, room - run.a, room - run.b)
+            if size > 0:
+                yield _Run(a0 + run.a, b0 + run.b, size)
+                a_stop, b_stop = run.a + size, run.b + size
+        if is_last:
+            return
+        if max(a_stop, b_stop) < WINDOW // 4:  # go on, with or without a match
+            a_stop = b_stop = WINDOW // 4
+        a0, b0 = a0 + a_stop, b0 + b_stop

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import TypeVar
 
 from indwell.errors import EditRefused, TextMoved, ToolError
 from indwell.workspace.base import Change, Settlement, Snapshot, Stamp, digest
+from indwell.workspace.encodings import nothing_declared
+from indwell.workspace.large import Large
+from indwell.workspace.line_index import index_of
 from indwell.workspace.paths import display, folder_said, missing, parse, respelled
+from indwell.workspace.watch import MemoryWatch
 
 ROOT = Path("/workspace")
+
+T = TypeVar("T")
+R = TypeVar("R")
 
 
 class MemoryWorkspace:
@@ -29,6 +37,7 @@ class MemoryWorkspace:
         root: Path = ROOT,
     ) -> None:
         self._root = root
+        self.watch = MemoryWatch()
         self.files = {root / path: text for path, text in (files or {}).items()}
         self.buffers = {root / path: text for path, text in (unsaved or {}).items()}
         self._versions = dict.fromkeys(self.buffers, 1)
@@ -67,6 +76,23 @@ class MemoryWorkspace:
             raise folder_said(shown, names)
         raise missing(shown, path.name, [name.rstrip("/") for name in self._names(path.parent)])
 
+    async def within(self, path: Path, look: Callable[[Large], T]) -> T:
+        """Look into a file as if it were large; see ``Workspace``."""
+        return look(await self._large(path))
+
+    async def splice(
+        self, path: Path, plan: Callable[[Large], tuple[Large, R]], *, label: str
+    ) -> tuple[Stamp, R]:
+        """Change a file as if it were large; see ``Workspace``."""
+        del label
+        if path in self.buffers:
+            raise EditRefused(f"{path.name!r} is open in the editor; read_file it again")
+        made, result = plan(await self._large(path))
+        data = made.read(0, made.size_b)
+        self.files[path] = data.decode("utf-8", "surrogateescape")
+        index = index_of(lambda at, size: data[at : at + size], len(data), nothing_declared)
+        return Stamp(index.digest), result
+
     async def write(self, path: Path, base: Snapshot | None, text: str, *, label: str) -> Change:
         """Change a buffer, else a file; see ``Workspace``."""
         del label
@@ -97,9 +123,21 @@ class MemoryWorkspace:
         """Save nothing: what is unsaved is stale on disk."""
         return Settlement(stale=tuple(self.unsaved()))
 
+    async def late_edits(self) -> tuple[Path, ...]:
+        """None: an edit is done or refused at once."""
+        return ()
+
     async def changed_under_buffers(self) -> tuple[Path, ...]:
         """Nothing: only the buffers of the test change."""
         return ()
+
+    async def _large(self, path: Path) -> Large:
+        data = (await self.read(path)).text.encode("utf-8", "surrogateescape")
+
+        def read(offset: int, size: int) -> bytes:
+            return data[offset : offset + size]
+
+        return Large(path, read, index_of(read, len(data), nothing_declared))
 
     def _names(self, folder: Path) -> list[str]:
         """The names directly in a folder, sorted; empty if there is none."""

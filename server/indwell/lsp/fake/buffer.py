@@ -2,25 +2,110 @@
 
 from __future__ import annotations
 
+import bisect
+import re
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import accumulate, pairwise
 from pathlib import Path
+from typing import NamedTuple
 
 from lsprotocol import types
 
-from indwell.lsp.positions import to_offset
+from indwell.lsp.positions import index_in_line, units_in_line
 from indwell.workspace.lines import document_lines
+
+_BREAK = re.compile(r"\r\n|\n|\r")
+
+
+class Span(NamedTuple):
+    """New text for the code points from ``start`` up to ``end``."""
+
+    start: int
+    end: int
+    text: str
 
 
 @dataclass(slots=True)
 class Buffer:
-    """One open document as an editor holds it; ``undo`` has the texts before each step."""
+    """One open document as an editor holds it.
+
+    Attributes:
+        uri: As the server hears it.
+        path: Where it is saved.
+        text: What the user sees.
+        saved: What was on disk when it was read or written last.
+        version: Counts every change, also those that the server has not heard of yet.
+        undo: The texts before each step.
+        redo: The texts that were undone, the last one at the end.
+        ending: The one line ending that the editor holds it with; empty: each line keeps its own.
+    """
 
     uri: str
     path: Path
     text: str
+    saved: str = ""
     version: int = 1
-    dirty: bool = False
     undo: list[str] = field(default_factory=list)
+    redo: list[str] = field(default_factory=list)
+    ending: str = ""
+
+    @property
+    def dirty(self) -> bool:
+        """Is there text that is not on disk?"""
+        return self.text != self.saved
+
+    def take(self, text: str) -> None:
+        """One step of undo: the buffer now reads ``text``."""
+        self.undo.append(self.text)
+        self.redo.clear()
+        self.text = text
+        self.version += 1
+
+    def back(self) -> bool:
+        """Undo one step; False if there is none."""
+        return self._move(self.undo, self.redo)
+
+    def forth(self) -> bool:
+        """Redo one step; False if there is none."""
+        return self._move(self.redo, self.undo)
+
+    def _move(self, source: list[str], target: list[str]) -> bool:
+        if not source:
+            return False
+        target.append(self.text)
+        self.text = source.pop()
+        self.version += 1
+        return True
+
+
+class Places:
+    """Positions in one text, many of them.
+
+    Args:
+        text: The whole text.
+        encoding: The negotiated position encoding.
+    """
+
+    def __init__(self, text: str, encoding: str) -> None:
+        self._lines = document_lines(text)
+        self._starts = list(accumulate(map(len, self._lines), initial=0))
+        self._encoding = encoding
+
+    def offset(self, position: types.Position) -> int:
+        """The offset in code points of a position; clamped to the text."""
+        if position.line >= len(self._lines):
+            return self._starts[-1]
+        line = self._lines[position.line]
+        index = index_in_line(line, position.character, self._encoding)
+        return self._starts[position.line] + index
+
+    def position(self, offset: int) -> types.Position:
+        """The position of an offset in code points."""
+        number = min(bisect.bisect_right(self._starts, offset), len(self._lines)) - 1
+        index = offset - self._starts[number]
+        character = units_in_line(self._lines[number], index, self._encoding)
+        return types.Position(line=number, character=character)
 
 
 def lines_range(first: int, last: int) -> types.Range:
@@ -31,18 +116,45 @@ def lines_range(first: int, last: int) -> types.Range:
     )
 
 
-def edited(text: str, change: types.TextDocumentEdit, encoding: str) -> str:
-    """Apply edits that all speak of the same text; from the end, so that offsets stay true."""
-    lines = document_lines(text)
+def spans_of(text: str, change: types.TextDocumentEdit, encoding: str) -> list[Span]:
+    """The places that an edit of ``text`` names, in the order of the text.
+
+    Raises:
+        ValueError: They overlap, which the protocol forbids.
+    """
+    places = Places(text, encoding)
     spans = [
-        (
-            to_offset(lines, one.range.start, encoding),
-            to_offset(lines, one.range.end, encoding),
-            one.new_text,
-        )
+        Span(places.offset(one.range.start), places.offset(one.range.end), one.new_text)
         for one in change.edits
         if isinstance(one, types.TextEdit | types.AnnotatedTextEdit)
     ]
-    for start, end, new in sorted(spans, reverse=True):
-        text = text[:start] + new + text[end:]
-    return text
+    spans.sort(key=lambda span: span[:2])  # stable: what is inserted at one place keeps its order
+    for before, after in pairwise(spans):
+        if before.end > after.start:
+            raise ValueError(f"edits overlap at offset {after.start}")
+    return spans
+
+
+def spliced(text: str, spans: Iterable[Span]) -> str:
+    """Replace ascending places that do not overlap."""
+    pieces, at = [], 0
+    for span in spans:
+        pieces += [text[at : span.start], span.text]
+        at = span.end
+    return "".join([*pieces, text[at:]])
+
+
+def edited(text: str, change: types.TextDocumentEdit, encoding: str) -> str:
+    """Apply edits that all speak of the same text."""
+    return spliced(text, spans_of(text, change, encoding))
+
+
+def usual_ending(text: str) -> str:
+    r"""The line ending that most lines have; ``\n`` if there are no lines."""
+    found: Sequence[str] = _BREAK.findall(text)
+    return max(("\n", "\r\n"), key=found.count)
+
+
+def with_ending(text: str, ending: str) -> str:
+    """The text with one line ending throughout; as it is if ``ending`` is empty."""
+    return _BREAK.sub(ending, text) if ending else text

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 from functools import lru_cache
 from typing import Any
 
 import attrs
-from pygls.protocol import LanguageServerProtocol
+from lsprotocol import types
+from lsprotocol.converters import get_converter
+from pygls.protocol import LanguageServerProtocol, default_converter
 
 from indwell.lsp import protocol
 
@@ -15,7 +18,31 @@ class ClientProtocol(LanguageServerProtocol):
     """pygls' protocol with typed ``indwell/*`` messages.
 
     The server does not share it: a peer that is not our own loop shows what our loop sends.
+
+    Attributes:
+        heeds_cancel: Is ``$/cancelRequest`` obeyed?
     """
+
+    heeds_cancel = True
+    _is_silent = False
+
+    def hang_up(self) -> None:
+        """Let go of the server's requests that were not answered, and answer none any more."""
+        self._is_silent = True
+        pending: list[object] = list(self._request_futures.values())
+        for work in pending:
+            if isinstance(work, asyncio.Task):  # those that we made are no tasks
+                work.cancel()
+
+    def _send_handler_result(self, future: Any, *, msg_id: int | str) -> None:  # noqa: ANN401
+        if self._is_silent:
+            self._request_futures.pop(msg_id, None)
+        else:
+            super()._send_handler_result(future, msg_id=msg_id)
+
+    def _handle_cancel_notification(self, msg_id: int | str) -> None:
+        if self.heeds_cancel:
+            super()._handle_cancel_notification(msg_id)
 
     @lru_cache  # noqa: B019 - one protocol a client, and pygls does the same
     def get_message_type(self, method: str) -> type[Any] | None:
@@ -63,3 +90,16 @@ def _response_class(method: str, result: type) -> type[Any]:
 def _class_name(method: str) -> str:
     name = method.rsplit("/", 1)[-1]
     return name[0].upper() + name[1:]
+
+
+def client_converter() -> Any:  # noqa: ANN401 - cattrs' converter, made by pygls
+    """Pygls' converter; a code action that carries a command must not be read as a command."""
+    converter = default_converter()  # type: ignore[no-untyped-call]
+    plain = get_converter()
+
+    def action_or_command(value: Any, _type: Any) -> Any:  # noqa: ANN401 - JSON comes in here
+        is_command = isinstance(value.get("command"), str)
+        return plain.structure(value, types.Command if is_command else types.CodeAction)
+
+    converter.register_structure_hook(types.Command | types.CodeAction, action_or_command)
+    return converter

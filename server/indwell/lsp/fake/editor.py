@@ -1,52 +1,32 @@
 """An editor without a screen: buffers, undo, dirty state, and a real LSP client over stdio.
 
 Ships with the package: ``indwell demo`` shows the main job with it, and the tests use it as the
-user. It refuses edits of another version than its own, as VS Code does, and applies each workspace
-edit as one undo step. Tests wait for its events, never for time.
+user. A profile says what kind of editor it is; without one it refuses edits of another version than
+its own, as VS Code does. Each edit is one step of undo. Tests wait for its events, never for time.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+import msgspec
 from lsprotocol import types
 from lsprotocol.converters import get_converter
 from pygls.lsp.client import LanguageClient
-from pygls.protocol import default_converter
 
 from indwell.lsp import protocol
-from indwell.lsp.fake.buffer import Buffer, edited
-from indwell.lsp.fake.client_protocol import ClientProtocol
-from indwell.lsp.positions import to_position
-from indwell.workspace.lines import document_lines
+from indwell.lsp.fake import applying
+from indwell.lsp.fake.answers import Answers
+from indwell.lsp.fake.buffer import Buffer, Span
+from indwell.lsp.fake.client_protocol import ClientProtocol, client_converter
+from indwell.lsp.fake.desk import Desk
+from indwell.lsp.fake.profiles import PLAIN, Profile
 
 START_TIMEOUT_S = 30.0  # a cold import from a slow disk
-
-
-async def _say_no(_params: protocol.PermissionParams) -> str:
-    return "no"
-
-
-@dataclass(slots=True)
-class Answers:
-    """How the user of the fake editor answers; each may be replaced.
-
-    Attributes:
-        choose: A message and the titles of its buttons → the title chosen, or None.
-        permission: A rich permission question → the answer.
-        ask: A question → the text typed, or None.
-        refuse_edits: Answer every edit with this failure reason, if it is not empty.
-    """
-
-    choose: Callable[[str, Sequence[str]], str | None] = lambda _message, titles: titles[0]
-    permission: Callable[[protocol.PermissionParams], Awaitable[str]] = _say_no
-    ask: Callable[[str], str | None] = lambda _prompt: None
-    refuse_edits: str = ""
 
 
 class FakeEditor:
@@ -54,24 +34,33 @@ class FakeEditor:
 
     Args:
         root: The workspace folder.
+        profile: What kind of editor it is.
         extensions: Names for ``capabilities.experimental.indwell``.
         options: ``initializationOptions``.
-        encoding: The position encoding it offers.
+        encoding: The position encoding it offers; None for those of the profile.
         on_event: Hears each ``indwell/event``.
+
+    Attributes:
+        desk: The open buffers.
+        answers: What the user answers.
+        moments: What happens around an edit.
     """
 
     def __init__(
         self,
         root: Path,
         *,
+        profile: Profile = PLAIN,
         extensions: Sequence[str] = (),
         options: Mapping[str, Any] | None = None,
-        encoding: types.PositionEncodingKind = types.PositionEncodingKind.Utf16,
+        encoding: types.PositionEncodingKind | None = None,
         on_event: Callable[[Mapping[str, Any]], None] | None = None,
     ) -> None:
         self.root = root
+        self.profile = profile if encoding is None else profile.offering(encoding)
         self.answers = Answers()
-        self.buffers: dict[str, Buffer] = {}
+        self.moments = applying.Moments()
+        self.desk = Desk(self._notify, profile.behaviour)
         self.events: list[Mapping[str, Any]] = []
         self.messages: list[str] = []
         self.choices: list[list[str]] = []
@@ -79,14 +68,18 @@ class FakeEditor:
         self.progress_tokens: list[str | int] = []
         self.shown: list[str] = []
         self.edits: list[types.WorkspaceEdit] = []
+        self.labels: list[str] = []
         self._extensions = extensions
         self._options = options
-        self._encoding = encoding
         self._on_event = on_event or (lambda _event: None)
         self._happened = asyncio.Condition()
         self.client = LanguageClient(
-            "indwell-fake-editor", "1", protocol_cls=ClientProtocol, converter_factory=_converter
+            "indwell-fake-editor",
+            "1",
+            protocol_cls=ClientProtocol,
+            converter_factory=client_converter,
         )
+        self.behave()
         self._listen()
 
     async def start(
@@ -97,55 +90,55 @@ class FakeEditor:
         await self.client.start_io(command[0], *command[1:], **extra)
         async with asyncio.timeout(START_TIMEOUT_S):
             result = await self.client.initialize_async(self._hello())
+        self.desk.encoding = result.capabilities.position_encoding or "utf-16"
         self.client.initialized(types.InitializedParams())
         return result
 
     async def stop(self) -> None:
         """Say goodbye in order, and wait until the process has ended."""
+        self._protocol.hang_up()
         await self.client.shutdown_async(None)
         self.client.exit(None)
         await self.client.stop()  # type: ignore[no-untyped-call]
 
+    @property
+    def buffers(self) -> Mapping[str, Buffer]:
+        """The open buffers by URI."""
+        return self.desk.buffers
+
+    def behave(self, **changed: Any) -> None:  # noqa: ANN401 - attributes of Behaviour
+        """From now on, behave otherwise in some things (see ``Behaviour``)."""
+        self.desk.behaviour = msgspec.structs.replace(self.desk.behaviour, **changed)
+        self._protocol.heeds_cancel = self.desk.behaviour.heeds_cancel
+
     def open(self, path: Path, language: str = "python") -> Buffer:
         """Open a file in a buffer."""
-        text = path.read_bytes().decode()
-        buffer = Buffer(uri=path.as_uri(), path=path, text=text)
-        self.buffers[buffer.uri] = buffer
-        item = types.TextDocumentItem(
-            uri=buffer.uri, language_id=language, version=buffer.version, text=text
-        )
-        self.client.text_document_did_open(types.DidOpenTextDocumentParams(text_document=item))
-        return buffer
+        return self.desk.open(path, language)
+
+    def close(self, buffer: Buffer) -> None:
+        """Close a buffer; what was not saved is thrown away."""
+        self.desk.close(buffer)
 
     def type_text(self, buffer: Buffer, start: int, end: int, text: str) -> None:
         """The user replaces the characters from ``start`` to ``end`` (code points)."""
-        lines = document_lines(buffer.text)
-        range_ = types.Range(
-            start=to_position(lines, start, self._encoding),
-            end=to_position(lines, end, self._encoding),
-        )
-        self._take(buffer, buffer.text[:start] + text + buffer.text[end:])
-        change = types.TextDocumentContentChangePartial(range=range_, text=text)
-        self._tell_change(buffer, [change])
+        self.desk.replace(buffer, [Span(start, end, text)])
 
     def undo(self, buffer: Buffer) -> None:
         """Undo one step."""
-        buffer.text = buffer.undo.pop()
-        buffer.version += 1
-        self._tell_change(buffer, [types.TextDocumentContentChangeWholeDocument(text=buffer.text)])
+        self.desk.undo(buffer)
+
+    def redo(self, buffer: Buffer) -> None:
+        """Redo one step."""
+        self.desk.redo(buffer)
 
     def save(self, buffer: Buffer) -> None:
         """Write a buffer to disk."""
-        buffer.path.write_bytes(buffer.text.encode())
-        buffer.dirty = False
-        identifier = types.TextDocumentIdentifier(uri=buffer.uri)
-        self.client.text_document_did_save(
-            types.DidSaveTextDocumentParams(text_document=identifier)
-        )
+        self.desk.save(buffer)
 
     def select(self, buffer: Buffer, range_: types.Range) -> None:
         """Mark a range, and tell the server as a rich client does."""
-        self.client.protocol.notify(
+        self.desk.tell()
+        self._notify(
             "indwell/didChangeSelection",
             protocol.DidChangeSelectionParams(buffer.uri, buffer.version, (range_,)),
         )
@@ -160,6 +153,7 @@ class FakeEditor:
         trigger: types.CodeActionTriggerKind = types.CodeActionTriggerKind.Invoked,
     ) -> list[types.CodeAction]:
         """Ask for the code actions of a range."""
+        self.desk.tell()
         context = types.CodeActionContext(
             diagnostics=list(diagnostics), only=only, trigger_kind=trigger
         )
@@ -173,6 +167,7 @@ class FakeEditor:
 
     async def execute(self, command: str, *arguments: object) -> Any:  # noqa: ANN401 - JSON
         """Run a command of the server."""
+        self.desk.tell()
         params = types.ExecuteCommandParams(command=command, arguments=list(arguments) or None)
         return await self.client.workspace_execute_command_async(params)
 
@@ -194,19 +189,22 @@ class FakeEditor:
             root_uri=self.root.as_uri(),
             workspace_folders=[types.WorkspaceFolder(uri=self.root.as_uri(), name=self.root.name)],
             initialization_options=self._options,
-            capabilities=types.ClientCapabilities(
-                general=types.GeneralClientCapabilities(position_encodings=[self._encoding]),
-                workspace=types.WorkspaceClientCapabilities(
-                    apply_edit=True,
-                    workspace_edit=types.WorkspaceEditClientCapabilities(document_changes=True),
-                ),
-                window=types.WindowClientCapabilities(
-                    work_done_progress=True,
-                    show_document=types.ShowDocumentClientCapabilities(support=True),
-                ),
-                experimental={"indwell": dict.fromkeys(self._extensions, True)},
-            ),
+            capabilities=self._capabilities(),
+            client_info=self._client_info(),
         )
+
+    def _capabilities(self) -> types.ClientCapabilities:
+        declared = {
+            **self.profile.capabilities,
+            "experimental": {"indwell": dict.fromkeys(self._extensions, True)},
+        }
+        return get_converter().structure(declared, types.ClientCapabilities)
+
+    def _client_info(self) -> types.ClientInfo | None:
+        if self.profile.client is None:
+            return None
+        name, version = self.profile.client
+        return types.ClientInfo(name=name, version=version)
 
     def _listen(self) -> None:
         """Answer what a server asks of an editor."""
@@ -222,13 +220,29 @@ class FakeEditor:
             "indwell/ask": self._on_ask,
             "indwell/save": self._on_save,
         }
+        if (self.profile.capabilities.get("workspace") or {}).get("configuration"):
+            answers = {**answers, types.WORKSPACE_CONFIGURATION: self._on_configuration}
         for method, answer in answers.items():
             self.client.feature(method)(partial(answer))  # pygls sets attributes on it
 
     async def _on_apply_edit(
         self, params: types.ApplyWorkspaceEditParams
-    ) -> types.ApplyWorkspaceEditResult:
-        return await self._apply(params.edit)
+    ) -> types.ApplyWorkspaceEditResult | None:
+        self.edits.append(params.edit)
+        self.labels.append(params.label or "")
+        if self.answers.refuse_edits:
+            return types.ApplyWorkspaceEditResult(
+                applied=False, failure_reason=self.answers.refuse_edits
+            )
+        try:
+            return await applying.answer(self.desk, params.edit, self.moments)
+        finally:
+            # The answer goes out first: an editor that tells late tells after it.
+            asyncio.get_running_loop().call_soon(self.desk.tell)
+            await self._tell()
+
+    async def _on_configuration(self, params: types.ConfigurationParams) -> Sequence[None]:
+        return [None for _ in params.items]  # the user has set nothing
 
     async def _on_choice(
         self, params: types.ShowMessageRequestParams
@@ -273,53 +287,14 @@ class FakeEditor:
             self.save(self.buffers[uri])
         return protocol.SaveResult(saved=params.uris)
 
-    async def _apply(self, edit: types.WorkspaceEdit) -> types.ApplyWorkspaceEditResult:
-        self.edits.append(edit)
-        if self.answers.refuse_edits:
-            return types.ApplyWorkspaceEditResult(
-                applied=False, failure_reason=self.answers.refuse_edits
-            )
-        for change in edit.document_changes or ():
-            assert isinstance(change, types.TextDocumentEdit), change
-            buffer = self.buffers[change.text_document.uri]
-            if change.text_document.version != buffer.version:
-                return types.ApplyWorkspaceEditResult(
-                    applied=False, failure_reason="the document has changed"
-                )
-            self._take(buffer, edited(buffer.text, change, self._encoding))
-            whole = types.TextDocumentContentChangeWholeDocument(text=buffer.text)
-            self._tell_change(buffer, [whole])
-        await self._tell()
-        return types.ApplyWorkspaceEditResult(applied=True)
+    @property
+    def _protocol(self) -> ClientProtocol:
+        assert isinstance(self.client.protocol, ClientProtocol)
+        return self.client.protocol
 
-    def _take(self, buffer: Buffer, text: str) -> None:
-        buffer.undo.append(buffer.text)
-        buffer.text, buffer.dirty = text, True
-        buffer.version += 1
-
-    def _tell_change(
-        self, buffer: Buffer, changes: Sequence[types.TextDocumentContentChangeEvent]
-    ) -> None:
-        identifier = types.VersionedTextDocumentIdentifier(uri=buffer.uri, version=buffer.version)
-        self.client.text_document_did_change(
-            types.DidChangeTextDocumentParams(
-                text_document=identifier, content_changes=list(changes)
-            )
-        )
+    def _notify(self, method: str, params: object) -> None:
+        self.client.protocol.notify(method, params)
 
     async def _tell(self) -> None:
         async with self._happened:
             self._happened.notify_all()
-
-
-def _converter() -> Any:  # noqa: ANN401 - cattrs' converter, made by pygls
-    """Pygls' converter; a code action that carries a command must not be read as a command."""
-    converter = default_converter()  # type: ignore[no-untyped-call]
-    plain = get_converter()
-
-    def action_or_command(value: Any, _type: Any) -> Any:  # noqa: ANN401 - JSON comes in here
-        is_command = isinstance(value.get("command"), str)
-        return plain.structure(value, types.Command if is_command else types.CodeAction)
-
-    converter.register_structure_hook(types.Command | types.CodeAction, action_or_command)
-    return converter

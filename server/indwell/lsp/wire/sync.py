@@ -63,15 +63,28 @@ class DidChange(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class DidSave(msgspec.Struct, frozen=True, rename="camel"):
-    """``textDocument/didSave``."""
+    """``textDocument/didSave``; some editors send the text too, though it is not asked for."""
 
     text_document: Identifier
+    text: str | None = None
 
 
 class DidClose(msgspec.Struct, frozen=True, rename="camel"):
     """``textDocument/didClose``."""
 
     text_document: Identifier
+
+
+class FileEvent(msgspec.Struct, frozen=True):
+    """One file that was created, changed or deleted on disk; which of these is not looked at."""
+
+    uri: str
+
+
+class DidChangeWatchedFiles(msgspec.Struct, frozen=True):
+    """``workspace/didChangeWatchedFiles``."""
+
+    changes: tuple[FileEvent, ...]
 
 
 class ActionContext(msgspec.Struct, frozen=True, rename="camel"):
@@ -101,4 +114,5 @@ PARAMS: Mapping[str, type[msgspec.Struct]] = {
     "textDocument/didSave": DidSave,
     "textDocument/didClose": DidClose,
     "textDocument/codeAction": CodeAction,
+    "workspace/didChangeWatchedFiles": DidChangeWatchedFiles,
 }

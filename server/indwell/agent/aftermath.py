@@ -1,0 +1,146 @@
+"""What became of the files that the model knows: undone, reformatted, changed or gone (editor §4).
+
+Looked at before each model call, and only where a watch says that something may have happened.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from indwell.context.injections import inject
+from indwell.errors import TooLarge, ToolError
+from indwell.messages import Text
+from indwell.prompt.aftermath import Became, aftermath_words, more_changed_words
+from indwell.tools.seen import Seen
+from indwell.workspace.base import Change, Snapshot, Workspace, digest
+from indwell.workspace.diff import unified_diff
+from indwell.workspace.paths import display
+
+MOST_TOLD = 5  # files in one request; an npm install is no news
+EDITED_DIFF = 2_000  # characters of a difference to an edit of the model's own
+READ_DIFF = 600  # to what it only read; it may never need that again
+
+
+class Aftermath:
+    """What one session's agent left in each file, and what it has told of that."""
+
+    def __init__(self) -> None:
+        self._before: dict[Path, str] = {}  # digest of the text before the last edit
+        self._told: dict[Path, str] = {}  # digest of what was told last; empty for a file gone
+        self._n_followed = 0
+
+    async def made(self, change: Change) -> None:
+        """The agent has just edited a file."""
+        before = change.before
+        self._before[change.path] = (
+            "" if before is None else await asyncio.to_thread(digest, before)
+        )
+        self._told.pop(change.path, None)
+
+    async def blocks(
+        self, seen: Seen, workspace: Workspace, hidden: Callable[[str], bool], *, turn: int
+    ) -> tuple[Text, ...]:
+        """A block for each file that reads differently from what the model knows; in order.
+
+        A file whose difference is shown whole counts as read again. Of what is ``hidden`` by a
+        deny rule that came since, nothing is said.
+        """
+        watch, known = workspace.watch, seen.paths()
+        for path in known[self._n_followed :]:
+            watch.follow(path)
+        self._n_followed = len(known)
+        changed = watch.changed()
+        late = frozenset(await workspace.late_edits()) if changed else frozenset()
+        told = sorted(
+            path
+            for path in changed | late
+            if seen.digest(path) is not None and not hidden(display(path, workspace.roots))
+        )
+        return await self._tell(told, late, seen, workspace, turn) if told else ()
+
+    async def _tell(
+        self,
+        changed: Sequence[Path],
+        late: frozenset[Path],
+        seen: Seen,
+        workspace: Workspace,
+        turn: int,
+    ) -> tuple[Text, ...]:
+        blocks: list[Text] = []
+        n_more = 0
+        for path in changed:
+            try:
+                now = await _now(workspace, path)
+            except TooLarge:
+                continue  # such a file is edited in place, against what stands there
+            mark = "" if now is None else now.stamp.digest
+            if mark in {seen.digest(path), self._told.get(path)}:
+                continue
+            self._told[path] = mark
+            if len(blocks) == MOST_TOLD:
+                n_more += 1
+                continue
+            words = await asyncio.to_thread(
+                self._words, path, now, seen, workspace.roots, is_late=path in late
+            )
+            attributes = {"path": display(path, workspace.roots)}
+            blocks.append(inject("changed_file", words, turn=turn, attributes=attributes))
+        if n_more:
+            blocks.append(inject("changed_file", more_changed_words(n_more), turn=turn))
+        return tuple(blocks)
+
+    def _words(
+        self,
+        path: Path,
+        now: Snapshot | None,
+        seen: Seen,
+        roots: Sequence[Path],
+        *,
+        is_late: bool,
+    ) -> str:
+        edited = path in self._before
+        if now is None:
+            return aftermath_words("gone", edited=edited, diff="", is_whole=True)
+        known = seen.text(path)
+        became = "late" if is_late else _became(known, now, self._before.get(path))
+        diff = "" if known is None else unified_diff(known, now.text, display(path, roots))
+        limit = EDITED_DIFF if edited else READ_DIFF
+        is_whole = bool(diff) and len(diff) <= limit
+        if is_whole:
+            seen.record(path, now.stamp.digest, now.text)
+        elif not edited:
+            diff = ""
+        return aftermath_words(became, edited=edited, diff=_cut(diff, limit), is_whole=is_whole)
+
+
+async def _now(workspace: Workspace, path: Path) -> Snapshot | None:
+    """What stands there; None if nothing that could be read.
+
+    Raises:
+        TooLarge: It is not read whole any more.
+    """
+    try:
+        return await workspace.read(path)
+    except TooLarge:
+        raise
+    except ToolError:
+        return None
+
+
+def _became(known: str | None, now: Snapshot, before: str | None) -> Became:
+    if before is not None and now.stamp.digest == before:
+        return "undone"
+    if known is not None and _squeezed(known) == _squeezed(now.text):
+        return "reformatted"
+    return "changed"
+
+
+def _squeezed(text: str) -> str:
+    return "".join(text.split())
+
+
+def _cut(diff: str, limit: int) -> str:
+    """Whole lines of the first ``limit`` characters."""
+    return diff if len(diff) <= limit else diff[: diff.rfind("\n", 0, limit) + 1]

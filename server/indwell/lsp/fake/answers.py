@@ -1,0 +1,29 @@
+"""What the user of the fake editor answers when the server asks."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+
+from indwell.lsp import protocol
+
+
+async def _say_no(_params: protocol.PermissionParams) -> str:
+    return "no"
+
+
+@dataclass(slots=True)
+class Answers:
+    """How the user of the fake editor answers; each may be replaced.
+
+    Attributes:
+        choose: A message and the titles of its buttons → the title chosen, or None.
+        permission: A rich permission question → the answer.
+        ask: A question → the text typed, or None.
+        refuse_edits: Answer every edit with this failure reason, if it is not empty.
+    """
+
+    choose: Callable[[str, Sequence[str]], str | None] = lambda _message, titles: titles[0]
+    permission: Callable[[protocol.PermissionParams], Awaitable[str]] = _say_no
+    ask: Callable[[str], str | None] = lambda _prompt: None
+    refuse_edits: str = ""

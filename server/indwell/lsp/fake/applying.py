@@ -1,0 +1,179 @@
+"""What becomes of ``workspace/applyEdit`` in the fake editor, by the behaviour of its profile."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeAlias
+
+from lsprotocol import types
+from pygls.exceptions import JsonRpcException
+from pygls.uris import to_fs_path
+
+from indwell.lsp.fake.buffer import Buffer, spans_of
+from indwell.lsp.fake.desk import Desk
+from indwell.lsp.fake.profiles import Behaviour
+
+REQUEST_FAILED = -32803
+
+_Step: TypeAlias = types.TextDocumentEdit | types.CreateFile | types.RenameFile | types.DeleteFile
+Hook: TypeAlias = Callable[[types.WorkspaceEdit], Awaitable[None]]
+
+
+async def _at_once(_edit: types.WorkspaceEdit) -> None:
+    """Let nothing happen in between."""
+
+
+async def _yes(_edit: types.WorkspaceEdit) -> bool:
+    return True
+
+
+@dataclass(slots=True)
+class Moments:
+    """What happens around an edit; each may be replaced.
+
+    Attributes:
+        before: After the edit has come and before it is looked at: the user may type.
+        confirm: The user is asked, where the editor does so.
+        after: After it was dealt with and before it is answered: the user may type again, or it
+            is answered late.
+    """
+
+    before: Hook = _at_once
+    confirm: Callable[[types.WorkspaceEdit], Awaitable[bool]] = _yes
+    after: Hook = _at_once
+
+
+class NotAppliedError(Exception):
+    """An edit was not applied, or not all of it; the reason is for the answer."""
+
+
+async def answer(
+    desk: Desk, edit: types.WorkspaceEdit, moments: Moments
+) -> types.ApplyWorkspaceEditResult | None:
+    """Treat an edit as this editor does.
+
+    Raises:
+        JsonRpcException: It answers with an error.
+    """
+    await moments.before(edit)
+    behaviour = desk.behaviour
+    problem: str | None = None
+    if not behaviour.takes:
+        problem = behaviour.reason
+    elif behaviour.confirms and not await moments.confirm(edit):
+        problem = "the user said no"
+    else:
+        try:
+            apply(desk, edit)
+        except NotAppliedError as error:
+            problem = str(error)
+    await moments.after(edit)
+    if problem is None:
+        return await _done(behaviour)
+    return await _not_done(behaviour, problem)
+
+
+async def _done(behaviour: Behaviour) -> types.ApplyWorkspaceEditResult | None:
+    if behaviour.answer == "never":
+        await asyncio.Event().wait()
+    if behaviour.answer == "error":
+        raise JsonRpcException(behaviour.reason, REQUEST_FAILED)
+    if behaviour.answer == "null":
+        return None
+    return types.ApplyWorkspaceEditResult(applied=True)
+
+
+async def _not_done(behaviour: Behaviour, problem: str) -> types.ApplyWorkspaceEditResult | None:
+    if behaviour.answer == "never":
+        await asyncio.Event().wait()
+    if behaviour.refusal == "error":
+        raise JsonRpcException(problem, REQUEST_FAILED)
+    if behaviour.answer == "null":
+        return None
+    if behaviour.refusal == "true":
+        return types.ApplyWorkspaceEditResult(applied=True)
+    return types.ApplyWorkspaceEditResult(applied=False, failure_reason=problem or None)
+
+
+def apply(desk: Desk, edit: types.WorkspaceEdit) -> None:
+    """Apply an edit at once: each document's part is one step of undo.
+
+    Raises:
+        NotAppliedError: Nothing was changed if the editor is transactional; else what stands
+            before the part that failed, and after it where the editor drops parts silently.
+    """
+    steps = _steps(edit)
+    if desk.behaviour.transactional:
+        for step in steps:
+            _check(desk, step)
+    problems = []
+    for step in steps:
+        try:
+            _check(desk, step)
+            _take(desk, step)
+        except NotAppliedError as error:
+            if desk.behaviour.refusal != "true":
+                raise
+            problems.append(str(error))
+    if problems:
+        raise NotAppliedError(problems[0])
+
+
+def _steps(edit: types.WorkspaceEdit) -> Sequence[_Step]:
+    if edit.document_changes is not None:
+        return edit.document_changes
+    return [
+        types.TextDocumentEdit(
+            text_document=types.OptionalVersionedTextDocumentIdentifier(uri=uri), edits=edits
+        )
+        for uri, edits in (edit.changes or {}).items()
+    ]
+
+
+def _check(desk: Desk, step: _Step) -> None:
+    match step:
+        case types.TextDocumentEdit(text_document=identifier):
+            buffer = desk.buffers.get(identifier.uri)
+            if buffer is not None and not _fits(desk.behaviour, identifier.version, buffer):
+                raise NotAppliedError(desk.behaviour.reason)
+        case types.CreateFile(uri=uri, options=options) if desk.behaviour.creates:
+            may = options is not None and (options.overwrite or options.ignore_if_exists)
+            if _path(uri).exists() and not may and not desk.behaviour.clobbers:
+                raise NotAppliedError(f"{uri} exists already")
+        case _:
+            raise NotAppliedError(f"cannot {step.kind} files")
+
+
+def _fits(behaviour: Behaviour, version: int | None, buffer: Buffer) -> bool:
+    if version is None or behaviour.versions == "any":
+        return True
+    if behaviour.versions == "not older":
+        return version >= buffer.version
+    return version == buffer.version
+
+
+def _take(desk: Desk, step: _Step) -> None:
+    match step:
+        case types.TextDocumentEdit(text_document=identifier):
+            buffer = desk.buffers.get(identifier.uri) or desk.open(_path(identifier.uri))
+            try:
+                spans = spans_of(buffer.text, step, desk.encoding)
+            except ValueError as error:
+                raise NotAppliedError(str(error)) from error
+            desk.replace(buffer, spans)
+            if desk.behaviour.formats_after_edit:
+                desk.format(buffer)
+        case types.CreateFile(uri=uri, options=options):
+            keeps = options is not None and options.ignore_if_exists and not options.overwrite
+            desk.create(_path(uri), empty=not keeps)
+        case _:
+            raise AssertionError(step)  # checked before
+
+
+def _path(uri: str) -> Path:
+    path = to_fs_path(uri)
+    assert path is not None, uri
+    return Path(path)

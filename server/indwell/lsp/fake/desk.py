@@ -1,0 +1,158 @@
+"""The fake editor's open buffers: what the user does with them, and what the server hears of it.
+
+Knows no wire: notifications go to whoever made the desk.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TypeAlias
+
+from lsprotocol import types
+
+from indwell.lsp.fake.buffer import Buffer, Places, Span, spliced, usual_ending, with_ending
+from indwell.lsp.fake.profiles import Behaviour
+
+Notify: TypeAlias = Callable[[str, object], None]
+"""Takes the method and the params of a notification."""
+
+_Changes: TypeAlias = list[types.TextDocumentContentChangeEvent]
+
+
+class Desk:
+    """All open buffers of one editor.
+
+    Args:
+        notify: Hears the notifications of the synchronisation.
+        behaviour: Of this kind of editor.
+        encoding: The position encoding that was agreed on.
+
+    Attributes:
+        formatter: What formats a text, where the behaviour says so.
+    """
+
+    def __init__(
+        self, notify: Notify, behaviour: Behaviour | None = None, *, encoding: str = "utf-16"
+    ) -> None:
+        self.behaviour = behaviour or Behaviour()
+        self.encoding = encoding
+        self.buffers: dict[str, Buffer] = {}
+        self.formatter: Callable[[str], str] = lambda text: text
+        self._notify = notify
+        self._untold: dict[str, _Changes] = {}
+
+    def open(self, path: Path, language: str = "python", *, text: str | None = None) -> Buffer:
+        """Open a file; ``text`` is what the editor kept of it unsaved, if not what is on disk."""
+        saved = path.read_bytes().decode() if path.exists() else ""
+        shown = saved if text is None else text
+        ending = usual_ending(shown) if self.behaviour.one_ending else ""
+        shown = with_ending(shown, ending)
+        # Line endings that were made alike count as no change, until the user makes one.
+        on_disk = with_ending(saved, ending)
+        buffer = Buffer(uri=path.as_uri(), path=path, text=shown, saved=on_disk, ending=ending)
+        self.buffers[buffer.uri] = buffer
+        item = types.TextDocumentItem(
+            uri=buffer.uri, language_id=language, version=buffer.version, text=shown
+        )
+        self._notify(
+            types.TEXT_DOCUMENT_DID_OPEN, types.DidOpenTextDocumentParams(text_document=item)
+        )
+        return buffer
+
+    def close(self, buffer: Buffer) -> None:
+        """Close a buffer; what was not saved is thrown away."""
+        self.tell()
+        del self.buffers[buffer.uri]
+        identifier = types.TextDocumentIdentifier(uri=buffer.uri)
+        self._notify(
+            types.TEXT_DOCUMENT_DID_CLOSE,
+            types.DidCloseTextDocumentParams(text_document=identifier),
+        )
+
+    def replace(self, buffer: Buffer, spans: Sequence[Span]) -> None:
+        """One step of undo: put new text in place of ascending spans."""
+        spans = [span._replace(text=with_ending(span.text, buffer.ending)) for span in spans]
+        places = Places(buffer.text, self.encoding)
+        # Told from the end, so that the positions of one do not depend on the other.
+        changes: _Changes = [_partial(places, span) for span in reversed(spans)]
+        buffer.take(spliced(buffer.text, spans))
+        self._changed(buffer, changes)
+
+    def rewrite(self, buffer: Buffer, text: str) -> None:
+        """One step of undo: another text altogether."""
+        buffer.take(with_ending(text, buffer.ending))
+        self._changed(buffer, None)
+
+    def undo(self, buffer: Buffer) -> None:
+        """Undo one step; nothing happens if there is none."""
+        if buffer.back():
+            self._changed(buffer, None)
+
+    def redo(self, buffer: Buffer) -> None:
+        """Redo one step; nothing happens if there is none."""
+        if buffer.forth():
+            self._changed(buffer, None)
+
+    def save(self, buffer: Buffer) -> None:
+        """Write a buffer to disk, formatted if the editor does so."""
+        if self.behaviour.formats_on_save:
+            self.format(buffer)
+        self.tell()
+        buffer.path.write_bytes(buffer.text.encode())
+        buffer.saved = buffer.text
+        identifier = types.TextDocumentIdentifier(uri=buffer.uri)
+        self._notify(
+            types.TEXT_DOCUMENT_DID_SAVE, types.DidSaveTextDocumentParams(text_document=identifier)
+        )
+
+    def format(self, buffer: Buffer) -> None:
+        """Run the formatter: a step of its own, if it changes anything."""
+        text = self.formatter(buffer.text)
+        if text != buffer.text:
+            self.rewrite(buffer, text)
+
+    def noticed_disk(self) -> None:
+        """The editor looks at the disk: buffers without changes follow it, if it does so."""
+        for buffer in list(self.buffers.values()):
+            if self.behaviour.reloads and not buffer.dirty and buffer.path.exists():
+                self.reload(buffer)
+
+    def reload(self, buffer: Buffer) -> None:
+        """Show what is on disk; what was not saved is one step of undo away."""
+        text = with_ending(buffer.path.read_bytes().decode(), buffer.ending)
+        buffer.saved = text
+        if text != buffer.text:
+            self.rewrite(buffer, text)
+
+    def create(self, path: Path, *, empty: bool) -> None:
+        """Make a file with its folders, or empty the one that is there."""
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if empty or not path.exists():
+            path.write_bytes(b"")
+
+    def tell(self) -> None:
+        """Tell the server of the changes that were gathered."""
+        for uri, changes in list(self._untold.items()):
+            del self._untold[uri]
+            self._tell_change(self.buffers[uri], changes)
+
+    def _changed(self, buffer: Buffer, changes: _Changes | None) -> None:
+        if changes is None or self.behaviour.whole:
+            changes = [types.TextDocumentContentChangeWholeDocument(text=buffer.text)]
+        if self.behaviour.late:
+            self._untold.setdefault(buffer.uri, []).extend(changes)
+        else:
+            self._tell_change(buffer, changes)
+
+    def _tell_change(self, buffer: Buffer, changes: _Changes) -> None:
+        identifier = types.VersionedTextDocumentIdentifier(uri=buffer.uri, version=buffer.version)
+        self._notify(
+            types.TEXT_DOCUMENT_DID_CHANGE,
+            types.DidChangeTextDocumentParams(text_document=identifier, content_changes=changes),
+        )
+
+
+def _partial(places: Places, span: Span) -> types.TextDocumentContentChangePartial:
+    range_ = types.Range(start=places.position(span.start), end=places.position(span.end))
+    return types.TextDocumentContentChangePartial(range=range_, text=span.text)

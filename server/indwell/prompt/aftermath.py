@@ -1,0 +1,53 @@
+"""What became of a file that the model knows, in a few words (editor §4). Pure."""
+
+from __future__ import annotations
+
+from typing import Literal, TypeAlias
+
+Became: TypeAlias = Literal["undone", "reformatted", "changed", "late", "gone"]
+
+_EDITED: dict[Became, str] = {
+    "undone": "Your edit of this file was undone: it reads as it did before. Do not repeat the "
+    "edit unless the user asks for it.",
+    "reformatted": "This file was reformatted after your edit; only white space and line breaks "
+    "differ. Keep that layout.",
+    "changed": "This file was changed after your edit, by the user or by another program. Keep "
+    "what they did.",
+    "late": "The editor has applied your edit of this file after all, later than it was waited "
+    "for. Do not repeat the edit.",
+    "gone": "This file, which you edited, is gone: it was deleted or renamed.",
+}
+_READ: dict[Became, str] = {
+    "late": _EDITED["late"],
+    "undone": "This file was changed since you read it.",
+    "reformatted": "This file was reformatted since you read it; only white space and line breaks "
+    "differ.",
+    "changed": "This file was changed since you read it, by the user or by another program.",
+    "gone": "This file, which you have read, is gone: it was deleted or renamed.",
+}
+
+
+def aftermath_words(became: Became, *, edited: bool, diff: str, is_whole: bool) -> str:
+    """The body of a ``changed-file`` block.
+
+    Args:
+        became: What happened.
+        edited: The model had changed the file; else it had only read it.
+        diff: From what the model knew to what stands there, as far as it is shown; or nothing.
+        is_whole: Nothing of the difference is left out, so the model knows the file again.
+    """
+    sentence = (_EDITED if edited else _READ)[became]
+    if became == "gone":
+        return sentence
+    if is_whole:
+        return f"{sentence} The difference:\n{diff}".rstrip()
+    begins = f" The difference begins:\n{diff}" if diff else ""
+    return f"{sentence} Before you edit it or rely on it, read_file it.{begins}".rstrip()
+
+
+def more_changed_words(n_more: int) -> str:
+    """Closes a list that is too long to be told."""
+    return (
+        f"{n_more} more files that you know were changed, by the user or by another program. "
+        "Read what you need again."
+    )

@@ -1,0 +1,148 @@
+"""Where in a text something like the wanted lines stands: for a model whose text was not found.
+
+Ranked by how many of the wanted lines stand there, white space aside; else by likeness of one line.
+The work is bounded. This module knows no disk.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Callable, Sequence
+from functools import cache
+from typing import Any
+
+from indwell.workspace.text import shown, split_lines
+
+MAX_VOTES = 5  # places of one line of old that it votes for
+SHOWN_LINES = 12  # of the best place
+OTHER_LINES = 3  # of each other place
+SHOWN_CHARS = 1_200
+MAX_PLACES = 3
+LIKENESS = 60  # percent that one line must be like the wanted one
+FUZZY_CHARS = 200
+
+_NUMBERED = re.compile(r"\s*\d+(\t| ?\| ?)")
+_QUOTES = str.maketrans(
+    "\u2018\u2019\u201a\u201b\u201c\u201d\u201e\u201f\u00ab\u00bb", '\'\'\'\'""""""'
+)
+
+
+def closest(text: str, old: str) -> str:
+    """Words that say where something like ``old`` stands, best place first, with its lines."""
+    wanted = [line.rstrip("\r\n") for line in split_lines(old)]
+    if wanted and all(_NUMBERED.match(line) for line in wanted if line.strip()):
+        return "; leave out the line numbers and tabs that read_file puts before each line"
+    lines = [line.rstrip("\r\n") for line in split_lines(text)]
+    starts = _by_equal_lines(lines, wanted) or _by_likeness(lines, wanted)
+    if not starts:
+        return "; read_file it again, nothing there is like it"
+    there = lines[starts[0] : starts[0] + len(wanted)]
+    words = f"; {_difference(there, wanted)}the closest place is line {starts[0] + 1}:\n"
+    words += _numbered(lines, starts[0], min(len(wanted), SHOWN_LINES))
+    for start in starts[1:]:
+        words += f"\nanother is line {start + 1}:\n"
+        words += _numbered(lines, start, min(len(wanted), OTHER_LINES))
+    return words
+
+
+def _difference(there: Sequence[str], wanted: Sequence[str]) -> str:
+    """What alone differs, if it is one thing."""
+    if _alike(there, wanted, _squeezed):
+        return f"only white space differs{_indentation(there, wanted)}; "
+    if _alike(there, wanted, _composed):
+        return (
+            "only the form of some characters differs (Unicode NFC and NFD), so copy them from "
+            "read_file; "
+        )
+    if _alike(there, wanted, lambda text: _squeezed(text.translate(_QUOTES))):
+        return "only quotation marks differ; "
+    return "only case differs; " if _alike(there, wanted, str.casefold) else ""
+
+
+def _indentation(there: Sequence[str], wanted: Sequence[str]) -> str:
+    """By how much each line is indented otherwise, if all are by the same."""
+    pairs = [pair for pair in zip(there, wanted, strict=False) if pair[0].strip()]
+    if any(one.strip() != other.strip() for one, other in pairs):
+        return ""
+    amounts = {len(_indent(one)) - len(_indent(other)) for one, other in pairs}
+    kinds = {char for pair in pairs for line in pair for char in _indent(line)}
+    if len(amounts) != 1 or amounts == {0} or len(kinds) != 1:
+        return ""
+    (amount,), (kind,) = amounts, kinds
+    word = {" ": "space", "\t": "tab"}.get(kind, "blank") + ("s" if abs(amount) > 1 else "")
+    return f", each line is indented by {abs(amount)} {word} {'more' if amount > 0 else 'less'}"
+
+
+def _indent(line: str) -> str:
+    return line[: len(line) - len(line.lstrip())]
+
+
+def _alike(there: Sequence[str], wanted: Sequence[str], plain: Callable[[str], str]) -> bool:
+    """Do the wanted lines stand there but for what ``plain`` takes away?
+
+    Those at the ends may be parts of lines.
+    """
+    return plain("\n".join(wanted)).strip() in plain("\n".join(there))
+
+
+def _squeezed(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _composed(text: str) -> str:
+    return unicodedata.normalize("NFC", text)
+
+
+def _numbered(lines: Sequence[str], start: int, n_lines: int) -> str:
+    there = enumerate(lines[start : start + n_lines], start + 1)
+    return shown("\n".join(f"{number}\t{line}" for number, line in there)[:SHOWN_CHARS])
+
+
+def _by_equal_lines(lines: Sequence[str], wanted: Sequence[str]) -> list[int]:
+    """Where the most lines of ``wanted`` stand at their place, white space aside; best first."""
+    places: dict[str, list[int]] = {}
+    for number, line in enumerate(map(_squeezed, wanted)):
+        if line:
+            places.setdefault(line, []).append(number)
+    votes: dict[int, int] = {}
+    for number, line in enumerate(map(_squeezed, lines)):
+        for wanted_number in places.get(line, ())[:MAX_VOTES]:
+            start = max(number - wanted_number, 0)
+            # A brace alone says little of the place; a long line much.
+            votes[start] = votes.get(start, 0) + min(len(line), 40)
+    if not votes:
+        return []
+    best = sorted(votes, key=lambda start: (-votes[start], start))[: 4 * MAX_PLACES]
+    chosen = [best[0]]
+    for start in best[1:]:
+        is_apart = all(abs(start - other) >= len(wanted) for other in chosen)
+        if is_apart and 3 * votes[start] >= 2 * votes[best[0]]:
+            chosen.append(start)
+    return chosen[:MAX_PLACES]
+
+
+def _by_likeness(lines: Sequence[str], wanted: Sequence[str]) -> list[int]:
+    """Where lines like the longest one of ``wanted`` stand; best first."""
+    number = max(range(len(wanted)), key=lambda at: len(wanted[at].strip()), default=None)
+    if number is None or not wanted[number].strip():
+        return []
+    query = _plain_start(wanted[number])
+    found = _extract()(query, map(_plain_start, lines), score_cutoff=LIKENESS, limit=MAX_PLACES)
+    if not found:
+        return []
+    good = [(at, score) for _, score, at in found if score > found[0][1] - 10]
+    return [max(at - number, 0) for at, _ in good]
+
+
+def _plain_start(line: str) -> str:
+    """What is compared of a line: quotes, case and the form of characters are no difference."""
+    start = line.strip()[:FUZZY_CHARS]
+    return start if start.isascii() else _composed(start.translate(_QUOTES))
+
+
+@cache
+def _extract() -> Callable[..., Any]:
+    from rapidfuzz.process import extract  # noqa: PLC0415 # 15 ms that start-up need not pay
+
+    return extract

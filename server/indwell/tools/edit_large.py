@@ -1,0 +1,280 @@
+r"""``edit_file`` on a file too large to be read as one text: exact bytes, all edits or none.
+
+The same rules as in ``replace``, which makes the new text of each place: unique unless ``all``,
+only line endings forgiven. Nothing like the search text is looked for in all of such a file.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from typing import Protocol
+
+import msgspec
+
+from indwell.errors import ToolError
+from indwell.tools.base import Outcome, ToolContext
+from indwell.tools.replace import MAX_COUNTED, MAX_PLACES, Edit, replaced
+from indwell.tools.truncate import cut_diff
+from indwell.workspace.base import Change, Snapshot, Stamp
+from indwell.workspace.diff import count_changes, unified_diff
+from indwell.workspace.large import Large, Splice
+from indwell.workspace.line_index import is_simple
+from indwell.workspace.paths import display
+from indwell.workspace.text import halves, shown
+
+MAX_REPLACED = 10_000  # places of one edit with ``all``; more is work for a command
+SHOWN_PLACES = 20  # changed places in the diff
+LINE_CHARS = 500  # of a line in the diff
+
+_BREAK = re.compile(r"\r\n|\n|\r")
+_HUNK = re.compile(r"^@@ -(\d+)(,\d+)? \+(\d+)(,\d+)? @@", re.MULTILINE)
+
+
+class Asked(Protocol):
+    """Arguments of ``edit_file``."""
+
+    @property
+    def path(self) -> str:
+        """As the model wrote it."""
+        ...
+
+    @property
+    def edits(self) -> tuple[Edit, ...]:
+        """In order."""
+        ...
+
+
+class Spot(msgspec.Struct, frozen=True):
+    """A changed place with the lines around it, before and after, and the line it begins in."""
+
+    line: int
+    before: str
+    after: str
+
+
+async def run(arguments: Asked, context: ToolContext) -> Outcome:
+    """Edit the file on disk.
+
+    Raises:
+        ToolError: It cannot be done; nothing was written.
+    """
+    workspace = context.workspace
+    path = workspace.resolve(arguments.path)
+    name = display(path, workspace.roots)
+    stamp, spots = await workspace.splice(
+        path, lambda large: _planned(large, arguments, context), label=f"Indwell: edit {name}"
+    )
+    context.seen.record(path, stamp.digest, None)
+    diff, figure = _diff(spots, name), _figure(spots)
+    change = Change(
+        path=path,
+        before="".join(spot.before for spot in spots),
+        after="".join(spot.after for spot in spots),
+        stamp=stamp,
+        is_part=True,
+    )
+    return Outcome(
+        text=f"edited {name}: {figure}\n{cut_diff(diff)}".rstrip("\n"),
+        figure=figure,
+        diff=diff,
+        changes=(change,),
+    )
+
+
+async def preview(arguments: Asked, context: ToolContext) -> str:
+    """The diff that ``run`` would make.
+
+    Raises:
+        ToolError: It cannot be done.
+    """
+    path = context.workspace.resolve(arguments.path)
+    spots = await context.workspace.within(
+        path, lambda large: _planned(large, arguments, context)[1]
+    )
+    return _diff(spots, display(path, context.workspace.roots))
+
+
+def _planned(
+    large: Large, arguments: Asked, context: ToolContext
+) -> tuple[Large, tuple[Spot, ...]]:
+    """The file as the edits would make it, and where they change it."""
+    context.seen.check(Snapshot(path=large.path, text="", stamp=Stamp(large.index.digest)))
+    if not is_simple(large.index.encoding):
+        raise ToolError(
+            f"{arguments.path!r} is in {large.index.encoding} and too large to be read as one "
+            "text; such files are edited only in UTF-8 or an encoding of one byte per character; "
+            "change it with a command"
+        )
+    if not arguments.edits:
+        raise ToolError("there are no edits; give at least one {old, new}")
+    spots: list[Spot] = []
+    for number, edit in enumerate(arguments.edits, 1):
+        try:
+            large, changed = _applied(large, edit, arguments.path)
+        except ToolError as error:
+            if len(arguments.edits) == 1:
+                raise
+            raise ToolError(
+                f"edit {number} of {len(arguments.edits)}: {error}; no edit was made"
+            ) from error
+        spots += changed
+    return large, tuple(spots)
+
+
+def _applied(large: Large, edit: Edit, path: str) -> tuple[Large, list[Spot]]:
+    if not edit.old:
+        raise ToolError("old is empty; name the text to replace")
+    if edit.old == edit.new:
+        raise ToolError("old and new are the same, so there is nothing to change")
+    if halves(edit.new):
+        raise ToolError("new holds half of a surrogate pair, which no file can hold")
+    places = _places(large, edit, path)
+    if not places:
+        raise ToolError(f"old text does not appear in {path!r}{_nearest(large, edit.old)}")
+    if len(places) > 1 and not edit.all:
+        many = f"{len(places)}" if len(places) < MAX_COUNTED else f"at least {MAX_COUNTED}"
+        numbers = large.line_numbers([place.start for place in places[:MAX_PLACES]])
+        more = ", …" if len(places) > MAX_PLACES else ""
+        raise ToolError(
+            f"old text appears {many} times in {path!r}, at lines "
+            f"{', '.join(map(str, numbers))}{more}; add surrounding lines to name one, or set all "
+            "to replace every one"
+        )
+    windows = _windows(large, places)
+    splices, texts = [], []
+    for window in windows:
+        before = large.decoded(large.read(window.start, len(window)))
+        after = replaced(before, [edit], path, exactly=True).text
+        splices.append(Splice(window.start, window.stop, _bytes(large, before, after)))
+        texts.append((before, after))
+    numbers = large.line_numbers([window.start for window in windows])
+    spots = [Spot(number, *text) for number, text in zip(numbers, texts, strict=True)]
+    return large.spliced(splices), spots
+
+
+def _places(large: Large, edit: Edit, path: str) -> list[range]:
+    """Where old stands: exactly so, else with other line endings; see ``replace``."""
+    try:
+        old = large.encoded(edit.old)
+    except UnicodeEncodeError:
+        return []  # the file cannot hold it, so it does not
+    limit = MAX_REPLACED + 1 if edit.all else MAX_COUNTED
+    exact = re.compile(re.escape(old))
+    found = large.find(exact, len(old), overlapping=not edit.all)
+    places = list(islice((place for place in found if not _splits(large, place)), limit))
+    if not _BREAK.search(edit.old) or (places and not edit.all):
+        return _few(places, path)
+    lines = (re.escape(large.encoded(line)) for line in _BREAK.split(edit.old))
+    forgiving = re.compile(rb"(?:\r\n|\n|\r)".join(lines))
+    longest = len(old) + len(_BREAK.findall(edit.old))
+    found = large.find(forgiving, longest, overlapping=not edit.all)
+    return _few(list(islice(found, limit)), path)
+
+
+def _few(places: list[range], path: str) -> list[range]:
+    if len(places) > MAX_REPLACED:
+        raise ToolError(
+            f"old text appears more than {MAX_REPLACED:,} times in {path!r}; replace that many "
+            "with a command"
+        )
+    return places
+
+
+def _splits(large: Large, place: range) -> bool:
+    """Does it begin or end between the two characters of a CRLF?"""
+    return any(large.read(at - 1, 2) == b"\r\n" for at in (place.start, place.stop) if at)
+
+
+def _windows(large: Large, places: Sequence[range]) -> list[range]:
+    """The places with their lines; those that touch, together."""
+    windows: list[range] = []
+    for place in places:
+        window = large.around(place)
+        if windows and window.start <= windows[-1].stop:
+            window = range(windows.pop().start, window.stop)
+        windows.append(window)
+    return windows
+
+
+def _bytes(large: Large, before: str, after: str) -> bytes:
+    """The bytes of a changed place, in the file's encoding.
+
+    Raises:
+        ToolError: It cannot hold a character, or it is only a guess that it can.
+    """
+    encoding = large.index.encoding
+    if large.index.is_guess:
+        new = sorted(char for char in set(after) - set(before) if not char.isascii())
+        if new:
+            raise ToolError(
+                f"new brings in {new[0]!r}, and that the file is in {encoding} is a guess; use "
+                "characters that stand there, or ASCII, or declare the encoding"
+            )
+    try:
+        return large.encoded(after)
+    except UnicodeEncodeError as error:
+        char = error.object[error.start]
+        raise ToolError(
+            f"new holds {char!r} (U+{ord(char):04X}), which {encoding}, the file's encoding, "
+            "cannot hold; write it another way"
+        ) from error
+
+
+def _nearest(large: Large, old: str) -> str:
+    """Where the longest line of ``old`` stands, white space around it aside."""
+    longest = max((line.strip() for line in _BREAK.split(old)), key=len, default="")
+    try:
+        wanted = large.encoded(longest)
+    except UnicodeEncodeError:
+        wanted = b""
+    if not wanted:
+        return "; find the place with grep"
+    places = list(
+        islice(large.find(re.compile(re.escape(wanted)), len(wanted), overlapping=False), 3)
+    )
+    if not places:
+        return "; nor does its longest line; find the place with grep"
+    numbers = large.line_numbers([place.start for place in places])
+    window = large.around(places[0])
+    there = large.decoded(large.read(window.start, len(window)))
+    (first,) = large.line_numbers([window.start])
+    lines = [line[:LINE_CHARS] for line in _BREAK.split(shown(there).rstrip("\r\n"))]
+    numbered = "\n".join(f"{number}\t{line}" for number, line in enumerate(lines, first))
+    return f"; its longest line stands at line {', '.join(map(str, numbers))}:\n{numbered}"
+
+
+def _diff(spots: Sequence[Spot], name: str) -> str:
+    """The changed places as one unified diff, long lines cut."""
+    pieces: list[str] = []
+    for spot in spots[:SHOWN_PLACES]:
+        diff = unified_diff(spot.before, spot.after, name)
+        at = diff.find("@@")
+        pieces += [*([] if pieces else [diff[:at]]), _moved(diff[at:], spot.line - 1)]
+    lines = shown("".join(pieces)).split("\n")[:-1]
+    n_more = len(spots) - SHOWN_PLACES
+    whole = "".join(f"{line}\n" for line in _cut(lines))
+    return whole + (f"[… {n_more:,} more places …]\n" if n_more > 0 else "")
+
+
+def _moved(hunks: str, by: int) -> str:
+    """Hunks of a part, as hunks of the whole, which has ``by`` more lines before it."""
+
+    def moved(head: re.Match[str]) -> str:
+        old, n_old, new, n_new = head.groups(default="")
+        return f"@@ -{int(old) + by}{n_old} +{int(new) + by}{n_new} @@"
+
+    return _HUNK.sub(moved, hunks)
+
+
+def _cut(lines: Sequence[str]) -> Iterator[str]:
+    for line in lines:
+        more = len(line) - LINE_CHARS
+        yield line if more <= 0 else f"{line[:LINE_CHARS]}[… {more:,} more characters]"
+
+
+def _figure(spots: Sequence[Spot]) -> str:
+    counts = [count_changes(spot.before, spot.after) for spot in spots]
+    n_added, n_removed = (sum(numbers) for numbers in zip(*counts, strict=True))
+    return f"+{n_added} \N{MINUS SIGN}{n_removed}"

@@ -1,0 +1,88 @@
+"""What a file looks like after an edit whose result was lost (PER-10): done, not done, or neither.
+
+Only what the call's own arguments tell is said; nothing is changed, and nothing is run again.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Literal, TypeAlias
+
+import msgspec
+
+from indwell.errors import ToolError
+from indwell.messages import ToolUse
+from indwell.tools.edit import EditFile
+from indwell.tools.replace import Edit
+from indwell.tools.write import WriteFile
+from indwell.workspace.base import Workspace
+
+State: TypeAlias = Literal["done", "not done", "neither"]
+
+_BREAK = re.compile(r"\r\n|\r")
+_WORDS: dict[State, str] = {
+    "done": "the file reads as it would after this call, so it was done",
+    "not done": "the file reads as it did before this call, so it was not done",
+    "neither": "the file reads neither as before nor as after this call",
+}
+
+
+async def looked_up(use: ToolUse, workspace: Workspace) -> str:
+    """A sentence on the file of an edit whose result was lost; empty for any other call."""
+    try:
+        arguments = _arguments(use)
+        if arguments is None:
+            return ""
+        path = workspace.resolve(arguments.path)
+    except (msgspec.DecodeError, UnicodeEncodeError, RecursionError, ToolError):
+        return ""
+    try:
+        text: str | None = (await workspace.read(path)).text
+    except ToolError:
+        text = None
+    return f"Now {_WORDS[state_of(arguments, text)]}; read it before you go on."
+
+
+def state_of(arguments: EditFile | WriteFile, text: str | None) -> State:
+    """Was it done? ``text`` is what stands in the file now, None if it cannot be read. Pure."""
+    if text is None:
+        return "not done" if isinstance(arguments, WriteFile) else "neither"
+    text = _plain(text)
+    if isinstance(arguments, WriteFile):
+        return "done" if text == _plain(arguments.content) else "neither"
+    return _of_all([_of_one(edit, text) for edit in arguments.edits])
+
+
+def _arguments(use: ToolUse) -> EditFile | WriteFile | None:
+    match use.name:
+        case "edit_file":
+            return msgspec.json.decode(use.arguments.encode(), type=EditFile)
+        case "write_file":
+            return msgspec.json.decode(use.arguments.encode(), type=WriteFile)
+        case _:
+            return None
+
+
+def _of_one(edit: Edit, text: str) -> State:
+    """Where one of the two texts holds the other, only the longer one says something."""
+    old, new = _plain(edit.old), _plain(edit.new)
+    has_old, has_new = old in text, new in text
+    if not new:
+        return "not done" if has_old else "done"
+    if old in new:
+        return "done" if has_new else "not done" if has_old else "neither"
+    if new in old:
+        return "not done" if has_old else "done" if has_new else "neither"
+    if has_old == has_new:
+        return "neither"
+    return "done" if has_new else "not done"
+
+
+def _of_all(states: Sequence[State]) -> State:
+    """An edit is done whole or not at all."""
+    return states[0] if len(set(states)) == 1 else "neither"
+
+
+def _plain(text: str) -> str:
+    return _BREAK.sub("\n", text)

@@ -1,0 +1,135 @@
+"""What edits make of a text that may have changed since the model read it.
+
+The edits are made on the text that the model knows, and merged with what others made of that text
+since. Where both changed the same lines, nothing is done, and the model is shown those lines. This
+module knows no disk.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from indwell.errors import ToolError
+from indwell.tools.replace import Edit, replaced
+from indwell.workspace.diff import compare, unified
+from indwell.workspace.merge import Conflict, merge
+from indwell.workspace.text import shown, split_lines
+
+OTHERS_LIMIT = 1_500  # characters of what others changed that the model is shown
+MAX_CONFLICTS = 5  # that the model is shown at once
+CONFLICT_LINES = 40  # of each side of one
+CHANGED = "has changed since it was read (by the user, a formatter or a command)"
+
+
+class Proposal(msgspec.Struct, frozen=True):
+    """What a file shall read.
+
+    Attributes:
+        text: All of it.
+        known: What the model knows of it once it is written: ``text``, or less than that.
+        notes: For the model: how its texts were found.
+        others: For the model: what others changed meanwhile, a unified diff, perhaps cut.
+    """
+
+    text: str
+    known: str
+    notes: tuple[str, ...] = ()
+    others: str = ""
+
+
+class Collision(msgspec.Struct, frozen=True):
+    """Others changed the same lines, or made those that the edit is for.
+
+    Attributes:
+        known: What the model knows when it has read ``words``: the text as it read it, with the
+            lines that it was shown as they stand now. Not more, or a whole new text of its making
+            could take away what it never saw.
+        words: For the model.
+    """
+
+    known: str
+    words: str
+
+
+def propose(known: str, now: str, edits: Sequence[Edit], path: str) -> Proposal | Collision:
+    """Make ``edits`` on the ``known`` text and bring them to the text that stands there ``now``.
+
+    Raises:
+        ToolError: They cannot be made, and the text has not changed.
+    """
+    if known == now:
+        made = replaced(now, edits, path)
+        return Proposal(made.text, made.text, made.notes)
+    others, is_whole = cut_others(known, now, path)
+    try:
+        made = replaced(known, edits, path)
+    except ToolError:
+        return _unread(known, now, edits, path, (others, is_whole))
+    merged = merge(known, made.text, now)
+    if merged.conflicts:
+        return _collision(merged.base, merged.conflicts, path)
+    return Proposal(merged.text, merged.text if is_whole else made.text, made.notes, others)
+
+
+def cut_others(known: str, now: str, path: str) -> tuple[str, bool]:
+    """The diff from what the model knows to what stands there, cut; and whether it is whole."""
+    diff = shown(unified(compare(known, now), path))
+    if len(diff) <= OTHERS_LIMIT:
+        return diff, True
+    stop = diff.rfind("\n", 0, OTHERS_LIMIT) + 1 or OTHERS_LIMIT
+    return f"{diff[:stop]}[… {diff.count(chr(10), stop):,} more lines of diff …]\n", False
+
+
+def _unread(
+    known: str, now: str, edits: Sequence[Edit], path: str, others: tuple[str, bool]
+) -> Collision:
+    """The edits do not fit what the model read. They may fit what it never saw: show it first."""
+    diff, is_whole = others
+    words = f"{path!r} {CHANGED}; nothing was edited. "
+    try:
+        replaced(now, edits, path, exactly=True)
+    except ToolError as error:
+        words += f"In what stands there now, {error}\n"
+        words += "What was changed since:" if is_whole else "read_file it. The difference begins:"
+    else:
+        words += "The edit fits what stands there now; repeat it if it is still right. "
+        words += "What was changed:" if is_whole else "read_file it first. The difference begins:"
+    return Collision(now if is_whole else known, f"{words}\n{diff}".rstrip("\n"))
+
+
+def _collision(base: str, conflicts: Sequence[Conflict], path: str) -> Collision:
+    """Show the lines that collide, and note just those as known."""
+    head = f"{path!r} {CHANGED}, in lines that this edit changes too; nothing was edited. "
+    words = [f"{head}Repeat the edit on what stands there now"]
+    pieces, at = [], 0
+    for conflict in conflicts[:MAX_CONFLICTS]:
+        lines = split_lines(conflict.theirs.text)
+        words.append(_place(conflict, lines))
+        if len(lines) <= CONFLICT_LINES:
+            start = conflict.base.start
+            pieces += [base[at:start], conflict.theirs.text]
+            at = start + len(conflict.base.text)
+    n_more = len(conflicts) - MAX_CONFLICTS
+    if n_more > 0:
+        words.append(f"and {n_more} more such places; read_file it")
+    return Collision("".join([*pieces, base[at:]]), "\n".join(words))
+
+
+def _place(conflict: Conflict, lines: Sequence[str]) -> str:
+    first = conflict.theirs.line
+    wanted = split_lines(conflict.mine.text)
+    now = f"lines {first} to {first + len(lines) - 1} now:" if len(lines) > 1 else f"line {first}:"
+    if not lines:
+        now = f"before line {first}, where lines were deleted:"
+    numbered = [f"{number}\t{line}" for number, line in enumerate(lines, first)]
+    return "\n".join(
+        [now, *_bounded(numbered), "the edit wanted there:", *(_bounded(wanted) or ["(nothing)"])]
+    )
+
+
+def _bounded(lines: Sequence[str]) -> list[str]:
+    plain = [shown(line.rstrip("\r\n")) for line in lines[:CONFLICT_LINES]]
+    n_more = len(lines) - CONFLICT_LINES
+    return [*plain, f"[… {n_more} more lines; read_file them …]"] if n_more > 0 else plain

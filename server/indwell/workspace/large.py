@@ -1,0 +1,234 @@
+"""A file that is too large to be read at once: pages of it, searches in it, edits of its bytes.
+
+Only what is asked for is in memory. An edited text is the file's own ranges and the new bytes
+between them, until it is written. Knows no disk: the bytes come from a function.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from itertools import accumulate
+from pathlib import Path
+from typing import NamedTuple, TypeAlias
+
+import msgspec
+
+from indwell.workspace.encodings import stray_words
+from indwell.workspace.line_index import LineIndex, Read, line_ends, n_line_ends, start_of
+from indwell.workspace.text import PIECE
+
+LARGE_B = 8 << 20  # more is not read as one text: joining 16 MB holds all threads up for 13 ms
+AROUND_B = 4_096  # of context on each side of a place, if no line ends before
+AROUND_LINES = 3
+
+Piece: TypeAlias = bytes | range
+"""New bytes, or a range of offsets of the file as it is on disk."""
+
+
+class Splice(NamedTuple):
+    """Put ``data`` in the place of the bytes from ``start`` up to ``stop``."""
+
+    start: int
+    stop: int
+    data: bytes
+
+
+class Line(msgspec.Struct, frozen=True):
+    """The beginning of a line, without its end, and how many bytes of it are left out."""
+
+    text: str
+    more_b: int = 0
+
+
+class Page(msgspec.Struct, frozen=True):
+    """Some lines of a large file.
+
+    Attributes:
+        path: Absolute, resolved.
+        lines: What was asked for, or as much of it as fits.
+        n_lines: Of the whole file.
+        size_b: Bytes of the whole file.
+        digest: Of the whole file's bytes.
+        notes: Sentences for the model.
+    """
+
+    path: Path
+    lines: tuple[Line, ...]
+    n_lines: int
+    size_b: int
+    digest: str
+    notes: tuple[str, ...] = ()
+
+
+class Large:
+    """The bytes of a large file, or what edits would make of them.
+
+    Args:
+        path: Absolute, resolved.
+        read: Reads the file as it is on disk.
+        index: Of the file as it is on disk.
+        pieces: What the text is made of; None for the file as it is.
+    """
+
+    def __init__(
+        self, path: Path, read: Read, index: LineIndex, pieces: Sequence[Piece] | None = None
+    ) -> None:
+        self.path = path
+        self.index = index
+        self.pieces = tuple(pieces) if pieces is not None else (range(index.size_b),)
+        self._read = read
+        self._stops = tuple(accumulate(map(len, self.pieces)))
+
+    @property
+    def size_b(self) -> int:
+        """Bytes of the text."""
+        return self._stops[-1] if self._stops else 0
+
+    def read(self, offset: int, size: int) -> bytes:
+        """Up to ``size`` bytes at ``offset``."""
+        found: list[bytes] = []
+        number = bisect_right(self._stops, offset)
+        while size > 0 and number < len(self.pieces):
+            piece = self.pieces[number]
+            skip = offset - (self._stops[number] - len(piece))
+            part = piece[skip : skip + size]
+            data = part if isinstance(part, bytes) else self._read(part.start, len(part))
+            found.append(data)
+            offset, size, number = offset + len(part), size - len(part), number + 1
+        return b"".join(found)
+
+    def spliced(self, splices: Sequence[Splice]) -> Large:
+        """The text with parts replaced; they ascend and do not overlap."""
+        pieces: list[Piece] = []
+        at = 0
+        for splice in splices:
+            pieces += [*self._between(at, splice.start), splice.data]
+            at = splice.stop
+        pieces += self._between(at, self.size_b)
+        return Large(self.path, self._read, self.index, [piece for piece in pieces if len(piece)])
+
+    def find(
+        self, wanted: re.Pattern[bytes], longest_b: int, *, overlapping: bool
+    ) -> Iterator[range]:
+        """Places of a pattern, in order.
+
+        Args:
+            wanted: Matches at least one byte.
+            longest_b: No match is longer.
+            overlapping: Also places that begin within the one before.
+        """
+        step = max(PIECE, 2 * longest_b)
+        at = 0
+        for start in range(0, self.size_b, step):
+            data = self.read(start, step + longest_b)
+            at = max(at, start)
+            while (found := wanted.search(data, at - start)) and found.start() < step:
+                yield range(start + found.start(), start + found.end())
+                at = start + (found.start() + 1 if overlapping else found.end())
+
+    def line_numbers(self, offsets: Sequence[int]) -> tuple[int, ...]:
+        """The lines, from 1, that ascending offsets stand in."""
+        numbers: list[int] = []
+        n_ends, at = 0, 0
+        for offset in offsets:
+            while at < offset:
+                size = min(PIECE, offset - at)
+                n_ends += n_line_ends(self.read(at, size + 1), size)
+                at += size
+            numbers.append(n_ends + 1)
+        return tuple(numbers)
+
+    def around(self, place: range) -> range:
+        """A place with some whole lines around it, as far as they are not too long."""
+        first = max(place.start - AROUND_B, 0)
+        size = place.start - first
+        starts = [*([] if first else [0]), *line_ends(self.read(first, size + 1), size)]
+        start = first + (starts[-AROUND_LINES - 1 :] or [0])[0]
+        after = self.read(place.stop, AROUND_B + 1)
+        # The line that the place ends in, and some more.
+        ends = list(line_ends(after, AROUND_B))[: AROUND_LINES + 1]
+        is_all = len(after) <= AROUND_B and len(ends) <= AROUND_LINES
+        stop = place.stop + (min(len(after), AROUND_B) if is_all or not ends else ends[-1])
+        return range(self._whole(start), self._whole(stop))
+
+    def page(self, first: int, n_lines: int, *, line_b: int, total_b: int) -> Page:
+        """Lines of the file from ``first`` (from 0), each cut to ``line_b`` bytes."""
+        lines: list[Line] = []
+        if first < self.index.n_lines:
+            for start, stop in self._lines(start_of(first, self.index, self.read)):
+                line = self._line(start, stop, line_b)
+                total_b -= len(line.text) + 1
+                if total_b < 0:
+                    break
+                lines.append(line)
+                if len(lines) == n_lines:
+                    break
+        return Page(
+            path=self.path,
+            lines=tuple(lines),
+            n_lines=self.index.n_lines,
+            size_b=self.size_b,
+            digest=self.index.digest,
+            notes=tuple(self._notes()),
+        )
+
+    def decoded(self, data: bytes) -> str:
+        """Bytes as text; those that are none as lone surrogates."""
+        return data.decode(self.index.encoding, self.index.errors)
+
+    def encoded(self, text: str) -> bytes:
+        """Text as bytes.
+
+        Raises:
+            UnicodeEncodeError: The file's encoding cannot hold it.
+        """
+        return text.encode(self.index.encoding, self.index.errors)
+
+    def _between(self, start: int, stop: int) -> Iterator[Piece]:
+        """The pieces from one offset to another."""
+        number = bisect_right(self._stops, start)
+        while start < stop:
+            piece = self.pieces[number]
+            skip = start - (self._stops[number] - len(piece))
+            part = piece[skip : skip + stop - start]
+            yield part
+            start, number = start + len(part), number + 1
+
+    def _lines(self, start: int) -> Iterator[tuple[int, int]]:
+        """From and to of each line that begins at ``start`` or later, with its end."""
+        line = start
+        for at in range(start, self.size_b, PIECE):
+            for end in line_ends(self.read(at, PIECE + 1), PIECE):
+                yield line, at + end
+                line = at + end
+        if line < self.size_b:
+            yield line, self.size_b
+
+    def _line(self, start: int, stop: int, line_b: int) -> Line:
+        data = self.read(start, min(stop - start, line_b))
+        if stop - start <= line_b:
+            return Line(self.decoded(data.rstrip(b"\r\n")))
+        cut = self._whole(start + line_b) - start
+        return Line(self.decoded(data[:cut]), more_b=stop - start - cut)
+
+    def _whole(self, offset: int) -> int:
+        """``offset``, or the beginning of the UTF-8 character that it stands in."""
+        if self.index.encoding != "utf-8":
+            return offset
+        first = max(offset - 3, 0)
+        data = self.read(first, offset - first + 1)
+        for at in range(len(data) - 1, -1, -1):
+            if data[at] & 0xC0 != 0x80:  # noqa: PLR2004 - it continues no character
+                return first + at if data[at] >= 0xC0 else offset  # noqa: PLR2004 - it begins one
+        return offset
+
+    def _notes(self) -> Iterator[str]:
+        index = self.index
+        if index.is_guess:
+            yield f"read as {index.encoding}, which is a guess"
+        elif index.encoding != "utf-8":
+            yield f"the file is in {index.encoding}, as declared"
+        if index.n_stray:
+            yield stray_words(index.n_stray, index.encoding)

@@ -1,0 +1,162 @@
+r"""Where the lines of a large file begin, its digest and its encoding: one pass over its bytes.
+
+For every piece of the file the number of line ends before it is kept: 800 numbers for 200 MB. A
+line ends at each ``\n``, and at each ``\r`` that no ``\n`` follows. Knows no disk: the bytes come
+from a function.
+"""
+
+from __future__ import annotations
+
+import bisect
+import codecs
+import hashlib
+import re
+from array import array
+from collections.abc import Callable, Iterator
+
+import msgspec
+
+from indwell.errors import ToolError
+from indwell.workspace.declared import HEAD_B, WIDER, declared, known
+from indwell.workspace.guess import guesses
+from indwell.workspace.text import PIECE, Errors
+
+Read = Callable[[int, int], bytes]
+"""Up to so many bytes from an offset; fewer only at the end."""
+
+_END = re.compile(rb"\n|\r(?!\n)")
+_SAMPLE_B = 1 << 18
+
+
+class LineIndex(msgspec.Struct, frozen=True):
+    """What one pass over a file's bytes gave.
+
+    Attributes:
+        size_b: Bytes.
+        digest: Of all bytes; never equal to that of a text.
+        ends: Line ends before each piece, and last those of the whole file.
+        n_lines: Lines; a last one without an end counts.
+        encoding: What its lines are decoded with.
+        is_guess: Nothing says that it is this encoding.
+        n_stray: Bytes that are no text in it, if it is UTF-8.
+    """
+
+    size_b: int
+    digest: str
+    ends: array[int]
+    n_lines: int
+    encoding: str
+    is_guess: bool = False
+    n_stray: int = 0
+
+    @property
+    def errors(self) -> Errors:
+        """Bytes that are no text are kept as lone surrogates."""
+        return "surrogateescape"
+
+
+def index_of(read: Read, size_b: int, project: Callable[[], str | None]) -> LineIndex:
+    """Read everything once; ``read`` may raise to end it."""
+    hashed = hashlib.blake2b(digest_size=16)
+    ends = array("Q", [0])
+    looked = _Encoding()
+    last = b""
+    for start in range(0, size_b, PIECE):
+        data = read(start, PIECE + 1)
+        piece = data[:PIECE]
+        hashed.update(piece)
+        ends.append(ends[-1] + n_line_ends(data, PIECE))
+        looked.feed(piece, is_last=start + PIECE >= size_b)
+        last = piece[-1:] or last
+    head, tail = read(0, HEAD_B), read(max(size_b - HEAD_B, 0), HEAD_B)
+    encoding, is_guess = looked.result(declared(head, tail), project)
+    return LineIndex(
+        size_b=size_b,
+        digest=f"bytes:{hashed.hexdigest()}",
+        ends=ends,
+        n_lines=ends[-1] + (last not in {b"", b"\n", b"\r"}),
+        encoding=encoding,
+        is_guess=is_guess,
+        n_stray=looked.n_stray if encoding == "utf-8" else 0,
+    )
+
+
+def start_of(number: int, index: LineIndex, read: Read) -> int:
+    """The offset at which line ``number`` (from 0) begins."""
+    if not number:
+        return 0
+    piece = bisect.bisect_left(index.ends, number) - 1
+    wanted = number - index.ends[piece] - 1
+    base = piece * PIECE
+    for place, end in enumerate(line_ends(read(base, PIECE + 1), PIECE)):
+        if place == wanted:
+            return base + end
+    raise ToolError("the file became shorter while it was read; read_file it again")
+
+
+def n_line_ends(data: bytes, stop: int) -> int:
+    """How many line ends begin before ``stop``; ``data`` has one byte more."""
+    n_returns = data.count(b"\r", 0, stop)
+    n_pairs = data.count(b"\r\n", 0, stop + 1) if n_returns else 0
+    return data.count(b"\n", 0, stop) + n_returns - n_pairs
+
+
+def line_ends(data: bytes, stop: int) -> Iterator[int]:
+    """Offsets right after each line end that begins before ``stop``; ``data`` has one byte more."""
+    if b"\r" in data:
+        for found in _END.finditer(data):
+            if found.start() >= stop:
+                return
+            yield found.end()
+        return
+    at = data.find(b"\n", 0, stop)
+    while at >= 0:
+        yield at + 1
+        at = data.find(b"\n", at + 1, stop)
+
+
+class _Encoding:
+    """Watches the bytes go by: are they UTF-8, and if not, what may they be?"""
+
+    def __init__(self) -> None:
+        self._decoder = codecs.getincrementaldecoder("utf-8")("surrogateescape")
+        self._sample: list[bytes] = []
+        self._sample_b = 0
+        self._n_wide = 0
+        self.n_stray = 0
+
+    def feed(self, piece: bytes, *, is_last: bool) -> None:
+        if piece.isascii() and not is_last:
+            text = self._decoder.decode(piece)  # what the piece before left open
+            if text.isascii():
+                return
+        else:
+            text = self._decoder.decode(piece, final=is_last)
+        n_wide = len(text) - len(text.encode("ascii", "ignore"))
+        n_stray = len(text.encode("utf-8", "surrogateescape")) - len(text.encode("utf-8", "ignore"))
+        self._n_wide += n_wide - n_stray
+        self.n_stray += n_stray
+        if n_stray and self._sample_b < _SAMPLE_B:
+            self._sample.append(piece)
+            self._sample_b += len(piece)
+
+    def result(self, told: str | None, project: Callable[[], str | None]) -> tuple[str, bool]:
+        """The encoding, and whether it is a guess."""
+        if not self.n_stray or told == "utf-8" or self._n_wide >= self.n_stray:
+            return "utf-8", False
+        for wanted in (told, known(project() or "")):
+            if wanted is not None and not wanted.startswith(("utf-16", "utf-32")):
+                return (wanted if is_simple(wanted) else WIDER.get(wanted, wanted)), False
+        return next(guesses(b"".join(self._sample)), "utf-8"), True
+
+
+def is_simple(encoding: str) -> bool:
+    """UTF-8, or an encoding of one byte for each character that begins with ASCII."""
+    if encoding == "utf-8":
+        return True
+    try:
+        plain = bytes(range(128)).decode(encoding)
+        high = bytes(range(128, 256)).decode(encoding, "replace")
+    except (UnicodeError, LookupError):
+        return False
+    return plain.encode("ascii", "replace") == bytes(range(128)) and len(high) == len(plain)

@@ -1,0 +1,173 @@
+"""Three-way merge by lines: what two sides made of one text, in one text, or where they collide.
+
+As ``git merge-file`` does it: what only one side changed is taken, what both changed alike is taken
+once, and changes that overlap or touch collide. Beyond that, another line ending alone collides
+with nothing: a file that became CRLF takes an edit of one of its lines.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple, TypeAlias
+
+from indwell.workspace.diff import Replaced, compare
+from indwell.workspace.text import line_at
+
+_BREAK = re.compile(r"\r\n|\n|\r")
+
+
+class Piece(NamedTuple):
+    """A part of one of the three texts, in whole lines.
+
+    Attributes:
+        line: Its first line, from 1; where the piece is empty, the line that it stands before.
+        start: Its first code point, from 0.
+        text: The lines.
+    """
+
+    line: int
+    start: int
+    text: str
+
+
+class Conflict(NamedTuple):
+    """Lines that both sides changed, and not alike."""
+
+    base: Piece
+    mine: Piece
+    theirs: Piece
+
+
+class Merge(NamedTuple):
+    """What came of a merge.
+
+    Attributes:
+        text: The merged text; with conflicts, theirs stands where the sides collide.
+        base: The base, with the line endings of a side that changed them throughout.
+        conflicts: Where the sides collide, in order.
+    """
+
+    text: str
+    base: str
+    conflicts: tuple[Conflict, ...] = ()
+
+
+class _Region(NamedTuple):
+    """Code points [start, stop) of the base, which both sides changed, or one; and to what."""
+
+    start: int
+    stop: int
+    mine: str
+    theirs: str
+    mine_start: int
+    theirs_start: int
+
+
+_Sides: TypeAlias = tuple[str, str, str]
+
+
+def merge(base: str, mine: str, theirs: str) -> Merge:
+    """Bring the changes from ``base`` to ``mine`` and from ``base`` to ``theirs`` together."""
+    texts = _ended_alike(base, mine, theirs)
+    base, mine, theirs = texts
+    pieces, conflicts, at = [], [], 0
+    for region in _regions(texts):
+        old = base[region.start : region.stop]
+        text = _settled(old, region.mine, region.theirs)
+        if text is None:
+            text = region.theirs
+            conflicts.append(_conflict(region, texts, old))
+        pieces += [base[at : region.start], text]
+        at = region.stop
+    return Merge("".join([*pieces, base[at:]]), base, tuple(conflicts))
+
+
+def _regions(texts: _Sides) -> Iterator[_Region]:
+    """The places that were changed; those that overlap or touch are one."""
+    base, mine, theirs = texts
+    marked = [
+        *((place, True) for place in compare(base, mine).places),
+        *((place, False) for place in compare(base, theirs).places),
+    ]
+    marked.sort(key=lambda pair: (pair[0].start, pair[0].stop))
+    shifts = {True: 0, False: 0}
+    group: list[tuple[Replaced, bool]] = []
+    stop = 0
+    for place, is_mine in marked:
+        if group and place.start > stop:
+            yield _region(base, group, shifts)
+            group = []
+        stop = max(stop, place.stop) if group else place.stop
+        group.append((place, is_mine))
+    if group:
+        yield _region(base, group, shifts)
+
+
+def _region(base: str, group: Sequence[tuple[Replaced, bool]], shifts: dict[bool, int]) -> _Region:
+    """One region of neighbouring changes; ``shifts`` is moved on behind it."""
+    start = group[0][0].start
+    stop = max(place.stop for place, _ in group)
+    sides = {}
+    for is_mine in (True, False):
+        places = [place for place, whose in group if whose == is_mine]
+        pieces, at = [], start
+        for place in places:
+            pieces += [base[at : place.start], *place.new]
+            at = place.stop
+        sides[is_mine] = "".join([*pieces, base[at:stop]])
+    starts = {is_mine: start + shift for is_mine, shift in shifts.items()}
+    for is_mine, text in sides.items():
+        shifts[is_mine] += len(text) - (stop - start)
+    return _Region(start, stop, sides[True], sides[False], starts[True], starts[False])
+
+
+def _conflict(region: _Region, texts: _Sides, old: str) -> Conflict:
+    base, mine, theirs = texts
+    return Conflict(
+        Piece(line_at(base, region.start), region.start, old),
+        Piece(line_at(mine, region.mine_start), region.mine_start, region.mine),
+        Piece(line_at(theirs, region.theirs_start), region.theirs_start, region.theirs),
+    )
+
+
+def _settled(base: str, mine: str, theirs: str) -> str | None:
+    """What a region reads when it is merged; None where the sides collide."""
+    exact = _one_of(base, mine, theirs)
+    if exact is not None:
+        return exact
+    plain = _one_of(*(_BREAK.sub("\n", text) for text in (base, mine, theirs)))
+    if plain is None or "\n" not in plain:
+        return plain
+    ending = _one_of(*map(_ending, (base, mine, theirs)))
+    return plain.replace("\n", ending) if ending else None
+
+
+def _one_of(base: str, mine: str, theirs: str) -> str | None:
+    """What a whole of three reads; None if both sides changed it, and not alike."""
+    if mine in (base, theirs):
+        return theirs
+    return mine if theirs == base else None
+
+
+def _ended_alike(base: str, mine: str, theirs: str) -> _Sides:
+    """The three with the line endings of the side that changed them throughout."""
+    if "\r" not in base and "\r" not in mine and "\r" not in theirs:
+        return base, mine, theirs
+    texts = base, mine, theirs
+    endings = [_ending(text) for text in texts]
+    ending = _one_of(endings[0], endings[1], endings[2])
+    if not ending or not all(endings):
+        return texts
+    alike = (_BREAK.sub(ending, text) if _ending(text) != ending else text for text in texts)
+    return next(alike), next(alike), next(alike)
+
+
+def _ending(text: str) -> str:
+    """The line ending that a text uses throughout; empty if it has none, or several."""
+    n_pairs, n_feeds, n_returns = text.count("\r\n"), text.count("\n"), text.count("\r")
+    if n_pairs == n_feeds == n_returns:
+        return "\r\n" if n_pairs else ""
+    if not n_returns:
+        return "\n"
+    return "" if n_feeds else "\r"

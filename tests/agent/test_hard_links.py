@@ -1,0 +1,44 @@
+"""FS-08: a file with other names is never changed unasked: one of them may be protected."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from indwell.workspace.disk import DiskWorkspace
+from support.session import a_world, asks, call, says
+
+READ = asks(call("read_file", "r1", path="notes.txt"))
+EDIT = asks(call("edit_file", "e1", path="notes.txt", edits=[{"old": "one", "new": "two"}]))
+
+
+@pytest.mark.parametrize(("answer", "text"), [("no", "one\n"), ("once", "two\n")])
+async def test_fs_08_a_hard_link_to_a_protected_file_is_asked_for(
+    tmp_path: Path, answer: str, text: str
+) -> None:
+    root = tmp_path / "work"
+    (root / ".git").mkdir(parents=True)
+    config = root / ".git" / "config"
+    config.write_text("one\n")
+    os.link(config, root / "notes.txt")
+    script = [READ, EDIT, says("Done.")]
+    async with a_world(
+        tmp_path, script, workspace=DiskWorkspace([root]), answers=[answer]
+    ) as world:
+        await world.turn()
+        [question] = world.approver.questions
+        assert "has other names (hard links)" in question.reason
+        assert (config.read_text(), (root / "notes.txt").read_text()) == (text, text)
+
+
+async def test_a_file_with_one_name_is_edited_unasked(tmp_path: Path) -> None:
+    root = tmp_path / "work"
+    root.mkdir()
+    (root / "notes.txt").write_text("one\n")
+    script = [READ, EDIT, says("Done.")]
+    async with a_world(tmp_path, script, workspace=DiskWorkspace([root])) as world:
+        await world.turn()
+        assert world.approver.questions == []
+        assert (root / "notes.txt").read_text() == "two\n"

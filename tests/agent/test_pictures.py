@@ -1,0 +1,110 @@
+"""A picture that a tool reads goes to a model that takes some, behind the results (H45, H11)."""
+
+from __future__ import annotations
+
+import base64
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from indwell.context.pictures import without_pictures
+from indwell.context.tokens import IMAGE_TOKENS
+from indwell.errors import NotText, ToolError
+from indwell.messages import Image, Text, ToolResult
+from indwell.providers.chat_messages import message_entries
+from indwell.providers.dialect import Dialect
+from indwell.tools.pictures import PICTURE_B
+from indwell.workspace.disk import DiskWorkspace
+from support.session import World, a_world, asks, call, says
+from tools.calling import Agent
+
+PNG = base64.b64decode(
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+)
+LOOK = asks(call("read_file", "r1", path="b.png"), call("read_file", "r2", path="a.txt"))
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    root = tmp_path / "work"
+    root.mkdir()
+    (root / "b.png").write_bytes(PNG)
+    (root / "a.txt").write_text("words\n")
+    return root
+
+
+async def after_a_look(tmp_path: Path, folder: Path, *, takes: bool) -> World:
+    async with a_world(
+        tmp_path, [LOOK, says("I see.")], workspace=DiskWorkspace([folder])
+    ) as world:
+        config = world.session.conversation.config
+        world.session.conversation = msgspec.structs.replace(
+            world.session.conversation,
+            config=msgspec.structs.replace(config, takes_pictures=takes),
+        )
+        await world.turn("look")
+        return world
+
+
+async def test_a_picture_stands_behind_all_results_of_its_round(
+    tmp_path: Path, folder: Path
+) -> None:
+    world = await after_a_look(tmp_path, folder, takes=True)
+    told = world.messages[2].blocks
+    assert [type(block) for block in told] == [ToolResult, ToolResult, Image]
+    picture = told[2]
+    assert isinstance(picture, Image)
+    assert (picture.media_type, base64.b64decode(picture.data)) == ("image/png", PNG)
+    assert (picture.meta.tier, picture.meta.tool_use_id) == (3, "r1")
+    assert picture.meta.tokens == IMAGE_TOKENS
+    assert isinstance(told[0], ToolResult)
+    assert told[0].text == f"b.png is a picture (image/png, {len(PNG)} bytes); it is shown below"
+    entries = message_entries(world.messages[2], Dialect(), marked=False)
+    assert [entry["role"] for entry in entries] == ["tool", "tool", "user"]
+    url = f"data:image/png;base64,{picture.data}"
+    assert entries[2]["content"] == [{"type": "image_url", "image_url": {"url": url}}]
+
+
+async def test_a_model_that_takes_none_is_told_what_it_is(tmp_path: Path, folder: Path) -> None:
+    world = await after_a_look(tmp_path, folder, takes=False)
+    told = world.messages[2].blocks
+    assert [type(block) for block in told] == [ToolResult, ToolResult]
+    assert isinstance(told[0], ToolResult)
+    assert (told[0].is_error, told[0].text) == (
+        True,
+        f"'b.png' is no text but a PNG image of {len(PNG)} bytes",
+    )
+
+
+async def test_another_model_that_takes_none_reads_a_word_in_its_place(
+    tmp_path: Path, folder: Path
+) -> None:
+    world = await after_a_look(tmp_path, folder, takes=True)
+    block = without_pictures(world.session.conversation).messages[2].blocks[2]
+    assert isinstance(block, Text)
+    assert block.text == "(a picture, image/png, stood here; the model in use takes none)"
+    assert block.meta.tokens < 30
+
+
+async def test_a_resumed_session_has_its_picture_again(tmp_path: Path, folder: Path) -> None:
+    world = await after_a_look(tmp_path, folder, takes=True)
+    assert [
+        block
+        for record in world.store.open(world.session.id).records
+        for block in getattr(getattr(record, "message", None), "blocks", ())
+        if isinstance(block, Image)
+    ] == [world.messages[2].blocks[2]]
+
+
+async def test_what_only_calls_itself_a_picture_or_is_too_large_is_refused(
+    tmp_path: Path, folder: Path
+) -> None:
+    agent = Agent(DiskWorkspace([folder]), tmp_path / "spill")
+    agent.context = msgspec.structs.replace(agent.context, takes_pictures=True)
+    (folder / "c.png").write_bytes(b"\0\1\2")
+    (folder / "d.png").write_bytes(PNG + bytes(PICTURE_B))
+    with pytest.raises(NotText, match="'c.png' is no text but a binary file"):
+        await agent.call("read_file", path="c.png")
+    with pytest.raises(ToolError, match="larger than the 3,750,000 bytes"):
+        await agent.call("read_file", path="d.png")

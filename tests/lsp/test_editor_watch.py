@@ -1,0 +1,76 @@
+"""What may read differently: buffers, files that the editor watches, files watched from here."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from indwell.lsp.documents import Documents
+from indwell.lsp.editor_watch import EditorWatch
+from indwell.lsp.wire.sync import Change, Item
+from indwell.workspace.watch import MemoryWatch
+
+A, B = Path("/w/a.py"), Path("/w/b.py")
+
+
+class Desk:
+    """A watch over an editor that does or does not watch folders."""
+
+    def __init__(self, *, watches: bool) -> None:
+        self.documents, self.disk = Documents(), MemoryWatch()
+        self.asked: list[Path] = []
+        self._watches = watches
+        self.watch = EditorWatch(self.documents, self.disk, self._ask)
+
+    async def _ask(self, folder: Path) -> bool:
+        self.asked.append(folder)
+        return self._watches
+
+    async def follow(self, *paths: Path) -> None:
+        for path in paths:
+            self.watch.follow(path)
+        for _ in range(3):  # the asking has begun, asked, and been answered
+            await asyncio.sleep(0)
+
+
+async def test_an_editor_that_watches_is_asked_once_a_folder_and_believed() -> None:
+    desk = Desk(watches=True)
+    await desk.follow(A, B)
+    assert (desk.asked, desk.disk.followed) == ([A.parent], set())
+    desk.documents.changed_on_disk([A.as_uri(), "file:///w/other.py", "untitled:1"])
+    assert desk.watch.changed() == {A}
+    assert desk.watch.changed() == frozenset()
+
+
+async def test_for_an_editor_that_does_not_the_disk_is_watched_from_here() -> None:
+    desk = Desk(watches=False)
+    await desk.follow(A)
+    await desk.follow(B)
+    assert desk.disk.followed == {A, B}
+    desk.disk.note(B)
+    assert desk.watch.changed() == {B}
+
+
+@pytest.mark.parametrize("watches", [True, False])
+async def test_what_happens_to_a_buffer_is_heard_at_once(watches: bool) -> None:  # noqa: FBT001 - a parameter
+    desk = Desk(watches=watches)
+    await desk.follow(A)
+    uri = A.as_uri()
+    desk.documents.open(Item(uri=uri, language_id="python", version=1, text="1"))
+    assert desk.watch.changed() == {A}
+    desk.documents.change(uri, 2, [Change(text="2")])
+    assert desk.watch.changed() == {A}
+    desk.documents.saved(uri)
+    assert desk.watch.changed() == {A}
+    desk.documents.close(uri)
+    assert desk.watch.changed() == {A}
+
+
+async def test_after_the_end_nothing_is_heard() -> None:
+    desk = Desk(watches=True)
+    await desk.follow(A)
+    desk.watch.close()
+    desk.documents.changed_on_disk([A.as_uri()])
+    assert desk.watch.changed() == frozenset()

@@ -1,0 +1,57 @@
+"""Whether a text in which somebody typed has an edit that was sent."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+from lsprotocol import types
+
+from indwell.lsp.documents import LONG, Documents
+from indwell.lsp.unanswered import MOST, Asked, Unanswered, was_taken
+from indwell.lsp.wire import sync
+
+BEFORE = "def total(items):\n    return sum(items) + 1\n\nprint(1)\n"
+EXPECTED = BEFORE.replace(" + 1", "")
+
+
+def asked_of(before: str = BEFORE, expected: str = EXPECTED) -> Asked:
+    documents = Documents()
+    document = documents.open(sync.Item("file:///w/a.py", "python", 1, before))
+    answer = asyncio.get_running_loop().create_future()
+    path = Path("/w/a.py")
+    return Asked(document, path, types.WorkspaceEdit(), 1, before, expected, answer)
+
+
+@pytest.mark.parametrize(
+    ("now", "taken"),
+    [
+        (EXPECTED, True),
+        ("# mine\n" + EXPECTED, True),
+        (EXPECTED.replace("items)\n", "items)  # mine\n"), True),
+        (EXPECTED.replace("(items)", "( items )"), True),  # a formatter
+        (BEFORE, False),
+        ("# mine\n" + BEFORE, False),
+        (BEFORE.replace("+ 1", "+ mine1"), False),  # typed in the place of the edit
+        (BEFORE.replace("sum", "mysum"), False),
+        ("x = 1\n", False),  # nobody can tell
+    ],
+)
+async def test_a_text_has_an_edit_if_it_is_closer_to_what_was_proposed(now, taken) -> None:
+    assert await was_taken(asked_of(), now) is taken
+
+
+@pytest.mark.parametrize("taken", [True, False])
+async def test_long_texts_are_looked_at_in_a_thread(taken) -> None:
+    rest = "".join(f"line {number}\n" for number in range(LONG // 8))
+    asked = asked_of(BEFORE + rest, EXPECTED + rest)
+    now = "# mine\n" + (EXPECTED if taken else BEFORE) + rest
+    assert await was_taken(asked, now) is taken
+
+
+async def test_only_so_many_are_remembered() -> None:
+    unanswered = Unanswered(Documents())
+    for _ in range(MOST + 10):
+        unanswered.add(asked_of())
+    assert len(unanswered._asked) == MOST

@@ -1,0 +1,93 @@
+"""Random texts for ``edit_machine``: what a user types, what an agent writes, what a file holds."""
+
+from __future__ import annotations
+
+from random import Random
+
+from indwell.errors import ToolError
+from indwell.lsp.fake.buffer import with_ending
+from indwell.tools.replace import Edit, apply
+
+SPICE = ("", "😀", "é", "e\u0301", "\u2028", "\x85", "\f", "🝳x", "\n", "\r\n", "\n\n")
+
+
+def formatted(text: str) -> str:
+    """The formatter of the user: one space where two stood."""
+    return text.replace("  ", " ")
+
+
+class Texts:
+    """Texts of which no two are alike, as far as they are meant to be found again."""
+
+    def __init__(self, random: Random) -> None:
+        self._random = random
+        self._numbers = 0
+        self._typed: list[str] = []
+
+    def replacement(self, line: str) -> str:
+        """What the agent puts in place of a line."""
+        self._numbers += 1
+        mine = f"<a{self._numbers}>"
+        return self._random.choice((mine, f"{line}{mine}", f"{mine}  {line}\nmore {mine}", ""))
+
+    def token(self) -> str:
+        """What the user types: nothing else in any text is like it."""
+        self._numbers += 1
+        self._typed.append(f"[u{self._numbers}{self._random.choice(SPICE)}]")
+        return self._typed[-1]
+
+    def typed_in(self, text: str, ending: str) -> list[str]:
+        """What the user typed and still stands in it, in one piece."""
+        typed = [with_ending(token, ending) for token in self._typed]
+        return [token for token in typed if token in text]
+
+    def file(self) -> str:
+        """A whole file, with line endings of one kind or of several."""
+        ending = self._random.choice(("\n", "\n", "\r\n", "mixed"))
+        lines = []
+        for _ in range(self._random.choice((0, 1, 3, 8, 20))):
+            self._numbers += 1
+            end = self._random.choice(("\n", "\r\n")) if ending == "mixed" else ending
+            words = self._random.choice(("", "  ", "😀 é  ", "def total(items):", "\t\f"))
+            lines.append(f"{words}line {self._numbers};{end}")
+        text = "".join(lines)
+        return text.rstrip("\r\n") if self._random.random() < 0.2 else text
+
+    def place(self, text: str) -> int:
+        """Where a cursor may stand: not within a line end, nor where two would become one."""
+        at = self._random.choice((0, len(text), self._random.randint(0, len(text))))
+        return at - 1 if text[max(at - 1, 0) : at] == "\r" else at
+
+
+def without(text: str, tokens: list[str]) -> str:
+    """The text as if these had not been typed."""
+    for token in tokens:
+        text = text.replace(token, "")
+    return text
+
+
+def made_on(text: str, edits: tuple[Edit, ...]) -> set[str]:
+    """The edits on another text than they were made for.
+
+    What the user has done too is done. Where the old text stands several times by now, it may be
+    any one of them: the lines around it say which.
+    """
+    made = {text}
+    for edit in edits:
+        made = {after for before in made for after in _one_made_on(before, edit)}
+    return made
+
+
+def _one_made_on(text: str, edit: Edit) -> set[str]:
+    try:
+        return {apply(text, (edit,), "x")}
+    except ToolError:
+        if edit.old not in text:
+            return {text} if edit.new in text else set()
+    made = set()
+    for at in [at for at in range(len(text)) if text.startswith(edit.old, at)]:
+        head, tail = text[:at], text[at + len(edit.old) :]
+        made |= {head + edit.new + tail, head + with_ending(edit.new, "\r\n") + tail}
+        if not edit.new:  # a whole line goes with its end
+            made |= {head + tail.removeprefix("\n"), head + tail.removeprefix("\r\n")}
+    return made

@@ -1,0 +1,167 @@
+"""The fake editor in this process, without a wire: its desk, and the server's own side of edits.
+
+``NearEditor.workspace`` is the real ``EditorWorkspace`` over the real ``Client``; what would go
+over the line are calls.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from lsprotocol import types
+from pygls.exceptions import JsonRpcMethodNotFound
+
+from indwell.lsp import protocol
+from indwell.lsp.client import Client
+from indwell.lsp.documents import Documents
+from indwell.lsp.editor_workspace import EditorWorkspace
+from indwell.lsp.fake import applying
+from indwell.lsp.fake.buffer import Buffer, Span
+from indwell.lsp.fake.desk import Desk
+from indwell.lsp.fake.profiles import PLAIN, Profile
+from indwell.lsp.features import features_of
+from indwell.lsp.wire import handshake, sync
+from indwell.workspace.base import Workspace
+from indwell.workspace.disk import DiskWorkspace
+
+APPLY_TIMEOUT_S = 10.0
+
+
+class NearEditor:
+    """An editor with one folder, and what the server makes of it.
+
+    Args:
+        root: The workspace folder.
+        profile: What kind of editor it is.
+        extensions: Our own extensions that it has.
+        apply_timeout_s: How long the server waits for the answer to an edit.
+
+    Attributes:
+        desk: Its buffers.
+        documents: What the server knows of them.
+        workspace: What tools work on.
+        moments: What happens around an edit.
+        sent: The edits that the server sent.
+        withdrawn: The requests that it took back.
+    """
+
+    def __init__(
+        self,
+        root: Path,
+        profile: Profile = PLAIN,
+        *,
+        extensions: tuple[str, ...] = (),
+        apply_timeout_s: float = APPLY_TIMEOUT_S,
+        disk: Workspace | None = None,
+    ) -> None:
+        capabilities = {
+            **profile.capabilities,
+            "experimental": {"indwell": dict.fromkeys(extensions, True)},
+        }
+        self.documents = Documents()
+        self.documents.encoding = handshake._encoding(capabilities)
+        self.desk = Desk(self._hear, profile.behaviour, encoding=self.documents.encoding)
+        self.moments = applying.Moments()
+        self.sent: list[types.ApplyWorkspaceEditParams] = []
+        self.withdrawn: list[str] = []
+        self._at_work: dict[str, asyncio.Future[types.ApplyWorkspaceEditResult | None]] = {}
+        self.client = Client(_Line(self))
+        self.client.features = features_of(capabilities)
+        self.workspace = EditorWorkspace(
+            self.documents,
+            self.client,
+            disk or DiskWorkspace([root]),
+            apply_timeout_s=apply_timeout_s,
+        )
+
+    def open(self, path: Path, *, text: str | None = None) -> Buffer:
+        """Open a file."""
+        return self.desk.open(path, text=text)
+
+    def type_text(self, buffer: Buffer, start: int, end: int, text: str) -> None:
+        """The user replaces characters."""
+        self.desk.replace(buffer, [Span(start, end, text)])
+
+    def apply(
+        self, params: types.ApplyWorkspaceEditParams, request: str
+    ) -> asyncio.Future[types.ApplyWorkspaceEditResult | None]:
+        """``workspace/applyEdit``; the editor goes on with it, whoever waits for the answer."""
+        self.sent.append(params)
+        work = asyncio.ensure_future(applying.answer(self.desk, params.edit, self.moments))
+        self._at_work[request] = work
+        work.add_done_callback(partial(self._worked, request))
+        return asyncio.shield(work)
+
+    async def leave(self) -> None:
+        """Let go of what was never answered."""
+        for work in tuple(self._at_work.values()):
+            work.cancel()
+        await asyncio.sleep(0)
+
+    def cancel(self, request: str) -> None:
+        """``$/cancelRequest``."""
+        self.withdrawn.append(request)
+        if self.desk.behaviour.heeds_cancel and request in self._at_work:
+            self._at_work[request].cancel()
+
+    def _worked(
+        self, request: str, work: asyncio.Future[types.ApplyWorkspaceEditResult | None]
+    ) -> None:
+        del self._at_work[request]
+        if not work.cancelled():
+            work.exception()  # seen, also where nobody waits any more
+        asyncio.get_running_loop().call_soon(self.desk.tell)
+
+    def _hear(self, method: str, params: Any) -> None:
+        """What ``lsp.server`` does with these notifications."""
+        document = params.text_document
+        match method:
+            case types.TEXT_DOCUMENT_DID_OPEN:
+                self.documents.open(
+                    sync.Item(document.uri, document.language_id, document.version, document.text)
+                )
+            case types.TEXT_DOCUMENT_DID_CHANGE:
+                changes = [
+                    sync.Change(one.text, getattr(one, "range", None))
+                    for one in params.content_changes
+                ]
+                self.documents.change(document.uri, document.version, changes)
+            case types.TEXT_DOCUMENT_DID_SAVE:
+                self.documents.saved(document.uri)
+            case types.TEXT_DOCUMENT_DID_CLOSE:
+                self.documents.close(document.uri)
+            case _:
+                raise AssertionError(method)
+
+
+class _Line:
+    """Stands for the server's side of the wire."""
+
+    def __init__(self, editor: NearEditor) -> None:
+        self._editor = editor
+        self.protocol = self
+
+    async def client_register_capability_async(self, _params: types.RegistrationParams) -> None:
+        """The editor agrees; whoever needs what it tells, tells it."""
+
+    def send_request_async(
+        self, method: str, params: Any, identifier: str | None = None
+    ) -> asyncio.Future[Any]:
+        if method == types.WORKSPACE_APPLY_EDIT:
+            assert identifier is not None
+            return self._editor.apply(params, identifier)
+        future = asyncio.get_running_loop().create_future()
+        if method == "indwell/save":
+            for uri in params.uris:
+                self._editor.desk.save(self._editor.desk.buffers[uri])
+            future.set_result(protocol.SaveResult(saved=params.uris))
+        else:
+            future.set_exception(JsonRpcMethodNotFound(method))
+        return future
+
+    def notify(self, method: str, params: Any) -> None:
+        assert method == types.CANCEL_REQUEST, method
+        self._editor.cancel(params.id)

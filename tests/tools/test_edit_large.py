@@ -1,0 +1,158 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from indwell.errors import EditRefused, ToolError
+from indwell.workspace.disk import DiskWorkspace
+from indwell.workspace.large import LARGE_B
+from tools.calling import Agent
+
+FILLER = b"nothing to see here, line after line of it, until the file is large\n"
+N_LINES = LARGE_B // len(FILLER) + 1
+BODY = FILLER * N_LINES
+
+
+class Room:
+    """A large file, its agent, and what the file holds."""
+
+    def __init__(self, folder: Path, data: bytes) -> None:
+        (folder / "w").mkdir()
+        self.path = folder / "w" / "a"
+        self.path.write_bytes(data)
+        self.agent = Agent(DiskWorkspace([folder / "w"]), folder / "spill")
+
+    async def edit(self, *edits: tuple[str, str], read: bool = True, **options: bool) -> str:
+        """What the model is told."""
+        if read:
+            await self.agent.call("read_file", path="a", limit=1)
+        listed = [{"old": old, "new": new, **options} for old, new in edits]
+        return (await self.agent.call("edit_file", path="a", edits=listed)).text
+
+
+async def test_a_unique_text_is_replaced_and_shown_with_its_lines(tmp_path: Path) -> None:
+    room = Room(tmp_path, BODY + b"one\ntwo\nthree\nfour\nfive\n" + BODY)
+    told = await room.edit(("three", "3\nand more"))
+    assert room.path.read_bytes() == BODY + b"one\ntwo\n3\nand more\nfour\nfive\n" + BODY
+    at = N_LINES + 3
+    filler = FILLER.decode()
+    assert told == (
+        f"edited a: +2 −1\n--- a/a\n+++ b/a\n@@ -{at - 3},7 +{at - 3},8 @@\n {filler} one\n two\n"
+        f"-three\n+3\n+and more\n four\n five\n {filler}".rstrip("\n")
+    )
+
+
+async def test_several_edits_follow_each_other_or_none_is_made(tmp_path: Path) -> None:
+    before = b"first\n" + BODY + b"last\n"
+    room = Room(tmp_path, before)
+    with pytest.raises(ToolError, match=r"edit 2 of 2: old text does not appear in 'a'.*no edit"):
+        await room.edit(("first", "1st"), ("missing", "x"))
+    assert room.path.read_bytes() == before
+    await room.edit(("first", "1st"), ("1st\nnothing", "2nd\nnothing"), ("last\n", "end"))
+    assert room.path.read_bytes() == b"2nd\n" + BODY + b"end"
+
+
+async def test_a_text_that_stands_there_more_than_once_is_said_with_its_lines(
+    tmp_path: Path,
+) -> None:
+    room = Room(tmp_path, b"here\n" + BODY + b"here\nhere\n")
+    lines = f"lines 1, {N_LINES + 2}, {N_LINES + 3}"
+    with pytest.raises(ToolError, match=f"appears 3 times in 'a', at {lines}; add surrounding"):
+        await room.edit(("here\n", "there\n"))
+    with pytest.raises(ToolError, match=r"appears at least 1000 times in 'a', at lines 2, 3, 4, "):
+        await room.edit(("nothing", "x"))
+
+
+async def test_every_place_is_replaced_if_asked(tmp_path: Path) -> None:
+    room = Room(tmp_path, b"<x>\n<x><x>\n" + BODY + b"<x>")
+    told = await room.edit(("<x>", "<yz>"), all=True)
+    assert room.path.read_bytes() == b"<yz>\n<yz><yz>\n" + BODY + b"<yz>"
+    assert told.startswith("edited a: +3 −3\n")
+    assert f"\n@@ -{N_LINES},4 +{N_LINES},4 @@\n" in told
+    with pytest.raises(ToolError, match="appears more than 10,000 times"):
+        await room.edit(("nothing", "x"), all=True)
+
+
+async def test_line_endings_are_forgiven_and_kept(tmp_path: Path) -> None:
+    body = BODY.replace(b"\n", b"\r\n")
+    room = Room(tmp_path, body + b"one\r\ntwo\r\nthree\r\n" + body)
+    await room.edit(("one\ntwo\n", "1\n2\n3\n"))
+    assert room.path.read_bytes() == body + b"1\r\n2\r\n3\r\nthree\r\n" + body
+
+
+async def test_deleting_a_whole_line_leaves_no_empty_one(tmp_path: Path) -> None:
+    room = Room(tmp_path, BODY + b"gone\nstays\n")
+    await room.edit(("gone", ""))
+    assert room.path.read_bytes() == BODY + b"stays\n"
+
+
+async def test_the_longest_line_leads_to_the_place_if_the_text_is_not_there(
+    tmp_path: Path,
+) -> None:
+    room = Room(tmp_path, BODY + b"  if value is None:\n      return\n")
+    at = N_LINES + 1
+    with pytest.raises(ToolError, match="'a'; its longest line stands at line") as told:
+        await room.edit(("if value is None:\nreturn", "x"))
+    assert f"stands at line {at}:\n" in str(told.value)
+    assert str(told.value).endswith(f"\n{at}\t  if value is None:\n{at + 1}\t      return")
+    with pytest.raises(ToolError, match="nor does its longest line; find the place with grep"):
+        await room.edit(("no such thing", "x"))
+
+
+async def test_a_place_in_a_line_without_end_is_edited_and_shown_in_part(tmp_path: Path) -> None:
+    room = Room(tmp_path, b"x" * LARGE_B + b"here" + b"y" * LARGE_B)
+    told = await room.edit(("here", "there"))
+    assert room.path.read_bytes() == b"x" * LARGE_B + b"there" + b"y" * LARGE_B
+    assert len(told) < 3_000
+
+
+async def test_bytes_that_are_no_text_stay(tmp_path: Path) -> None:
+    room = Room(tmp_path, BODY + b"gr\xc3\xb6\xc3\x9fe\n\xff old\n\xfe\n" + BODY)
+    told = await room.edit(("old", "né"))
+    assert room.path.read_bytes() == BODY + b"gr\xc3\xb6\xc3\x9fe\n\xff n\xc3\xa9\n\xfe\n" + BODY
+    assert "-\\xff old\n+\\xff né\n" in told
+
+
+async def test_a_guessed_encoding_takes_only_what_stands_there(tmp_path: Path) -> None:
+    room = Room(tmp_path, BODY + "größe = 1\n".encode("latin-1"))
+    await room.edit(("= 1", "= 'ö'"))
+    assert room.path.read_bytes() == BODY + "größe = 'ö'\n".encode("latin-1")
+    with pytest.raises(ToolError, match="brings in 'ä', and that the file is in cp1252 is a guess"):
+        await room.edit(("'ö'", "'ä'"))
+
+
+async def test_an_encoding_of_several_bytes_is_refused_with_the_reason(tmp_path: Path) -> None:
+    room = Room(tmp_path, b"# coding: gb18030\n" + "检查\n".encode("gb18030") + BODY)
+    told = (await room.agent.call("read_file", path="a", limit=2)).text
+    assert told.startswith("1\t# coding: gb18030\n2\t检查\n")
+    with pytest.raises(ToolError, match="is in gb18030 and too large to be read as one text"):
+        await room.edit(("coding", "x"))
+
+
+async def test_a_file_that_was_not_read_or_has_changed_is_refused(tmp_path: Path) -> None:
+    room = Room(tmp_path, b"old\n" + BODY)
+    with pytest.raises(ToolError, match="has not been read yet"):
+        await room.edit(("old", "new"), read=False)
+    await room.edit(("old", "new"))
+    await room.edit(("new", "newer"), read=False)  # what it has edited it knows
+    with room.path.open("ab") as file:
+        file.write(b"the user's\n")
+    with pytest.raises(ToolError, match="has changed since it was read"):
+        await room.edit(("newer", "newest"), read=False)
+    assert room.path.read_bytes() == b"newer\n" + BODY + b"the user's\n"
+
+
+async def test_the_preview_is_the_diff_and_writes_nothing(tmp_path: Path) -> None:
+    room = Room(tmp_path, b"old\n" + BODY)
+    await room.agent.call("read_file", path="a", limit=1)
+    preview = await room.agent.preview("edit_file", path="a", edits=[{"old": "old", "new": "new"}])
+    assert preview.startswith("--- a/a\n+++ b/a\n@@ -1,4 +1,4 @@\n-old\n+new\n")
+    assert room.path.read_bytes() == b"old\n" + BODY
+
+
+async def test_write_file_does_not_replace_what_it_cannot_compare(tmp_path: Path) -> None:
+    room = Room(tmp_path, BODY)
+    with pytest.raises((ToolError, EditRefused), match="more than the 8,388,608"):
+        await room.agent.call("write_file", path="a", content="new")
+    assert room.path.read_bytes() == BODY

@@ -1,0 +1,24 @@
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from indwell.tools.screen import Screen
+from indwell.tools.truncate import plain
+
+PIECES = st.lists(st.text(alphabet="ab\r\n\x1b[]3m;\x07\\P ", max_size=6))
+
+
+@given(PIECES)
+def test_any_pieces_of_a_text_come_to_what_the_whole_does(pieces: list[str]) -> None:
+    screen = Screen()
+    for piece in pieces:
+        screen.feed(piece)
+    assert screen.finish() == plain("".join(pieces))
+
+
+def test_progress_that_never_ends_its_line_costs_one_line() -> None:
+    screen = Screen()
+    for percent in range(100_000):
+        screen.feed(f"\r{percent} %")
+    assert screen.finish() == "99999 %"

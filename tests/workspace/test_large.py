@@ -1,0 +1,125 @@
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from indwell.workspace.encodings import nothing_declared
+from indwell.workspace.large import Large, Line, Splice
+from indwell.workspace.line_index import index_of
+from indwell.workspace.text import PIECE
+
+PATH = Path("/w/a")
+
+
+def over(data: bytes) -> Large:
+    def read(offset: int, size: int) -> bytes:
+        return data[offset : offset + size]
+
+    return Large(PATH, read, index_of(read, len(data), nothing_declared))
+
+
+def page(data: bytes, first: int = 0, n_lines: int = 10, total_b: int = 1_000) -> list[Line]:
+    found = over(data).page(first, n_lines, line_b=20, total_b=total_b)
+    return list(found.lines)
+
+
+def test_a_page_holds_the_lines_that_were_asked_for() -> None:
+    data = b"one\r\ntwo\rthree\n\nfive"
+    assert page(data) == [Line(text) for text in ("one", "two", "three", "", "five")]
+    assert page(data, first=2, n_lines=2) == [Line("three"), Line("")]
+    assert page(data, first=5) == []
+    assert page(b"") == []
+    assert page(data, total_b=9) == [Line("one"), Line("two")]
+
+
+def test_a_long_line_is_cut_between_characters() -> None:
+    assert page(b"x" * 19 + "é and more\nshort".encode()) == [
+        Line("x" * 19, more_b=12),
+        Line("short"),
+    ]
+    assert page(b"x" * (3 * PIECE) + b"\nend") == [Line("x" * 20, 3 * PIECE - 19), Line("end")]
+
+
+def test_a_page_far_inside_begins_where_it_should() -> None:
+    data = b"".join(b"line %d\n" % number for number in range(100_000))
+    assert page(data, 99_998) == [Line("line 99998"), Line("line 99999")]
+    assert page(data, 50_000, 1) == [Line("line 50000")]
+
+
+def test_bytes_that_are_no_text_are_kept_and_told() -> None:
+    found = over("größe\n".encode() * 3 + b"a\xff\n").page(3, 1, line_b=20, total_b=99)
+    assert (found.lines, found.n_lines) == ((Line("a\udcff"),), 4)
+    assert found.notes == (
+        "1 byte that is no utf-8 is shown as \\xNN; leave it out of edits, and it stays",
+    )
+
+
+SPLICES = st.lists(
+    st.tuples(st.integers(0, 40), st.integers(0, 40), st.binary(max_size=5)), max_size=4
+)
+
+
+@given(st.binary(max_size=40), st.lists(SPLICES, max_size=3))
+def test_edits_of_edits_give_what_edits_of_the_whole_would(
+    data: bytes, rounds: list[list[tuple[int, int, bytes]]]
+) -> None:
+    large, whole = over(data), data
+    for one_round in rounds:
+        splices, at = [], 0
+        for start, stop, new in sorted(one_round):
+            begin = min(max(start, at), len(whole))
+            at = min(max(begin, stop), len(whole))
+            splices.append(Splice(begin, at, new))
+        large = large.spliced(splices)
+        for splice in reversed(splices):
+            whole = whole[: splice.start] + splice.data + whole[splice.stop :]
+    assert (large.size_b, large.read(0, 1_000)) == (len(whole), whole)
+    for at in range(len(whole)):
+        assert large.read(at, 3) == whole[at : at + 3]
+
+
+@given(st.integers(0, 6), st.integers(0, 4), st.booleans())
+def test_a_place_on_the_border_of_two_pieces_is_found_once(shift, n_more, overlapping) -> None:
+    data = b"x" * (PIECE - shift) + b"aba" + b"ba" * n_more + b"x" * 10
+    pattern = re.compile(b"(?=(aba))" if overlapping else b"aba")
+    expected = [range(found.start(), found.start() + 3) for found in pattern.finditer(data)]
+    found = over(data).find(re.compile(b"aba"), 3, overlapping=overlapping)
+    assert list(found) == expected
+
+
+@pytest.mark.parametrize("end", [b"\n", b"\r\n", b"\r"])
+def test_line_numbers_are_counted_in_any_line_ending(end: bytes) -> None:
+    data = (b"a" + end) * PIECE
+    size = 1 + len(end)
+    wanted = [0, size, 7 * size, PIECE * size - 1]
+    assert over(data).line_numbers(wanted) == (1, 2, 8, PIECE)
+
+
+@pytest.mark.parametrize(
+    ("data", "wanted", "around"),
+    [
+        (b"1\n2\n3\n4\nhere\n6\n7\n8\n9\n", b"here", b"2\n3\n4\nhere\n6\n7\n8\n"),
+        (b"here", b"here", b"here"),
+        (b"1\nhere\n", b"here\n", b"1\nhere\n"),
+        (b"1\r\nhe\r\nre\r\n4", b"he\r\nre", b"1\r\nhe\r\nre\r\n4"),
+        (b"1\n2\n3\n4\n5\nhere\n", b"here\n", b"3\n4\n5\nhere\n"),
+    ],
+)
+def test_a_place_is_seen_with_the_lines_around_it(
+    data: bytes, wanted: bytes, around: bytes
+) -> None:
+    large = over(data)
+    (place,) = large.find(re.compile(re.escape(wanted)), len(wanted), overlapping=False)
+    window = large.around(place)
+    assert large.read(window.start, len(window)) == around
+
+
+def test_a_place_in_a_long_line_is_seen_with_a_part_of_it() -> None:
+    large = over("é".encode() * 50_000 + b"here" + "é".encode() * 50_000)
+    window = large.around(range(100_000, 100_004))
+    text = large.decoded(large.read(window.start, len(window)))
+    assert text == "é" * 2_048 + "here" + "é" * 2_048

@@ -1,0 +1,160 @@
+from __future__ import annotations
+
+import random
+import shutil
+import subprocess
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from indwell.workspace.merge import Conflict, Merge, Piece, merge
+from indwell.workspace.text import split_lines
+
+TEXTS = st.text("ab\n", max_size=24) | st.text("ab\r\n", max_size=12)
+
+
+def clean(base: str, mine: str, theirs: str) -> str:
+    merged = merge(base, mine, theirs)
+    assert merged.conflicts == ()
+    return merged.text
+
+
+def changed(rng: random.Random, lines: list[str], side: str, n_changes: int) -> list[str]:
+    """``lines`` with some replaced, deleted, or others put in, none of them like another."""
+    lines = list(lines)
+    for number in range(n_changes):
+        at = rng.randrange(len(lines) + 1)
+        new = [f"{side} {number}.{i}\n" for i in range(rng.randrange(3))]
+        lines[at : at + rng.randrange(3)] = new
+    return lines
+
+
+def sides(seed: int) -> tuple[str, str, str]:
+    rng = random.Random(seed)
+    base = [f"line {i}\n" for i in range(rng.randrange(30))]
+    mine = changed(rng, base, "mine", rng.randrange(4))
+    theirs = changed(rng, base, "theirs", rng.randrange(4))
+    if rng.random() < 0.3 and base:  # both do the same in one place
+        for side in (mine, theirs):
+            if base[-1] in side:
+                side[side.index(base[-1])] = "both\n"
+    return "".join(base), "".join(mine), "".join(theirs)
+
+
+def test_changes_in_different_places_are_both_taken() -> None:
+    assert clean("a\nb\nc\n", "A\nb\nc\n", "a\nb\nC\n") == "A\nb\nC\n"
+
+
+def test_a_change_that_both_made_is_taken_once() -> None:
+    assert clean("a\nb\nc\n", "a\nB\nc\n", "a\nB\nc\nd\n") == "a\nB\nc\nd\n"
+
+
+def test_the_same_lines_changed_differently_collide() -> None:
+    assert merge("a\nb\nc\n", "a\nM\nc\n", "new\na\nT1\nT2\nc\n") == Merge(
+        "new\na\nT1\nT2\nc\n",
+        "a\nb\nc\n",
+        (Conflict(Piece(2, 2, "b\n"), Piece(2, 2, "M\n"), Piece(3, 6, "T1\nT2\n")),),
+    )
+
+
+def test_changes_of_neighbouring_lines_collide() -> None:
+    assert merge("a\nb\n", "A\nb\n", "a\nB\n").conflicts == (
+        Conflict(Piece(1, 0, "a\nb\n"), Piece(1, 0, "A\nb\n"), Piece(1, 0, "a\nB\n")),
+    )
+    assert merge("a\n-\nb\n", "A\n-\nb\n", "a\n-\nB\n").conflicts == ()
+
+
+def test_a_deleted_line_that_the_other_side_changed_collides() -> None:
+    (conflict,) = merge("a\nb\nc\n", "a\nc\n", "a\nB\nc\n").conflicts
+    assert (conflict.mine, conflict.theirs) == (Piece(2, 2, ""), Piece(2, 2, "B\n"))
+
+
+def test_two_texts_put_in_at_one_place_collide() -> None:
+    assert len(merge("a\nb\n", "a\nM\nb\n", "a\nT\nb\n").conflicts) == 1
+
+
+def test_where_the_sides_collide_theirs_stands_and_the_rest_is_merged() -> None:
+    merged = merge("1\n2\n3\n4\n5\n", "1\nM\n3\n4\nfive\n", "one\n2\nT\n4\n5\n")
+    assert (merged.text, len(merged.conflicts)) == ("one\n2\nT\n4\nfive\n", 1)
+
+
+@pytest.mark.parametrize("ending", ["\r\n", "\r"])
+def test_a_file_whose_line_endings_changed_takes_an_edit(ending: str) -> None:
+    base, mine = "a\nb\nc\n", "a\nB\nB2\nc\n"
+    theirs = base.replace("\n", ending)
+    assert clean(base, mine, theirs) == mine.replace("\n", ending)
+    assert clean(theirs, mine.replace("\n", ending), base) == mine
+
+
+def test_a_region_whose_line_endings_changed_takes_an_edit() -> None:
+    base, mine = "a\nb\nc\n-\nd\r\n", "a\nB\nc\n-\nd\r\n"
+    theirs = "a\r\nb\r\nc\r\n-\nd\r\n"
+    assert clean(base, mine, theirs) == "a\r\nB\r\nc\r\n-\nd\r\n"
+
+
+def test_a_missing_last_newline_stays_missing() -> None:
+    assert clean("a\nb\nc", "A\nb\nc", "a\nb\nc") == "A\nb\nc"
+    assert clean("a\nb\nc", "A\nb\nc", "a\nb\nc\n") == "A\nb\nc\n"
+
+
+@given(TEXTS, TEXTS)
+def test_what_one_side_alone_changed_is_the_result(base: str, other: str) -> None:
+    assert clean(base, other, base) == clean(base, base, other) == other
+    assert clean(base, other, other) == other
+
+
+@given(TEXTS, TEXTS, TEXTS)
+def test_the_sides_are_treated_alike(base: str, mine: str, theirs: str) -> None:
+    one, other = merge(base, mine, theirs), merge(base, theirs, mine)
+    assert [(c.base, c.mine, c.theirs) for c in one.conflicts] == [
+        (c.base, c.theirs, c.mine) for c in other.conflicts
+    ]
+    if not one.conflicts:
+        assert one.text == other.text
+
+
+@given(st.integers(0, 10**9))
+def test_a_clean_merge_holds_every_changed_line(seed: int) -> None:
+    base, mine, theirs = sides(seed)
+    merged = merge(base, mine, theirs)
+    if merged.conflicts:
+        return
+    n_base, n_merged = Counter(split_lines(base)), Counter(split_lines(merged.text))
+    for side in (mine, theirs):
+        n_side = Counter(split_lines(side))
+        assert n_side - n_base <= n_merged  # what was put in is there
+        assert not (n_base - n_side) & n_merged  # what was taken out is gone
+
+
+@given(TEXTS, TEXTS, TEXTS)
+def test_a_conflict_says_where_its_pieces_stand(base: str, mine: str, theirs: str) -> None:
+    if "\r" in base + mine + theirs:
+        return  # the texts may have been given other line endings first
+    for conflict in merge(base, mine, theirs).conflicts:
+        for text, piece in zip((base, mine, theirs), conflict, strict=True):
+            assert text.startswith(piece.text, piece.start)
+            assert text.count("\n", 0, piece.start) == piece.line - 1
+
+
+@pytest.mark.skipif(shutil.which("git") is None, reason="`git merge-file` is the oracle")
+def test_git_merges_the_same(tmp_path: Path) -> None:
+    n_clean = 0
+    for seed in range(150):
+        texts = sides(seed)
+        for name, text in zip(("base", "mine", "theirs"), texts, strict=True):
+            (tmp_path / name).write_bytes(text.encode())
+        git = subprocess.run(
+            ["git", "merge-file", "-p", "mine", "base", "theirs"],
+            cwd=tmp_path,
+            capture_output=True,
+            check=False,
+        )
+        merged = merge(*texts)
+        assert bool(merged.conflicts) == (git.returncode != 0), (seed, texts)
+        if not merged.conflicts:
+            n_clean += 1
+            assert merged.text == git.stdout.decode(), (seed, texts)
+    assert 30 < n_clean < 130  # both outcomes are looked at
