@@ -11,6 +11,7 @@ import pytest
 
 from indwell.errors import ToolError
 from indwell.tools.base import Outcome
+from indwell.tools.listed import LINE_CHARS
 from indwell.tools.unsaved_lines import join
 from indwell.workspace.disk import DiskWorkspace
 from indwell.workspace.memory import MemoryWorkspace
@@ -138,6 +139,19 @@ async def test_a_long_line_is_cut(agent: Agent, root: Path) -> None:
     assert await found(agent, "needle", path="a.py") == ["a.py", f"1: needle{'é' * 294}…"]
 
 
+@pytest.mark.parametrize("indent", [150, 1_000, 3_000])
+async def test_of_a_long_line_the_part_around_its_first_match_is_shown(
+    agent: Agent, root: Path, indent: int
+) -> None:
+    for line in ("é" * (indent // 2) + "needle" + "x" * 5_000, " " * indent + "needle"):
+        (root / "a.py").write_text(f"{line}\n")
+        _, shown = await found(agent, "needle", path="a.py", context=1)
+        assert "needle" in shown
+        assert "\ufffd" not in shown
+        assert len(shown) <= len("1: ") + LINE_CHARS + len("…")
+        assert shown.startswith("1: …") == (indent > 200)
+
+
 async def test_fs_11_one_huge_line_is_no_matter(agent: Agent, root: Path) -> None:
     (root / "a.py").write_bytes(b"needle" + b"x" * 50_000_000)
     began = time.monotonic()
@@ -222,14 +236,11 @@ async def test_edt_09_the_real_server_searches_what_the_editor_has_not_saved(
     ):
         buffer = editor.open(home.shop)
         editor.type_text(buffer, 0, len("def total"), "# typed\ndef amount")
-        editor.open(home.write("new.py", "total = 2\n"))
+        new = editor.open(home.write("new.py", ""))
         (home.workspace / "new.py").unlink()
+        editor.type_text(new, 0, 0, "total = 2\n")
         finished = await editor.ask("look")
-        assert (finished.ending, finished.answer) == ("done", "Done."), [
-            finished,
-            editor.events[-3:],
-            list(home.state.glob("**/*")),
-        ]
+        assert (finished.ending, finished.answer) == ("done", "Done.")
         grep, count, glob = results(endpoint.seen[-1])
     assert grep.splitlines() == [
         *("new.py (not saved yet)", "1: total = 2", "other.py", "1: total = 1"),

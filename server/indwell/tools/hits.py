@@ -12,8 +12,8 @@ Mode = Literal["lines", "files", "count"]
 
 OPTIONS: dict[Mode, tuple[str, ...]] = {
     "lines": (
-        *("--line-number", "--no-heading", "--no-context-separator"),
-        *("--max-columns=1300", "--max-columns-preview"),  # bytes; cut to characters afterwards
+        *("--line-number", "--column", "--no-heading", "--no-context-separator"),
+        *("--max-columns=4000", "--max-columns-preview"),  # bytes; cut to characters afterwards
     ),
     "files": ("--files-with-matches",),
     "count": ("--count",),
@@ -21,11 +21,13 @@ OPTIONS: dict[Mode, tuple[str, ...]] = {
 """Together with ``--null``, so that a path ends where it ends."""
 
 _FORMS: dict[Mode, re.Pattern[bytes]] = {
-    "lines": re.compile(rb"([^\0]*)\0(\d+)([:-])([^\n]*)\n"),
+    "lines": re.compile(rb"([^\0]*)\0(\d+)(?:-|:(\d+):)([^\n]*)\n"),
     "files": re.compile(rb"([^\0]+)\0"),
     "count": re.compile(rb"([^\0]*)\0(\d+)\r?\n"),
 }
 _WARNING = re.compile(rb"(?s)\A.*(?:binary file (?:after match|matches)) \(found [^\n]*\)\n")
+
+_BEFORE_B = 100  # of a long line, before its first match
 
 RawLine = tuple[int, bytes, bool]
 """Its number, from 1; its bytes, perhaps cut; and whether it matches or stands beside a match."""
@@ -69,7 +71,9 @@ class Hits:
             if name is None:
                 continue
             if self._mode == "lines":
-                self.add(name, (int(found[2]), found[4], found[3] == b":"))
+                is_match = found[3] is not None
+                text = _around(found[4], int(found[3])) if is_match else found[4]
+                self.add(name, (int(found[2]), text, is_match))
             else:
                 self.counts[name] = int(found[2]) if self._mode == "count" else 1
                 self._n_taken += 1
@@ -98,3 +102,18 @@ class Hits:
         if b"\n" not in raw or self._is_file(raw.decode("utf-8", "surrogateescape")):
             return raw
         return _WARNING.sub(b"", raw)
+
+
+def _around(line: bytes, column: int) -> bytes:
+    """A long line from shortly before its first match; as it is if that lies beyond what we have.
+
+    Args:
+        line: Its beginning, at least.
+        column: Where the match begins, from 1, in bytes.
+    """
+    first = column - 1 - _BEFORE_B
+    if first <= _BEFORE_B or column > len(line):
+        return line
+    while line[first] & 0xC0 == 0x80:  # noqa: PLR2004 - inside a character of UTF-8
+        first += 1
+    return "…".encode() + line[first:]
