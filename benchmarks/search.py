@@ -27,8 +27,8 @@ from report import show
 from indwell.sandbox import find_program
 from indwell.tools.base import Outcome, ToolContext
 from indwell.tools.bash import Shell
+from indwell.tools.grep_search import SKIPPED
 from indwell.tools.ripgrep import WALK
-from indwell.tools.search_files import SKIPPED
 from indwell.tools.seen import Seen
 from indwell.tools.table import standard_tools
 from indwell.workspace.disk import DiskWorkspace

@@ -156,6 +156,12 @@ async def test_a_program_is_ended_when_it_is_enough(tmp_path: Path) -> None:
     assert (finished.exit_code, finished.timed_out) == (-9, False)
 
 
+def end_orphan(pid: int) -> None:
+    """Its parent is gone, so it is a child of ours."""
+    os.kill(pid, signal.SIGKILL)
+    os.waitpid(pid, 0)
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="what is left is only counted there")
 async def test_of_a_program_that_starts_no_other_nothing_is_looked_for(tmp_path: Path) -> None:
     """It is ended itself all the same; what it started in spite of that goes on."""
@@ -178,8 +184,7 @@ async def test_of_a_program_that_starts_no_other_nothing_is_looked_for(tmp_path:
         assert finished.exit_code == -9
         sleeper = int(heard.split()[0])
         assert Path(f"/proc/{sleeper}").exists() == alone
-    os.kill(sleeper, signal.SIGKILL)
-    os.waitpid(sleeper, 0)  # an orphan of ours
+    end_orphan(sleeper)
 
 
 def n_descriptors() -> int:

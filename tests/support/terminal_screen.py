@@ -84,6 +84,9 @@ class Terminal:
         deadline = time.monotonic() + TIMEOUT_S
         while self.echoes == hidden and time.monotonic() < deadline:
             time.sleep(0.01)  # the prompt is written just before, or after, echo goes off
+        # Python does not hear a signal that comes between its last look and the read.
+        while not self._waits() and time.monotonic() < deadline:
+            time.sleep(0.01)
         os.write(self._master, INTERRUPT.encode())
 
     def ends(self) -> int:
@@ -94,6 +97,11 @@ class Terminal:
         while self._read(0.0):
             pass
         return self._process.wait(1)
+
+    def _waits(self) -> bool:
+        """Does the process sleep, as one that reads from its terminal? Only Linux tells."""
+        stat = Path(f"/proc/{self._process.pid}/stat")
+        return not stat.exists() or stat.read_text().rpartition(")")[2].split()[0] != "R"
 
     def _read(self, timeout_s: float) -> bool:
         if not select.select([self._master], [], [], max(timeout_s, 0.0))[0]:

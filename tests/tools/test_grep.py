@@ -1,22 +1,17 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import os
 import time
 from pathlib import Path
 
-import msgspec
 import pytest
 
 from indwell.errors import ToolError
 from indwell.tools.base import Outcome
-from indwell.tools.listed import LINE_CHARS
-from indwell.tools.unsaved_lines import join
+from indwell.tools.result_lines import LINE_CHARS
 from indwell.workspace.disk import DiskWorkspace
 from indwell.workspace.memory import MemoryWorkspace
-from support.editing import USAGE, Home, editing, results
-from support.loopback_endpoint import LoopbackEndpoint, say
 from tools.calling import Agent
 from tools.programs import programs
 
@@ -200,56 +195,6 @@ async def test_a_name_with_a_line_feed_is_one_line(agent: Agent, root: Path) -> 
     assert await found(agent, "needle", glob="x*") == ["x\\n9: forged", "1: needle"]
 
 
-async def test_edt_09_unsaved_buffers_are_searched_instead_of_their_files(
-    root: Path, tmp_path: Path
-) -> None:
-    unsaved = {
-        "a.py": "new\nneedle unsaved\n",
-        "src/b.py": "nothing any more\n",
-        "src/untitled.py": "needle\n",
-        "node_modules/g.py": "needle\n",
-    }
-    agent = Agent(MemoryWorkspace(unsaved=unsaved, root=root), tmp_path / "spill")
-    assert await found(agent, "needle", glob="*.py") == [
-        "a.py (not saved yet)",
-        "2: needle unsaved",
-        "src/untitled.py (not saved yet)",
-        "1: needle",
-    ]
-    assert await found(agent, "needle", path="src/c.ts") == ["src/c.ts", "1: needle"]
-
-
-async def test_edt_09_the_real_server_searches_what_the_editor_has_not_saved(
-    tmp_path: Path,
-) -> None:
-    home = Home(tmp_path)
-    home.write("other.py", "total = 1\n")
-    asked = [
-        ("grep", json.dumps({"pattern": "total|sum"})),
-        ("grep", json.dumps({"pattern": "total|typed", "mode": "count", "glob": "shop.*"})),
-        ("glob", json.dumps({"pattern": "*.py"})),
-    ]
-    script = [*(say(calls=[one], usage=USAGE) for one in asked), say("Done.", usage=USAGE)]
-    async with (
-        LoopbackEndpoint(script) as endpoint,
-        editing(home, endpoint.base_url) as editor,
-    ):
-        buffer = editor.open(home.shop)
-        editor.type_text(buffer, 0, len("def total"), "# typed\ndef amount")
-        new = editor.open(home.write("new.py", ""))
-        (home.workspace / "new.py").unlink()
-        editor.type_text(new, 0, 0, "total = 2\n")
-        finished = await editor.ask("look")
-        assert (finished.ending, finished.answer) == ("done", "Done.")
-        grep, count, glob = results(endpoint.seen[-1])
-    assert grep.splitlines() == [
-        *("new.py (not saved yet)", "1: total = 2", "other.py", "1: total = 1"),
-        *("shop.py (not saved yet)", "3:     return sum(items) + 1"),
-    ]
-    assert count == "shop.py (not saved yet): 1"
-    assert glob.splitlines() == ["new.py (not saved yet)", "other.py", "shop.py"]
-
-
 async def test_what_was_spilled_can_be_searched(agent: Agent) -> None:
     path = await agent.context.spill("bash", "one\nneedle\n")
     assert await found(agent, "needle", path=str(path)) == [str(path), "2: needle"]
@@ -326,55 +271,6 @@ async def test_the_end_of_a_line_is_found_before_a_carriage_return_too(
     agent: Agent, root: Path
 ) -> None:
     assert await found(agent, "two$", path="src/b.py") == ["src/b.py", "3: needle two"]
-
-
-async def test_context_and_crlf_in_unsaved_buffers(root: Path, tmp_path: Path) -> None:
-    unsaved = {
-        "a.py": "\ufeffone\r\nneedle\r\nthree",
-        "b.py": "needle",
-        "empty.py": "",
-        "z.py": "x\0y\nneedle\n",
-    }
-    agent = Agent(MemoryWorkspace(unsaved=unsaved, root=root), tmp_path / "spill")
-    assert await found(agent, "^needle$", glob="*.py", path=".", context=1) == [
-        *("a.py (not saved yet)", "1- one", "2: needle", "3- three"),
-        *("b.py (not saved yet)", "1: needle"),
-        *("z.py (not saved yet)", "1- x\\x00y", "2: needle"),
-    ]
-    assert await found(agent, "^one", path="a.py") == ["a.py (not saved yet)", "1: one"]
-
-
-async def test_a_thousand_unsaved_buffers_are_searched(root: Path, tmp_path: Path) -> None:
-    unsaved = {f"src/{number:04}.txt": f"{number}\nword {number}\n" for number in range(1_000)}
-    agent = Agent(MemoryWorkspace(unsaved=unsaved, root=root), tmp_path / "spill")
-    assert await found(agent, "word 77\\d$") == [
-        line
-        for number in range(770, 780)
-        for line in (f"src/{number:04}.txt (not saved yet)", f"2: word {number}")
-    ]
-
-
-def test_buffers_that_are_too_large_are_named() -> None:
-    joined = join({"a": "one\ntwo", "b": "x" * 50, "c": "", "d": "four\n"}, room=20)
-    assert (joined.names, joined.left_out, joined.data) == (
-        ("a", "d"),
-        ("b",),
-        b"one\ntwo\nfour\n",
-    )
-    assert [joined.place_of(line) for line in (1, 2, 3)] == [("a", 1), ("a", 2), ("d", 1)]
-
-
-async def test_what_a_rule_denies_is_found_neither_on_disk_nor_in_a_buffer(
-    root: Path, tmp_path: Path
-) -> None:
-    for name in (".env", "0.env", "1.env", "2.env"):  # more than is taken of all
-        (root / name).write_text("needle\n" * 2_000)
-    agent = Agent(MemoryWorkspace(unsaved={"x.env": "needle\n"}, root=root), tmp_path / "spill")
-    agent.context = msgspec.structs.replace(agent.context, hidden=lambda path: ".env" in path)
-    assert await agent.call("grep", pattern="needle", mode="files") == Outcome(
-        text=".github/f.yml\na.py\nsrc/b.py\nsrc/c.ts", figure="4 files"
-    )
-    assert ".env" not in (await agent.call("grep", pattern="needle")).text
 
 
 async def test_without_a_path_every_root_is_searched(root: Path, tmp_path: Path) -> None:

@@ -17,12 +17,12 @@ def serve(*, scripted: bool, pace_s: float) -> int:
 
     ``initialize`` is answered before the rest of the server is loaded.
     """
-    if sys.stdin is not None and sys.stdin.isatty():
-        sys.stderr.write(
-            "indwell: this serves an editor, and waits for one on stdin; `indwell --help` lists "
-            "what a person can do, Ctrl-C ends it\n"
-        )
     try:
+        if sys.stdin is not None and sys.stdin.isatty():
+            sys.stderr.write(
+                "indwell: this serves an editor, and waits for one on stdin; `indwell --help` "
+                "lists what a person can do, Ctrl-C ends it\n"
+            )
         opened = open_line(claim_stdio())
     except NoLine as error:
         sys.stderr.write(f"indwell: {error}\n")

@@ -9,11 +9,11 @@ import msgspec
 
 from indwell.errors import ToolError
 from indwell.tools.base import Facts, Outcome, Tool, ToolContext
-from indwell.tools.hits import Mode
-from indwell.tools.matches import report
-from indwell.tools.query import Query
+from indwell.tools.grep_query import Query
+from indwell.tools.grep_report import report
+from indwell.tools.grep_search import search
 from indwell.tools.ripgrep import together
-from indwell.tools.search_files import search
+from indwell.tools.ripgrep_output import Mode
 from indwell.tools.search_place import search_places
 
 

@@ -15,7 +15,7 @@ from indwell.errors import ToolError
 
 MAX_DEPTH = 64  # folders; with the two below, no name takes 5 ms, whatever the pattern
 MAX_PATTERN = 400  # characters
-MAX_STARS = 200  # in all alternatives that the braces give, each of which has one or two itself
+MAX_STARS = 120  # in all alternatives that the braces give, each of which has up to two itself
 _MAX_NAMES = 50  # alternatives of a name that ripgrep is told
 
 _FLAGS = (
@@ -122,6 +122,7 @@ def _straight(expression: str) -> str:
     More of the path is left behind that than behind any later place, so nothing is lost. Each
     ``**`` would multiply the work by the depth of the path otherwise.
     """
+    expression = expression.replace("[^/]*?[/]", "[^/]*[/]")  # up to the slash at one go
     first, *others = expression.split(_GLOBSTAR)
     if not others:
         return expression

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from indwell.tools.hits import RawLine
+from indwell.tools.ripgrep_output import RawLine
 
 MAX_UNSAVED = 32 << 20  # characters of all buffers that are searched
 

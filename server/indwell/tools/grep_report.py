@@ -8,9 +8,9 @@ from pathlib import Path
 import msgspec
 
 from indwell.tools.base import Outcome, ToolContext
-from indwell.tools.hits import MAX_SHOWN, Hits, Mode
-from indwell.tools.listed import UNSAVED, counted, path_line, text_line, with_notes
-from indwell.tools.query import Query
+from indwell.tools.grep_query import Query
+from indwell.tools.result_lines import UNSAVED, counted, path_line, text_line, with_notes
+from indwell.tools.ripgrep_output import MAX_SHOWN, Hits, Mode
 from indwell.tools.search_place import SearchPlace
 from indwell.workspace.paths import display
 

@@ -114,6 +114,6 @@ def _around(line: bytes, column: int) -> bytes:
     first = column - 1 - _BEFORE_B
     if first <= _BEFORE_B or column > len(line):
         return line
-    while line[first] & 0xC0 == 0x80:  # noqa: PLR2004 - inside a character of UTF-8
+    while first < column - 1 and line[first] & 0xC0 == 0x80:  # noqa: PLR2004 - within a character
         first += 1
     return "…".encode() + line[first:]
