@@ -19,9 +19,15 @@ from typing import Any
 from myers import changed_blocks as myers
 from report import show
 
-from indwell.tools.replace import Edit, apply
-from indwell.workspace.diff import compare, count_changes, line_edits, unified, unified_diff
-from indwell.workspace.matching import changed_blocks
+from indwell.tools.editing.replace import Edit, apply
+from indwell.workspace.comparing.diff import (
+    compare,
+    count_changes,
+    line_edits,
+    unified,
+    unified_diff,
+)
+from indwell.workspace.comparing.matching import changed_blocks
 
 SOURCE = Path(__file__).parents[1] / "server" / "indwell"
 GOAL = "line_edits of 5,000 lines within 3 ms; each step of a local edit in 2 MB well under 1 ms"

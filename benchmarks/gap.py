@@ -40,7 +40,7 @@ from indwell.providers.openai_chat import OpenAIChat
 from indwell.providers.retry import Retrying
 from indwell.sessions.store import SessionStore
 from indwell.tools.base import Call, Outcome, ToolContext
-from indwell.tools.bash import Shell
+from indwell.tools.commands.bash import Shell
 from indwell.tools.table import standard_tools
 from indwell.workspace.disk import DiskWorkspace
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from indwell.context.tokens import estimate_tokens
 from indwell.prompt.system import Machine, system_prompt
-from indwell.tools.bash import Shell
+from indwell.tools.commands.bash import Shell
 from indwell.tools.table import standard_tools
 
 LIMIT = 1_500  # tokens, of both together

@@ -26,9 +26,9 @@ from report import show
 
 from indwell.sandbox import find_program
 from indwell.tools.base import Outcome, ToolContext
-from indwell.tools.bash import Shell
-from indwell.tools.grep_search import SKIPPED
-from indwell.tools.ripgrep import WALK
+from indwell.tools.commands.bash import Shell
+from indwell.tools.searching.grep_search import SKIPPED
+from indwell.tools.searching.ripgrep import WALK
 from indwell.tools.seen import Seen
 from indwell.tools.table import standard_tools
 from indwell.workspace.disk import DiskWorkspace

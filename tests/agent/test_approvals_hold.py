@@ -12,7 +12,7 @@ import pytest
 from indwell.agent.dispatch import MOST_CALLS
 from indwell.policy.approvals import Answer, Question
 from indwell.policy.decide import Allow, Asked, Deny, Policy, decide
-from indwell.tools.bash import Shell
+from indwell.tools.commands.bash import Shell
 from indwell.tools.table import standard_tools
 from indwell.workspace.disk import DiskWorkspace
 from indwell.workspace.memory import ROOT, MemoryWorkspace

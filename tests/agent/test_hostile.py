@@ -8,7 +8,7 @@ from indwell.messages import Reply, ToolCall
 from indwell.policy.decide import Mode, Policy
 from indwell.sessions.records import Intent
 from indwell.settings.model import SECRETS
-from indwell.tools.bash import Shell
+from indwell.tools.commands.bash import Shell
 from indwell.tools.table import standard_tools
 from indwell.workspace.disk import DiskWorkspace
 from support.session import World, a_world, asks, call, says

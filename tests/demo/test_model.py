@@ -12,8 +12,8 @@ from indwell.demo.project import CHECK, Project, make_project
 from indwell.policy.approvals import Answer
 from indwell.prompt.tasks import task_words
 from indwell.tools.base import Registry, Tool, ToolContext
-from indwell.tools.bash import Shell
-from indwell.tools.edit import make_edit_file
+from indwell.tools.commands.bash import Shell
+from indwell.tools.editing.edit import make_edit_file
 from indwell.tools.read import make_read_file
 from indwell.tools.table import standard_tools
 from indwell.workspace.base import Workspace

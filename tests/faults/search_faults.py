@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import NoReturn
 
 from indwell.tools.base import Outcome, ToolContext
-from indwell.tools.bash import Shell
-from indwell.tools.glob import MAX_LOOKED_AT
+from indwell.tools.commands.bash import Shell
+from indwell.tools.searching.glob import MAX_LOOKED_AT
 from indwell.tools.seen import Seen
 from indwell.tools.table import standard_tools
 from indwell.workspace.disk import DiskWorkspace

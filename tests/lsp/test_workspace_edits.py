@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from indwell.lsp.workspace_edits import LONG, is_rewritten, joined
-from indwell.workspace.diff import TextEdit, apply_edits, line_edits
+from indwell.workspace.comparing.diff import TextEdit, apply_edits, line_edits
 
 
 @given(

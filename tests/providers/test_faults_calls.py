@@ -11,7 +11,7 @@ from indwell.errors import ToolError
 from indwell.messages import Reply, ToolCall
 from indwell.providers.base import CallStarted, TextDelta, ThinkingDelta
 from indwell.providers.dialect import Dialect
-from indwell.tools.bash import Shell
+from indwell.tools.commands.bash import Shell
 from indwell.tools.table import standard_tools
 from support.asking import ask
 from support.fault_endpoint import data, streamed

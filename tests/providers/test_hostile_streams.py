@@ -21,7 +21,7 @@ from indwell.providers.guard import TooLong
 from indwell.providers.reuse import keep_only_if_clean
 from indwell.providers.stream import GrowingReply
 from indwell.providers.think_tags import ThinkTags
-from indwell.tools.bash import Shell
+from indwell.tools.commands.bash import Shell
 from indwell.tools.table import standard_tools
 from support.asking import ASKED, KEY, ask, connected, fail, failure
 from support.fault_endpoint import (

@@ -27,10 +27,10 @@ from indwell.sessions.records import (
     TurnFinished,
     TurnStarted,
 )
-from indwell.tools.edit import EditFile
-from indwell.tools.lost_edits import looked_up, state_of
-from indwell.tools.replace import Edit
-from indwell.tools.write import WriteFile
+from indwell.tools.editing.edit import EditFile
+from indwell.tools.editing.lost_edits import looked_up, state_of
+from indwell.tools.editing.replace import Edit
+from indwell.tools.editing.write import WriteFile
 from indwell.workspace.memory import MemoryWorkspace
 
 AT = "2026-11-21T09:00:00.000+00:00"

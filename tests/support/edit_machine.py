@@ -19,11 +19,11 @@ from indwell.errors import ToolError
 from indwell.lsp.fake.buffer import with_ending
 from indwell.lsp.fake.profiles import Profile
 from indwell.tools.base import Registry, ToolContext
-from indwell.tools.edit import make_edit_file
+from indwell.tools.editing.edit import make_edit_file
+from indwell.tools.editing.replace import Edit, apply
+from indwell.tools.editing.write import make_write_file
 from indwell.tools.read import make_read_file
-from indwell.tools.replace import Edit, apply
 from indwell.tools.seen import Seen
-from indwell.tools.write import make_write_file
 from indwell.workspace.base import Workspace
 from indwell.workspace.lines import document_lines
 from support.edit_model import EditModel, a_moment

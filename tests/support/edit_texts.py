@@ -6,7 +6,7 @@ from random import Random
 
 from indwell.errors import ToolError
 from indwell.lsp.fake.buffer import with_ending
-from indwell.tools.replace import Edit, apply
+from indwell.tools.editing.replace import Edit, apply
 
 SPICE = ("", "😀", "é", "e\u0301", "\u2028", "\x85", "\f", "🝳x", "\n", "\r\n", "\n\n")
 

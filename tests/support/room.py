@@ -14,10 +14,10 @@ from indwell.errors import ToolError
 from indwell.lsp.fake.buffer import Buffer
 from indwell.lsp.fake.profiles import PLAIN, Profile
 from indwell.tools.base import Outcome, Registry, ToolContext
-from indwell.tools.edit import make_edit_file
+from indwell.tools.editing.edit import make_edit_file
+from indwell.tools.editing.write import make_write_file
 from indwell.tools.read import make_read_file
 from indwell.tools.seen import Seen
-from indwell.tools.write import make_write_file
 from support.near_editor import NearEditor
 from support.virtual_time import run
 

@@ -29,9 +29,9 @@ from indwell.providers.scripted import ScriptedProvider
 from indwell.sessions.records import Record, fold
 from indwell.sessions.store import SessionStore
 from indwell.tools.base import Facts, Outcome, Registry, Tool, ToolContext
-from indwell.tools.edit import make_edit_file
+from indwell.tools.editing.edit import make_edit_file
+from indwell.tools.editing.write import make_write_file
 from indwell.tools.read import make_read_file
-from indwell.tools.write import make_write_file
 from indwell.workspace.base import Workspace
 from indwell.workspace.memory import MemoryWorkspace
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from indwell.files import make_private_folder, write_private
 from indwell.tools.base import Outcome, ToolContext
-from indwell.tools.bash import Shell
+from indwell.tools.commands.bash import Shell
 from indwell.tools.seen import Seen
 from indwell.tools.table import standard_tools
 from indwell.workspace.base import Workspace

@@ -10,7 +10,7 @@ import pytest
 
 from indwell.errors import ToolError
 from indwell.tools.base import Outcome
-from indwell.tools.patterns import path_matcher
+from indwell.tools.searching.patterns import path_matcher
 from indwell.workspace.disk import DiskWorkspace
 from indwell.workspace.memory import MemoryWorkspace
 from tools.calling import Agent

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from indwell.errors import ToolError
-from indwell.tools.patterns import Plan, path_matcher, plan
+from indwell.tools.searching.patterns import Plan, path_matcher, plan
 from indwell.workspace.disk import DiskWorkspace
 from tools.calling import Agent
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from indwell.errors import ToolError
-from indwell.tools.replace import Edit, Replaced, apply, replaced
+from indwell.tools.editing.replace import Edit, Replaced, apply, replaced
 
 
 def edited(text: str, *edits: tuple[str, str]) -> str:

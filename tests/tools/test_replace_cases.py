@@ -13,7 +13,7 @@ import msgspec
 import pytest
 
 from indwell.errors import ToolError
-from indwell.tools.replace import Edit, apply, replaced
+from indwell.tools.editing.replace import Edit, apply, replaced
 from indwell.workspace.disk import DiskWorkspace
 from tools.calling import Agent
 from tools.shared_data import shared_cases

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rapidfuzz.distance import Indel
 
-from indwell.workspace.diff import (
+from indwell.workspace.comparing.diff import (
     TextEdit,
     apply_edits,
     compare,

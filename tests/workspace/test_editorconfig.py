@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from indwell.workspace.editorconfig import charset_of, matches
+from indwell.workspace.encoding.editorconfig import charset_of, matches
 
 
 @pytest.mark.parametrize(

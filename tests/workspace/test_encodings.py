@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from indwell.workspace.encodings import decode
+from indwell.workspace.encoding.decoding import decode
 from indwell.workspace.text import Decoded, encode
 
 GERMAN = "# Größe der Datei überprüfen, für alle Fälle\nname = 'Größe'\n"

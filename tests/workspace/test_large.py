@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from indwell.workspace.encodings import nothing_declared
+from indwell.workspace.encoding.decoding import nothing_declared
 from indwell.workspace.large import Large, Line, Splice
 from indwell.workspace.line_index import index_of
 from indwell.workspace.text import PIECE

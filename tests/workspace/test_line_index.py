@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from indwell.errors import ToolError
-from indwell.workspace.encodings import nothing_declared
+from indwell.workspace.encoding.decoding import nothing_declared
 from indwell.workspace.line_index import LineIndex, index_of, is_simple, start_of
 from indwell.workspace.text import PIECE, split_lines
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from indwell.workspace.merge import Conflict, Merge, Piece, merge
+from indwell.workspace.comparing.merge import Conflict, Merge, Piece, merge
 from indwell.workspace.text import split_lines
 
 TEXTS = st.text("ab\n", max_size=24) | st.text("ab\r\n", max_size=12)

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from indwell.workspace.encodings import decode, nothing_declared
-from indwell.workspace.rewriting import created, rewritten
+from indwell.workspace.encoding.decoding import decode, nothing_declared
+from indwell.workspace.encoding.rewriting import created, rewritten
 
 
 def rewrite(before: bytes, old: str, new: str, project=nothing_declared) -> bytes:

@@ -15,7 +15,7 @@ from indwell.messages import Text
 from indwell.prompt.aftermath import Became, aftermath_words, more_changed_words
 from indwell.tools.seen import Seen
 from indwell.workspace.base import Change, Snapshot, Workspace, digest
-from indwell.workspace.diff import unified_diff
+from indwell.workspace.comparing.diff import unified_diff
 from indwell.workspace.paths import display
 
 MOST_TOLD = 5  # files in one request; an npm install is no news

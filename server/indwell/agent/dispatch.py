@@ -32,7 +32,7 @@ from indwell.policy.decide import Allow, Ask, Asked, Deny, Effect, decide
 from indwell.sessions.records import Intent
 from indwell.tools.base import Call, Outcome, ToolContext
 from indwell.workspace.base import Change
-from indwell.workspace.diff import compare, unified
+from indwell.workspace.comparing.diff import compare, unified
 from indwell.workspace.paths import parse, visible
 from indwell.workspace.text import shown
 

@@ -30,7 +30,7 @@ from indwell.prompt.environment import surroundings_words
 from indwell.prompt.instructions import instruction_words
 from indwell.sessions.records import Ending, TurnFinished, TurnStarted
 from indwell.workspace.base import Change
-from indwell.workspace.diff import count_changes
+from indwell.workspace.comparing.diff import count_changes
 
 FEW = 200  # messages; less than a millisecond to count and check
 

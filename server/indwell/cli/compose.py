@@ -39,7 +39,7 @@ from indwell.sessions.store import SessionStore, folder_name
 from indwell.settings.model import Settings
 from indwell.settings.places import state_folder, user_file
 from indwell.settings.rules import RuleBook
-from indwell.tools.bash import Shell
+from indwell.tools.commands.bash import Shell
 from indwell.tools.table import standard_tools
 from indwell.workspace.base import Workspace
 from indwell.workspace.branch import branch_of

@@ -31,7 +31,7 @@ from indwell.sandbox.spawn import spawn
 from indwell.settings.load import lacking
 from indwell.settings.model import Settings
 from indwell.settings.places import user_file
-from indwell.workspace.diff import unified_diff
+from indwell.workspace.comparing.diff import unified_diff
 from indwell.workspace.disk import DiskWorkspace
 
 PACE_S = 0.01  # between two pieces of the scripted model's text, so that one can watch it

@@ -38,7 +38,7 @@ from indwell.sessions.store import SessionStore
 from indwell.sessions.writer import LogWriter
 from indwell.settings.model import Settings
 from indwell.settings.places import state_folder
-from indwell.tools.lost_edits import looked_up
+from indwell.tools.editing.lost_edits import looked_up
 from indwell.workspace.base import Workspace
 
 NEW_TOOLS = (

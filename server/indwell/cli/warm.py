@@ -23,9 +23,9 @@ def warm_up(settings: Settings) -> None:
     """
     from indwell.cli import compose
     from indwell.providers import facts, openai_chat, retry
-    from indwell.tools.bash import Shell
+    from indwell.tools.commands.bash import Shell
     from indwell.tools.table import standard_tools
-    from indwell.workspace.matching import changed_blocks
+    from indwell.workspace.comparing.matching import changed_blocks
 
     del compose, retry  # their import is all that it needs
     standard_tools(Shell(Path.cwd(), timeout_s=1.0))  # their schemas are made once

@@ -19,8 +19,8 @@ from indwell.lsp.documents import LONG, Document, Documents, digested
 from indwell.lsp.unanswered import Asked, Unanswered, seen, was_taken
 from indwell.lsp.workspace_edits import is_rewritten, joined, versioned_edit
 from indwell.workspace.base import Change, Stamp
-from indwell.workspace.diff import TextEdit, line_edits
-from indwell.workspace.ends import common_last_lines, common_lines
+from indwell.workspace.comparing.diff import TextEdit, line_edits
+from indwell.workspace.comparing.ends import common_last_lines, common_lines
 
 # Editors gather changes before they tell: 150 ms in Neovim, and about 3 s while it redraws
 # "-- VISUAL --" over a message. Waiting costs nothing where the change comes.

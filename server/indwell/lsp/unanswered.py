@@ -15,7 +15,7 @@ from lsprotocol import types
 
 from indwell.errors import EditRefused
 from indwell.lsp.documents import LONG, Document, Documents
-from indwell.workspace.diff import line_edits
+from indwell.workspace.comparing.diff import line_edits
 
 MOST = 50  # that are remembered: each holds its texts
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from lsprotocol import types
 
 from indwell.lsp.documents import Document
-from indwell.workspace.diff import TextEdit
+from indwell.workspace.comparing.diff import TextEdit
 
 LONG = 2_000_000  # characters; to compare so many lines would keep everybody else waiting
 _SAMPLES = 16

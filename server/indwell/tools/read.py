@@ -17,7 +17,7 @@ from indwell.tools.base import Facts, Outcome, Tool, ToolContext
 from indwell.tools.pictures import read_picture
 from indwell.workspace.base import Snapshot, Stamp, digest
 from indwell.workspace.disk_large import LargeFiles
-from indwell.workspace.encodings import decode, nothing_declared
+from indwell.workspace.encoding.decoding import decode, nothing_declared
 from indwell.workspace.large import LARGE_B, Large, Line, Page
 from indwell.workspace.paths import parse
 from indwell.workspace.text import binary_kind, count_lines, line_spans, shown

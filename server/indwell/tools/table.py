@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from indwell.tools.base import Registry
-from indwell.tools.bash import Shell, make_bash
-from indwell.tools.edit import make_edit_file
-from indwell.tools.glob import make_glob
-from indwell.tools.grep import make_grep
+from indwell.tools.commands.bash import Shell, make_bash
+from indwell.tools.editing.edit import make_edit_file
+from indwell.tools.editing.write import make_write_file
 from indwell.tools.read import make_read_file
-from indwell.tools.write import make_write_file
+from indwell.tools.searching.glob import make_glob
+from indwell.tools.searching.grep import make_grep
 
 
 def standard_tools(shell: Shell) -> Registry:

@@ -14,12 +14,12 @@ from indwell.files.reading import read_regular
 from indwell.files.watching import FolderWatch
 from indwell.workspace.base import Change, Settlement, Snapshot, Stamp, digest
 from indwell.workspace.disk_large import LargeFiles
-from indwell.workspace.editorconfig import LIMIT_B, charset_of
-from indwell.workspace.encodings import decode
+from indwell.workspace.encoding.decoding import decode
+from indwell.workspace.encoding.editorconfig import LIMIT_B, charset_of
+from indwell.workspace.encoding.rewriting import created, rewritten
 from indwell.workspace.large import LARGE_B, Large
 from indwell.workspace.locks import PathLocks
 from indwell.workspace.paths import display, folder_said, missing, parse, respelled
-from indwell.workspace.rewriting import created, rewritten
 from indwell.workspace.text import Decoded, binary_kind, picture_type
 from indwell.workspace.watch import Watch
 

@@ -17,8 +17,8 @@ from collections.abc import Callable, Iterator
 import msgspec
 
 from indwell.errors import ToolError
-from indwell.workspace.declared import HEAD_B, WIDER, declared, known
-from indwell.workspace.guess import guesses
+from indwell.workspace.encoding.declared import HEAD_B, WIDER, declared, known
+from indwell.workspace.encoding.guess import guesses
 from indwell.workspace.text import PIECE, Errors
 
 Read = Callable[[int, int], bytes]

@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from indwell.errors import EditRefused, TextMoved, ToolError
 from indwell.workspace.base import Change, Settlement, Snapshot, Stamp, digest
-from indwell.workspace.encodings import nothing_declared
+from indwell.workspace.encoding.decoding import nothing_declared
 from indwell.workspace.large import Large
 from indwell.workspace.line_index import index_of
 from indwell.workspace.paths import display, folder_said, missing, parse, respelled

@@ -15,10 +15,10 @@ import msgspec
 
 from indwell.errors import ToolError
 from indwell.tools.base import Outcome, ToolContext
-from indwell.tools.replace import MAX_COUNTED, MAX_PLACES, Edit, replaced
+from indwell.tools.editing.replace import MAX_COUNTED, MAX_PLACES, Edit, replaced
 from indwell.tools.truncate import cut_diff
 from indwell.workspace.base import Change, Snapshot, Stamp
-from indwell.workspace.diff import count_changes, unified_diff
+from indwell.workspace.comparing.diff import count_changes, unified_diff
 from indwell.workspace.large import Large, Splice
 from indwell.workspace.line_index import is_simple
 from indwell.workspace.paths import display

@@ -12,9 +12,9 @@ from collections.abc import Sequence
 import msgspec
 
 from indwell.errors import ToolError
-from indwell.tools.replace import Edit, replaced
-from indwell.workspace.diff import compare, unified
-from indwell.workspace.merge import Conflict, merge
+from indwell.tools.editing.replace import Edit, replaced
+from indwell.workspace.comparing.diff import compare, unified
+from indwell.workspace.comparing.merge import Conflict, merge
 from indwell.workspace.text import shown, split_lines
 
 OTHERS_LIMIT = 1_500  # characters of what others changed that the model is shown

@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterator
 
 import msgspec
 
-from indwell.workspace.declared import HEAD_B, WIDER, declared, known, mark_of
-from indwell.workspace.guess import guesses, is_wide, sample_of
+from indwell.workspace.encoding.declared import HEAD_B, WIDER, declared, known, mark_of
+from indwell.workspace.encoding.guess import guesses, is_wide, sample_of
 from indwell.workspace.text import (
     SNIFF_B,
     Decoded,

@@ -9,12 +9,12 @@ import msgspec
 
 from indwell.errors import EditRefused, TextMoved, TooLarge, ToolError
 from indwell.tools.base import Facts, Outcome, Tool, ToolContext
-from indwell.tools.edit import TRIES, known_text, read_known
-from indwell.tools.rebase import CHANGED, Proposal, cut_others
+from indwell.tools.editing.edit import TRIES, known_text, read_known
+from indwell.tools.editing.rebase import CHANGED, Proposal, cut_others
+from indwell.tools.editing.told import told
 from indwell.tools.seen import Seen
-from indwell.tools.told import told
 from indwell.workspace.base import Snapshot
-from indwell.workspace.diff import unified_diff
+from indwell.workspace.comparing.diff import unified_diff
 from indwell.workspace.paths import display
 from indwell.workspace.text import shown, split_lines
 

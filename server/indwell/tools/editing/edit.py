@@ -9,14 +9,14 @@ from typing import Annotated
 import msgspec
 
 from indwell.errors import EditRefused, TextMoved, TooLarge, ToolError
-from indwell.tools import edit_large
 from indwell.tools.base import Facts, Outcome, Tool, ToolContext
-from indwell.tools.rebase import Collision, Proposal, propose
-from indwell.tools.replace import Edit
+from indwell.tools.editing import edit_large
+from indwell.tools.editing.rebase import Collision, Proposal, propose
+from indwell.tools.editing.replace import Edit
+from indwell.tools.editing.told import told
 from indwell.tools.seen import Seen
-from indwell.tools.told import told
 from indwell.workspace.base import Snapshot, digest
-from indwell.workspace.diff import unified_diff
+from indwell.workspace.comparing.diff import unified_diff
 from indwell.workspace.paths import display
 from indwell.workspace.text import shown
 

@@ -13,9 +13,9 @@ import msgspec
 
 from indwell.errors import ToolError
 from indwell.messages import ToolUse
-from indwell.tools.edit import EditFile
-from indwell.tools.replace import Edit
-from indwell.tools.write import WriteFile
+from indwell.tools.editing.edit import EditFile
+from indwell.tools.editing.replace import Edit
+from indwell.tools.editing.write import WriteFile
 from indwell.workspace.base import Workspace
 
 State: TypeAlias = Literal["done", "not done", "neither"]

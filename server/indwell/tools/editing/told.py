@@ -8,11 +8,11 @@ from pathlib import Path
 import msgspec
 
 from indwell.tools.base import Outcome, ToolContext
-from indwell.tools.rebase import Proposal, cut_others
+from indwell.tools.editing.rebase import Proposal, cut_others
+from indwell.tools.editing.wellformed import damage
 from indwell.tools.truncate import cut_diff
-from indwell.tools.wellformed import damage
 from indwell.workspace.base import Change, digest
-from indwell.workspace.diff import compare, unified
+from indwell.workspace.comparing.diff import compare, unified
 from indwell.workspace.paths import display
 from indwell.workspace.text import shown
 

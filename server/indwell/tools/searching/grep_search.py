@@ -11,13 +11,13 @@ import msgspec
 from indwell.files import exists
 from indwell.sandbox import Finished
 from indwell.tools.base import ToolContext
-from indwell.tools.grep_query import Query
-from indwell.tools.grep_report import Found
-from indwell.tools.joined_buffers import Joined, join, with_context
-from indwell.tools.patterns import Plan
-from indwell.tools.ripgrep import listen, together
-from indwell.tools.ripgrep_output import Hits, RawLine
-from indwell.tools.search_place import SearchPlace, beneath
+from indwell.tools.searching.grep_query import Query
+from indwell.tools.searching.grep_report import Found
+from indwell.tools.searching.joined_buffers import Joined, join, with_context
+from indwell.tools.searching.patterns import Plan
+from indwell.tools.searching.ripgrep import listen, together
+from indwell.tools.searching.ripgrep_output import Hits, RawLine
+from indwell.tools.searching.search_place import SearchPlace, beneath
 from indwell.workspace.paths import display
 
 MAX_COUNTED = 500  # matches, or files; then the search ends

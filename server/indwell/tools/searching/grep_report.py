@@ -8,10 +8,10 @@ from pathlib import Path
 import msgspec
 
 from indwell.tools.base import Outcome, ToolContext
-from indwell.tools.grep_query import Query
-from indwell.tools.result_lines import UNSAVED, counted, path_line, text_line, with_notes
-from indwell.tools.ripgrep_output import MAX_SHOWN, Hits, Mode
-from indwell.tools.search_place import SearchPlace
+from indwell.tools.searching.grep_query import Query
+from indwell.tools.searching.result_lines import UNSAVED, counted, path_line, text_line, with_notes
+from indwell.tools.searching.ripgrep_output import MAX_SHOWN, Hits, Mode
+from indwell.tools.searching.search_place import SearchPlace
 from indwell.workspace.paths import display
 
 

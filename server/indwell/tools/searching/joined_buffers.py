@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from indwell.tools.ripgrep_output import RawLine
+from indwell.tools.searching.ripgrep_output import RawLine
 
 MAX_UNSAVED = 32 << 20  # characters of all buffers that are searched
 

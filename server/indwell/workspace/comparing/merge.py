@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple, TypeAlias
 
-from indwell.workspace.diff import Replaced, compare
+from indwell.workspace.comparing.diff import Replaced, compare
 from indwell.workspace.text import line_at
 
 _BREAK = re.compile(r"\r\n|\n|\r")

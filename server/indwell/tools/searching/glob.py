@@ -15,10 +15,10 @@ from indwell.files import exists
 from indwell.files.newest import Newest
 from indwell.sandbox import Finished
 from indwell.tools.base import Facts, Outcome, Tool, ToolContext
-from indwell.tools.patterns import Plan, path_matcher, plan
-from indwell.tools.result_lines import UNSAVED, counted, path_line, with_notes
-from indwell.tools.ripgrep import listen, together
-from indwell.tools.search_place import SearchPlace, beneath, search_places
+from indwell.tools.searching.patterns import Plan, path_matcher, plan
+from indwell.tools.searching.result_lines import UNSAVED, counted, path_line, with_notes
+from indwell.tools.searching.ripgrep import listen, together
+from indwell.tools.searching.search_place import SearchPlace, beneath, search_places
 from indwell.workspace.paths import display
 
 MAX_FILES = 100  # H50

@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import msgspec
 
-from indwell.tools.patterns import Plan, path_matcher, plan
-from indwell.tools.ripgrep_output import MAX_SHOWN, OPTIONS, Mode
+from indwell.tools.searching.patterns import Plan, path_matcher, plan
+from indwell.tools.searching.ripgrep_output import MAX_SHOWN, OPTIONS, Mode
 
 _ALWAYS = ("--with-filename", "--null", "--crlf")  # the last: $ also before a carriage return
 

@@ -9,12 +9,12 @@ import msgspec
 
 from indwell.errors import ToolError
 from indwell.tools.base import Facts, Outcome, Tool, ToolContext
-from indwell.tools.grep_query import Query
-from indwell.tools.grep_report import report
-from indwell.tools.grep_search import search
-from indwell.tools.ripgrep import together
-from indwell.tools.ripgrep_output import Mode
-from indwell.tools.search_place import search_places
+from indwell.tools.searching.grep_query import Query
+from indwell.tools.searching.grep_report import report
+from indwell.tools.searching.grep_search import search
+from indwell.tools.searching.ripgrep import together
+from indwell.tools.searching.ripgrep_output import Mode
+from indwell.tools.searching.search_place import search_places
 
 
 class Grep(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 
 from indwell.sandbox import Finished
-from indwell.tools.screen import Screen
+from indwell.tools.commands.screen import Screen
 from indwell.tools.truncate import Cut, cut_output, without_escapes
 
 SPILL_LIMIT_B = 5_000_000  # of one output kept to be read again; it passes through memory

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from indwell.workspace.declared import HEAD_B, declared, known, mark_of
-from indwell.workspace.encodings import decode, nothing_declared
+from indwell.workspace.encoding.declared import HEAD_B, declared, known, mark_of
+from indwell.workspace.encoding.decoding import decode, nothing_declared
 from indwell.workspace.text import Decoded, decode_as, encode, halves, in_pieces
 
 

@@ -15,8 +15,8 @@ from typing import Annotated
 import msgspec
 
 from indwell.errors import ToolError
-from indwell.tools.alike import find_alike
-from indwell.tools.closest import closest
+from indwell.tools.editing.alike import find_alike
+from indwell.tools.editing.closest import closest
 from indwell.workspace.text import line_at
 
 MAX_PLACES = 20  # line numbers that a message names

@@ -16,7 +16,7 @@ from indwell.errors import ToolError
 from indwell.files import locate
 from indwell.sandbox import Finished, spawn
 from indwell.tools.base import Facts, Outcome, Tool, ToolContext
-from indwell.tools.command_output import SPILL_LIMIT_B, TAIL_B, CommandOutput
+from indwell.tools.commands.command_output import SPILL_LIMIT_B, TAIL_B, CommandOutput
 from indwell.tools.truncate import Cut
 from indwell.workspace.base import Workspace
 from indwell.workspace.paths import display

@@ -1,0 +1,1 @@
+"""Changing files: exact edits, merged where the text moved, told with their diff."""
