@@ -4,8 +4,9 @@
 
 A child edits a file in a loop and says after each edit which version it wrote. After the kill the
 file must hold the version that was said last or the next one, byte by byte: at once if files are
-replaced by rename; after the next write into the folder, which tidies up, if they are overwritten
-in place. Then nothing of ours may be left. Cases: `safety.json` PER-13, FS-08.
+replaced by rename; when Indwell reads it next, if it is overwritten in place. After the next write
+into the folder nothing of ours may be left there, nor in the private folder.
+Cases: `safety.json` PER-13, FS-08.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from __future__ import annotations
 import argparse
 import os
 import random
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -20,7 +22,7 @@ import time
 from collections import Counter
 from pathlib import Path
 
-from indwell.files import replace_with, write_all, write_atomic
+from indwell.files import read_bytes, replace_with, write_all, write_atomic
 from indwell.files.append_log import list_names
 
 KINDS = ("rename", "in place", "stream", "create")
@@ -35,10 +37,11 @@ def version(number: int) -> bytes:
 
 def edit(kind: str, root: Path, number: int) -> None:
     """Write version ``number`` over the one before."""
-    path = root / "file"
+    path, private = root / "file", private_of(root)
     match kind:
         case "create":
-            write_atomic(root / f"file-{number}", version(number), [root], create=True)
+            name = f"file-{number}"
+            write_atomic(root / name, version(number), [root], create=True, private=private)
         case "stream":
             unchanged = path.stat()
             data = version(number)
@@ -48,9 +51,15 @@ def edit(kind: str, root: Path, number: int) -> None:
                 write_all(descriptor, data[:half])
                 write_all(descriptor, data[half:])
 
-            replace_with(path, [root], write, unchanged=unchanged)
+            replace_with(path, [root], write, unchanged=unchanged, private=private)
         case _:
-            write_atomic(path, version(number), [root], expected=version(number - 1))
+            before = version(number - 1)
+            write_atomic(path, version(number), [root], expected=before, private=private)
+
+
+def private_of(root: Path) -> Path:
+    """The folder of the user's state."""
+    return root.with_name(f"{root.name}-undo")
 
 
 def child(kind: str, root: Path) -> None:
@@ -86,16 +95,20 @@ def kill_once(kind: str, base: Path, after_s: float) -> str:
     at_once = _stands(kind, root, done)
     assert at_once != "mixed" or kind == "in place", (kind, root, done)
     litter = _litter(root)
-    write_atomic(root / "next", b"next", [root])
+    if kind == "in place":
+        read_bytes(root / "file", [root], 2 * SIZE_B, private=private_of(root))
+    write_atomic(root / "next", b"next", [root], private=private_of(root))
     after = _stands(kind, root, done)
     assert after in {"old", "new"}, (kind, root, done, after)
     assert at_once in {"mixed", after}, (kind, root, done, at_once, after)
     assert _litter(root) == [], (kind, root, _litter(root))
     if kind == "in place":
         assert (root / "other name").samefile(root / "file")
-    for path in root.iterdir():
-        path.unlink()
-    root.rmdir()
+    # A kill while the key is made, once for a user, may leave the 32 bytes that were to be it.
+    kept = [name for name in list_names(private_of(root)) if not name.startswith("key")]
+    assert kept == [], (kind, root, kept)
+    shutil.rmtree(root)
+    shutil.rmtree(private_of(root))
     return f"{at_once}{', litter tidied' if litter else ''}"
 
 

@@ -12,7 +12,7 @@ import pytest
 
 SHORT = {
     "write": "ENOSPC", "copy_file_range": "ENOSPC", "fsync": "EIO", "renameat": "EDQUOT",
-    "linkat": "EIO", "unlinkat": "EIO", "flock": "EINTR", "openat2": "EIO",
+    "linkat": "EIO", "unlink": "EIO", "flock": "EINTR", "openat2": "EIO",
 }  # fmt: skip
 
 

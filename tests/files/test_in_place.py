@@ -26,11 +26,12 @@ from pathlib import Path
 from indwell.errors import ToolError
 from indwell.files import write_atomic
 path = Path(sys.argv[1])
+private = None if len(sys.argv) > 2 else path.parent.parent / "undo"
 if len(sys.argv) > 2:  # whom to become; Python itself may lie where they cannot read
     os.setegid(int(sys.argv[2]))
     os.seteuid(int(sys.argv[2]))
 try:
-    write_atomic(path, b"new " * 20_000, [path.parent], expected=path.read_bytes())
+    write_atomic(path, b"new " * 20_000, [path.parent], expected=path.read_bytes(), private=private)
 except ToolError as error:
     sys.exit(str(error))
 """
@@ -70,28 +71,61 @@ def names(path: Path) -> list[str]:
     return list(list_names(path.parent))
 
 
+def kept(path: Path) -> list[str]:
+    """What stands in the private folder, but for the key."""
+    return [name for name in list_names(path.parent.parent / "undo") if name != "key"]
+
+
+def write(path: Path, data: bytes) -> None:
+    write_atomic(path, data, [path.parent], private=path.parent.parent / "undo")
+
+
 def test_a_fault_in_the_middle_puts_the_old_text_back(path: Path) -> None:
     done = traced(path, "ftruncate:error=EIO:when=1")  # all new bytes stand, and the old end
     assert "cannot be used: Input/output error" in done.stderr
     assert (path.read_bytes() == OLD, names(path)) == (True, ["file", "other"])
+    assert kept(path) == []
 
 
-def test_what_cannot_be_put_back_is_kept_and_comes_back_with_the_next_write(path: Path) -> None:
+def test_what_cannot_be_put_back_is_kept_and_comes_back_when_the_file_is_read(path: Path) -> None:
     done = traced(path, "ftruncate:error=EIO:when=1", "fallocate:error=EIO:when=2")
-    assert "its old text is kept beside it in '.indwell-" in done.stderr
-    assert path.read_bytes() != OLD
-    write_atomic(path.with_name("next"), b"", [path.parent])
-    assert (path.read_bytes() == OLD, names(path)) == (True, ["file", "next", "other"])
+    (undo,) = kept(path)
+    private = path.parent.parent / "undo"
+    assert f"its old text is kept in {str(private / undo)!r}" in done.stderr
+    assert (path.read_bytes() != OLD, names(path)) == (True, ["file", "other"])
+    done = traced(path, "fallocate:error=EIO:when=1")  # once more it cannot
+    assert f"its old text is kept in {str(private / undo)!r}" in done.stderr
+    assert kept(path) == [undo]
+    assert read_bytes(path, [path.parent], 1 << 20, private=private) == OLD
+    assert (path.read_bytes() == OLD, kept(path)) == (True, [])
 
 
-@pytest.mark.parametrize("call", ["ftruncate", "fallocate", "unlinkat"])
-def test_per_13_a_kill_in_the_middle_is_undone_by_the_next_write(path: Path, call: str) -> None:
+def test_what_cannot_be_put_back_without_a_private_folder_is_kept_elsewhere(
+    path: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "undo").write_bytes(b"no folder")
+    spare = tmp_path / "spare"
+    spare.mkdir()
+    faults = ("ftruncate:error=EIO:when=1", "fallocate:error=EIO:when=2")
+    done = traced(path, *faults, temporary=spare)
+    (old,) = [one for one in spare.iterdir() if one.suffix == ".old"]
+    assert f"its old text is kept in {str(old)!r}" in done.stderr
+    assert (old.read_bytes() == OLD, old.stat().st_mode & 0o777) == (True, 0o600)
+
+
+@pytest.mark.parametrize("call", ["ftruncate", "fallocate", "unlink"])
+def test_per_13_a_kill_in_the_middle_is_undone_by_the_next_read(path: Path, call: str) -> None:
+    write(path.with_name("next"), b"")  # makes the key, which takes an unlink too
     done = traced(path, f"{call}:signal=KILL:when=1")
     assert done.returncode == -signal.SIGKILL
-    assert [name for name in names(path) if name.endswith(".undo")]
-    write_atomic(path.with_name("next"), b"", [path.parent])
-    stands = NEW if call == "unlinkat" else OLD
-    assert (path.read_bytes() == stands, names(path)) == (True, ["file", "next", "other"])
+    assert len(kept(path)) == 1
+    data = path.read_bytes()
+    write(path.with_name("next"), b"")
+    assert path.read_bytes() == data  # another file's edit is not the time
+    stands = NEW if call == "unlink" else OLD
+    read = read_bytes(path, [path.parent], 1 << 20, private=path.parent.parent / "undo")
+    assert (read == stands, names(path)) == (True, ["file", "next", "other"])
+    assert kept(path) == []
 
 
 def test_per_13_a_kill_before_the_rename_leaves_a_name_that_the_next_write_removes(
@@ -100,7 +134,7 @@ def test_per_13_a_kill_before_the_rename_leaves_a_name_that_the_next_write_remov
     path.with_name("other").unlink()
     done = traced(path, "renameat:signal=KILL:when=1")
     assert done.returncode == -signal.SIGKILL
-    write_atomic(path.with_name("next"), b"", [path.parent])
+    write(path.with_name("next"), b"")
     stands = path.read_bytes()
     assert (stands in {OLD, NEW}, names(path)) == (True, ["file", "next"])
 
@@ -140,10 +174,10 @@ def test_what_cannot_be_put_back_in_a_folder_that_takes_no_file_is_kept_elsewher
             user=12_346,
             temporary=spare,
         )
-        kept = list(spare.iterdir())
-        assert [one.stat().st_mode & 0o777 for one in kept] == [0o600]
-        assert f"its old text is kept in {str(kept[0])!r}" in done.stderr
-        assert OLD in kept[0].read_bytes()
+        old = list(spare.iterdir())
+        assert [one.stat().st_mode & 0o777 for one in old] == [0o600]
+        assert f"its old text is kept in {str(old[0])!r}" in done.stderr
+        assert old[0].read_bytes() == OLD
 
 
 @pytest.mark.parametrize("is_hard_linked", [False, True])

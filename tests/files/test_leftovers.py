@@ -1,65 +1,75 @@
-"""What a killed process of ours left is put right by the next write into the folder (PER-13)."""
+"""What a killed process left is put right when the file is used next, and by nothing else (PER-13).
+
+An undo file in the private folder is believed for its own file only; whatever a project holds never
+is.
+"""
 
 from __future__ import annotations
 
+import fcntl
 import os
 from pathlib import Path
+from typing import NamedTuple
 
-import msgspec
 import pytest
 
+from indwell.errors import ToolError
 from indwell.files import read_bytes, write_atomic
 from indwell.files.append_log import list_names
-from indwell.files.in_place import Undo, undo_name
-from indwell.files.one_writer import one_writer
+from indwell.files.journal import new_journal, undo_path
+from indwell.files.own_names import known_name, usable
 
-NAME = ".indwell-0123456789abcdef"
 OLD, NEW = b"old text " * 20_000, b"new and longer text " * 15_000
+LIMIT_B = 1 << 20
 
 
-def next_write(root: Path) -> None:
-    write_atomic(root / "next", b"", [root])
-    (root / "next").unlink()
+class Room(NamedTuple):
+    """A project with one file, and the private folder."""
+
+    root: Path
+    private: Path
+
+    @property
+    def path(self) -> Path:
+        return self.root / "file"
+
+    @property
+    def undo(self) -> Path:
+        return undo_path(self.private, self.path)
+
+    def read(self) -> bytes:
+        return read_bytes(self.path, [self.root], LIMIT_B, private=self.private)
+
+    def write(self, name: str, data: bytes) -> None:
+        write_atomic(self.root / name, data, [self.root], private=self.private)
+
+    def kept(self) -> dict[str, bytes]:
+        names = [name for name in list_names(self.private) if name != "key"]
+        return {name: (self.private / name).read_bytes() for name in names}
+
+    def cut_off(self, stands: bytes, *, old: bytes = OLD, new: bytes = NEW) -> None:
+        """The file as a killed writer left it, and its undo file."""
+        self.path.write_bytes(old)
+        target, made = os.open(self.path, os.O_RDWR), os.memfd_create("new")
+        os.write(made, new)
+        journal = new_journal(self.private, self.path)
+        journal.fill(target, made)
+        os.ftruncate(target, 0)
+        os.pwrite(target, stands, 0)
+        journal.close()
+        os.close(target)
+        os.close(made)
 
 
-def an_undo(root: Path, stands: bytes, *, old: bytes = OLD, new: bytes = NEW) -> Path:
-    """A file as a killed writer left it, and its undo file beside it."""
-    path = root / "file"
-    path.write_bytes(stands)
-    name = path.name.encode().hex()
-    head = Undo(1, name, path.stat().st_ino, len(old), len(new))
-    (root / undo_name(path.name)).write_bytes(msgspec.json.encode(head) + b"\n" + old + new)
-    return path
+@pytest.fixture
+def room(tmp_path: Path) -> Room:
+    (tmp_path / "w").mkdir()
+    private = usable(tmp_path / "state" / "undo")
+    assert private is not None
+    return Room(tmp_path / "w", private)
 
 
-def test_per_13_a_half_made_file_is_removed(tmp_path: Path) -> None:
-    (tmp_path / f"{NAME}.tmp").write_bytes(b"half")
-    next_write(tmp_path)
-    assert list(tmp_path.iterdir()) == []
-
-
-@pytest.mark.parametrize(
-    "name", [".indwell-notes.tmp", f"{NAME}.tmp.bak", f"x{NAME}.tmp", f"{NAME}0.tmp", f"{NAME}.old"]
-)
-def test_a_file_of_another_name_is_not_ours(tmp_path: Path, name: str) -> None:
-    (tmp_path / name).write_bytes(b"the user's")
-    next_write(tmp_path)
-    assert (tmp_path / name).read_bytes() == b"the user's"
-
-
-def test_a_folder_a_link_and_another_users_file_are_not_ours(tmp_path: Path) -> None:
-    (tmp_path / f"{NAME}.tmp").mkdir()
-    (tmp_path / f"{NAME[:-1]}0.tmp").symlink_to(tmp_path / "file")
-    (tmp_path / "file").write_bytes(b"the user's")
-    names = {"file", f"{NAME}.tmp", f"{NAME[:-1]}0.tmp"}
-    if os.geteuid() == 0:
-        (tmp_path / f"{NAME[:-1]}1.tmp").write_bytes(b"")
-        os.chown(tmp_path / f"{NAME[:-1]}1.tmp", 12_345, 12_345)
-        names.add(f"{NAME[:-1]}1.tmp")
-    next_write(tmp_path)
-    assert set(list_names(tmp_path)) == names
-
-
+@pytest.mark.parametrize("how", ["read", "write"])
 @pytest.mark.parametrize(
     "stands",
     [
@@ -71,70 +81,179 @@ def test_a_folder_a_link_and_another_users_file_are_not_ours(tmp_path: Path) -> 
     ],
 )
 def test_per_13_a_file_that_was_half_overwritten_is_as_it_was(
-    tmp_path: Path, stands: bytes
+    room: Room, stands: bytes, how: str
 ) -> None:
-    path = an_undo(tmp_path, stands)
-    next_write(tmp_path)
-    assert (path.read_bytes() == OLD, list(list_names(tmp_path))) == (True, ["file"])
+    room.cut_off(stands)
+    if how == "read":
+        assert room.read() == OLD
+    else:
+        write_atomic(room.path, b"next", [room.root], expected=OLD, private=room.private)
+    assert (list_names(room.root), room.kept()) == (("file",), {})
 
 
-def test_per_13_a_file_that_was_half_overwritten_is_put_right_before_it_is_read(
-    tmp_path: Path,
+def test_per_13_a_shorter_text_with_the_old_end_is_as_it_was(room: Room) -> None:
+    room.cut_off(OLD + NEW[len(OLD) :], old=NEW, new=OLD)
+    assert (room.read() == NEW, room.kept()) == (True, {})
+
+
+def test_only_the_file_itself_is_the_time_to_put_it_right(room: Room) -> None:
+    room.cut_off(NEW[:70_000] + OLD[70_000:])
+    room.write("other", b"x")
+    assert (room.path.read_bytes() == OLD, len(room.kept())) == (False, 1)
+
+
+@pytest.mark.parametrize("stands", [OLD, NEW])
+def test_a_file_that_is_whole_stays_and_its_undo_file_goes(room: Room, stands: bytes) -> None:
+    room.cut_off(stands)
+    assert (room.read() == stands, room.kept()) == (True, {})
+
+
+@pytest.mark.parametrize("how", ["read", "write"])
+@pytest.mark.parametrize(
+    "stands",
+    [b"what the user wrote since", OLD[:-1] + b"!", b"", NEW[:70_000] + OLD[70_000:] + b"!"],
+)
+def test_the_old_text_of_a_file_that_others_changed_since_is_kept_for_good_and_said_once(
+    room: Room, stands: bytes, how: str
 ) -> None:
-    path = an_undo(tmp_path, NEW[:70_000] + OLD[70_000:])
-    assert read_bytes(path, [tmp_path], 1 << 20) == OLD
-    assert list_names(tmp_path) == ("file",)
+    room.cut_off(stands)
+    use = {"read": room.read, "write": lambda: room.write("file", b"next")}[how]
+    with pytest.raises(ToolError, match="its text from before that edit is kept in") as said:
+        use()
+    ((name, data),) = room.kept().items()
+    assert (str(room.private / name) in str(said.value), data == OLD) == (True, True)
+    assert room.read() == stands
+    room.write("file", b"next")
+    assert (room.read(), list(room.kept())) == (b"next", [name])
 
 
-def test_a_folder_that_stays_locked_does_not_keep_a_file_from_being_read(tmp_path: Path) -> None:
-    path = an_undo(tmp_path, NEW[:70_000] + OLD[70_000:])
-    folder = os.open(tmp_path, os.O_RDONLY)
-    try:
-        with one_writer(folder, path):
-            assert read_bytes(path, [tmp_path], 1 << 20) == NEW[:70_000] + OLD[70_000:]
-    finally:
-        os.close(folder)
+def test_the_old_text_is_kept_when_the_file_was_replaced_or_removed_since(room: Room) -> None:
+    torn = NEW[:100] + OLD[100:]
+    room.cut_off(torn)
+    (room.root / "fresh").write_bytes(torn)
+    (room.root / "fresh").replace(room.path)
+    with pytest.raises(ToolError, match="changed by others"):
+        room.read()
+    assert room.read() == torn
+    room.cut_off(torn)
+    room.path.unlink()
+    with pytest.raises(ToolError, match="changed by others"):
+        room.write("file", b"next")
+    assert list(room.kept().values()) == [OLD, OLD]
 
 
-def test_per_13_a_shorter_text_with_the_old_end_is_as_it_was(tmp_path: Path) -> None:
-    path = an_undo(tmp_path, OLD + NEW[len(OLD) :], old=NEW, new=OLD)
-    next_write(tmp_path)
-    assert (path.read_bytes() == NEW, list(list_names(tmp_path))) == (True, ["file"])
+def test_an_undo_file_never_takes_the_place_of_another(room: Room) -> None:
+    room.cut_off(NEW[:100] + OLD[100:])
+    with pytest.raises(ToolError, match="another edit of it is not over"):
+        new_journal(room.private, room.path)
+    assert (room.read() == OLD, room.kept()) == (True, {})
 
 
-@pytest.mark.parametrize("stands", [OLD, NEW, b"what the user wrote since", OLD[:-1] + b"!", b""])
-def test_a_file_that_is_whole_or_somebody_elses_stays(tmp_path: Path, stands: bytes) -> None:
-    path = an_undo(tmp_path, stands)
-    next_write(tmp_path)
-    assert (path.read_bytes() == stands, list(list_names(tmp_path))) == (True, ["file"])
+@pytest.mark.parametrize("size_b", [0, 1, 31, 32, 40_000])
+def test_an_undo_file_that_was_never_whole_goes_and_its_file_stays(room: Room, size_b: int) -> None:
+    room.cut_off(OLD)
+    os.truncate(room.undo, size_b)
+    assert (room.read() == OLD, room.kept()) == (True, {})
 
 
-def test_a_file_that_was_replaced_since_stays(tmp_path: Path) -> None:
-    path = an_undo(tmp_path, NEW[:100] + OLD[100:])
-    (tmp_path / "fresh").write_bytes(NEW[:100] + OLD[100:])
-    (tmp_path / "fresh").replace(path)
-    next_write(tmp_path)
-    assert path.read_bytes() == NEW[:100] + OLD[100:]
-    assert list(list_names(tmp_path)) == ["file"]
+@pytest.mark.parametrize("sizes", [b"\xff" * 16, b"\xff" * 8 + bytes(8), bytes(16)])
+def test_absurd_sizes_in_an_undo_file_harm_nothing(room: Room, sizes: bytes) -> None:
+    room.cut_off(NEW[:100] + OLD[100:])
+    with room.undo.open("r+b") as undo:
+        undo.seek(-16, os.SEEK_END)
+        undo.write(sizes)
+    room.write("file", b"next")
+    assert (room.read(), room.kept()) == (b"next", {})
+
+
+def test_what_stands_under_the_name_of_an_undo_file_and_is_none_is_not_touched(room: Room) -> None:
+    room.path.write_bytes(b"text")
+    outside = room.private / "outside"
+    outside.write_bytes(b"outside")
+    room.undo.symlink_to(outside)
+    assert room.read() == b"text"
+    room.undo.unlink()
+    os.mkfifo(room.undo)
+    assert room.read() == b"text"
+    with pytest.raises(ToolError, match="no undo file of ours"):
+        room.write("file", b"next")
+    assert (outside.read_bytes(), room.path.read_bytes()) == (b"outside", b"text")
+
+
+def test_a_reader_does_not_wait_for_ever_for_a_living_writer(room: Room) -> None:
+    torn = NEW[:70_000] + OLD[70_000:]
+    room.cut_off(torn)
+    with room.undo.open("rb") as undo:
+        fcntl.flock(undo, fcntl.LOCK_EX)
+        assert room.read() == torn
+    assert room.read() == OLD
+
+
+def test_a_private_folder_that_others_may_write_is_not_used(room: Room) -> None:
+    torn = NEW[:70_000] + OLD[70_000:]
+    room.cut_off(torn)
+    room.private.chmod(0o777)
+    assert (room.read() == torn, usable(room.private)) == (True, None)
+    room.private.chmod(0o700)
+    link = room.private.with_name("link")
+    link.symlink_to(room.private)
+    assert usable(link) is None
+
+
+def test_an_undo_file_that_a_project_brings_is_no_undo_file(room: Room) -> None:
+    room.cut_off(NEW[:1] + OLD[1:])
+    name = room.undo.name
+    planted = {name: room.undo.read_bytes(), ".indwell-0123456789abcdef.undo": b'{"name":"6100"}\n'}
+    room.undo.unlink()
+    for one, data in planted.items():
+        (room.root / one).write_bytes(data)
+    assert room.read() == NEW[:1] + OLD[1:]
+    room.write("other", b"x")
+    assert {one: (room.root / one).read_bytes() for one in planted} == planted
 
 
 @pytest.mark.parametrize(
-    "head", [b"", b"no json\n", b'{"indwell_undo":2,"name":"66","inode":1,"old_b":1,"new_b":1}\n']
+    "name", [".indwell-0123456789abcdef", ".indwell-notes", ".indwell-" + "0" * 32]
 )
-def test_an_undo_file_that_is_not_as_we_write_them_is_left_alone(
-    tmp_path: Path, head: bytes
+def test_a_half_made_file_of_a_name_like_ours_is_the_users(room: Room, name: str) -> None:
+    (room.root / f"{name}.tmp").write_bytes(b"the user's")
+    room.write("next", b"")
+    assert (room.root / f"{name}.tmp").read_bytes() == b"the user's"
+
+
+def own(room: Room, root: Path) -> str:
+    folder = os.open(root, os.O_RDONLY)
+    try:
+        name = known_name(folder, room.private)
+    finally:
+        os.close(folder)
+    assert name is not None
+    return name
+
+
+def test_per_13_a_half_made_file_is_removed_by_the_next_write_into_its_folder(room: Room) -> None:
+    (room.root / own(room, room.root)).write_bytes(b"half")
+    room.write("next", b"")
+    assert list_names(room.root) == ("next",)
+
+
+def test_our_name_is_another_in_another_folder_and_for_another_user(
+    room: Room, tmp_path: Path
 ) -> None:
-    (tmp_path / f"{NAME}.undo").write_bytes(head)
-    next_write(tmp_path)
-    assert (tmp_path / f"{NAME}.undo").read_bytes() == head
+    (room.root / "deeper").mkdir()
+    theirs = usable(tmp_path / "theirs")
+    assert theirs is not None
+    names = {
+        own(room, room.root),
+        own(room, room.root / "deeper"),
+        own(Room(room.root, theirs), room.root),
+    }
+    assert len(names) == 3
+    assert own(room, room.root) in names
 
 
-def test_an_undo_file_cannot_name_a_file_elsewhere(tmp_path: Path) -> None:
-    root, outside = tmp_path / "w", tmp_path / "outside"
-    root.mkdir()
-    outside.write_bytes(b"ba")
-    for name in ("../outside", str(outside)):
-        head = Undo(1, name.encode().hex(), outside.stat().st_ino, 2, 2)
-        (root / f"{NAME}.undo").write_bytes(msgspec.json.encode(head) + b"\n" + b"aa" + b"bb")
-        next_write(root)
-        assert outside.read_bytes() == b"ba"
+def test_a_folder_of_our_name_is_not_removed(room: Room) -> None:
+    name = own(room, room.root)
+    (room.root / name).mkdir()
+    room.write("next", b"")
+    assert list_names(room.root) == (name, "next")

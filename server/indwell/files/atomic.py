@@ -24,13 +24,15 @@ from pathlib import Path
 import msgspec
 
 from indwell.errors import EditRefused, TextMoved, ToolError
-from indwell.files.beneath import Place, locate, parent_folder, told
+from indwell.files.beneath import Place, find, parent_folder, told
 from indwell.files.copying import write_all
 from indwell.files.dress import dress_like
 from indwell.files.fresh import Fresh, sync_folder
-from indwell.files.in_place import OldTextKept, open_for_both, overwrite
-from indwell.files.leftovers import tidy
+from indwell.files.in_place import NotPutBack, open_for_both, overwrite
+from indwell.files.journal import new_journal
+from indwell.files.leftovers import free_name, settle
 from indwell.files.one_writer import one_writer, wait_locked
+from indwell.files.own_names import usable
 from indwell.files.reading import read_regular
 
 _OLD = (
@@ -53,6 +55,8 @@ def write_atomic(
     parents: bool = False,
     expected: bytes | None = None,
     create: bool = False,
+    resolved: bool = False,
+    private: Path | None = None,
 ) -> Path:
     """Make the file at ``path`` beneath ``roots`` hold ``data``; gives its resolved path.
 
@@ -63,13 +67,16 @@ def write_atomic(
         parents: Make missing folders on the way.
         expected: What the file must hold right before it is replaced.
         create: The file must not exist yet.
+        resolved: No link may stand on the way by now; the path was looked at before.
+        private: A folder of the user's state, for undo files (``journal``) and the key of our
+            names (``own_names``). Without one, a write in place that is killed is not undone.
 
     Raises:
         TextMoved: The file is not ``expected`` any more.
         EditRefused: It is gone, or exists although ``create``, or others keep it locked.
         ToolError: Outside, read-only, no regular file, or the system refuses.
     """
-    with _target(path, roots, parents=parents) as target:
+    with _target(path, roots, private, parents=parents, resolved=resolved) as target:
         if create and target.old is not None:
             raise EditRefused(f"{str(path)!r} exists already; read_file it before changing it")
         if expected is not None and target.old is None:
@@ -84,7 +91,12 @@ def write_atomic(
 
 
 def replace_with(
-    path: Path, roots: Sequence[Path], write: Write, *, unchanged: os.stat_result
+    path: Path,
+    roots: Sequence[Path],
+    write: Write,
+    *,
+    unchanged: os.stat_result,
+    private: Path | None = None,
 ) -> Path:
     """Replace an existing file with what ``write`` puts into a descriptor; gives its resolved path.
 
@@ -98,13 +110,14 @@ def replace_with(
         unchanged: What the system told of the file when its text was read. Device, number, size
             and time of change must still be so, before ``write`` runs and right before the file is
             replaced.
+        private: As for ``write_atomic``.
 
     Raises:
         TextMoved: The file is not as ``unchanged`` says any more.
         EditRefused: It is gone, or others keep it locked.
         ToolError: Outside, read-only, no regular file, or the system refuses.
     """
-    with _target(path, roots, parents=False) as target:
+    with _target(path, roots, private) as target:
         if target.old is None:
             raise EditRefused(f"{str(path)!r} does not exist any more; nothing was written")
         _check_same(target, unchanged)
@@ -113,31 +126,48 @@ def replace_with(
 
 
 class _Target(msgspec.Struct, frozen=True):
-    """A name in an open folder that is ours to write for now; ``old`` is what stands there."""
+    """A name in an open folder that is ours to write for now; ``old`` is what stands there.
+
+    ``own`` is the name for a half-made file there, and ``private`` the private folder, if any.
+    """
 
     asked: Path
     place: Place
     folder: int | None
     name: str
     old: os.stat_result | None
+    own: str | None
+    private: Path | None
 
 
 @contextlib.contextmanager
-def _target(path: Path, roots: Sequence[Path], *, parents: bool) -> Iterator[_Target]:
-    place = locate(path, roots)
+def _target(
+    path: Path,
+    roots: Sequence[Path],
+    private: Path | None,
+    *,
+    parents: bool = False,
+    resolved: bool = False,
+) -> Iterator[_Target]:
+    place = find(path, roots, resolved=resolved)
     if not place.parts:
         raise ToolError(f"{str(path)!r} is a folder; name a file in it")
+    private = usable(private)
     with (
         parent_folder(place, create=parents) as (folder, name),
         told(place.path),
         one_writer(folder, path) as is_alone,
     ):
-        if is_alone and folder is not None:
-            tidy(folder)
+        own = free_name(folder, private) if is_alone else None
+        if private is not None:
+            try:
+                settle(place.path, name, folder, private)
+            except NotPutBack as error:
+                raise _damaged(path, error) from error
         old = _stat(name, folder)
         if old is not None:
             _check_writable(old, path)
-        yield _Target(asked=path, place=place, folder=folder, name=name, old=old)
+        yield _Target(path, place, folder, name, old, own, private)
 
 
 def _replace(target: _Target, write: Write, check: Callable[[], None], *, create: bool) -> None:
@@ -145,7 +175,7 @@ def _replace(target: _Target, write: Write, check: Callable[[], None], *, create
     old, folder, name = target.old, target.folder, target.name
     in_place = old is not None and (old.st_nlink > 1 or _is_foreign(old))
     try:
-        fresh = Fresh(folder, name, 0o666 if old is None else 0o600)
+        fresh = Fresh(folder, name, 0o666 if old is None else 0o600, own=target.own)
     except OSError as error:
         if old is None or error.errno not in _NO_NEW_FILES:
             raise
@@ -187,44 +217,36 @@ def _take(fresh: Fresh, target: _Target, check: Callable[[], None]) -> None:
 
 
 def _overwrite_from_elsewhere(target: _Target, write: Write, check: Callable[[], None]) -> None:
-    """Overwrite a file in a folder that takes no new ones; a kill in the middle is not undone."""
+    """Overwrite a file in a folder that takes no new ones."""
     with tempfile.TemporaryFile() as new:
         write(new.fileno())
-        elsewhere = os.open(tempfile.gettempdir(), os.O_RDONLY)
-        try:
-            _overwrite(target, new.fileno(), check, elsewhere=elsewhere)
-        finally:
-            os.close(elsewhere)
+        _overwrite(target, new.fileno(), check)
 
 
-def _overwrite(
-    target: _Target, new: int, check: Callable[[], None], *, elsewhere: int | None = None
-) -> None:
-    """Overwrite the target with the open file ``new``; the undo file is beside it if it can be."""
-    folder = target.folder if elsewhere is None else elsewhere
-    journal = Fresh(folder, target.name, 0o600)
+def _overwrite(target: _Target, new: int, check: Callable[[], None]) -> None:
+    """Overwrite the target with the open file ``new``; its old bytes are kept meanwhile."""
+    descriptor = open_for_both(target.name, target.folder)
     try:
-        descriptor = open_for_both(target.name, target.folder)
+        wait_locked(descriptor, target.asked)
+        if target.old is None or os.fstat(descriptor).st_ino != target.old.st_ino:
+            raise _moved(target)
+        journal = new_journal(target.private, target.place.path)
         try:
-            wait_locked(descriptor, target.asked)
-            if target.old is None or os.fstat(descriptor).st_ino != target.old.st_ino:
-                raise _moved(target)
-            outlives = elsewhere is None
-            overwrite(descriptor, target.name, new, journal, check, outlives=outlives)
-        except OldTextKept as error:
-            kept = (
-                f"beside it in {error.filename!r}, and comes back with the next edit there"
-                if elsewhere is None
-                else f"in {os.path.join(tempfile.gettempdir(), error.filename)!r}"  # noqa: PTH118
-            )
-            raise ToolError(
-                f"{str(target.asked)!r} was damaged by the system ({error.strerror}); its old text "
-                f"is kept {kept}"
-            ) from error
+            overwrite(descriptor, new, journal, check)
         finally:
-            os.close(descriptor)
+            journal.close()
+    except NotPutBack as error:
+        raise _damaged(target.asked, error) from error
     finally:
-        journal.discard()
+        os.close(descriptor)
+
+
+def _damaged(path: Path, error: NotPutBack) -> ToolError:
+    later = ", and is put back when the file is read or edited next" if error.comes_back else ""
+    kept = f"is kept in {str(error.kept)!r}{later}" if error.kept else "could not be kept"
+    return ToolError(
+        f"{str(path)!r} was damaged by the system ({error.strerror}); its old text {kept}"
+    )
 
 
 def _stat(name: str, folder: int | None) -> os.stat_result | None:

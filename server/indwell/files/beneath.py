@@ -100,6 +100,24 @@ def locate(path: Path, roots: Sequence[Path]) -> Place:
     raise ToolError(f"{str(path)!r}{leads} is outside the workspace; stay within {allowed}")
 
 
+def find(path: Path, roots: Sequence[Path], *, resolved: bool) -> Place:
+    """``locate``; but if the path was ``resolved`` before, it has to be what it was.
+
+    Between the look at a path and its use a link may take its place: what was judged by its name
+    then, a deny rule for one, says nothing of where it leads now.
+
+    Raises:
+        ToolError: Outside the roots, or a link changed.
+    """
+    place = locate(path, roots)
+    if resolved and place.path != path:
+        raise ToolError(
+            f"{str(path)!r} is or passes through a link that was not there a moment ago; nothing "
+            "was done"
+        )
+    return place
+
+
 def open_beneath(path: Path, roots: Sequence[Path], flags: int, mode: int = 0o666) -> int:
     """Open a file beneath ``roots`` and give its descriptor; ``flags`` as for ``os.open``.
 

@@ -3,7 +3,7 @@
 On Linux it has no name until then (``O_TMPFILE``), so that a killed process leaves nothing. An
 anonymous file can take a free name but not another file's, so one that replaces something is linked
 under a name of ours first and renamed in the next system call. Elsewhere it has that name from the
-start; what a killed process leaves is removed by ``leftovers``.
+start; what a killed process leaves is removed by the next write (``own_names``).
 """
 
 from __future__ import annotations
@@ -11,13 +11,12 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
-import secrets
 import sys
 from pathlib import Path
 
 from indwell.files.copying import copy_all
+from indwell.files.own_names import random_name
 
-SUFFIX = ".tmp"
 _CLOSED = -1
 _FLAGS = (
     os.O_RDWR
@@ -30,11 +29,6 @@ _OWN_LINKS = Path("/proc/self/fd")  # how an anonymous file is named to linkat(2
 _NO_LINKS = frozenset(
     {errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EINVAL, errno.ENOENT, errno.EXDEV}
 )
-
-
-def own_name(suffix: str) -> str:
-    """A name that only we give, for a file that stands in the user's folder for a moment."""
-    return f".indwell-{secrets.token_hex(8)}{suffix}"
 
 
 def sync_folder(folder: int | None) -> None:
@@ -51,14 +45,18 @@ class Fresh:
         folder: The open folder; None where there are no such descriptors.
         beside: A name in it, or the whole path without a folder.
         mode: Permissions before the process's mask.
+        own: The name that it has before it gets its own, if it needs one; nothing may have it.
 
     Raises:
         OSError: The folder takes no new file.
     """
 
-    def __init__(self, folder: int | None, beside: str, mode: int) -> None:
+    def __init__(
+        self, folder: int | None, beside: str, mode: int, *, own: str | None = None
+    ) -> None:
         self._folder = folder
         self._beside = beside
+        self._own = own or random_name()
         self._name: str | None = None
         self.descriptor = _anonymous(folder, mode)
         if self.descriptor == _CLOSED:
@@ -102,25 +100,10 @@ class Fresh:
             self.take(name)  # no hard links here (FAT, some network drives); the caller looked
         self.discard()
 
-    def keep(self, name: str) -> None:
-        """Stand in the folder under ``name``, which is ours, until it is discarded.
-
-        Raises:
-            OSError: The system refuses.
-        """
-        own, kept = self._named(), self._here(name)
-        os.replace(own, kept, src_dir_fd=self._folder, dst_dir_fd=self._folder)
-        self._name = kept
-        sync_folder(self._folder)
-
-    def leave(self) -> None:
-        """Let the name that was kept stay, whatever comes."""
-        self._name = None
-
     def discard(self) -> None:
         """Be gone, but for the name that was taken; discarding twice is nothing.
 
-        Raises nothing: what cannot be removed now is removed by ``leftovers``.
+        Raises nothing: what cannot be removed now is removed by the next write.
         """
         with contextlib.suppress(OSError):
             self._close()
@@ -131,27 +114,26 @@ class Fresh:
 
     def _named(self) -> str:
         if self._name is None:
-            own = own_name(SUFFIX)
             try:
-                self._link(own)
+                self._link(self._own)
             except OSError as error:
                 if error.errno not in _NO_LINKS:
                     raise
                 self._copy_to_named()
             else:
-                self._name = own
+                self._name = self._own
         assert self._name is not None
         return self._name
-
-    def _here(self, name: str) -> str:
-        return name if self._folder is not None else str(Path(self._beside).with_name(name))
 
     def _link(self, name: str) -> None:
         os.link(_OWN_LINKS / str(self.descriptor), name, dst_dir_fd=self._folder)
 
     def _open_named(self, mode: int) -> None:
-        self._name = self._here(own_name(SUFFIX))
-        self.descriptor = os.open(self._name, _NEW, mode, dir_fd=self._folder)
+        own = self._own
+        if self._folder is None:
+            own = str(Path(self._beside).with_name(own))
+        self.descriptor = os.open(own, _NEW, mode, dir_fd=self._folder)
+        self._name = own
 
     def _copy_to_named(self) -> None:
         """A file system that makes anonymous files and cannot name them: begin again with one."""

@@ -11,7 +11,7 @@ from pathlib import Path
 import msgspec
 
 from indwell.errors import TooLarge, ToolError
-from indwell.files.beneath import locate, open_place, told
+from indwell.files.beneath import find, open_place, told
 from indwell.files.leftovers import put_right
 
 _PIECE_B = 1 << 20
@@ -32,17 +32,20 @@ class Opened(msgspec.Struct, frozen=True):
 
 
 @contextlib.contextmanager
-def opened_beneath(path: Path, roots: Sequence[Path]) -> Iterator[Opened]:
+def opened_beneath(
+    path: Path, roots: Sequence[Path], *, resolved: bool = False, private: Path | None = None
+) -> Iterator[Opened]:
     """Hold the regular file at ``path`` beneath ``roots`` open, for ``os.read`` and ``os.pread``.
 
     For what is too long to be read at once. An ``OSError`` of the block becomes a ToolError about
-    ``path``.
+    ``path``. ``resolved`` says that no link may stand on the way by now.
+    With a ``private`` folder, a write of the file that a dead process left half-way is undone.
 
     Raises:
         ToolError: Outside, missing, a folder, a pipe or device, or unreadable.
     """
-    place = locate(path, roots)
-    put_right(place)
+    place = find(path, roots, resolved=resolved)
+    put_right(place, private)
     descriptor = open_place(place, os.O_RDONLY)
     try:
         with told(place.path):
@@ -53,13 +56,15 @@ def opened_beneath(path: Path, roots: Sequence[Path]) -> Iterator[Opened]:
         os.close(descriptor)
 
 
-def read_bytes(path: Path, roots: Sequence[Path], limit_b: int) -> bytes:
-    """Read the file at ``path`` beneath ``roots``.
+def read_bytes(
+    path: Path, roots: Sequence[Path], limit_b: int, *, private: Path | None = None
+) -> bytes:
+    """Read the file at ``path`` beneath ``roots``; see ``opened_beneath``.
 
     Raises:
         ToolError: Outside, missing, a folder, a pipe or device, unreadable, or over ``limit_b``.
     """
-    with opened_beneath(path, roots) as opened:
+    with opened_beneath(path, roots, private=private) as opened:
         return read_regular(opened.descriptor, path, limit_b)
 
 

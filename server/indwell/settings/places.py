@@ -31,6 +31,14 @@ def state_folder(environment: Mapping[str, str]) -> Path:
     return load.state_folder(environment, platformdirs.user_state_path(_NAME, appauthor=False))
 
 
+def undo_folder(environment: Mapping[str, str]) -> Path | None:
+    """Where edits in place keep the old text until they are done; None without a state folder."""
+    try:
+        return state_folder(environment) / "undo"
+    except SettingsError:  # said when a session is begun
+        return None
+
+
 def read_user_file(path: Path) -> str | None:
     """Read a settings file, through a link too (many keep theirs elsewhere); None if missing.
 

@@ -1,0 +1,54 @@
+"""An edit in place that a kill cut off is undone by whoever reads the file next."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from indwell.cli.backend import EditorBackend
+from indwell.files.journal import new_journal
+from indwell.files.own_names import usable
+from indwell.settings.model import Settings
+from support.editing import READ, SOURCE, USAGE, Home
+from support.loopback_endpoint import LoopbackEndpoint, say
+from support.near_editor import NearEditor
+from support.terminal import indwell
+
+
+@pytest.fixture
+def home(tmp_path) -> Home:
+    """``shop.py`` has the first byte of a new text, and the old text is in the state folder."""
+    home = Home(tmp_path)
+    new = os.memfd_create("new")
+    os.write(new, b"?" * len(SOURCE))
+    journal = new_journal(usable(home.state / "undo"), home.shop)
+    with home.shop.open("r+b") as file:
+        journal.fill(file.fileno(), new)
+        file.write(b"?")
+    journal.close()
+    os.close(new)
+    return home
+
+
+async def test_per_13_a_run_reads_the_old_text(home) -> None:
+    async with LoopbackEndpoint([say(calls=[READ], usage=USAGE), say("Ok.")]) as endpoint:
+        ended = await indwell(
+            "run", "look", environment=home.environment(endpoint.base_url), folder=home.workspace
+        )
+    assert (ended.code, home.shop.read_text()) == (0, SOURCE)
+
+
+async def test_per_13_the_editors_server_reads_the_old_text(home) -> None:
+    near = NearEditor(home.workspace)
+    made = EditorBackend(home.environment())
+    workspace = made.workspace((home.workspace,), near.documents, near.client, Settings())
+    assert (await workspace.read(home.shop)).text == SOURCE
+    assert home.shop.read_text() == SOURCE
+
+
+async def test_a_state_folder_that_is_none_does_not_keep_the_server_from_files(home) -> None:
+    near = NearEditor(home.workspace)
+    made = EditorBackend({**home.environment(), "INDWELL_STATE": "relative"})
+    workspace = made.workspace((home.workspace,), near.documents, near.client, Settings())
+    assert (await workspace.read(home.shop)).text == f"?{SOURCE[1:]}"
