@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from indwell.policy.dangerous import why_dangerous
-from indwell.policy.decide import COMMAND_LIMIT, Asked, Deny, Mode, Policy, decide, rule_of
+from indwell.policy.decide import Asked, Deny, Mode, Policy, decide, rule_of
 from tools.shared_data import shared_cases
 
 REFUSED = [
@@ -269,17 +269,6 @@ def test_no_command_of_real_sessions_is_refused_and_each_takes_under_a_milliseco
         assert why_dangerous(case["command"]) == ""
         taken.append(time.thread_time() - began)
     assert sorted(taken)[int(len(taken) * 0.99)] < 0.001
-
-
-@pytest.mark.parametrize(
-    "unit",
-    ["rm;" + "curl x|", "curl x|sh $(", "bash <(curl ", "f(){ rm|", "rm -rf {a,b}", "cat <<E |sh "],
-)
-def test_cmd_17_a_tangle_of_the_longest_command_is_judged_in_time(unit: str) -> None:
-    command = (unit * COMMAND_LIMIT)[:COMMAND_LIMIT]
-    began = time.thread_time()
-    why_dangerous(command)
-    assert time.thread_time() - began < 0.5  # 0.03 s on an idle machine
 
 
 PIECES = ["rm", "-rf", " ", "/", "~", "$(", ")", "`", "'", '"', "{", "}", ",", "|", "&", ";", "\n"]

@@ -1,4 +1,4 @@
-"""Use the sandbox as an ordinary user: ``python as_nobody.py bomb|environ``; begins as root."""
+"""Use the sandbox as an ordinary user: ``python as_nobody.py bomb|environ|memory``, by root."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "server"))
 
 from indwell.sandbox import Limits, spawn
+from indwell.sandbox.processes import memory_b
 
 NOBODY = 65_534
 
@@ -33,7 +34,12 @@ async def environ() -> None:
     sys.stdout.write(f"{finished.output}{finished.exit_code}\n")
 
 
+async def memory() -> None:
+    """Of a process of root's, such as the one that started this one."""
+    sys.stdout.write(f"{memory_b(os.getppid()) > 1_000_000}\n")
+
+
 os.setgroups([])
 os.setgid(NOBODY)
 os.setuid(NOBODY)
-asyncio.run({"bomb": bomb, "environ": environ}[sys.argv[1]]())
+asyncio.run({"bomb": bomb, "environ": environ, "memory": memory}[sys.argv[1]]())

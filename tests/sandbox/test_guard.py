@@ -90,6 +90,25 @@ def test_a_guard_that_was_killed_is_replaced(tmp_path: Path) -> None:
     assert not set(guards(os.getpid())) - first
 
 
+def test_a_guard_that_is_killed_while_something_runs_is_replaced_at_the_next_look() -> None:
+    lone = Guard()
+    lone.renew()
+    assert lone._shell is None
+    lone.watch("323456789012345678")
+    lone.watch("323456789012345679")
+    for change in (lone.renew, lambda: lone.forget("323456789012345679")):
+        before = lone._shell
+        assert before is not None
+        before.kill()
+        before.wait()
+        change()
+        assert lone._shell is not None
+        assert lone._shell.poll() is None
+        assert lone._shell is not before
+    lone.forget("323456789012345678")
+    lone.close()
+
+
 def test_a_guard_kills_what_it_watches_when_it_is_left_alone(tmp_path: Path) -> None:
     lone, mark = Guard(), "223456789012345678"
     sleeper = subprocess.Popen(["/bin/sleep", "800003"], env={"INDWELL_RUN": mark})

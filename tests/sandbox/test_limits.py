@@ -68,6 +68,7 @@ async def test_prc_08_a_bomb_of_root_is_counted_and_ended(tmp_path: Path, bomb: 
     [
         ("bomb", "over 100 processes and threads\nusable\n0\n"),
         ("environ", "cat: Permission denied\n1\n"),
+        ("memory", "True\n"),
     ],
 )
 def test_prc_08_an_ordinary_user_is_kept_safe_from_bombs_and_our_variables_from_commands(

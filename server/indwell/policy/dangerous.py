@@ -14,12 +14,22 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from indwell.policy.destructive import destroys, is_device
-from indwell.policy.shell_words import HOME, UNKNOWN, program_of, words_of
+from indwell.policy.shell_words import (
+    HOME,
+    UNKNOWN,
+    Effort,
+    Tangled,
+    Variables,
+    program_of,
+    words_of,
+)
 
 if TYPE_CHECKING:
     from tree_sitter import Node, Parser
 
 _NESTED = 4  # texts within texts, as in `bash -c "eval …"`
+_PARSING = 6  # times the effort of a character of a word
+_START = 12  # characters, as much as it takes to begin a text
 _SHELLS = frozenset(["sh", "bash", "dash", "zsh", "ksh", "ash", "mksh", "fish"])
 _LOADERS = frozenset(["curl", "wget", "aria2c", "http", "https", "xh"])
 _SUBSTITUTIONS = frozenset(["command_substitution", "process_substitution"])
@@ -40,7 +50,10 @@ _FUNCTION_HINT = re.compile(r"\(\s*\)\s*[{(]|\bfunction\b")
 
 def why_dangerous(command: str) -> str:
     """What a command would destroy, in words for the model; empty if nothing is known of it."""
-    return _judge_text(command, _NESTED)
+    try:
+        return _judge_text(command, _NESTED, Effort())
+    except Tangled:
+        return "is too tangled for anybody to see what it does"
 
 
 @cache
@@ -62,11 +75,13 @@ def _has_hint(command: str) -> bool:
     )
 
 
-def _judge_text(command: str, depth: int) -> str:
+def _judge_text(command: str, depth: int, effort: Effort) -> str:
     if not depth or not _has_hint(command):
         return ""
+    if depth < _NESTED:
+        effort.spend(_PARSING * (len(command) + _START))
     root = _parser().parse(command.encode("utf-8", "replace")).root_node
-    return _Reading(root, depth).judge()
+    return _Reading(root, depth, effort).judge()
 
 
 class _Reading:
@@ -75,12 +90,14 @@ class _Reading:
     Args:
         root: What was parsed.
         depth: Texts within it that may still be read.
+        effort: What may be read in all.
     """
 
-    def __init__(self, root: Node, depth: int) -> None:
+    def __init__(self, root: Node, depth: int, effort: Effort) -> None:
         self._root = root
         self._depth = depth
-        self._variables = {"HOME": HOME}
+        self._effort = effort
+        self._variables = Variables(effort)
         self._cwd = ""  # empty: not known
         self._redirects: dict[int, list[Node]] = {}  # by the node whose they are
         self._for_one: set[int] = set()  # assignments for one command alone
@@ -154,7 +171,10 @@ class _Reading:
         if is_shell and self._is_fed_by_loader(node, words):
             return _UNSEEN
         texts = self._inner(node, words)
-        return next(filter(None, (_judge_text(text, self._depth - 1) for text in texts)), "")
+        return next(filter(None, map(self._judge_inner, texts)), "")
+
+    def _judge_inner(self, text: str) -> str:
+        return _judge_text(text, self._depth - 1, self._effort)
 
     def _inner(self, node: Node, words: list[str]) -> list[str]:
         """Texts that a command hands to a shell."""
@@ -187,12 +207,14 @@ class _Reading:
             if stage.id in self._obeys:
                 if is_loaded:
                     return _UNSEEN
-                if why := _judge_text(said, self._depth - 1):
+                if why := self._judge_inner(said):
                     return why
+                said = ""  # what the next shell reads is this one's output
+            elif stage.type == "command":
+                words = self._program(stage)
+                if words and words[0] in {"echo", "printf"}:
+                    said = " ".join(words[1:])
             is_loaded |= stage.id in self._loads
-            words = self._program(stage) if stage.type == "command" else []
-            if words and words[0] in {"echo", "printf"}:
-                said = " ".join(words[1:])
         return ""
 
     def _program(self, node: Node) -> list[str]:
@@ -241,8 +263,9 @@ class _Reading:
         name, value = node.child_by_field_name("name"), node.child_by_field_name("value")
         if name is not None:
             words = words_of(value, self._variables) if value is not None else [""]
-            self._variables[(name.text or b"").decode("utf-8", "replace")] = (
-                words[0] if len(words) == 1 else UNKNOWN
+            self._variables.assign(
+                (name.text or b"").decode("utf-8", "replace"),
+                words[0] if len(words) == 1 else UNKNOWN,
             )
 
 

@@ -20,6 +20,7 @@ class Finished(msgspec.Struct, frozen=True):
         left_running: Processes that it had left behind and that were ended.
         overrun: What it took too much of, in words, such as ``over 600 s of processor time``; it,
             or a part of it, was ended for that. Empty if it kept within its limits.
+        may_run_on: A part of it may still run: not all could be ended in the time there is for it.
     """
 
     exit_code: int
@@ -32,6 +33,7 @@ class Finished(msgspec.Struct, frozen=True):
     seconds: float
     left_running: int
     overrun: str = ""
+    may_run_on: bool = False
 
     @property
     def output(self) -> str:

@@ -30,16 +30,18 @@ for run in $runs; do
   set -- "$@" -e "${run#*:}"
 done
 same=0
+looks=0
 found=
-while [ "$same" -lt 5 ]; do
+while [ "$same" -lt 5 ] && [ "$looks" -lt 500 ]; do
+  looks=$((looks + 1))
   before=$found
   found=$(grep -lasF "$@" /proc/[0-9]*/limits /proc/[0-9]*/environ)
-  [ -n "$found" ] || exit 0
   for path in $found; do
     path=${path#/proc/}
     kill -9 "${path%%/*}"
   done
-  # What has died but is not waited for still has its limits; it starts nothing any more.
+  # What has died but is not waited for still has its limits; it starts nothing any more. And one
+  # look can miss what forks and ends all the time.
   if [ "$found" = "$before" ]; then same=$((same + 1)); else same=0; fi
 done
 """
@@ -56,12 +58,17 @@ class Guard:
     def watch(self, mark: str, group: int = 0) -> None:
         """What carries ``mark``, or is in ``group``, is not to outlive us."""
         self._runs[mark] = group
-        self._tell(may_start=True)
+        self._tell()
 
     def forget(self, mark: str) -> None:
         """It has ended."""
         if self._runs.pop(mark, None) is not None:
-            self._tell(may_start=False)
+            self._tell()
+
+    def renew(self) -> None:
+        """Start the shell again if somebody killed it while something runs."""
+        if self._shell is not None and self._shell.poll() is not None:
+            self._tell()
 
     def close(self) -> None:
         """Let the shell end, as it does without us; kills what it still watches."""
@@ -72,10 +79,10 @@ class Guard:
                 shell.wait(timeout=1)
             ended(shell.pid)
 
-    def _tell(self, *, may_start: bool) -> None:
+    def _tell(self) -> None:
         if sys.platform == "win32":
             return
-        if self._shell is None and may_start:
+        if self._shell is None and self._runs:
             self._start()
         if self._shell is None:
             return
@@ -85,8 +92,8 @@ class Guard:
             pass  # it is stopped; what it knows is older
         except BrokenPipeError:  # somebody killed it
             self.close()
-            if may_start:
-                self._tell(may_start=True)
+            if self._runs:
+                self._tell()
 
     def _start(self) -> None:
         """Start the shell; without one (no ``sh``, no memory) programs run unguarded."""

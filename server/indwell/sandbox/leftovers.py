@@ -15,10 +15,13 @@ import sys
 import time
 from collections.abc import Iterator, Sequence
 
+import msgspec
+
 from indwell.sandbox.orphans import IS_LINUX, Run, is_orphan_of, is_started, over
-from indwell.sandbox.processes import Process, is_marked, processes
+from indwell.sandbox.processes import Process, children, is_marked, process_of, processes
 
 _DYING_S = 0.003
+_QUIET = 3  # looks at /proc that find nothing, where we cannot be certain
 SEARCH_S = 5.0  # for what forks while it is searched for; a bomb of 200 is gone in less than one
 
 
@@ -35,8 +38,20 @@ def signal_group(pid: int, name: str) -> bool:
     return True
 
 
-def end_descendants(pid: int, run: Run) -> int:
-    """Kill what is left of a run, again until none is found; gives how many.
+class Left(msgspec.Struct, frozen=True):
+    """What a run left behind.
+
+    Attributes:
+        n: How many processes were killed.
+        is_gone: Nothing of it is left; False if the time was over before that was certain.
+    """
+
+    n: int
+    is_gone: bool = True
+
+
+def end_descendants(pid: int, run: Run) -> Left:
+    """Kill what is left of a run, again until none is found.
 
     What has become a child of ours by that is waited for, and nothing else. Blocks: on Linux all
     of /proc is looked at, about 15 µs a process, and closer what is younger than the run.
@@ -47,13 +62,64 @@ def end_descendants(pid: int, run: Run) -> int:
     """
     over(run)
     if not IS_LINUX:
-        return int(signal_group(pid, "SIGKILL"))
+        return Left(int(signal_group(pid, "SIGKILL")))
     found: set[int] = set()
     enough_at = time.monotonic() + SEARCH_S
+    n_quiet = 0
     with ahead_of_others():
-        while _end_those_alive(pid, run, found) and time.monotonic() < enough_at:
-            pass
-    return len(found)
+        while n_quiet < _QUIET and time.monotonic() < enough_at:
+            is_alive = _end_those_alive(pid, run, found)
+            is_certain = _end_orphans(run, found, enough_at)
+            n_quiet = 0 if is_alive else _QUIET if is_certain else n_quiet + 1
+    return Left(len(found), n_quiet == _QUIET)
+
+
+def _end_orphans(run: Run, found: set[int], enough_at: float) -> bool:
+    """Kill the orphans among our own children, until there are none; True if that is certain.
+
+    Something that forks and ends again and again has another number by the time all of /proc was
+    read. But one process of it is a child of ours at any time: the others' parents live, or it
+    was given to us. Who died stays our child until we wait for it, so a list of our children
+    without any orphan, dead or alive, means that none was left when it was read.
+    """
+    while time.monotonic() < enough_at:
+        numbers = children()
+        if numbers is None:
+            return False
+        alive: set[int] = set()
+        is_clear = True
+        for number in reversed(numbers):  # the latest is the one that starts others
+            if is_started(number):
+                continue
+            process = process_of(number)
+            if process is None:  # waited for meanwhile, so that others may have been passed over
+                is_clear = False
+            elif is_orphan_of(run, process):
+                is_clear = False
+                if process.is_dead:
+                    _wait_for(process)
+                else:
+                    alive.add(number)
+                    _signal(number, signal.SIGKILL)
+        if is_clear:
+            return True
+        if alive and alive <= found:
+            time.sleep(_DYING_S)
+        found |= alive
+    return False
+
+
+def bury(run: Run) -> None:
+    """Wait for the dead orphans of a run that goes on: their numbers are needed again."""
+    for number in children() or ():
+        process = None if is_started(number) else process_of(number)
+        if process is not None and process.is_dead and is_orphan_of(run, process):
+            _wait_for(process)
+
+
+def _signal(pid: int, number: signal.Signals) -> None:
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.kill(pid, number)
 
 
 def _end_those_alive(pid: int, run: Run, found: set[int]) -> bool:
@@ -66,8 +132,7 @@ def _end_those_alive(pid: int, run: Run, found: set[int]) -> bool:
     # Stopped first: what is killed one by one, others can replace meanwhile.
     for name in (signal.SIGSTOP, signal.SIGKILL) if len(alive) > 1 else (signal.SIGKILL,):
         for one in alive:
-            with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.kill(one, name)
+            _signal(one, name)
     for process in young:
         if process.is_dead and (
             process.session == pid or process.pid in found or is_orphan_of(run, process)

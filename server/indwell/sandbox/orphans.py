@@ -21,7 +21,7 @@ from contextlib import asynccontextmanager
 
 import msgspec
 
-from indwell.sandbox.processes import Process, mark_of
+from indwell.sandbox.processes import Process, is_marked
 
 IS_LINUX = sys.platform.startswith("linux")
 _PR_SET_DUMPABLE = 4  # linux/prctl.h
@@ -41,6 +41,7 @@ class Run(msgspec.Struct, frozen=True):
 
 
 _going_on: set[Run] = set()  # of this process, as being a subreaper is
+_alone: set[str] = set()  # marks of those that start nothing
 _started: set[int] = set()  # programs whose end asyncio waits for
 
 
@@ -49,11 +50,14 @@ async def running(mark: str, *, alone: bool = False) -> AsyncIterator[Run]:
     """A run from before its program starts until its end; no orphan is its own if it is alone."""
     prepare()
     run = Run(mark, _ticks() if IS_LINUX else 0)
-    if not alone:
+    if alone:
+        _alone.add(mark)
+    else:
         _going_on.add(run)
     try:
         yield run
     finally:
+        _alone.discard(mark)
         _going_on.discard(run)
 
 
@@ -85,11 +89,11 @@ def is_orphan_of(run: Run, process: Process) -> bool:
         and process.pid not in _started
         and process.began >= run.began
     )
-    if not is_ours:
+    # A program that was started this moment is not yet known as such.
+    if not is_ours or any(is_marked(process.pid, mark) for mark in tuple(_alone)):
         return False
-    others = [other for other in _going_on if other != run and other.began <= process.began]
-    mark = mark_of(process.pid) if others else b""
-    return mark == run.mark.encode() or not others
+    others = [other for other in tuple(_going_on) if other != run and other.began <= process.began]
+    return not others or is_marked(process.pid, run.mark)
 
 
 @functools.cache

@@ -45,18 +45,37 @@ def processes(since: int = 0) -> Iterator[Process]:
     with os.scandir("/proc") as found:
         numbers = [one.name for one in found if one.name.isdecimal()]
     for number in numbers:
-        # Behind the name in brackets: state, parent, group, session, …; proc(5) counts from 1.
-        fields = _read(f"/proc/{number}/stat").rpartition(b")")[2].split()
-        if len(fields) > _BEGAN and int(fields[_BEGAN]) >= since:
-            yield Process(
-                pid=int(number),
-                is_dead=fields[0] in {b"Z", b"X"},
-                parent=int(fields[1]),
-                group=int(fields[2]),
-                session=int(fields[3]),
-                began=int(fields[_BEGAN]),
-                n_threads=int(fields[17]),
-            )
+        process = process_of(int(number))
+        if process is not None and process.began >= since:
+            yield process
+
+
+def process_of(pid: int) -> Process | None:
+    """What is said of one process; None if there is none of this number any more."""
+    # Behind the name in brackets: state, parent, group, session, …; proc(5) counts from 1.
+    fields = _read(f"/proc/{pid}/stat").rpartition(b")")[2].split()
+    if len(fields) <= _BEGAN:
+        return None
+    return Process(
+        pid=pid,
+        is_dead=fields[0] in {b"Z", b"X"},
+        parent=int(fields[1]),
+        group=int(fields[2]),
+        session=int(fields[3]),
+        began=int(fields[_BEGAN]),
+        n_threads=int(fields[17]),
+    )
+
+
+def children() -> list[int] | None:
+    """The children of ours that the kernel gave us, the latest last; None if it does not say.
+
+    It gives them to the first thread of a process. Who is not waited for stays among them.
+    """
+    path = f"/proc/{os.getpid()}/task/{os.getpid()}/children"
+    numbers = [int(number) for number in _read(path).split()]
+    # A kernel without CONFIG_PROC_CHILDREN has no such file.
+    return numbers if numbers or os.access(path, os.F_OK) else None
 
 
 def mark_of(pid: int) -> bytes:
@@ -76,9 +95,15 @@ def is_marked(pid: int, mark: str) -> bool:
 
 
 def memory_b(pid: int) -> int:
-    """Bytes that a process holds, with its part of what it shares; 0 if it may not be asked."""
+    """Bytes that a process holds, with its part of what it shares.
+
+    If that is not told, as of programs that not everybody may read, with all that it shares.
+    """
     kilobytes = _PSS.findall(_read(f"/proc/{pid}/smaps_rollup"))
-    return sum(map(int, kilobytes)) << 10
+    if kilobytes:
+        return sum(map(int, kilobytes)) << 10
+    pages = _read(f"/proc/{pid}/statm").split()
+    return int(pages[1]) * os.sysconf("SC_PAGE_SIZE") if len(pages) > 1 else 0
 
 
 def n_tasks() -> int:

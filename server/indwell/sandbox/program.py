@@ -19,7 +19,7 @@ from indwell.sandbox.capture import Capture
 from indwell.sandbox.environment import clean_environment, raw
 from indwell.sandbox.finished import Finished
 from indwell.sandbox.guard import guard
-from indwell.sandbox.leftovers import end_descendants, signal_group
+from indwell.sandbox.leftovers import Left, end_descendants, signal_group
 from indwell.sandbox.limits import Limits
 from indwell.sandbox.orphans import Run, ended, running, waited_for
 from indwell.sandbox.pipes import feed, pipe_into
@@ -123,7 +123,7 @@ async def run_program(
                     process.pid, run, done, TIMEOUT_GRACE_S if timed_out else 0, alone=alone
                 )
             await asyncio.wait({output.closed, errors.closed}, timeout=DRAIN_S)
-            left = 0 if alone else await asyncio.to_thread(end_descendants, process.pid, run)
+            left = await _end_rest(process.pid, run, alone=alone)
             await asyncio.wait({output.closed, errors.closed}, timeout=DRAIN_S)
         except asyncio.CancelledError:
             await _in_peace(_stop(process.pid, run, done, CANCEL_GRACE_S, alone=alone))
@@ -145,7 +145,8 @@ async def run_program(
         errors=errors.head + errors.tail,
         timed_out=timed_out,
         seconds=time.monotonic() - began,
-        left_running=0 if timed_out or overrun else left,
+        left_running=0 if timed_out or overrun else left.n,
+        may_run_on=not left.is_gone,
         overrun=overrun,
     )
 
@@ -213,9 +214,12 @@ async def _stop(
         await asyncio.wait({ended}, timeout=grace_s)
     if not ended.done():
         signal_group(pid, "SIGKILL")
-    if not alone:
-        await asyncio.to_thread(end_descendants, pid, run)
+    await _end_rest(pid, run, alone=alone)
     await asyncio.wait({ended}, timeout=KILL_WAIT_S)
+
+
+async def _end_rest(pid: int, run: Run, *, alone: bool) -> Left:
+    return Left(0) if alone else await asyncio.to_thread(end_descendants, pid, run)
 
 
 async def _in_peace(work: Coroutine[None, None, T]) -> tuple[T, bool]:

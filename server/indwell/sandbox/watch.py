@@ -10,17 +10,20 @@ from __future__ import annotations
 import asyncio
 import time
 
+from indwell.sandbox.guard import guard
 from indwell.sandbox.leftovers import (
     ahead_of_others,
+    bury,
     descendants,
     end_descendants,
     signal_group,
 )
 from indwell.sandbox.limits import Limits
 from indwell.sandbox.orphans import IS_LINUX, Run
-from indwell.sandbox.processes import machine_memory_b, memory_b, n_tasks, processes
+from indwell.sandbox.processes import children, machine_memory_b, memory_b, n_tasks, processes
 
 LOOK_S = 0.1  # in which a process fills a quarter of a gigabyte, or a bomb has 200 children
+_MANY = 64  # children, most of which must be dead; the commands that run at once are few
 _SHARE = 0.8  # of the machine's memory, for one command
 _IDLE = 20  # times as long as a closer look takes, until the next one
 
@@ -47,6 +50,9 @@ class Watch:
         pause_s = LOOK_S
         while IS_LINUX and not self.overrun:
             await asyncio.sleep(pause_s)
+            guard.renew()
+            if len(children() or ()) > _MANY:
+                await asyncio.to_thread(bury, self._run)
             is_full = 0 < self._most_b <= machine_memory_b()[1]
             if is_full or n_tasks() - before >= self._most_processes:
                 began = time.monotonic()

@@ -1,0 +1,89 @@
+from __future__ import annotations
+
+import asyncio
+import sys
+from pathlib import Path
+
+import pytest
+
+from indwell.sandbox import spawn
+from indwell.sandbox.leftovers import Left, end_descendants
+from indwell.sandbox.orphans import running
+from indwell.sandbox.processes import children, process_of
+from indwell.sandbox.program import new_mark
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="finds escaped children in /proc")
+COMET = f"{sys.executable} {Path(__file__).parent / 'comet.py'}"
+
+
+def flying() -> list[str]:
+    """Processes whose words are the comet's, by several looks."""
+    found = []
+    for _ in range(20):
+        for one in Path("/proc").iterdir():
+            if one.name.isdecimal():
+                try:
+                    words = (one / "cmdline").read_bytes()
+                except OSError:
+                    continue
+                if b"/comet.py\x00" in words:
+                    found.append(one.name)
+    return found
+
+
+@pytest.mark.parametrize("with_environment", [True, False])
+@pytest.mark.parametrize("way", ["ends by itself", "is cancelled", "beside another"])
+async def test_prc_01_what_changes_its_number_all_the_time_is_ended_too(
+    tmp_path: Path, way: str, *, with_environment: bool
+) -> None:
+    trace = tmp_path / "trace"
+    ready = asyncio.Event()
+    start = f"{'' if with_environment else 'env -i '}{COMET} 4 {trace} >/dev/null 2>&1 &"
+    wait = "sleep 0.3" if way == "ends by itself" else "sleep 0.3; echo ready; sleep 20"
+    run = asyncio.create_task(
+        spawn(f"{start} {wait}", cwd=tmp_path, timeout_s=20, on_chunk=lambda _: ready.set())
+    )
+    other = asyncio.create_task(
+        spawn("sleep 20" if way == "beside another" else ":", cwd=tmp_path, timeout_s=20)
+    )
+    if way == "ends by itself":
+        finished = await run
+        assert finished.left_running
+        assert not finished.may_run_on
+    else:
+        await ready.wait()
+        run.cancel()
+        await asyncio.wait({run})
+    assert flying() == []
+    other.cancel()
+    await asyncio.wait({other})
+    assert not trace.exists()
+
+
+async def test_the_dead_of_a_long_command_are_buried_while_it_runs(tmp_path: Path) -> None:
+    most = 0
+
+    def hear(_: bytes) -> None:
+        nonlocal most
+        most = max(most, len(children() or ()))
+
+    command = "for i in {1..10}; do for j in {1..40}; do (:&); done; sleep 0.15; echo x; done"
+    await spawn(command, cwd=tmp_path, timeout_s=20, on_chunk=hear)
+    assert children() is not None
+    assert most < 200
+
+
+async def test_a_program_that_was_started_this_moment_is_nobodys_orphan() -> None:
+    mark = new_mark()
+    async with running(new_mark()) as run, running(mark, alone=True):
+        begun = await asyncio.create_subprocess_exec(
+            "/bin/sleep", "800009", env={"INDWELL_RUN": mark}, start_new_session=True
+        )
+        try:
+            assert end_descendants(begun.pid + 1, run) == Left(0)
+            process = process_of(begun.pid)
+            assert process is not None
+            assert not process.is_dead
+        finally:
+            begun.kill()
+            await begun.wait()
