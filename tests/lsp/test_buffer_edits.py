@@ -260,6 +260,57 @@ async def test_edt_04_an_unanswered_edit_stands_in_the_way_of_the_next_until_its
     assert (editor.text, len(editor.sent)) == (AFTER, 1)
 
 
+async def test_edt_04_an_edit_that_was_taken_and_not_told_of_is_not_sent_again() -> None:
+    editor = StubEditor(PATH, BEFORE)
+    editor.behave = editor.lies  # or tells of it after we have looked
+    edits = edits_of(editor)
+    with pytest.raises(EditRefused, match="told of no change; read_file"):
+        await edits.change(editor.document, PATH, AFTER, "x")
+    with pytest.raises(EditRefused, match="has told of no change, and may still apply it"):
+        await edits.change(editor.document, PATH, AFTER, "x")
+    editor.take(editor.sent[0][0])
+    assert (editor.text, len(editor.sent)) == (AFTER, 1)
+    assert await edits.late_edits() == (PATH,)
+    editor.behave = editor.applies
+    await edits.change(editor.document, PATH, BEFORE, "x")
+    assert (editor.text, await edits.late_edits()) == (BEFORE, ())
+
+
+async def test_edt_04_typing_does_not_say_that_a_silent_edit_will_not_come() -> None:
+    editor = StubEditor(PATH, BEFORE)
+    editor.behave, answer = slow(editor)
+    edits = edits_of(editor)
+    with pytest.raises(EditRefused, match="may still apply it"):
+        await edits.change(editor.document, PATH, AFTER, "x")
+    editor.type_text(0, 0, "# mine\n")
+    for _ in range(2):
+        with pytest.raises(EditRefused, match="has not answered an earlier edit of 'a.py'"):
+            await edits.change(editor.document, PATH, "# mine\n" + AFTER, "x")
+    editor.type_text(0, len(editor.text), "# mine\n" + AFTER)  # it does not look at versions
+    assert await edits.late_edits() == (PATH,)
+    answer.set_result(types.ApplyWorkspaceEditResult(applied=True))
+    editor.behave = editor.applies
+    await edits.change(editor.document, PATH, AFTER, "x")
+    assert (editor.text, len(editor.sent), await edits.late_edits()) == (AFTER, 2, ())
+
+
+@pytest.mark.parametrize("applied", [True, False])
+async def test_edt_04_an_answer_after_typing_lets_the_next_edit_pass(applied) -> None:
+    editor = StubEditor(PATH, BEFORE)
+    editor.behave, answer = slow(editor)
+    edits = edits_of(editor)
+    with pytest.raises(EditRefused, match="may still apply it"):
+        await edits.change(editor.document, PATH, AFTER, "x")
+    editor.type_text(0, 0, "# mine\n")
+    assert await edits.late_edits() == ()
+    answer.set_result(types.ApplyWorkspaceEditResult(applied=applied))  # yes, and dropped (Neovim)
+    await asyncio.sleep(0)
+    await asyncio.sleep(0)
+    editor.behave = editor.applies
+    await edits.change(editor.document, PATH, "# mine\n" + AFTER, "x")
+    assert (editor.text, len(editor.sent)) == ("# mine\n" + AFTER, 2)
+
+
 async def test_edt_04_a_late_no_lets_the_next_edit_pass() -> None:
     editor = StubEditor(PATH, BEFORE)
     editor.behave, answer = slow(editor)
@@ -313,8 +364,9 @@ async def test_edt_08_one_that_is_closed_without_an_answer_may_have_been_edited(
     assert not isinstance(caught.value, TextMoved)
 
 
-async def test_edt_07_a_change_while_the_edit_is_worked_out_comes_first() -> None:
-    text = "".join(f"line {number}\n" for number in range(20_000))  # long: compared in a thread
+@pytest.mark.parametrize("n_lines", [500, 20_000])
+async def test_edt_07_a_change_while_the_edit_is_worked_out_comes_first(n_lines) -> None:
+    text = "".join(f"line {number}\n" for number in range(n_lines))  # compared in a thread
     editor = StubEditor(PATH, text)
     task = asyncio.create_task(
         edits_of(editor).change(editor.document, PATH, text.replace("line", "row"), "x")

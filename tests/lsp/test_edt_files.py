@@ -10,7 +10,7 @@ from lsprotocol import types
 from indwell.errors import ToolError
 from indwell.lsp.fake.clients import CLIENTS, KATE, NEOVIM_07, NEOVIM_11, VSCODE
 from indwell.lsp.fake.profiles import PLAIN
-from indwell.workspace.base import Settlement
+from indwell.workspace.base import Settlement, digest
 from support.room import MEND, MENDED, MINE, NAME, SOURCE, Room, in_no_time
 from tools.calling import Agent as WholeAgent
 
@@ -279,8 +279,9 @@ def test_edt_14_the_fake_neovim_empties_a_file_as_the_real_one_does(tmp_path, ki
 @in_no_time
 async def test_edt_18_a_large_rewrite_is_few_edits_and_takes_no_minute(tmp_path) -> None:
     lines = [f"value_{number} = {number}\n" for number in range(400_000)]  # 10 MB
-    room = Room(tmp_path, text="".join(lines))
-    await room.agent.read()
+    text = "".join(lines)
+    room = Room(tmp_path, text=text)
+    room.agent.seen.record(room.path, digest(text), text)  # in full, which is 200 pages
     started = perf_counter()
     wanted = [f"# {line}" if number % 100 == 0 else line for number, line in enumerate(lines)]
     await room.agent.call("write_file", path=NAME, content="".join(wanted))

@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 from lsprotocol import types
 
-from indwell.lsp.documents import LONG, Documents
+from indwell.lsp.documents import Documents
 from indwell.lsp.unanswered import MOST, Asked, Unanswered, was_taken
 from indwell.lsp.wire import sync
+from indwell.lsp.workspace_edits import QUICK
 
 BEFORE = "def total(items):\n    return sum(items) + 1\n\nprint(1)\n"
 EXPECTED = BEFORE.replace(" + 1", "")
@@ -44,7 +45,7 @@ async def test_a_text_has_an_edit_if_it_is_closer_to_what_was_proposed(now, take
 
 @pytest.mark.parametrize("taken", [True, False])
 async def test_long_texts_are_looked_at_in_a_thread(taken) -> None:
-    rest = "".join(f"line {number}\n" for number in range(LONG // 8))
+    rest = "".join(f"line {number}\n" for number in range(QUICK // 8))
     asked = asked_of(BEFORE + rest, EXPECTED + rest)
     now = "# mine\n" + (EXPECTED if taken else BEFORE) + rest
     assert await was_taken(asked, now) is taken

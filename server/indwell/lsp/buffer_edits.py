@@ -15,9 +15,9 @@ from pygls.exceptions import JsonRpcException
 
 from indwell.errors import EditRefused, TextMoved
 from indwell.lsp.client import Client
-from indwell.lsp.documents import LONG, Document, Documents, digested
+from indwell.lsp.documents import Document, Documents, digested
 from indwell.lsp.unanswered import Asked, Unanswered, seen, was_taken
-from indwell.lsp.workspace_edits import is_rewritten, joined, versioned_edit
+from indwell.lsp.workspace_edits import QUICK, is_rewritten, joined, versioned_edit
 from indwell.workspace.base import Change, Stamp
 from indwell.workspace.comparing.diff import TextEdit, line_edits
 from indwell.workspace.comparing.ends import common_last_lines, common_lines
@@ -126,6 +126,7 @@ class BufferEdits:
                 )
             if problem:
                 raise EditRefused(f"{problem}; the text of {name!r} is untouched")
+            self._unanswered.add(asked)  # an editor may tell later than we wait
             raise EditRefused(
                 "the editor took the edit, but has told of no change; "
                 f"read_file {name!r} before anything else"
@@ -212,7 +213,7 @@ async def _edits(before: str, text: str) -> tuple[TextEdit, ...]:
     start = common_lines(before, text, limit)
     end = common_last_lines(before, text, limit - start)
     old, new = before[start : len(before) - end], text[start : len(text) - end]
-    if len(old) + len(new) < LONG:
+    if len(old) + len(new) < QUICK:
         edits = _minimal(old, new)
     else:
         edits = await asyncio.to_thread(_minimal, old, new)

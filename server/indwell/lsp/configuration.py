@@ -143,5 +143,6 @@ _MODEL_FIELDS = (
     "price_in",
     "price_out",
     "cache_marks",
+    "pictures",
     "stall_timeout_s",
 )

@@ -1,8 +1,9 @@
 """Edits that the editor has not answered: it may still apply them, so nothing is sent twice.
 
 An editor that checks versions applies at most one of two edits of one version. One that does not
-would apply both. So the first of them stands in the way of the next, until it is answered or the
-text has moved; then the text says what became of it.
+would apply both. So the first of them stands in the way of the next, until the text has it, or it
+is answered: by a no, or by a yes and a text that has moved. What the user types meanwhile says
+nothing of it.
 """
 
 from __future__ import annotations
@@ -14,7 +15,8 @@ from pathlib import Path
 from lsprotocol import types
 
 from indwell.errors import EditRefused
-from indwell.lsp.documents import LONG, Document, Documents
+from indwell.lsp.documents import Document, Documents
+from indwell.lsp.workspace_edits import QUICK
 from indwell.workspace.comparing.diff import line_edits
 
 MOST = 50  # that are remembered: each holds its texts
@@ -32,6 +34,7 @@ class Asked:
         before: The text that it is of.
         expected: The text that it makes.
         answer: Of the editor; nobody waits for it for ever.
+        looked_at: The version of the document whose text was looked at last.
     """
 
     document: Document
@@ -41,10 +44,11 @@ class Asked:
     before: str
     expected: str
     answer: asyncio.Future[types.ApplyWorkspaceEditResult | None]
+    looked_at: int | None = None
 
 
 class Unanswered:
-    """What was given up, because the editor took too long or the turn was stopped.
+    """What was given up: the editor took too long, or told of no change; or the turn was stopped.
 
     Args:
         documents: What the editor has open.
@@ -67,11 +71,15 @@ class Unanswered:
         """
         await self._settle()
         for asked in self._asked:
-            if asked.document is document and not asked.answer.done():
+            if asked.document is document:
+                name = repr(asked.path.name)
+                fate = f"has not answered an earlier edit of {name}"
+                if asked.answer.done():
+                    fate = f"took an earlier edit of {name}, but has told of no change,"
                 raise EditRefused(
-                    f"the editor has not answered an earlier edit of {asked.path.name!r} and may "
-                    "still apply it, so this one was not sent; go on with something else, or let "
-                    "the user look what the editor waits for (closing and opening the file ends it)"
+                    f"the editor {fate} and may still apply it, so this one was not sent; go on "
+                    "with something else, or let the user look what the editor waits for (closing "
+                    "and opening the file ends it)"
                 )
 
     async def applied(self) -> tuple[Path, ...]:
@@ -81,19 +89,25 @@ class Unanswered:
         return tuple(told)
 
     async def _settle(self) -> None:
-        """See what became of those whose text has moved, before anybody edits it again."""
+        """See what became of each, before anybody edits its document again."""
         for asked in tuple(self._asked):
-            if asked not in self._asked:
-                continue  # somebody else has seen to it while we looked
             document = asked.document
-            is_open = self._documents.get(document.uri) is document
-            is_moved = document.version != asked.version
-            is_refused = asked.answer.done() and not _is_yes(asked.answer)
-            if is_open and not is_moved and not is_refused:
+            if self._documents.get(document.uri) is not document or _is_no(asked.answer):
+                self._forget(asked)
+                continue
+            version, is_yes = document.version, asked.answer.done()
+            if version == asked.version or (version == asked.looked_at and not is_yes):
                 continue  # it may still come
-            self._asked.remove(asked)
-            if is_open and is_moved and not is_refused and await was_taken(asked, document.text):
+            is_taken = await was_taken(asked, document.text)
+            asked.looked_at = version
+            if (is_taken or is_yes) and self._forget(asked) and is_taken:
                 self._applied[asked.path] = None
+
+    def _forget(self, asked: Asked) -> bool:
+        """Its fate is known; False if somebody else has seen to that while we looked."""
+        was_there = asked in self._asked
+        self._asked = [one for one in self._asked if one is not asked]
+        return was_there
 
 
 async def was_taken(asked: Asked, now: str) -> bool:
@@ -105,7 +119,7 @@ async def was_taken(asked: Asked, now: str) -> bool:
     """
     if now == asked.expected:
         return True
-    if len(asked.before) + len(now) < LONG:
+    if len(asked.before) + len(now) < QUICK:
         return _is_closer(asked.before, asked.expected, now)
     return await asyncio.to_thread(_is_closer, asked.before, asked.expected, now)
 
@@ -123,11 +137,13 @@ def _difference(one: str, other: str) -> tuple[int, int]:
     return sum(edit.stop - edit.start for edit in edits), sum(len(edit.text) for edit in edits)
 
 
-def _is_yes(answer: asyncio.Future[types.ApplyWorkspaceEditResult | None]) -> bool:
-    if answer.cancelled() or answer.exception() is not None:
+def _is_no(answer: asyncio.Future[types.ApplyWorkspaceEditResult | None]) -> bool:
+    if not answer.done():
         return False
+    if answer.cancelled() or answer.exception() is not None:
+        return True
     result = answer.result()
-    return result is None or result.applied
+    return result is not None and not result.applied
 
 
 def seen(answer: asyncio.Future[types.ApplyWorkspaceEditResult | None]) -> None:

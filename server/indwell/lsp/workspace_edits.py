@@ -9,6 +9,7 @@ from lsprotocol import types
 from indwell.lsp.documents import Document
 from indwell.workspace.comparing.diff import TextEdit
 
+QUICK = 4_096  # characters; to compare more can take over 10 ms, so it is done in a thread
 LONG = 2_000_000  # characters; to compare so many lines would keep everybody else waiting
 _SAMPLES = 16
 _SAID = 8  # characters that a line needs to say anything
