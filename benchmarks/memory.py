@@ -1,4 +1,4 @@
-"""Memory of the server: after the first ``codeAction``, and after 100 turns of the scripted model.
+"""Memory of the server: after the first ``codeAction``, after 100 turns, after 100 tool calls.
 
     python benchmarks/memory.py [--json]
 
@@ -8,7 +8,12 @@ Resident megabytes; Linux.
 from __future__ import annotations
 
 import statistics
+import subprocess
+import sys
+from pathlib import Path
 
+from gap import make_files
+from instant_endpoint import TURNS as N_ROUNDS
 from lsp_pipe import NOWHERE, SERVERS, Pipe, opened, serving
 from report import show
 
@@ -39,6 +44,33 @@ def after_turns() -> tuple[float, float]:
         return first, pipe.rss_b() / 1e6
 
 
+def after_tool_rounds() -> float:
+    """After a turn of 100 tool calls through the real SDK: 100 files read, 0.5 MB in all."""
+    endpoint = subprocess.Popen(
+        [sys.executable, str(Path(__file__).parent / "instant_endpoint.py")],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    )
+    assert endpoint.stdin is not None
+    assert endpoint.stdout is not None
+    url = f"http://127.0.0.1:{int(endpoint.stdout.readline())}/v1"
+    variables = {"OPENAI_BASE_URL": url, "OPENAI_API_KEY": "k", "INDWELL_MODEL": "m"}
+    command = (sys.executable, "-m", "indwell", "serve", "--stdio")
+    try:
+        with serving(command, **variables) as pipe:
+            make_files(pipe.workspace)
+            config = pipe.workspace.parent / "indwell" / "config.toml"
+            config.parent.mkdir()
+            config.write_text("window = 400000\nround_limit = 200\n")
+            pipe.initialize()
+            result = pipe.request("indwell/prompt", {"text": "Read them all."})
+            assert (result["ending"], result["rounds"]) == ("done", N_ROUNDS + 1), result
+            return pipe.rss_b() / 1e6
+    finally:
+        endpoint.stdin.close()
+        endpoint.wait()
+
+
 def turn(pipe: Pipe) -> None:
     """A prompt to its end."""
     result = pipe.request("indwell/prompt", {"text": "What can you do?"})
@@ -51,6 +83,7 @@ def main() -> None:
         for name in ("indwell", "bare pygls")
     )
     first, last = after_turns()
+    tools = after_tool_rounds()
     show(
         "Resident memory, MB",
         {
@@ -58,6 +91,7 @@ def main() -> None:
             "indwell, first codeAction": {"MB": ours, "over bare": ours - bare},
             "indwell, 1 turn": {"MB": first, "over bare": first - bare},
             f"indwell, {TURNS} turns": {"MB": last, "over bare": last - bare},
+            f"indwell, {N_ROUNDS} tool calls": {"MB": tools, "over bare": tools - bare},
         },
         goal="≤ bare + 15 MB before the first turn; ≤ 90 MB after 100 turns",
     )

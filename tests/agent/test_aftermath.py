@@ -11,7 +11,9 @@ import pytest
 
 from indwell.agent.aftermath import MOST_TOLD
 from indwell.messages import Text
+from indwell.workspace.disk import DiskWorkspace
 from indwell.workspace.memory import ROOT, MemoryWorkspace
+from indwell.workspace.watch import MemoryWatch
 from support.session import World, a_world, asks, call, says
 
 FILES = {"a.py": "x = 1\ny = 2\n"}
@@ -70,7 +72,7 @@ async def test_a_formatter_after_the_edit_is_told_with_what_it_did(tmp_path: Pat
 
 async def test_the_user_s_change_of_the_edit_is_told(tmp_path: Path) -> None:
     [words] = await edited_then(tmp_path, "x = 10\ny = 2\n")
-    assert "was changed after your edit, by the user or by another program" in words
+    assert "was changed after your edit: by a command, by the user or by another program" in words
     assert "-x = 9\n+x = 10\n" in words
 
 
@@ -155,3 +157,54 @@ async def test_of_a_file_that_a_deny_rule_hides_by_now_nothing_is_told(tmp_path:
         change(world, "secret = 1\n")
         await world.turn("and now?")
         assert told(world) == []
+
+
+@pytest.mark.parametrize("becomes", ["binary", "folder", "large"])
+async def test_a_file_that_cannot_be_read_any_more_is_not_called_gone(
+    tmp_path: Path, becomes: str
+) -> None:
+    root = tmp_path / "work"
+    root.mkdir()
+    path = root / "a.py"
+    path.write_text(FILES["a.py"])
+    workspace = DiskWorkspace([root])
+    workspace.watch = watch = MemoryWatch()
+    async with a_world(
+        tmp_path, [READ, says("Read."), says("Well.")], workspace=workspace
+    ) as world:
+        await world.turn()
+        path.unlink()
+        if becomes == "folder":
+            path.mkdir()
+        else:
+            path.write_bytes(b"\0\1" if becomes == "binary" else b"x = 1\n" * 2_000_000)
+        watch.note(path)
+        await world.turn("and now?")
+        [words] = told(world)
+        assert "was changed and cannot be read as before: " in words
+        assert {"binary": "binary file", "folder": "is an empty folder", "large": "bytes"}[
+            becomes
+        ] in words
+
+
+async def test_fs_05_a_link_that_moves_after_it_was_judged_is_not_followed(tmp_path: Path) -> None:
+    root = tmp_path / "work"
+    (root / "ok").mkdir(parents=True)
+    (root / "ok" / "a.txt").write_text("open\n")
+    (root / "ok" / ".env").write_text("secret\n")
+    link = root / "a.txt"
+    link.symlink_to("ok/a.txt")
+
+    class Swapping(DiskWorkspace):
+        """The link moves right after it was judged."""
+
+        def resolve(self, path: str) -> Path:
+            found = super().resolve(path)
+            link.unlink(missing_ok=True)
+            link.symlink_to("ok/.env")
+            return found
+
+    read = asks(call("read_file", "r1", path="a.txt"))
+    async with a_world(tmp_path, [read, says("Read.")], workspace=Swapping([root])) as world:
+        await world.turn()
+        assert [one.text for one in world.results] == ["1\topen"]

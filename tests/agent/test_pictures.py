@@ -8,10 +8,11 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from indwell.agent.events import Notice
 from indwell.context.pictures import without_pictures
 from indwell.context.tokens import IMAGE_TOKENS
-from indwell.errors import NotText, ToolError
-from indwell.messages import Image, Text, ToolResult
+from indwell.errors import NotText, RequestRejected, ToolError
+from indwell.messages import Image, Reply, Request, Text, ToolResult
 from indwell.providers.chat_messages import message_entries
 from indwell.providers.dialect import Dialect
 from indwell.tools.pictures import PICTURE_B
@@ -108,3 +109,24 @@ async def test_what_only_calls_itself_a_picture_or_is_too_large_is_refused(
         await agent.call("read_file", path="c.png")
     with pytest.raises(ToolError, match="larger than the 3,750,000 bytes"):
         await agent.call("read_file", path="d.png")
+
+
+async def test_pictures_that_an_endpoint_refuses_are_left_out_and_the_session_goes_on(
+    tmp_path: Path, folder: Path
+) -> None:
+    def refuse(_request: Request) -> Reply:
+        raise RequestRejected("the endpoint refused the request: could not process image")
+
+    script = [LOOK, refuse, says("I cannot see it.")]
+    async with a_world(tmp_path, script, workspace=DiskWorkspace([folder])) as world:
+        config = world.session.conversation.config
+        world.session.conversation = msgspec.structs.replace(
+            world.session.conversation, config=msgspec.structs.replace(config, takes_pictures=True)
+        )
+        finished = await world.turn("look")
+        assert (finished.ending, finished.answer) == ("done", "I cannot see it.")
+        last = world.provider.requests[-1]
+        assert not [one for m in last.messages for one in m.blocks if isinstance(one, Image)]
+        assert [event for event in world.events if isinstance(event, Notice)] == [
+            Notice(1, "warning", "pictures were left out, because the endpoint refused them")
+        ]

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import json
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
+from indwell.agent.resume import Resumed, tools_digest
 from indwell.cli.chosen_model import make_model
-from indwell.cli.resuming import resume_session
+from indwell.cli.resuming import OLD_PROMPT, resume_session
 from indwell.cli.terminal import AllowingApprover
-from indwell.sessions.records import Intent, Prefixed, Said, TurnFinished, TurnStarted
+from indwell.messages import Image, Message, Meta, Text
+from indwell.sessions.records import Intent, Prefixed, Record, Said, TurnFinished, TurnStarted
 from indwell.sessions.store import SessionStore
 from indwell.settings.model import Settings
 from indwell.workspace.disk import DiskWorkspace
@@ -21,6 +24,8 @@ from support.loopback_endpoint import LoopbackEndpoint, say
 from support.model_server import answering, listed
 from support.strict_chat import strictly
 from support.terminal import Ended, indwell
+
+AT = "2026-11-21T09:00:00.000+00:00"
 
 
 @pytest.fixture
@@ -281,6 +286,55 @@ async def test_who_is_cancelled_while_a_session_is_taken_up_leaves_it_to_others(
         await taking
     _, again = store.resume(session, now=datetime.now(UTC))
     await again.close()
+
+
+async def taken_up(home: Home, *records: Record) -> Resumed:
+    """Take up a session that a log of these records tells of, with a model without pictures."""
+    store = SessionStore(home.state, home.workspace)
+    session, writer = store.create(model="m", now=datetime.now(UTC))
+    for record in records:
+        writer.append(record)
+    await writer.close()
+    settings = Settings(provider="scripted")
+    resumed = await resume_session(
+        session,
+        DiskWorkspace([home.workspace]),
+        AllowingApprover(),
+        lambda: settings,
+        make_model(settings),
+        environment=home.environment(),
+    )
+    await resumed.session.close()
+    return resumed
+
+
+async def test_a_model_that_takes_no_pictures_reads_a_word_in_place_of_each(home) -> None:
+    meta = Meta(tier=3, source="tool", tokens=1_500, turn=1)
+    shown = (Text("look", meta), Image("image/png", "iVBO", meta))
+    resumed = await taken_up(home, Said(Message("user", shown, 1), AT))
+    (message,) = resumed.session.conversation.messages
+    assert [getattr(block, "text", "") for block in message.blocks] == [
+        "look",
+        "(a picture, image/png, stood here; the model in use takes none)",
+    ]
+
+
+async def test_what_was_read_of_a_log_is_never_searched_for_garbage(home) -> None:
+    meta = Meta(tier=1, source="user", tokens=1, turn=1)
+    records = (Said(Message("user", (Text(str(at), meta),), 1), AT) for at in range(5_000))
+    before = gc.get_freeze_count()
+    resumed = await taken_up(home, *records)
+    assert gc.get_freeze_count() - before > len(resumed.session.conversation.messages[0].blocks)
+
+
+async def test_another_system_prompt_than_the_present_one_stays_and_is_said(home) -> None:
+    begun = (await taken_up(home)).session
+    tools = tools_digest(begun.conversation.tools)
+    present = tuple(block.text for block in begun.conversation.system)
+    for system, notices in ((present, ()), (("Obey all.",), (OLD_PROMPT,))):
+        resumed = await taken_up(home, Prefixed(system, tools, AT))
+        assert tuple(block.text for block in resumed.session.conversation.system) == system
+        assert resumed.notices == notices
 
 
 async def test_per_08_a_state_folder_of_any_name_will_do(

@@ -69,7 +69,9 @@
   (let ((seen (state)))
     (undo-boundary)
     (undo)
-    (append (list :undone (text)) seen)))
+    (let ((undone (text)))
+      (basic-save-buffer)                ; no question: Emacs itself has written the file before
+      (append (list :undone undone :saved (disk)) seen))))
 
 (defun scenario-confirm () (open-file) (fix) (finish) (state))
 

@@ -107,6 +107,8 @@ function scenarios.mend()
   report.steps = vim.fn.undotree().seq_last - before
   vim.cmd('undo')
   report.undone = text(buffer)
+  vim.cmd('write') -- no question: Neovim itself has written the file before
+  report.saved = disk()
   return report
 end
 

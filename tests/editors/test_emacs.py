@@ -23,7 +23,8 @@ def test_fix_this_is_one_edit_that_one_undo_takes_back(
     project: Project, before: str, after: str, tmp_path: Path
 ) -> None:
     played = play("mend", project, tmp_path)
-    assert (played.report["buffer"], played.report["undone"]) == (after, before)
+    seen = played.report
+    assert (seen["buffer"], seen["undone"], seen["saved"]) == (after, before, before)
     assert f"Indwell: done · {project.path} +1 −1" in played.log
 
 
@@ -53,10 +54,10 @@ def test_what_the_user_types_while_a_question_stands_is_kept(tmp_path: Path) -> 
     assert seen["buffer"].startswith(f"{first}  # mine\n")
 
 
-def test_the_model_reads_what_is_not_saved_and_the_user_s_text_is_not_written(
+def test_the_model_reads_what_is_not_saved_and_the_editor_saves_it_for_a_command(
     tmp_path: Path,
 ) -> None:
     played = play("unsaved", SHIPPING, tmp_path)
     assert "# mine" in played.report["buffer"]
-    assert "# mine" not in played.report["disk"]
+    assert "# mine" in played.report["disk"]
     assert "# mine" in played.sessions

@@ -24,6 +24,7 @@ def test_fix_this_is_one_edit_that_one_undo_takes_back(
 ) -> None:
     seen = play("mend", project, tmp_path).report
     assert (seen["buffer"], seen["undone"], seen["steps"]) == (after, before, 1)
+    assert seen["saved"] == before
     assert seen["encoding"] == "utf-16"
     assert f"Indwell: done · {project.path} +1 −1" in seen["messages"]
     assert seen["choices"][0] == "Fix this"
@@ -49,10 +50,10 @@ def test_what_the_user_types_while_a_question_stands_is_kept(tmp_path: Path) -> 
     assert seen["buffer"].startswith(f"{first}  # mine\n")
 
 
-def test_the_model_reads_what_is_not_saved_and_the_user_s_text_is_not_written(
+def test_the_model_reads_what_is_not_saved_and_the_editor_saves_it_for_a_command(
     tmp_path: Path,
 ) -> None:
     played = play("unsaved", SHIPPING, tmp_path)
     assert "# mine" in played.report["buffer"]
-    assert "# mine" not in played.report["disk"]
+    assert "# mine" in played.report["disk"]
     assert "# mine" in played.sessions

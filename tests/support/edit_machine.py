@@ -113,6 +113,8 @@ class EditMachine(EditModel):
         behaviour = self.editor.desk.behaviour
         if behaviour.versions == "any" or self.editor.desk._untold or self.held:
             return
+        if not behaviour.takes and behaviour.refusal == "true":
+            return  # a yes without a change stands in the way of the next edit
         found = self._some_edits()
         known = self.seen.text(self.path)
         if found is None or known != self.text:

@@ -3,10 +3,16 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from hypothesis import Phase, given, settings
+from hypothesis import strategies as st
 
 from indwell.errors import EditRefused, ToolError
+from indwell.tools.editing.edit_large import planned
+from indwell.tools.editing.replace import Edit, replaced
 from indwell.workspace.disk import DiskWorkspace
-from indwell.workspace.large import LARGE_B
+from indwell.workspace.large import LARGE_B, Large
+from indwell.workspace.line_index import index_of
+from indwell.workspace.text import PIECE
 from tools.calling import Agent
 
 FILLER = b"nothing to see here, line after line of it, until the file is large\n"
@@ -156,3 +162,67 @@ async def test_write_file_does_not_replace_what_it_cannot_compare(tmp_path: Path
     with pytest.raises((ToolError, EditRefused), match="more than the 8,388,608"):
         await room.agent.call("write_file", path="a", content="new")
     assert room.path.read_bytes() == BODY
+
+
+async def test_the_last_character_of_a_file_without_a_last_line_end_is_edited(
+    tmp_path: Path,
+) -> None:
+    room = Room(tmp_path, BODY + "name: é\nname: é".encode())
+    await room.edit(("é", "e"), all=True)
+    assert room.path.read_bytes() == BODY + b"name: e\nname: e"
+
+
+async def test_the_exact_place_is_edited_and_not_one_like_it_before(tmp_path: Path) -> None:
+    room = Room(tmp_path, BODY + "a: é\r\nb: é\na: é\nb: é".encode())
+    await room.edit(("a: é\nb: é", "done"))
+    assert room.path.read_bytes() == BODY + "a: é\r\nb: é\ndone".encode()
+
+
+async def test_a_search_text_that_begins_with_a_line_end_is_found_once(tmp_path: Path) -> None:
+    body = BODY.replace(b"\n", b"\r\n")
+    room = Room(tmp_path, body + b"one\r\ntwo\r\n")
+    await room.edit(("\ntwo", "\n2\n3"))
+    assert room.path.read_bytes() == body + b"one\r\n2\r\n3\r\n"
+
+
+async def test_a_long_line_takes_the_line_ending_of_the_file(tmp_path: Path) -> None:
+    line = b"v" * 6_000 + b" MARK%d " + b"w" * 6_000 + b"\r\n"
+    before = b"".join(line % number for number in range(LARGE_B // 12_000 + 1))
+    room = Room(tmp_path, before)
+    await room.edit((" MARK7 ", " MARK7\nsplit "))
+    assert room.path.read_bytes() == before.replace(b" MARK7 ", b" MARK7\r\nsplit ")
+
+
+WORDS = st.lists(
+    st.sampled_from(["a", "b", "é", "😀", "\n", "\r\n", "\r", "\udcff"]), max_size=12
+).map("".join)
+
+
+@settings(max_examples=40, phases=[Phase.generate])  # to shrink 256 kB takes minutes
+@given(WORDS, WORDS, st.data())
+def test_an_edit_does_what_it_would_do_to_the_whole_text(
+    head: str, tail: str, drawn: st.DataObject
+) -> None:
+    shift = drawn.draw(st.integers(0, 14))
+    tail += "b"
+    data = f"{head}é{'x' * (PIECE - shift)}{tail}".encode("utf-8", "surrogateescape")
+    text = data.decode("utf-8", "surrogateescape")
+    start = drawn.draw(st.integers(len(text) - len(tail), len(text) - 1))
+    old = text[start : start + drawn.draw(st.integers(1, 5))]
+    old = old.replace("\r\n", "\n") if drawn.draw(st.booleans()) else old
+    edit = Edit(
+        old, drawn.draw(st.sampled_from(["", "c", "é\n", "\nc\n"])), drawn.draw(st.booleans())
+    )
+
+    def read(offset: int, size: int) -> bytes:
+        return data[offset : offset + size]
+
+    large = Large(Path("/w/a"), read, index_of(read, len(data), lambda: "utf-8"))
+    try:
+        expected = replaced(text, [edit], "a", exactly=True).text.encode("utf-8", "surrogateescape")
+    except ToolError:
+        with pytest.raises(ToolError):
+            planned(large, [edit], "a")
+    else:
+        made, _ = planned(large, [edit], "a")
+        assert made.read(0, made.size_b) == expected

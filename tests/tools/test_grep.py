@@ -10,10 +10,13 @@ import pytest
 from indwell.errors import ToolError
 from indwell.tools.base import Outcome
 from indwell.tools.searching.result_lines import LINE_CHARS
+from indwell.tools.searching.ripgrep_output import Hits
 from indwell.workspace.disk import DiskWorkspace
 from indwell.workspace.memory import MemoryWorkspace
 from tools.calling import Agent
 from tools.programs import programs
+
+BINARY = "a binary file matches too, or was searched only up to its first NUL byte"
 
 
 @pytest.fixture
@@ -187,7 +190,16 @@ async def test_binary_files_do_not_disturb(agent: Agent, root: Path) -> None:
         "1: needle first",
         "src/c.ts",
         "1: needle",
+        f"[{BINARY}]",
     ]
+    nothing = "nothing in 'src/zip' matches 'needle' (ignored files aside)"
+    assert await found(agent, "needle", path="src/zip") == [nothing, f"[{BINARY}]"]
+
+
+async def test_what_an_encoding_hides_is_said(agent: Agent, root: Path) -> None:
+    (root / "old.txt").write_bytes("größe\n".encode("latin-1"))
+    (said,) = await found(agent, "größe")
+    assert said.endswith("; in files that are neither UTF-8 nor UTF-16 only ASCII is found")
 
 
 async def test_a_name_with_a_line_feed_is_one_line(agent: Agent, root: Path) -> None:
@@ -306,6 +318,19 @@ async def test_fs_14_a_name_with_ripgreps_own_words_stays_a_name(agent: Agent, r
     (root / name / "b.py").write_text("needle forged\n")
     lines = await found(agent, "forged")
     assert lines == ['a\\nbinary file matches (found "x")\\nsrc/b.py', "1: needle forged"]
+
+
+def test_a_name_with_ripgreps_own_words_hides_no_denied_file() -> None:
+    warning = './b: WARNING: stopped searching binary file after match (found "\\0" byte)\n'
+    stolen = f"{warning}./secrets/key"  # the folder "b: … byte)\n." stands there too
+    hits = Hits(
+        "lines",
+        limit=9,
+        wanted=lambda name: not name.startswith("secrets/"),
+        is_file=lambda name: name == stolen,
+    )
+    hits.take(f"./b\0001:1:x\n{stolen}\0001:1:secret\n{warning}./c\0001:1:y\n".encode())
+    assert hits.lines == {"b": [(1, b"x", True)], "c": [(1, b"y", True)]}
 
 
 async def test_a_cancelled_search_ends_ripgrep_at_once(agent: Agent, root: Path) -> None:

@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from indwell.tools.base import Outcome
-from indwell.tools.searching.joined_buffers import join
+from indwell.tools.searching.joined_buffers import join, with_context
 from indwell.workspace.memory import MemoryWorkspace
 from support.editing import USAGE, Home, editing, results
 from support.loopback_endpoint import LoopbackEndpoint, say
@@ -99,6 +99,19 @@ async def test_context_and_crlf_in_unsaved_buffers(root: Path, tmp_path: Path) -
         *("z.py (not saved yet)", "1- x\\x00y", "2: needle"),
     ]
     assert await found(agent, "^one", path="a.py") == ["a.py (not saved yet)", "1: one"]
+
+
+@pytest.mark.parametrize("end", ["", "\n", "\n\n"])
+def test_lines_around_a_match_in_a_large_buffer_are_those_of_the_whole(end: str) -> None:
+    lines = [f"line {number}" for number in range(1, 60_001)]  # some pieces
+    matches = [(number, b"it", True) for number in (1, 23_830, 40_000, 60_000)]
+    n_lines = len(lines) + (end == "\n\n")
+    around = with_context("\n".join(lines) + end, matches, 2)
+    wanted = {one + by for one, _, _ in matches for by in range(-2, 3)}
+    assert [number for number, _, _ in around] == sorted(wanted & {*range(1, n_lines + 1)})
+    for number, data, is_match in around:
+        text = lines[number - 1] if number <= len(lines) else ""
+        assert data == (b"it" if is_match else text.encode())
 
 
 async def test_a_thousand_unsaved_buffers_are_searched(root: Path, tmp_path: Path) -> None:

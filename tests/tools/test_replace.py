@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from indwell.errors import ToolError
+from indwell.tools.editing.alike import find_alike
 from indwell.tools.editing.replace import Edit, Replaced, apply, replaced
 
 
@@ -219,6 +220,24 @@ def test_looking_for_the_closest_place_is_bounded(text: str, old: str) -> None:
     began = time.perf_counter()
     assert "does not appear" in refusal(text, Edit(old, ""))
     assert time.perf_counter() - began < 3
+
+
+@pytest.mark.parametrize("new", ["b", "b\nc"])
+def test_many_places_in_one_long_line_look_for_its_end_once(new: str) -> None:
+    began = time.perf_counter()
+    result = apply("\r\n" + "a" * 160_000, [Edit("aa", new, all=True)], "f")
+    assert time.perf_counter() - began < 3
+    assert result == "\r\n" + new.replace("\n", "\r\n") * 80_000
+
+
+@pytest.mark.parametrize("end", ["\n", "\r"])
+def test_forgiving_blanks_is_quick_whatever_ends_the_lines(end: str) -> None:
+    text = end.join(["x" * 100] * 20_000 + ["key line here longer", *["b"] * 5] * 900)
+    began = time.perf_counter()
+    assert find_alike(text, "\n".join(["b"] * 4_000 + ["key line here longer"])) is None
+    assert time.perf_counter() - began < 3
+    start, stop = find_alike(f"{text}{end}the  {end}end{end}", "the\nend\n") or (0, 0)
+    assert (start, stop) == (len(text) + 1, len(text) + 11)
 
 
 @given(st.text("ab\r\n", max_size=20), st.text("ab\r\n", max_size=4), st.text("cd\n", max_size=4))

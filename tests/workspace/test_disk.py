@@ -2,12 +2,15 @@ from __future__ import annotations
 
 import asyncio
 import codecs
+import hashlib
 import os
 from pathlib import Path
 
 import pytest
 
 from indwell.errors import EditRefused, TextMoved, ToolError
+from indwell.files.journal import new_journal
+from indwell.files.own_names import usable
 from indwell.workspace.disk import DiskWorkspace
 
 
@@ -158,3 +161,45 @@ async def test_a_cancelled_write_has_happened_or_not_when_it_returns(
     await asyncio.to_thread(lambda: None)
     assert standing in ({"a": b"old"}, {"a": b"new"})
     assert standing == {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+
+
+async def test_per_13_a_write_that_was_cut_off_half_way_is_undone_when_the_file_is_read(
+    tmp_path: Path,
+) -> None:
+    private = usable(tmp_path / "undo")
+    path = tmp_path / "w" / "file"
+    path.parent.mkdir()
+    path.write_bytes(b"old text\n")
+    new = os.memfd_create("new")
+    os.write(new, b"new text\n")
+    with path.open("r+b") as file:
+        journal = new_journal(private, path)
+        journal.fill(file.fileno(), new)
+        file.write(b"n")  # and then it was killed
+    os.close(new)
+    journal.close()
+    snapshot = await DiskWorkspace([path.parent], private=private).read(path)
+    assert (snapshot.text, path.read_bytes()) == ("old text\n", b"old text\n")
+
+
+async def test_what_a_project_holds_is_never_taken_for_an_unfinished_write(tmp_path: Path) -> None:
+    target, notes = tmp_path / "package.json", tmp_path / "notes.txt"
+    target.write_bytes(b"{1}\n")
+    notes.write_bytes(b"notes\n")
+    head = f'{{"indwell_undo":1,"name":"{target.name.encode().hex()}",'
+    head += f'"inode":{target.stat().st_ino},"old_b":4,"new_b":4}}\n'
+    planted = {
+        f".indwell-{hashlib.blake2b(target.name.encode(), digest_size=8).hexdigest()}.undo": head,
+        f".indwell-{hashlib.blake2b(notes.name.encode(), digest_size=8).hexdigest()}.undo": head,
+        ".indwell-0000000000000001.undo": '{"indwell_undo":1,"name":"6100","inode":1}\n',
+        ".indwell-0123456789abcdef.tmp": "the user's",
+    }
+    for name, text in planted.items():
+        (tmp_path / name).write_text(f"{text}{{2}}\n?1}}\n")
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    workspace = DiskWorkspace([tmp_path], private=tmp_path.with_name("undo"))
+    for name in ("notes.txt", "package.json"):
+        await workspace.read(tmp_path / name)
+    await workspace.write(tmp_path / "new", None, "x\n", label="new")
+    after = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    assert after == before | {"new": b"x\n"}

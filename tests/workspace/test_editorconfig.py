@@ -1,8 +1,13 @@
 from __future__ import annotations
 
-import pytest
+import re
+import time
 
-from indwell.workspace.encoding.editorconfig import charset_of, matches
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from indwell.workspace.encoding.editorconfig import LIMIT_B, charset_of, matches
 
 
 @pytest.mark.parametrize(
@@ -22,7 +27,19 @@ from indwell.workspace.encoding.editorconfig import charset_of, matches
         ("a?c", "abc", True),
         ("{x", "{x", True),
         ("(a|b)+", "a", False),
-        ("*a*a*a*a*b", "aaaa", False),  # too many stars are not tried
+        ("*a*a*a*a*b", "aaaa", False),
+        ("{*.py,*.js,*.{c,h}pp}", "b.hpp", True),
+        ("{*.py,*.js,*.{c,h}pp}", "b.pp", False),
+        ("**/x/*/y/**.c", "a/x/b/y/c/d.c", True),
+        ("**/x/*/y/**.c", "a/x/b/b/y/c/d.c", False),
+        ("x{,y}", "x", True),
+        ("}x{", "x", False),
+        ("[a-c!]?", "b/", False),
+        ("[!a-c]", "d", True),
+        ("\\*", "*", True),
+        ("\\*", "x", False),
+        ("{-1..3}.txt", "-7.txt", True),
+        ("{1..3}.txt", ".txt", False),
         ("*" * 10_000, "a", False),
     ],
 )
@@ -40,3 +57,40 @@ def test_the_innermost_file_that_says_something_counts_and_a_root_ends_the_searc
     assert charset_of([("x.py", "[*]\ncharset = unset\n"), outer]) is None
     assert charset_of([("x.py", "# [*]\n;charset=latin1\n"), outer]) == "latin1"
     assert charset_of([]) is None
+
+
+@given(st.text("ab/*?", max_size=8), st.text("ab/", max_size=8))
+def test_stars_mean_what_they_would_as_a_regular_expression(pattern: str, path: str) -> None:
+    words = {"*": "[^/]*", "?": "[^/]"}
+    regex = re.sub(
+        r"\*+|.", lambda part: words.get(part[0], ".*" if part[0][0] == "*" else part[0]), pattern
+    )
+    name = path if "/" in pattern else path.rpartition("/")[2]
+    fits = re.fullmatch(regex.removeprefix("/"), name) is not None
+    assert matches(pattern, path) is fits
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        "{,?}" * 60 + "!",
+        "{,*}" * 60 + "!",
+        "{{{{" * 30 + "a" + "}}}}" * 30,
+        "*?" * 120 + "!",
+        "/a?[a-z!]*" * 25,
+        "/",
+    ],
+)
+def test_no_pattern_takes_long(pattern: str) -> None:
+    n_sections = LIMIT_B // (len(pattern) + 20)
+    hostile = f"[{pattern}]\ncharset=latin1\n" * n_sections
+    begun = time.process_time()
+    assert charset_of([("module_of_tests/" * 200 + "b.c" * 50, hostile)] * 500) is None
+    assert time.process_time() - begun < 2  # seconds; the old way took years
+
+
+def test_what_comes_after_too_much_text_is_not_looked_at() -> None:
+    outer = ("a/x.py", "[*]\ncharset = latin1\n")
+    inner = ("x.py", "#" * (LIMIT_B - 100))
+    assert charset_of([inner, outer]) == "latin1"
+    assert charset_of([inner, inner, outer]) is None

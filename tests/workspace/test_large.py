@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import re
+import time
 from pathlib import Path
 
 import pytest
@@ -87,8 +88,8 @@ def test_a_place_on_the_border_of_two_pieces_is_found_once(shift, n_more, overla
     data = b"x" * (PIECE - shift) + b"aba" + b"ba" * n_more + b"x" * 10
     pattern = re.compile(b"(?=(aba))" if overlapping else b"aba")
     expected = [range(found.start(), found.start() + 3) for found in pattern.finditer(data)]
-    found = over(data).find(re.compile(b"aba"), 3, overlapping=overlapping)
-    assert list(found) == expected
+    assert list(over(data).find(b"aba", overlapping=overlapping)) == expected
+    assert list(over(data).find_lines(b"aba", overlapping=overlapping)) == expected
 
 
 @pytest.mark.parametrize("end", [b"\n", b"\r\n", b"\r"])
@@ -113,7 +114,7 @@ def test_a_place_is_seen_with_the_lines_around_it(
     data: bytes, wanted: bytes, around: bytes
 ) -> None:
     large = over(data)
-    (place,) = large.find(re.compile(re.escape(wanted)), len(wanted), overlapping=False)
+    (place,) = large.find(wanted, overlapping=False)
     window = large.around(place)
     assert large.read(window.start, len(window)) == around
 
@@ -123,3 +124,73 @@ def test_a_place_in_a_long_line_is_seen_with_a_part_of_it() -> None:
     window = large.around(range(100_000, 100_004))
     text = large.decoded(large.read(window.start, len(window)))
     assert text == "é" * 2_048 + "here" + "é" * 2_048
+
+
+@pytest.mark.parametrize("tail", ["é", "日", "😀", "\udcff"])
+def test_the_last_character_is_in_the_window_of_a_place_before_it(tail: str) -> None:
+    data = f"1\nhere {tail}".encode("utf-8", "surrogateescape")
+    large = over(data)
+    (place,) = large.find(b"here", overlapping=False)
+    assert large.around(place) == range(len(data))
+    assert large.around(range(len(data) - 1, len(data))) == range(len(data))
+
+
+def test_a_place_with_half_of_a_line_end_is_none() -> None:
+    for shift in range(4):
+        large = over(b"x" * (PIECE - shift) + b"\r\nfoo\r\n")
+        begin = PIECE - shift
+        assert list(large.find(b"\nfoo", overlapping=True)) == []
+        assert list(large.find(b"foo\r", overlapping=True)) == []
+        assert list(large.find_lines(b"\nfoo\r", overlapping=True)) == [range(begin, begin + 7)]
+
+
+@given(
+    st.text("ab\r\n", max_size=12),
+    st.text("ab\r\n", min_size=1, max_size=4),
+    st.integers(0, 12),
+)
+def test_text_is_found_whatever_its_line_ends_are(text: str, wanted: str, shift: int) -> None:
+    begin = PIECE - shift
+    regex = "".join(
+        "(?:\r\n|(?<!\r)\n|\r(?!\n))" if part[0] in "\r\n" else part[0]
+        for part in re.finditer(r"\r\n|.", wanted, re.DOTALL)
+    )
+    data = b"x" * begin + text.encode()
+    places = re.finditer(f"(?=({regex}))", text)
+    expected = [range(begin + at.start(1), begin + at.end(1)) for at in places]
+    assert list(over(data).find_lines(wanted.encode(), overlapping=True)) == expected
+
+
+def test_a_search_for_many_line_ends_takes_as_long_as_any_other() -> None:
+    large = over(b"\n" * (2 << 20))
+    begun = time.process_time()
+    assert list(large.find_lines(b"\r\n" * 4_000 + b"x", overlapping=True)) == []
+    assert list(large.find(b"\n" * 4_000 + b"x", overlapping=True)) == []
+    assert time.process_time() - begun < 1  # seconds; the old way took minutes
+
+
+def test_the_bytes_are_read_in_pieces_so_that_a_search_can_be_stopped() -> None:
+    data = b"a\r\n" * PIECE
+    n_reads = 0
+
+    def read(offset: int, size: int) -> bytes:
+        nonlocal n_reads
+        n_reads += 1
+        assert size <= 2 * PIECE
+        return data[offset : offset + size]
+
+    large = Large(PATH, read, index_of(read, len(data), nothing_declared))
+    n_reads = 0
+    assert not list(large.find_lines(b"a\n" * 100 + b"b", overlapping=True))
+    assert n_reads == 3
+
+
+def test_the_line_ending_near_an_offset_is_the_one_that_follows() -> None:
+    large = over(b"1\r" + b"x" * (PIECE - 2) + b"\r\n2\nend")
+    end = PIECE + 4
+    assert large.ending_near(0) == ("\r", 1)
+    assert large.ending_near(2) == ("\r\n", PIECE)
+    assert large.ending_near(end - 1) == ("\n", end - 1)
+    assert large.ending_near(end) == ("\n", large.size_b)
+    assert over(b"x").ending_near(1) == ("\n", 1)
+    assert over(b"x\r\ny").ending_near(4) == ("\r\n", 4)

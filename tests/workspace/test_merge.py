@@ -3,6 +3,7 @@ from __future__ import annotations
 import random
 import shutil
 import subprocess
+import time
 from collections import Counter
 from pathlib import Path
 
@@ -50,6 +51,31 @@ def test_changes_in_different_places_are_both_taken() -> None:
 
 def test_a_change_that_both_made_is_taken_once() -> None:
     assert clean("a\nb\nc\n", "a\nB\nc\n", "a\nB\nc\nd\n") == "a\nB\nc\nd\n"
+
+
+@pytest.mark.parametrize(
+    ("base", "theirs"),
+    [
+        ("import os\nX = 1\n\n\n\n\ndef f():\n", "import os\nX = 1\n\n\n\ndef f():\n"),
+        ("import os\nfoo(\n)\n}\n}\nend\n", "import os\nfoo(\n)\n}\n}\n}\nend\n"),
+        ("import os\nq\n}\n\n}\n\nend\n", "import os\nq\n}\n\n}\n\n}\n\nend\n"),
+        ("import os\r\nq\r\n\r\n\r\nend", "import os\r\nq\r\n\r\nend"),
+    ],
+)
+def test_one_of_a_run_of_equal_lines_that_both_add_or_delete_is_so_once(
+    base: str, theirs: str
+) -> None:
+    mine = theirs.replace("import os", "import sys")
+    assert clean(base, mine, theirs) == clean(base, theirs, mine) == mine
+
+
+def test_many_conflicts_are_numbered_in_one_pass() -> None:
+    base = "".join(f"some words of line {i}\nkeep {i}\n" for i in range(10_000))
+    began = time.perf_counter()
+    merged = merge(base, base.replace("some", "my"), base.replace("some", "their"))
+    assert time.perf_counter() - began < 3
+    assert len(merged.conflicts) == 10_000
+    assert [piece.line for piece in merged.conflicts[-1]] == [19_999] * 3
 
 
 def test_the_same_lines_changed_differently_collide() -> None:

@@ -10,7 +10,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from indwell.context.injections import inject
-from indwell.errors import TooLarge, ToolError
+from indwell.errors import ToolError
+from indwell.files import exists
 from indwell.messages import Text
 from indwell.prompt.aftermath import Became, aftermath_words, more_changed_words
 from indwell.tools.seen import Seen
@@ -28,7 +29,9 @@ class Aftermath:
 
     def __init__(self) -> None:
         self._before: dict[Path, str] = {}  # digest of the text before the last edit
-        self._told: dict[Path, str] = {}  # digest of what was told last; empty for a file gone
+        self._told: dict[
+            Path, str
+        ] = {}  # what was told last: a digest, why it cannot be read, or nothing
         self._n_followed = 0
 
     async def made(self, change: Change) -> None:
@@ -71,11 +74,8 @@ class Aftermath:
         blocks: list[Text] = []
         n_more = 0
         for path in changed:
-            try:
-                now = await _now(workspace, path)
-            except TooLarge:
-                continue  # such a file is edited in place, against what stands there
-            mark = "" if now is None else now.stamp.digest
+            now = await _now(workspace, path)
+            mark = now.stamp.digest if isinstance(now, Snapshot) else now
             if mark in {seen.digest(path), self._told.get(path)}:
                 continue
             self._told[path] = mark
@@ -94,15 +94,16 @@ class Aftermath:
     def _words(
         self,
         path: Path,
-        now: Snapshot | None,
+        now: Snapshot | str,
         seen: Seen,
         roots: Sequence[Path],
         *,
         is_late: bool,
     ) -> str:
         edited = path in self._before
-        if now is None:
-            return aftermath_words("gone", edited=edited, diff="", is_whole=True)
+        if isinstance(now, str):
+            became: Became = "unreadable" if now else "gone"
+            return aftermath_words(became, edited=edited, diff=now, is_whole=False)
         known = seen.text(path)
         became = "late" if is_late else _became(known, now, self._before.get(path))
         diff = "" if known is None else unified_diff(known, now.text, display(path, roots))
@@ -115,18 +116,13 @@ class Aftermath:
         return aftermath_words(became, edited=edited, diff=_cut(diff, limit), is_whole=is_whole)
 
 
-async def _now(workspace: Workspace, path: Path) -> Snapshot | None:
-    """What stands there; None if nothing that could be read.
-
-    Raises:
-        TooLarge: It is not read whole any more.
-    """
+async def _now(workspace: Workspace, path: Path) -> Snapshot | str:
+    """What stands there; if that cannot be read, why; nothing if nothing does."""
     try:
         return await workspace.read(path)
-    except TooLarge:
-        raise
-    except ToolError:
-        return None
+    except ToolError as error:
+        is_there = await asyncio.to_thread(exists, path) or path in workspace.unsaved()
+        return str(error) if is_there else ""
 
 
 def _became(known: str | None, now: Snapshot, before: str | None) -> Became:

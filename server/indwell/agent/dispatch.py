@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Coroutine, Sequence
+from collections.abc import Coroutine, Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
 
@@ -39,6 +39,8 @@ from indwell.workspace.text import shown
 PARALLEL = 8  # read-only calls at once; H57
 NAME_LIMIT = 128  # characters of a tool's name that are told; ours are short, a model's need not be
 TOLD_LIMIT = 20_000  # characters of a target or a failure that are told; a screen shows far less
+CODE_CHARS = 3  # a token of numbered code has about as many; H15
+LEAST_ROOM, MOST_ROOM = 4_000, 256_000  # characters of one result
 MOST_CALLS = 64  # of one reply that are run; a reply with more is no plan but a flood
 
 _HUNK = re.compile(r"^@@ .*", re.MULTILINE)  # no line of a text begins so in a diff
@@ -110,12 +112,12 @@ async def _run_one(
     try:
         if isinstance(call, ToolError):
             raise call
-        await _permit(session, use, call, emit)
+        judged = await _permit(session, use, call, emit)
         if call.effect != "read":
             intent = Intent(turn, use.id, use.name, use.arguments, session.timestamp())
             session.parts.log.append(intent)
             await session.parts.log.commit()
-        outcome = await call.run(_context(session, use, emit))
+        outcome = await call.run(_context(session, use, emit, judged))
     except ToolError as error:
         outcome = Outcome(text=str(error), is_error=True, figure="failed")
     for change in outcome.changes:
@@ -129,20 +131,21 @@ async def _run_one(
     return outcome
 
 
-async def _permit(session: Session, use: ToolUse, call: Call, emit: Listener) -> None:
-    """Return if the call may run.
+async def _permit(session: Session, use: ToolUse, call: Call, emit: Listener) -> Mapping[str, Path]:
+    """Return if the call may run: where its paths led when that was decided.
 
     Raises:
         ToolError: It may not; the model reads why.
     """
     asked = _asked(session, use, call)
+    judged = dict(zip(call.facts.paths, map(Path, asked.resolved), strict=True))
     match decide(asked, session.parts.policy()):
         case Allow():
-            return
+            return judged
         case Deny(reason=reason):
             raise ToolError(f"not allowed: {reason}")
         case Ask() as ask:
-            context = _context(session, use, emit)
+            context = _context(session, use, emit, judged)
             preview = await call.preview(context) if call.preview else ""
             question = question_for(use.id, asked, ask, preview)
             turn = use.meta.turn
@@ -160,6 +163,7 @@ async def _permit(session: Session, use: ToolUse, call: Call, emit: Listener) ->
             await _check_unchanged(session, use, call, asked, preview)
             if answer != "once" and ask.rule:
                 await session.parts.grant(ask.rule, answer == "always")
+            return judged
 
 
 async def _check_unchanged(
@@ -171,7 +175,10 @@ async def _check_unchanged(
         ToolError: Something moved while the question stood; nothing was done.
     """
     now = _asked(session, use, call)
-    previewed = await call.preview(_context(session, use, lambda _: None)) if call.preview else ""
+    previewed = ""
+    if call.preview:
+        judged = dict(zip(call.facts.paths, map(Path, now.resolved), strict=True))
+        previewed = await call.preview(_context(session, use, lambda _: None, judged))
     # Somebody may type above the lines that were shown while the question stands. That moves the
     # same change by some lines; the lines themselves, and those around them, are what was allowed.
     if now != asked or _HUNK.sub("@@", previewed) != _HUNK.sub("@@", preview):
@@ -218,7 +225,9 @@ def _resolved(session: Session, written: str, effect: Effect) -> Path:
             raise outside from None
 
 
-def _context(session: Session, use: ToolUse, emit: Listener) -> ToolContext:
+def _context(
+    session: Session, use: ToolUse, emit: Listener, judged: Mapping[str, Path]
+) -> ToolContext:
     return ToolContext(
         workspace=session.parts.workspace,
         seen=session.seen,
@@ -227,7 +236,15 @@ def _context(session: Session, use: ToolUse, emit: Listener) -> ToolContext:
         read_roots=session.parts.read_roots,
         hidden=session.parts.hidden,
         takes_pictures=session.conversation.config.takes_pictures,
+        most_chars=_room(session),
+        judged=judged,
     )
+
+
+def _room(session: Session) -> int:
+    """Characters that one result may have: what a quarter of the window holds of code."""
+    quarter = session.conversation.config.window // 4
+    return min(max(quarter * CODE_CHARS, LEAST_ROOM), MOST_ROOM)
 
 
 def _target(call: Call) -> str:

@@ -7,6 +7,7 @@ once is in its tally.
 from __future__ import annotations
 
 import asyncio
+import re
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 
@@ -14,6 +15,7 @@ import msgspec
 
 from indwell.agent import events
 from indwell.agent.allowance import allowance
+from indwell.agent.before_call import leave_out_pictures, mend, tell_aftermath
 from indwell.agent.budget import Outlay, expected_usage
 from indwell.agent.dispatch import NAME_LIMIT, dispatch
 from indwell.agent.events import Listener
@@ -23,15 +25,17 @@ from indwell.context import conversation as talk
 from indwell.context.assemble import assemble
 from indwell.context.injections import inject
 from indwell.context.oversize import is_oversize, oversize_words
-from indwell.context.pairing import problems, repair, tool_uses
+from indwell.context.pairing import tool_uses
 from indwell.context.tokens import estimate_tokens
-from indwell.errors import UserError
+from indwell.errors import RequestRejected, UserError
 from indwell.messages import BROKEN_OFF, Image, Reply, Request, Text, ToolChoice, ToolResult, Usage
 from indwell.policy.approvals import short_line
 from indwell.prompt.environment import repetition_words, round_limit_words
 from indwell.providers import base as stream
 from indwell.sessions.records import Ending, Spent
 from indwell.workspace.base import Change
+
+_ABOUT_PICTURES = re.compile(r"image|picture|vision|media|multimodal", re.IGNORECASE)
 
 
 @dataclass(slots=True)
@@ -133,16 +137,23 @@ async def _ask_model(
     session: Session, turn: TurnState, emit: Listener, *, words: str | None, tool_choice: ToolChoice
 ) -> Reply:
     """One model call; the conversation takes the request's blocks only if it was answered (H5)."""
-    _mend(session, turn, emit)
-    await _tell_aftermath(session, turn)
+    mend(session, turn.number, emit)
+    await tell_aftermath(session, turn.number)
     if session.steering:
         await _take_steering(session, turn)
     sending = talk.with_input(
         session.conversation, words=words, turn=turn.number, steered=turn.steered_sent
     )
     request = assemble(sending, tool_choice=tool_choice)
-    async with _allowance(session, turn, sending):
-        return await _send(session, turn, emit, sending, request)
+    try:
+        async with _allowance(session, turn, sending):
+            return await _send(session, turn, emit, sending, request)
+    except RequestRejected as error:
+        if not _ABOUT_PICTURES.search(str(error)) or not leave_out_pictures(
+            session, turn.number, emit
+        ):
+            raise
+    return await _ask_model(session, turn, emit, words=words, tool_choice=tool_choice)
 
 
 async def _send(
@@ -176,15 +187,6 @@ async def _send(
     turn.answer = reply.text or turn.answer
     _count(session, turn, reply.usage, emit)
     return reply
-
-
-async def _tell_aftermath(session: Session, turn: TurnState) -> None:
-    """Let the request say what became of the files that the model knows (editor §4)."""
-    parts = session.parts
-    blocks = await session.aftermath.blocks(
-        session.seen, parts.workspace, parts.hidden, turn=turn.number
-    )
-    session.conversation = talk.queue(session.conversation, blocks)
 
 
 async def _take_steering(session: Session, turn: TurnState) -> None:
@@ -231,18 +233,6 @@ def _tell(event: stream.StreamEvent, turn: TurnState, emit: Listener) -> None:
         case stream.Waiting(seconds=seconds, reason=reason):
             wait = f"{reason}; trying again in {seconds:.0f} s"
             emit(events.Notice(turn.number, "warning", wait))
-
-
-def _mend(session: Session, turn: TurnState, emit: Listener) -> None:
-    """Repair an orphan before it is sent: an endpoint would refuse it in every turn to come."""
-    session.conversation = now = talk.counted(session.conversation)
-    if not problems(now.messages, start=now.tally.n):
-        return
-    messages, notes = repair(now.messages)
-    if notes:
-        session.mend(messages, notes)
-        what = f"the conversation was mended before it was sent: {'; '.join(notes)}"
-        emit(events.Notice(turn.number, "warning", what))
 
 
 def _count(session: Session, turn: TurnState, usage: Usage, emit: Listener) -> None:

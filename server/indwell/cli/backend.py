@@ -29,7 +29,7 @@ from indwell.sessions.lines import Reading
 from indwell.sessions.overview import Overview
 from indwell.sessions.store import SessionStore
 from indwell.settings.model import Secret, Settings
-from indwell.settings.places import state_folder, user_file
+from indwell.settings.places import state_folder, undo_folder, user_file
 from indwell.workspace.base import Workspace
 from indwell.workspace.disk import DiskWorkspace
 
@@ -70,7 +70,7 @@ class EditorBackend:
         self, roots: tuple[Path, ...], documents: Documents, client: Client, settings: Settings
     ) -> Workspace:
         """Buffers over the disk."""
-        disk = DiskWorkspace(roots or (Path.cwd(),))
+        disk = DiskWorkspace(roots or (Path.cwd(),), private=undo_folder(self._environment))
         return EditorWorkspace(
             documents, client, disk, apply_timeout_s=settings.apply_edit_timeout_s
         )

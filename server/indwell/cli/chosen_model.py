@@ -98,5 +98,5 @@ def _endpoint_model(settings: Settings) -> Model:
         lambda usage: cost(usage, prices),
         notice,
         chat.aclose,
-        facts.images is True,
+        facts.images is True if settings.pictures is None else settings.pictures,
     )

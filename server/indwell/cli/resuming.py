@@ -29,6 +29,7 @@ from indwell.cli.offered import offered_models
 from indwell.cli.spill import highest_number
 from indwell.context import conversation as talk
 from indwell.context.injections import inject
+from indwell.context.pictures import without_pictures
 from indwell.errors import SessionError, UserError
 from indwell.messages import Message, ToolResult
 from indwell.policy.approvals import Approver
@@ -44,6 +45,10 @@ from indwell.workspace.base import Workspace
 NEW_TOOLS = (
     "Indwell's tools have changed since this session began, so its next call cannot use the "
     "provider's cache"
+)
+OLD_PROMPT = (
+    "this session keeps the system prompt it began with, which is not today's (Indwell, its "
+    "settings or the machine changed since); begin a new session for today's"
 )
 LISTING_S = 5.0  # for the endpoint to say what it offers; who does not say is believed
 
@@ -76,6 +81,7 @@ async def resume_session(
             session.conversation.tools
         )
         answers = outcomes(past.open_calls, found)
+        present = prefix_of(session).system
         session.conversation = await asyncio.to_thread(
             _continued, session.conversation, past, answers, is_known=is_known
         )
@@ -88,6 +94,8 @@ async def resume_session(
     notices = [*reading.notices, unknown_words(past.open_calls), *past.notes]
     if past.prefix is not None and not is_known:
         notices.append(NEW_TOOLS)
+    elif past.prefix is not None and past.prefix.system != present:
+        notices.append(OLD_PROMPT)
     told = tuple(filter(None, notices))
     session.notice = "; ".join(filter(None, (session.notice, *told)))
     return Resumed(session, past.draft, told)
@@ -108,12 +116,16 @@ async def _opened(store: SessionStore, identifier: str) -> tuple[Reading, LogWri
 
 @contextmanager
 def _uncollected() -> Iterator[None]:
-    """Without the search for garbage: among a million new records it would hold the loop up."""
+    """Without the search for garbage: among a million new records it would hold the loop up.
+
+    Now and later: what was read stays out of it, and goes when nothing refers to it any more.
+    """
     was_enabled = gc.isenabled()
     gc.disable()
     try:
         yield
     finally:
+        gc.freeze()
         if was_enabled:
             gc.enable()
 
@@ -153,6 +165,8 @@ def _continued(
     now = msgspec.structs.replace(empty, messages=messages)
     if is_known and past.prefix is not None:
         now = msgspec.structs.replace(now, system=tuple(map(talk.system_block, past.prefix.system)))
+    if not now.config.takes_pictures:
+        now = without_pictures(now)
     now = talk.counted(now)  # first: what follows then looks at nothing twice
     if messages:
         now = talk.queue(now, (inject("reminder", REMINDER, turn=past.turns + 1),))

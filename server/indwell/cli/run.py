@@ -33,7 +33,7 @@ from indwell.policy.paths import matches_any
 from indwell.sessions.retention import sweep
 from indwell.sessions.store import SessionStore
 from indwell.settings.model import Mode, Settings
-from indwell.settings.places import state_folder
+from indwell.settings.places import state_folder, undo_folder
 from indwell.workspace.base import Workspace
 from indwell.workspace.disk import DiskWorkspace
 from indwell.workspace.paths import display
@@ -89,7 +89,7 @@ def run(wish: Wish) -> int:
 
 async def _turn(wish: Wish, view: events.Listener) -> events.TurnFinished:
     view = stopping(_placing(view))
-    workspace = DiskWorkspace([wish.folder])
+    workspace = DiskWorkspace([wish.folder], private=undo_folder(os.environ))
     loaded = await asyncio.to_thread(read_settings, os.environ, roots=workspace.roots)
     for notice in loaded.notices:
         view(events.Notice(0, "warning", notice))

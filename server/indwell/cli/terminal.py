@@ -15,6 +15,10 @@ from indwell.agent import events
 from indwell.agent.receipt import usage_words
 from indwell.policy.approvals import Answer, Question, one_line, short_line, visible
 
+if sys.platform != "win32":
+    import termios
+
+ANSWERS: tuple[Answer, ...] = ("no", "once", "session", "always")
 MOST_OUTPUT = 20  # lines of a command's output that are shown
 NAME_LIMIT = 60  # characters of a tool's name
 TARGET_LIMIT = 1_000  # of what it works on
@@ -33,23 +37,25 @@ class TerminalView:
         self._console = console
         self._in_text = False
         self._shown_lines = 0
+        self._running: set[str] = set()
+        self._are_many = False  # calls at once: each end says which one it is of
 
     def __call__(self, event: events.Event) -> None:  # noqa: C901 - one flat table of events
         """Show one event."""
         match event:
             case events.Text(text=text, restart=restart):
                 self._text("\n[the answer starts again]\n" if restart else text)
-            case events.ToolStarted(name=name, target=target):
+            case events.ToolStarted(id=id_, name=name, target=target):
                 self._shown_lines = 0
+                self._running.add(id_)
+                self._are_many = self._are_many or len(self._running) > 1
                 shown = escape(short_line(name, NAME_LIMIT))
                 on = escape(short_line(target, TARGET_LIMIT))
                 self._line(f"[cyan]▸[/] {shown} [dim]{on}[/]")
             case events.ToolOutput(text=text):
                 self._output(text)
-            case events.ToolFinished(is_error=True, message=message):
-                self._line(f"  [red]{escape(visible(message[:FAILURE_LIMIT]))}[/]")
-            case events.ToolFinished(figure=figure, seconds=seconds):
-                self._line(f"  [dim]{escape(short_line(figure, NAME_LIMIT))}  {seconds:.1f} s[/]")
+            case events.ToolFinished():
+                self._finished(event)
             case events.EditApplied(diff=diff):
                 self._end_text()
                 self.diff(diff)
@@ -66,9 +72,21 @@ class TerminalView:
             case _:
                 pass
 
+    def _finished(self, event: events.ToolFinished) -> None:
+        label = ""
+        if self._are_many:
+            label = f"{short_line(event.name, NAME_LIMIT)} {short_line(event.target, NAME_LIMIT)}: "
+        self._running.discard(event.id)
+        self._are_many = self._are_many and bool(self._running)
+        if event.is_error:
+            self._line(f"  [red]{escape(label + visible(event.message[:FAILURE_LIMIT]))}[/]")
+            return
+        figure = short_line(event.figure, NAME_LIMIT)
+        self._line(f"  [dim]{escape(label + figure)}  {event.seconds:.1f} s[/]")
+
     def diff(self, diff: str) -> None:
         """Print a unified diff; nothing in it can drive the terminal."""
-        diff = visible(diff)
+        diff = visible(diff.replace("\r\n", "\n"))  # a CRLF is how that file ends its lines
         if self._console.is_terminal:
             self._console.print(Syntax(diff, "diff", background_color="default"))
         else:
@@ -136,10 +154,14 @@ class TerminalApprover:
             self._console.print("[yellow]Nobody can be asked here, so the answer is no.[/]")
             return "no"
         choices = "[N]o, [O]nce" + (", this [S]ession, [A]lways" if question.rule else "")
-        typed = await _typed(f"{choices}? ")
-        by_letter: dict[str, Answer] = {"o": "once", "s": "session", "a": "always"}
-        answer = by_letter.get(typed.strip()[:1].lower(), "no")
-        return answer if question.rule or answer == "once" else "no"
+        while True:
+            typed = (await _typed(f"{choices}? ")).strip().lower()
+            answer = next((one for one in ANSWERS if typed in {one, one[0]}), None)
+            if not typed or answer == "no":
+                return "no"
+            if answer == "once" or (answer is not None and question.rule):
+                return answer
+            self._console.print("[yellow]Not understood; type one of the letters.[/]")
 
 
 async def _typed(prompt: str) -> str:
@@ -152,6 +174,7 @@ async def _typed(prompt: str) -> str:
             answer.set_result(line)
 
     def read() -> None:
+        _forget_typed()
         try:
             line = input(prompt)
         except EOFError:
@@ -161,6 +184,13 @@ async def _typed(prompt: str) -> str:
 
     threading.Thread(target=read, daemon=True).start()
     return await answer
+
+
+def _forget_typed() -> None:
+    """Drop what was typed before the question could be seen: it is no answer to it."""
+    if sys.platform != "win32":
+        with contextlib.suppress(termios.error, ValueError):  # no terminal after all
+            termios.tcflush(sys.stdin, termios.TCIFLUSH)
 
 
 class AllowingApprover:

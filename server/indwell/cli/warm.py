@@ -25,13 +25,11 @@ def warm_up(settings: Settings) -> None:
     from indwell.providers import facts, openai_chat, retry
     from indwell.tools.commands.bash import Shell
     from indwell.tools.table import standard_tools
-    from indwell.workspace.comparing.matching import changed_blocks
 
     del compose, retry  # their import is all that it needs
     standard_tools(Shell(Path.cwd(), timeout_s=1.0))  # their schemas are made once
     matches_any("any.txt", settings.deny)  # so are the patterns of what must not be sent
     why_dangerous("rm any.txt")  # loads the parser
-    changed_blocks(["a"], ["b"])  # the library that compares lines
     openai_chat.warm_up()
     facts.warm_up()
     # All that was loaded stays; searching it for garbage would hold up the editor for 0.2 s.

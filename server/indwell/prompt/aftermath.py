@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from typing import Literal, TypeAlias
 
-Became: TypeAlias = Literal["undone", "reformatted", "changed", "late", "gone"]
+Became: TypeAlias = Literal["undone", "reformatted", "changed", "late", "unreadable", "gone"]
 
 _EDITED: dict[Became, str] = {
     "undone": "Your edit of this file was undone: it reads as it did before. Do not repeat the "
     "edit unless the user asks for it.",
     "reformatted": "This file was reformatted after your edit; only white space and line breaks "
     "differ. Keep that layout.",
-    "changed": "This file was changed after your edit, by the user or by another program. Keep "
-    "what they did.",
+    "changed": "This file was changed after your edit: by a command, by the user or by another "
+    "program. What you did not do yourself, keep.",
     "late": "The editor has applied your edit of this file after all, later than it was waited "
     "for. Do not repeat the edit.",
+    "unreadable": "This file, which you edited, was changed and cannot be read as before: ",
     "gone": "This file, which you edited, is gone: it was deleted or renamed.",
 }
 _READ: dict[Became, str] = {
@@ -22,7 +23,9 @@ _READ: dict[Became, str] = {
     "undone": "This file was changed since you read it.",
     "reformatted": "This file was reformatted since you read it; only white space and line breaks "
     "differ.",
-    "changed": "This file was changed since you read it, by the user or by another program.",
+    "changed": "This file was changed since you read it: by a command, by the user or by another "
+    "program.",
+    "unreadable": "This file, which you have read, was changed and cannot be read as before: ",
     "gone": "This file, which you have read, is gone: it was deleted or renamed.",
 }
 
@@ -34,11 +37,14 @@ def aftermath_words(became: Became, *, edited: bool, diff: str, is_whole: bool) 
         became: What happened.
         edited: The model had changed the file; else it had only read it.
         diff: From what the model knew to what stands there, as far as it is shown; or nothing.
+            Of an unreadable file, why it is so.
         is_whole: Nothing of the difference is left out, so the model knows the file again.
     """
     sentence = (_EDITED if edited else _READ)[became]
     if became == "gone":
         return sentence
+    if became == "unreadable":
+        return f"{sentence}{diff}"
     if is_whole:
         return f"{sentence} The difference:\n{diff}".rstrip()
     begins = f" The difference begins:\n{diff}" if diff else ""
@@ -48,6 +54,6 @@ def aftermath_words(became: Became, *, edited: bool, diff: str, is_whole: bool) 
 def more_changed_words(n_more: int) -> str:
     """Closes a list that is too long to be told."""
     return (
-        f"{n_more} more files that you know were changed, by the user or by another program. "
-        "Read what you need again."
+        f"{n_more} more files that you know were changed, by a command, by the user or by another "
+        "program. Read what you need again."
     )

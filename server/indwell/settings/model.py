@@ -169,6 +169,10 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     cache_marks: Annotated[
         bool, Meta(description="Send `cache_control` marks; for endpoints that know them")
     ] = False
+    pictures: Annotated[
+        bool | None,
+        Meta(description="Show the model pictures that it reads; looked up by model if not set"),
+    ] = None
     price_in: Annotated[
         _Price | None,
         Meta(description="Dollars for a million prompt tokens; looked up by model if not set"),

@@ -82,6 +82,8 @@ class ToolContext(msgspec.Struct, frozen=True):
         hidden: Is this path, as displayed, kept from the model? Searches leave it out.
         takes_pictures: Does the model?
         facts: What this call was allowed to do; the call itself sets it.
+        most_chars: Characters that one result may have; what goes on is told.
+        judged: Where each path of the call led when it was decided on, by the path as written.
     """
 
     workspace: Workspace
@@ -92,6 +94,19 @@ class ToolContext(msgspec.Struct, frozen=True):
     hidden: Callable[[str], bool] = lambda _path: False
     takes_pictures: bool = False
     facts: Facts | None = None
+    most_chars: int = 256_000
+    judged: Mapping[str, Path] = {}
+
+    def resolve(self, written: str) -> Path:
+        """The file that the model means: the one that was decided on, if a link moved since.
+
+        Raises:
+            ToolError: It leads outside the workspace, or is no path.
+        """
+        judged = self.judged.get(written)
+        if judged is not None and any(map(judged.is_relative_to, self.workspace.roots)):
+            return judged
+        return self.workspace.resolve(written)
 
 
 A = TypeVar("A")
@@ -141,7 +156,7 @@ class Tool(Generic[A]):
         except msgspec.ValidationError as error:
             raise ToolError(
                 f"bad arguments for {self.spec.name}: {_short(str(error), _MAX_COMPLAINT)}; "
-                f"the schema is {self.spec.parameters}"
+                f"it takes {signature(self.spec.parameters)}"
             ) from error
         except (msgspec.DecodeError, UnicodeEncodeError) as error:
             raise ToolError(
@@ -151,7 +166,7 @@ class Tool(Generic[A]):
         except RecursionError as error:
             raise ToolError(
                 f"the arguments of {self.spec.name} are nested too deeply: {_short(arguments)!r}; "
-                f"the schema is {self.spec.parameters}"
+                f"it takes {signature(self.spec.parameters)}"
             ) from error
         facts = self._facts(value)
         preview = self._preview
@@ -221,6 +236,28 @@ def _short(words: str, limit: int = _MAX_QUOTE) -> str:
     return words if len(words) <= limit else words[: limit - 1] + "…"
 
 
+def signature(parameters: str) -> str:
+    """A JSON schema in few words, such as ``{path: string, edits: [{old: string, …}]}``."""
+    return _signed(msgspec.json.decode(parameters))
+
+
+def _signed(node: Mapping[str, Any]) -> str:
+    if "properties" in node:
+        required = set(node.get("required", ()))
+        fields = (
+            f"{name}{'' if name in required else '?'}: {_signed(field)}"
+            for name, field in node["properties"].items()
+        )
+        return "{" + ", ".join(fields) + "}"
+    if node.get("type") == "array":
+        return f"[{_signed(node.get('items', {}))}, …]"
+    if "enum" in node:
+        return " | ".join(map(repr, node["enum"]))
+    if "anyOf" in node:
+        return " | ".join(_signed(one) for one in node["anyOf"] if one.get("type") != "null")
+    return str(node.get("type", "any"))
+
+
 @cache
 def schema_of(arguments: type) -> str:
     """The JSON schema of a struct as one line, without the noise that costs tokens."""
@@ -234,10 +271,13 @@ def _plain(node: object, definitions: Mapping[str, Any]) -> object:
         if "$ref" in node:
             return _plain(definitions[str(node["$ref"]).rsplit("/", 1)[-1]], definitions)
         # A title that is text is the struct's name; a property called title is a schema.
+        # So is the docstring of a struct a line for readers of the code; a field's own stays.
+        is_struct = "properties" in node
         return {
             key: _plain(value, definitions)
             for key, value in node.items()
             if not (key == "title" and isinstance(value, str))
+            and not (key == "description" and is_struct and isinstance(value, str))
         }
     if isinstance(node, list):
         return [_plain(value, definitions) for value in node]

@@ -24,7 +24,6 @@ from indwell.workspace.text import binary_kind, count_lines, line_spans, shown
 
 MAX_LINES = 2_000  # H45
 LINE_CHARS = 2_000
-TOTAL_CHARS = 256_000
 LINE_B = 2 * LINE_CHARS  # of a large file, where characters are not counted
 
 
@@ -53,7 +52,7 @@ def make_read_file() -> Tool[ReadFile]:
 
 async def _run(arguments: ReadFile, context: ToolContext) -> Outcome:
     try:
-        path = context.workspace.resolve(arguments.path)
+        path = context.resolve(arguments.path)
     except ToolError:
         if not context.read_roots:
             raise
@@ -64,7 +63,9 @@ async def _run(arguments: ReadFile, context: ToolContext) -> Outcome:
     except NotText as found:
         return await read_picture(path, found, context)
     except TooLarge:
-        page = await context.workspace.within(path, lambda large: _page(arguments, large))
+        page = await context.workspace.within(
+            path, lambda large: _page(arguments, large, context.most_chars)
+        )
         return _paged(arguments, page, context)
     return await asyncio.to_thread(_whole, arguments, snapshot, context)
 
@@ -75,7 +76,10 @@ def _run_beneath(arguments: ReadFile, path: Path, context: ToolContext) -> Outco
         snapshot = _read_beneath(path, context.read_roots)
     except TooLarge:
         page = LargeFiles(context.read_roots).within(
-            path, lambda large: _page(arguments, large), nothing_declared, threading.Event()
+            path,
+            lambda large: _page(arguments, large, context.most_chars),
+            nothing_declared,
+            threading.Event(),
         )
         return _paged(arguments, page, context)
     return _whole(arguments, snapshot, context)
@@ -98,28 +102,31 @@ def _read_beneath(path: Path, roots: Sequence[Path]) -> Snapshot:
 
 def _whole(arguments: ReadFile, snapshot: Snapshot, context: ToolContext) -> Outcome:
     """Lines of a text that is in memory; only those that are asked for are cut out of it."""
-    context.seen.record(snapshot.path, snapshot.stamp.digest, snapshot.text)
+    mark, first = snapshot.stamp.digest, arguments.offset
     if not snapshot.text:
+        context.seen.record_page(snapshot.path, mark, "", range(1, 2))
         return Outcome(text=f"{arguments.path!r} is empty", figure="empty")
     notes = list(snapshot.notes)
     if snapshot.unsaved:
         notes.append("this is the editor's text, which is not saved yet")
     if not snapshot.lossless:
         notes.append("edit_file cannot edit this file")
-    lines = islice(_lines(snapshot.text, arguments.offset - 1), _limit(arguments))
-    return _told(
-        arguments, list(_fitting(lines, arguments.offset)), count_lines(snapshot.text), notes
-    )
+    lines = islice(_lines(snapshot.text, first - 1), _limit(arguments))
+    page = list(_fitting(lines, first, context.most_chars))
+    outcome = _told(arguments, page, count_lines(snapshot.text), notes)
+    shown_lines = range(first, first + len(page))
+    context.seen.record_page(snapshot.path, mark, snapshot.text, shown_lines)
+    return outcome
 
 
-def _page(arguments: ReadFile, large: Large) -> Page:
-    return large.page(arguments.offset - 1, _limit(arguments), line_b=LINE_B, total_b=TOTAL_CHARS)
+def _page(arguments: ReadFile, large: Large, room: int) -> Page:
+    return large.page(arguments.offset - 1, _limit(arguments), line_b=LINE_B, total_b=room)
 
 
 def _paged(arguments: ReadFile, page: Page, context: ToolContext) -> Outcome:
     """Lines of a file that is not in memory."""
     context.seen.record(page.path, page.digest, None)
-    lines = list(_fitting(map(_cut_bytes, page.lines), arguments.offset))
+    lines = list(_fitting(map(_cut_bytes, page.lines), arguments.offset, context.most_chars))
     return _told(arguments, lines, page.n_lines, [f"a file of {page.size_b:,} bytes", *page.notes])
 
 
@@ -148,9 +155,8 @@ def _cut_bytes(line: Line) -> str:
     return f"{text}[… {line.more_b:,} more bytes]" if line.more_b else text
 
 
-def _fitting(lines: Iterator[str], first: int) -> Iterator[str]:
-    """Numbered lines until one answer is full."""
-    room = TOTAL_CHARS
+def _fitting(lines: Iterator[str], first: int, room: int) -> Iterator[str]:
+    """Numbered lines until one answer is full: ``room`` characters."""
     for number, line in enumerate(lines, first):
         numbered = f"{number}\t{line}"
         room -= len(numbered) + 1

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Iterator
 from pathlib import Path
 
 from indwell.errors import ToolError
 from indwell.workspace.base import Snapshot
+from indwell.workspace.comparing.diff import compare
+from indwell.workspace.text import count_lines, n_line_ends
 
 KEPT_CHARS = 16 << 20  # of texts in memory; of files read longer ago only the digest is kept
 
@@ -16,18 +20,41 @@ class Seen:
     def __init__(self) -> None:
         self._digests: dict[Path, str] = {}
         self._texts: dict[Path, str] = {}  # in the order of their last use
+        self._unshown: dict[Path, tuple[range, ...]] = {}  # lines of them, from 1; if any
+        self._lock = threading.Lock()
         self._n_chars = 0
 
     def record(self, path: Path, digest: str, text: str | None) -> None:
-        """The model now knows ``text``, which has ``digest``; None if it is too large to keep."""
-        self._digests[path] = digest
-        self._n_chars -= len(self._texts.pop(path, ""))
-        if text is None:
-            return
-        self._n_chars += len(text)
-        self._texts[path] = text
-        while self._n_chars > KEPT_CHARS:
-            self._n_chars -= len(self._texts.pop(next(iter(self._texts))))
+        """The model now knows ``text``, which has ``digest``; None if it is too large to keep.
+
+        If it was never shown all of the file, it still was not.
+        """
+        unshown = _all_lines(text) if text and path in self._unshown else ()
+        with self._lock:
+            self._keep(path, digest, text, unshown)
+
+    def record_page(self, path: Path, digest: str, text: str, page: range) -> None:
+        """The model was shown the lines ``page``, from 1, of ``text``, which has ``digest``.
+
+        What it was shown of the same text before counts too; of another text, what is still so if
+        it was shown all of that.
+        """
+        before = self._texts.get(path)
+        if self._digests.get(path) == digest:
+            unshown: tuple[range, ...] = ()
+        elif before is None or path in self._unshown:
+            unshown = _all_lines(text)
+        else:
+            unshown = tuple(_changed_lines(before, text))
+        with self._lock:  # pages are read side by side, so look again
+            if self._digests.get(path) == digest:
+                unshown = self._unshown.get(path, ())
+            rest = (part for lines in unshown for part in _without(lines, page) if part)
+            self._keep(path, digest, text, tuple(rest))
+
+    def unshown(self, path: Path) -> tuple[range, ...]:
+        """Lines of the text, from 1, that the model never saw, though it may edit others."""
+        return self._unshown.get(path, ())
 
     def paths(self) -> tuple[Path, ...]:
         """All files that the model knows, in the order in which it first read them."""
@@ -55,3 +82,40 @@ class Seen:
                 f"{snapshot.path.name!r} has changed since it was read (by the user, a formatter "
                 "or a command); read_file it again and repeat the edit on what stands there now"
             )
+
+    def _keep(self, path: Path, digest: str, text: str | None, unshown: tuple[range, ...]) -> None:
+        self._digests[path] = digest
+        self._n_chars -= len(self._texts.pop(path, ""))
+        self._unshown.pop(path, None)
+        if unshown:
+            self._unshown[path] = unshown
+        if text is None:
+            return
+        self._n_chars += len(text)
+        self._texts[path] = text
+        while self._n_chars > KEPT_CHARS:
+            self._n_chars -= len(self._texts.pop(next(iter(self._texts))))
+
+
+def _all_lines(text: str) -> tuple[range, ...]:
+    n_lines = count_lines(text)
+    return (range(1, n_lines + 1),) if n_lines else ()
+
+
+def _without(lines: range, page: range) -> tuple[range, range]:
+    """What is left of ``lines`` before the page and behind it."""
+    return (
+        range(lines.start, min(lines.stop, page.start)),
+        range(max(lines.start, page.stop), lines.stop),
+    )
+
+
+def _changed_lines(before: str, text: str) -> Iterator[range]:
+    """Lines of ``text`` that are new, or stand where others were taken away."""
+    at, line, last = 0, 1, max(count_lines(text), 1)
+    for place in compare(before, text).places:
+        line += n_line_ends(before, at, place.start)
+        first = line if place.new else min(line, last)
+        yield range(first, first + max(len(place.new), 1))
+        line += len(place.new)
+        at = place.stop

@@ -34,15 +34,18 @@ class DiskWorkspace:
 
     Args:
         roots: Folders that the agent may work in; the first is where commands start.
+        private: A folder of the user's state for what makes edits survive a kill; see
+            ``files.write_atomic``.
     """
 
-    def __init__(self, roots: Sequence[Path]) -> None:
+    def __init__(self, roots: Sequence[Path], *, private: Path | None = None) -> None:
         assert roots, "a workspace has a folder"
         self._roots = tuple(locate(root, [root]).root for root in roots)
         self.watch: Watch = FolderWatch()
         self._locks = PathLocks()
         self._guesses: dict[Path, str] = {}
-        self._large = LargeFiles(self._roots)
+        self._private = private
+        self._large = LargeFiles(self._roots, private)
 
     @property
     def roots(self) -> tuple[Path, ...]:
@@ -107,10 +110,9 @@ class DiskWorkspace:
         return ()
 
     def _read(self, path: Path) -> Snapshot:
-        place = locate(path, self._roots).path
-        text = self._decoded(place, self._bytes(place))
+        text = self._decoded(path, self._bytes(path))
         return Snapshot(
-            path=place,
+            path=path,
             text=text.text,
             stamp=Stamp(digest(text.text)),
             lossless=text.lossless,
@@ -123,7 +125,7 @@ class DiskWorkspace:
             raise missing(shown, path.name, self._neighbours(path))
         if path.is_dir():
             raise folder_said(shown, self._names(path))
-        with opened_beneath(path, self._roots) as opened:
+        with opened_beneath(path, self._roots, resolved=True, private=self._private) as opened:
             if opened.stat.st_size <= LARGE_B:
                 return read_regular(opened.descriptor, path, LARGE_B)
             self._large.check(shown, opened)
@@ -176,13 +178,23 @@ class DiskWorkspace:
     def _write(self, path: Path, base: Snapshot | None, text: str) -> Change:
         if base is None:
             data = self._told(path, lambda: created(text, lambda: self._charset(path)))
-            place = write_atomic(path, data, self._roots, parents=True, create=True)
+            place = write_atomic(
+                path,
+                data,
+                self._roots,
+                parents=True,
+                create=True,
+                resolved=True,
+                private=self._private,
+            )
         else:
             held = self._bytes(path)
             decoded = self._decoded(path, held)
             self._check(path, decoded, base)
             data = self._told(path, lambda: rewritten(text, decoded, lambda: self._charset(path)))
-            place = write_atomic(path, data, self._roots, expected=held)
+            place = write_atomic(
+                path, data, self._roots, expected=held, resolved=True, private=self._private
+            )
         stands = text if self._holds(place, data) else self._text_now(place)
         after = text if stands is None else stands
         return Change(

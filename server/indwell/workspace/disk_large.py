@@ -35,9 +35,11 @@ class LargeFiles:
 
     Args:
         roots: Resolved folders.
+        private: See ``files.write_atomic``.
     """
 
-    def __init__(self, roots: Sequence[Path]) -> None:
+    def __init__(self, roots: Sequence[Path], private: Path | None = None) -> None:
+        self._private = private
         self._roots = tuple(roots)
         self._indexes: dict[Path, tuple[tuple[int, ...], LineIndex]] = {}
 
@@ -54,7 +56,7 @@ class LargeFiles:
             ToolError: Missing, not readable, or no text that can be read by lines.
             Stopped: It was told to stop.
         """
-        with opened_beneath(path, self._roots) as opened:
+        with opened_beneath(path, self._roots, private=self._private) as opened:
             return look(self._large(opened, project, stopping))
 
     def splice(
@@ -71,7 +73,7 @@ class LargeFiles:
             ToolError: As from ``within``, from ``plan``, or it cannot be written.
             Stopped: It was told to stop.
         """
-        with opened_beneath(path, self._roots) as opened:
+        with opened_beneath(path, self._roots, private=self._private) as opened:
             made, result = plan(self._large(opened, project, stopping))
 
             def write(target: int) -> None:
@@ -84,7 +86,9 @@ class LargeFiles:
                         size = min(_COPY_B, piece.stop - start)
                         copy_range(opened.descriptor, target, start, size)
 
-            place = replace_with(path, self._roots, write, unchanged=opened.stat)
+            place = replace_with(
+                path, self._roots, write, unchanged=opened.stat, private=self._private
+            )
         # The new bytes are there; looking at them is not stopped half-way.
         index = self.within(place, lambda large: large.index, project, threading.Event())
         if index.size_b != made.size_b:

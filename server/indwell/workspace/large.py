@@ -7,7 +7,7 @@ between them, until it is written. Knows no disk: the bytes come from a function
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from itertools import accumulate
 from pathlib import Path
@@ -17,11 +17,12 @@ import msgspec
 
 from indwell.workspace.encoding.decoding import stray_words
 from indwell.workspace.line_index import LineIndex, Read, line_ends, n_line_ends, start_of
-from indwell.workspace.text import PIECE
+from indwell.workspace.text import PIECE, halves
 
 LARGE_B = 8 << 20  # more is not read as one text: joining 16 MB holds all threads up for 13 ms
 AROUND_B = 4_096  # of context on each side of a place, if no line ends before
 AROUND_LINES = 3
+_LONGEST_B = 4  # of a character in UTF-8
 
 Piece: TypeAlias = bytes | range
 """New bytes, or a range of offsets of the file as it is on disk."""
@@ -109,24 +110,55 @@ class Large:
         pieces += self._between(at, self.size_b)
         return Large(self.path, self._read, self.index, [piece for piece in pieces if len(piece)])
 
-    def find(
-        self, wanted: re.Pattern[bytes], longest_b: int, *, overlapping: bool
-    ) -> Iterator[range]:
-        """Places of a pattern, in order.
+    def find(self, wanted: bytes, *, overlapping: bool) -> Iterator[range]:
+        """Places of some bytes, in order, none of them with half of a CRLF at an end.
 
         Args:
-            wanted: Matches at least one byte.
-            longest_b: No match is longer.
+            wanted: At least one.
             overlapping: Also places that begin within the one before.
         """
-        step = max(PIECE, 2 * longest_b)
+        step = max(PIECE, 2 * len(wanted))
         at = 0
         for start in range(0, self.size_b, step):
-            data = self.read(start, step + longest_b)
+            first = max(start - 1, 0)  # one byte more on each side shows what is half of a CRLF
+            last = start - first + step + len(wanted) - 1
+            data = self.read(first, last + 1)
             at = max(at, start)
-            while (found := wanted.search(data, at - start)) and found.start() < step:
-                yield range(start + found.start(), start + found.end())
-                at = start + (found.start() + 1 if overlapping else found.end())
+            while (found := data.find(wanted, at - first, last)) >= 0:
+                at = first + found + 1
+                if not _is_within_pair(data, found) and not _is_within_pair(
+                    data, found + len(wanted)
+                ):
+                    yield range(first + found, first + found + len(wanted))
+                    at = at if overlapping else first + found + len(wanted)
+
+    def find_lines(self, wanted: bytes, *, overlapping: bool) -> Iterator[range]:
+        """As ``find``, but any line end of ``wanted`` stands for any line end of the text."""
+        wanted = _plain(wanted)
+        longest = len(wanted) + wanted.count(b"\n")
+        step = max(PIECE, 2 * longest)
+        at = 0
+        for start in range(0, self.size_b, step):
+            first = max(start - 1, 0)
+            data = self.read(first, start - first + step + longest + 1)
+            begin = start - first + _is_within_pair(data, start - first)
+            plain = _plain(data[begin:])
+            from_ = len(_plain(data[begin : max(at - first, begin)]))
+            found = plain.find(wanted, from_)
+            # Each CRLF is one byte shorter in the plain text.
+            ends = re.finditer(b"\r\n", data[begin:]) if found >= 0 else ()
+            pairs = [pair.start() - number for number, pair in enumerate(ends)]
+            while found >= 0:
+                stop = found + len(wanted)
+                place = range(
+                    first + begin + found + bisect_left(pairs, found),
+                    first + begin + stop + bisect_left(pairs, stop),
+                )
+                if place.start >= start + step:
+                    break
+                yield place
+                at = place.start + 1 if overlapping else place.stop
+                found = plain.find(wanted, found + 1 if overlapping else stop)
 
     def line_numbers(self, offsets: Sequence[int]) -> tuple[int, ...]:
         """The lines, from 1, that ascending offsets stand in."""
@@ -152,6 +184,23 @@ class Large:
         is_all = len(after) <= AROUND_B and len(ends) <= AROUND_LINES
         stop = place.stop + (min(len(after), AROUND_B) if is_all or not ends else ends[-1])
         return range(self._whole(start), self._whole(stop))
+
+    def ending_near(self, offset: int) -> tuple[str, int]:
+        """The line ending after an offset, and up to which offset it is the one after.
+
+        If none follows, the one before; if there is none at all, a line feed.
+        """
+        for start in range(offset, self.size_b, PIECE):
+            for end in line_ends(self.read(start, PIECE + 1), PIECE):
+                ending = self._ending(start + end)
+                return ending, start + end - len(ending)
+        for stop in range(offset, 0, -PIECE):
+            first = max(stop - PIECE, 0)
+            data = self.read(first, stop - first)
+            end = max(data.rfind(b"\n"), data.rfind(b"\r")) + 1
+            if end:
+                return self._ending(first + end), self.size_b
+        return "\n", self.size_b
 
     def page(self, first: int, n_lines: int, *, line_b: int, total_b: int) -> Page:
         """Lines of the file from ``first`` (from 0), each cut to ``line_b`` bytes."""
@@ -213,16 +262,30 @@ class Large:
         cut = self._whole(start + line_b) - start
         return Line(self.decoded(data[:cut]), more_b=stop - start - cut)
 
+    def cuts(self, offset: int) -> bool:
+        """Does an offset stand within a character, or between the two of a CRLF?"""
+        start = self._whole(offset)
+        return start < offset and not halves(self.decoded(self.read(start, _LONGEST_B))[:1])
+
     def _whole(self, offset: int) -> int:
-        """``offset``, or the beginning of the UTF-8 character that it stands in."""
+        """``offset``, or the beginning of the UTF-8 character or CRLF that it stands in."""
+        if not 0 < offset < self.size_b:
+            return offset
+        first = max(offset - _LONGEST_B + 1, 0)
+        data = self.read(first, offset - first + 1)
+        if data.endswith(b"\r\n"):
+            return offset - 1
         if self.index.encoding != "utf-8":
             return offset
-        first = max(offset - 3, 0)
-        data = self.read(first, offset - first + 1)
         for at in range(len(data) - 1, -1, -1):
             if data[at] & 0xC0 != 0x80:  # noqa: PLR2004 - it continues no character
                 return first + at if data[at] >= 0xC0 else offset  # noqa: PLR2004 - it begins one
         return offset
+
+    def _ending(self, stop: int) -> str:
+        """The line ending that stands right before an offset."""
+        data = self.read(max(stop - 2, 0), min(stop, 2))
+        return "\r\n" if data == b"\r\n" else data[-1:].decode("ascii")
 
     def _notes(self) -> Iterator[str]:
         index = self.index
@@ -232,3 +295,13 @@ class Large:
             yield f"the file is in {index.encoding}, as declared"
         if index.n_stray:
             yield stray_words(index.n_stray, index.encoding)
+
+
+def _plain(data: bytes) -> bytes:
+    """With line feeds for all line ends."""
+    return data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+
+
+def _is_within_pair(data: bytes, offset: int) -> bool:
+    """Does an offset stand between the two characters of a CRLF?"""
+    return offset > 0 and data[offset - 1 : offset + 1] == b"\r\n"

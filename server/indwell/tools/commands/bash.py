@@ -204,6 +204,8 @@ def _ending(finished: Finished, timeout_s: float) -> list[str]:
         ending.append(
             f"[{n_left} background process{'es' if n_left > 1 else ''} ended with the command]"
         )
+    if finished.may_run_on:
+        ending.append("[not all that it started could be ended; some of it may still run]")
     return ending
 
 

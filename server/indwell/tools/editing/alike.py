@@ -7,7 +7,7 @@ anything else are never guessed (ENC-11). This module knows no disk.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from indwell.workspace.text import split_lines
 
@@ -21,52 +21,33 @@ def find_alike(text: str, old: str) -> tuple[int, int] | None:
     number = max(range(len(wanted)), key=lambda at: len(wanted[at].strip()), default=None)
     if number is None or not wanted[number].strip():
         return None
-    if text.count(wanted[number]) > MAX_PLACES:
+    if not 0 < text.count(wanted[number]) <= MAX_PLACES:
         return None
-    found: tuple[int, int] | None = None
-    for start in _candidates(text, wanted[number], number):
-        lines = _lines_from(text, start, len(wanted))
-        if [line.rstrip(BLANKS) for line in lines] != wanted:
+    lines = split_lines(text)
+    plain = [line.rstrip(BLANKS) for line in lines]
+    found: int | None = None
+    for first in _candidates(plain, wanted[number], number):
+        if plain[first : first + len(wanted)] != wanted:
             continue
         if found is not None:
             return None
-        stop = start + sum(map(len, lines))
-        if not old.endswith(("\n", "\r")):
-            stop -= len(lines[-1]) - len(lines[-1].rstrip("\r\n"))
-        found = start, stop
-    return found
-
-
-def _candidates(text: str, line: str, number: int) -> Iterator[int]:
-    """Line starts from which the wanted lines may stand: ``line`` is the one of that number."""
-    last, at = -1, text.find(line)
-    while at >= 0:
-        start: int | None = _line_start(text, at)
-        for _ in range(number):
-            start = _line_before(text, start)
-        if start is not None and start != last:
-            last = start
-            yield start
-        at = text.find(line, at + len(line))
-
-
-def _line_start(text: str, at: int) -> int:
-    feed = text.rfind("\n", 0, at)
-    return max(feed, text.rfind("\r", feed + 1, at)) + 1
-
-
-def _line_before(text: str, start: int | None) -> int | None:
-    """The start of the line before the one that begins at ``start``."""
-    if not start:
+        found = first
+    if found is None:
         return None
-    stop = start - 2 if text[max(start - 2, 0) : start] == "\r\n" else start - 1
-    return _line_start(text, stop)
+    start = sum(map(len, lines[:found]))
+    there = lines[found : found + len(wanted)]
+    stop = start + sum(map(len, there))
+    if not old.endswith(("\n", "\r")):
+        stop -= len(there[-1]) - len(there[-1].rstrip("\r\n"))
+    return start, stop
 
 
-def _lines_from(text: str, start: int, n_lines: int) -> list[str]:
-    size = 64 * n_lines
+def _candidates(lines: Sequence[str], line: str, number: int) -> Iterator[int]:
+    """First lines from which the wanted ones may stand: ``line`` is the one of that number."""
+    at = number - 1
     while True:
-        lines = split_lines(text[start : start + size])
-        if len(lines) > n_lines or start + size >= len(text):
-            return lines[:n_lines]
-        size *= 4
+        try:
+            at = lines.index(line, at + 1)
+        except ValueError:
+            return
+        yield at - number  # not below 0, where a slice would begin at the end

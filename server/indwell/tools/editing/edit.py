@@ -85,7 +85,7 @@ async def _proposed(arguments: EditFile, context: ToolContext) -> tuple[Snapshot
         TooLarge: It is edited in place.
         ToolError: The edits cannot be made.
     """
-    path = context.workspace.resolve(arguments.path)
+    path = context.resolve(arguments.path)
     snapshot = await read_known(path, arguments.path, context)
     if not snapshot.lossless:
         raise ToolError(

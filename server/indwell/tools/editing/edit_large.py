@@ -1,6 +1,6 @@
 r"""``edit_file`` on a file too large to be read as one text: exact bytes, all edits or none.
 
-The same rules as in ``replace``, which makes the new text of each place: unique unless ``all``,
+The same rules as in ``replace``, which puts the new text in each place: unique unless ``all``,
 only line endings forgiven. Nothing like the search text is looked for in all of such a file.
 """
 
@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from itertools import islice
+from itertools import accumulate, islice, pairwise
 from typing import Protocol
 
 import msgspec
 
 from indwell.errors import ToolError
 from indwell.tools.base import Outcome, ToolContext
-from indwell.tools.editing.replace import MAX_COUNTED, MAX_PLACES, Edit, replaced
+from indwell.tools.editing.replace import MAX_COUNTED, MAX_PLACES, Edit, put
 from indwell.tools.truncate import cut_diff
 from indwell.workspace.base import Change, Snapshot, Stamp
 from indwell.workspace.comparing.diff import count_changes, unified_diff
@@ -61,10 +61,10 @@ async def run(arguments: Asked, context: ToolContext) -> Outcome:
         ToolError: It cannot be done; nothing was written.
     """
     workspace = context.workspace
-    path = workspace.resolve(arguments.path)
+    path = context.resolve(arguments.path)
     name = display(path, workspace.roots)
     stamp, spots = await workspace.splice(
-        path, lambda large: _planned(large, arguments, context), label=f"Indwell: edit {name}"
+        path, lambda large: _checked(large, arguments, context), label=f"Indwell: edit {name}"
     )
     context.seen.record(path, stamp.digest, None)
     diff, figure = _diff(spots, name), _figure(spots)
@@ -89,17 +89,17 @@ async def preview(arguments: Asked, context: ToolContext) -> str:
     Raises:
         ToolError: It cannot be done.
     """
-    path = context.workspace.resolve(arguments.path)
+    path = context.resolve(arguments.path)
     spots = await context.workspace.within(
-        path, lambda large: _planned(large, arguments, context)[1]
+        path, lambda large: _checked(large, arguments, context)[1]
     )
     return _diff(spots, display(path, context.workspace.roots))
 
 
-def _planned(
+def _checked(
     large: Large, arguments: Asked, context: ToolContext
 ) -> tuple[Large, tuple[Spot, ...]]:
-    """The file as the edits would make it, and where they change it."""
+    """As ``planned``, if the file may be edited."""
     context.seen.check(Snapshot(path=large.path, text="", stamp=Stamp(large.index.digest)))
     if not is_simple(large.index.encoding):
         raise ToolError(
@@ -107,18 +107,25 @@ def _planned(
             "text; such files are edited only in UTF-8 or an encoding of one byte per character; "
             "change it with a command"
         )
-    if not arguments.edits:
+    return planned(large, arguments.edits, arguments.path)
+
+
+def planned(large: Large, edits: Sequence[Edit], path: str) -> tuple[Large, tuple[Spot, ...]]:
+    """The file as edits would make it, and where they change it.
+
+    Raises:
+        ToolError: One cannot be made.
+    """
+    if not edits:
         raise ToolError("there are no edits; give at least one {old, new}")
     spots: list[Spot] = []
-    for number, edit in enumerate(arguments.edits, 1):
+    for number, edit in enumerate(edits, 1):
         try:
-            large, changed = _applied(large, edit, arguments.path)
+            large, changed = _applied(large, edit, path)
         except ToolError as error:
-            if len(arguments.edits) == 1:
+            if len(edits) == 1:
                 raise
-            raise ToolError(
-                f"edit {number} of {len(arguments.edits)}: {error}; no edit was made"
-            ) from error
+            raise ToolError(f"edit {number} of {len(edits)}: {error}; no edit was made") from error
         spots += changed
     return large, tuple(spots)
 
@@ -130,7 +137,7 @@ def _applied(large: Large, edit: Edit, path: str) -> tuple[Large, list[Spot]]:
         raise ToolError("old and new are the same, so there is nothing to change")
     if halves(edit.new):
         raise ToolError("new holds half of a surrogate pair, which no file can hold")
-    places = _places(large, edit, path)
+    places, is_exact = _places(large, edit, path)
     if not places:
         raise ToolError(f"old text does not appear in {path!r}{_nearest(large, edit.old)}")
     if len(places) > 1 and not edit.all:
@@ -142,35 +149,38 @@ def _applied(large: Large, edit: Edit, path: str) -> tuple[Large, list[Spot]]:
             f"{', '.join(map(str, numbers))}{more}; add surrounding lines to name one, or set all "
             "to replace every one"
         )
-    windows = _windows(large, places)
+    usual, usual_until = None, -1
     splices, texts = [], []
-    for window in windows:
-        before = large.decoded(large.read(window.start, len(window)))
-        after = replaced(before, [edit], path, exactly=True).text
+    windows = _windows(large, places)
+    for window, inside in windows:
+        if window.stop > usual_until and _BREAK.search(edit.new):
+            usual, usual_until = large.ending_near(window.stop)
+        before, spans = _decoded(large, window, inside)
+        after = put(before, spans, edit, is_exact=is_exact, usual=usual)
         splices.append(Splice(window.start, window.stop, _bytes(large, before, after)))
         texts.append((before, after))
-    numbers = large.line_numbers([window.start for window in windows])
+    numbers = large.line_numbers([window.start for window, _ in windows])
     spots = [Spot(number, *text) for number, text in zip(numbers, texts, strict=True)]
     return large.spliced(splices), spots
 
 
-def _places(large: Large, edit: Edit, path: str) -> list[range]:
-    """Where old stands: exactly so, else with other line endings; see ``replace``."""
+def _places(large: Large, edit: Edit, path: str) -> tuple[list[range], bool]:
+    """Where old stands, and whether exactly so, or with other line endings; see ``replace``."""
     try:
         old = large.encoded(edit.old)
     except UnicodeEncodeError:
-        return []  # the file cannot hold it, so it does not
+        return [], True  # the file cannot hold it, so it does not
     limit = MAX_REPLACED + 1 if edit.all else MAX_COUNTED
-    exact = re.compile(re.escape(old))
-    found = large.find(exact, len(old), overlapping=not edit.all)
-    places = list(islice((place for place in found if not _splits(large, place)), limit))
+
+    def uncut(found: Iterator[range]) -> list[range]:
+        if halves(edit.old):  # they may be found within a character
+            found = (at for at in found if not large.cuts(at.start) and not large.cuts(at.stop))
+        return _few(list(islice(found, limit)), path)
+
+    places = uncut(large.find(old, overlapping=not edit.all))
     if not _BREAK.search(edit.old) or (places and not edit.all):
-        return _few(places, path)
-    lines = (re.escape(large.encoded(line)) for line in _BREAK.split(edit.old))
-    forgiving = re.compile(rb"(?:\r\n|\n|\r)".join(lines))
-    longest = len(old) + len(_BREAK.findall(edit.old))
-    found = large.find(forgiving, longest, overlapping=not edit.all)
-    return _few(list(islice(found, limit)), path)
+        return places, True
+    return uncut(large.find_lines(old, overlapping=not edit.all)), False
 
 
 def _few(places: list[range], path: str) -> list[range]:
@@ -182,20 +192,30 @@ def _few(places: list[range], path: str) -> list[range]:
     return places
 
 
-def _splits(large: Large, place: range) -> bool:
-    """Does it begin or end between the two characters of a CRLF?"""
-    return any(large.read(at - 1, 2) == b"\r\n" for at in (place.start, place.stop) if at)
-
-
-def _windows(large: Large, places: Sequence[range]) -> list[range]:
+def _windows(large: Large, places: Sequence[range]) -> list[tuple[range, list[range]]]:
     """The places with their lines; those that touch, together."""
-    windows: list[range] = []
+    windows: list[tuple[range, list[range]]] = []
     for place in places:
-        window = large.around(place)
-        if windows and window.start <= windows[-1].stop:
-            window = range(windows.pop().start, window.stop)
-        windows.append(window)
+        window, inside = large.around(place), [place]
+        if windows and window.start <= windows[-1][0].stop:
+            last, before = windows.pop()
+            window, inside = range(last.start, max(last.stop, window.stop)), before
+            inside.append(place)
+        windows.append((window, inside))
     return windows
+
+
+def _decoded(
+    large: Large, window: range, places: Sequence[range]
+) -> tuple[str, list[tuple[int, int]]]:
+    """The text of a window, and from and to of the places in it."""
+    bounds = [window.start, *(at for place in places for at in (place.start, place.stop))]
+    parts = [
+        large.decoded(large.read(start, stop - start))
+        for start, stop in pairwise([*bounds, window.stop])
+    ]
+    offsets = list(accumulate(map(len, parts)))
+    return "".join(parts), list(zip(offsets[::2], offsets[1::2], strict=False))
 
 
 def _bytes(large: Large, before: str, after: str) -> bytes:
@@ -231,9 +251,7 @@ def _nearest(large: Large, old: str) -> str:
         wanted = b""
     if not wanted:
         return "; find the place with grep"
-    places = list(
-        islice(large.find(re.compile(re.escape(wanted)), len(wanted), overlapping=False), 3)
-    )
+    places = list(islice(large.find(wanted, overlapping=False), 3))
     if not places:
         return "; nor does its longest line; find the place with grep"
     numbers = large.line_numbers([place.start for place in places])

@@ -20,6 +20,8 @@ from indwell.workspace.text import shown, split_lines
 OTHERS_LIMIT = 1_500  # characters of what others changed that the model is shown
 MAX_CONFLICTS = 5  # that the model is shown at once
 CONFLICT_LINES = 40  # of each side of one
+LINE_CHARS = 1_000  # of each of these lines
+SIDE_CHARS = 4_000  # of them all
 CHANGED = "has changed since it was read (by the user, a formatter or a command)"
 
 
@@ -105,9 +107,9 @@ def _collision(base: str, conflicts: Sequence[Conflict], path: str) -> Collision
     words = [f"{head}Repeat the edit on what stands there now"]
     pieces, at = [], 0
     for conflict in conflicts[:MAX_CONFLICTS]:
-        lines = split_lines(conflict.theirs.text)
-        words.append(_place(conflict, lines))
-        if len(lines) <= CONFLICT_LINES:
+        place, is_whole = _place(conflict)
+        words.append(place)
+        if is_whole:
             start = conflict.base.start
             pieces += [base[at:start], conflict.theirs.text]
             at = start + len(conflict.base.text)
@@ -117,19 +119,40 @@ def _collision(base: str, conflicts: Sequence[Conflict], path: str) -> Collision
     return Collision("".join([*pieces, base[at:]]), "\n".join(words))
 
 
-def _place(conflict: Conflict, lines: Sequence[str]) -> str:
-    first = conflict.theirs.line
-    wanted = split_lines(conflict.mine.text)
+def _place(conflict: Conflict) -> tuple[str, bool]:
+    """What stands there and what was wanted, cut; and whether the former is whole."""
+    first, lines = conflict.theirs.line, split_lines(conflict.theirs.text)
     now = f"lines {first} to {first + len(lines) - 1} now:" if len(lines) > 1 else f"line {first}:"
     if not lines:
         now = f"before line {first}, where lines were deleted:"
-    numbered = [f"{number}\t{line}" for number, line in enumerate(lines, first)]
-    return "\n".join(
-        [now, *_bounded(numbered), "the edit wanted there:", *(_bounded(wanted) or ["(nothing)"])]
-    )
+    there, is_whole = _bounded(lines)
+    numbered = [f"{number}\t{line}" for number, line in enumerate(there, first)]
+    wanted = split_lines(conflict.mine.text)
+    mine, _ = _bounded(wanted)
+    words = [
+        *(now, *numbered, *_more(len(lines) - len(there))),
+        *("the edit wanted there:", *(mine or ["(nothing)"]), *_more(len(wanted) - len(mine))),
+    ]
+    return "\n".join(words), is_whole
 
 
-def _bounded(lines: Sequence[str]) -> list[str]:
-    plain = [shown(line.rstrip("\r\n")) for line in lines[:CONFLICT_LINES]]
-    n_more = len(lines) - CONFLICT_LINES
-    return [*plain, f"[… {n_more} more lines; read_file them …]"] if n_more > 0 else plain
+def _bounded(lines: Sequence[str]) -> tuple[list[str], bool]:
+    """The first lines, without their ends, each of them cut; and whether that is all."""
+    told: list[str] = []
+    room, is_whole = SIDE_CHARS, True
+    for line in lines[:CONFLICT_LINES]:
+        plain = line.rstrip("\r\n")
+        part = plain[: min(LINE_CHARS, room)]
+        if len(part) < len(plain):
+            is_whole = False
+            told.append(f"{shown(part)}[… {len(plain) - len(part):,} more characters]")
+        else:
+            told.append(shown(part))
+        room -= len(part)
+        if not room:
+            break
+    return told, is_whole and len(told) == len(lines)
+
+
+def _more(n_lines: int) -> list[str]:
+    return [f"[… {n_lines} more lines; read_file them …]"] if n_lines else []

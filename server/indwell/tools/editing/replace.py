@@ -96,12 +96,36 @@ def _replaced_one(text: str, edit: Edit, path: str, *, exactly: bool) -> tuple[s
             f"old text appears {n_places} times in {path!r}, at {_lines(text, places)}; add "
             "surrounding lines to name one, or set all to replace every one"
         )
+    return put(text, places, edit, is_exact=is_exact), note
+
+
+def put(
+    text: str,
+    places: Sequence[tuple[int, int]],
+    edit: Edit,
+    *,
+    is_exact: bool,
+    usual: str | None = None,
+) -> str:
+    """Put ``edit.new`` in the places of ``edit.old``, with the line endings that stand there.
+
+    Args:
+        text: The file's text, or a part of it.
+        places: From and to; they ascend.
+        edit: What is put in place of what.
+        is_exact: ``edit.old`` stands there with the line endings that it has itself.
+        usual: The line ending where ``text``, a part, shows none after a place.
+    """
+    has_one = "\r" not in text and usual in {None, "\n"}
+    is_plain = (is_exact and (has_one or "\r" in edit.new)) or not _BREAK.search(edit.new)
+    endings = _Endings(text, usual)
     pieces, at = [], 0
     for start, end in places:
         stop = end if edit.new else _with_line_end(text, start, end)
-        pieces += [text[at:start], _with_endings(text, start, stop, edit, is_exact=is_exact)]
+        new = edit.new if is_plain else _with_endings(text[start:stop], edit, start, endings)
+        pieces += [text[at:start], new]
         at = stop
-    return "".join([*pieces, text[at:]]), note
+    return "".join([*pieces, text[at:]])
 
 
 def _places(text: str, edit: Edit) -> tuple[list[tuple[int, int]], bool]:
@@ -151,13 +175,11 @@ def _with_line_end(text: str, start: int, stop: int) -> int:
     return line_end.end() if begins and ends_open and line_end is not None else stop
 
 
-def _with_endings(text: str, start: int, stop: int, edit: Edit, *, is_exact: bool) -> str:
-    """The new text with the line endings of what it replaces, line by line."""
-    if is_exact and ("\r" not in text or "\r" in edit.new):
-        return edit.new
+def _with_endings(text: str, edit: Edit, offset: int, endings: _Endings) -> str:
+    """The new text with the line endings of ``text``, which it replaces, line by line."""
     old_lines, new_lines = _BREAK.split(edit.old), _BREAK.split(edit.new)
-    there = _BREAK.findall(text[start:stop])
-    usual = there[0] if there else _ending_at(text, start)
+    there = _BREAK.findall(text)
+    usual = there[0] if there else endings.at(offset)
     n_breaks = len(new_lines) - 1
     n_same = _n_same(reversed(old_lines), reversed(new_lines))
     pieces = [new_lines[0]]
@@ -181,15 +203,32 @@ def _n_same(left: Iterator[str], right: Iterator[str]) -> int:
     return n_same
 
 
-def _ending_at(text: str, offset: int) -> str:
-    """The line ending that is used at ``offset``: the next one, else the one before."""
-    following = _BREAK.search(text, offset)
-    if following is not None:
-        return following.group()
-    before = max(text.rfind("\n", 0, offset), text.rfind("\r", 0, offset))
-    if before < 0:
-        return "\n"
-    return "\r\n" if text[max(before - 1, 0) : before + 1] == "\r\n" else text[before]
+class _Endings:
+    """The line endings that are used in a text, at offsets that only grow; looked for once."""
+
+    def __init__(self, text: str, last: str | None) -> None:
+        self._text = text
+        self._last = last
+        self._start = -1  # of the ending that was found last
+        self._ending = ""
+        self._is_last = False
+
+    def at(self, offset: int) -> str:
+        """The next one from ``offset`` on; else the one before, else a line feed."""
+        if self._is_last or offset <= self._start:
+            return self._ending
+        following = _BREAK.search(self._text, offset)
+        if following is not None:
+            self._start, self._ending = following.start(), following.group()
+            return self._ending
+        self._is_last = True
+        self._ending = self._last or _last_ending(self._text)
+        return self._ending
+
+
+def _last_ending(text: str) -> str:
+    end = max(text.rfind("\n"), text.rfind("\r")) + 1
+    return "\r\n" if text[max(end - 2, 0) : end] == "\r\n" else text[end - 1 : end] or "\n"
 
 
 def _lines(text: str, places: Sequence[tuple[int, int]]) -> str:

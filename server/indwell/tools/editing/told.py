@@ -43,7 +43,9 @@ def _account(change: Change, proposal: Proposal, roots: tuple[Path, ...], did: s
     if change.after != proposal.text:
         # The model has seen what it proposed; of what became of that it knows what it is shown.
         late, is_known = cut_others(proposal.text, change.after, name)
-        known = change.after if is_known else proposal.text
+        # Both hold what others wrote before, and of that it may have been shown a part alone.
+        if is_known and proposal.known == proposal.text:
+            known = change.after
     if change.note:
         words.append(change.note)
     if not is_known:

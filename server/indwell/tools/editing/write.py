@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from typing import Annotated
 
 import msgspec
@@ -17,6 +18,8 @@ from indwell.workspace.base import Snapshot
 from indwell.workspace.comparing.diff import unified_diff
 from indwell.workspace.paths import display
 from indwell.workspace.text import shown, split_lines
+
+MAX_NAMED = 5  # parts of a file that a message names
 
 
 class WriteFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -43,7 +46,7 @@ def make_write_file() -> Tool[WriteFile]:
 
 
 async def _run(arguments: WriteFile, context: ToolContext) -> Outcome:
-    path = context.workspace.resolve(arguments.path)
+    path = context.resolve(arguments.path)
     name = display(path, context.workspace.roots)
     for _ in range(TRIES):
         base, unreadable = await _base(arguments, context)
@@ -73,7 +76,7 @@ async def _run(arguments: WriteFile, context: ToolContext) -> Outcome:
 
 async def _preview(arguments: WriteFile, context: ToolContext) -> str:
     base, _ = await _base(arguments, context)
-    path = context.workspace.resolve(arguments.path)
+    path = context.resolve(arguments.path)
     name = display(path, context.workspace.roots)
     before = None if base is None else base.text
     after = _like(base, arguments.content)
@@ -88,7 +91,7 @@ async def _base(
     Raises:
         ToolError: It was never read, has changed since, or is gone since.
     """
-    path = context.workspace.resolve(arguments.path)
+    path = context.resolve(arguments.path)
     was_known = bool(context.seen.digest(path))
     try:
         snapshot = await read_known(path, arguments.path, context)
@@ -97,9 +100,30 @@ async def _base(
             raise
         return None, error
     known = known_text(snapshot, context.seen)
+    unshown = context.seen.unshown(path)
+    if unshown:
+        raise _unread(arguments.path, unshown, has_changed=known != snapshot.text)
     if known != snapshot.text:
         raise await asyncio.to_thread(_changed, snapshot, known, arguments.path, context.seen)
     return snapshot, None
+
+
+def _unread(path: str, unshown: Sequence[range], *, has_changed: bool) -> EditRefused:
+    """Why a whole new text would take away lines that the model was never shown."""
+    if has_changed:
+        return EditRefused(
+            f"{path!r} {CHANGED}, and not all of it was shown; nothing was written; read_file all "
+            "of it, or change it with edit_file"
+        )
+    named = [
+        f"{lines.start:,} to {lines[-1]:,}" if len(lines) > 1 else f"{lines.start:,}"
+        for lines in unshown[:MAX_NAMED]
+    ]
+    more = ", …" if len(unshown) > MAX_NAMED else ""
+    return EditRefused(
+        f"{path!r} was shown only in part; nothing was written; read_file lines "
+        f"{', '.join(named)}{more} first, or change it with edit_file"
+    )
 
 
 def _changed(snapshot: Snapshot, known: str, path: str, seen: Seen) -> EditRefused:

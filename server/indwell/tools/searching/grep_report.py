@@ -24,6 +24,7 @@ class Found(msgspec.Struct, frozen=True):
         unsaved: Those paths of which a buffer was searched.
         is_cut: There was more than could be taken.
         timed_out: Time was over before the end.
+        has_binary: Of a binary file not all was searched, or shown.
         has_errors: Some files could not be read.
         left_out: Unsaved buffers that were too large.
         missing: A folder that the glob names and that is not there.
@@ -35,6 +36,7 @@ class Found(msgspec.Struct, frozen=True):
     unsaved: frozenset[str]
     is_cut: bool
     timed_out: bool
+    has_binary: bool
     has_errors: bool
     left_out: tuple[str, ...]
     missing: str
@@ -139,6 +141,8 @@ def _limits(found: Sequence[Found]) -> Iterator[str]:
         yield "stopped because it took too long, so matches may be missing; narrow the path or glob"
     if any(one.has_errors for one in found):
         yield "some files could not be read"
+    if any(one.has_binary for one in found):
+        yield "a binary file matches too, or was searched only up to its first NUL byte"
     left_out = [name for one in found for name in one.left_out]
     if left_out:
         n_buffers = counted(len(left_out), "unsaved buffer was", "unsaved buffers were")
@@ -154,4 +158,6 @@ def _nothing(query: Query, found: Sequence[Found], context: ToolContext) -> str:
     said = f"nothing in {where}{files} matches {query.pattern[:200]!r} (ignored files aside)"
     if all(one.missing for one in found):
         return f"{said}: there is no folder {found[0].missing!r} (links are not followed)"
+    if not query.pattern.isascii():
+        return f"{said}; in files that are neither UTF-8 nor UTF-16 only ASCII is found"
     return said

@@ -68,7 +68,7 @@ async def search(query: Query, place: SearchPlace, context: ToolContext) -> Foun
         ),
         _in_buffers(query, place, joined),
     )
-    _merge(disk.hits, heard.hits, joined, buffers, query.beside)
+    await asyncio.to_thread(_merge, disk.hits, heard.hits, joined, buffers, query.beside)
     finished = (*disk.finished, *heard.finished)
     return Found(
         place=place,
@@ -76,6 +76,7 @@ async def search(query: Query, place: SearchPlace, context: ToolContext) -> Foun
         unsaved=frozenset(buffers),
         is_cut=disk.is_cut or heard.is_cut,
         timed_out=any(one.timed_out for one in finished),
+        has_binary=disk.hits.has_binary,
         has_errors=any(one.errors for one in finished),
         left_out=joined.left_out,
         missing=way.folder if inner is None else "",

@@ -60,6 +60,12 @@ class Hits:
         self._n_taken = 0
         self._names: dict[bytes, str | None] = {}
         self._rest = b""
+        self._has_binary = False
+
+    @property
+    def has_binary(self) -> bool:
+        """Was there a binary file of which ripgrep did not show, or search, all?"""
+        return self._has_binary or _WARNING.match(self._rest) is not None
 
     def take(self, data: bytes) -> bool:
         """Take what came; True once it is enough."""
@@ -93,15 +99,25 @@ class Hits:
     def _name(self, raw: bytes) -> str | None:
         """The path, or None if it does not count."""
         if raw not in self._names:
-            name = self._without_warning(raw).decode("utf-8", "surrogateescape").removeprefix("./")
-            self._names[raw] = name if self._wanted(name) else None
+            names = self._readings(raw)
+            self._names[raw] = names[0] if all(map(self._wanted, names)) else None
         return self._names[raw]
 
-    def _without_warning(self, raw: bytes) -> bytes:
-        """The path without ripgrep's word on the file before; a name may only look like that."""
-        if b"\n" not in raw or self._is_file(raw.decode("utf-8", "surrogateescape")):
-            return raw
-        return _WARNING.sub(b"", raw)
+    def _readings(self, raw: bytes) -> tuple[str, ...]:
+        """The path without ripgrep's word on the file before; or two, if a name looks like that.
+
+        A folder can be named so that both exist. Then both must be such that they count, or what
+        a rule denies could be read under the other name.
+        """
+        whole = raw.decode("utf-8", "surrogateescape")
+        rest = _WARNING.sub(b"", raw) if b"\n" in raw else raw
+        if rest == raw:
+            names = [whole]
+        else:
+            names = [whole] if self._is_file(whole) else []
+            self._has_binary |= not names
+            names.append(rest.decode("utf-8", "surrogateescape"))
+        return tuple(name.removeprefix("./") for name in names)
 
 
 def _around(line: bytes, column: int) -> bytes:

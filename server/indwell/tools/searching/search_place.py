@@ -75,7 +75,7 @@ def _place(context: ToolContext, path: str) -> SearchPlace:
 def _located(context: ToolContext, path: str) -> Place:
     roots = context.workspace.roots
     try:
-        return locate(context.workspace.resolve(path), roots)
+        return locate(context.resolve(path), roots)
     except ToolError:
         if not context.read_roots:
             raise

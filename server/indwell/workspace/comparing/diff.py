@@ -225,13 +225,14 @@ def _ended(line: str) -> str:
 
 def _last_lines(text: str, stop: int, n_lines: int) -> list[str]:
     """The last lines before ``stop``, which is a line start."""
-    start = stop
-    for _ in range(n_lines):
-        if not start:
-            break
-        end = start - 2 if text.startswith("\r\n", start - 2) and start > 1 else start - 1
-        start = max(text.rfind("\n", 0, end), text.rfind("\r", 0, end)) + 1
-    return split_lines(text[start:stop])
+    size = 64 * n_lines
+    while True:
+        start = max(stop - size, 0)
+        lines = split_lines(text[start:stop])
+        # The first one may be cut, but those after it are whole.
+        if len(lines) > n_lines or not start:
+            return lines[-n_lines:]
+        size *= 4
 
 
 def _first_lines(text: str, start: int, n_lines: int) -> list[str]:

@@ -12,7 +12,8 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple, TypeAlias
 
 from indwell.workspace.comparing.diff import Replaced, compare
-from indwell.workspace.text import line_at
+from indwell.workspace.comparing.sliding import slid
+from indwell.workspace.text import n_line_ends
 
 _BREAK = re.compile(r"\r\n|\n|\r")
 
@@ -71,13 +72,14 @@ def merge(base: str, mine: str, theirs: str) -> Merge:
     """Bring the changes from ``base`` to ``mine`` and from ``base`` to ``theirs`` together."""
     texts = _ended_alike(base, mine, theirs)
     base, mine, theirs = texts
+    numbers = _Numbers(base), _Numbers(mine), _Numbers(theirs)
     pieces, conflicts, at = [], [], 0
     for region in _regions(texts):
         old = base[region.start : region.stop]
         text = _settled(old, region.mine, region.theirs)
         if text is None:
             text = region.theirs
-            conflicts.append(_conflict(region, texts, old))
+            conflicts.append(_conflict(region, numbers, old))
         pieces += [base[at : region.start], text]
         at = region.stop
     return Merge("".join([*pieces, base[at:]]), base, tuple(conflicts))
@@ -87,8 +89,8 @@ def _regions(texts: _Sides) -> Iterator[_Region]:
     """The places that were changed; those that overlap or touch are one."""
     base, mine, theirs = texts
     marked = [
-        *((place, True) for place in compare(base, mine).places),
-        *((place, False) for place in compare(base, theirs).places),
+        *((place, True) for place in slid(base, compare(base, mine).places)),
+        *((place, False) for place in slid(base, compare(base, theirs).places)),
     ]
     marked.sort(key=lambda pair: (pair[0].start, pair[0].stop))
     shifts = {True: 0, False: 0}
@@ -122,13 +124,26 @@ def _region(base: str, group: Sequence[tuple[Replaced, bool]], shifts: dict[bool
     return _Region(start, stop, sides[True], sides[False], starts[True], starts[False])
 
 
-def _conflict(region: _Region, texts: _Sides, old: str) -> Conflict:
-    base, mine, theirs = texts
+def _conflict(region: _Region, numbers: tuple[_Numbers, _Numbers, _Numbers], old: str) -> Conflict:
+    base, mine, theirs = numbers
     return Conflict(
-        Piece(line_at(base, region.start), region.start, old),
-        Piece(line_at(mine, region.mine_start), region.mine_start, region.mine),
-        Piece(line_at(theirs, region.theirs_start), region.theirs_start, region.theirs),
+        Piece(base.at(region.start), region.start, old),
+        Piece(mine.at(region.mine_start), region.mine_start, region.mine),
+        Piece(theirs.at(region.theirs_start), region.theirs_start, region.theirs),
     )
+
+
+class _Numbers:
+    """The line numbers of line starts that only grow, each line counted once."""
+
+    def __init__(self, text: str) -> None:
+        self._text, self._at, self._line = text, 0, 1
+
+    def at(self, offset: int) -> int:
+        """The line, from 1, that begins at ``offset``."""
+        self._line += n_line_ends(self._text, self._at, offset)
+        self._at = offset
+        return self._line
 
 
 def _settled(base: str, mine: str, theirs: str) -> str | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 
 from indwell.workspace.encoding.declared import HEAD_B, declared, known, mark_of
@@ -97,17 +98,25 @@ def _check_characters(text: str, held: Decoded) -> None:
 
 
 def _check_halves(text: str, held: Decoded) -> None:
-    had = halves(held.text)
-    for half in set(halves(text)):
-        if text.count(half) > had.count(half):
+    had, has = _counted(halves(held.text)), _counted(halves(text))
+    for half, n_has in has.items():
+        if n_has > had[half]:
             raise ValueError(_half(half))
-    for half in set(had) if held.errors == "surrogateescape" else ():
+    for half, n_had in had.items() if held.errors == "surrogateescape" else ():
         typed = f"\\x{ord(half) - 0xDC00:02x}"
-        if text.count(half) < had.count(half) and text.count(typed) > held.text.count(typed):
+        if has[half] < n_had and text.count(typed) > held.text.count(typed):
             raise ValueError(
                 f"it has the four characters {typed} where the file has a byte that is no text; "
                 "leave such bytes out of the edit, and they stay"
             )
+
+
+def _counted(chars: str) -> Counter[str]:
+    """How often each character is there; one pass, as noise has them all."""
+    counted: Counter[str] = Counter()
+    for piece in in_pieces(chars):
+        counted.update(piece)
+    return counted
 
 
 def _check_meaning(

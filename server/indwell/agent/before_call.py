@@ -1,0 +1,44 @@
+"""What is done to a conversation before a model call: repairs, news of files, refused pictures."""
+
+from __future__ import annotations
+
+from indwell.agent import events
+from indwell.agent.events import Listener
+from indwell.agent.session import Session
+from indwell.context import conversation as talk
+from indwell.context.pairing import problems, repair
+from indwell.context.pictures import without_pictures
+
+
+def mend(session: Session, turn: int, emit: Listener) -> None:
+    """Repair an orphan before it is sent: an endpoint would refuse it in every turn to come."""
+    session.conversation = now = talk.counted(session.conversation)
+    if not problems(now.messages, start=now.tally.n):
+        return
+    messages, notes = repair(now.messages)
+    if notes:
+        session.mend(messages, notes)
+        what = f"the conversation was mended before it was sent: {'; '.join(notes)}"
+        emit(events.Notice(turn, "warning", what))
+
+
+async def tell_aftermath(session: Session, turn: int) -> None:
+    """Let the request say what became of the files that the model knows (editor §4)."""
+    parts = session.parts
+    blocks = await session.aftermath.blocks(session.seen, parts.workspace, parts.hidden, turn=turn)
+    session.conversation = talk.queue(session.conversation, blocks)
+
+
+def leave_out_pictures(session: Session, turn: int, emit: Listener) -> bool:
+    """Go on without the pictures that an endpoint refuses; False if there are none.
+
+    They would be refused in every request to come, and the session would be at its end.
+    """
+    before = session.conversation
+    after = without_pictures(before)
+    if after is before:
+        return False
+    what = "pictures were left out, because the endpoint refused them"
+    session.mend(after.messages, (what,))
+    emit(events.Notice(turn, "warning", what))
+    return True
