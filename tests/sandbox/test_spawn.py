@@ -91,7 +91,7 @@ async def test_what_fits_is_kept_whole(tmp_path: Path, size: int) -> None:
     assert (finished.head.decode(), finished.tail.decode()) == kept
 
 
-async def test_a_grandchild_with_the_pipe_does_not_keep_us(tmp_path: Path) -> None:
+async def test_prc_07_a_grandchild_with_the_pipe_does_not_keep_us(tmp_path: Path) -> None:
     finished = await run("sleep 987653 & echo done", tmp_path)
     assert (finished.output, finished.left_running) == ("done\n", 1)
     assert finished.seconds < 5

@@ -173,6 +173,33 @@ async def test_escapes_and_progress_are_not_for_the_model(agent: Agent) -> None:
     assert outcome.text == "20%\n\N{REPLACEMENT CHARACTER}\nexit code 0"
 
 
+ODD_OUTPUTS = {
+    "no line feed at the end": ("printf 'a'", "a\nexit code 0"),
+    "no UTF-8": (r"printf 'a\377b\n'", "a\ufffdb\nexit code 0"),
+    "binary": (r"printf 'a\0\1\2b\n'", "ab\nexit code 0"),
+    "escapes": (r"printf '\033[31mred\033[0m \033]0;title\007x\n'", "red x\nexit code 0"),
+    "both streams in turn": (
+        "for n in 1 2; do echo $n; echo e$n >&2; done",
+        "1\ne1\n2\ne2\nexit code 0",
+    ),
+}
+
+
+@pytest.mark.parametrize(("command", "told"), ODD_OUTPUTS.values(), ids=ODD_OUTPUTS)
+async def test_prc_06_odd_output_is_text_for_the_model(
+    agent: Agent, command: str, told: str
+) -> None:
+    assert (await agent.call("bash", command=command)).text == told
+
+
+async def test_prc_06_a_million_short_lines_are_bounded_and_kept_to_be_read(agent: Agent) -> None:
+    outcome = await agent.call("bash", command="yes | head -n 1000000")
+    assert len(outcome.text) < 10_000
+    assert outcome.text.startswith("y\ny\n")
+    assert outcome.text.endswith("y\nexit code 0")
+    assert agent.spilled[0].count("y\n") == 1_000_000
+
+
 async def test_time_over_is_told_with_what_came(agent: Agent) -> None:
     began = time.monotonic()
     outcome = await agent.call("bash", command="echo early; sleep 1000", timeout_s=1)
@@ -189,7 +216,7 @@ async def test_the_time_limit_is_bounded(agent: Agent, timeout_s: int) -> None:
         await agent.call("bash", command="true", timeout_s=timeout_s)
 
 
-async def test_what_runs_on_in_the_background_ends_and_is_said(agent: Agent) -> None:
+async def test_prc_07_what_runs_on_in_the_background_ends_and_is_said(agent: Agent) -> None:
     outcome = await agent.call("bash", command="sleep 1000 & echo started")
     assert outcome.text == ("started\nexit code 0\n[1 background process ended with the command]")
 
