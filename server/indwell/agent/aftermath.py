@@ -29,9 +29,8 @@ class Aftermath:
 
     def __init__(self) -> None:
         self._before: dict[Path, str] = {}  # digest of the text before the last edit
-        self._told: dict[
-            Path, str
-        ] = {}  # what was told last: a digest, why it cannot be read, or nothing
+        # What was told last: a digest, why it cannot be read, or nothing for a file that is gone.
+        self._told: dict[Path, str] = {}
         self._n_followed = 0
 
     async def made(self, change: Change) -> None:
