@@ -236,3 +236,24 @@ async def test_only_the_newest_state_is_kept_and_never_two_writes_at_once() -> N
     keeping.want({})
     await asyncio.wait(chores._tasks)
     assert kept[-1] == {}
+
+
+async def test_the_end_waits_for_the_write_that_is_under_way() -> None:
+    kept: list[dict[str, str]] = []
+    go_on = asyncio.Event()
+    chores = Chores()
+
+    async def keep(unsent: dict[str, str]) -> None:
+        if unsent:
+            await go_on.wait()
+        kept.append(dict(unsent))
+
+    keeping = Keeping(keep, chores)
+    keeping.want({"p": "words"})
+    await asyncio.wait(chores._tasks, timeout=0)
+    clearing = asyncio.create_task(keeping.clear())
+    await asyncio.wait({clearing}, timeout=0)
+    assert kept == []
+    go_on.set()
+    await clearing
+    assert kept == [{"p": "words"}, {}]

@@ -88,6 +88,11 @@ class Host:
             raise UserError("no folder is open; open the folder of the project, and try again")
         return self._roots[0]
 
+    @property
+    def is_stopped(self) -> bool:
+        """Has the end begun?"""
+        return self._stopped is not None
+
     def start(self, roots: tuple[Path, ...], options: Mapping[str, Any]) -> None:
         """The editor has said where it works and what it wants."""
         self._roots = roots
@@ -272,7 +277,7 @@ class Host:
                 self._showing.kept(len(unsent), path)
             except SessionError:
                 _log.exception("unsent prompts are lost")
-        await self._keep_waiting({})
+        await self._keeping.clear()
         await self.turns.drain("the server ends")
         await self.sessions.first_run.stop()
         await self._chores.stop()

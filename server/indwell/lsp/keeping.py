@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping
 
@@ -28,6 +29,7 @@ class Keeping:
         self._kept: Mapping[str, str] = {}
         self._is_busy = False
         self._is_stopped = False
+        self._writing = asyncio.Lock()
 
     def want(self, unsent: Mapping[str, str]) -> None:
         """These words are in no log; returns at once."""
@@ -40,11 +42,21 @@ class Keeping:
         """Leave what is kept as it is."""
         self._is_stopped = True
 
+    async def clear(self) -> None:
+        """Keep nothing any more, once what is being written is written."""
+        self._is_stopped = True
+        try:
+            async with self._writing:
+                await self._keep({})
+        except SessionError as error:
+            _log.warning("prompts that waited are still kept: %s", error)
+
     async def _work(self) -> None:
         try:
             while self._wanted != self._kept and not self._is_stopped:
                 wanted = self._wanted
-                await self._keep(wanted)
+                async with self._writing:
+                    await self._keep(wanted)
                 self._kept = wanted
         except SessionError as error:
             _log.warning("prompts that wait are not kept: %s", error)

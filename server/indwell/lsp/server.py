@@ -61,6 +61,8 @@ def _first_sign(server: Server, host: Host) -> Callable[[], None]:
     begun: list[asyncio.TimerHandle | asyncio.Future[None]] = []
 
     def begin() -> None:
+        if host.is_stopped:  # its threads may be gone already
+            return
         host.warm_up()
         loop = asyncio.get_running_loop()
         begun.append(loop.run_in_executor(None, server.protocol.warm_up))

@@ -1,0 +1,39 @@
+"""The first sign of use gets a prompt ready in threads, unless the server is at its end."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+
+from indwell.lsp import server as wiring
+
+
+@dataclass
+class Ready:
+    """A host and a server that count what they are asked to get ready."""
+
+    is_stopped: bool
+    done: list[str] = field(default_factory=list)
+
+    @property
+    def protocol(self) -> Any:
+        return self
+
+    def warm_up(self) -> None:
+        self.done.append("warmed up")
+
+
+@pytest.mark.parametrize("is_stopped", [False, True])
+async def test_what_is_at_its_end_gets_nothing_ready(is_stopped: bool) -> None:
+    ready: Any = Ready(is_stopped)
+    begin = wiring._first_sign(ready, ready)
+    begin()
+    begin()
+    over = asyncio.Event()
+    asyncio.get_running_loop().call_later(wiring.AFTER_S, over.set)
+    await over.wait()
+    await asyncio.get_running_loop().run_in_executor(None, lambda: None)
+    assert ready.done == ([] if is_stopped else ["warmed up"] * 2)
