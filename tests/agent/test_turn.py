@@ -70,10 +70,12 @@ async def test_a_turn_reads_and_answers_and_tells_all_of_it(tmp_path: Path) -> N
         assert [type(record) for record in await world.records()] == [
             log.SessionStarted,
             log.TurnStarted,
+            log.Sent,
             log.Said,
             log.Said,
             log.Spent,
             log.Said,
+            log.Sent,
             log.Said,
             log.Spent,
             log.TurnFinished,

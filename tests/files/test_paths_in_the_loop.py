@@ -57,6 +57,7 @@ async def run(
         registry=standard_tools(Shell(folder)),
         policy=policy or Policy("full"),
         answers=answers,
+        window=200_000,
     ) as world:
         finished = await world.turn()
         assert finished.ending == "done", finished

@@ -10,7 +10,7 @@ from lsprotocol.types import Position, PositionEncodingKind, Range
 from indwell.lsp import protocol
 from indwell.lsp.fake.buffer import lines_range
 from support.editing import EDIT, MENDED, MODEL, READ, SOURCE, USAGE, Home, editing, mend, texts_of
-from support.loopback_endpoint import LoopbackEndpoint, say
+from support.loopback_endpoint import LoopbackEndpoint, refuse, say
 
 RICH = ("events", "permission", "save")
 WRONG = types.Diagnostic(
@@ -199,6 +199,34 @@ async def test_commands_from_the_palette_come_with_an_empty_list_of_arguments(ho
     assert tags(asked)["ide_selection"] == (
         "The user selected line 2 of shop.py:\n    return sum(items) + 1"
     )
+
+
+async def test_the_conversation_is_shortened_by_command_and_by_words(home) -> None:
+    async with (
+        LoopbackEndpoint([say("Told. " * 4_000), say("Told."), say("Sums: none.")]) as endpoint,
+        editing(home, endpoint.base_url, extensions=RICH) as editor,
+    ):
+        none_yet = types.ExecuteCommandParams(command="indwell.compact", arguments=[])
+        assert await editor.client.workspace_execute_command_async(none_yet) is None
+        await editor.ask("tell me of the shop")
+        await editor.ask("and now?")
+        await editor.client.workspace_execute_command_async(none_yet)
+        told = await editor.wait_for_event("compacted")
+        assert told["after"] < told["before"]
+        assert len(endpoint.seen) == 3
+
+
+async def test_a_new_session_takes_the_task_of_one_that_outgrew_its_window_along(home) -> None:
+    no = refuse(400, "too long", code="context_length_exceeded")
+    async with (
+        LoopbackEndpoint([say("Ok."), no, say("Yes.")]) as endpoint,
+        editing(home, endpoint.base_url, extensions=RICH) as editor,
+    ):
+        await editor.ask("rename the shop to store")
+        second = await editor.ask("now its tests")
+        assert "begin a new session" in second.message
+        await editor.ask("go on", session="new")
+    assert "rename the shop to store" in str(endpoint.seen[-1].body["messages"])
 
 
 async def test_two_prompts_at_once_are_two_turns_of_one_session_in_their_order(home) -> None:

@@ -55,6 +55,10 @@ def ended(ending: str = "done", message: str = "", **more: object) -> events.Tur
         ),
         (events.PermissionAnswered(1, "c1", "q", "no"), ""),
         (events.UsageReported(1, 1, TOKENS, None, TOKENS, None), "thinking"),
+        (
+            events.Compacted(1, "regions", 48_000, 12_000, "turns 1 to 3 summarised"),
+            "earlier parts were shortened: 48,000 → 12,000 tokens; turns 1 to 3 summarised",
+        ),
         (events.Notice(1, "warning", "trying again in 2 s"), "trying again in 2 s"),
         (ended(), ""),
     ],

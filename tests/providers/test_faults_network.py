@@ -14,7 +14,7 @@ import pytest
 from indwell.errors import BadReply, ProviderError, RequestRejected, Unreachable
 from indwell.providers.base import StreamEvent, TextDelta
 from indwell.providers.openai_chat import OpenAIChat
-from support.asking import ASKED, KEY, connected, fail, failure
+from support.asking import ASKED, KEY, connected, fail, failure, of_the_answer
 from support.fault_endpoint import (
     END,
     HANG,
@@ -190,7 +190,7 @@ async def test_llm_40_leaving_while_connecting_is_quick() -> None:
 async def test_after_leaving_the_provider_works_as_before() -> None:
     async with connected(broken(HEAD, HALF, HANG), SAID) as (provider, _):
         heard = asyncio.Event()
-        task = asyncio.ensure_future(provider.complete(ASKED, lambda _: heard.set()))
+        task = asyncio.ensure_future(provider.complete(ASKED, of_the_answer(lambda _: heard.set())))
         await heard.wait()
         task.cancel()
         await asyncio.wait({task})
@@ -215,7 +215,7 @@ async def test_one_read_is_told_in_one_event_and_at_once() -> None:
             told.append(event)
             heard.set()
 
-        task = asyncio.ensure_future(provider.complete(ASKED, hear))
+        task = asyncio.ensure_future(provider.complete(ASKED, of_the_answer(hear)))
         await heard.wait()
         task.cancel()
         await asyncio.wait({task})

@@ -20,7 +20,7 @@ from indwell.messages import Reply
 from indwell.providers.base import Discarded, StreamEvent, TextDelta, Waiting
 from indwell.providers.openai_chat import OpenAIChat
 from indwell.providers.retry import Retrying
-from support.asking import ASKED, KEY, connected, fail, failure
+from support.asking import ASKED, KEY, connected, fail, failure, of_the_answer
 from support.fault_endpoint import HANG, RST, Script, answer, broken, refusal, streamed
 from support.loopback_endpoint import chunk
 from support.requests import READ, request, user
@@ -43,7 +43,7 @@ class Patience:
 async def persist(*script: Script, timeout_s: float = 5.0) -> tuple[Reply, Patience, int]:
     async with connected(*script, timeout_s=timeout_s) as (chat, endpoint):
         patience = Patience(chat)
-        reply = await patience.provider.complete(ASKED, patience.told.append)
+        reply = await patience.provider.complete(ASKED, of_the_answer(patience.told.append))
         return reply, patience, len(endpoint.bodies)
 
 

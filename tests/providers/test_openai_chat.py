@@ -28,6 +28,7 @@ from indwell.messages import Anchors, Reply, Request, ToolCall, Usage
 from indwell.providers.base import CallStarted, StreamEvent, TextDelta
 from indwell.providers.dialect import Dialect
 from indwell.providers.openai_chat import OpenAIChat
+from support.asking import of_the_answer
 from support.loopback_endpoint import (
     CUT,
     HANG,
@@ -68,7 +69,7 @@ async def ask(
 ) -> tuple[Reply, list[StreamEvent]]:
     told: list[StreamEvent] = []
     async with connected(script, **settings) as (provider, _):
-        return await provider.complete(asked, told.append), told
+        return await provider.complete(asked, of_the_answer(told.append)), told
 
 
 async def fail(
@@ -114,7 +115,7 @@ async def test_a_delta_is_told_before_the_next_one_is_sent() -> None:
     told = asyncio.Event()
     waiting = stream(chunk({"content": "a"}), told, chunk({"content": "b"}, finish="stop"))
     async with connected([waiting]) as (provider, _):
-        reply = await provider.complete(ASKED, lambda _: told.set())
+        reply = await provider.complete(ASKED, of_the_answer(lambda _: told.set()))
     assert reply.text == "ab"
 
 
@@ -226,7 +227,9 @@ async def cut_after(*chunks: Mapping[str, Any], end: tuple[Any, ...] = (CUT,)) -
     """The reply of a line that breaks as soon as something was told, and the address."""
     heard = asyncio.Event()
     async with connected([stream(*chunks, heard, *end, done=False)]) as (provider, endpoint):
-        reply = await provider.complete(request(user("hello")), lambda _: heard.set())
+        reply = await provider.complete(
+            request(user("hello")), of_the_answer(lambda _: heard.set())
+        )
     return reply, endpoint.base_url
 
 
@@ -478,7 +481,7 @@ async def test_data_resets_the_time() -> None:
 async def test_cancelling_closes_the_connection(parts: tuple[bytes, ...]) -> None:
     async with connected([stream(*parts, HANG)]) as (provider, endpoint):
         heard = asyncio.Event()
-        task = asyncio.ensure_future(provider.complete(ASKED, lambda _: heard.set()))
+        task = asyncio.ensure_future(provider.complete(ASKED, of_the_answer(lambda _: heard.set())))
         await (heard if parts else endpoint.arrived).wait()
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
@@ -492,7 +495,7 @@ async def test_a_bug_in_the_listener_travels_and_closes_the_connection() -> None
 
     async with connected([stream(chunk({"content": "a"}), HANG)]) as (provider, endpoint):
         with pytest.raises(ValueError, match="a bug"):
-            await provider.complete(ASKED, listener)
+            await provider.complete(ASKED, of_the_answer(listener))
         await asyncio.wait_for(endpoint.gone.wait(), 2)
 
 

@@ -4,12 +4,14 @@ import copy
 import logging
 import pickle
 import traceback
+from typing import get_args
 
 import msgspec
 import pytest
 
+from indwell.context.compaction.presets import PRESETS
 from indwell.policy.paths import matches_any
-from indwell.settings.model import FREEDOM, SECRETS, Mode, Secret, Settings
+from indwell.settings.model import FREEDOM, SECRETS, CompactionName, Mode, Secret, Settings
 
 KEY = "sk-canary-1234567890"
 
@@ -72,3 +74,7 @@ def test_files_that_hold_keys_are_denied_from_the_start(path: str) -> None:
 )
 def test_files_that_only_look_like_it_are_not(path: str) -> None:
     assert not matches_any(path, SECRETS)
+
+
+def test_every_preset_of_compaction_can_be_chosen_and_no_other() -> None:
+    assert set(get_args(CompactionName)) == set(PRESETS)

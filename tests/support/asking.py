@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from typing import Any
@@ -11,7 +11,7 @@ import pytest
 
 from indwell.errors import ProviderError
 from indwell.messages import Reply, Request
-from indwell.providers.base import Provider, StreamEvent
+from indwell.providers.base import Provider, Sending, StreamEvent
 from indwell.providers.openai_chat import OpenAIChat
 from support.fault_endpoint import FaultEndpoint, Script
 from support.requests import READ, request, user
@@ -41,7 +41,12 @@ async def ask(
     """The reply, and what was told on the way."""
     told: list[StreamEvent] = []
     async with connected(*script, **settings) as (provider, _):
-        return await provider.complete(asked, told.append), told
+        return await provider.complete(asked, of_the_answer(told.append)), told
+
+
+def of_the_answer(listener: Callable[[StreamEvent], None]) -> Callable[[StreamEvent], None]:
+    """Hears what comes back, not what goes out."""
+    return lambda event: None if isinstance(event, Sending) else listener(event)
 
 
 async def fail(*script: Script, asked: Request = ASKED, **settings: Any) -> ProviderError:

@@ -196,6 +196,7 @@ async def a_world(
         grant=grant,
         log=log,
         spill=Spill(store.spill(identifier)).keep,
+        keep_as=Spill(store.spill(identifier)).keep_as,
         read_roots=(store.spill(identifier),),
         hidden=lambda path: matches_any(path, given.deny),
         surroundings=surroundings,

@@ -128,6 +128,22 @@ class Steered(_Event, frozen=True):
     delivered: bool
 
 
+class Compacted(_Event, frozen=True):
+    """Older parts of the conversation are shorter from the next request on.
+
+    Attributes:
+        layer: What was done, such as ``digest``, ``regions`` or ``slide``.
+        before: Tokens of the prompt before.
+        after: The same after it.
+        note: More for the user; often empty.
+    """
+
+    layer: str
+    before: int
+    after: int
+    note: str
+
+
 class Notice(_Event, frozen=True):
     """Something the user should know; the turn goes on."""
 
@@ -197,6 +213,7 @@ Event: TypeAlias = (
     | PermissionAnswered
     | UsageReported
     | Steered
+    | Compacted
     | Notice
     | QueueChanged
     | TurnFinished

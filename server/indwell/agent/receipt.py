@@ -9,3 +9,9 @@ def usage_words(usage: Usage) -> str:
     """Tokens in, cached and out; marked where the endpoint counted nothing."""
     estimated = "" if usage.reported else ", estimated"
     return f"{usage.input:,} tokens in ({usage.cached:,} cached), {usage.output:,} out{estimated}"
+
+
+def compaction_words(before: int, after: int, note: str) -> str:
+    """What compaction has done."""
+    more = f"; {note}" if note else ""
+    return f"earlier parts were shortened: {before:,} → {after:,} tokens{more}"

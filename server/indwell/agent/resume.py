@@ -14,7 +14,9 @@ from typing import NamedTuple
 import msgspec
 
 from indwell.agent.session import Session
+from indwell.context.compaction.step import Splice
 from indwell.context.conversation import tool_result
+from indwell.context.history import History, spliced
 from indwell.context.pairing import repair, tool_uses
 from indwell.messages import Message, Text, ToolResult, ToolSpec, ToolUse, Usage
 from indwell.sessions.records import (
@@ -23,13 +25,15 @@ from indwell.sessions.records import (
     Record,
     Repaired,
     Said,
+    Sent,
     SessionStarted,
     Spent,
     Steered,
     TurnFinished,
     TurnStarted,
-    fold,
+    folded,
 )
+from indwell.sessions.splices import rewritten
 
 UNKNOWN = "unknown outcome: Indwell ended while this ran; look before repeating it"
 NOT_BEGUN = "not done: Indwell ended before this began; call it again if it is still needed"
@@ -77,7 +81,10 @@ class Past(msgspec.Struct, frozen=True):
 
     Attributes:
         messages: Of the conversation, paired but for the calls in ``open_calls``.
+        history: What the first of them were before they were compacted.
         notes: What had to be mended in them, and was not noted before.
+        mended: What that made of the log's messages; the log gets it, so that it says the same.
+        n_live: Messages that the log told of before that.
         open_calls: Those of the last reply, if nothing answered them.
         turns: Number of the last turn.
         is_broken_off: That turn has no end in the log.
@@ -87,10 +94,14 @@ class Past(msgspec.Struct, frozen=True):
         cost: US dollars of all; None if a price was unknown.
         model: The one asked last.
         prefix: The newest system prompt and tools; None if the log is older than that record.
+        requests: Number of the last request.
     """
 
     messages: tuple[Message, ...] = ()
+    history: History = History()
     notes: tuple[str, ...] = ()
+    mended: tuple[Splice, ...] = ()
+    n_live: int = 0
     open_calls: tuple[OpenCall, ...] = ()
     turns: int = 0
     is_broken_off: bool = False
@@ -100,6 +111,7 @@ class Past(msgspec.Struct, frozen=True):
     cost: float | None = 0.0
     model: str = ""
     prefix: Prefixed | None = None
+    requests: int = 0
 
 
 def past_of(records: Sequence[Record], *, is_damaged: bool = False) -> Past:
@@ -112,7 +124,7 @@ def past_of(records: Sequence[Record], *, is_damaged: bool = False) -> Past:
     """
     usage = last_usage = Usage()
     cost: float | None = 0.0
-    model, turns = "", 0
+    model, turns, requests = "", 0, 0
     prefix: Prefixed | None = None
     for record in records:
         match record:
@@ -120,6 +132,8 @@ def past_of(records: Sequence[Record], *, is_damaged: bool = False) -> Past:
                 model = record.model
             case Prefixed():
                 prefix = record
+            case Sent():
+                requests = max(requests, record.number)
             case TurnStarted() | TurnFinished():
                 turns = max(turns, record.turn)
             case Said():
@@ -130,12 +144,19 @@ def past_of(records: Sequence[Record], *, is_damaged: bool = False) -> Past:
                 cost = None if cost is None or record.cost is None else cost + record.cost
             case _:
                 pass
-    messages, notes = _paired(fold(records))
+    told = folded(records)
+    messages, notes = _paired(told.messages)
+    mended = rewritten(told.messages, messages) if messages is not told.messages else ()
+    triples = [(one.start, one.stop, one.messages) for one in mended]
+    _, history = spliced(told.messages, told.history, triples)
     begun = _begun(records)
-    told = {record.what for record in records if isinstance(record, Repaired)}
+    noted = {record.what for record in records if isinstance(record, Repaired)}
     return Past(
         messages=messages,
-        notes=tuple(note for note in notes if note not in told),
+        history=history,
+        notes=tuple(note for note in (*told.notices, *notes) if note not in noted),
+        mended=mended,
+        n_live=len(told.messages),
         open_calls=tuple(
             OpenCall(use, is_damaged or use.id in begun) for use in _unanswered(messages)
         ),
@@ -147,6 +168,7 @@ def past_of(records: Sequence[Record], *, is_damaged: bool = False) -> Past:
         cost=cost,
         model=model,
         prefix=prefix,
+        requests=requests,
     )
 
 

@@ -8,62 +8,35 @@ from __future__ import annotations
 
 import asyncio
 import re
-from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass, field
 
 import msgspec
 
 from indwell.agent import events
-from indwell.agent.allowance import allowance
+from indwell.agent.accounting import charge, leave
 from indwell.agent.before_call import leave_out_pictures, mend, tell_aftermath
-from indwell.agent.budget import Outlay, expected_usage
+from indwell.agent.budget import expected_usage
+from indwell.agent.cache_watch import watch_cache
 from indwell.agent.dispatch import NAME_LIMIT, dispatch
 from indwell.agent.events import Listener
+from indwell.agent.fit import fit, too_large_for
 from indwell.agent.repetition import END_AT, HINT_AT, repeated_call
+from indwell.agent.sent import log_attempt, log_request
 from indwell.agent.session import Session
+from indwell.agent.turn_state import TurnState
 from indwell.context import conversation as talk
 from indwell.context.assemble import assemble
 from indwell.context.injections import inject
 from indwell.context.oversize import is_oversize, oversize_words
 from indwell.context.pairing import tool_uses
 from indwell.context.tokens import estimate_tokens
-from indwell.errors import RequestRejected, UserError
+from indwell.errors import ContextOverflow, RequestRejected, UserError
 from indwell.messages import BROKEN_OFF, Image, Reply, Request, Text, ToolChoice, ToolResult, Usage
 from indwell.policy.approvals import short_line
 from indwell.prompt.environment import repetition_words, round_limit_words
 from indwell.providers import base as stream
-from indwell.sessions.records import Ending, Spent
-from indwell.workspace.base import Change
+from indwell.sessions.records import Ending
 
 _ABOUT_PICTURES = re.compile(r"image|picture|vision|media|multimodal", re.IGNORECASE)
-
-
-@dataclass(slots=True)
-class TurnState:
-    """What a running turn has gathered.
-
-    Attributes:
-        number: Of the turn in its session, 1-based.
-        words: What goes to the model; the user's words, or where they are if they are too long.
-        draft: The user's words, until the model has them.
-        steered: Words of the middle of the turn that are in the request under way, as typed.
-        steered_sent: The same as the model reads them.
-        streamed: Pieces of the reply that is under way.
-        thought: The same of its reasoning.
-    """
-
-    number: int
-    words: str
-    draft: str
-    rounds: int = 0
-    usage: Usage = field(default_factory=Usage)
-    cost: float | None = 0.0
-    answer: str = ""
-    steered: tuple[str, ...] = ()
-    steered_sent: tuple[str, ...] = ()
-    streamed: list[str] = field(default_factory=list)
-    thought: list[str] = field(default_factory=list)
-    changes: list[Change] = field(default_factory=list)
 
 
 async def run_rounds(session: Session, turn: TurnState, emit: Listener) -> tuple[Ending, str]:
@@ -141,19 +114,44 @@ async def _ask_model(
     await tell_aftermath(session, turn.number)
     if session.steering:
         await _take_steering(session, turn)
-    sending = talk.with_input(
-        session.conversation, words=words, turn=turn.number, steered=turn.steered_sent
-    )
-    request = assemble(sending, tool_choice=tool_choice)
+    await fit(session, turn, _incoming(session, turn, words), emit)
     try:
-        async with _allowance(session, turn, sending):
-            return await _send(session, turn, emit, sending, request)
+        return await _ask_once(session, turn, emit, words=words, tool_choice=tool_choice)
+    except ContextOverflow as error:  # the endpoint counts otherwise, or its window is smaller
+        if not await fit(session, turn, _incoming(session, turn, words), emit, force=True):
+            raise too_large_for(error) from error
+        try:
+            return await _ask_once(session, turn, emit, words=words, tool_choice=tool_choice)
+        except ContextOverflow as again:
+            raise too_large_for(again) from again
     except RequestRejected as error:
         if not _ABOUT_PICTURES.search(str(error)) or not leave_out_pictures(
             session, turn.number, emit
         ):
             raise
     return await _ask_model(session, turn, emit, words=words, tool_choice=tool_choice)
+
+
+async def _ask_once(
+    session: Session, turn: TurnState, emit: Listener, *, words: str | None, tool_choice: ToolChoice
+) -> Reply:
+    """Assemble and send what fits, if the budgets allow it."""
+    sending = talk.with_input(
+        session.conversation, words=words, turn=turn.number, steered=turn.steered_sent
+    )
+    request = assemble(sending, tool_choice=tool_choice)
+    usage = expected_usage(
+        talk.prompt_tokens(sending), session.last_usage, sending.config.max_output
+    )
+    async with leave(session, turn, usage, session.parts.cost(usage)):
+        return await _send(session, turn, emit, sending, request)
+
+
+def _incoming(session: Session, turn: TurnState, words: str | None) -> int:
+    """Tokens that will join the conversation with the next request."""
+    now = session.conversation
+    sending = talk.with_input(now, words=words, turn=turn.number, steered=turn.steered_sent)
+    return talk.prompt_tokens(sending) - talk.prompt_tokens(now)
 
 
 async def _send(
@@ -165,9 +163,12 @@ async def _send(
         emit(events.Steered(turn.number, said, delivered=True))
     turn.rounds += 1
     turn.streamed, turn.thought = [], []
+    log_request(session, request, turn.number)
     parts.log.commit_soon()  # replies and results of before, while the model thinks (H59)
 
     def on_event(event: stream.StreamEvent) -> None:
+        if isinstance(event, stream.Sending):
+            log_attempt(session, event)
         if isinstance(event, stream.Discarded):
             _count_unanswered(session, turn, sending, emit)
         _tell(event, turn, emit)
@@ -185,6 +186,7 @@ async def _send(
     session.advance(talk.calibrated(sending, sending, reply.usage))
     session.advance(talk.with_reply(session.conversation, reply, turn=turn.number))
     turn.answer = reply.text or turn.answer
+    watch_cache(session, turn.number, request, reply.usage, emit)
     _count(session, turn, reply.usage, emit)
     return reply
 
@@ -203,19 +205,6 @@ async def _take_steering(session: Session, turn: TurnState) -> None:
     turn.steered, turn.steered_sent = said, tuple(sent)
 
 
-def _allowance(
-    session: Session, turn: TurnState, sending: talk.Conversation
-) -> AbstractAsyncContextManager[None]:
-    """The budgets' leave for the next call; raises ``OverBudget`` if it does not fit them."""
-    parts = session.parts
-    usage = expected_usage(
-        talk.prompt_tokens(sending), session.last_usage, sending.config.max_output
-    )
-    tokens = turn.usage.input + turn.usage.output
-    outlay = Outlay(turn=turn.cost, session=session.cost, turn_tokens=tokens)
-    return allowance(parts.budgets, outlay, usage, parts.cost(usage), parts.ledger)
-
-
 def _tell(event: stream.StreamEvent, turn: TurnState, emit: Listener) -> None:
     """Hand on what streams in."""
     match event:
@@ -225,7 +214,7 @@ def _tell(event: stream.StreamEvent, turn: TurnState, emit: Listener) -> None:
         case stream.ThinkingDelta(text=text):
             turn.thought.append(text)
             emit(events.Thinking(turn.number, text))
-        case stream.CallStarted():
+        case stream.Sending() | stream.CallStarted():
             pass  # the tool's line appears when the call is whole and checked
         case stream.Discarded():
             turn.streamed, turn.thought = [], []
@@ -236,17 +225,10 @@ def _tell(event: stream.StreamEvent, turn: TurnState, emit: Listener) -> None:
 
 
 def _count(session: Session, turn: TurnState, usage: Usage, emit: Listener) -> None:
-    cost = session.parts.cost(usage)
-    turn.usage += usage
-    session.usage += usage
     session.last_usage = usage
-    turn.cost = _sum(turn.cost, cost)
-    session.cost = _sum(session.cost, cost)
-    if cost:
-        session.parts.ledger.add(cost)
+    session.answered_at = session.parts.now()
     model = session.conversation.config.model
-    session.parts.log.append(Spent(turn.number, model, usage, cost, session.timestamp()))
-    emit(events.UsageReported(turn.number, turn.rounds, usage, cost, turn.usage, turn.cost))
+    charge(session, turn, emit, usage, model=model, cost=session.parts.cost(usage))
 
 
 def _count_unanswered(
@@ -261,10 +243,6 @@ def _count_unanswered(
         output = estimate_tokens("".join(said))
         usage = Usage(input=talk.prompt_tokens(sending), output=output, reported=False)
         _count(session, turn, usage, emit)
-
-
-def _sum(before: float | None, cost: float | None) -> float | None:
-    return None if before is None or cost is None else before + cost
 
 
 def _repetition(session: Session, turn: TurnState, n_calls: int) -> str:

@@ -15,10 +15,19 @@ import msgspec
 
 from indwell.agent.aftermath import Aftermath
 from indwell.agent.budget import Budgets
+from indwell.agent.compact_tool import Wish
 from indwell.agent.growth import added_messages
 from indwell.agent.ledger import Ledger, MemoryLedger
+from indwell.agent.small_model import SmallModel
 from indwell.agent.words import MOST_WAITING, MOST_WAITING_CHARACTERS, is_blank, taken_words
-from indwell.context.conversation import Conversation
+from indwell.context.compaction.facts import Rates
+from indwell.context.compaction.preset import Preset
+from indwell.context.compaction.presets import DEFAULT
+from indwell.context.compaction.restraint import Restraint
+from indwell.context.compaction.step import Step
+from indwell.context.conversation import Conversation, prompt_tokens
+from indwell.context.health import Health, after_compaction
+from indwell.context.history import spliced
 from indwell.context.ide import OpenedFile, Problem, Selection
 from indwell.context.tally import Tally
 from indwell.errors import UserError
@@ -27,7 +36,8 @@ from indwell.policy.approvals import Approver
 from indwell.policy.decide import Policy
 from indwell.prompt.environment import Surroundings
 from indwell.providers.base import Provider
-from indwell.sessions.records import Record, Repaired, Said, Steered
+from indwell.sessions.records import Compacted, Record, Said, Steered, repairs
+from indwell.sessions.splices import rewritten
 from indwell.tools.base import Registry
 from indwell.tools.seen import Seen
 from indwell.workspace.base import Workspace
@@ -92,7 +102,8 @@ class Parts:
         grant: Remember a rule: for this session, or for always.
         log: The session's log.
         spill: Keep a text in the session's folder; gives its path.
-        read_roots: Folders besides the workspace that tools may read.
+        keep_as: Keep one there under this very name, on disk when it returns.
+        read_roots: Folders besides the workspace that tools may read; first the session's own.
         hidden: Is this path, as displayed, kept from the model by a deny rule?
         surroundings: Facts of this moment for the reminder.
         instructions: AGENTS.md of a trusted workspace, else nothing.
@@ -103,6 +114,11 @@ class Parts:
         budgets: Money and tokens that may be spent.
         ledger: What was spent today, by all sessions.
         hang_up: Let go of what the provider holds, at the session's end.
+        preset: How the conversation is kept inside the window.
+        rates: Prices of the model, or their usual ratios.
+        small: A cheaper model for summaries, if there is one.
+        summary_timeout_s: Seconds that a summary may take.
+        wish: Compaction that somebody asked for.
     """
 
     provider: Provider
@@ -113,6 +129,7 @@ class Parts:
     grant: Callable[[str, bool], Awaitable[None]]
     log: Log
     spill: Callable[[str, str], Awaitable[Path]]
+    keep_as: Callable[[str, str], Awaitable[Path]]
     read_roots: tuple[Path, ...]
     hidden: Callable[[str], bool]
     surroundings: Callable[[], Awaitable[Surroundings]]
@@ -124,6 +141,11 @@ class Parts:
     budgets: Budgets = Budgets()  # noqa: RUF009 - a frozen value, safe to share
     ledger: Ledger = field(default_factory=MemoryLedger)
     hang_up: Callable[[], Awaitable[None]] = holds_nothing
+    preset: Preset = DEFAULT
+    rates: Rates = Rates()  # noqa: RUF009 - a frozen value, safe to share
+    small: SmallModel | None = None
+    summary_timeout_s: float = 60.0
+    wish: Wish = field(default_factory=Wish)
 
 
 @dataclass(slots=True)
@@ -139,10 +161,16 @@ class Session:
         usage: Tokens of all turns.
         cost: US dollars of all turns; None if a price was unknown.
         last_usage: Tokens of the last model call.
+        requests: Model calls written down so far.
         steering: What the user said since the last model call, in order.
         turn_runs: Is a turn under way, so that it can be steered?
         notice: Something to say with the first turn, such as an assumed window.
         aftermath: What became of the files that the model knows.
+        restraint: Which layers of compaction have gained too little of late.
+        told_overhead: Was it said that system, tools and pinned words take too much?
+        answered_at: When the model answered last; None if it has not.
+        is_outgrown: Did the last turn end because the conversation fits no request any more?
+        health: How the prompt cache does, and what calls and compactions came to.
     """
 
     id: str
@@ -153,10 +181,16 @@ class Session:
     usage: Usage = field(default_factory=Usage)
     cost: float | None = 0.0
     last_usage: Usage = field(default_factory=Usage)
+    requests: int = 0
     steering: tuple[str, ...] = ()
     turn_runs: bool = False
     notice: str = ""
     aftermath: Aftermath = field(default_factory=Aftermath)
+    restraint: Restraint = Restraint()  # noqa: RUF009 - a frozen value, safe to share
+    told_overhead: bool = False
+    answered_at: datetime | None = None
+    is_outgrown: bool = False
+    health: Health = Health()  # noqa: RUF009 - a frozen value, safe to share
 
     def steer(self, words: str) -> None:
         """Let the running turn hear ``words`` at its next model call; on the event loop.
@@ -190,11 +224,38 @@ class Session:
 
     def mend(self, messages: tuple[Message, ...], notes: tuple[str, ...]) -> None:
         """Go on with repaired messages; the log, which only grows, says what was mended (H24)."""
-        for note in notes:
-            self.parts.log.append(Repaired(what=note, at=self.timestamp()))
+        now = self.conversation
+        splices = rewritten(now.messages, messages)
+        for record in repairs(notes, splices, len(now.messages), at=self.timestamp()):
+            self.parts.log.append(record)
+        triples = [(one.start, one.stop, one.messages) for one in splices]
+        _, history = spliced(now.messages, now.history, triples)
         self.conversation = msgspec.structs.replace(
-            self.conversation, messages=messages, tally=Tally()
+            now, messages=messages, history=history, tally=Tally()
         )
+
+    def compact(self, step: Step, shorter: Conversation) -> None:
+        """Go on with what ``step`` made of the conversation; the log keeps what it replaced.
+
+        Its spills are on disk already.
+        """
+        before = self.conversation
+        record = Compacted(
+            turn=self.turns,
+            layer=step.layer,
+            splices=step.splices,
+            before=prompt_tokens(before),
+            after=prompt_tokens(shorter),
+            spills=tuple(one.name for one in step.spills),
+            at=self.timestamp(),
+            live=len(before.messages),
+            note=step.note,
+        )
+        self.parts.log.append(record)
+        self.health = after_compaction(
+            self.health, self.turns, step.layer, record.before, record.after
+        )
+        self.conversation = shorter
 
     def timestamp(self) -> str:
         """The time for a record, ISO 8601 in UTC, to the millisecond."""

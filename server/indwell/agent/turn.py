@@ -13,19 +13,20 @@ import msgspec
 
 from indwell.agent import events
 from indwell.agent.allowance import OverBudget
+from indwell.agent.compacting import compact_now, is_compact
 from indwell.agent.dispatch import display
 from indwell.agent.events import Listener
 from indwell.agent.rounds import (
-    TurnState,
     fitting_words,
     keep_partial_answer,
     run_rounds,
 )
 from indwell.agent.session import Prompt, Session
+from indwell.agent.turn_state import TurnState
 from indwell.context import conversation as talk
 from indwell.context.ide import opened_words, problem_lines, selection_words
 from indwell.context.injections import inject
-from indwell.errors import Unreachable, UserError
+from indwell.errors import ConversationTooLarge, Unreachable, UserError
 from indwell.prompt.environment import surroundings_words
 from indwell.prompt.instructions import instruction_words
 from indwell.sessions.records import Ending, TurnFinished, TurnStarted
@@ -52,7 +53,10 @@ async def run_turn(session: Session, prompt: Prompt, emit: Listener) -> events.T
     retryable = False
     try:
         await _begin(session, prompt, turn, emit)
-        ending, message = await run_rounds(session, turn, emit)
+        if is_compact(prompt.words):
+            ending, message = await compact_now(session, turn, emit)
+        else:
+            ending, message = await run_rounds(session, turn, emit)
     except asyncio.CancelledError:
         ending, message = "cancelled", "stopped"
         keep_partial_answer(session, turn)
@@ -61,6 +65,7 @@ async def run_turn(session: Session, prompt: Prompt, emit: Listener) -> events.T
         ending, message = "budget", str(error)
     except UserError as error:
         message, retryable = str(error), isinstance(error, Unreachable)
+        session.is_outgrown = isinstance(error, ConversationTooLarge)
     except Exception as bug:  # noqa: BLE001 - the turn boundary: a bug must not end the server
         _log.exception("turn %s of session %s", turn.number, session.id)
         message = f"something went wrong inside Indwell ({type(bug).__name__}); the log has more"

@@ -9,10 +9,13 @@ from typing import NamedTuple
 import msgspec
 
 from indwell.agent.session import holds_nothing
+from indwell.agent.small_model import SmallModel
 from indwell.cli.stored_keys import key_store, with_stored_key
+from indwell.context.compaction.facts import Rates
 from indwell.errors import SettingsError
 from indwell.messages import Usage
 from indwell.providers.base import Provider
+from indwell.providers.pricing import Prices
 from indwell.settings.load import lacking
 from indwell.settings.model import Settings
 from indwell.settings.places import user_file
@@ -23,7 +26,8 @@ SCRIPTED_WINDOW = 64_000  # tokens; the scripted model has no limit of its own
 class Model(NamedTuple):
     """A model, ready to be asked, with what is known of it; ``notice`` if that is not much.
 
-    ``hang_up`` closes its connections; ``pictures`` says whether it takes some.
+    ``hang_up`` closes its connections; ``pictures`` says whether it takes some; ``rates`` are its
+    prices, or their usual ratios; ``small`` may write summaries.
     """
 
     provider: Provider
@@ -34,6 +38,8 @@ class Model(NamedTuple):
     notice: str = ""
     hang_up: Callable[[], Awaitable[None]] = holds_nothing
     pictures: bool = False
+    rates: Rates = Rates()
+    small: SmallModel | None = None
 
 
 class NoModel(SettingsError):
@@ -99,4 +105,31 @@ def _endpoint_model(settings: Settings) -> Model:
         notice,
         chat.aclose,
         facts.images is True if settings.pictures is None else settings.pictures,
+        _rates(prices),
+        _small_model(settings, Retrying(chat)),
     )
+
+
+def _small_model(settings: Settings, provider: Provider) -> SmallModel | None:
+    """The one for summaries, at the same endpoint and through the same connections."""
+    from indwell.providers.facts import facts_for
+    from indwell.providers.pricing import cost
+
+    name = settings.small_model
+    if not name or name == settings.model:
+        return None
+    facts = facts_for(name, settings.base_url, now=datetime.now(UTC))
+    return SmallModel(
+        provider,
+        name,
+        facts.window,
+        lambda usage: cost(usage, facts.prices),
+        _rates(facts.prices),
+    )
+
+
+def _rates(prices: Prices | None) -> Rates:
+    if prices is None:
+        return Rates()
+    one = prices.rates
+    return Rates(one.input, one.cached, one.cache_write, one.output)

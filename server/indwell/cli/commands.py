@@ -20,11 +20,22 @@ def run_command(arguments: Sequence[str] | None) -> int:
             return _first_minutes(options)
         case "sessions" | "purge":
             return _last_minutes(options, parser)
+        case "stats":
+            from indwell.cli.stats import stats
+
+            return stats(
+                days=options.days,
+                session=options.session,
+                all_folders=options.all,
+                as_json=options.json,
+            )
         case "demo":
             from indwell.cli.demo import demo
 
             seed = options.seed if options.seed is not None else secrets.randbelow(1_000)
             return demo(seed=seed, as_json=options.json, scripted=options.scripted)
+        case "replay":
+            return _replay(options, parser)
         case "run":
             return _run(options, parser)
         case _:
@@ -78,6 +89,8 @@ def _last_minutes(options: argparse.Namespace, parser: argparse.ArgumentParser) 
         from indwell.cli.purge import purge
 
         return purge(is_sure=options.yes, as_json=options.json)
+    if options.action in {"import", "replay-request"}:
+        return _from_logs(options, parser)
     from indwell.cli.sessions import delete_sessions, list_sessions
 
     if options.action == "delete":
@@ -94,6 +107,43 @@ def _last_minutes(options: argparse.Namespace, parser: argparse.ArgumentParser) 
         parser.error("sessions list: takes no ID")
     limit = max(options.limit, 0) or None
     return list_sessions(all_folders=options.all, as_json=options.json, limit=limit)
+
+
+def _replay(options: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
+    from indwell.cli.replay import Wish, preset_names, replay
+
+    if options.window < 1:
+        parser.error("--window: a number of tokens")
+    if not 0 <= options.summary_ratio <= 1:
+        parser.error("--summary-ratio: between 0 and 1")
+    try:
+        return replay(
+            Wish(
+                files=tuple(options.files),
+                presets=preset_names(options.preset),
+                window=options.window,
+                ratio=options.summary_ratio,
+                json=options.json,
+                each=options.each,
+                plot=options.plot,
+            )
+        )
+    except UserError as error:
+        parser.error(str(error))
+
+
+def _from_logs(options: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
+    if options.action == "import":
+        if not options.ids:
+            parser.error("sessions import: name the files")
+        from indwell.cli.imported_session import import_sessions
+
+        return import_sessions(options.ids, as_json=options.json)
+    if len(options.ids) != 2:  # noqa: PLR2004 -- a session and a number
+        parser.error("sessions replay-request: name one session and the number of a request")
+    from indwell.cli.replay_request import replay_request
+
+    return replay_request(*options.ids, as_json=options.json)
 
 
 def _run(options: argparse.Namespace, parser: argparse.ArgumentParser) -> int:

@@ -15,12 +15,14 @@ from typing import NamedTuple
 import msgspec
 
 from indwell.agent.budget import Budgets
+from indwell.agent.compact_tool import Wish, make_compact
 from indwell.agent.resume import tools_digest
 from indwell.agent.session import Log, Parts, Session
 from indwell.cli.budgets import budgets_of, unkept
 from indwell.cli.chosen_model import Model
 from indwell.cli.spill import Spill
 from indwell.cli.user_settings import is_trusted
+from indwell.context.compaction.presets import PRESETS
 from indwell.context.conversation import Config, Conversation, system_block
 from indwell.context.pictures import without_pictures
 from indwell.errors import SessionError, ToolError
@@ -86,7 +88,8 @@ def prefix_of(session: Session) -> Prefixed:
     """What stands before every request of a session, for its log."""
     talk = session.conversation
     system = tuple(block.text for block in talk.system)
-    return Prefixed(system=system, tools=tools_digest(talk.tools), at=session.timestamp())
+    digest = tools_digest(talk.tools)
+    return Prefixed(system=system, tools=digest, at=session.timestamp(), specs=talk.tools)
 
 
 def _new_place(store: SessionStore, model: str) -> Place:
@@ -116,8 +119,11 @@ def make_session(
     state = state_folder(environment)
     budgets = budgets_of(now_settings)
     rules = RuleBook(state / "permissions" / f"{folder_name(root)}.json")
-    tools = standard_tools(Shell(root, timeout_s=now_settings.command_timeout_s))
+    wish = Wish()
+    shell = Shell(root, timeout_s=now_settings.command_timeout_s)
+    tools = standard_tools(shell, make_compact(wish))
     spill_folder = place.spill.resolve()
+    spill = Spill(spill_folder, n_kept=place.n_spilled)
     own = (str(state.resolve()), str(user_file().parent.resolve()))
     parts = Parts(
         provider=model.provider,
@@ -129,7 +135,8 @@ def make_session(
         ),
         grant=rules.grant,
         log=place.log,
-        spill=Spill(spill_folder, n_kept=place.n_spilled).keep,
+        spill=spill.keep,
+        keep_as=spill.keep_as,
         read_roots=(spill_folder,),
         hidden=lambda path: matches_any(path, settings().deny) or is_beneath(str(root / path), own),
         surroundings=lambda: _surroundings(workspace, model.name),
@@ -141,6 +148,10 @@ def make_session(
         budgets=budgets,
         ledger=SpendingLedger(state, lambda: datetime.now(UTC)),
         hang_up=model.hang_up,
+        preset=PRESETS[now_settings.compaction],
+        rates=model.rates,
+        small=model.small,
+        wish=wish,
     )
     prompt = system_prompt(
         _machine(), tuple(spec.name for spec in tools.specs), now_settings.instructions
@@ -178,6 +189,8 @@ def with_model(session: Session, model: Model) -> None:
         hang_up=hang_up,
         cost=model.cost,
         surroundings=lambda: _surroundings(workspace, model.name),
+        rates=model.rates,
+        small=model.small,
     )
     config = msgspec.structs.replace(
         session.conversation.config,

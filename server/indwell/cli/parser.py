@@ -31,7 +31,9 @@ def make_parser() -> argparse.ArgumentParser:
     demo.add_argument("--seed", type=int, help="which project and which fault; random if left out")
     demo.add_argument("--json", action="store_true", help="print one JSON object at the end")
     _scripted(demo)
-    _sessions(commands.add_parser("sessions", help="list, show or delete past sessions"))
+    _sessions(commands.add_parser("sessions", help="list, show, import or delete past sessions"))
+    _stats(commands.add_parser("stats", help="show what calls took: tokens, cache, cost"))
+    _replay(commands.add_parser("replay", help="run recorded conversations again, without a model"))
     purge = commands.add_parser("purge", help="delete all sessions, permissions and keys")
     purge.add_argument("--yes", action="store_true", help="do it without asking")
     _json(purge)
@@ -117,7 +119,7 @@ def _sessions(sessions: argparse.ArgumentParser) -> None:
     sessions.add_argument(
         "action",
         nargs="?",
-        choices=("list", "show", "delete"),
+        choices=("list", "show", "delete", "import", "replay-request"),
         default="list",
         help="default: list",
     )
@@ -125,7 +127,9 @@ def _sessions(sessions: argparse.ArgumentParser) -> None:
         "ids",
         nargs="*",
         metavar="ID",
-        help="of the session to show or of those to delete; its beginning is enough",
+        help="of the session to show or of those to delete; its beginning is enough. import: files "
+        "that other tools recorded (JSONL). replay-request: a session, and the number of a request "
+        "that is made again from its log",
     )
     sessions.add_argument("--all", action="store_true", help="of all folders, not only this one")
     sessions.add_argument(
@@ -136,6 +140,43 @@ def _sessions(sessions: argparse.ArgumentParser) -> None:
         help=f"list only so many, the newest; 0 for all (default: {LIST_LIMIT})",
     )
     _json(sessions)
+
+
+def _stats(stats: argparse.ArgumentParser) -> None:
+    stats.add_argument(
+        "--days",
+        type=int,
+        metavar="N",
+        help="only the last N days; 0 for all (default: 30, or all of a session)",
+    )
+    stats.add_argument(
+        "--session", default="", metavar="ID", help="one session, turn by turn; of any folder"
+    )
+    stats.add_argument("--all", action="store_true", help="of all folders, not only this one")
+    _json(stats)
+
+
+def _replay(replay: argparse.ArgumentParser) -> None:
+    replay.description = (
+        "Runs recorded conversations through the real assembly and compaction, and prints for each "
+        "preset what the requests would have cost, and what the agent would have missed."
+    )
+    replay.add_argument("files", nargs="+", metavar="FILE", help=".jsonl or .jsonl.gz")
+    replay.add_argument("--preset", default="", metavar="NAMES", help="of these, by comma (all)")
+    replay.add_argument(
+        "--window", type=int, default=64_000, metavar="N", help="tokens (default: 64000)"
+    )
+    replay.add_argument(
+        "--summary-ratio",
+        type=float,
+        default=0.2,
+        metavar="R",
+        help="tokens of a simulated summary as a share of what it stands for; 0: extraction by "
+        "code, without a model (default: 0.2)",
+    )
+    replay.add_argument("--each", action="store_true", help="also for each session")
+    replay.add_argument("--plot", metavar="FILE.svg", help="tokens of each request as a picture")
+    _json(replay)
 
 
 def _json(parser: argparse.ArgumentParser) -> None:

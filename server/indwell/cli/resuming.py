@@ -34,7 +34,7 @@ from indwell.errors import SessionError, UserError
 from indwell.messages import Message, ToolResult
 from indwell.policy.approvals import Approver
 from indwell.sessions.lines import Reading
-from indwell.sessions.records import Repaired, Said, TurnFinished
+from indwell.sessions.records import Repaired, Said, TurnFinished, repairs
 from indwell.sessions.store import SessionStore
 from indwell.sessions.writer import LogWriter
 from indwell.settings.model import Settings
@@ -90,7 +90,7 @@ async def resume_session(
         await log.close()
         raise
     session.turns, session.usage, session.cost = past.turns, past.usage, past.cost
-    session.last_usage = past.last_usage
+    session.last_usage, session.requests = past.last_usage, past.requests
     notices = [*reading.notices, unknown_words(past.open_calls), *past.notes]
     if past.prefix is not None and not is_known:
         notices.append(NEW_TOOLS)
@@ -162,7 +162,7 @@ def _continued(
     messages = past.messages
     if answers:
         messages += (Message("user", tuple(answers), messages[-1].turn),)
-    now = msgspec.structs.replace(empty, messages=messages)
+    now = msgspec.structs.replace(empty, messages=messages, history=past.history)
     if is_known and past.prefix is not None:
         now = msgspec.structs.replace(now, system=tuple(map(talk.system_block, past.prefix.system)))
     if not now.config.takes_pictures:
@@ -178,10 +178,10 @@ def _write_down(
 ) -> None:
     """Let the log say what was found, so that the next resume reads the same."""
     log, at = session.parts.log, session.timestamp()
-    if not is_known:
+    if not is_known or (past.prefix is not None and not past.prefix.specs):
         log.append(prefix_of(session))
-    for note in past.notes:
-        log.append(Repaired(what=note, at=at))
+    for record in repairs(past.notes, past.mended, past.n_live, at=at):
+        log.append(record)
     if answers:
         turn = past.messages[-1].turn
         log.append(Said(Message("user", tuple(answers), turn), at))

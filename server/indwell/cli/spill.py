@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from pathlib import Path
 
-from indwell.errors import SessionError
-from indwell.files import write_private
+from indwell.errors import SessionError, ToolError
+from indwell.files import read_own, write_durable, write_private
 from indwell.files.append_log import list_names
 
 
@@ -49,3 +50,35 @@ class Spill:
                 f"a long text could not be kept in {str(self._folder)!r} ({error.strerror}); make "
                 "room there and try again"
             ) from error
+
+    async def keep_as(self, name: str, text: str) -> Path:
+        """Write a text under this very name, on disk when it returns; the same one once is enough.
+
+        Raises:
+            SessionError: The disk does not take it, or another text has that name.
+        """
+        path = self._folder / name
+        data = text.encode("utf-8", "replace")
+        try:
+            await asyncio.to_thread(_write_durable, path, data)
+        except OSError as error:
+            raise SessionError(
+                f"a text could not be kept in {str(self._folder)!r} ({error.strerror}); make room "
+                "there and try again"
+            ) from error
+        return path
+
+
+def _write_durable(path: Path, data: bytes) -> None:
+    """Write a new file that is there after a power cut; one with the same bytes is good as it is.
+
+    Raises:
+        OSError: The system refuses, or the name has another text.
+    """
+    try:
+        write_durable(path, data)
+    except FileExistsError:
+        with contextlib.suppress(ToolError):  # longer than ours, or no file
+            if read_own(path, len(data) + 1) == data:
+                return
+        raise

@@ -12,7 +12,7 @@ from rich.markup import escape
 from rich.syntax import Syntax
 
 from indwell.agent import events
-from indwell.agent.receipt import usage_words
+from indwell.agent.receipt import compaction_words, usage_words
 from indwell.policy.approvals import Answer, Question, one_line, short_line, visible
 
 if sys.platform != "win32":
@@ -63,6 +63,8 @@ class TerminalView:
                 self._line(f"  [yellow]answered: {answer}[/]")
             case events.Steered(text=text, delivered=True):
                 self._line(f"[bold]you:[/] {escape(visible(text))}")
+            case events.Compacted(before=before, after=after, note=note):
+                self._line(f"[dim]{escape(visible(compaction_words(before, after, note)))}[/]")
             case events.UsageReported():
                 pass  # the end has the sum
             case events.Notice(message=message):

@@ -59,7 +59,7 @@ def _check_size(request: Request, tokens: int, budget: int) -> None:
     raise ConversationTooLarge(
         f"the conversation has about {tokens:,} tokens, and the model's window leaves {budget:,}; "
         f"the largest part is {_called(largest)} of turn {largest.meta.turn} with about "
-        f"{largest.meta.tokens:,} tokens; start a new session for what is left to do"
+        f"{largest.meta.tokens:,} tokens; start a new session, which takes the task along"
     )
 
 

@@ -13,6 +13,7 @@ from itertools import chain, count
 import msgspec
 
 from indwell.context.calibration import Calibration, is_plausible
+from indwell.context.history import History
 from indwell.context.pairing import interrupted_result, tool_uses
 from indwell.context.scalar import scalar_text
 from indwell.context.tags import neutralise
@@ -77,6 +78,7 @@ class Conversation(msgspec.Struct, frozen=True):
         pending: Injections that wait for the next user message (H5).
         tally: What is known of the messages that no longer change; never decides what is sent.
         calibration: What the endpoint last counted (H16).
+        history: What the first messages were before they were compacted.
     """
 
     config: Config
@@ -86,6 +88,7 @@ class Conversation(msgspec.Struct, frozen=True):
     pending: tuple[Text, ...] = ()
     tally: Tally = Tally()
     calibration: Calibration = Calibration()
+    history: History = History()
 
 
 def counted(conversation: Conversation) -> Conversation:

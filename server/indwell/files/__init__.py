@@ -14,7 +14,7 @@ from indwell.files.listing import (
     modified_s,
     newest_first,
 )
-from indwell.files.private import read_own, rename_own, write_private
+from indwell.files.private import read_own, rename_own, write_durable, write_private
 from indwell.files.reading import Opened, opened_beneath, read_bytes
 
 __all__ = [
@@ -39,5 +39,6 @@ __all__ = [
     "replace_with",
     "write_all",
     "write_atomic",
+    "write_durable",
     "write_private",
 ]

@@ -7,10 +7,12 @@ session store are in ``append_log``.
 
 from __future__ import annotations
 
+import errno
 import os
 from pathlib import Path
 
 from indwell.files.copying import write_all
+from indwell.files.fresh import sync_folder
 from indwell.files.reading import read_regular
 
 _NO_FOLLOW = getattr(os, "O_NOFOLLOW", 0)
@@ -30,6 +32,33 @@ def write_private(path: Path, data: bytes) -> Path:
     finally:
         os.close(descriptor)
     return path
+
+
+def write_durable(path: Path, data: bytes) -> None:
+    """Write a new file that only the user can read; after a power cut it is whole, or not there.
+
+    Raises:
+        FileExistsError: Something, be it a link, has that name or that of the half-made file.
+        OSError: The system refuses.
+    """
+    half = path.with_name(f".{path.name}.{os.getpid()}")
+    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | _NO_FOLLOW | _CLOSE
+    descriptor = os.open(half, flags, 0o600)
+    try:
+        write_all(descriptor, data)
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+    if path.exists() or path.is_symlink():
+        half.unlink()
+        raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(path))
+    half.rename(path)
+    folder = os.open(path.parent, os.O_RDONLY | _CLOSE) if os.name == "posix" else None
+    try:
+        sync_folder(folder)
+    finally:
+        if folder is not None:
+            os.close(folder)
 
 
 def rename_own(path: Path, name: str) -> Path:

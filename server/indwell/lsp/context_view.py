@@ -4,38 +4,60 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from indwell.context.anchors import place_anchors
-from indwell.context.conversation import Conversation, prompt_tokens, queue, with_input
+from indwell.context.compaction.preset import Preset
+from indwell.context.conversation import Conversation, queue, with_input
+from indwell.context.explain import BlockFacts, explain
 from indwell.context.injections import inject
 from indwell.context.tokens import estimate_tokens
 from indwell.lsp.prompting import Attached, opened_id, selection_id, words_of
-from indwell.lsp.protocol_views import AttachedRow, BlockRow, ContextResult
-from indwell.messages import Block, Image, Text, Thinking, ToolResult, ToolUse
-
-PREVIEW_CHARACTERS = 200  # of a block; two lines of a panel
+from indwell.lsp.protocol_views import AttachedRow, BlockRow, ContextResult, HeadroomRow
+from indwell.messages import Text
 
 
 def context_of(
-    session: str | None, conversation: Conversation | None, attached: Attached, model: str
+    session: str | None,
+    conversation: Conversation | None,
+    attached: Attached,
+    model: str,
+    preset: Preset,
 ) -> ContextResult:
-    """Lay open what would be sent if the user said something now.
+    """Lay open what would be sent if the user said something now; not on the event loop.
 
     Args:
         session: Its id; None before the first turn, when nothing but what is attached is known.
         conversation: Of the session.
         attached: What would go with the next prompt.
         model: The one of the next turn.
+        preset: Of compaction, in force.
     """
     rows = attached_rows(attached)
     if conversation is None:
         used = sum(row.tokens for row in rows)
-        return ContextResult(session, model, None, None, used, None, (), rows)
-    next_ = with_input(queue(conversation, _blocks(attached)), words=None, turn=0)
-    blocks = _rows(next_)
+        return ContextResult(
+            session, model, None, None, used, None, preset.name, (), {}, {}, (), rows
+        )
+    queued = queue(conversation, _blocks(attached))
+    next_ = with_input(queued, words=None, turn=0)
+    told = explain(next_, preset, n_waiting=len(queued.pending))
     config = next_.config
-    used = prompt_tokens(next_)  # what the endpoint said, where it said something
-    share = round(used / config.budget, 4) if config.budget > 0 else None
-    return ContextResult(session, model, config.window, config.budget, used, share, blocks, rows)
+    share = round(told.tokens / config.budget, 4) if config.budget > 0 else None
+    return ContextResult(
+        session=session,
+        model=model,
+        window=config.window,
+        budget=config.budget,
+        used=told.tokens,
+        share=share,
+        preset=preset.name,
+        headroom=tuple(
+            HeadroomRow(layer=one.layer, at=one.at, left=one.left, pays=one.pays)
+            for one in told.headroom
+        ),
+        sources=told.by_source,
+        tiers=told.by_tier,
+        blocks=tuple(map(_row, told.blocks)),
+        attached=rows,
+    )
 
 
 def attached_rows(attached: Attached) -> tuple[AttachedRow, ...]:
@@ -59,66 +81,22 @@ def _blocks(attached: Attached) -> Sequence[Text]:
     return [*found, inject("ide_selection", marked, turn=0)] if marked else found
 
 
-def _rows(conversation: Conversation) -> tuple[BlockRow, ...]:
-    anchors = place_anchors(conversation)
-    last_system = len(conversation.system) - 1
-    rows = []
-    if conversation.tools:
-        text = "\n".join(f"{one.name}: {one.description}" for one in conversation.tools)
-        tokens = sum(
-            estimate_tokens(one.name + one.description + one.parameters)
-            for one in conversation.tools
-        )
-        rows.append(
-            BlockRow(
-                role="tools",
-                kind="tools",
-                source="schemas",
-                tier=0,
-                tokens=tokens,
-                turn=0,
-                pinned=True,
-                anchor=anchors.tools,
-                preview=_preview(text),
-            )
-        )
-    rows += [
-        _row("system", one, anchor=anchors.system and place == last_system)
-        for place, one in enumerate(conversation.system)
-    ]
-    for place, message in enumerate(conversation.messages):
-        last = len(message.blocks) - 1
-        rows += [
-            _row(message.role, block, anchor=place in anchors.messages and number == last)
-            for number, block in enumerate(message.blocks)
-        ]
-    return tuple(rows)
-
-
-def _row(role: str, block: Block, *, anchor: bool) -> BlockRow:
-    meta = block.meta
+def _row(block: BlockFacts) -> BlockRow:
     return BlockRow(
-        role=role,  # type: ignore[arg-type] # a message's role, or "system"
-        kind=str(block.__struct_config__.tag),
-        source=meta.source,
-        tier=meta.tier,
-        tokens=meta.tokens,
-        turn=meta.turn,
-        pinned=meta.pinned,
-        anchor=anchor,
-        preview=_preview(_text(block)),
+        message=block.message,
+        role=block.role,
+        kind=block.kind,
+        source=block.source,
+        tier=block.tier,
+        tokens=block.tokens,
+        turn=block.turn,
+        pinned=block.pinned,
+        compactable=block.compactable,
+        anchor=block.anchor,
+        state=block.state,
+        altered=block.altered,
+        first=block.first,
+        last=block.last,
+        why=block.why,
+        preview=block.excerpt,
     )
-
-
-def _text(block: Block) -> str:
-    match block:
-        case Text(text=text) | ToolResult(text=text) | Thinking(text=text):
-            return text
-        case ToolUse(name=name, arguments=arguments):
-            return f"{name} {arguments}"
-        case Image(media_type=media_type):
-            return media_type
-
-
-def _preview(text: str) -> str:
-    return text if len(text) <= PREVIEW_CHARACTERS else text[:PREVIEW_CHARACTERS] + " …"

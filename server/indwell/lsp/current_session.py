@@ -8,11 +8,14 @@ from pathlib import Path
 
 from indwell.agent.resume import HeldWith, Resumed
 from indwell.agent.session import Session
+from indwell.agent.summarise_call import card_of
+from indwell.context.conversation import queue
 from indwell.errors import SettingsError, UserError
 from indwell.lsp.backend import Backend
 from indwell.lsp.client import Client
 from indwell.lsp.configuration import Configuration, model_identity
 from indwell.lsp.first_run import ANSWER_S, FirstRun
+from indwell.messages import Text
 from indwell.sessions.overview import Overview
 from indwell.settings.model import Settings
 from indwell.workspace.base import Workspace
@@ -50,6 +53,7 @@ class CurrentSession:
         self._settings = settings
         self._session: Session | None = None
         self._model: tuple[object, ...] = ()
+        self._card: Text | None = None
         self._changing = asyncio.Lock()
 
     @property
@@ -123,6 +127,8 @@ class CurrentSession:
     async def _leave(self) -> None:
         if self._session is not None:
             old, self._session = self._session, None
+            if old.is_outgrown:
+                self._card = await asyncio.to_thread(card_of, old.conversation)
             await old.close()
 
     async def _taken_up(self, session: str, model: str | None) -> Resumed:
@@ -157,6 +163,12 @@ class CurrentSession:
             raise UserError(f"{held.problem}; name a model of your settings to go on with it")
         return chosen
 
+    def _inherit(self, session: Session) -> None:
+        """A new session takes the task of one along that did not fit the window any more (H29)."""
+        if self._card is not None:
+            session.conversation = queue(session.conversation, (self._card,))
+            self._card = None
+
     @property
     def _root(self) -> Path:
         assert self.workspace is not None
@@ -171,6 +183,7 @@ class CurrentSession:
             self._session = await self._backend.open_session(
                 self.workspace, approver, self._settings
             )
+            self._inherit(self._session)
         elif model != self._model:
             await self._backend.switch_model(self._session, settings)
         self._model = model

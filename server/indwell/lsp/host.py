@@ -15,7 +15,8 @@ from typing import Any
 
 from lsprotocol import types
 
-from indwell.agent.session import Session
+from indwell.agent.compacting import COMPACT
+from indwell.agent.session import Prompt, Session
 from indwell.agent.words import is_blank
 from indwell.errors import SessionError, UserError
 from indwell.lsp import answers, protocol
@@ -201,6 +202,18 @@ class Host:
             )
         session.steer(params.text)
         return protocol.SteerResult(session=session.id, turn=running.number, delivered=True)
+
+    def compact(self) -> Ticket:
+        """Shorten the current conversation, as a turn of its own, behind those that wait.
+
+        Raises:
+            UserError: There is none.
+        """
+        self._check_usable()
+        if self.sessions.current is None:
+            raise UserError("there is no conversation yet that could be shortened")
+        prompt = Prompt(COMPACT, title="shorten the conversation")
+        return self.turns.submit(Waiting(self._next_id(), prompt), self._showing.summary)
 
     async def new_session(self) -> None:
         """Let the next prompt begin a new session; a running turn is stopped first."""

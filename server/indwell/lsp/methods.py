@@ -7,9 +7,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
 
+import msgspec
 from pygls.exceptions import JsonRpcException
 from pygls.lsp.server import LanguageServer
 
+from indwell.context.compaction.presets import PRESETS
 from indwell.errors import UserError
 from indwell.lsp import answers, protocol
 from indwell.lsp import protocol_views as views
@@ -114,17 +116,25 @@ def _models(server: LanguageServer, host: Host) -> None:
 
 def _context(server: LanguageServer, host: Host) -> None:
     @server.feature("indwell/context")
-    def context(_params: views.ContextParams | None) -> views.ContextResult:
-        session = host.sessions.current
-        return context_of(
-            host.sessions.id,
-            session.conversation if session else None,
-            host.prompting.attached(),
-            host.configuration.settings.model,
-        )
+    async def context(_params: views.ContextParams | None) -> msgspec.Raw:
+        return await context_json(host)
 
     @server.feature("indwell/detach")
     def detach(params: views.DetachParams) -> views.DetachResult:
         with _in_plain_words():
             host.prompting.detach(params.id)
         return views.DetachResult(attached_rows(host.prompting.attached()))
+
+
+async def context_json(host: Host) -> msgspec.Raw:
+    """A ``ContextResult`` as JSON: thousands of rows are made and encoded beside the event loop."""
+    session, settings = host.sessions.current, host.configuration.settings
+    conversation = session.conversation if session else None
+    attached, preset = host.prompting.attached(), PRESETS[settings.compaction]
+    identifier = host.sessions.id
+
+    def lay_open() -> msgspec.Raw:
+        result = context_of(identifier, conversation, attached, settings.model, preset)
+        return msgspec.Raw(msgspec.json.encode(result))
+
+    return await asyncio.to_thread(lay_open)

@@ -21,6 +21,8 @@ COMMAND_NAMES = (
     *TASK_COMMANDS,
     "indwell.cancel",
     "indwell.newSession",
+    "indwell.compact",
+    "indwell.explainRequest",
     "indwell.resume",
     "indwell.mode",
 )

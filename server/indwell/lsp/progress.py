@@ -5,7 +5,7 @@ from __future__ import annotations
 from lsprotocol import types
 
 from indwell.agent import events
-from indwell.agent.receipt import usage_words
+from indwell.agent.receipt import compaction_words, usage_words
 from indwell.lsp.client import Client
 from indwell.policy.approvals import short_line
 
@@ -73,6 +73,8 @@ def _words_of(event: events.Event) -> str:
             return f"changed {path} +{added} −{removed}"
         case events.PermissionAsked(title=title):
             return f"waiting for an answer: {title}"
+        case events.Compacted(before=before, after=after, note=note):
+            return compaction_words(before, after, note)
         case events.Notice(message=message):
             return message
         case events.UsageReported():

@@ -256,6 +256,8 @@ COMMANDS: Mapping[str, type | None] = {
     **dict.fromkeys(TASK_COMMANDS, TaskArguments),
     "indwell.cancel": None,
     "indwell.newSession": None,
+    "indwell.compact": None,
+    "indwell.explainRequest": None,
     "indwell.resume": ResumeArguments,
     "indwell.mode": ModeArguments,
 }

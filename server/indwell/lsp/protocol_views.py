@@ -272,8 +272,13 @@ class ContextParams(Value):
 
 @attrs.frozen(eq=False, repr=False)
 class BlockRow(Value):
-    """One block of the next request; ``anchor`` if a cache mark stands behind it."""
+    """One block of the next request; ``anchor`` if a cache mark stands behind it.
 
+    ``message`` is its message's index (-1: tools and system); it stands for the messages ``first``
+    to ``last`` of the transcript, ``altered`` if compaction made it what it is; ``why`` says so.
+    """
+
+    message: int
     role: Literal["tools", "system", "user", "assistant"]
     kind: str
     source: str
@@ -281,8 +286,24 @@ class BlockRow(Value):
     tokens: int
     turn: int
     pinned: bool
+    compactable: bool
     anchor: bool
+    state: Literal["sent", "new", "waiting"]
+    altered: bool
+    first: int
+    last: int
+    why: str
     preview: str
+
+
+@attrs.frozen(eq=False, repr=False)
+class HeadroomRow(Value):
+    """A rung of compaction: it may run from ``at`` tokens on, which are ``left`` away."""
+
+    layer: str
+    at: int
+    left: int
+    pays: bool
 
 
 @attrs.frozen(eq=False, repr=False)
@@ -290,7 +311,7 @@ class ContextResult(Value):
     """What the next request would contain.
 
     ``window`` and ``budget`` in tokens (null before the first turn), ``used`` as estimated,
-    ``share`` of the budget from 0 on.
+    ``share`` of the budget from 0 on; tokens by source and by tier; ``preset`` with its rungs.
     """
 
     session: str | None
@@ -299,5 +320,9 @@ class ContextResult(Value):
     budget: int | None
     used: int
     share: float | None
+    preset: str
+    headroom: tuple[HeadroomRow, ...]
+    sources: Mapping[str, int]
+    tiers: Mapping[str, int]
     blocks: tuple[BlockRow, ...]
     attached: tuple[AttachedRow, ...]

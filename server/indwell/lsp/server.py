@@ -23,7 +23,7 @@ from indwell.lsp.configuration import SECTION
 from indwell.lsp.documents import path_of
 from indwell.lsp.features import features_of
 from indwell.lsp.host import Host
-from indwell.lsp.methods import register_methods
+from indwell.lsp.methods import context_json, register_methods
 from indwell.lsp.names import TASK_COMMANDS
 from indwell.lsp.wire import sync
 from indwell.lsp.wire.envelope import INVALID_PARAMS
@@ -157,19 +157,11 @@ def _commands(server: LanguageServer, host: Host) -> None:
     def cancel() -> bool:
         return host.turns.cancel()
 
-    @server.command("indwell.newSession")
-    async def new_session() -> None:
-        await host.new_session()
+    _session_commands(server, host)
 
-    @server.command("indwell.resume")
-    async def resume(
-        arguments: protocol.ResumeArguments = ANY_SESSION,
-    ) -> views.ResumeResult | None:
-        try:
-            return await host.resume(arguments)
-        except UserError as error:
-            host.client.show(types.MessageType.Error, f"Indwell: {error}")
-            return None
+    @server.command("indwell.explainRequest")
+    async def explain_request() -> msgspec.Raw:
+        return await context_json(host)
 
     @server.command("indwell.mode")
     def mode(arguments: protocol.ModeArguments | None = None) -> None:
@@ -186,6 +178,30 @@ def _commands(server: LanguageServer, host: Host) -> None:
     @server.feature(types.WINDOW_WORK_DONE_PROGRESS_CANCEL)
     def progress_cancel(params: types.WorkDoneProgressCancelParams) -> None:
         host.turns.cancel(params.token)
+
+
+def _session_commands(server: LanguageServer, host: Host) -> None:
+    @server.command("indwell.newSession")
+    async def new_session() -> None:
+        await host.new_session()
+
+    @server.command("indwell.compact")
+    async def compact() -> protocol.StartedResult | None:
+        try:
+            return answers.started(host.compact())
+        except UserError as error:
+            host.client.show(types.MessageType.Error, f"Indwell: {error}")
+            return None
+
+    @server.command("indwell.resume")
+    async def resume(
+        arguments: protocol.ResumeArguments = ANY_SESSION,
+    ) -> views.ResumeResult | None:
+        try:
+            return await host.resume(arguments)
+        except UserError as error:
+            host.client.show(types.MessageType.Error, f"Indwell: {error}")
+            return None
 
 
 def _task_command(host: Host, task: Task) -> Any:  # noqa: ANN401 - pygls reads its signature

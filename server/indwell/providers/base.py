@@ -10,6 +10,18 @@ import msgspec
 from indwell.messages import Reply, Request
 
 
+class Sending(msgspec.Struct, frozen=True):
+    """An attempt goes out.
+
+    Attributes:
+        dialect: The ways in which the request was written, as JSON.
+        digest: Of the body, as ``request_bytes.digest_of`` makes it; empty if it is not known.
+    """
+
+    dialect: str
+    digest: str
+
+
 class TextDelta(msgspec.Struct, frozen=True):
     """More of the assistant's words."""
 
@@ -39,7 +51,7 @@ class Waiting(msgspec.Struct, frozen=True):
     reason: str
 
 
-StreamEvent: TypeAlias = TextDelta | ThinkingDelta | CallStarted | Discarded | Waiting
+StreamEvent: TypeAlias = Sending | TextDelta | ThinkingDelta | CallStarted | Discarded | Waiting
 
 
 class Provider(Protocol):

@@ -15,12 +15,13 @@ from contextlib import suppress
 from datetime import UTC, datetime
 
 import httpx2
+import msgspec
 import openai
 
 from indwell.errors import NotAuthorised, ProviderError, Unreachable
 from indwell.messages import Reply, Request
 from indwell.providers.adapt import adapted
-from indwell.providers.base import StreamEvent
+from indwell.providers.base import Sending, StreamEvent
 from indwell.providers.chat_messages import chat_body
 from indwell.providers.dialect import Dialect
 from indwell.providers.endpoint import (
@@ -35,7 +36,7 @@ from indwell.providers.faults import FAULTS, Where, fault_of, without_advice
 from indwell.providers.guard import StreamGuard, TooLong
 from indwell.providers.http_door import ListenerFailed, Refused, http_client
 from indwell.providers.quirks import dialect_for
-from indwell.providers.request_bytes import RequestEncoder
+from indwell.providers.request_bytes import RequestEncoder, digest_of
 from indwell.providers.stream import GrowingReply
 
 try:  # the SDK's own way to make a request; not part of what it promises
@@ -47,6 +48,7 @@ STALL_S = 60.0  # seconds without a data event; H42
 CONNECT_S = 10.0  # seconds to reach the endpoint; longer is a dead address
 ADAPTIONS = 5  # parameters that one request may lose to refusals (LLM-08)
 IN_A_THREAD = 500_000  # new characters of a request; encoding them takes some 5 ms
+LONG_BODY = 1_000_000  # bytes; their digest takes a millisecond
 
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 _NO_KEY = "none"  # the SDK wants one; local servers ignore it
@@ -144,7 +146,7 @@ class OpenAIChat:
         """Send, and read into ``reply`` up to the end of the stream; errors as ours."""
         try:
             async with asyncio.timeout(self._where.timeout_s) as timer:
-                response = await self._open(request)
+                response = await self._open(request, on_event)
                 try:
                     guard = StreamGuard(response, self._where, request, timer)
                     await guard.read(reply, on_event)
@@ -155,12 +157,14 @@ class OpenAIChat:
         except FAULTS as error:
             raise fault_of(error, self._where, request, begun=reply.n_chunks > 0) from error
 
-    async def _open(self, request: Request) -> httpx2.Response:
+    async def _open(
+        self, request: Request, on_event: Callable[[StreamEvent], None]
+    ) -> httpx2.Response:
         """The answer's head; a parameter that a 400 names is left out from then on."""
         tried = [self._dialect]
         while True:
             try:
-                return await self._send(request, tried[-1])
+                return await self._send(request, tried[-1], on_event)
             except Refused as refusal:
                 said = said_in(refusal.body)
                 changed = adapted(
@@ -174,13 +178,19 @@ class OpenAIChat:
             tried.append(changed)
             self._dialect = changed
 
-    async def _send(self, request: Request, dialect: Dialect) -> httpx2.Response:
+    async def _send(
+        self, request: Request, dialect: Dialect, on_event: Callable[[StreamEvent], None]
+    ) -> httpx2.Response:
         if self._pattern is None:
+            _tell_of(dialect, "", on_event)  # the SDK makes the bytes
             return await self._create(request, dialect)
         if self._encoder.n_new(request, dialect) > IN_A_THREAD:
             content = await asyncio.to_thread(self._encoder.encode, request, dialect)
         else:
             content = self._encoder.encode(request, dialect)
+        is_long = len(content) > LONG_BODY
+        digest = await asyncio.to_thread(digest_of, content) if is_long else digest_of(content)
+        _tell_of(dialect, digest, on_event)
         pattern = self._pattern
         return await self._http.send(
             httpx2.Request(
@@ -205,6 +215,13 @@ class OpenAIChat:
         else:
             return stream.response
         raise hidden if isinstance(hidden, Exception) else Unreachable("the connection failed")
+
+
+def _tell_of(dialect: Dialect, digest: str, on_event: Callable[[StreamEvent], None]) -> None:
+    try:
+        on_event(Sending(msgspec.json.encode(dialect).decode(), digest))
+    except BaseException as error:
+        raise ListenerFailed(error) from error
 
 
 def warm_up() -> None:

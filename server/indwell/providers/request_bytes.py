@@ -6,6 +6,7 @@ whatever was encoded before. Safe to use from several threads: the parts change 
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 
 import msgspec
@@ -23,6 +24,11 @@ from indwell.providers.dialect import Dialect
 
 _Part = tuple[Message, bytes | None, bytes | None]
 """A message, and its entries joined by commas: without and with a cache mark, once needed."""
+
+
+def digest_of(body: bytes) -> str:
+    """Of the bytes of a request, for the log; 1 ms for a megabyte."""
+    return hashlib.blake2b(body, digest_size=16).hexdigest()
 
 
 class _Kept(msgspec.Struct, frozen=True):

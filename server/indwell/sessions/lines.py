@@ -21,7 +21,10 @@ FORMAT = 1
 MOST_LINE_B = 64 << 20
 """Bytes of a line that are read: no record is as long, and a file may be one line of a gigabyte."""
 
-BULKY = tuple(f'{{"type":"{kind}",'.encode() for kind in ("said", "intent", "prefixed"))
+BULKY = tuple(
+    f'{{"type":"{kind}",'.encode()
+    for kind in ("said", "intent", "prefixed", "sent", "wire", "compacted")
+)
 """How the lines begin that make a log long; who does not need them passes over them undecoded."""
 
 _KINDS = frozenset(str(kind.__struct_config__.tag) for kind in get_args(Record))
@@ -81,7 +84,7 @@ def read(pieces: Iterable[bytes], *, passing: tuple[bytes, ...] = ()) -> Reading
     records: list[Record] = []
     damage: list[str] = []
     strangers: Counter[str] = Counter()
-    for number, (line, size) in enumerate(_lines(pieces), start=1):
+    for number, (line, size) in enumerate(whole_lines(pieces), start=1):
         if not size or (line.startswith(passing) and line.endswith(b"}")):
             continue
         try:
@@ -106,7 +109,7 @@ def newest_format(records: Iterable[Record]) -> int:
     return max(formats, default=FORMAT)
 
 
-def _lines(pieces: Iterable[bytes]) -> Iterator[tuple[bytes, int]]:
+def whole_lines(pieces: Iterable[bytes]) -> Iterator[tuple[bytes, int]]:
     """Each line with its size in bytes; of one that is too long only the beginning is kept."""
     begun: list[bytes] = []
     size = 0

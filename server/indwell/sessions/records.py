@@ -5,12 +5,15 @@ This module knows no disk and no clock: times come in as text (ISO 8601, UTC).
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Literal, TypeAlias
+from collections.abc import Iterable, Sequence
+from typing import Literal, NamedTuple, TypeAlias
 
 import msgspec
 
-from indwell.messages import Message, Usage
+from indwell.context.compaction.step import Splice
+from indwell.context.history import History, spliced
+from indwell.messages import Anchors, Message, ToolChoice, ToolSpec, Usage
+from indwell.sessions.splices import impossible
 
 Ending: TypeAlias = Literal["done", "cancelled", "failed", "limit", "repeated", "budget"]
 
@@ -32,11 +35,13 @@ class Prefixed(msgspec.Struct, frozen=True, tag="prefixed"):
         system: The text of each system block.
         tools: A digest of the tools' schemas.
         at: When it came into force; the newest one counts.
+        specs: The tools in full; logs of before this record had them hold none.
     """
 
     system: tuple[str, ...]
     tools: str
     at: str
+    specs: tuple[ToolSpec, ...] = ()
 
 
 class TurnStarted(msgspec.Struct, frozen=True, tag="turnStarted"):
@@ -75,6 +80,53 @@ class Intent(msgspec.Struct, frozen=True, tag="intent"):
     at: str
 
 
+class Sent(msgspec.Struct, frozen=True, tag="sent"):
+    """A request as it goes out: with what stands before it in the log it can be made again.
+
+    Attributes:
+        turn: Of the session.
+        number: Of the request in the session, 1-based.
+        model: The endpoint's name of the model.
+        max_output: Tokens the reply may have.
+        tool_choice: As in ``messages.Request``.
+        cache_key: As in ``messages.Request``.
+        window: Tokens that the model takes and gives in one call.
+        tail: Blocks behind those in the log: the user's words and what goes with them. They join
+            the conversation (``Said``) when the request was answered.
+        anchors: Where cache marks went.
+        pictures: Did the model take pictures? If not, words stood where they are.
+        at: When.
+    """
+
+    turn: int
+    number: int
+    model: str
+    max_output: int
+    tool_choice: ToolChoice
+    cache_key: str
+    window: int
+    tail: tuple[Message, ...]
+    anchors: Anchors
+    pictures: bool
+    at: str
+
+
+class Wire(msgspec.Struct, frozen=True, tag="wire"):
+    """An attempt at request ``number``: the endpoint's ways and the body that they gave.
+
+    Attributes:
+        number: Of the ``Sent`` before it.
+        dialect: JSON of ``providers.dialect.Dialect``.
+        digest: Of the body's bytes; empty if others made them.
+        at: When.
+    """
+
+    number: int
+    dialect: str
+    digest: str
+    at: str
+
+
 class Spent(msgspec.Struct, frozen=True, tag="spent"):
     """Tokens and cost (US dollars, None if unknown) of one model call."""
 
@@ -85,11 +137,46 @@ class Spent(msgspec.Struct, frozen=True, tag="spent"):
     at: str
 
 
-class Repaired(msgspec.Struct, frozen=True, tag="repaired"):
-    """Something was mended: an orphaned call, a torn line."""
+class Compacted(msgspec.Struct, frozen=True, tag="compacted"):
+    """The conversation was rewritten to be shorter; one record is one compaction, whole or not.
+
+    Attributes:
+        turn: In which it was done; 0 between turns.
+        layer: Name of the layer that did it.
+        splices: What became of which messages; indices before any of them is made.
+        before: Tokens of the whole prompt before.
+        after: The same after it.
+        spills: Files in the session's spill folder that hold what was cut, all of it.
+        at: When.
+        live: Messages that there were before it; 0 if nobody counted.
+        note: What the user was told.
+    """
+
+    turn: int
+    layer: str
+    splices: tuple[Splice, ...]
+    before: int
+    after: int
+    spills: tuple[str, ...]
+    at: str
+    live: int = 0
+    note: str = ""
+
+
+class Repaired(msgspec.Struct, frozen=True, tag="repaired", omit_defaults=True):
+    """Something was mended: an orphaned call, a torn line.
+
+    Attributes:
+        what: In words.
+        at: When.
+        splices: What became of which messages, if it was in messages.
+        live: Messages that there were before it; 0 if nobody counted.
+    """
 
     what: str
     at: str
+    splices: tuple[Splice, ...] = ()
+    live: int = 0
 
 
 class TurnFinished(msgspec.Struct, frozen=True, tag="turnFinished"):
@@ -109,19 +196,67 @@ Record: TypeAlias = (
     | Steered
     | Said
     | Intent
+    | Sent
+    | Wire
     | Spent
+    | Compacted
     | Repaired
     | TurnFinished
 )
 
 
+def repairs(
+    notes: Sequence[str], splices: tuple[Splice, ...], live: int, *, at: str
+) -> tuple[Repaired, ...]:
+    """The records of one repair: each note, the first with what became of ``live`` messages."""
+    first = notes[0] if notes else "mended as before"
+    head = Repaired(first, at, splices, live if splices else 0)
+    return (head, *(Repaired(note, at) for note in notes[1:])) if notes or splices else ()
+
+
+class Folded(NamedTuple):
+    """A conversation as its records tell it.
+
+    Attributes:
+        messages: The live ones: what is sent.
+        history: What the first of them were before they were compacted.
+        notices: What could not be applied, a sentence each.
+    """
+
+    messages: tuple[Message, ...]
+    history: History
+    notices: tuple[str, ...]
+
+
 def fold(records: Iterable[Record]) -> tuple[Message, ...]:
     """The messages of a conversation, as its records say; blocks of one side are one message."""
+    return folded(records).messages
+
+
+def folded(records: Iterable[Record]) -> Folded:
+    """The messages of a conversation and what they were; an impossible rewrite is passed over.
+
+    What was not rewritten is longer than it was, and nothing of it is lost.
+    """
     messages: list[Message] = []
+    history = History()
+    notices: list[str] = []
     for record in records:
-        if isinstance(record, Said):
-            join(messages, record.message)
-    return tuple(messages)
+        match record:
+            case Said(message=message):
+                join(messages, message)
+            case Compacted(splices=splices) | Repaired(splices=splices) if splices:
+                why = impossible(splices, record.live, len(messages))
+                if why:
+                    kind = "compaction" if isinstance(record, Compacted) else "repair"
+                    notices.append(f"a {kind} of {record.at} does not fit the log ({why})")
+                    continue
+                triples = [(one.start, one.stop, one.messages) for one in splices]
+                live, history = spliced(messages, history, triples)
+                messages = list(live)
+            case _:
+                pass  # the others say what was done, not what was said
+    return Folded(tuple(messages), history, tuple(notices))
 
 
 def join(messages: list[Message], message: Message) -> None:

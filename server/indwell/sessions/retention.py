@@ -72,6 +72,23 @@ def session_ids(state: Path, *, folder: str | None = None) -> tuple[str, ...]:
     return tuple(path.name for path in _session_paths(state, folder))
 
 
+def logs(
+    state: Path, *, folder: str | None = None, used_after_s: float = 0.0
+) -> tuple[tuple[str, Path], ...]:
+    """The id and the log of each session, newest first; those that lie unused are not opened.
+
+    Args:
+        state: The state folder.
+        folder: As in ``stored``.
+        used_after_s: Only those that were written to since; seconds since 1970.
+
+    Raises:
+        SessionError: The state folder cannot be listed.
+    """
+    paths = sorted(_session_paths(state, folder), key=lambda path: path.name, reverse=True)
+    return tuple((path.name, path / _LOG) for path in paths if _used_s(path) >= used_after_s)
+
+
 def delete(state: Path, session: str) -> None:
     """Delete one session, of whatever workspace.
 

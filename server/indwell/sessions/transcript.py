@@ -9,6 +9,7 @@ import msgspec
 
 from indwell.messages import Block, Image, Text, Thinking, ToolResult, ToolUse, Usage
 from indwell.sessions.records import (
+    Compacted,
     Ending,
     Record,
     Repaired,
@@ -90,6 +91,8 @@ def _with(
             return replace(turn, usage=turn.usage + usage, cost=total)
         case Steered(words=words):
             return replace(turn, pieces=(*turn.pieces, Piece("user", words, "user")))
+        case Compacted():
+            return replace(turn, pieces=(*turn.pieces, Piece("notice", compacted_words(record))))
         case Repaired(what=what):
             return replace(turn, pieces=(*turn.pieces, Piece("notice", what)))
         case TurnFinished(ending=ending, message=message):
@@ -97,7 +100,16 @@ def _with(
         case SessionStarted() | TurnStarted():
             return turn
         case _:
-            return turn  # an intent says nothing that its call does not show
+            return turn  # an intent or a request says nothing that its call does not show
+
+
+def compacted_words(record: Compacted) -> str:
+    """A compaction, in words."""
+    words = (
+        f"the conversation was compacted ({record.layer}): from {record.before:,} to "
+        f"{record.after:,} tokens"
+    )
+    return f"{words}; {record.note}" if record.note else words
 
 
 def _piece(block: Block) -> Piece | None:

@@ -10,6 +10,8 @@ from msgspec import Meta
 
 Mode: TypeAlias = Literal["ask", "review", "auto", "plan"]
 ProviderName: TypeAlias = Literal["openai", "scripted"]
+CompactionName: TypeAlias = Literal["default", "ladder-a", "auto-b", "regions-d", "slide", "none"]
+"""Names of ``context.compaction.presets.PRESETS``; a test keeps the two equal."""
 
 FREEDOM: tuple[Mode, ...] = ("plan", "ask", "review", "auto")
 """Modes from the tightest to the freest."""
@@ -122,6 +124,17 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         Meta(description="Tokens that the model takes in all; looked up by its name if not set"),
     ] = None
     max_output: Annotated[_Tokens, Meta(description="Tokens that one reply may have")] = 8_192
+    compaction: Annotated[
+        CompactionName,
+        Meta(description="How a long conversation is kept inside the window: a preset by name"),
+    ] = "default"
+    small_model: Annotated[
+        str,
+        Meta(
+            description="A cheaper model of the same endpoint that may write summaries; the main "
+            "one does if not set, or where that costs less"
+        ),
+    ] = ""
     round_limit: Annotated[
         Annotated[int, Meta(ge=1, le=100_000)],
         Meta(description="Model calls that one turn may take before it asks to go on"),

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from indwell.tools.base import Registry
+from typing import Any
+
+from indwell.tools.base import Registry, Tool
 from indwell.tools.commands.bash import Shell, make_bash
 from indwell.tools.editing.edit import make_edit_file
 from indwell.tools.editing.write import make_write_file
@@ -11,8 +13,8 @@ from indwell.tools.searching.glob import make_glob
 from indwell.tools.searching.grep import make_grep
 
 
-def standard_tools(shell: Shell) -> Registry:
-    """Read, edit, write, glob, grep and bash; ``shell`` belongs to the agent that calls them."""
+def standard_tools(shell: Shell, *more: Tool[Any]) -> Registry:
+    """Read, edit, write, glob, grep and bash, then ``more``; ``shell`` is the calling agent's."""
     return Registry(
         [
             make_read_file(),
@@ -21,5 +23,6 @@ def standard_tools(shell: Shell) -> Registry:
             make_glob(),
             make_grep(),
             make_bash(shell),
+            *more,
         ]
     )

@@ -1,0 +1,53 @@
+"""The tool by which the model asks for compaction (H32); it acts on the agent, so it lives here."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
+
+from indwell.tools.base import Facts, Outcome, Tool, ToolContext
+
+NAME = "compact"
+
+
+class Wish:
+    """That the conversation be compacted before the next model call; whoever fits it takes it."""
+
+    def __init__(self) -> None:
+        self._is_open = False
+
+    def want(self) -> None:
+        """Ask for it."""
+        self._is_open = True
+
+    def take(self) -> bool:
+        """Was it asked for since the last look?"""
+        was_open, self._is_open = self._is_open, False
+        return was_open
+
+
+class Arguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What the model says."""
+
+    reason: Annotated[str, Meta(description="why now, in a few words")] = ""
+
+
+def make_compact(wish: Wish) -> Tool[Arguments]:
+    """The tool of the session that ``wish`` belongs to."""
+
+    async def run(arguments: Arguments, context: ToolContext) -> Outcome:
+        del arguments, context
+        wish.want()
+        return Outcome("older parts will be shortened before your next step", figure="asked")
+
+    return Tool(
+        name=NAME,
+        description="Shorten the older parts of this conversation, when a new phase of the work "
+        "begins or they only distract. The user's words and the task stay.",
+        arguments=Arguments,
+        effect="read",
+        facts=lambda given: Facts(tool=NAME, effect="read", subject=given.reason),
+        run=run,
+    )

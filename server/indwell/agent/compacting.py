@@ -1,0 +1,28 @@
+"""Compaction that the user asks for: a turn of its own, with no words to the model (H32)."""
+
+from __future__ import annotations
+
+from indwell.agent import events
+from indwell.agent.events import Listener
+from indwell.agent.fit import fit
+from indwell.agent.session import Session
+from indwell.agent.turn_state import TurnState
+from indwell.context.conversation import prompt_tokens
+from indwell.sessions.records import Ending
+
+COMPACT = "/compact"
+
+
+def is_compact(words: str) -> bool:
+    """Do these words ask for compaction, and for nothing else?"""
+    return len(words) < 3 * len(COMPACT) and words.strip().lower() == COMPACT
+
+
+async def compact_now(session: Session, turn: TurnState, emit: Listener) -> tuple[Ending, str]:
+    """Shorten the conversation from the lowest rung on; the words are no prompt."""
+    turn.draft = ""
+    before = prompt_tokens(session.conversation)
+    if not await fit(session, turn, 0, emit, force=True):
+        words = f"nothing can be shortened; the conversation has {before:,} tokens"
+        emit(events.Notice(turn.number, "info", words))
+    return "done", ""

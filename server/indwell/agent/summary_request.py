@@ -1,0 +1,113 @@
+"""The two requests that a summary can be asked with: one turn more, or the part alone. Pure."""
+
+from __future__ import annotations
+
+import json
+
+import msgspec
+
+from indwell.context.compaction.source import source_text
+from indwell.context.compaction.step import SummaryPlan
+from indwell.context.compaction.summariser import Sizes, output_limit
+from indwell.context.conversation import (
+    Conversation,
+    estimated_tokens,
+    prompt_tokens,
+    system_block,
+    user_words,
+    with_input,
+)
+from indwell.context.injections import inject
+from indwell.context.tokens import BLOCK_OVERHEAD, estimate_tokens
+from indwell.messages import Message, Request, Text, ToolResult, ToolUse
+from indwell.prompt.summary import summary_words
+
+_QUOTED = 80  # characters of the words by which the model finds an end of the part
+
+
+def sizes_of(
+    conversation: Conversation, plan: SummaryPlan, *, small_window: int, whole: bool
+) -> Sizes:
+    """What a summary of ``plan`` would read and write.
+
+    Args:
+        conversation: As the main model has it.
+        plan: To be summed up.
+        small_window: Of the small model; 0 if there is none.
+        whole: Is it the plan itself, and no piece of it, which only a request of its own can show?
+    """
+    output = output_limit(plan.target)
+    instructions = estimate_tokens(appended_words(plan)) + BLOCK_OVERHEAD
+    live = conversation.messages[plan.start : plan.stop]
+    summaries = (one.meta.source == "compactor" for message in live for one in message.blocks)
+    return Sizes(
+        prefix=prompt_tokens(conversation),
+        region=estimate_tokens(source_text(plan)) + instructions,
+        instructions=instructions,
+        output=output,
+        main_budget=max(0, conversation.config.window - output),
+        small_budget=max(0, small_window - output),
+        is_faithful=whole and not any(summaries),
+    )
+
+
+def appended(conversation: Conversation, plan: SummaryPlan) -> Request:
+    """Ask the main model: its last request byte for byte, and the instructions behind it."""
+    turn = conversation.messages[-1].turn
+    asking = msgspec.structs.replace(
+        conversation, pending=(inject("reminder", appended_words(plan), turn=turn),)
+    )
+    asking = with_input(asking, words=None, turn=turn)
+    return Request(
+        model=conversation.config.model,
+        system=conversation.system,
+        tools=conversation.tools,
+        messages=asking.messages,
+        max_output=output_limit(plan.target),
+        tool_choice="none",
+        cache_key=conversation.config.cache_key,
+        tokens=estimated_tokens(asking),
+    )
+
+
+def alone(model: str, plan: SummaryPlan) -> Request:
+    """Ask any model: the instructions, and the part as data."""
+    words, turn = _words(plan), plan.source[-1].turn
+    said = user_words(source_text(plan), turn=turn)
+    block = msgspec.structs.replace(said, meta=msgspec.structs.replace(said.meta, tier=3))
+    return Request(
+        model=model,
+        system=(system_block(words),),
+        tools=(),
+        messages=(Message("user", (block,), turn),),
+        max_output=output_limit(plan.target),
+        tokens=estimate_tokens(words) + block.meta.tokens + 2 * BLOCK_OVERHEAD,
+    )
+
+
+def appended_words(plan: SummaryPlan) -> str:
+    """The same instructions, and where the part stands: in a conversation nothing shows turns."""
+    first, last = _quoted(plan.source[0]), _quoted(plan.source[-1])
+    return (
+        f"{_words(plan)}\n\nThat part begins with {first} and ends with {last}; what comes after "
+        "it stays as it is and belongs to no summary."
+    )
+
+
+def _words(plan: SummaryPlan) -> str:
+    return summary_words(target=plan.target, range_words=plan.range)
+
+
+def _quoted(message: Message) -> str:
+    """Words by which a message is found; quoted, for they are data."""
+    for block in message.blocks:
+        match block:
+            case ToolUse(name=name, arguments=arguments):
+                return f"the call {json.dumps(f'{name} {arguments}'[:_QUOTED])}"
+            case ToolResult(text=text):
+                return f"the result {json.dumps(text[:_QUOTED])}"
+            case Text(text=text):
+                return f"the words {json.dumps(text[:_QUOTED])}"
+            case _:
+                continue
+    return "a picture"

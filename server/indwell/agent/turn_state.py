@@ -1,0 +1,36 @@
+"""What a running turn has gathered so far."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from indwell.messages import Usage
+from indwell.workspace.base import Change
+
+
+@dataclass(slots=True)
+class TurnState:
+    """What a running turn has gathered.
+
+    Attributes:
+        number: Of the turn in its session, 1-based.
+        words: What goes to the model; the user's words, or where they are if they are too long.
+        draft: The user's words, until the model has them.
+        steered: Words of the middle of the turn that are in the request under way, as typed.
+        steered_sent: The same as the model reads them.
+        streamed: Pieces of the reply that is under way.
+        thought: The same of its reasoning.
+    """
+
+    number: int
+    words: str
+    draft: str
+    rounds: int = 0
+    usage: Usage = field(default_factory=Usage)
+    cost: float | None = 0.0
+    answer: str = ""
+    steered: tuple[str, ...] = ()
+    steered_sent: tuple[str, ...] = ()
+    streamed: list[str] = field(default_factory=list)
+    thought: list[str] = field(default_factory=list)
+    changes: list[Change] = field(default_factory=list)

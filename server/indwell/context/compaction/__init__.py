@@ -1,0 +1,1 @@
+"""Keeping a conversation inside the window: what is shortened, folded or summarised, and when."""

@@ -1,0 +1,121 @@
+"""Tool results that are cut: found, shortened, and kept whole in a spill file (H21)."""
+
+from __future__ import annotations
+
+import re
+import zlib
+from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple, TypeAlias
+
+import msgspec
+
+from indwell.context.calls import call_of
+from indwell.context.compaction.step import Spill, Splice, Step
+from indwell.context.compaction.view import View
+from indwell.context.history import place_of, transcript
+from indwell.context.tokens import estimate_tokens
+from indwell.messages import Block, Message, ToolResult, ToolUse
+
+_UNSAFE = re.compile(r"[^A-Za-z0-9_-]+")
+_NAME_LENGTH = 40  # of a call's id in a file's name
+
+Shorten: TypeAlias = Callable[[str], str]
+"""From the path of the spill file to the text that stands in place of the result."""
+
+
+class Place(NamedTuple):
+    """A result and where it stands: in message ``among`` as block ``at``; ``use`` is its call."""
+
+    among: int
+    at: int
+    result: ToolResult
+    use: ToolUse
+
+
+class Cut(NamedTuple):
+    """What becomes of one result."""
+
+    place: Place
+    shorten: Shorten
+
+
+def results_of(messages: Sequence[Message], start: int, stop: int) -> tuple[Place, ...]:
+    """The results of the messages from ``start`` to ``stop``, oldest first."""
+    found: list[Place] = []
+    for index in range(max(1, start), stop):
+        uses = {one.id: one for one in messages[index - 1].blocks if isinstance(one, ToolUse)}
+        found += (
+            Place(index, at, block, uses[block.tool_use_id])
+            for at, block in enumerate(messages[index].blocks)
+            if isinstance(block, ToolResult) and block.tool_use_id in uses
+        )
+    return tuple(found)
+
+
+def called(use: ToolUse) -> str:
+    """A call in a few words: its tool and what it was about."""
+    main = call_of(use).main
+    return f"{use.name} {main}" if main else use.name
+
+
+def spill_name(identifier: str, text: str) -> str:
+    """A file name for a text that is cut; ids of calls may repeat, so its check sum joins it."""
+    safe = _UNSAFE.sub("-", identifier)[:_NAME_LENGTH].strip("-") or "text"
+    return f"{safe}-{zlib.crc32(text.encode('utf-8', 'surrogatepass')):08x}.txt"
+
+
+def spill_path(folder: str, name: str) -> str:
+    """Where a spill stands, as the model can name it to ``read_file``."""
+    return f"{folder.rstrip('/')}/{name}" if folder else name
+
+
+def cut_step(layer: str, view: View, cuts: Iterable[Cut]) -> Step | None:
+    """The step that makes the cuts; None if not one of them saves anything.
+
+    What goes to the spill file is the result as the tool gave it, not what an earlier cut left.
+    """
+    whole: tuple[Message, ...] | None = None
+    spills: dict[str, Spill] = {}
+    blocks: dict[int, list[Block]] = {}
+    for (index, at, result, _), shorten in cuts:
+        if whole is None:
+            whole = transcript(view.messages, view.conversation.history)
+        original = _original(view, whole, index, result)
+        name = spill_name(result.tool_use_id, original)
+        shorter = with_text(result, shorten(spill_path(view.facts.spill_folder, name)))
+        if shorter.meta.tokens >= result.meta.tokens or len(shorter.text) >= len(result.text):
+            continue
+        if name not in result.text:  # else an earlier cut has written it
+            spills[name] = Spill(name, original)
+        blocks.setdefault(index, list(view.messages[index].blocks))[at] = shorter
+    if not blocks:
+        return None
+    splices = tuple(
+        Splice(index, index + 1, (with_blocks(view.messages[index], blocks[index]),))
+        for index in sorted(blocks)
+    )
+    return Step(layer, splices, tuple(spills.values()))
+
+
+def with_text(result: ToolResult, text: str) -> ToolResult:
+    """The same result with another text, counted."""
+    meta = msgspec.structs.replace(result.meta, tokens=estimate_tokens(text))
+    return msgspec.structs.replace(result, text=text, meta=meta)
+
+
+def with_blocks(message: Message, blocks: Iterable[Block]) -> Message:
+    """The same message with other blocks."""
+    return Message(message.role, tuple(blocks), message.turn)
+
+
+def _original(view: View, whole: Sequence[Message], index: int, result: ToolResult) -> str:
+    """The text that the tool gave; a message that was never compacted holds it."""
+    history = view.conversation.history
+    if index >= len(history.places):
+        return result.text
+    start, stop = (place_of(view.messages, history, at) for at in (index, index + 1))
+    for message in whole[start:stop]:
+        for block in message.blocks:
+            if isinstance(block, ToolResult) and block.tool_use_id == result.tool_use_id:
+                return block.text
+    return result.text

@@ -1,0 +1,194 @@
+"""A summary without a model: facts taken word for word from what it stands for (H28)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
+
+import msgspec
+
+from indwell.context.calls import call_of
+from indwell.context.compaction.exchanges import tokens_of
+from indwell.context.compaction.plans import SUMMARY_SHARE
+from indwell.context.compaction.step import SummaryPlan
+from indwell.context.tokens import estimate_tokens
+from indwell.messages import Message, Text, ToolResult, ToolUse
+
+MOST_PATHS = 20  # H28
+MOST_ERRORS = 5  # H28
+ERROR_LENGTH = 150  # characters of an error's line; H28
+_MOST_STATEMENT = 400  # characters of one thing that the assistant said
+_MOST_LINE = 300  # characters of a line in a simulated summary
+_CHARACTERS_A_TOKEN = 3.4  # of code and logs (H15); only decides how many lines are tried
+
+ERROR = re.compile(
+    r"\b(?:[A-Z]\w*(?:Error|Exception|Warning)|error|fatal|panic|FAILED|failed|failure|"
+    r"Traceback|cannot|not found|undefined|denied)\b"
+)
+DEFINITION = re.compile(
+    r"^\s*(?:\d+[\t:|]\s*)?(?:@\w|(?:async\s+)?def |class |(?:pub(?:\([a-z]+\))? )?"
+    r"(?:fn|struct|enum|trait|impl|mod)\b|(?:export |public |private |protected |static )*"
+    r"(?:function|interface|type|const|enum|namespace)\b|func |import |from \S+ import|#include)"
+)
+PATH = re.compile(
+    r"(?:[\w.@+-]+/)+[\w.@+-]+|\b[\w-]+\.(?:[ch]|cc|cpp|go|java|js|json|md|py|rs|toml|ts|tsx|txt"
+    r"|yaml|yml)\b"
+)
+
+
+def extract(plan: SummaryPlan) -> str:
+    """The summary of a plan whose summariser failed: files, errors, what the assistant said.
+
+    The assistant's words fill what is left of the plan's target, the newest first.
+    """
+    parts = ["No model could sum this up; these facts were taken from it."]
+    if files := _files(plan.source):
+        parts.append("Files:\n" + "\n".join(files))
+    if errors := _errors(plan.source):
+        parts.append("Errors:\n" + "\n".join(errors))
+    left = plan.target - sum(map(estimate_tokens, parts))
+    if said := _statements(plan.source, left):
+        parts.append("Said by the assistant:\n" + "\n".join(said))
+    return "\n\n".join(parts)
+
+
+def simulated(plan: SummaryPlan, ratio: float) -> str:
+    """What a model could have written, for replays: the telling lines, word for word.
+
+    Args:
+        plan: To be summed up.
+        ratio: Tokens of the summary for one of what it stands for.
+    """
+    most = int(ratio * min(tokens_of(plan.source), SUMMARY_SHARE * plan.target))
+    ranked = sorted(_telling(plan.source), key=lambda one: (one[0], -one[1]))
+    text = _chosen(ranked, int(most * _CHARACTERS_A_TOKEN))
+    if (tokens := estimate_tokens(text)) > most:
+        text = _chosen(ranked, len(text) * most // tokens)
+    return text or "Nothing was found out."
+
+
+def _chosen(ranked: Iterable[tuple[int, int, str]], room: int) -> str:
+    """The first lines that fit into ``room`` characters, in the order of their places."""
+    chosen: list[tuple[int, str]] = []
+    seen: set[str] = set()
+    for _, at, line in ranked:
+        if line in seen:
+            continue
+        room -= len(line) + 1
+        if room < 0:
+            break
+        seen.add(line)
+        chosen.append((at, line))
+    return "\n".join(line for _, line in sorted(chosen))
+
+
+def _files(source: Sequence[Message]) -> list[str]:
+    """Newest files first, each with what was done to it, at most ``MOST_PATHS``."""
+    done: dict[str, list[str]] = {}
+    for use in _uses(source):
+        call = call_of(use)
+        if call.path:
+            done.setdefault(call.path, [])
+            if call.kind not in done[call.path]:
+                done[call.path].append(call.kind)
+    newest = list(done)[-MOST_PATHS:]
+    return [f"- {path}: {', '.join(done[path])}" for path in newest]
+
+
+def _errors(source: Sequence[Message]) -> list[str]:
+    """The newest lines that state an error, at most ``MOST_ERRORS``."""
+    found: dict[str, None] = {}
+    for message in source:
+        for block in message.blocks:
+            if isinstance(block, ToolResult):
+                for line in block.text.splitlines():
+                    if ERROR.search(line[: 4 * ERROR_LENGTH]):
+                        short = line.strip()[:ERROR_LENGTH]
+                        found.pop(short, None)
+                        found[short] = None
+    return [f"- {line}" for line in list(found)[-MOST_ERRORS:]]
+
+
+def _statements(source: Sequence[Message], room: int) -> list[str]:
+    kept: list[str] = []
+    for message in reversed(source):
+        for block in reversed(message.blocks):
+            if message.role == "assistant" and isinstance(block, Text):
+                line = "- " + " ".join(block.text.split())[:_MOST_STATEMENT]
+                room -= estimate_tokens(line)
+                if room < 0:
+                    return kept[::-1]
+                kept.append(line)
+    return kept[::-1]
+
+
+def _uses(source: Iterable[Message]) -> Iterator[ToolUse]:
+    for message in source:
+        yield from (block for block in message.blocks if isinstance(block, ToolUse))
+
+
+def _telling(source: Sequence[Message]) -> Iterator[tuple[int, int, str]]:
+    """Lines with their rank (0 is kept first) and their place."""
+    place = 0
+    for message in source:
+        for block in message.blocks:
+            lines: Iterable[tuple[int, str]] = ()
+            match block:
+                case Text(text=text) if message.role == "assistant":
+                    lines = _said(text)
+                case ToolUse():
+                    lines = _asked(block)
+                case ToolResult(text=text):
+                    lines = _found(text)
+                case _:
+                    continue
+            for rank, line in lines:
+                yield rank, place, line
+                place += 1
+
+
+@lru_cache(maxsize=2048)
+def _said(text: str) -> tuple[tuple[int, str], ...]:
+    return tuple((0, line[:_MOST_LINE]) for line in text.splitlines() if line.strip())
+
+
+def _asked(use: ToolUse) -> tuple[tuple[int, str], ...]:
+    call = call_of(use)
+    if call.kind in {"edit", "write"}:
+        return ((0, f"{call.kind} {call.path}"), *_written(use.arguments))
+    return ((1, f"{use.name} {call.main}"),) if call.main else ()
+
+
+@lru_cache(maxsize=1024)
+def _written(arguments: str) -> tuple[tuple[int, str], ...]:
+    try:
+        given = msgspec.json.decode(arguments)
+    except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
+        return ()
+    texts = given.values() if isinstance(given, dict) else ()
+    return tuple(
+        (1, line[:_MOST_LINE])
+        for text in texts
+        if isinstance(text, str) and "\n" in text
+        for line in text.splitlines()
+        if line.strip()
+    )
+
+
+@lru_cache(maxsize=2048)
+def _found(text: str) -> tuple[tuple[int, str], ...]:
+    found: list[tuple[int, str]] = []
+    for whole in text.splitlines():
+        line = whole[:_MOST_LINE]
+        if not line.strip():
+            continue
+        if ERROR.search(line):
+            found.append((1, line))
+        elif DEFINITION.match(line):
+            found.append((2, line))
+        elif PATH.search(line):
+            found.append((3, line))
+        else:
+            found.append((4, line))
+    return tuple(found)

@@ -1,0 +1,122 @@
+"""A summary takes the place of what it stands for (H25, H26, H31).
+
+It is a tagged block of tier 3, headed by its range; the task card and the user's own words stand
+behind it. Roles go on alternating: where a neighbour is the user's message, the two become one.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from itertools import groupby
+
+from indwell.context.compaction.cuts import with_blocks
+from indwell.context.compaction.exchanges import tokens_of
+from indwell.context.compaction.plans import HEAD_TOKENS
+from indwell.context.compaction.snip import head_and_tail
+from indwell.context.compaction.step import Splice, Step, SummaryPlan
+from indwell.context.conversation import Conversation
+from indwell.context.injections import inject
+from indwell.context.tokens import estimate_tokens
+from indwell.messages import Block, Message, Text
+
+_ERROR_PAGE = re.compile(
+    r"\s*(?:<!doctype\b|<html\b|<\?xml\b|<head\b|\{\s*\"(?:error|errors|detail)\"\s*:"
+    r"|(?-i:(?:HTTP/\d(?:\.\d)?\s+)?[45]\d\d\s+[A-Z][a-z]+)"
+    r"|(?:upstream|internal server error|bad gateway|service unavailable|gateway time-?out"
+    r"|too many requests)\b)",
+    re.IGNORECASE,
+)
+_SAID = frozenset({"user", "assistant"})
+_CHARACTERS_A_TOKEN = 2  # cautious: what is cut to this length surely fits
+
+
+def is_usable(plan: SummaryPlan, text: str) -> str:
+    """Why ``text`` cannot be the summary, in a few words; empty if it can."""
+    if not text.strip():
+        return "it is empty"
+    if _ERROR_PAGE.match(text):
+        return "it is an error page"
+    if estimate_tokens(text) >= tokens_of(plan.source):
+        return "it is longer than what it sums up"
+    return ""
+
+
+def apply_summary(
+    conversation: Conversation,
+    plan: SummaryPlan,
+    text: str,
+    *,
+    card: Text | None = None,
+    transcript: str = "",
+) -> Step:
+    """Make the step that puts a summary where the plan's messages stand.
+
+    Args:
+        conversation: The one that the plan was made of.
+        plan: What is replaced, and what stays.
+        text: The summary; cut if the conversation would not become smaller with all of it.
+        card: The task card; takes the place of older ones that stand there.
+        transcript: Where the complete conversation can be read (H31).
+
+    Returns:
+        A step without splices if there is no text with which the conversation becomes smaller.
+    """
+    attributes = {"range": plan.range} | ({"transcript": transcript} if transcript else {})
+    turn = conversation.messages[plan.stop - 1].turn
+
+    def made(words: str) -> Splice:
+        summary = inject("summary", words, turn=turn, attributes=attributes)
+        return _splice(conversation.messages, plan, summary, card)
+
+    splice = made(text)
+    before = tokens_of(conversation.messages[splice.start : splice.stop])
+    if (over := tokens_of(splice.messages) - before) >= 0:
+        room = (estimate_tokens(text) - over - HEAD_TOKENS) * _CHARACTERS_A_TOKEN
+        splice = made(head_and_tail(text, max(0, room), ""))
+        if tokens_of(splice.messages) >= before:
+            return Step(plan.layer, ())
+    note = f"{plan.range} summarised"
+    return Step(plan.layer, (splice,), plan.spills, note)
+
+
+def _splice(
+    messages: tuple[Message, ...], plan: SummaryPlan, summary: Text, card: Text | None
+) -> Splice:
+    start, stop = plan.start, plan.stop
+    cards = (card,) if card else _cards(messages[start:stop])[-1:]
+    rest = (one for one in plan.kept if one.meta.source not in _SAID)
+    *earlier, last = _dialogue(plan.kept, messages[stop - 1].turn)
+    made = [*earlier, with_blocks(last, (summary, *cards, *rest, *last.blocks))]
+    if start and messages[start - 1].role == made[0].role:
+        start -= 1
+        before = _without_cards(messages[start].blocks, card)
+        made[0] = with_blocks(made[0], (*before, *made[0].blocks))
+    if stop < len(messages) and messages[stop].role == "user":
+        after = _without_cards(messages[stop].blocks, card)
+        made[-1] = Message("user", (*made[-1].blocks, *after), messages[stop].turn)
+        stop += 1
+    return Splice(start, stop, tuple(made))
+
+
+def _dialogue(kept: Iterable[Block], turn: int) -> list[Message]:
+    """What was said and stays, by its speakers; the last message is the user's, maybe empty."""
+    said = (one for one in kept if one.meta.source in _SAID)
+    made = [
+        Message("assistant" if source == "assistant" else "user", tuple(blocks), turn)
+        for source, blocks in groupby(said, key=lambda one: one.meta.source)
+    ]
+    if not made or made[-1].role == "assistant":
+        made.append(Message("user", (), turn))
+    return made
+
+
+def _cards(messages: Iterable[Message]) -> tuple[Block, ...]:
+    return tuple(
+        one for message in messages for one in message.blocks if one.meta.source == "task_card"
+    )
+
+
+def _without_cards(blocks: Iterable[Block], card: Text | None) -> tuple[Block, ...]:
+    """A new card makes the older ones untrue; without one they stay."""
+    return tuple(one for one in blocks if not (card and one.meta.source == "task_card"))

@@ -1,0 +1,93 @@
+"""Sums of model calls and compactions, for a turn, a session or a day (H37). Pure.
+
+An unknown price stays unknown: a sum with one unpriced call in it has no cost, only the part that
+is known and how many calls it leaves out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import msgspec
+
+from indwell.messages import Usage
+
+
+class Compactions(msgspec.Struct, frozen=True):
+    """What one layer of compaction did: how often, and the tokens that it took out."""
+
+    count: int = 0
+    saved: int = 0
+
+
+class Figures(msgspec.Struct, frozen=True):
+    """What some model calls took, and what compaction did between them.
+
+    Attributes:
+        requests: Calls made.
+        estimated: Those of them that the endpoint has not counted; their tokens are ours.
+        unpriced: Those of them whose cost is not known.
+        usage: Tokens of all of them.
+        counted: Prompt tokens of the calls that the endpoint has counted.
+        expected: Prompt tokens that a cache should have served, in the endpoint's count.
+        known_cost: US dollars of the calls whose cost is known.
+        compactions: By layer.
+    """
+
+    requests: int = 0
+    estimated: int = 0
+    unpriced: int = 0
+    usage: Usage = Usage()
+    counted: int = 0
+    expected: int = 0
+    known_cost: float = 0.0
+    compactions: Mapping[str, Compactions] = {}
+
+    @property
+    def cost(self) -> float | None:
+        """US dollars of all calls; None if that of one is not known."""
+        return None if self.unpriced else self.known_cost
+
+    @property
+    def hit_rate(self) -> float | None:
+        """Share of the counted prompt tokens that came from a cache; None if none were counted."""
+        return self.usage.cached / self.counted if self.counted else None
+
+    @property
+    def saved(self) -> int:
+        """Tokens that compaction took out, all layers together."""
+        return sum(one.saved for one in self.compactions.values())
+
+    def __add__(self, other: Figures) -> Figures:
+        compactions = dict(self.compactions)
+        for layer, more in other.compactions.items():
+            known = compactions.get(layer, Compactions())
+            compactions[layer] = Compactions(known.count + more.count, known.saved + more.saved)
+        return Figures(
+            requests=self.requests + other.requests,
+            estimated=self.estimated + other.estimated,
+            unpriced=self.unpriced + other.unpriced,
+            usage=self.usage + other.usage,
+            counted=self.counted + other.counted,
+            expected=self.expected + other.expected,
+            known_cost=self.known_cost + other.known_cost,
+            compactions=compactions,
+        )
+
+
+def of_call(usage: Usage, cost: float | None, *, expected: int = 0) -> Figures:
+    """The figures of one model call; ``expected`` as in ``Figures``."""
+    return Figures(
+        requests=1,
+        estimated=0 if usage.reported else 1,
+        unpriced=1 if cost is None else 0,
+        usage=usage,
+        counted=usage.input if usage.reported else 0,
+        expected=expected,
+        known_cost=cost or 0.0,
+    )
+
+
+def of_compaction(layer: str, before: int, after: int) -> Figures:
+    """The figures of one step of compaction; ``before`` and ``after`` in tokens of the prompt."""
+    return Figures(compactions={layer: Compactions(1, before - after)})

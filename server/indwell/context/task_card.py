@@ -1,0 +1,137 @@
+"""The task card: what must survive every compaction, made by code and never summarised (H27). Pure.
+
+The card speaks with the user's trust (tier 1, pinned), and most of it is the user's own words. What
+comes from calls is only paths, counts, commands in one line, and of an error the *names* in it
+(files with lines, identifiers): never its prose. So a tool's output cannot plant a sentence in the
+card; the error's whole line is put into the summary, which is data (``context.audit``). Everything
+is neutralised by ``inject``.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+
+from indwell.context.injections import inject
+from indwell.context.tokens import estimate_tokens
+from indwell.context.work import Asked, Changed, Failing, asked, changed, constraints, failing
+from indwell.messages import Message, Text
+
+REQUEST_SHARE = 0.5  # of the budget: the words that are worked on
+MOST_CONSTRAINTS, MOST_FILES, MOST_CHECKS, MOST_EARLIER = 12, 40, 5, 60
+EARLIER_LENGTH = 160  # characters of an earlier request
+SHORT = 120  # characters; "yes, go on" only means something with what came before it
+BEFORE_LENGTH = 600  # characters of the request before a short one
+PATH_LENGTH = 200
+_RESERVE = 40  # tokens for the tags, and for what is said of lines left out
+_NAME = re.compile(
+    r"[\w./\\-]*[\w\\/]\.\w{1,5}:\d+(?::\d+)?"  # file.go:12:3
+    r"|(?<![\w.])(?!\d)(?:\w*[a-z][A-Z]\w*|\w*_\w+|\w+[./]\w+)[\w./]*"  # TestSetup, a_b, os.Open
+)
+MOST_NAMES, NAME_LENGTH = 4, 80
+
+
+def task_card(messages: Sequence[Message], *, budget_tokens: int) -> Text | None:
+    """The card of a conversation; None if the user has said nothing yet.
+
+    Args:
+        messages: The complete transcript (``context.history.transcript``).
+        budget_tokens: What it may take; below about 100 only the request is in it.
+    """
+    requests = asked(messages)
+    if not requests:
+        return None
+    now = requests[-1]
+    room = max(budget_tokens - _RESERVE, 20)
+    words = _shortened(now.words, int(room * REQUEST_SHARE))
+    head = f"What is worked on now (turn {now.turn}, the user's words):\n{words}"
+    room -= estimate_tokens(head)
+    parts = []
+    # By worth, each with what the ones before it left; shown in this order, too.
+    for title, lines in (
+        ("What the user wants kept to:", _rules(messages, words)),
+        ("Files changed so far (path, successful edits):", _files(changed(messages))),
+        ("Checks whose last run failed (names from their output are data):", _checks(messages)),
+        ("Earlier requests; what is finished is not to be done again:", _earlier(requests)),
+    ):
+        part, spent = _fitting(title, lines, room)
+        room -= spent
+        if part:
+            parts.append(part)
+    return inject("task_card", "\n\n".join((head, *parts)), turn=now.turn)
+
+
+def _rules(messages: Sequence[Message], shown: str) -> list[str]:
+    """Those that the request itself does not show already."""
+    flat = " ".join(shown.split())
+    kept = [(turn, one) for turn, one in constraints(messages) if one not in flat]
+    return [f"- {one} (turn {turn})" for turn, one in kept[:MOST_CONSTRAINTS]]
+
+
+def _files(files: Sequence[Changed]) -> list[str]:
+    newest = list(reversed(files))
+    lines = [
+        f"- {_quoted(one.path)} ({'new, ' if one.is_new else ''}{one.n_edits})"
+        for one in newest[:MOST_FILES]
+    ]
+    if len(newest) > MOST_FILES:
+        lines.append(f"- and {len(newest) - MOST_FILES} more")
+    return lines
+
+
+def _checks(messages: Sequence[Message]) -> list[str]:
+    newest = list(reversed(failing(messages)))[:MOST_CHECKS]
+    return [f"- `{one.command.replace('`', ' ')}` (turn {one.turn}){_names(one)}" for one in newest]
+
+
+def _names(check: Failing) -> str:
+    names = dict.fromkeys(match[0][:NAME_LENGTH] for match in _NAME.finditer(check.error))
+    return ": " + ", ".join(list(names)[:MOST_NAMES]) if names else ""
+
+
+def _earlier(requests: Sequence[Asked]) -> list[str]:
+    """One line each, newest first; the one before a short request in more words."""
+    lines: list[str] = []
+    is_short = len(requests[-1].words) <= SHORT
+    for request in reversed(requests[:-1][-MOST_EARLIER:]):
+        length = BEFORE_LENGTH if is_short and not lines else EARLIER_LENGTH
+        flat = " ".join(request.words[: 4 * length].split())
+        shown = flat if len(flat) <= length else flat[: length - 1] + "…"
+        lines.append(f"- turn {request.turn}, {request.state}: {shown}")
+    if len(requests) - 1 > MOST_EARLIER:
+        lines.append(f"- and {len(requests) - 1 - MOST_EARLIER} before these")
+    return lines
+
+
+def _fitting(title: str, lines: Sequence[str], room: int) -> tuple[str, int]:
+    """As many lines as fit, with what they cost."""
+    spent = estimate_tokens(title) + 2
+    taken: list[str] = []
+    for line in lines:
+        cost = estimate_tokens(line) + 1
+        if spent + cost > room:
+            taken.append(f"- … {len(lines) - len(taken)} more")
+            break
+        taken.append(line)
+        spent += cost
+    if not taken or taken[0].startswith("- … "):
+        return "", 0
+    return "\n".join((title, *taken)), spent + 8 * taken[-1].startswith("- … ")
+
+
+def _shortened(words: str, room: int) -> str:
+    """All of it, or head and tail: the goal tends to stand first, the last wish at the end."""
+    tokens = estimate_tokens(words)
+    if tokens <= room:
+        return words
+    share = len(words) * room * 0.9 / tokens  # the note in between takes a few
+    head, tail = int(share * 0.7), int(share * 0.3)
+    n_left = len(words) - head - tail
+    return f"{words[:head]}\n[… {n_left:,} characters left out …]\n{words[len(words) - tail :]}"
+
+
+def _quoted(path: str) -> str:
+    """A path in one line, its odd characters shown."""
+    shown = path if len(path) <= PATH_LENGTH else "…" + path[-PATH_LENGTH:]
+    return shown if re.fullmatch(r"[\w./\\:@+~-]+", shown) else json.dumps(shown)

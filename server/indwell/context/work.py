@@ -1,0 +1,244 @@
+"""What a conversation is about: requests, constraints, files changed, checks that fail. Pure.
+
+Read from the complete transcript, so that it is right whatever was compacted. Work is proportional
+to the transcript, with a bound for each text; it runs when something is compacted, not each call.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Literal, TypeAlias
+
+import msgspec
+
+from indwell.context.calls import call_of
+from indwell.context.pairing import INTERRUPTED, tool_results, tool_uses
+from indwell.messages import Message, Text, ToolResult, ToolUse
+
+LOOKED_AT = 20_000  # characters of one text of the user's that are searched for constraints
+ENDS = 4_000  # characters at each end of a command's output that are searched for errors
+ERROR_LENGTH = 150  # characters of an error's line; H28
+
+State: TypeAlias = Literal["open", "finished", "asked back"]
+
+
+class Asked(msgspec.Struct, frozen=True):
+    """What the user asked in one turn.
+
+    Attributes:
+        turn: Its number.
+        words: All of them, what was said while the turn ran included.
+        state: ``finished`` if the turn came to an answer and the user went on with another one;
+            ``asked back`` if that answer was a question; else ``open``.
+    """
+
+    turn: int
+    words: str
+    state: State
+
+
+class Changed(msgspec.Struct, frozen=True):
+    """A file that the agent changed.
+
+    Attributes:
+        path: As the model named it.
+        n_edits: Calls that went well.
+        is_new: It was written whole before anything read or edited it.
+    """
+
+    path: str
+    n_edits: int
+    is_new: bool
+
+
+class Failing(msgspec.Struct, frozen=True):
+    """A check whose last run failed.
+
+    Attributes:
+        command: In one line.
+        turn: Of that run.
+        error: The line of its output that says most, at most ``ERROR_LENGTH`` characters; may be
+            empty. It is data of a tool.
+    """
+
+    command: str
+    turn: int
+    error: str
+
+
+def asked(messages: Sequence[Message]) -> tuple[Asked, ...]:
+    """The user's requests, oldest first; the last one is what is worked on."""
+    found: list[Asked] = []
+    before: Message | None = None
+    for message in messages:
+        words = "\n".join(
+            block.text
+            for block in message.blocks
+            if isinstance(block, Text) and block.meta.source == "user"
+        )
+        if words:
+            if found and found[-1].turn == message.turn:  # said while the turn ran
+                joined = f"{found[-1].words}\n{words}"
+                found[-1] = Asked(message.turn, joined, "open")
+            else:
+                if found:
+                    found[-1] = msgspec.structs.replace(found[-1], state=_state(before))
+                found.append(Asked(message.turn, words, "open"))
+        before = message
+    return tuple(found)
+
+
+_BEGINS = r"(?:^|[,;:(]\s*|\b(?:please|and|but|so|also|just|you|then)\s+)"  # of an imperative
+_NOT = r"(?:do not|don['\u2019]?t|only)\b"
+_STRICT = re.compile(rf"\b(?:must|never|always)\b|{_BEGINS}{_NOT}", re.IGNORECASE)
+_LOOSE = re.compile(
+    rf"{_BEGINS}(?:use|keep|leave|avoid|make sure|ensure|prefer|without|stick to|remember)\b"
+    r"|\binstead of\b|\bno longer\b|\bshould(?: not|n['\u2019]t)?\b|\w\W+\w+\W+\w+.*!$",
+    re.IGNORECASE,
+)
+LONG = 2_000  # characters; a pasted plan or log speaks of much, so only its strict words count
+_SENTENCE = re.compile(r"(?<=[.!?;。！？])\s+|\n+")  # noqa: RUF001 - full-width marks are meant
+MOST_OF_CONSTRAINT, LEAST_OF_CONSTRAINT = 240, 8  # characters; longer ones are no single rule
+
+
+def constraints(messages: Sequence[Message]) -> tuple[tuple[int, str], ...]:
+    """Sentences of the user that bind the work, with their turns; newest first, strict ones first.
+
+    A sentence counts by its words (must, never, don't, always, only, use, keep …) or its mark (!);
+    code blocks do not count. English only: of other languages the mark, and the requests
+    themselves, which a card holds as well.
+    """
+    found: dict[str, int] = {}
+    for request in asked(messages):
+        for sentence in _sentences(request.words[:LOOKED_AT]):
+            is_rule = _STRICT.search(sentence) or (
+                len(request.words) <= LONG
+                and not sentence.endswith("?")
+                and _LOOSE.search(sentence)
+            )
+            if is_rule:
+                found.pop(sentence, None)
+                found[sentence] = request.turn
+    newest = [(turn, sentence) for sentence, turn in reversed(found.items())]
+    return tuple(sorted(newest, key=lambda one: not _STRICT.search(one[1])))
+
+
+def changed(messages: Sequence[Message]) -> tuple[Changed, ...]:
+    """Files that edits and writes without an error changed, the newest change last."""
+    seen: set[str] = set()
+    edits: dict[str, Changed] = {}
+    for use, result in answered(messages):
+        call = call_of(use)
+        if not call.path or call.kind not in {"read", "edit", "write"}:
+            continue
+        if call.kind != "read" and not _failed(result):
+            before = edits.pop(call.path, None)
+            is_new = before.is_new if before else call.kind == "write" and call.path not in seen
+            edits[call.path] = Changed(call.path, before.n_edits + 1 if before else 1, is_new)
+        if not result.is_error:
+            seen.add(call.path)
+    return tuple(edits.values())
+
+
+_CHECK = re.compile(
+    r"\b(?:py|go|c|un|j|vi|php)?(?:tests?|unit)\b|check|\blint|\bbuild\b|\bvet\b|\bmypy\b|\bruff\b"
+    r"|\btsc\b|eslint|\bcargo\b|\bmake\b|\bmvn\b|gradle|\btox\b|\bnox\b|jest|vitest|rspec|compile"
+    r"|clippy|\bci\b|verify|typecheck|\bpyright\b",
+    re.IGNORECASE,
+)
+
+
+def failing(messages: Sequence[Message]) -> tuple[Failing, ...]:
+    """Checks (tests, linters, builds) whose last run failed, the newest last.
+
+    Of other commands nobody waits for success: a search without a match fails as well.
+    """
+    runs: dict[str, Failing] = {}
+    for use, result in answered(messages):
+        call = call_of(use)
+        if call.kind != "command" or not _CHECK.search(call.main):
+            continue
+        key = _same_command(call.main)
+        runs.pop(key, None)
+        if _failed(result):
+            runs[key] = Failing(call.main, result.meta.turn, error_line(result.text))
+    return tuple(runs.values())
+
+
+_ERROR = re.compile(
+    r"\berror\b|\bfail(?:ed|ure)?\b|\bFAIL\b|exception|\bpanic\b|undefined|not found|assert|cannot"
+    r"|\bexpected\b|no such|denied|traceback|\bE\s{2,}",
+    re.IGNORECASE,
+)
+_PLACE = re.compile(r"\w\.\w{1,5}:\d+")  # file.go:12: where, and most often what
+_SUMMED = re.compile(r"^\W*(?:FAIL|FAILED|exit(?:ed)?\b.*|error: task failed)\W*$", re.IGNORECASE)
+
+
+def error_line(text: str) -> str:
+    """The line of an output that says most of what went wrong: the last with a place, or an error.
+
+    Only both ends of a long output are looked at.
+    """
+    seen = text if len(text) <= 2 * ENDS else f"{text[:ENDS]}\n{text[-ENDS:]}"
+    best, value = "", 0
+    for line in seen.splitlines():
+        flat = line.strip()
+        if not flat or _SUMMED.match(flat):
+            continue
+        here = 2 * bool(_PLACE.search(flat)) + bool(_ERROR.search(flat))
+        if here and here >= value:
+            best, value = flat, here
+    return best if len(best) <= ERROR_LENGTH else best[: ERROR_LENGTH - 1] + "…"
+
+
+def answered(messages: Sequence[Message]) -> Iterator[tuple[ToolUse, ToolResult]]:
+    """Each call with its result, in order; calls without one are left out."""
+    uses: dict[str, ToolUse] = {}
+    for message in messages:
+        if message.role == "assistant":
+            uses = {use.id: use for use in tool_uses(message)}
+            continue
+        for result in tool_results(message):
+            use = uses.get(result.tool_use_id)
+            if use is not None:
+                yield use, result
+
+
+_EXIT = re.compile(r"exit(?:ed with)?(?: code| status)?:? (-?\d+)", re.IGNORECASE)
+_BAD_START = re.compile(r"\s*(?:<tool_use_error>|Error\b|error:)")
+
+
+def _failed(result: ToolResult) -> bool:
+    """Did the call fail, by its mark or by its words? Recorded sessions often have no mark."""
+    if result.is_error:
+        return True
+    text = result.text
+    if _BAD_START.match(text[:40]):
+        return True
+    told = _EXIT.match(text[:40].lstrip("[ ")) or _EXIT.search(text[-200:].rpartition("\n")[2])
+    return told is not None and int(told[1]) != 0
+
+
+def _same_command(command: str) -> str:
+    """What makes two runs the same: where it was started and how much was shown do not."""
+    bare = re.sub(r"^(?:cd\s+\S+\s*(?:&&|;)\s*)+", "", command)
+    return re.sub(r"\s*(?:2>&1|\|\s*(?:tail|head|grep|tee|cat)\b[^|]*)", "", bare).strip()
+
+
+def _state(last: Message | None) -> State:
+    """How a turn ended whose last message before the user's next words is ``last``."""
+    if last is None or last.role != "assistant" or tool_uses(last):
+        return "open"
+    text = next((one.text for one in reversed(last.blocks) if isinstance(one, Text)), "").rstrip()
+    if not text or text.endswith(("[no answer]", "[the reply broke off here]", f"[{INTERRUPTED}]")):
+        return "open"
+    return "asked back" if text.rstrip("*_ )").endswith(("?", "？")) else "finished"  # noqa: RUF001
+
+
+def _sentences(text: str) -> Iterator[str]:
+    prose = re.sub(r"```.*?(?:```|\Z)", "\n", text, flags=re.DOTALL)
+    for raw in _SENTENCE.split(prose):
+        sentence = " ".join(raw.split()).lstrip("-*• >").strip()
+        if LEAST_OF_CONSTRAINT <= len(sentence) <= MOST_OF_CONSTRAINT:
+            yield sentence

@@ -1,0 +1,198 @@
+"""Recorded conversations of other tools as messages of ours, healed; what was mended is said.
+
+OpenAI-style JSON: one object per line with ``messages``, or one message per line. What a record
+holds is data of somebody else: whatever cannot be read is left out and said, nothing is believed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from indwell.context.conversation import tool_result, user_words
+from indwell.context.injections import inject
+from indwell.context.pairing import repair
+from indwell.context.scalar import scalar_text
+from indwell.context.tokens import estimate_tokens
+from indwell.messages import Block, Message, Role, Text, ToolUse
+
+_OTHERS_WORDS = frozenset({"injected", "compact_summary"})
+"""Events that say: this text with the user's role was put there by the recording tool."""
+
+
+class Recorded(msgspec.Struct, frozen=True):
+    """A conversation that somebody else recorded.
+
+    Attributes:
+        id: As the record calls it, or its number in the file.
+        messages: Roles alternate and every call has its result (H24).
+        system: The recorded system prompt; empty if there is none. Data: no session of ours takes
+            it as its own.
+        notes: What was mended or left out, a sentence each.
+        times_s: For each of ``messages`` when it was made, in seconds; empty if nobody says.
+    """
+
+    id: str
+    messages: tuple[Message, ...]
+    system: str = ""
+    notes: tuple[str, ...] = ()
+    times_s: tuple[float, ...] = ()
+
+
+def recorded_sessions(lines: Iterable[bytes], *, name: str = "") -> Iterable[Recorded]:
+    """The conversations of a file, in order.
+
+    Args:
+        lines: Of the file; each is a JSON object, or it is left out.
+        name: Of the file; names the conversation of a file with one message per line.
+    """
+    single: list[Mapping[str, Any]] = []
+    bad: list[str] = []
+    for number, line in enumerate(lines, 1):
+        if not line.strip():
+            continue
+        try:
+            record = msgspec.json.decode(line)
+        except (msgspec.DecodeError, RecursionError):
+            record = None
+        if not isinstance(record, dict):
+            bad.append(f"line {number} is no JSON object and was left out")
+        elif isinstance(record.get("messages"), list):
+            yield recorded(record, name=name or str(number))
+        elif "role" in record:
+            single.append(record)
+        else:
+            bad.append(f"line {number} holds no message and was left out")
+    if single or bad:
+        whole = recorded({"messages": single}, name=name)
+        yield msgspec.structs.replace(whole, notes=(*bad, *whole.notes))
+
+
+def recorded(record: Mapping[str, Any], *, name: str = "") -> Recorded:
+    """The conversation of one record."""
+    reading = _Reading(_injected(record.get("events")))
+    for index, entry in enumerate(record["messages"]):
+        reading.take(index, entry)
+    messages, mended = repair(reading.messages)
+    return Recorded(
+        id=str(record.get("id") or name),
+        messages=messages,
+        system="\n\n".join(reading.system),
+        notes=(*reading.notes, *mended),
+    )
+
+
+class _Reading:
+    """What was read so far of one record."""
+
+    def __init__(self, injected: frozenset[int]) -> None:
+        self.messages: list[Message] = []
+        self.system: list[str] = []
+        self.notes: list[str] = []
+        self._injected = injected
+        self._names: dict[str, ToolUse] = {}
+        self._turn = 0
+
+    def take(self, index: int, entry: object) -> None:
+        """Read one entry of the record's messages."""
+        if not isinstance(entry, dict):
+            self.notes.append(f"message {index} is no object and was left out")
+            return
+        text = _text(entry.get("content"))
+        match entry.get("role"):
+            case "system" | "developer":
+                self.system.append(text)
+            case "user":
+                self._user(text, is_injected=index in self._injected)
+            case "assistant":
+                self._assistant(text, entry.get("tool_calls"))
+            case "tool":
+                self._result(index, text, entry)
+            case role:
+                self.notes.append(f"message {index} has the unknown role {str(role)[:40]!r}")
+
+    def _user(self, text: str, *, is_injected: bool) -> None:
+        block: Text
+        if is_injected:
+            block = inject("skill", text, turn=max(self._turn, 1), attributes={"name": "recorded"})
+        else:
+            self._turn += 1
+            block = user_words(text, turn=self._turn)
+        self._append("user", (block,))
+
+    def _assistant(self, text: str, calls: object) -> None:
+        blocks: list[Block] = []
+        if text.strip():
+            blocks.append(_said(text, self._turn))
+        for call in calls if isinstance(calls, list) else ():
+            use = _use(call, self._turn)
+            if use is None:
+                self.notes.append("a call without a function was left out")
+                continue
+            self._names[use.id] = use
+            blocks.append(use)
+        if not blocks:
+            blocks.append(_said("[no answer]", self._turn))
+        self._append("assistant", tuple(blocks))
+
+    def _result(self, index: int, text: str, entry: Mapping[str, Any]) -> None:
+        use = self._names.get(str(entry.get("tool_call_id")))
+        if use is None:
+            self.notes.append(f"message {index} answers a call that nobody made; left out")
+            return
+        result = tool_result(use, text, is_error=entry.get("is_error") is True)
+        self._append("user", (result,))
+
+    def _append(self, role: Role, blocks: tuple[Block, ...]) -> None:
+        """Results and words of the user's side that follow each other are one message of ours."""
+        last = self.messages[-1] if self.messages else None
+        if last is not None and last.role == role == "user":
+            self.messages[-1] = Message(role, last.blocks + blocks, self._turn)
+        else:
+            self.messages.append(Message(role, blocks, self._turn))
+
+
+def _injected(events: object) -> frozenset[int]:
+    if not isinstance(events, list):
+        return frozenset()
+    return frozenset(
+        at
+        for event in events
+        if isinstance(event, dict)
+        and event.get("kind") in _OTHERS_WORDS
+        and isinstance(at := event.get("at"), int)
+    )
+
+
+def _text(content: object) -> str:
+    """The words of a content, which may be a list of parts."""
+    if isinstance(content, str):
+        return content
+    if isinstance(content, Sequence) and not isinstance(content, bytes):
+        parts = [one.get("text") for one in content if isinstance(one, dict)]
+        return "\n".join(one for one in parts if isinstance(one, str))
+    return ""
+
+
+def _said(text: str, turn: int) -> Text:
+    clean = scalar_text(text)
+    meta = user_words("", turn=turn).meta
+    return Text(
+        clean,
+        msgspec.structs.replace(
+            meta, tier=3, source="assistant", tokens=estimate_tokens(clean), compactable=True
+        ),
+    )
+
+
+def _use(call: object, turn: int) -> ToolUse | None:
+    function = call.get("function") if isinstance(call, dict) else None
+    if not isinstance(call, dict) or not isinstance(function, dict):
+        return None
+    name, given = str(function.get("name") or "(no name)"), function.get("arguments")
+    arguments = given if isinstance(given, str) else msgspec.json.encode(given or {}).decode()
+    name, arguments = scalar_text(name), scalar_text(arguments)
+    meta = _said(name + arguments, turn).meta
+    return ToolUse(str(call.get("id") or "call"), name, arguments, meta)

@@ -1,0 +1,273 @@
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from indwell.agent.compact_tool import Wish, make_compact
+from indwell.agent.events import Compacted, Notice
+from indwell.agent.small_model import SmallModel
+from indwell.context.compaction.facts import Rates
+from indwell.context.compaction.presets import PRESETS
+from indwell.errors import ContextOverflow, ServerFault, SessionError
+from indwell.messages import Reply, Request, Text, ToolResult, Usage
+from indwell.providers.scripted import Answer, ScriptedProvider, hang
+from indwell.sessions import records as log
+from indwell.tools.base import Registry
+from support.session import World, a_tool, a_world, asks, call, says
+
+WINDOW = 16_000
+LINES = "\n".join(f"line {number} of a report about cart {number}.py" for number in range(250))
+SUMMARY = "The report names carts; nothing was changed yet."
+
+
+async def report(name: str, context: object) -> str:
+    return f"{name}\n{LINES}"
+
+
+def is_summary(request: Request) -> bool:
+    """Is a summary asked for, in one way or the other?"""
+    last = request.messages[-1].blocks[-1]
+    words = [*request.system, *([last] if isinstance(last, Text) else [])]
+    return any("Sum up " in one.text for one in words)
+
+
+def works(n_rounds: int, summary: Callable[[Request], Answer] = lambda _: Reply(SUMMARY)) -> Any:
+    """A model that reads a long report in each round, and writes summaries."""
+    made = iter(range(n_rounds))
+
+    def answer(request: Request) -> Answer:
+        if is_summary(request):
+            return summary(request)
+        number = next(made, None)
+        if number is None:
+            return Reply("done")
+        return Reply("", (call("report", f"c{number}", name=f"r{number}"),), finish="tool_calls")
+
+    return answer
+
+
+@asynccontextmanager
+async def a_long_world(folder: Path, script: Any, preset: str = "regions-d", **parts: Any) -> Any:
+    registry = Registry([a_tool("report", report)])
+    async with a_world(folder, script, registry=registry, window=WINDOW) as world:
+        world.session.parts = replace(world.session.parts, preset=PRESETS[preset], **parts)
+        yield world
+
+
+def work_of(world: World) -> list[Request]:
+    """The requests that no summary was asked with."""
+    return [one for one in world.provider.requests if not is_summary(one)]
+
+
+@pytest.mark.parametrize("preset", ["default", "regions-d", "ladder-a", "auto-b", "slide"])
+async def test_a_conversation_that_outgrows_the_window_goes_on(tmp_path: Path, preset: str) -> None:
+    async with a_long_world(tmp_path, works(20), preset) as world:
+        finished = await world.turn("read all reports")
+        assert (finished.ending, finished.rounds) == ("done", 21)
+        told = world.told(Compacted)
+        assert told
+        assert all(one.after < one.before for one in told)
+        budget = world.session.conversation.config.budget
+        assert max(one.tokens for one in work_of(world)) <= budget
+        assert any(isinstance(one, log.Compacted) for one in await world.records())
+
+
+async def test_what_is_cut_is_on_disk_under_the_name_that_stands_at_the_cut(tmp_path: Path) -> None:
+    async with a_long_world(tmp_path, works(12), "ladder-a") as world:
+        await world.turn()
+        compacted = [one for one in await world.records() if isinstance(one, log.Compacted)]
+        names = [name for one in compacted for name in one.spills]
+        assert names
+        folder = world.session.parts.read_roots[0]
+        for name in names:
+            assert "line 249 of a report" in (folder / name).read_text()
+        shown = "".join(one.text for one in world.results) + repr(world.messages)
+        assert names[-1] in shown
+
+
+def broken(request: Request) -> Answer:
+    return ServerFault("the endpoint failed with status 500")
+
+
+@pytest.mark.parametrize(
+    ("summary", "why"),
+    [
+        (broken, "status 500"),
+        (lambda _: Reply(" \n"), "it is empty"),
+        (lambda _: Reply("<html><body>502 Bad Gateway</body></html>"), "it is an error page"),
+        (lambda _: Reply("word " * 5_000), "longer than what it sums up"),
+        (lambda _: Reply("It beg", finish="incomplete"), "broke off"),
+        (lambda _: hang(), "no answer within 0.3 s"),
+    ],
+)
+async def test_a_summary_that_fails_is_made_without_a_model_and_fails_no_turn(
+    tmp_path: Path, summary: Callable[[Request], Answer], why: str
+) -> None:
+    script = works(14, summary)
+    async with a_long_world(tmp_path, script, summary_timeout_s=0.3) as world:
+        finished = await world.turn()
+        assert (finished.ending, finished.rounds) == ("done", 15)
+        assert any(why in one.note for one in world.told(Compacted)), world.told(Compacted)
+        assert "No model could sum this up" in repr(world.messages)
+        await world.records()
+
+
+async def test_the_main_model_reads_its_last_request_with_the_instructions_behind_it(
+    tmp_path: Path,
+) -> None:
+    async with a_long_world(tmp_path, works(10)) as world:
+        await world.turn()
+        requests = world.provider.requests
+        at = next(at for at, one in enumerate(requests) if is_summary(one))
+        asked, before = requests[at], requests[at - 1]
+        assert (asked.system, asked.tools) == (before.system, before.tools)
+        assert asked.messages[: len(before.messages)] == before.messages
+        assert asked.tool_choice == "none"
+
+
+async def test_a_small_model_that_is_cheaper_reads_the_region_alone(tmp_path: Path) -> None:
+    provider = ScriptedProvider(lambda _: Reply(SUMMARY, usage=Usage(input=3_000, output=20)))
+    small = SmallModel(provider, "tiny", 32_000, lambda _: 0.5, Rates(0.01, 0.01, 0.01, 0.05))
+    async with a_long_world(tmp_path, works(10), small=small) as world:
+        finished = await world.turn()
+        assert provider.requests
+        assert {one.model for one in provider.requests} == {"tiny"}
+        assert not any(map(is_summary, world.provider.requests))
+        spent = [one for one in await world.records() if isinstance(one, log.Spent)]
+        assert len([one for one in spent if one.model == "tiny"]) == len(provider.requests)
+        assert finished.usage.input >= 3_000 * len(provider.requests)
+        assert SUMMARY in repr(world.messages)
+
+
+async def test_a_request_that_the_endpoint_finds_too_long_is_compacted_and_tried_once_more(
+    tmp_path: Path,
+) -> None:
+    answers = [asks(call("report", "c1")), ContextOverflow("too long"), Reply(SUMMARY), says()]
+    async with a_long_world(tmp_path, answers, "slide") as world:
+        world.session.parts = replace(world.session.parts, preset=PRESETS["regions-d"])
+        finished = await world.turn()
+        assert finished.ending == "done"
+        assert len(world.told(Compacted)) == 1
+        assert len(work_of(world)) == 3
+
+
+async def test_a_request_that_stays_too_long_is_not_tried_a_third_time(tmp_path: Path) -> None:
+    def answer(request: Request) -> Answer:
+        if is_summary(request):
+            return Reply(SUMMARY)
+        has_result = any(isinstance(one, ToolResult) for one in request.messages[-1].blocks)
+        return ContextOverflow("too long") if has_result else asks(call("report", "c1"))
+
+    async with a_long_world(tmp_path, answer) as world:
+        finished = await world.turn()
+        assert finished.ending == "failed"
+        assert "begin a new session" in finished.message
+        assert len(work_of(world)) <= 3
+        await world.records()
+
+
+async def test_a_turn_that_is_stopped_while_a_summary_is_written_leaves_a_valid_session(
+    tmp_path: Path,
+) -> None:
+    is_asked = asyncio.Event()
+
+    def summary(request: Request) -> Answer:
+        if not is_asked.is_set():
+            is_asked.set()
+            return hang("It ")
+        return Reply(SUMMARY)
+
+    async with a_long_world(tmp_path, works(10, summary)) as world:
+        turn = world.begin()
+        await asyncio.wait_for(is_asked.wait(), 10)
+        before = world.messages
+        turn.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await turn
+        assert world.messages == before
+        assert world.told(Compacted) == []
+        await world.records()
+        assert (await world.turn("go on")).ending == "done"
+        assert world.told(Compacted)
+
+
+async def test_a_message_larger_than_the_window_is_a_clear_error_with_numbers(
+    tmp_path: Path,
+) -> None:
+    async def flood(name: str, context: object) -> str:
+        return LINES * 9
+
+    registry = Registry([a_tool("flood", flood)])
+    script = [asks(call("flood", "c1")), says()]
+    async with a_world(tmp_path, script, registry=registry, window=8_000) as world:
+        world.session.parts = replace(world.session.parts, preset=PRESETS["slide"])
+        finished = await world.turn()
+        assert finished.ending == "failed"
+        assert "a tool's result of turn 1 with about" in finished.message
+        assert "start a new session" in finished.message
+        await world.records()
+
+
+async def test_a_disk_that_takes_no_text_ends_shortening_and_loses_nothing(tmp_path: Path) -> None:
+    async def full(name: str, text: str) -> Path:
+        raise SessionError("no room")
+
+    async with a_long_world(tmp_path, works(8), "ladder-a", keep_as=full) as world:
+        await world.turn()
+        assert world.told(Compacted) == []
+        assert any("no room" in one.message for one in world.told(Notice))
+        await world.records()
+
+
+async def test_the_models_wish_is_taken_before_its_next_call(tmp_path: Path) -> None:
+    wish = Wish()
+    reads = [asks(call("report", f"c{number}", name=str(number))) for number in range(3)]
+    script = [*reads, asks(call("compact", "c9", reason="a new phase")), Reply(SUMMARY), says()]
+    registry = Registry([a_tool("report", report), make_compact(wish)])
+    async with a_world(tmp_path, script, registry=registry) as world:
+        parts = replace(world.session.parts, wish=wish, preset=PRESETS["regions-d"])
+        world.session.parts = parts
+        assert (await world.turn()).ending == "done"
+        (told,) = world.told(Compacted)
+        assert told.after < told.before
+        assert len(world.provider.requests) == 6
+
+
+async def test_the_user_can_ask_for_it_between_turns_and_the_words_go_to_no_model(
+    tmp_path: Path,
+) -> None:
+    async with a_long_world(tmp_path, works(3)) as world:
+        await world.turn()
+        n_asked = len(work_of(world))
+        finished = await world.turn(" /compact ")
+        assert (finished.ending, finished.draft, finished.rounds) == ("done", "", 0)
+        assert world.told(Compacted)
+        assert len(work_of(world)) == n_asked
+        await world.records()
+        assert (await world.turn("go on")).ending == "done"
+
+
+async def test_asked_for_with_nothing_there_it_says_so(tmp_path: Path) -> None:
+    async with a_long_world(tmp_path, []) as world:
+        assert (await world.turn("/compact")).ending == "done"
+        assert [one.message for one in world.told(Notice)] != []
+        assert world.provider.requests == []
+
+
+async def test_too_large_a_system_prompt_is_said_once_with_numbers(tmp_path: Path) -> None:
+    async with a_long_world(tmp_path, works(16)) as world:
+        now = world.session.conversation
+        block = now.system[0]
+        meta = msgspec.structs.replace(block.meta, tokens=10_000)
+        heavy = msgspec.structs.replace(block, meta=meta)
+        world.session.conversation = msgspec.structs.replace(now, system=(heavy,))
+        await world.turn()
+        told = [one for one in world.told(Notice) if "system prompt (10,0" in one.message]
+        assert len(told) == 1

@@ -1,0 +1,136 @@
+"""The cases that the harness's specification names (section 9), at the level of the engine."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+
+from indwell.context import conversation as talk
+from indwell.context.assemble import assemble
+from indwell.context.compaction.facts import Facts
+from indwell.context.compaction.presets import PRESETS
+from indwell.context.compaction.step import SummaryPlan
+from indwell.context.conversation import Config, Conversation, system_block
+from indwell.context.pairing import problems, tool_uses
+from indwell.errors import ConversationTooLarge
+from indwell.messages import Reply, ToolCall
+from indwell.providers.scripted import check_legal
+from support.context_driver import fitted
+
+ALL = sorted(PRESETS)
+LADDERS = sorted(PRESETS.keys() - {"none"})
+LINE = "def value_{0}(): return compute({0})  # ERROR 17 in shop/cart.py\n"
+TEN_MB = 10 << 20
+
+
+def empty(window: int) -> Conversation:
+    return Conversation(Config("m", window, 1_000), (system_block("You are an agent."),))
+
+
+def turned(
+    now: Conversation, preset: str, turn: int, result: str, *, words: str = "", summarise=None
+) -> Conversation:
+    """One turn of one call, as a driver runs it."""
+    words = words or f"Look at number {turn}, please."
+    now = called(now, preset, turn, words, summarise)
+    call = ToolCall(f"call_{turn % 3}", "read_file", f'{{"path":"shop/part_{turn % 40}.py"}}')
+    now = talk.with_reply(now, Reply("I read it.", (call,), finish="tool_calls"), turn=turn)
+    results = [talk.tool_result(use, result, is_error=False) for use in tool_uses(now.messages[-1])]
+    now = called(talk.with_results(now, results, turn=turn), preset, turn, None, summarise)
+    return talk.with_reply(now, Reply(f"Number {turn} is fine."), turn=turn)
+
+
+def called(now: Conversation, preset: str, turn: int, words: str | None, summarise) -> Conversation:
+    """Fitted and sent."""
+    now = talk.counted(now)
+    incoming = talk.user_words(words, turn=turn).meta.tokens + 4 if words else 0
+    facts = Facts(incoming=incoming, spill_folder="/s")
+    options = {"summarise": summarise} if summarise else {}
+    now = fitted(now, PRESETS[preset], facts, **options)
+    now = talk.with_input(now, words=words, turn=turn)
+    assemble(now)  # raises if it is over the budget or has an orphan
+    return now
+
+
+def words_of(now: Conversation) -> set[str]:
+    return {
+        block.text
+        for message in now.messages
+        for block in message.blocks
+        if block.meta.source == "user"
+    }
+
+
+@pytest.mark.parametrize("preset", ALL)
+def test_a_session_of_thousands_of_turns_goes_on(preset: str) -> None:
+    n_turns = 1_000
+    now = empty(2_000_000 if preset == "none" else 128_000)
+    for turn in range(1, n_turns + 1):
+        now = turned(now, preset, turn, LINE.format(turn) * (5 + turn % 30))
+    request = assemble(talk.with_input(now, words="And now?", turn=n_turns + 1))
+    check_legal(request)
+    assert problems(now.messages) == ("the first message is not the user's",)[:0]
+    assert f"Number {n_turns} is fine." in str(now.messages[-1])
+    if preset == "default":
+        assert f"Look at number {n_turns}, please." in words_of(now)
+
+
+@pytest.mark.parametrize("preset", LADDERS)
+def test_a_result_of_ten_megabytes_is_cut_and_the_turn_goes_on(preset: str) -> None:
+    if preset in {"regions-d", "auto-b", "slide"}:
+        pytest.skip("a published design that does not cut the newest result")
+    now = empty(128_000)
+    now = turned(now, preset, 1, "short")
+    huge = LINE.format(2) * (TEN_MB // len(LINE))
+    now = turned(now, preset, 2, huge)
+    assert talk.prompt_tokens(now) < now.config.budget
+
+
+@pytest.mark.parametrize("preset", ALL)
+def test_words_larger_than_the_window_are_a_clear_error_that_names_them(preset: str) -> None:
+    now = turned(empty(8_000), preset, 1, "short")
+    with pytest.raises(ConversationTooLarge, match="the prompt of turn 2"):
+        turned(now, preset, 2, "short", words="word and word " * 10_000)
+
+
+def _page(plan: SummaryPlan) -> str:
+    return "<html><head><title>502 Bad Gateway</title></head><body>nginx</body></html>"
+
+
+def _longer(plan: SummaryPlan) -> str:
+    return "and so it went on\n" * (20_000 + 20 * plan.target)
+
+
+def _empty(plan: SummaryPlan) -> str:
+    return " \n"
+
+
+@pytest.mark.parametrize("summary", [_empty, _longer, _page])
+@pytest.mark.parametrize("preset", sorted({"default", "ladder-a", "auto-b", "regions-d"}))
+def test_a_summary_of_no_use_never_gets_into_the_conversation(preset: str, summary) -> None:
+    asked: list[SummaryPlan] = []
+
+    def summarise(plan: SummaryPlan) -> str:
+        asked.append(plan)
+        return summary(plan)
+
+    now = empty(60_000)
+    for turn in range(1, 200):
+        now = turned(
+            now, preset, turn, LINE.format(turn) * (30 + turn % 50),
+            words=f"Turn {turn}: " + "please go on with the cart. " * 60, summarise=summarise,
+        )  # fmt: skip
+    text = msgspec.json.encode(now.messages).decode()
+    assert asked, "no summary was asked for"
+    assert "nginx" not in text
+    assert "and so it went on" not in text
+
+
+@pytest.mark.parametrize("preset", LADDERS)
+def test_the_provider_says_too_long_and_the_forced_ladder_makes_it_shorter(preset: str) -> None:
+    now = empty(400_000)
+    for turn in range(1, 40):
+        now = turned(now, preset, turn, LINE.format(turn) * 60)
+    facts = Facts(spill_folder="/s", force=True)
+    after = fitted(now, PRESETS[preset], facts)
+    assert talk.estimated_tokens(after) < 0.7 * talk.estimated_tokens(now)

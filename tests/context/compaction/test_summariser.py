@@ -1,0 +1,63 @@
+from __future__ import annotations
+
+from indwell.context.compaction.facts import Facts, Rates
+from indwell.context.compaction.restraint import Restraint, after_run, failed
+from indwell.context.compaction.summariser import Sizes, output_limit, readers
+
+SMALL = Rates(input=0.2, cached=0.02, cache_write=0.25, output=1.0)
+
+
+def sizes(**given: object) -> Sizes:
+    plain = {
+        "prefix": 50_000,
+        "region": 20_000,
+        "instructions": 300,
+        "output": 4_000,
+        "main_budget": 60_000,
+        "small_budget": 60_000,
+    }
+    return Sizes(**{**plain, **given})  # type: ignore[arg-type]
+
+
+def test_the_cheaper_of_two_is_asked() -> None:
+    # main: 50,000 × 0.1 + 300 + 4,000 × 5 = 25,300; small: 20,000 × 0.2 + 4,000 = 8,000
+    assert readers(sizes(), Facts(small=SMALL)) == ("small", "main")
+    # a small model that is hardly cheaper pays the full price for what the other one has cached
+    assert readers(sizes(), Facts(small=Rates(0.9, 0.1, 1.0, 4.5))) == ("main", "small")
+
+
+def test_a_prefix_that_no_cache_holds_costs_its_full_price() -> None:
+    near = Rates(0.9, 0.1, 1.0, 4.5)
+    assert readers(sizes(), Facts(small=near, is_cached=False)) == ("small", "main")
+
+
+def test_a_prefix_with_a_summary_in_it_is_no_source_of_another_one() -> None:
+    assert readers(sizes(is_faithful=False), Facts()) == ("apart",)
+    assert readers(sizes(is_faithful=False), Facts(small=SMALL)) == ("small",)
+
+
+def test_who_does_not_take_it_is_not_asked() -> None:
+    assert readers(sizes(prefix=70_000), Facts(small=SMALL)) == ("small",)
+    assert readers(sizes(small_budget=10_000), Facts(small=SMALL)) == ("main",)
+    assert readers(sizes(prefix=70_000, region=70_000), Facts(small=SMALL)) == ()
+
+
+def test_a_reply_may_have_the_target_and_200_more() -> None:
+    assert output_limit(4_000) == 4_200
+    assert output_limit(100) == 1_000
+
+
+def test_a_layer_that_gains_too_little_twice_waits_until_the_conversation_has_grown() -> None:
+    once = after_run(Restraint(), "snip", 10_000, 9_500)
+    assert failed(once, 10_000) == frozenset()
+    twice = after_run(once, "snip", 10_000, 9_500)
+    assert failed(twice, 10_000) == {"snip"}
+    assert failed(twice, 10_600) == frozenset()
+    assert failed(after_run(twice, "snip", 12_000, 9_000), 10_000) == frozenset()
+
+
+def test_a_good_run_between_two_poor_ones_counts() -> None:
+    state = Restraint()
+    for after in (9_500, 8_000, 9_500):
+        state = after_run(state, "snip", 10_000, after)
+    assert failed(state, 9_500) == frozenset()

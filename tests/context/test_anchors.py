@@ -1,0 +1,64 @@
+"""Where the prompt cache may end (H34): at most four marks, the most valuable ones."""
+
+from __future__ import annotations
+
+from indwell.context.anchors import place_anchors
+from indwell.context.compaction.engine import take
+from indwell.context.compaction.step import Splice, Step
+from indwell.context.conversation import Config, Conversation, counted, system_block
+from indwell.messages import Anchors, Message
+from support.requests import READ, assistant, result, use, user
+
+BIG = "row of a large file\n" * 1_000
+EXCHANGE = (assistant(use()), user(result("text")))
+LARGE = (assistant(use()), user(result(BIG)))
+
+
+def conversation(*messages: Message) -> Conversation:
+    config = Config("small", 1_000_000, 500)
+    return Conversation(config, (system_block("Be exact."),), (READ,), messages)
+
+
+def test_tools_system_the_milestone_and_the_message_before_the_newest_are_marked() -> None:
+    whole = conversation(user("go"), *LARGE, *EXCHANGE, *EXCHANGE)
+    assert place_anchors(whole) == Anchors(tools=True, system=True, messages=(2, 5))
+
+
+def test_after_compaction_the_end_of_what_was_rewritten_takes_the_place_of_the_tools_mark() -> None:
+    whole = conversation(user("go"), *EXCHANGE, *EXCHANGE, *LARGE, *EXCHANGE, *EXCHANGE)
+    shorter = take(whole, Step("regions", (Splice(0, 3, (user("a summary " * 2_000),)),)))
+    assert place_anchors(shorter) == Anchors(tools=False, system=True, messages=(0, 4, 7))
+
+
+def test_a_rewritten_beginning_that_is_small_gets_no_mark() -> None:
+    whole = conversation(user("go"), *EXCHANGE, *EXCHANGE, *EXCHANGE)
+    shorter = take(whole, Step("regions", (Splice(0, 3, (user("a summary"),)),)))
+    assert place_anchors(shorter) == Anchors(tools=True, system=True, messages=(3,))
+
+
+def test_a_round_of_more_blocks_than_an_endpoint_looks_back_keeps_the_mark_before_it() -> None:
+    wide = (
+        assistant(*(use(id_=f"c{n}") for n in range(25))),
+        user(*(result("ok", id_=f"c{n}") for n in range(25))),
+    )
+    assert place_anchors(conversation(user("go"), *EXCHANGE, *wide, *EXCHANGE)).messages == (3, 5)
+    assert place_anchors(conversation(user("go"), *EXCHANGE, *EXCHANGE)).messages == (3,)
+
+
+def test_with_a_dead_cache_and_no_call_to_come_messages_get_no_mark() -> None:
+    whole = conversation(user("go"), *LARGE, *EXCHANGE)
+    last = place_anchors(whole, idle_s=301, calls_to_come=0)
+    assert last == Anchors(tools=True, system=True)
+    assert place_anchors(whole, idle_s=301) == place_anchors(whole)
+    assert place_anchors(whole, idle_s=10, calls_to_come=0) == place_anchors(whole)
+
+
+def test_there_are_never_more_than_four() -> None:
+    exchanges = (*LARGE, *EXCHANGE, *LARGE, *EXCHANGE) * 3
+    whole = conversation(user("go"), *exchanges)
+    for stop in range(1, len(whole.messages), 2):
+        part = conversation(*whole.messages[: stop + 2])
+        shorter = take(part, Step("snip", (Splice(0, stop, part.messages[:stop]),)))
+        marks = place_anchors(counted(shorter))
+        assert marks.tools + marks.system + len(marks.messages) <= 4
+        assert marks == place_anchors(shorter)

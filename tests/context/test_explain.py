@@ -1,0 +1,107 @@
+"""What the next request holds, and why."""
+
+from __future__ import annotations
+
+import time
+
+import msgspec
+
+from indwell.context.compaction.engine import take
+from indwell.context.compaction.presets import DEFAULT
+from indwell.context.compaction.step import Splice, Step
+from indwell.context.conversation import (
+    Config,
+    Conversation,
+    estimated_tokens,
+    queue,
+    system_block,
+    with_input,
+)
+from indwell.context.explain import Explained, Headroom, explain
+from indwell.context.injections import inject
+from indwell.messages import Message
+from support.requests import READ, assistant, result, use, user
+
+
+def conversation(*messages: Message) -> Conversation:
+    config = Config("small", 10_500, 500)
+    return Conversation(config, (system_block("Be exact."),), (READ,), messages)
+
+
+ROUND = (assistant(use()), user(result("text")))
+WHOLE = conversation(user("go"), *ROUND, *ROUND, assistant("Done."), user("and?"))
+
+
+def shown(told: Explained) -> list[tuple[object, ...]]:
+    return [(one.message, one.kind, one.source, one.state, one.altered) for one in told.blocks]
+
+
+def test_each_block_is_told_with_its_message_and_whether_it_was_sent_before() -> None:
+    assert shown(explain(WHOLE, DEFAULT)) == [
+        (-1, "tools", "schemas", "sent", False),
+        (-1, "text", "system", "sent", False),
+        (0, "text", "user", "sent", False),
+        (1, "tool_use", "assistant", "sent", False),
+        (2, "tool_result", "tool", "sent", False),
+        (3, "tool_use", "assistant", "sent", False),
+        (4, "tool_result", "tool", "sent", False),
+        (5, "text", "assistant", "new", False),
+        (6, "text", "user", "new", False),
+    ]
+
+
+def test_the_tokens_of_sources_and_tiers_add_up_to_those_of_the_request() -> None:
+    told = explain(WHOLE, DEFAULT)
+    assert sum(told.by_source.values()) == sum(told.by_tier.values()) == told.tokens
+    assert told.tokens == estimated_tokens(WHOLE)
+
+
+def test_each_rung_says_how_far_away_it_is() -> None:
+    told = explain(WHOLE, DEFAULT)
+    assert len(told.headroom) == len(DEFAULT.rungs)
+    for rung, room in zip(DEFAULT.rungs, told.headroom, strict=True):
+        at = rung.at_tokens or int(rung.at * 10_000)
+        name = type(rung.layer).__name__.lower()
+        assert room == Headroom(name, at, at - told.tokens, rung.when == "pays")
+
+
+def test_a_summary_says_which_messages_it_stands_for_and_a_short_result_where_it_is_whole() -> None:
+    summary = user("go", inject("summary", "Two rounds.", turn=1))
+    folded = take(WHOLE, Step("regions", (Splice(0, 3, (summary,)),)))
+    cut = msgspec.structs.replace(ROUND[1], blocks=(result("t"),))
+    told = explain(take(folded, Step("snip", (Splice(2, 3, (cut,)),))), DEFAULT)
+    assert [(one.message, one.altered, one.first, one.last) for one in told.blocks[2:]] == [
+        (0, False, 0, 2),  # the user's words are still the same block
+        (0, True, 0, 2),
+        (1, False, 3, 3),
+        (2, True, 4, 4),
+        (3, False, 5, 5),
+        (4, False, 6, 6),
+    ]
+    reasons = [one.why for one in told.blocks if one.altered]
+    assert reasons == [
+        "stands for messages 0 to 2 of the transcript, which compaction folded",
+        "shortened by compaction; whole as message 4 of the transcript",
+    ]
+
+
+def test_what_waits_is_told_as_waiting() -> None:
+    mark = inject("ide_selection", "lines 1-2", turn=0)
+    queued = queue(WHOLE, [mark])
+    told = explain(with_input(queued, words=None, turn=0), DEFAULT, n_waiting=1)
+    assert shown(told)[-2:] == [
+        (6, "text", "user", "new", False),
+        (6, "text", "ide_selection", "waiting", False),
+    ]
+    assert [one.anchor for one in told.blocks] == [
+        one.anchor for one in explain(WHOLE, DEFAULT).blocks
+    ] + [False]
+
+
+def test_a_compacted_conversation_of_ten_thousand_messages_takes_no_long_while() -> None:
+    whole = conversation(user("go"), *ROUND * 5_000)
+    shorter = take(whole, Step("regions", (Splice(0, 6_001, (user("summary"),)),)))
+    began = time.perf_counter()
+    told = explain(shorter, DEFAULT)
+    assert time.perf_counter() - began < 2
+    assert told.blocks[-1].last == 10_000

@@ -1,0 +1,85 @@
+"""Random operations on the context engine: sessions of every ladder, checked after each step.
+
+    python tests/faults/context_operations.py 1000000 [FIRST_SESSION]
+
+A session is 40 steps of ``support.context_machine``; its number decides everything in it, so a
+violation can be seen again alone, and a run that was stopped goes on from the number it printed.
+``context/compaction/test_random_operations.py`` runs a few.
+"""
+
+from __future__ import annotations
+
+import sys
+import traceback
+from collections import Counter
+from pathlib import Path
+from random import Random
+from time import perf_counter
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from indwell.context.compaction.presets import PRESETS
+from support.context_machine import WINDOWS, ContextMachine, random_step
+
+N_STEPS = 40
+HUGE = 1 / 50_000  # of the results; one takes 0.1 s and more
+OPERATIONS = frozenset(
+    {"calls", "replies", "results", "cancelled", "queued", "fits", "switches", "restored"}
+)
+"""What counts as an operation; each taken step of compaction is one as well."""
+
+
+def run_session(number: int) -> tuple[Counter[str], str]:
+    """Run one session; gives what was done, and what went wrong with where (empty: nothing)."""
+    dice = Random(number)
+    names = sorted(PRESETS)
+    preset = names[number % len(names)] if number % 2 else "default"
+    machine = ContextMachine(dice, preset, dice.choice(WINDOWS), huge=HUGE)
+    try:
+        for _ in range(N_STEPS):
+            random_step(machine)
+    except Exception as error:  # noqa: BLE001 -- it is told, and the next session runs
+        frame = traceback.extract_tb(error.__traceback__)[-1]
+        words = str(error).splitlines()[0] if str(error) else frame.line
+        what = words if isinstance(error, AssertionError) else f"{error!r:.200}"
+        where = f"{Path(frame.filename).name}:{frame.lineno}"
+        return machine.tally, f"{preset}/{machine.preset.name} {where}: {what}"
+    return machine.tally, ""
+
+
+def n_operations(tally: Counter[str]) -> int:
+    """How many operations that was."""
+    return sum(times for what, times in tally.items() if what in OPERATIONS or ": " in what)
+
+
+def main() -> None:
+    goal = int(sys.argv[1]) if len(sys.argv) > 1 else 1_000_000
+    number = int(sys.argv[2]) if len(sys.argv) > 2 else 1
+    tally: Counter[str] = Counter()
+    violations: Counter[str] = Counter()
+    started = told = perf_counter()
+    try:
+        while n_operations(tally) < goal:
+            done, violation = run_session(number)
+            tally += done
+            if violation:
+                violations[violation[:160]] += 1
+                print(f"session {number}: {violation}", flush=True)
+            number += 1
+            if perf_counter() - told > 30:
+                told = perf_counter()
+                print(f"… {n_operations(tally):,} operations; next session {number}", flush=True)
+    except KeyboardInterrupt:
+        print(f"stopped; go on with session {number}")
+    seconds = perf_counter() - started
+    print(
+        f"{n_operations(tally):,} operations to session {number - 1} in {seconds:.0f} s;"
+        f" {sum(violations.values())} violations"
+    )
+    for what, times in tally.most_common():
+        print(f"{times:9,} {what}")
+    sys.exit(1 if violations else 0)
+
+
+if __name__ == "__main__":
+    main()

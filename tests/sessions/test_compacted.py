@@ -1,0 +1,200 @@
+"""Compactions and repairs in a log: folded as they were made, and passed over where they cannot."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from indwell.agent.resume import past_of
+from indwell.agent.session import Session
+from indwell.context import conversation as talk
+from indwell.context.compaction.step import Splice, Step
+from indwell.context.history import History, spliced, transcript
+from indwell.context.pairing import problems, repair
+from indwell.context.pictures import without_pictures
+from indwell.messages import Image, Message, Meta, Reply, Text, ToolCall
+from indwell.sessions import lines
+from indwell.sessions.records import Compacted, Record, Repaired, Said, TurnStarted, folded
+from indwell.sessions.splices import rewritten
+from indwell.sessions.transcript import Piece
+from indwell.sessions.transcript import transcript as shown
+from support.session import START, MemoryLog
+
+AT = "2026-11-21T09:00:00.000+00:00"
+MINE = Meta(tier=1, source="user", tokens=1, turn=1)
+ITS = Meta(tier=3, source="assistant", tokens=1, turn=1)
+EMPTY = talk.Conversation(talk.Config("m", 64_000, 4_000), ())
+
+
+def user(words: str) -> Message:
+    return Message("user", (Text(words, MINE),), 1)
+
+
+def model(words: str) -> Message:
+    return Message("assistant", (Text(words, ITS),), 1)
+
+
+def compacted(*splices: Splice, live: int = 0) -> Compacted:
+    return Compacted(3, "snip", splices, 900, 300, ("s1.txt",), AT, live=live)
+
+
+TALK = (user("a"), model("b"), user("c"), model("d"), user("e"))
+SAID = tuple(Said(message, AT) for message in TALK)
+
+
+def test_a_compaction_is_folded_with_what_stood_there_before() -> None:
+    record = compacted(Splice(0, 2, (user("sum"),)), Splice(3, 4, (model("D"),)), live=5)
+    more = Said(user("f"), AT)
+    told = folded((*SAID, record, more))
+    assert told.messages == (
+        user("sum"),
+        user("c"),
+        model("D"),
+        Message("user", (*user("e").blocks, *user("f").blocks), 1),
+    )
+    assert told.history.places == (0, 2, 3)
+    assert transcript(told.messages, told.history) == folded((*SAID, more)).messages
+    assert told.notices == ()
+
+
+@pytest.mark.parametrize(
+    ("splices", "live", "why"),
+    [
+        ((Splice(0, 9, ()),), 0, "messages 0 to 9 of 5"),
+        ((Splice(-1, 2, ()),), 0, "messages -1 to 2 of 5"),
+        ((Splice(3, 2, ()),), 0, "messages 3 to 2 of 5"),
+        ((Splice(2, 3, ()), Splice(1, 2, ())), 0, "messages 1 to 2 of 5"),
+        ((Splice(0, 1, (user("s"),)),), 7, "it was made of 7 messages, and there are 5"),
+    ],
+)
+def test_an_impossible_compaction_is_passed_over_and_said_once(splices, live, why) -> None:
+    broken = (*SAID, compacted(*splices, live=live))
+    told = folded(broken)
+    notice = f"a compaction of {AT} does not fit the log ({why})"
+    assert (told.messages, told.history, told.notices) == (TALK, History(), (notice,))
+    assert past_of(broken).notes == (notice,)
+    assert past_of((*broken, Repaired(notice, AT))).notes == ()
+
+
+def test_a_log_that_lost_a_line_passes_the_compactions_over_that_were_made_of_more() -> None:
+    record = compacted(Splice(0, 2, (user("sum"),)), live=5)
+    whole = b"".join(map(lines.encode, (*SAID, record)))
+    cut = whole.replace(lines.encode(SAID[1]), lines.encode(SAID[1])[:20] + b"\n")
+    reading = lines.decode(cut)
+    told = folded(reading.records)
+    assert len(reading.damage) == len(told.notices) == 1
+    assert "sum" not in str(told.messages)
+    past = past_of(reading.records, is_damaged=True)
+    assert problems(past.messages) == ()
+
+
+def test_an_older_repair_without_splices_reads_as_it_did() -> None:
+    old = f'{{"type":"repaired","what":"x","at":"{AT}"}}\n'.encode()
+    assert lines.decode(old).records == (Repaired("x", AT),)
+    assert lines.encode(Repaired("x", AT)) == old
+
+
+def test_a_repair_found_on_loading_is_written_down_so_that_the_next_fold_says_the_same() -> None:
+    past = past_of((Said(model("no beginning"), AT), *SAID))
+    assert past.messages[0].role == "user"
+    assert past.mended
+    noted = Repaired(past.notes[0], AT, past.mended, past.n_live)
+    again = past_of((Said(model("no beginning"), AT), *SAID, noted))
+    assert (again.messages, again.mended, again.notes) == (past.messages, (), ())
+    assert again.history == past.history
+
+
+def test_a_compaction_is_shown_as_a_notice() -> None:
+    record = msgspec.structs.replace(compacted(Splice(0, 1, ())), note="old results are shorter")
+    (turn,) = shown((TurnStarted(1, "go", AT), *SAID, record))
+    assert turn.pieces[-1] == Piece(
+        "notice",
+        "the conversation was compacted (snip): from 900 to 300 tokens; old results are shorter",
+    )
+
+
+def live_session() -> tuple[Session, MemoryLog]:
+    log = MemoryLog()
+    parts = SimpleNamespace(log=log, now=lambda: START)
+    return Session("s", parts, EMPTY), log
+
+
+ops = st.lists(
+    st.sampled_from(["words", "reply", "calls", "picture", "shorten", "fold", "mend", "blind"]),
+    max_size=25,
+)
+
+
+@given(ops, st.data())
+def test_any_appends_compactions_and_repairs_fold_to_the_live_conversation(names, data) -> None:
+    session, log = live_session()
+    for number, name in enumerate(names):
+        _act(session, name, number, data)
+        records: tuple[Record, ...] = lines.decode(b"".join(map(lines.encode, log.records))).records
+        told = folded(records)
+        now = session.conversation
+        assert told.notices == ()
+        assert (told.messages, told.history) == (now.messages, now.history)
+
+
+def _act(session: Session, name: str, number: int, data: st.DataObject) -> None:
+    now = session.conversation
+    match name:
+        case "words":
+            session.advance(talk.with_input(now, words=f"words {number}", turn=number))
+        case "reply" | "calls" if now.messages:
+            n_calls = data.draw(st.integers(1, 3)) if name == "calls" else 0
+            calls = tuple(ToolCall(f"c{at}", "bash", "{}") for at in range(n_calls))
+            session.advance(talk.with_reply(now, Reply(f"reply {number}", calls), turn=number))
+            if calls and data.draw(st.booleans()):
+                session.advance(talk.with_results(session.conversation, (), turn=number))
+        case "picture" if now.messages:
+            shot = Image("image/png", "AA==", MINE)
+            message = Message("user", (shot,), number)
+            session.advance(
+                msgspec.structs.replace(now, messages=talk._appended(now.messages, message))
+            )
+        case "shorten" | "fold" if now.messages:
+            _compact(session, name, number, data)
+        case "mend":
+            messages, notes = repair(now.messages)
+            if notes:
+                session.mend(messages, notes)
+        case "blind":
+            after = without_pictures(now)
+            if after is not now:
+                session.mend(after.messages, ("pictures were left out",))
+        case _:
+            pass
+
+
+def _compact(session: Session, name: str, number: int, data: st.DataObject) -> None:
+    now = session.conversation
+    n_live = len(now.messages)
+    cuts = sorted(data.draw(st.lists(st.integers(0, n_live), min_size=2, max_size=6)))
+    splices = []
+    for start, stop in zip(cuts[::2], cuts[1::2], strict=False):
+        n_new = stop - start if name == "shorten" else data.draw(st.integers(0, 2))
+        replacement = tuple(user(f"short {number} {at}") for at in range(n_new))
+        splices.append(Splice(start, stop, replacement))
+    step = Step("test", tuple(splices))
+    triples = [(one.start, one.stop, one.messages) for one in splices]
+    messages, history = spliced(now.messages, now.history, triples)
+    session.compact(step, msgspec.structs.replace(now, messages=messages, history=history))
+
+
+_texts = st.lists(st.sampled_from("abc"), max_size=6).map(lambda few: tuple(map(user, few)))
+
+
+@given(_texts, _texts)
+def test_a_rewrite_of_anything_to_anything_is_found_and_makes_it(before, after) -> None:
+    splices = rewritten(before, after)
+    triples = [(one.start, one.stop, one.messages) for one in splices]
+    messages, history = spliced(before, History(), triples)
+    assert messages == after
+    assert transcript(messages, history) == before
+    assert bool(splices) == (before != after)

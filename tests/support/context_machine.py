@@ -1,0 +1,259 @@
+"""A conversation that lives through random work and compaction, beside a log that only grows.
+
+Each operation keeps two things: the engine's conversation, and the plain list of all that was ever
+said (the oracle). After each the two are compared. ``test_random_operations.py`` lets hypothesis
+choose the operations, ``faults/context_operations.py`` a plain die.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from random import Random
+
+import msgspec
+
+from indwell.agent.growth import added_messages
+from indwell.context import conversation as talk
+from indwell.context.compaction.engine import next_action
+from indwell.context.compaction.facts import Facts, Rates
+from indwell.context.compaction.fallback import simulated
+from indwell.context.compaction.presets import PRESETS
+from indwell.context.compaction.step import Action, Step, SummaryPlan
+from indwell.context.conversation import Config, Conversation, system_block
+from indwell.context.injections import Kind, inject
+from indwell.context.oversize import is_oversize, oversize_words
+from indwell.context.pairing import tool_uses
+from indwell.context.tally import Tally
+from indwell.messages import Image, Message, Meta, Reply, ToolUse, Usage
+from indwell.sessions import lines
+from indwell.sessions.records import Compacted, Record, Said, folded, join
+from support import context_texts as texts
+from support.context_checks import (
+    KEEPS_WORDS,
+    check_request,
+    check_results,
+    check_step,
+    check_whole,
+    check_words,
+)
+from support.context_driver import fitted
+from support.requests import READ
+
+WINDOWS = (6_000, 8_000, 16_000, 32_000, 64_000, 128_000)
+KINDS: tuple[Kind, ...] = (
+    "reminder", "environment", "ide_selection", "ide_opened_file", "diagnostics", "changed_file",
+    "prompt_hook", "skill", "instructions",
+)  # fmt: skip
+AT = "2026-11-21T09:00:00.000+00:00"
+ERROR_PAGE = "<!DOCTYPE html><html><head><title>502 Bad Gateway</title></head><body></body></html>"
+
+
+class ContextMachine:
+    """One session.
+
+    Args:
+        dice: Decides everything; the same seed gives the same session.
+        preset: Name of the ladder to begin with.
+        window: Tokens to begin with.
+        huge: Probability that a result has 10 MB.
+
+    Attributes:
+        oracle: All that was ever said.
+        records: The session's log.
+        said: The user's words, as they must stay.
+        spills: What was written to the spill folder.
+        tally: How often what was done.
+        has_words: Has every ladder so far promised to keep the user's words?
+    """
+
+    def __init__(self, dice: Random, preset: str, window: int, *, huge: float = 0.0) -> None:
+        self.dice, self.huge = dice, huge
+        self.preset = PRESETS[preset]
+        config = Config("small", window, max_output=min(2_000, window // 4))
+        system = (system_block("You are an agent. " * 20),)
+        self.conversation = Conversation(config, system, (READ,))
+        self.oracle: list[Message] = []
+        self.records: list[Record] = []
+        self.said: list[str] = []
+        self.spills: dict[str, str] = {}
+        self.tally: Counter[str] = Counter()
+        self.has_words = preset in KEEPS_WORDS
+        self.turn = 0
+
+    def prompt(self, *, rounds: int = 1, force: bool = False) -> None:
+        """A user's turn: words, then some model calls with their results."""
+        self.turn += 1
+        words: str | None = texts.prompt(self.dice)
+        for _ in range(rounds):
+            if not self.call(words, force=force):
+                return
+            words = None
+            uses = tool_uses(self.conversation.messages[-1])
+            if not uses:
+                break
+            self.answer(uses)
+        self.check()
+
+    def call(self, words: str | None, *, force: bool = False) -> bool:
+        """Make it fit, send it, take the reply; False if it cannot be sent."""
+        dice = self.dice
+        steered = (texts.prompt(dice),) if dice.random() < 0.1 else ()
+        said = tuple(map(self.spilled_words, (() if words is None else (words,)) + steered))
+        joining = talk.with_input(self.conversation, words=None, turn=self.turn, steered=said)
+        if joining.messages == self.conversation.messages and not self._is_users():
+            return False
+        incoming = talk.estimated_tokens(joining) - talk.estimated_tokens(self.conversation)
+        self.compact(incoming=incoming, force=force)
+        sending = talk.with_input(self.conversation, words=None, turn=self.turn, steered=said)
+        self.tally["calls"] += 1
+        if not check_request(sending, self.preset.name):
+            self.tally["too large"] += 1
+            return False
+        if dice.random() < 0.05:
+            self.tally["not answered"] += 1
+            return False
+        self.said += [talk.user_words(one, turn=1).text for one in said]
+        if dice.random() < 0.3:
+            counted = round(talk.estimated_tokens(sending) * dice.uniform(0.6, 1.5))
+            sending = talk.calibrated(sending, sending, Usage(input=counted))
+        reply: Reply = texts.reply(dice)
+        self._advance(sending)
+        self._advance(talk.with_reply(self.conversation, reply, turn=self.turn))
+        self.tally["replies"] += 1
+        return True
+
+    def answer(self, uses: tuple[ToolUse, ...]) -> None:
+        """Results for all calls, or for the first of them: the turn was cancelled."""
+        dice = self.dice
+        n_done = dice.randrange(len(uses) + 1) if dice.random() < 0.1 else len(uses)
+        results = [
+            talk.tool_result(use, texts.result(dice, huge=self.huge), is_error=dice.random() < 0.1)
+            for use in uses[:n_done]
+        ]
+        dice.shuffle(results)
+        pictures = ()
+        if dice.random() < 0.02:
+            meta = Meta(3, "tool", 1_600, self.turn, uses[0].id)
+            pictures = (Image("image/png", "iVBORw0KGgo=" * 40, meta),)
+        answered = talk.with_results(self.conversation, results, turn=self.turn, pictures=pictures)
+        self._advance(answered)
+        self.tally["results"] += len(results)
+        self.tally["cancelled"] += n_done < len(uses)
+
+    def queue(self) -> None:
+        """Something happens between two calls that the model is to know."""
+        kind = self.dice.choice(KINDS)
+        block = inject(kind, texts.text(self.dice, 3_000), turn=self.turn + 1)
+        self.conversation = talk.queue(self.conversation, (block,))
+        self.tally["queued"] += 1
+
+    def compact(self, *, incoming: int = 0, force: bool = False) -> None:
+        """Run the ladder; each step is checked, and what was decided is decided again."""
+        dice = self.dice
+        facts = Facts(
+            incoming=incoming,
+            small=Rates(0.1, 0.01, 0.125, 0.5) if dice.random() < 0.5 else None,
+            expected_calls=dice.randrange(1, 40),
+            is_cached=dice.random() < 0.8,
+            spill_folder="/state/spills",
+            force=force,
+        )
+        first = next_action(self.conversation, self.preset, facts)
+        assert first == next_action(self.conversation, self.preset, facts), "another decision"
+        self.conversation = fitted(
+            self.conversation, self.preset, facts, summarise=self._summary, watch=self._watch
+        )
+        self.tally["fits"] += 1
+
+    def restore(self) -> None:
+        """The session is closed and taken up again from the bytes of its log."""
+        reading = lines.decode(b"".join(map(lines.encode, self.records)))
+        assert reading.notices == ()
+        past = folded(reading.records)
+        now = self.conversation
+        assert past.notices == ()
+        assert past.messages == now.messages, "the log folds to other messages"
+        assert past.history == now.history, "the log folds to another history"
+        self.conversation = talk.counted(
+            msgspec.structs.replace(
+                now, messages=past.messages, history=past.history, tally=Tally()
+            )
+        )
+        self.tally["restored"] += 1
+
+    def switch(self) -> None:
+        """Another ladder, another window."""
+        if self.dice.random() < 0.5:
+            self.preset = PRESETS[self.dice.choice(sorted(PRESETS))]
+            self.has_words = self.has_words and self.preset.name in KEEPS_WORDS
+        window = self.dice.choice(WINDOWS)
+        config = msgspec.structs.replace(
+            self.conversation.config, window=window, max_output=min(2_000, window // 4)
+        )
+        self.conversation = msgspec.structs.replace(self.conversation, config=config)
+        self.tally["switches"] += 1
+
+    def spilled_words(self, words: str) -> str:
+        """Words that are too long for one message go to a file, as sessions do it (H12)."""
+        if not is_oversize(words, self.conversation.config.window):
+            return words
+        name = f"/state/spills/prompt-{len(self.spills)}.txt"
+        self.spills[name] = words
+        return oversize_words(words, name)
+
+    def check(self) -> None:
+        """All that must hold between two operations."""
+        check_whole(self.conversation, self.oracle)
+        if self.has_words:
+            check_words(self.conversation, self.said, self.spills)
+
+    def _is_users(self) -> bool:
+        messages = self.conversation.messages
+        return bool(messages) and messages[-1].role == "user"
+
+    def _advance(self, after: Conversation) -> None:
+        for message in added_messages(self.conversation.messages, after.messages):
+            join(self.oracle, message)
+            self.records.append(Said(message, AT))
+        self.conversation = talk.counted(after)
+
+    def _summary(self, plan: SummaryPlan) -> str:
+        self.tally["summaries"] += 1
+        kind = self.dice.random()
+        if kind < 0.1:
+            return self.dice.choice(("", "  \n", ERROR_PAGE, "Internal Server Error", "null"))
+        if kind < 0.2:
+            return texts.text(self.dice, 1_000) + "and so on\n" * 20 * (plan.target + 100)
+        return simulated(plan, self.dice.uniform(0.05, 0.6))
+
+    def _watch(self, before: Conversation, action: Action, step: Step, after: Conversation) -> None:
+        check_step(before, action, step, after, self.spills)
+        self.spills.update((spill.name, spill.text) for spill in step.spills)
+        names = tuple(spill.name for spill in step.spills)
+        n_before, n_after = talk.prompt_tokens(before), talk.prompt_tokens(after)
+        self.records.append(
+            Compacted(self.turn, step.layer, step.splices, n_before, n_after, names, AT,
+                      len(before.messages), step.note)
+        )  # fmt: skip
+        check_whole(after, self.oracle)
+        check_results(after)
+        self.tally[f"{self.preset.name}: {step.layer}"] += 1
+
+
+def random_step(machine: ContextMachine) -> None:
+    """One operation, chosen by the machine's own die."""
+    dice = machine.dice
+    match dice.choices(range(6), (60, 15, 10, 10, 5, 4))[0]:
+        case 0:
+            machine.prompt(rounds=dice.choice((1, 2, 3, 8)))
+        case 1:
+            machine.queue()
+        case 2:
+            machine.compact(force=dice.random() < 0.3)
+        case 3:
+            machine.prompt(force=True)
+        case 4:
+            machine.switch()
+        case _:
+            machine.restore()
+    machine.check()
