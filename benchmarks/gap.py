@@ -99,6 +99,7 @@ async def ours(base_url: str, folder: Path) -> list[float]:
         grant=nothing,  # type: ignore[arg-type] # nothing is granted
         log=log,
         spill=Spill(spill).keep,
+        keep_as=Spill(spill).keep_as,
         read_roots=(spill,),
         hidden=lambda _path: False,
         surroundings=surroundings,
