@@ -8,9 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable
 from datetime import timedelta
-from typing import TypeVar
 
 import msgspec
 
@@ -34,9 +32,6 @@ FORCED_AIM = 0.5  # of what there was; the hard rungs aim at half (H18)
 SMALLER = 0.95  # of what the endpoint found too long; less than that is worth another try
 FULL = 0.7  # of the budget: the soft threshold, from which on overhead is worth a word (H18, H30)
 CACHE_LIFE = timedelta(minutes=5)  # H34
-IN_A_THREAD = 200  # messages; fewer are decided on in well under 10 ms
-
-_T = TypeVar("_T")
 
 
 async def fit(
@@ -98,7 +93,7 @@ async def _climb(
         now = session.conversation
         facts = _facts(session, incoming, frozenset(idle), force=force)
         seen, preset = _narrowed(now, limit), _without(session.parts.preset, idle)
-        action = await _off_loop(session, lambda: next_action(seen, preset, facts))  # noqa: B023
+        action = await asyncio.to_thread(lambda: next_action(seen, preset, facts))  # noqa: B023
         if action is None:
             break
         before = _tokens(session, incoming)
@@ -120,7 +115,7 @@ async def _taken(
 ) -> int:
     """Keep what is cut, then go on with what is left; tokens gained, 0 if it was not worth it."""
     now = session.conversation
-    shorter = await _off_loop(session, lambda: take(now, step))
+    shorter = await asyncio.to_thread(lambda: take(now, step))
     before, after = talk.prompt_tokens(now), talk.prompt_tokens(shorter)
     if after >= before:
         return 0
@@ -177,13 +172,6 @@ def _without(preset: Preset, idle: set[str]) -> Preset:
     return msgspec.structs.replace(preset, rungs=rungs, every_call=preset.every_call and is_first)
 
 
-async def _off_loop(session: Session, decide: Callable[[], _T]) -> _T:
-    """Decide in a thread where it may take long; the loop must not wait for 10 ms."""
-    if len(session.conversation.messages) > IN_A_THREAD:
-        return await asyncio.to_thread(decide)
-    return decide()
-
-
 async def _tell_overhead(session: Session, turn: TurnState, emit: Listener) -> None:
     """Say once that what no compaction may touch is too much already (H30)."""
     now, budget = session.conversation, session.conversation.config.budget
@@ -192,7 +180,7 @@ async def _tell_overhead(session: Session, turn: TurnState, emit: Listener) -> N
         return
     system = sum(block.meta.tokens + BLOCK_OVERHEAD for block in now.system)
     tools = tools_tokens(now.tools)
-    pinned = await _off_loop(session, lambda: _pinned_tokens(now))
+    pinned = await asyncio.to_thread(lambda: _pinned_tokens(now))
     if system + tools + pinned <= aim:
         return
     session.told_overhead = True
