@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from indwell.context.anchors import place_anchors
 from indwell.context.compaction.engine import take
-from indwell.context.compaction.step import Splice, Step
+from indwell.context.compaction.step import Step
 from indwell.context.conversation import Config, Conversation, counted, system_block
+from indwell.context.history import Splice
 from indwell.messages import Anchors, Message
 from support.requests import READ, assistant, result, use, user
 
@@ -50,7 +51,23 @@ def test_with_a_dead_cache_and_no_call_to_come_messages_get_no_mark() -> None:
     last = place_anchors(whole, idle_s=301, calls_to_come=0)
     assert last == Anchors(tools=True, system=True)
     assert place_anchors(whole, idle_s=301) == place_anchors(whole)
-    assert place_anchors(whole, idle_s=10, calls_to_come=0) == place_anchors(whole)
+
+
+def test_a_last_call_reads_what_the_one_before_wrote_and_writes_nothing() -> None:
+    whole = conversation(user("go"), *EXCHANGE, *EXCHANGE)
+    assert place_anchors(whole).messages == (3,)
+    assert place_anchors(whole, idle_s=10, calls_to_come=0).messages == (1,)
+    assert place_anchors(conversation(user("go")), calls_to_come=0).messages == ()
+
+
+def test_what_the_last_call_wrote_gets_no_mark_when_the_cache_is_dead() -> None:
+    wide = (
+        assistant(*(use(id_=f"c{n}") for n in range(25))),
+        user(*(result("ok", id_=f"c{n}") for n in range(25))),
+    )
+    whole = conversation(user("go"), *EXCHANGE, *wide, *EXCHANGE)
+    assert place_anchors(whole, idle_s=299.0).messages == (3, 5)
+    assert place_anchors(whole, idle_s=300.0).messages == (5,)
 
 
 def test_there_are_never_more_than_four() -> None:

@@ -76,7 +76,7 @@ LONG = "word " * 8_000
     [
         ((user(user_words(LONG, turn=1)),), "the prompt of turn 1"),
         ((user("go"), assistant(LONG), user("on")), "the reply of turn 1"),
-        ((user("go"), assistant(use()), user(result(LONG))), "a tool's result of turn 1"),
+        ((user("go"), assistant(use()), user(result(LONG))), "the result of read_file of turn 1"),
         (
             (user("go"), assistant(use("write_file", LONG)), user(result("ok"))),
             "a call of write_file of turn 1",
@@ -92,6 +92,17 @@ def test_what_does_not_fit_is_said_with_its_largest_part(
     told = f"the largest part is {largest} with about {n_tokens:,} tokens; start a new session"
     assert told in str(caught.value)
     assert "leaves 7,500" in str(caught.value)
+
+
+def test_where_system_and_tools_are_the_largest_part_a_larger_window_is_named() -> None:
+    messages = [user("go"), *(assistant("word " * 90), user("on " * 90)) * 4]
+    system = (system_block("rule " * 600),)
+    config = Config("small", 1_700, 500)
+    with pytest.raises(ConversationTooLarge) as caught:
+        assemble(Conversation(config, system, messages=tuple(messages)))
+    told = "the largest part is the system prompt with the tools with about 6"
+    assert told in str(caught.value)
+    assert str(caught.value).endswith("along, or choose a model with a larger window")
 
 
 def test_a_window_too_small_for_the_prompt_alone_is_said() -> None:

@@ -8,7 +8,7 @@ import msgspec
 
 from indwell.context.compaction.engine import take
 from indwell.context.compaction.presets import DEFAULT
-from indwell.context.compaction.step import Splice, Step
+from indwell.context.compaction.step import Step
 from indwell.context.conversation import (
     Config,
     Conversation,
@@ -18,6 +18,7 @@ from indwell.context.conversation import (
     with_input,
 )
 from indwell.context.explain import Explained, Headroom, explain
+from indwell.context.history import Splice
 from indwell.context.injections import inject
 from indwell.messages import Message
 from support.requests import READ, assistant, result, use, user

@@ -11,6 +11,7 @@ from indwell.context.figures import Compactions, Figures
 from indwell.context.health import (
     LIFE_S,
     Health,
+    Seen,
     after_call,
     after_compaction,
     after_reply,
@@ -70,10 +71,9 @@ def told(
     """The warnings, one a call."""
     health, warnings = Health(), []
     for request, usage in zip(requests, usages, strict=True):
-        health, warning = after_reply(
-            health, request, usage, turn=1, idle_s=idle_s, has_cache=has_cache
-        )
-        warnings.append(warning)
+        seen = after_reply(health, request, usage, idle_s=idle_s, has_cache=has_cache)
+        health = seen.health
+        warnings.append(seen.warning)
     return warnings
 
 
@@ -225,11 +225,13 @@ def test_an_excerpt_is_short_on_one_line_and_shows_the_change() -> None:
 
 def test_what_the_cache_should_have_served_is_counted_as_the_endpoint_counts() -> None:
     first, second = growing(2)
-    health, _ = after_reply(Health(), first, MISS, turn=1)
+    health = after_reply(Health(), first, MISS).health
     usage = Usage(input=2 * second.tokens, cached=0)
-    health, _ = after_reply(health, second, usage, turn=1)
-    assert health.session.expected == 2 * first.tokens
-    assert health.last is second
+    seen = after_reply(health, second, usage)
+    assert seen.expected == 2 * first.tokens
+    assert seen.health.last is second
+    counted = after_call(seen.health, 1, usage, 0.1, expected=seen.expected)
+    assert counted.session.expected == 2 * first.tokens
 
 
 def test_sums_are_kept_for_the_turn_and_for_the_session() -> None:
@@ -261,7 +263,7 @@ def test_an_unknown_price_stays_unknown_and_an_estimate_is_no_count() -> None:
     figures = health.session
     assert (figures.cost, figures.known_cost, figures.unpriced) == (None, 0.5, 1)
     assert (figures.estimated, figures.counted, figures.hit_rate) == (1, 4_000, 0.75)
-    assert after_reply(health, growing(1)[0], guessed, turn=1) == (health, "")
+    assert after_reply(health, growing(1)[0], guessed) == Seen(health)
 
 
 def test_a_long_conversation_is_compared_in_no_time() -> None:

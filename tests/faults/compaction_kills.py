@@ -1,11 +1,11 @@
 """Kills (SIGKILL) a process at random moments while it compacts a conversation again and again.
 
-The child goes on with a session, adds exchanges, and takes random steps in the way the server does:
-what is cut is kept as a spill file, then one record says what became of the messages.
-After each it says on a pipe what is acknowledged. After the kill the log must fold to the state
-before the compaction under way or to the one after it, with all that was acknowledged, every call
-answered, every file that a taken compaction names there and whole, and the complete conversation
-behind it.
+The child takes a session up as the command line does, works in real turns with a scripted model,
+and has ``agent.fit`` shorten the conversation. On a pipe it says which lines of the log are on disk
+and when a compaction begins and ends. After the kill all lines that were on disk are there; the log
+folds, with the complete conversation behind it; every file that the conversation or a taken
+compaction names is there and whole; every word of the user is in the conversation or in a file that
+it names. A kill counts if it fell between a beginning and an end.
 
     PYTHONPATH=server:tests python tests/faults/compaction_kills.py [kills] [seed]
 """
@@ -16,31 +16,46 @@ import asyncio
 import hashlib
 import os
 import random
+import re
 import signal
 import sys
 import tempfile
 import time
+import zlib
 from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
+from statistics import median
 
 import msgspec
 
-from indwell.agent.growth import added_messages
-from indwell.cli.spill import Spill
+from indwell.agent.fit import fit
+from indwell.agent.session import Log, Prompt
+from indwell.agent.turn import run_turn
+from indwell.agent.turn_state import TurnState
+from indwell.cli.chosen_model import Model
+from indwell.cli.resuming import resume_session
+from indwell.cli.terminal import AllowingApprover
 from indwell.context import conversation as talk
-from indwell.context.compaction.engine import take
-from indwell.context.compaction.step import Spill as Cut
-from indwell.context.compaction.step import Splice, Step
 from indwell.context.history import transcript
-from indwell.context.pairing import problems
-from indwell.messages import Message, Reply, ToolCall, ToolResult
-from indwell.sessions.records import Compacted, Record, Said, folded
+from indwell.context.pairing import problems, tool_uses
+from indwell.messages import Message, Reply, Request, Text, ToolCall
+from indwell.providers.scripted import Answer, ScriptedProvider
+from indwell.sessions import lines
+from indwell.sessions.records import Compacted, Record, Said, folded, join
 from indwell.sessions.store import SessionStore
+from indwell.settings.model import Settings
+from indwell.workspace.disk import DiskWorkspace
+from support.context_checks import check_groups, check_words
 
-LATEST_S = 0.02  # of a kill after a compaction began, or the child lives
+WINDOW = 16_000
+LADDERS = ("default", "default", "ladder-a", "regions-d")
 LOG_KILLS = 25  # of one log; then it is long enough, and a new one begins
-LONG = 400  # characters of a result that is cut
+FIRST_GUESS_S = 0.03  # that a compaction takes, until the first has been seen
+FILES = ("shop/cart.py", "shop/tax.py", "tests/test_cart.py")
+_SPILL = re.compile(r"-([0-9a-f]{8})\.txt\Z")
 
 
 class Child:
@@ -53,118 +68,93 @@ class Child:
     """
 
     def __init__(self, folder: Path, seed: int, pipe: int) -> None:
-        self.store = SessionStore(folder / "state", folder)
+        self.folder, self.pipe, self.seed = folder, pipe, seed
         self.draw = random.Random(seed)
-        self.pipe = pipe
-        self.n_spills = 0
-        self.seed = seed
+        self.n_calls = 0
 
     def say(self, *words: object) -> None:
         os.write(self.pipe, " ".join(map(str, words)).encode() + b"\n")
 
-    async def live(self, session: str) -> None:
+    async def live(self, identifier: str) -> None:
         """Work until killed."""
-        reading, self.log = self.store.resume(session, now=datetime.now(UTC))
-        self.spill = Spill(self.store.spill(session))
-        told = folded(reading.records)
-        self.now = msgspec.structs.replace(
-            talk.Conversation(talk.Config("m", 64_000, 4_000), ()),
-            messages=told.messages,
-            history=told.history,
-        )
+        settings = Settings(provider="scripted", compaction=self.draw.choice(LADDERS))
+        model = Model(ScriptedProvider(self.answer), "m", WINDOW, 1_000, lambda _: 0.0)
+        resumed = await resume_session(
+            identifier, DiskWorkspace([self.folder]), AllowingApprover(), lambda: settings, model,
+            environment=environment(self.folder),
+        )  # fmt: skip
+        session = resumed.session
+        session.parts = replace(session.parts, log=Told(session.parts.log, self))
         self.say("lives")
         while True:
-            for _ in range(self.draw.choice([1, 3])):
-                self.exchange()
-            await self.log.commit()
-            self.say("state", digest(self.now.messages), whole(self.now))
-            await self.compact()
-
-    def exchange(self) -> None:
-        """A question, a call, its result, an answer."""
-        turn = self.draw.randrange(10**9)
-        self.advance(talk.with_input(self.now, words=f"ask {turn}", turn=turn))
-        call = ToolCall("c1", "bash", "{}")
-        self.advance(talk.with_reply(self.now, Reply("", (call,)), turn=turn))
-        (use,) = self.now.messages[-1].blocks
-        text = f"{turn} ä " * self.draw.choice([5, 500, 20_000])
-        result = talk.tool_result(use, text, is_error=False)
-        self.advance(talk.with_results(self.now, (result,), turn=turn))
-        self.advance(talk.with_reply(self.now, Reply(f"answer {turn}"), turn=turn))
-
-    def advance(self, after: talk.Conversation) -> None:
-        for message in added_messages(self.now.messages, after.messages):
-            self.log.append(Said(message, "t"))
-        self.now = after
-
-    async def compact(self) -> None:
-        """Spills first, then one record, as ``agent.fit`` does; said before and after."""
-        step = self.step()
-        after = take(self.now, step)
-        self.say("begins", digest(after.messages), whole(after))
-        for spill in step.spills:
-            await self.spill.keep_as(spill.name, spill.text)
-        names = tuple(spill.name for spill in step.spills)
-        self.log.append(
-            Compacted(0, "test", step.splices, 2, 1, names, "t", live=len(self.now.messages))
-        )
-        self.now = after
-        if self.draw.random() < 0.7:
-            await self.log.commit()
-            self.say("state", digest(after.messages), whole(after))
-
-    def step(self) -> Step:
-        """Long results become short ones, and often the oldest half becomes one message."""
-        splices: list[Splice] = []
-        spills: list[Cut] = []
-        live, start = self.now.messages, 0
-        if self.draw.random() < 0.4 and len(live) > 8:
-            start = len(live) // 2 // 4 * 4 or 4
-            start = next((at for at in range(start, len(live)) if is_question(live[at])), len(live))
-            words = talk.user_words(f"summary {self.draw.random()}", turn=0)
-            answer = talk.with_reply(
-                msgspec.structs.replace(self.now, messages=()), Reply("understood"), turn=0
-            ).messages
-            splices.append(Splice(0, start, (Message("user", (words,), 0), *answer)))
-        for at in range(start, len(live)):
-            blocks = tuple(self._short(block, spills) for block in live[at].blocks)
-            if blocks != live[at].blocks:
-                splices.append(
-                    Splice(at, at + 1, (msgspec.structs.replace(live[at], blocks=blocks),))
+            for _ in range(self.draw.choice([1, 2])):
+                words = f"Number {self.draw.randrange(10**9)}: " + "mind the cart, too. " * (
+                    self.draw.choice([1, 10, 60])
                 )
-        return Step("test", tuple(splices), tuple(spills))
+                await run_turn(session, Prompt(words), lambda _: None)
+            self.say("begins")
+            started = time.perf_counter()
+            state = TurnState(session.turns, "", "")
+            await fit(session, state, self.draw.choice([0, 2_000]), lambda _: None, force=True)
+            await session.parts.log.commit()
+            self.say("ends", time.perf_counter() - started)
 
-    def _short(self, block: object, spills: list[Cut]) -> object:
-        if not isinstance(block, ToolResult) or len(block.text) < LONG:
-            return block
-        self.n_spills += 1
-        name = f"cut-{self.seed}-{self.n_spills}.txt"
-        spills.append(Cut(name, block.text))
-        return msgspec.structs.replace(block, text=f"[cut: {name} {text_digest(block.text)}]")
-
-
-def is_question(message: Message) -> bool:
-    """May a conversation begin with it?"""
-    return message.role == "user" and not any(
-        isinstance(block, ToolResult) for block in message.blocks
-    )
-
-
-def text_digest(text: str) -> str:
-    return hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
-
-
-def digest(messages: tuple[Message, ...]) -> str:
-    return hashlib.blake2b(msgspec.json.encode(messages), digest_size=16).hexdigest()
+    def answer(self, request: Request) -> Answer:
+        """Read a file, or end the turn; or sum up, well or badly."""
+        last = request.messages[-1].blocks[-1]
+        if any("Sum up " in one.text for one in (*request.system, last) if isinstance(one, Text)):
+            return Reply(self.draw.choice(["", "The cart was read, and nothing was changed."]))
+        if self.draw.random() < 0.25:
+            return Reply(f"Done {self.draw.randrange(10**9)}.")
+        self.n_calls += 1
+        arguments = msgspec.json.encode({"path": self.draw.choice(FILES)}).decode()
+        calls = tuple(
+            ToolCall(f"c{self.seed}-{self.n_calls}-{at}", "read_file", arguments)
+            for at in range(self.draw.choice([1, 1, 2]))
+        )
+        return Reply("I look.", calls, finish="tool_calls")
 
 
-def whole(conversation: talk.Conversation) -> str:
-    """Of the complete conversation, as if nothing had been compacted."""
-    return digest(transcript(conversation.messages, conversation.history))
+class Told:
+    """A session's log that says what is on disk.
+
+    Args:
+        log: Itself.
+        child: Who says it.
+    """
+
+    def __init__(self, log: Log, child: Child) -> None:
+        self._log, self._child = log, child
+        self._queued: list[str] = []
+
+    def append(self, record: Record) -> None:
+        self._queued.append(line_digest(lines.encode(record)))
+        self._log.append(record)
+
+    async def commit(self) -> None:
+        queued, self._queued = self._queued, []
+        await self._log.commit()
+        for one in queued:
+            self._child.say("disk", one)
+
+    def commit_soon(self) -> None:
+        self._log.commit_soon()
+
+    async def close(self) -> None:
+        await self._log.close()
 
 
-def kill_one(folder: Path, session: str, seed: int) -> list[list[str]]:
-    """Start a child, kill it, and give all that it said."""
+def environment(folder: Path) -> dict[str, str]:
+    """For a state folder of its own."""
+    return {"INDWELL_STATE": str(folder / "state")}
+
+
+def line_digest(line: bytes) -> str:
+    return hashlib.blake2b(line.rstrip(b"\n"), digest_size=8).hexdigest()
+
+
+def kill_one(folder: Path, session: str, seed: int, lasts_s: float) -> list[list[str]]:
+    """Start a child, kill it while it compacts, if it can be met, and give all that it said."""
     read, write = os.pipe()
     child = os.fork()
     if child == 0:
@@ -174,15 +164,16 @@ def kill_one(folder: Path, session: str, seed: int) -> list[list[str]]:
         finally:
             os._exit(1)  # it is killed before it ends, or it has failed
     os.close(write)
+    draw = random.Random(seed)
     with os.fdopen(read, "rb") as said:
         heard = [said.readline()]
-        n_begun = random.Random(seed).choice([0, 1, 1, 2])  # compactions
+        n_begun = draw.choice([1, 1, 2, 4])  # compactions
         while n_begun and heard[-1]:
             heard.append(said.readline())
             n_begun -= heard[-1].startswith(b"begins")
-        time.sleep(random.Random(seed).uniform(0, LATEST_S))
+        time.sleep(draw.uniform(0, 0.9 * lasts_s))
         os.kill(child, signal.SIGKILL)
-        words = (b"".join(heard) + said.read()).decode().splitlines()
+        words = (b"".join(heard) + said.read()).rpartition(b"\n")[0].decode().splitlines()
     _, status = os.waitpid(child, 0)
     assert os.WIFSIGNALED(status), f"the child failed by itself (seed {seed})"
     return [line.split() for line in words]
@@ -193,109 +184,136 @@ class World:
 
     Args:
         folder: Empty.
+        tally: Of figures, over all sessions.
     """
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
+    def __init__(self, folder: Path, tally: Counter[str]) -> None:
+        self.folder, self.tally = folder, tally
+        for at, name in enumerate(FILES):
+            path = folder / name
+            path.parent.mkdir(exist_ok=True)
+            path.write_text("".join(f"def f{at}_{line}(): return {line}\n" for line in range(140)))
         self.store = SessionStore(folder / "state", folder)
         self.session, writer = self.store.create(model="m", now=datetime.now(UTC))
         writer._thread.shutdown()
         writer._log.close()
-        self.log = self.store.spill(self.session).parent / "log.jsonl"
-        self.acknowledged = (digest(()), digest(()))
-        self.counted: Counter[str] = Counter()
+        self.spills = self.store.spill(self.session).resolve()
+        self.log = self.spills.parent / "log.jsonl"
+        self.on_disk: list[str] = []
+        self.durations_s = [FIRST_GUESS_S]
 
     def kill(self, seed: int) -> None:
         """One child, killed; then everything is looked at."""
         before = self.log.read_bytes()
         where = f"(seed {seed})"
-        under_way = None
-        for said in kill_one(self.folder, self.session, seed):
+        heard = kill_one(self.folder, self.session, seed, median(self.durations_s[-9:]))
+        under_way = False
+        for said in heard:
             match said:
-                case ["state", live, complete]:
-                    self.acknowledged, under_way = (live, complete), None
-                case ["begins", live, complete]:
-                    under_way = (live, complete)
+                case ["disk", digest]:
+                    self.on_disk.append(digest)
+                case ["begins"]:
+                    under_way = True
+                case ["ends", seconds]:
+                    under_way = False
+                    self.durations_s.append(float(seconds))
                 case _:
                     pass
-        assert self.log.read_bytes().startswith(before), f"the log was rewritten {where}"
-        reading = self.store.open(self.session)
-        records = [one for one in reading.records if isinstance(one, Said | Compacted)]
-        assert len(reading.notices) <= 1, where
-        self._check(records, under_way, where)
-        self.counted["compactions"] = sum(isinstance(one, Compacted) for one in records)
+        after = self.log.read_bytes()
+        assert after.startswith(before), f"the log was rewritten {where}"
+        self.tally["kills"] += 1
+        self.tally["during a compaction"] += under_way
+        self._check(after, len(before), where, under_way=under_way)
 
-    def _check(self, records: list[Record], under_way: tuple[str, str] | None, where: str) -> None:
-        """What is acknowledged is in a prefix of the log; behind it only what was begun."""
-        ends = range(len(records), -1, -1)
-        end = next((at for at in ends if state(records[:at]) == self.acknowledged), -1)
-        assert end >= 0, f"the acknowledged state is lost {where}"
-        rest = records[end:]
+    def _check(self, log: bytes, n_before: int, where: str, *, under_way: bool) -> None:
+        there = iter([line_digest(line) for line in log.splitlines()])
+        for digest in self.on_disk:
+            assert digest in there, f"an acknowledged record is lost {where}"
+        reading = self.store.open(self.session)
+        assert len(reading.damage) <= self.tally["kills"], where
+        records = reading.records
         told = folded(records)
-        assert told.notices == (), where
-        if rest and isinstance(rest[0], Compacted):
-            assert state(records[: end + 1]) == under_way, f"half a compaction {where}"
-            self.counted["after"] += 1
-        elif under_way:
-            self.counted["before"] += 1
-        unanswered = problems(told.messages)
-        if not rest or isinstance(records[-1], Compacted):
-            assert unanswered == (), where
-        self._check_spills(records, where)
-        self._mend(told.messages)
-
-    def _check_spills(self, records: list[Record], where: str) -> None:
-        names = {name for one in records if isinstance(one, Compacted) for name in one.spills}
-        said = str([one for one in records if isinstance(one, Compacted)])
-        for name in names:
-            text = (self.store.spill(self.session) / name).read_text()
-            marker = f"[cut: {name} {text_digest(text)}]"
-            assert marker in said, f"what was cut is not whole: {name} {where}"
-
-    def _mend(self, messages: tuple[Message, ...]) -> None:
-        """Answer the call at the end, as resuming does, and take it all as acknowledged."""
-        _, log = self.store.resume(self.session, now=datetime.now(UTC))
-        now = msgspec.structs.replace(
-            talk.Conversation(talk.Config("m", 64_000, 4_000), ()), messages=messages
+        assert told.notices == (), (told.notices, where)
+        oracle: list[Message] = []
+        for one in records:
+            if isinstance(one, Said):
+                join(oracle, one.message)
+        whole = transcript(told.messages, told.history)
+        assert whole == tuple(oracle), f"not all that was said is there {where}"
+        unfinished = bool(told.messages and tool_uses(told.messages[-1]))
+        found = problems(told.messages)
+        assert len(found) <= unfinished, (found, where)
+        self._check_files(records, told.messages, where)
+        now = talk.Conversation(
+            talk.Config("m", WINDOW, 1_000), (), messages=told.messages, history=told.history
         )
-        after = now
-        if messages and problems(messages):
-            after = talk.with_results(now, (), turn=0)
-        if after.messages and after.messages[-1].role == "user":
-            after = talk.with_reply(after, Reply("on"), turn=0)
-        for message in added_messages(now.messages, after.messages):
-            log.append(Said(message, "t"))
-        asyncio.run(log.close())
-        reading = self.store.open(self.session)
-        self.acknowledged = state(
-            [one for one in reading.records if isinstance(one, Said | Compacted)]
+        check_groups(now)
+        check_words(now, users(oracle), {one.name: one.read_text() for one in self._files()})
+        new = lines.decode(log[n_before:]).records
+        n_taken = sum(isinstance(one, Compacted) for one in new)
+        self.tally["compactions taken"] += n_taken
+        if under_way:
+            words = [one for one in new if isinstance(one, Said | Compacted)]
+            self.tally["with steps taken"] += bool(words) and isinstance(words[-1], Compacted)
+
+    def _check_files(
+        self, records: Sequence[Record], messages: Sequence[Message], where: str
+    ) -> None:
+        """What a taken step or a marker names is there, and all of it."""
+        wanted = {name for one in records if isinstance(one, Compacted) for name in one.spills}
+        shown = "\n".join(
+            getattr(block, "text", "") + getattr(block, "arguments", "")
+            for message in messages
+            for block in message.blocks
         )
+        named = re.findall(re.escape(str(self.spills)) + r"/([\w-]+\.txt)", shown)
+        for name in sorted({*wanted, *named}):
+            path = self.spills / name
+            assert path.exists(), f"a marker names a file that is not there: {name} {where}"
+            stamp = _SPILL.search(name)
+            if stamp:
+                crc = zlib.crc32(path.read_bytes())
+                assert f"{crc:08x}" == stamp[1], f"what was cut is not whole: {name} {where}"
+                self.tally["files looked at"] += 1
+
+    def _files(self) -> list[Path]:
+        return sorted(self.spills.glob("*.txt"))
 
 
-def state(records: list[Record]) -> tuple[str, str]:
-    """What a log says: the live conversation, and the complete one."""
-    told = folded(records)
-    return digest(told.messages), digest(transcript(told.messages, told.history))
+def users(messages: Sequence[Message]) -> list[str]:
+    """The user's words, in order."""
+    return [
+        one.text
+        for message in messages
+        for one in message.blocks
+        if isinstance(one, Text) and one.meta.source == "user"
+    ]
 
 
 def kills(number: int, seed: int) -> Counter[str]:
-    """Kill ``number`` children; gives figures. Fails on what must not be."""
-    counted: Counter[str] = Counter()
-    for start in range(0, number, LOG_KILLS):
+    """Kill children until ``number`` kills fell during a compaction; gives figures.
+
+    Raises:
+        AssertionError: Something is lost or unreadable.
+    """
+    tally: Counter[str] = Counter()
+    at = seed * 1_000_003
+    while tally["during a compaction"] < number:
         with tempfile.TemporaryDirectory() as place:
-            world = World(Path(place))
-            for at in range(start, min(start + LOG_KILLS, number)):
-                world.kill(seed * 1_000_003 + at)
-                counted["kills"] += 1
-            counted += world.counted
-    return counted
+            world = World(Path(place).resolve(), tally)
+            for _ in range(LOG_KILLS):
+                world.kill(at)
+                at += 1
+                if tally["during a compaction"] >= number:
+                    break
+    return tally
 
 
 def main() -> None:
     """Kill, and say what was found."""
     number = int(sys.argv[1]) if len(sys.argv) > 1 else 200
     seed = int(sys.argv[2]) if len(sys.argv) > 2 else random.SystemRandom().randrange(10**6)
-    figures = ", ".join(f"{count} {what}" for what, count in kills(number, seed).items())
+    figures = ", ".join(f"{count:,} {what}" for what, count in kills(number, seed).items())
     print(f"seed {seed}: {figures}; nothing acknowledged was lost")
 
 

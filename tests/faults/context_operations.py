@@ -1,6 +1,6 @@
 """Random operations on the context engine: sessions of every ladder, checked after each step.
 
-    python tests/faults/context_operations.py 1000000 [FIRST_SESSION]
+    python tests/faults/context_operations.py 1000000 [FIRST_SESSION [PROCESSES]]
 
 A session is 40 steps of ``support.context_machine``; its number decides everything in it, so a
 violation can be seen again alone, and a run that was stopped goes on from the number it printed.
@@ -12,6 +12,7 @@ from __future__ import annotations
 import sys
 import traceback
 from collections import Counter
+from multiprocessing import Pool
 from pathlib import Path
 from random import Random
 from time import perf_counter
@@ -22,6 +23,7 @@ from indwell.context.compaction.presets import PRESETS
 from support.context_machine import WINDOWS, ContextMachine, random_step
 
 N_STEPS = 40
+WAVE = 100  # sessions that are given out at once
 HUGE = 1 / 50_000  # of the results; one takes 0.1 s and more
 OPERATIONS = frozenset(
     {"calls", "replies", "results", "cancelled", "queued", "fits", "switches", "restored"}
@@ -53,22 +55,27 @@ def n_operations(tally: Counter[str]) -> int:
 
 
 def main() -> None:
-    goal = int(sys.argv[1]) if len(sys.argv) > 1 else 1_000_000
-    number = int(sys.argv[2]) if len(sys.argv) > 2 else 1
+    given = [int(one) for one in sys.argv[1:]]
+    goal, number, n_processes = (*given, *(1_000_000, 1, 1)[len(given) :])
     tally: Counter[str] = Counter()
     violations: Counter[str] = Counter()
     started = told = perf_counter()
     try:
-        while n_operations(tally) < goal:
-            done, violation = run_session(number)
-            tally += done
-            if violation:
-                violations[violation[:160]] += 1
-                print(f"session {number}: {violation}", flush=True)
-            number += 1
-            if perf_counter() - told > 30:
-                told = perf_counter()
-                print(f"… {n_operations(tally):,} operations; next session {number}", flush=True)
+        with Pool(n_processes) as pool:
+            while n_operations(tally) < goal:
+                wave = range(number, number + WAVE)
+                for number, (done, violation) in zip(
+                    wave, pool.imap(run_session, wave), strict=True
+                ):
+                    tally += done
+                    if violation:
+                        violations[violation[:160]] += 1
+                        print(f"session {number}: {violation}", flush=True)
+                number = wave.stop
+                if perf_counter() - told > 30:
+                    told = perf_counter()
+                    n_done = n_operations(tally)
+                    print(f"… {n_done:,} operations; next session {number}", flush=True)
     except KeyboardInterrupt:
         print(f"stopped; go on with session {number}")
     seconds = perf_counter() - started

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-N_KILLS = 12
+N_KILLS = 6
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="kills processes that it forks")
@@ -26,4 +26,4 @@ def test_a_kill_in_a_compaction_leaves_the_state_before_it_or_after_it() -> None
         check=False,
     )
     assert ended.returncode == 0, ended.stderr
-    assert f"{N_KILLS} kills" in ended.stdout
+    assert f"{N_KILLS} during a compaction" in ended.stdout

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 
 import msgspec
 
@@ -19,8 +20,8 @@ from indwell.messages import Message, Text, ToolResult
 from indwell.providers.scripted import check_legal
 
 _NUMBERED = re.compile(r" *\d{3,}\t.{20}")
-KEEPS_WORDS = frozenset({"default", "none"})
-"""Presets under which the user's words are never lost; the published ones promise less."""
+KEEPS_WORDS = frozenset({"default", "none", "ladder-a", "regions-d"})
+"""Presets under which the user's words are never lost; those that slide drop them, and say so."""
 SHRINKS = 0.6
 """A conversation of which less than this share is fixed must fit after compaction."""
 
@@ -64,12 +65,40 @@ def check_words(conversation: Conversation, said: Sequence[str], spills: Mapping
         )
 
 
+def check_task(conversation: Conversation, task: str) -> None:
+    """The prompt of a turn under way stands there verbatim, whatever was said since (H27)."""
+    if conversation.messages[-1].role == "assistant":
+        return
+    shown = (block for message in conversation.messages for block in message.blocks)
+    assert any(isinstance(one, Text) and one.text == task for one in shown), (
+        f"the current task is not shown: {task!r:.200}"
+    )
+
+
+def check_groups(conversation: Conversation) -> None:
+    """Each word of the user stands where the next summary of that place will look for it."""
+    messages, history = conversation.messages, conversation.history
+    told = transcript(messages, history)
+    n = len(history.places)
+    heads = [at for at in range(n) if at not in history.joined]
+    for start, stop in pairwise((*heads, n)):
+        first, last = (place_of(messages, history, at) for at in (start, stop))
+        known = {id(one) for message in told[first:last] for one in message.blocks}
+        for message in messages[start:stop]:
+            for one in message.blocks:
+                assert (
+                    one.meta.source != "user"
+                    or id(one) in known
+                    or any(one in message.blocks for message in told[first:last])
+                ), f"words stand apart from their originals: {one!r:.200}"
+
+
 def check_step(
     before: Conversation, action: Action, step: Step, after: Conversation, known: Mapping[str, str]
 ) -> None:
     """A step makes nothing larger, touches nothing outside its ranges, loses no spill."""
     grown = estimated_tokens(after) - estimated_tokens(before)
-    assert grown <= 0, f"{step.layer} makes the conversation {grown} tokens larger"
+    assert grown < 0, f"{step.layer} makes the conversation {grown} tokens larger"
     assert step.splices, f"{step.layer} asks for a step that does nothing"
     first = step.splices[0].start
     same = zip(before.messages[:first], after.messages[:first], strict=True)

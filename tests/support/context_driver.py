@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import msgspec
-
-from indwell.agent.fit import FORCED_AIM, LEAST_STEP, MOST_ACTIONS, _narrowed, _without
-from indwell.context.compaction.engine import next_action, take
+from indwell.context.compaction.climb import MOST_RUNS, Climb, climbed, next_step
+from indwell.context.compaction.engine import take
 from indwell.context.compaction.facts import Facts
 from indwell.context.compaction.fallback import extract
 from indwell.context.compaction.preset import Preset
@@ -19,10 +17,6 @@ from indwell.context.conversation import Conversation, prompt_tokens
 Summarise = Callable[[SummaryPlan], str]
 Watch = Callable[[Conversation, Action, Step, Conversation], None]
 """What is told of each step that is taken: before, what was wanted, what it became, after."""
-
-
-class LoopError(AssertionError):
-    """The engine asks for ever more."""
 
 
 def fitted(
@@ -41,35 +35,24 @@ def fitted(
         facts: Of the world.
         summarise: Writes summaries; what is no use is replaced by extraction (H28).
         watch: Told of each step.
-
-    Raises:
-        LoopError: There is no end.
     """
-    begun = full_tokens(conversation, facts)
-    limit = begun if facts.force else 0
-    idle: set[str] = set(facts.failed)
+    climb = Climb(full_tokens(conversation, facts), force=facts.force, out=facts.failed)
     layers: list[str] = []
-    for _ in range(MOST_ACTIONS):
-        facts = msgspec.structs.replace(facts, failed=frozenset(idle))
-        action = next_action(_narrowed(conversation, limit), _without(preset, idle), facts)
-        if action is None:
-            return conversation
+    while (action := next_step(climb, conversation, preset, facts)) is not None:
         layers.append(action.layer)
         step = _step(conversation, action, summarise)
         after = take(conversation, step)
         before_n, after_n = prompt_tokens(conversation), prompt_tokens(after)
-        if before_n - after_n < LEAST_STEP * (before_n + facts.incoming):
-            idle.add(step.layer)
-        if step.splices:
+        if step.splices and after_n < before_n:
             if watch is not None:
                 watch(conversation, action, step, after)
             conversation = after
-        if facts.force and full_tokens(conversation, facts) <= FORCED_AIM * begun:
-            facts, limit = msgspec.structs.replace(facts, force=False), 0
-    raise LoopError(
-        f"over {MOST_ACTIONS} actions before one call ({', '.join(layers)}), from {begun} tokens"
-        f" to {full_tokens(conversation, facts)} of {conversation.config.budget}"
-    )
+        gain = max(0, before_n - after_n)
+        climb = climbed(climb, action.layer, before=before_n + facts.incoming, gain=gain)
+        assert len(layers) <= MOST_RUNS * (len(preset.rungs) + 1), (
+            f"too many actions before one call: {', '.join(layers)}"
+        )
+    return conversation
 
 
 def _step(conversation: Conversation, action: Action, summarise: Summarise) -> Step:

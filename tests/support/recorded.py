@@ -6,6 +6,7 @@ import gzip
 import json
 import os
 from collections.abc import Iterator, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,8 @@ from indwell.context.compaction.preset import Preset
 from indwell.context.conversation import Config, Conversation, system_block
 from indwell.context.pairing import tool_uses
 from indwell.messages import Reply, Request, ToolCall
+from indwell.sessions import foreign
+from indwell.sessions.foreign import Recorded
 from support.context_driver import fitted
 
 BESIDE = Path(__file__).parents[3] / "shared" / "data"
@@ -25,11 +28,14 @@ BESIDE = Path(__file__).parents[3] / "shared" / "data"
 
 def recorded_sessions(name: str) -> list[list[dict[str, Any]]]:
     """The messages of each session of a file, in OpenAI's form; skips where there is none."""
-    path = Path(os.environ.get("INDWELL_SHARED", BESIDE)) / "sessions" / f"{name}.jsonl.gz"
-    if not path.exists():
-        pytest.skip(f"no {path.name} beside the project or under INDWELL_SHARED")
-    with gzip.open(path, "rt", encoding="utf-8") as lines:
+    with gzip.open(_path(name), "rt", encoding="utf-8") as lines:
         return [json.loads(line)["messages"] for line in lines]
+
+
+def foreign_sessions(name: str, *, first: int = 0, every: int = 1) -> Iterator[Recorded]:
+    """Sessions of a file as ``indwell replay`` reads them; skips where there is none."""
+    with gzip.open(_path(name)) as lines:
+        yield from foreign.recorded_sessions(islice(lines, first, None, every), name=name)
 
 
 def played(
@@ -75,3 +81,10 @@ def _reply(message: dict[str, Any]) -> Reply:
         for call in message.get("tool_calls") or ()
     )
     return Reply(message["content"] or "", calls, finish="tool_calls" if calls else "stop")
+
+
+def _path(name: str) -> Path:
+    path = Path(os.environ.get("INDWELL_SHARED", BESIDE)) / "sessions" / f"{name}.jsonl.gz"
+    if not path.exists():
+        pytest.skip(f"no {path.name} beside the project or under INDWELL_SHARED")
+    return path

@@ -26,9 +26,12 @@ class Terminal:
         arguments: Of the command line.
         environment: Of the process.
         folder: Where it runs.
+        kind: Of terminal; a dumb one shows no bars.
     """
 
-    def __init__(self, *arguments: str, environment: Mapping[str, str], folder: Path) -> None:
+    def __init__(
+        self, *arguments: str, environment: Mapping[str, str], folder: Path, kind: str = "dumb"
+    ) -> None:
         self.shown = ""
         self._seen = 0  # characters of ``shown`` that ``until`` has gone past
         self._master, self._slave = os.openpty()
@@ -38,7 +41,7 @@ class Terminal:
             stdout=self._slave,
             stderr=self._slave,
             cwd=folder,
-            env={**environment, "TERM": "dumb", "COLUMNS": "100"},
+            env={**environment, "TERM": kind, "COLUMNS": "100"},
             start_new_session=True,
             preexec_fn=_take_terminal,  # noqa: PLW1509 -- the only way to a controlling terminal
         )
@@ -88,6 +91,10 @@ class Terminal:
         while not self._waits() and time.monotonic() < deadline:
             time.sleep(0.01)
         os.write(self._master, INTERRUPT.encode())
+
+    def press(self, keys: str) -> None:
+        """Type something now, whatever the process is doing."""
+        os.write(self._master, keys.encode())
 
     def ends(self) -> int:
         """The exit code; all that was shown is in ``shown``."""

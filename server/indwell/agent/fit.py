@@ -10,26 +10,28 @@ import asyncio
 from collections import Counter
 from datetime import timedelta
 
-import msgspec
-
 from indwell.agent import events
 from indwell.agent.events import Listener
 from indwell.agent.session import Session
 from indwell.agent.summarise_call import summary_step
 from indwell.agent.turn_state import TurnState
 from indwell.context import conversation as talk
-from indwell.context.compaction.engine import layer_name, next_action, take, trigger
+from indwell.context.compaction.climb import Climb, climbed, next_step
+from indwell.context.compaction.engine import layer_name, take, trigger
 from indwell.context.compaction.facts import Facts
+from indwell.context.compaction.lines import forget
+from indwell.context.compaction.outline import Outline
 from indwell.context.compaction.preset import Preset
+from indwell.context.compaction.prospect import nothing_pays, refusal
+from indwell.context.compaction.repeats import repeats
 from indwell.context.compaction.restraint import after_run, failed
-from indwell.context.compaction.step import Step
+from indwell.context.compaction.step import Action, Step
 from indwell.context.tokens import BLOCK_OVERHEAD, tools_tokens
 from indwell.errors import ContextOverflow, ConversationTooLarge, SessionError
 
-MOST_ACTIONS = 12  # before one call; the default needs four
-LEAST_STEP = 0.01  # of the prompt; a layer whose step gains less has nothing more to give now
-FORCED_AIM = 0.5  # of what there was; the hard rungs aim at half (H18)
 SMALLER = 0.95  # of what the endpoint found too long; less than that is worth another try
+AT_ONCE = 8  # spills written at a time: what takes long is waiting for the disk
+AIM = 0.5  # of the budget: what compaction aims at (H18)
 FULL = 0.7  # of the budget: the soft threshold, from which on overhead is worth a word (H18, H30)
 CACHE_LIFE = timedelta(minutes=5)  # H34
 
@@ -51,20 +53,17 @@ async def fit(
     begun = _tokens(session, incoming)
     preset = session.parts.preset
     budget = session.conversation.config.budget
+    if preset.repeats and (pointing := repeats(session.conversation.messages)):
+        session.compact(pointing, take(session.conversation, pointing))
+        begun = _tokens(session, incoming)
     if not (force or preset.every_call or begun > _lowest(preset, budget)):
         return False
-    idle = failed(session.restraint, begun) if not force and begun <= budget else frozenset()
     gains: Counter[str] = Counter()
-    try:
-        gains = await _climb(session, turn, incoming, emit, set(idle), force=force)
-    except SessionError as error:  # nothing is cut that cannot be read again
-        emit(events.Notice(turn.number, "warning", f"nothing could be shortened: {error}"))
-    if not force:
-        always = layer_name(preset.rungs[0].layer) if preset.every_call else ""
-        for layer in gains.keys() - {always}:
-            session.restraint = after_run(session.restraint, layer, begun, begun - gains[layer])
+    known = session.refusal
+    if force or not nothing_pays(session.conversation, preset, _facts(session, incoming), known):
+        gains = await _run(session, turn, incoming, emit, force=force)
     if _tokens(session, incoming) > FULL * budget:
-        await _tell_overhead(session, turn, emit)
+        _tell_overhead(session, turn, emit)
     return gains.total() > 0
 
 
@@ -76,25 +75,43 @@ def too_large_for(error: ContextOverflow) -> ConversationTooLarge:
     )
 
 
+async def _run(
+    session: Session, turn: TurnState, incoming: int, emit: Listener, *, force: bool
+) -> Counter[str]:
+    """Ask the ladder, and remember which layers gave too little; what each gained."""
+    begun, preset = _tokens(session, incoming), session.parts.preset
+    is_urgent = force or begun > session.conversation.config.budget
+    idle = frozenset() if is_urgent else failed(session.restraint, begun)
+    gains: Counter[str] = Counter()
+    try:
+        gains = await _climb(session, turn, incoming, emit, idle, force=force)
+    except SessionError as error:  # nothing is cut that cannot be read again
+        emit(events.Notice(turn.number, "warning", f"nothing could be shortened: {error}"))
+    if not force:
+        always = layer_name(preset.rungs[0].layer) if preset.every_call else ""
+        for layer in gains.keys() - {always}:
+            session.restraint = after_run(session.restraint, layer, begun, begun - gains[layer])
+    return gains
+
+
 async def _climb(
     session: Session,
     turn: TurnState,
     incoming: int,
     emit: Listener,
-    idle: set[str],
+    idle: frozenset[str],
     *,
     force: bool,
 ) -> Counter[str]:
     """Take actions until there is none; gives what each layer gained, in tokens."""
-    begun = _tokens(session, incoming)
-    limit = begun if force else 0
+    climb = Climb(_tokens(session, incoming), force=force, out=idle)
     gains: Counter[str] = Counter()
-    for _ in range(MOST_ACTIONS):
-        now = session.conversation
-        facts = _facts(session, incoming, frozenset(idle), force=force)
-        seen, preset = _narrowed(now, limit), _without(session.parts.preset, idle)
-        action = await asyncio.to_thread(lambda: next_action(seen, preset, facts))  # noqa: B023
+    while True:
+        now, preset = session.conversation, session.parts.preset
+        facts = _facts(session, incoming)
+        action = await asyncio.to_thread(_decided, climb, now, preset, facts)
         if action is None:
+            session.refusal = refusal(now, preset, facts)
             break
         before = _tokens(session, incoming)
         if isinstance(action, Step):
@@ -103,11 +120,18 @@ async def _climb(
             step = await summary_step(session, turn, action, facts, emit)
         gain = await _taken(session, turn, step, incoming, emit)
         gains[action.layer] += gain
-        if gain < LEAST_STEP * before:
-            idle.add(action.layer)
-        if force and _tokens(session, incoming) <= FORCED_AIM * begun:
-            force, limit = False, 0
+        climb = climbed(climb, action.layer, before=before, gain=gain)
     return gains
+
+
+def _decided(
+    climb: Climb, conversation: talk.Conversation, preset: Preset, facts: Facts
+) -> Action | None:
+    """What should be done next; at the end of the ladder nothing that was read is kept."""
+    action = next_step(climb, conversation, preset, facts)
+    if action is None:
+        forget()
+    return action
 
 
 async def _taken(
@@ -119,14 +143,15 @@ async def _taken(
     before, after = talk.prompt_tokens(now), talk.prompt_tokens(shorter)
     if after >= before:
         return 0
-    for spill in step.spills:
-        await session.parts.keep_as(spill.name, spill.text)
+    for at in range(0, len(step.spills), AT_ONCE):
+        some = step.spills[at : at + AT_ONCE]
+        await asyncio.gather(*(session.parts.keep_as(one.name, one.text) for one in some))
     session.compact(step, shorter)
     emit(events.Compacted(turn.number, step.layer, before + incoming, after + incoming, step.note))
     return before - after
 
 
-def _facts(session: Session, incoming: int, idle: frozenset[str], *, force: bool) -> Facts:
+def _facts(session: Session, incoming: int) -> Facts:
     parts = session.parts
     return Facts(
         incoming=incoming,
@@ -134,8 +159,6 @@ def _facts(session: Session, incoming: int, idle: frozenset[str], *, force: bool
         small=parts.small.rates if parts.small else None,
         is_cached=_is_cached(session),
         spill_folder=str(parts.read_roots[0]) if parts.read_roots else "",
-        failed=idle,
-        force=force,
     )
 
 
@@ -156,32 +179,15 @@ def _lowest(preset: Preset, budget: int) -> float:
     return min((trigger(rung, budget) for rung in preset.rungs), default=float("inf"))
 
 
-def _narrowed(conversation: talk.Conversation, limit: int) -> talk.Conversation:
-    """As if the window held ``limit`` tokens of prompt; 0: as it is."""
-    config = conversation.config
-    if not 0 < limit < config.budget:
-        return conversation
-    config = msgspec.structs.replace(config, window=limit + config.max_output)
-    return msgspec.structs.replace(conversation, config=config)
-
-
-def _without(preset: Preset, idle: set[str]) -> Preset:
-    """The rungs that may still give something; the engine asks all of them when it is forced."""
-    rungs = tuple(rung for rung in preset.rungs if layer_name(rung.layer) not in idle)
-    is_first = bool(rungs) and rungs[0] is preset.rungs[0]
-    return msgspec.structs.replace(preset, rungs=rungs, every_call=preset.every_call and is_first)
-
-
-async def _tell_overhead(session: Session, turn: TurnState, emit: Listener) -> None:
+def _tell_overhead(session: Session, turn: TurnState, emit: Listener) -> None:
     """Say once that what no compaction may touch is too much already (H30)."""
     now, budget = session.conversation, session.conversation.config.budget
-    aim = max((rung.aim for rung in session.parts.preset.rungs), default=0.0) * budget
-    if session.told_overhead or not aim:
+    if session.told_overhead or not session.parts.preset.rungs:
         return
     system = sum(block.meta.tokens + BLOCK_OVERHEAD for block in now.system)
     tools = tools_tokens(now.tools)
-    pinned = await asyncio.to_thread(lambda: _pinned_tokens(now))
-    if system + tools + pinned <= aim:
+    pinned = Outline(now).whole.fixed
+    if system + tools + pinned <= AIM * budget:
         return
     session.told_overhead = True
     words = (
@@ -190,13 +196,3 @@ async def _tell_overhead(session: Session, turn: TurnState, emit: Listener) -> N
         "shortening the rest cannot help much; a model with a larger window can"
     )
     emit(events.Notice(turn.number, "warning", words))
-
-
-def _pinned_tokens(conversation: talk.Conversation) -> int:
-    """Of blocks that stay: pinned ones, and the user's words."""
-    return sum(
-        block.meta.tokens + BLOCK_OVERHEAD
-        for message in conversation.messages
-        for block in message.blocks
-        if block.meta.pinned or block.meta.source == "user"
-    )

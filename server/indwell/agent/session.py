@@ -20,9 +20,11 @@ from indwell.agent.growth import added_messages
 from indwell.agent.ledger import Ledger, MemoryLedger
 from indwell.agent.small_model import SmallModel
 from indwell.agent.words import MOST_WAITING, MOST_WAITING_CHARACTERS, is_blank, taken_words
+from indwell.context.calibration import Calibration
 from indwell.context.compaction.facts import Rates
 from indwell.context.compaction.preset import Preset
 from indwell.context.compaction.presets import DEFAULT
+from indwell.context.compaction.prospect import Refusal
 from indwell.context.compaction.restraint import Restraint
 from indwell.context.compaction.step import Step
 from indwell.context.conversation import Conversation, prompt_tokens
@@ -167,6 +169,7 @@ class Session:
         notice: Something to say with the first turn, such as an assumed window.
         aftermath: What became of the files that the model knows.
         restraint: Which layers of compaction have gained too little of late.
+        refusal: What the ladder found not to pay, the last time it was asked.
         told_overhead: Was it said that system, tools and pinned words take too much?
         answered_at: When the model answered last; None if it has not.
         is_outgrown: Did the last turn end because the conversation fits no request any more?
@@ -187,6 +190,7 @@ class Session:
     notice: str = ""
     aftermath: Aftermath = field(default_factory=Aftermath)
     restraint: Restraint = Restraint()  # noqa: RUF009 - a frozen value, safe to share
+    refusal: Refusal | None = None
     told_overhead: bool = False
     answered_at: datetime | None = None
     is_outgrown: bool = False
@@ -228,8 +232,7 @@ class Session:
         splices = rewritten(now.messages, messages)
         for record in repairs(notes, splices, len(now.messages), at=self.timestamp()):
             self.parts.log.append(record)
-        triples = [(one.start, one.stop, one.messages) for one in splices]
-        _, history = spliced(now.messages, now.history, triples)
+        _, history = spliced(now.messages, now.history, splices)
         self.conversation = msgspec.structs.replace(
             now, messages=messages, history=history, tally=Tally()
         )
@@ -256,6 +259,13 @@ class Session:
             self.health, self.turns, step.layer, record.before, record.after
         )
         self.conversation = shorter
+
+    def remember(
+        self, health: Health, calibration: Calibration, answered_at: datetime | None
+    ) -> None:
+        """Know of the endpoint what an earlier process knew (``recalled``)."""
+        self.health, self.answered_at = health, answered_at
+        self.conversation = msgspec.structs.replace(self.conversation, calibration=calibration)
 
     def timestamp(self) -> str:
         """The time for a record, ISO 8601 in UTC, to the millisecond."""

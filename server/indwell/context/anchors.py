@@ -18,9 +18,14 @@ MOST = 4
 LIFE_S = 300.0
 LOOKED_BACK = 20  # blocks before a mark in which an older end of a prefix is found
 
-# The chance that a mark is needed: that what is behind it changed, so that no later mark is hit.
-# Judgement, not measured: what has stood for long goes on to stand; a tail is gone on with.
-_TAIL, _BEFORE, _REWRITTEN, _MILESTONE, _SYSTEM, _TOOLS = 0.9, 0.8, 0.4, 0.3, 0.2, 0.05
+# The chance that a call's longest usable prefix ends at this mark, so that no later one serves it.
+# Measured on what the provider billed for the 9,386 follow-up calls of the 129 recorded sessions
+# (`cache_read` beside the whole of the call before; `benchmarks/anchors.py`): 96.4 % read all of
+# the call before, 1.1 % a part of the conversation, 1.1 % only system and tools, of which one in
+# twenty was the tools alone, 1.4 % nothing. The recordings do not say where in the conversation a
+# part ended: that compaction's own end and a large result share it four to three is judgement.
+_TAIL, _REWRITTEN, _MILESTONE, _SYSTEM, _TOOLS = 0.964, 0.006, 0.0045, 0.011, 0.0005
+_BEFORE = _TAIL  # where this call finds what the last one wrote, if the tail is too far from it
 
 
 class _Mark(NamedTuple):
@@ -38,19 +43,22 @@ def place_anchors(
     rewrote keep a long prefix alive when the tail moves. If more than four are worth a mark, those
     of the least value go. Work is proportional to what ``conversation.tally`` does not hold yet.
 
+    If no call comes that goes on behind the tail, writing it to a cache would only be paid for:
+    then the place where the last call had its mark is read, and nothing new is written.
+
     Args:
         conversation: What is sent.
         idle_s: Seconds since the last call; None if that is not known.
-        calls_to_come: After this one; None if that is not known. When none comes and the cache has
-            died, marks in the messages would only be paid for.
+        calls_to_come: That go on behind this one; None if that is not known.
     """
     tools, system = _fixed_tokens(conversation)
     marks = [_Mark(tools * _TOOLS, -2)] if conversation.tools else []
     if conversation.system:
         marks.append(_Mark((tools + system) * _SYSTEM, -1))
-    is_dead = idle_s is not None and idle_s >= LIFE_S
-    if not (is_dead and calls_to_come == 0):
-        marks += _in_messages(conversation, tools + system)
+    is_alive = idle_s is None or idle_s < LIFE_S
+    goes_on = calls_to_come != 0
+    if is_alive or goes_on:
+        marks += _in_messages(conversation, tools + system, is_alive=is_alive, goes_on=goes_on)
     best = sorted(marks, reverse=True)[:MOST]
     places = {mark.place for mark in best}
     return Anchors(
@@ -65,18 +73,24 @@ def _fixed_tokens(conversation: Conversation) -> tuple[int, int]:
     return tools_tokens(conversation.tools), system
 
 
-def _in_messages(conversation: Conversation, fixed: int) -> list[_Mark]:
+def _in_messages(
+    conversation: Conversation, fixed: int, *, is_alive: bool, goes_on: bool
+) -> list[_Mark]:
+    """Marks for the next call (``goes_on``), and for what the last one wrote (``is_alive``)."""
     messages = conversation.messages
     tally = extended(conversation.tally, messages)
     tail = len(messages) - 2
     if tail < 0:
         return []
     known = fixed + tally.tokens + sum(map(message_tokens, messages[tally.n : tail + 1]))
-    marks = {tail: _Mark(known * _TAIL, tail)}
+    marks = {tail: _Mark(known * _TAIL, tail)} if goes_on else {}
     before = tail - 2  # where the last request had its mark
-    if before >= 0 and _n_blocks(messages[before + 1 : tail + 1]) > LOOKED_BACK:
+    is_far = not goes_on or _n_blocks(messages[before + 1 : tail + 1]) > LOOKED_BACK
+    if before >= 0 and is_alive and is_far:
         covered = known - sum(map(message_tokens, messages[before + 1 : tail + 1]))
         marks[before] = _Mark(covered * _BEFORE, before)
+    if not goes_on:
+        return list(marks.values())
     rewritten = len(conversation.history.places) - 1
     if 0 <= rewritten < tail and rewritten not in marks:
         covered = _up_to(messages, rewritten, MILESTONE_TOKENS)

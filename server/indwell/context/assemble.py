@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from indwell.context.anchors import place_anchors
-from indwell.context.conversation import Conversation, estimated_tokens, prompt_tokens
-from indwell.context.pairing import problems
-from indwell.context.tally import extended
+from indwell.context.calls import call_of
+from indwell.context.conversation import Conversation, counted, estimated_tokens
+from indwell.context.pairing import problems, tool_uses
+from indwell.context.tokens import tools_tokens
 from indwell.errors import ConversationTooLarge
 from indwell.messages import (
     Block,
     Image,
+    Message,
     Request,
     Text,
     Thinking,
@@ -19,29 +23,43 @@ from indwell.messages import (
 )
 
 
-def assemble(conversation: Conversation, *, tool_choice: ToolChoice = "auto") -> Request:
+def assemble(
+    conversation: Conversation,
+    *,
+    tool_choice: ToolChoice = "auto",
+    idle_s: float | None = None,
+    calls_to_come: int | None = None,
+) -> Request:
     """Make the request; orphans are a bug here, for whoever sends has repaired them.
 
     Only what is new since ``conversation.tally`` is looked at.
 
+    Args:
+        conversation: With everything that is sent.
+        tool_choice: As in ``messages.Request``.
+        idle_s: As in ``anchors.place_anchors``, like the next one.
+        calls_to_come: After this one.
+
     Raises:
         ConversationTooLarge: It does not fit the window; names the largest block.
     """
-    known = extended(conversation.tally, conversation.messages)
-    wrong = problems(conversation.messages, start=known.n)
+    conversation = counted(conversation)
+    wrong = problems(conversation.messages, start=conversation.tally.n)
     assert not wrong, wrong
+    estimate = estimated_tokens(conversation)
     request = Request(
         model=conversation.config.model,
         system=conversation.system,
         tools=conversation.tools,
         messages=conversation.messages,
         max_output=conversation.config.max_output,
-        anchors=place_anchors(conversation),
+        anchors=place_anchors(conversation, idle_s=idle_s, calls_to_come=calls_to_come),
         tool_choice=tool_choice,
         cache_key=conversation.config.cache_key,
-        tokens=estimated_tokens(conversation),
+        tokens=estimate,
     )
-    _check_size(request, prompt_tokens(conversation), conversation.config.budget)
+    config = conversation.config
+    _check_size(request, conversation.calibration.tokens(config.model, estimate), config.budget)
     return request
 
 
@@ -56,21 +74,30 @@ def _check_size(request: Request, tokens: int, budget: int) -> None:
             "`window` if it is known"
         )
     largest = max(blocks, key=lambda block: block.meta.tokens)
+    part = f"{_called(largest, request.messages)} of turn {largest.meta.turn}"
+    n_part, advice = largest.meta.tokens, ""
+    fixed = tools_tokens(request.tools) + sum(block.meta.tokens for block in request.system)
+    if fixed > n_part:
+        part, n_part = "the system prompt with the tools", fixed
+        advice = ", or choose a model with a larger window"
     raise ConversationTooLarge(
         f"the conversation has about {tokens:,} tokens, and the model's window leaves {budget:,}; "
-        f"the largest part is {_called(largest)} of turn {largest.meta.turn} with about "
-        f"{largest.meta.tokens:,} tokens; start a new session, which takes the task along"
+        f"the largest part is {part} with about {n_part:,} tokens; start a new session, which "
+        f"takes the task along{advice}"
     )
 
 
-def _called(block: Block) -> str:
+def _called(block: Block, messages: Sequence[Message]) -> str:
     match block:
         case Text(meta=meta):
             return {"user": "the prompt", "assistant": "the reply"}.get(
                 meta.source, f"the {meta.source.replace('_', ' ')}"
             )
-        case ToolResult():
-            return "a tool's result"
+        case ToolResult(tool_use_id=identifier):
+            uses = (use for message in messages for use in tool_uses(message))
+            of_turn = (one for one in uses if one.meta.turn == block.meta.turn)
+            use = next((one for one in of_turn if one.id == identifier), None)
+            return f"the result of {use.name} {call_of(use).main}".rstrip() if use else "a result"
         case ToolUse(name=name):
             return f"a call of {name}"
         case Image():

@@ -16,14 +16,16 @@ import msgspec
 
 from indwell.context.calls import call_of
 from indwell.context.compaction.step import SummaryPlan
+from indwell.context.rules import constraints
 from indwell.context.tokens import estimate_tokens
-from indwell.context.work import answered, asked, changed, constraints, failing
+from indwell.context.work import answered, asked, changed, failing
 from indwell.messages import Block, Message, Text, ToolResult, ToolUse
 
 MOST_TOKENS = 1_200  # benchmarks/audit.py: beyond it a longer extract gains as much
 SHARE = 3  # and never more than one part in three of what the lines are taken from
 MOST_NAMES = 250  # looked for; the later ones of an order by worth hardly count
 LONGEST_LINE = 220  # characters; a line of a minified file is no line
+LOOKED_AT = 800  # messages: a use before 400 rounds counts 2 ** -33, so the work is bounded
 HALF_LIFE = 12  # rounds after which a use counts half
 HEAD = "Original lines that later work may need (data, word for word):"
 
@@ -106,8 +108,9 @@ def missing(
             lines.append(line)
             here |= names(text)
             room -= cost
-    wanted = _worth(source, newest, here)
-    found = _best_lines(source, wanted)
+    late = source[-LOOKED_AT:]
+    wanted = _worth(late, newest, here)
+    found = _best_lines(late, wanted)
     for name in wanted:
         best = found.get(name)
         if name in here or best is None:
@@ -250,7 +253,7 @@ def _label(use: ToolUse) -> str:
 
 
 def _newest_words(messages: Sequence[Message]) -> str:
-    requests = asked(messages)
+    requests = asked(messages[-LOOKED_AT:]) or asked(messages)
     return requests[-1].words if requests else ""
 
 

@@ -17,7 +17,7 @@ from indwell.context.history import History
 from indwell.context.pairing import interrupted_result, tool_uses
 from indwell.context.scalar import scalar_text
 from indwell.context.tags import neutralise
-from indwell.context.tally import ONCE, Tally, extended, notice_texts
+from indwell.context.tally import ONCE, Tally, extended, notice_texts, valid
 from indwell.context.tokens import (
     BLOCK_OVERHEAD,
     estimate_tokens,
@@ -101,7 +101,7 @@ def counted(conversation: Conversation) -> Conversation:
 
 def estimated_tokens(conversation: Conversation) -> int:
     """The estimate of the whole prompt: a running sum, to which only the newest is added (H17)."""
-    tally = extended(conversation.tally, conversation.messages)
+    tally = valid(conversation.tally, conversation.messages)
     return (
         sum(block.meta.tokens + BLOCK_OVERHEAD for block in conversation.system)
         + tools_tokens(conversation.tools)
@@ -282,7 +282,7 @@ def _appended(messages: tuple[Message, ...], message: Message) -> tuple[Message,
 
 def _sent_texts(conversation: Conversation) -> tuple[Mapping[Source, str], frozenset[str]]:
     """The newest text of each source, and all selections and skills, that were sent."""
-    tally = extended(conversation.tally, conversation.messages)
+    tally = valid(conversation.tally, conversation.messages)
     newest, once = dict(tally.newest), set[str]()
     for message in conversation.messages[tally.n :]:
         notice_texts(message, newest, once)

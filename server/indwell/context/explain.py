@@ -14,7 +14,7 @@ from indwell.context.anchors import place_anchors
 from indwell.context.compaction.engine import layer_name, trigger
 from indwell.context.compaction.preset import Preset
 from indwell.context.conversation import Conversation, prompt_tokens
-from indwell.context.history import place_of, transcript
+from indwell.context.history import group_start, group_stop, place_of, transcript
 from indwell.context.tokens import BLOCK_OVERHEAD, tools_tokens
 from indwell.messages import (
     Anchors,
@@ -167,7 +167,8 @@ def _of_messages(conversation: Conversation, anchors: Anchors, n_waiting: int) -
     )
     found = []
     for index, message in enumerate(messages):
-        first, stop = places[index], places[index + 1]
+        first = places[group_start(history, index)]
+        stop = places[group_stop(history, index + 1)]
         originals = whole[first:stop] if index < n_known else (message,)
         same = {id(block) for one in originals for block in one.blocks}
         n_blocks = len(message.blocks)

@@ -6,6 +6,8 @@ the next one. This module knows no clock: how long nothing was asked is an argum
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import msgspec
 
 from indwell.context.difference import Difference, first_difference, total_tokens
@@ -37,9 +39,39 @@ class Health(msgspec.Struct, frozen=True):
     session: Figures = Figures()
 
 
-def after_call(health: Health, turn: int, usage: Usage, cost: float | None) -> Health:
-    """Take in what a call of any model took; ``cost`` in US dollars, None if it is unknown."""
-    return _added(health, turn, of_call(usage, cost))
+def of_turn(health: Health, turn: int) -> Figures:
+    """The sums of turn ``turn``; nothing if it was another that called last."""
+    return health.turn if health.turn_number == turn else Figures()
+
+
+def after_call(
+    health: Health, turn: int, usage: Usage, cost: float | None, *, expected: int = 0
+) -> Health:
+    """Take in what a call of any model took.
+
+    Args:
+        health: Of before.
+        turn: Number of the turn, 1-based.
+        usage: Of the call.
+        cost: In US dollars, None if it is unknown.
+        expected: As in ``figures.Figures``.
+    """
+    return added(health, turn, of_call(usage, cost, expected=expected))
+
+
+class Seen(NamedTuple):
+    """What an answered request says of the cache.
+
+    Attributes:
+        health: With it.
+        expected: Prompt tokens that the cache should have served, in the endpoint's count.
+        warning: If the cache has failed for the third time in a row, else the empty text. It is
+            said once, until the cache has served something again.
+    """
+
+    health: Health
+    expected: int = 0
+    warning: str = ""
 
 
 def after_reply(
@@ -47,26 +79,20 @@ def after_reply(
     request: Request,
     usage: Usage,
     *,
-    turn: int,
     idle_s: float = 0.0,
     has_cache: bool = False,
-) -> tuple[Health, str]:
+) -> Seen:
     """Take in what the cache gave for an answered request of the conversation.
 
     Args:
         health: Of before.
         request: As it was sent.
         usage: As the endpoint counted it; an estimate says nothing of the cache.
-        turn: Number of the turn, 1-based.
         idle_s: Seconds since the request before was answered.
         has_cache: Does what is known of the endpoint say that it has a cache?
-
-    Returns:
-        With a warning if the cache has failed for the third time in a row, else the empty text. It
-        is said once, until the cache has served something again.
     """
     if not usage.reported:
-        return health, ""
+        return Seen(health)
     before = health.last
     is_same = before is not None and before.model == request.model
     known = (health.has_cache and is_same) or usage.cached > 0 or usage.cache_write > 0
@@ -81,14 +107,13 @@ def after_reply(
         misses += 1  # a call that could not hit says nothing
     is_thrash = misses == THRASH_AT > health.misses
     changed = msgspec.structs.replace(health, last=request, has_cache=known, misses=misses)
-    expected = Figures(expected=_in_its_count(common, request, usage))
     warning = thrash_words(difference, common) if is_thrash else ""
-    return _added(changed, turn, expected), warning
+    return Seen(changed, _in_its_count(common, request, usage), warning)
 
 
 def after_compaction(health: Health, turn: int, layer: str, before: int, after: int) -> Health:
     """Take a step of compaction in; ``before`` and ``after`` in tokens of the prompt."""
-    return _added(health, turn, of_compaction(layer, before, after))
+    return added(health, turn, of_compaction(layer, before, after))
 
 
 def thrash_words(difference: Difference | None, common: int) -> str:
@@ -125,7 +150,8 @@ def _in_its_count(common: int, request: Request, usage: Usage) -> int:
     return min(round(common * usage.input / ours), usage.input) if ours else 0
 
 
-def _added(health: Health, turn: int, figures: Figures) -> Health:
+def added(health: Health, turn: int, figures: Figures) -> Health:
+    """Add to the sums of the session, and of turn ``turn``, the newest one."""
     of_turn = health.turn if turn == health.turn_number else Figures()
     return msgspec.structs.replace(
         health, turn_number=turn, turn=of_turn + figures, session=health.session + figures

@@ -6,11 +6,29 @@ the originals, so that a summary is never made of a summary.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 import msgspec
 
-from indwell.messages import Message
+from indwell.messages import Block, Message
+
+
+class Splice(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Messages ``start`` to ``stop`` (exclusive) are replaced by ``messages``.
+
+    Attributes:
+        start: First message that goes.
+        stop: The one behind the last.
+        messages: In their place; none drops the range.
+        whole: All of ``messages`` stand as one for the whole range, though they are as many. Logs
+            of before this was told hold none: there only the numbers say it.
+    """
+
+    start: int
+    stop: int
+    messages: tuple[Message, ...]
+    whole: bool = False
 
 
 class History(msgspec.Struct, frozen=True):
@@ -22,11 +40,14 @@ class History(msgspec.Struct, frozen=True):
             the first that it stands for; it stands for all up to the next one's place.
         n_blocks: How many blocks the last of these live messages had: it may grow later, if it is
             the last of the conversation.
+        joined: Indices of live messages that stand for what the one before stands for: a summary
+            and the words beside it are several messages, and none of them alone has originals.
     """
 
     originals: tuple[Message, ...] = ()
     places: tuple[int, ...] = ()
     n_blocks: int = 0
+    joined: frozenset[int] = frozenset()
 
 
 def transcript(messages: Sequence[Message], history: History) -> tuple[Message, ...]:
@@ -39,57 +60,108 @@ def place_of(messages: Sequence[Message], history: History, index: int) -> int:
     n_live = len(history.places)
     if index < n_live:
         return history.places[index]
-    return len(_grown(messages, history)) + index - n_live
+    return _n_grown(messages, history) + index - n_live
+
+
+def group_start(history: History, index: int) -> int:
+    """The live message, at or before ``index``, that stands for what ``index`` stands for."""
+    while index in history.joined:
+        index -= 1
+    return index
+
+
+def group_stop(history: History, index: int) -> int:
+    """The end, at or behind ``index``, of the messages that stand together."""
+    while index in history.joined:
+        index += 1
+    return index
 
 
 def spliced(
-    messages: Sequence[Message],
-    history: History,
-    splices: Sequence[tuple[int, int, Sequence[Message]]],
+    messages: Sequence[Message], history: History, splices: Sequence[Splice]
 ) -> tuple[tuple[Message, ...], History]:
     """Replace ranges of messages, and remember what stood there.
 
     Args:
         messages: The live ones.
         history: Of them.
-        splices: ``(start, stop, replacement)``, ascending and not overlapping. A replacement of
-            the same length stands message for message; of another one its first message stands for
-            the whole range.
+        splices: Ascending and not overlapping. A replacement of the same length stands message
+            for message, unless it is ``whole``; any other one stands as one for the whole range.
     """
     if not splices:
         return tuple(messages), history
-    known = max(len(history.places), splices[-1][1])
+    known = max(len(history.places), splices[-1].stop)
     originals = transcript(messages[:known], history)
-    live: list[Message] = []
-    places: list[int] = []
+    rows: list[_Row] = []
     at = 0
-    for start, stop, replacement in splices:
-        assert at <= start <= stop <= len(messages), (at, start, stop)
-        live += messages[at:start]
-        places += (place_of(messages, history, one) for one in range(at, start))
-        live += replacement
-        end = place_of(messages, history, stop)
-        if len(replacement) == stop - start:
-            places += (place_of(messages, history, one) for one in range(start, stop))
-        else:
-            head = [place_of(messages, history, start)]
-            places += (head + [end] * (len(replacement) - 1))[: len(replacement)]
-        at = stop
-    live += messages[at:known]
-    places += (place_of(messages, history, one) for one in range(at, known))
-    n_blocks = len(live[-1].blocks) if live else 0
-    return tuple(live) + tuple(messages[known:]), History(originals, tuple(places), n_blocks)
+    for one in splices:
+        assert at <= one.start <= one.stop <= len(messages), (at, one.start, one.stop)
+        rows += _standing(messages, history, at, one.start)
+        rows += _replaced(messages, history, one)
+        at = one.stop
+    rows += _standing(messages, history, at, known)
+    live = tuple(row.message for row in rows)
+    after = History(
+        originals=originals,
+        places=tuple(row.place for row in rows),
+        n_blocks=len(live[-1].blocks) if live else 0,
+        joined=frozenset(index for index, row in enumerate(rows) if row.is_joined and index),
+    )
+    return live + tuple(messages[known:]), after
+
+
+class _Row(NamedTuple):
+    """A live message, its place, and does it stand for what the one before stands for?"""
+
+    message: Message
+    place: int
+    is_joined: bool
+
+
+def _standing(
+    messages: Sequence[Message], history: History, start: int, stop: int
+) -> Iterator[_Row]:
+    for index in range(start, stop):
+        place = place_of(messages, history, index)
+        yield _Row(messages[index], place, index in history.joined)
+
+
+def _replaced(messages: Sequence[Message], history: History, splice: Splice) -> Iterator[_Row]:
+    old = _standing(messages, history, splice.start, splice.stop)
+    if len(splice.messages) == splice.stop - splice.start and not splice.whole:
+        for message, row in zip(splice.messages, old, strict=True):
+            yield _Row(message, row.place, row.is_joined)
+        return
+    # What it takes the place of may belong to the group before; then it does as well.
+    place, is_joined = place_of(messages, history, splice.start), splice.start in history.joined
+    for message in splice.messages:
+        yield _Row(message, place, is_joined)
+        place, is_joined = place_of(messages, history, splice.stop), True
 
 
 def _grown(messages: Sequence[Message], history: History) -> tuple[Message, ...]:
     """The originals, with what joined the last message that was rewritten afterwards."""
-    if not history.places:
+    blocks = _new_blocks(messages, history)
+    if not blocks:
         return history.originals
     message = messages[len(history.places) - 1]
-    joined = message.blocks[history.n_blocks :]
-    if not joined:
-        return history.originals
-    last = history.originals[-1] if history.originals else None
-    if last is None or last.role != message.role:
-        return (*history.originals, Message(message.role, joined, message.turn))
-    return (*history.originals[:-1], Message(last.role, last.blocks + joined, message.turn))
+    if _n_grown(messages, history) > len(history.originals):
+        return (*history.originals, Message(message.role, blocks, message.turn))
+    *others, last = history.originals
+    return (*others, Message(last.role, last.blocks + blocks, message.turn))
+
+
+def _n_grown(messages: Sequence[Message], history: History) -> int:
+    """How many messages these are."""
+    n = len(history.originals)
+    if not _new_blocks(messages, history):
+        return n
+    last = history.originals[-1] if n else None
+    is_more = last is None or last.role != messages[len(history.places) - 1].role
+    return n + is_more
+
+
+def _new_blocks(messages: Sequence[Message], history: History) -> tuple[Block, ...]:
+    """What joined the last message that was rewritten."""
+    n_live = len(history.places)
+    return messages[n_live - 1].blocks[history.n_blocks :] if n_live else ()

@@ -7,7 +7,6 @@ each send, and when a session is loaded; an orphan is repaired and the repair is
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import islice
 
 from indwell.context.injections import inject
 from indwell.context.tokens import estimate_tokens
@@ -26,30 +25,34 @@ def tool_results(message: Message) -> tuple[ToolResult, ...]:
     return tuple(block for block in message.blocks if isinstance(block, ToolResult))
 
 
-def problems(messages: Sequence[Message], *, start: int = 0) -> tuple[str, ...]:
+def problems(
+    messages: Sequence[Message], *, start: int = 0, may_wait: bool = False
+) -> tuple[str, ...]:
     """What is wrong with these messages; empty if they may be sent.
 
     Args:
         messages: All of them.
         start: The first ``start`` ones were found right before, and have not changed; only their
             last one is looked at again, for what it asks.
+        may_wait: The calls of the last message may still be without their results.
     """
     found: list[str] = []
     before: Message | None = messages[start - 1] if start else None
-    asked = tuple(use.id for use in tool_uses(before)) if before else ()
+    asked = _asked(before) if before is not None else ()
     if messages and not start and messages[0].role != "user":
         found.append("the first message is not the user's")
-    for message in islice(messages, start, None):
+    for index in range(start, len(messages)):
+        message = messages[index]
         if before is not None and before.role == message.role:
             found.append(f"two {message.role} messages in a row in turn {message.turn}")
         if not message.blocks:
             found.append(f"an empty message in turn {message.turn}")
         found += _wrong_answers(message, asked)
-        asked = tuple(use.id for use in tool_uses(message))
-        if len(set(asked)) != len(asked):
+        asked = _asked(message)
+        if len(asked) > 1 and len(set(asked)) != len(asked):
             found.append(f"a call's id is used twice in turn {message.turn}")
         before = message
-    if asked:
+    if asked and not may_wait:
         found.append(f"the last calls {asked} have no results")
     return tuple(found)
 
@@ -98,14 +101,18 @@ def interrupted_result(use: ToolUse, why: str = INTERRUPTED) -> ToolResult:
     )
 
 
+def _asked(message: Message) -> tuple[str, ...]:
+    """The ids of a message's calls."""
+    return tuple([block.id for block in message.blocks if isinstance(block, ToolUse)])
+
+
 def _wrong_answers(message: Message, asked: tuple[str, ...]) -> tuple[str, ...]:
     """What is wrong with the results in ``message``, which follows the calls ``asked``."""
-    answered = tuple(result.tool_use_id for result in tool_results(message))
+    blocks = message.blocks
+    answered = tuple([one.tool_use_id for one in blocks if isinstance(one, ToolResult)])
     if answered != asked:
         return (f"asked for {asked} but answered {answered} in turn {message.turn}",)
-    if answered and any(
-        not isinstance(block, ToolResult) for block in message.blocks[: len(answered)]
-    ):
+    if answered and not all(isinstance(one, ToolResult) for one in blocks[: len(answered)]):
         return (f"results do not come first in turn {message.turn}",)
     return ()
 

@@ -14,8 +14,9 @@ import re
 from collections.abc import Sequence
 
 from indwell.context.injections import inject
+from indwell.context.rules import constraints
 from indwell.context.tokens import estimate_tokens
-from indwell.context.work import Asked, Changed, Failing, asked, changed, constraints, failing
+from indwell.context.work import Asked, Changed, Failing, asked, changed, failing
 from indwell.messages import Message, Text
 
 REQUEST_SHARE = 0.5  # of the budget: the words that are worked on

@@ -22,9 +22,10 @@ _PIECE, _STEP = 509, 2_029  # characters; primes, so that no regular text keeps 
 # What each thing costs, in tokens. ASCII first: a letter, a capital, a digit, a line end, an
 # indented line, a sign; a capital in a word (camelCase), the beginning of a word and of a number
 # behind something else, a digit behind a letter (hashes), two blanks in a row, 16 small letters in
-# a row (no word is that).
-_LOWER, _UPPER, _DIGIT, _LINE_END, _INDENT, _SIGN = 0.125, 0.27, 0.335, 0.72, 0.4, 0.5
-_CAMEL, _WORD, _NUMBER, _MIXED, _BLANKS, _NO_WORD = 1.25, 0.56, 1.4, 1.6, 0.07, 6.0
+# a row (no word is that); a tab, a sign and a digit behind a blank (it joins words, not these).
+_LOWER, _UPPER, _DIGIT, _LINE_END, _INDENT, _SIGN = 0.12, 0.29, 0.365, 0.82, 0.33, 0.475
+_CAMEL, _WORD, _NUMBER, _MIXED, _BLANKS, _NO_WORD = 1.22, 0.545, 1.25, 1.4, 0.05, 6.0
+_TAB, _SIGN_APART, _NUMBER_APART = 0.32, 0.26, 0.5
 
 
 class _Script(NamedTuple):
@@ -43,8 +44,8 @@ _SCRIPTS = (
     _Script((0xE0,), 0.5),  # Indic scripts, Thai
     _Script((0xE1,), 0.7),
     _Script((0xE2,), 0.6),  # typography, arrows, boxes
-    _Script((0xE3,), 0.74),  # kana
-    _Script(range(0xE4, 0xEA), 1.0),  # Han: 0.72 in Simplified prose, 1.05 in Traditional
+    _Script((0xE3,), 0.76),  # kana
+    _Script(range(0xE4, 0xEA), 1.06),  # Han: 0.72 in Simplified prose, 1.05 in Traditional
     _Script(range(0xEA, 0xEF), 0.83),  # Hangul
     _Script((0xEF,), 0.5),  # full-width forms
     _Script(range(0xF0, 0xF8), 2.6),  # emoji and what else lies beyond the first plane
@@ -143,6 +144,9 @@ def _weigh(text: str) -> float:
         + classes.count(b"p") * _SIGN
         + classes.count(b"lU") * _CAMEL
         + classes.count(b"ss") * _BLANKS
+        + data.count(b"\t") * _TAB
+        + classes.count(b"sp") * _SIGN_APART
+        + classes.count(b"sd") * _NUMBER_APART
         + classes.count(b"l" * 16) * _NO_WORD
         + runs.count(b" a") * _WORD
         + runs.count(b" 0") * _NUMBER

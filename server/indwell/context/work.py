@@ -1,4 +1,4 @@
-"""What a conversation is about: requests, constraints, files changed, checks that fail. Pure.
+"""What a conversation is about: requests, files changed, checks that fail. Pure.
 
 Read from the complete transcript, so that it is right whatever was compacted. Work is proportional
 to the transcript, with a bound for each text; it runs when something is compacted, not each call.
@@ -16,7 +16,6 @@ from indwell.context.calls import call_of
 from indwell.context.pairing import INTERRUPTED, tool_results, tool_uses
 from indwell.messages import Message, Text, ToolResult, ToolUse
 
-LOOKED_AT = 20_000  # characters of one text of the user's that are searched for constraints
 ENDS = 4_000  # characters at each end of a command's output that are searched for errors
 ERROR_LENGTH = 150  # characters of an error's line; H28
 
@@ -87,41 +86,6 @@ def asked(messages: Sequence[Message]) -> tuple[Asked, ...]:
                 found.append(Asked(message.turn, words, "open"))
         before = message
     return tuple(found)
-
-
-_BEGINS = r"(?:^|[,;:(]\s*|\b(?:please|and|but|so|also|just|you|then)\s+)"  # of an imperative
-_NOT = r"(?:do not|don['\u2019]?t|only)\b"
-_STRICT = re.compile(rf"\b(?:must|never|always)\b|{_BEGINS}{_NOT}", re.IGNORECASE)
-_LOOSE = re.compile(
-    rf"{_BEGINS}(?:use|keep|leave|avoid|make sure|ensure|prefer|without|stick to|remember)\b"
-    r"|\binstead of\b|\bno longer\b|\bshould(?: not|n['\u2019]t)?\b|\w\W+\w+\W+\w+.*!$",
-    re.IGNORECASE,
-)
-LONG = 2_000  # characters; a pasted plan or log speaks of much, so only its strict words count
-_SENTENCE = re.compile(r"(?<=[.!?;。！？])\s+|\n+")  # noqa: RUF001 - full-width marks are meant
-MOST_OF_CONSTRAINT, LEAST_OF_CONSTRAINT = 240, 8  # characters; longer ones are no single rule
-
-
-def constraints(messages: Sequence[Message]) -> tuple[tuple[int, str], ...]:
-    """Sentences of the user that bind the work, with their turns; newest first, strict ones first.
-
-    A sentence counts by its words (must, never, don't, always, only, use, keep …) or its mark (!);
-    code blocks do not count. English only: of other languages the mark, and the requests
-    themselves, which a card holds as well.
-    """
-    found: dict[str, int] = {}
-    for request in asked(messages):
-        for sentence in _sentences(request.words[:LOOKED_AT]):
-            is_rule = _STRICT.search(sentence) or (
-                len(request.words) <= LONG
-                and not sentence.endswith("?")
-                and _LOOSE.search(sentence)
-            )
-            if is_rule:
-                found.pop(sentence, None)
-                found[sentence] = request.turn
-    newest = [(turn, sentence) for sentence, turn in reversed(found.items())]
-    return tuple(sorted(newest, key=lambda one: not _STRICT.search(one[1])))
 
 
 def changed(messages: Sequence[Message]) -> tuple[Changed, ...]:
@@ -233,12 +197,4 @@ def _state(last: Message | None) -> State:
     text = next((one.text for one in reversed(last.blocks) if isinstance(one, Text)), "").rstrip()
     if not text or text.endswith(("[no answer]", "[the reply broke off here]", f"[{INTERRUPTED}]")):
         return "open"
-    return "asked back" if text.rstrip("*_ )").endswith(("?", "？")) else "finished"  # noqa: RUF001
-
-
-def _sentences(text: str) -> Iterator[str]:
-    prose = re.sub(r"```.*?(?:```|\Z)", "\n", text, flags=re.DOTALL)
-    for raw in _SENTENCE.split(prose):
-        sentence = " ".join(raw.split()).lstrip("-*• >").strip()
-        if LEAST_OF_CONSTRAINT <= len(sentence) <= MOST_OF_CONSTRAINT:
-            yield sentence
+    return "asked back" if text.rstrip("*_ )").endswith(("?", "？", "؟")) else "finished"  # noqa: RUF001

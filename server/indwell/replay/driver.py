@@ -1,8 +1,4 @@
-"""Compaction of a replayed conversation, as ``agent.fit`` drives it, without a model. Pure.
-
-Summaries are simulated; what they would have cost is counted by the rules that choose who writes
-them (``context.compaction.summariser``).
-"""
+"""Compaction of a replayed conversation, as ``agent.fit`` drives it. Pure where summaries are."""
 
 from __future__ import annotations
 
@@ -10,27 +6,18 @@ from collections import Counter
 
 import msgspec
 
-from indwell.context.audit import audited
-from indwell.context.compaction.cuts import spill_name, spill_path
-from indwell.context.compaction.engine import layer_name, next_action, take, trigger
+from indwell.context.compaction.climb import Climb, climbed, next_step
+from indwell.context.compaction.engine import layer_name, take, trigger
 from indwell.context.compaction.facts import Facts
-from indwell.context.compaction.fallback import extract, simulated
 from indwell.context.compaction.preset import Preset
+from indwell.context.compaction.prospect import Refusal, nothing_pays, refusal
+from indwell.context.compaction.repeats import repeats
 from indwell.context.compaction.restraint import Restraint, after_run, failed
-from indwell.context.compaction.source import source_text
-from indwell.context.compaction.step import Spill, Step, SummaryPlan
-from indwell.context.compaction.summariser import Sizes, apart_price, appended_price, readers
-from indwell.context.compaction.summary import apply_summary
+from indwell.context.compaction.step import Spill, Step
 from indwell.context.conversation import Conversation, prompt_tokens
-from indwell.context.history import transcript
-from indwell.context.task_card import task_card
-from indwell.context.tokens import estimate_tokens
-from indwell.messages import Text
+from indwell.replay.summaries import Summarise
 
-MOST_ACTIONS = 12  # before one request, as in ``agent.fit``; more is a loop
-LEAST_STEP = 0.01  # of the prompt; a layer whose step gains less has nothing more to give now
-INSTRUCTIONS = 400  # tokens of what a summariser is told (``prompt.summary``)
-LEAST_CARD, MOST_CARD, CARD_SHARE = 300, 2_000, 20  # as in ``agent.summarise_call``
+MOST_ACTIONS = 24  # before one request; more than the layers of any ladder may take is a loop
 
 
 class Done(msgspec.Struct, frozen=True):
@@ -39,101 +26,86 @@ class Done(msgspec.Struct, frozen=True):
     Attributes:
         layers: That made a step, in order.
         spills: Files that they wrote.
-        summary_price: Of the summariser's calls, in prices of one input token.
+        summary_price: Of the summariser's calls, in prices of ``Facts.rates``, per million.
+        troubles: Why no model wrote a summary that one should have written.
         is_loop: It did not come to an end.
     """
 
     layers: tuple[str, ...] = ()
     spills: tuple[Spill, ...] = ()
     summary_price: float = 0.0
+    troubles: tuple[str, ...] = ()
     is_loop: bool = False
 
 
 class Driver:
     """What the driver of a session remembers between its requests."""
 
-    def __init__(self, preset: Preset, facts: Facts, ratio: float) -> None:
-        self._preset, self._facts, self._ratio = preset, facts, ratio
+    def __init__(self, preset: Preset, facts: Facts, summarise: Summarise) -> None:
+        self._preset, self._facts, self._summarise = preset, facts, summarise
         self._restraint = Restraint()
+        self._refusal: Refusal | None = None
 
-    def fit(self, conversation: Conversation, incoming: int) -> tuple[Conversation, Done]:
-        """Let compaction run to its end."""
+    def fit(
+        self, conversation: Conversation, incoming: int, *, is_cached: bool
+    ) -> tuple[Conversation, Done]:
+        """Let compaction run to its end.
+
+        Args:
+            conversation: Before what is new joins it.
+            incoming: Tokens of that.
+            is_cached: Does a cache hold the last request still?
+        """
         preset, budget = self._preset, conversation.config.budget
+        if preset.repeats and (pointing := repeats(conversation.messages)):
+            conversation = take(conversation, pointing)
         begun = prompt_tokens(conversation) + incoming
         lowest = min((trigger(rung, budget) for rung in preset.rungs), default=float("inf"))
         if not (preset.every_call or begun > lowest):
             return conversation, Done()
-        idle = set(failed(self._restraint, begun) if begun <= budget else ())
+        facts = msgspec.structs.replace(self._facts, incoming=incoming, is_cached=is_cached)
+        if nothing_pays(conversation, preset, facts, self._refusal):
+            return conversation, Done()
+        climb = Climb(begun, out=failed(self._restraint, begun) if begun <= budget else frozenset())
         gains: Counter[str] = Counter()
-        layers, spills, price, is_loop = list[str](), list[Spill](), 0.0, True
+        done = Done(is_loop=True)
         for _ in range(MOST_ACTIONS):
-            facts = msgspec.structs.replace(self._facts, incoming=incoming, failed=frozenset(idle))
-            action = next_action(conversation, preset, facts)
+            action = next_step(climb, conversation, preset, facts)
             if action is None:
-                is_loop = False
+                self._refusal = refusal(conversation, preset, facts)
+                done = msgspec.structs.replace(done, is_loop=False)
                 break
-            step = action
-            if isinstance(action, SummaryPlan):
-                step, paid = self._summary(conversation, action, facts)
-                price += paid
-            assert isinstance(step, Step)
+            if isinstance(action, Step):
+                step = action
+            else:
+                written = self._summarise(conversation, action, facts, preset)
+                step = written.step
+                done = _paid(done, written.price, written.trouble)
             before = prompt_tokens(conversation)
             shorter = take(conversation, step)
-            gain = before - prompt_tokens(shorter)
-            if gain > 0:
+            gain = max(0, before - prompt_tokens(shorter))
+            if gain:
                 conversation = shorter
-                layers.append(step.layer)
-                spills += step.spills
                 gains[step.layer] += gain
-            if gain < LEAST_STEP * (before + incoming):
-                idle.add(action.layer)
+                done = _made(done, step)
+            climb = climbed(climb, action.layer, before=before + incoming, gain=gain)
         self._remember(gains, begun)
-        return conversation, Done(tuple(layers), tuple(spills), price, is_loop)
+        return conversation, done
 
     def _remember(self, gains: Counter[str], begun: int) -> None:
         always = layer_name(self._preset.rungs[0].layer) if self._preset.every_call else ""
         for layer in gains.keys() - {always}:
             self._restraint = after_run(self._restraint, layer, begun, begun - gains[layer])
 
-    def _summary(
-        self, conversation: Conversation, plan: SummaryPlan, facts: Facts
-    ) -> tuple[Step, float]:
-        """The step with a simulated summary, and the price of having it written."""
-        price = _price(conversation, plan, facts, self._ratio)
-        text = extract(plan) if price is None else simulated(plan, self._ratio)
-        card: Text | None = None
-        if self._preset.card:
-            budget = min(max(conversation.config.budget // CARD_SHARE, LEAST_CARD), MOST_CARD)
-            whole = transcript(conversation.messages, conversation.history)
-            card = task_card(whole, budget_tokens=budget)
-            live = conversation.messages[: plan.start] + conversation.messages[plan.stop :]
-            text = audited(plan, text, card, live=live)
-        source = source_text(msgspec.structs.replace(plan, most_characters=0, most_of_message=0))
-        name = spill_name("transcript", source)
-        path = spill_path(facts.spill_folder, name)
-        step = apply_summary(conversation, plan, text, card=card, transcript=path)
-        spills = (*step.spills, Spill(name, source))
-        return msgspec.structs.replace(step, spills=spills), price or 0.0
 
-
-def _price(
-    conversation: Conversation, plan: SummaryPlan, facts: Facts, ratio: float
-) -> float | None:
-    """What the cheapest summariser asks; None if nobody is asked, or nobody can take it."""
-    if not ratio:
-        return None
-    live = conversation.messages[plan.start : plan.stop]
-    sizes = Sizes(
-        prefix=prompt_tokens(conversation),
-        region=estimate_tokens(source_text(plan)) + INSTRUCTIONS,
-        instructions=INSTRUCTIONS,
-        output=estimate_tokens(simulated(plan, ratio)),
-        main_budget=conversation.config.budget,
-        is_faithful=not any(
-            one.meta.source == "compactor" for message in live for one in message.blocks
-        ),
+def _paid(done: Done, price: float, trouble: str) -> Done:
+    troubles = (*done.troubles, trouble) if trouble else done.troubles
+    return msgspec.structs.replace(
+        done, summary_price=done.summary_price + price, troubles=troubles
     )
-    reader = next(iter(readers(sizes, facts)), "apart")
-    if reader == "main":
-        return appended_price(sizes, facts.rates, is_cached=facts.is_cached)
-    return apart_price(sizes, facts.small or facts.rates)
+
+
+def _made(done: Done, step: Step) -> Done:
+    return msgspec.structs.replace(
+        done, layers=(*done.layers, step.layer), spills=(*done.spills, *step.spills)
+    )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from indwell.context.compaction.step import Splice
+from indwell.context.history import Splice
 from indwell.messages import Message
 
 

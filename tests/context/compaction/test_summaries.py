@@ -181,12 +181,23 @@ def test_a_summary_says_its_range_and_where_the_transcript_is_and_opens_no_tag()
     )
 
 
-def test_a_summary_that_makes_nothing_smaller_is_cut_or_left_out() -> None:
+def test_a_summary_that_makes_nothing_smaller_is_cut_and_a_card_without_room_left_out() -> None:
     now = turned(empty(), 1, [LONG] * 5)
     plan = plan_of(Collapse(), now)
     taken(now, apply_summary(now, plan, "on and on " * 20_000))
     card = inject("task_card", "far too much " * 9_000, turn=1)
-    assert apply_summary(now, plan, "Done.", card=card).splices == ()
+    assert shape(taken(now, apply_summary(now, plan, "Done.", card=card)))[0] == "u: compactor user"
+
+
+def test_where_no_summary_has_room_the_oldest_exchanges_are_dropped_and_a_note_says_so() -> None:
+    now = turned(empty(2_000), 1, ["1\tx = 1 # a little"] * 9)
+    plan = plan_of(Collapse(), now)
+    step = apply_summary(now, plan, "Done. " * 200, transcript="/state" + "/a_long_folder" * 49)
+    (splice,) = step.splices
+    summary = splice.messages[0].blocks[0]
+    assert isinstance(summary, Text)
+    assert "Dropped to make room; there was none for a summary." in summary.text
+    taken(now, step)
 
 
 @pytest.mark.parametrize(

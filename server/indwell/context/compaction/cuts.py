@@ -10,14 +10,14 @@ from typing import NamedTuple, TypeAlias
 import msgspec
 
 from indwell.context.calls import call_of
-from indwell.context.compaction.step import Spill, Splice, Step
+from indwell.context.compaction.step import Spill, Step
 from indwell.context.compaction.view import View
-from indwell.context.history import place_of, transcript
+from indwell.context.history import Splice, place_of, transcript
 from indwell.context.tokens import estimate_tokens
 from indwell.messages import Block, Message, ToolResult, ToolUse
 
 _UNSAFE = re.compile(r"[^A-Za-z0-9_-]+")
-_NAME_LENGTH = 40  # of a call's id in a file's name
+_NAME_LENGTH = 8  # of a call's id in a file's name: its end, for all begin alike
 
 Shorten: TypeAlias = Callable[[str], str]
 """From the path of the spill file to the text that stands in place of the result."""
@@ -60,7 +60,7 @@ def called(use: ToolUse) -> str:
 
 def spill_name(identifier: str, text: str) -> str:
     """A file name for a text that is cut; ids of calls may repeat, so its check sum joins it."""
-    safe = _UNSAFE.sub("-", identifier)[:_NAME_LENGTH].strip("-") or "text"
+    safe = _UNSAFE.sub("-", identifier)[-_NAME_LENGTH:].strip("-") or "text"
     return f"{safe}-{zlib.crc32(text.encode('utf-8', 'surrogatepass')):08x}.txt"
 
 

@@ -12,6 +12,7 @@ import msgspec
 
 from indwell.context.compaction.collapse import collapse, cut_results
 from indwell.context.compaction.digest import digest
+from indwell.context.compaction.exchanges import tokens_of
 from indwell.context.compaction.facts import Facts
 from indwell.context.compaction.micro import micro
 from indwell.context.compaction.preset import (
@@ -44,9 +45,6 @@ def next_action(conversation: Conversation, preset: Preset, facts: Facts) -> Act
     tokens = full_tokens(conversation, facts)
     budget = conversation.config.budget
     for number, rung in enumerate(preset.rungs):
-        name = layer_name(rung.layer)
-        if name in facts.failed and not facts.force:
-            continue
         is_always = preset.every_call and number == 0
         if not (is_always or facts.force or tokens > trigger(rung, budget)):
             continue
@@ -57,10 +55,26 @@ def next_action(conversation: Conversation, preset: Preset, facts: Facts) -> Act
             goal=0 if is_always else int(rung.aim * budget),
             must=rung.when == "always" or facts.force,
         )
-        action = act(rung.layer, view)
-        if action is not None:
-            return action
+        for layer in _layers(rung):
+            action = act(layer, view) if layer_name(layer) not in facts.failed else None
+            if isinstance(action, Step) and freed(conversation, action) <= 0:
+                continue
+            if action is not None:
+                return action
     return None
+
+
+def _layers(rung: Rung) -> tuple[Layer, ...]:
+    """What a rung may do: where no summary gives anything more, the results are cut (H29)."""
+    return (rung.layer, Trim()) if isinstance(rung.layer, Collapse) else (rung.layer,)
+
+
+def freed(conversation: Conversation, step: Step) -> int:
+    """Estimated tokens that a step makes the conversation shorter."""
+    return sum(
+        tokens_of(conversation.messages[one.start : one.stop]) - tokens_of(one.messages)
+        for one in step.splices
+    )
 
 
 def trigger(rung: Rung, budget: int) -> float:
@@ -70,8 +84,7 @@ def trigger(rung: Rung, budget: int) -> float:
 
 def take(conversation: Conversation, step: Step) -> Conversation:
     """The conversation after a step; every call still has its result (H24)."""
-    splices = [(one.start, one.stop, one.messages) for one in step.splices]
-    messages, history = spliced(conversation.messages, conversation.history, splices)
+    messages, history = spliced(conversation.messages, conversation.history, step.splices)
     wrong = problems(messages)
     assert not wrong, (step.layer, wrong)
     return counted(

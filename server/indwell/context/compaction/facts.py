@@ -21,7 +21,6 @@ class Facts(msgspec.Struct, frozen=True):
         incoming: Tokens of the words and injections that will join before the next call.
         rates: Of the main model.
         small: Of the model that writes summaries, if there is another one.
-        expected_calls: Model calls over which a saving counts.
         is_cached: Does a cache hold the prefix that was sent last?
         spill_folder: Where spills stand, as the model can name it to ``read_file``.
         failed: Layers that gained too little since the last change, and are not tried again.
@@ -31,7 +30,6 @@ class Facts(msgspec.Struct, frozen=True):
     incoming: int = 0
     rates: Rates = Rates()
     small: Rates | None = None
-    expected_calls: int = 18
     is_cached: bool = True
     spill_folder: str = ""
     failed: frozenset[str] = frozenset()

@@ -1,71 +1,54 @@
-"""Exchanges that go as a whole: one marker names them, and the file that has all of them (H21)."""
+"""What went without a trace of its own: one marker names it, and the files that have it (H21)."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import re
+from collections.abc import Iterator, Sequence
 
 from indwell.context.compaction.cuts import called, spill_name, spill_path
 from indwell.context.compaction.step import Spill
-from indwell.context.compaction.view import View
-from indwell.context.history import place_of
 from indwell.context.injections import inject
-from indwell.messages import Message, ToolResult, ToolUse
+from indwell.messages import Block, Message, Text, ToolResult, ToolUse
 
-_LISTED = 15  # calls that a marker names; the file has them all
+_LISTED = 6  # calls that a marker names; the file has them all
+_WORDS = "Earlier calls and their results, and parts of earlier replies, were left out here"
+_PATH = re.compile(r"\S*left-out-[0-9a-f]{8}\.txt")
+
+
+def is_marker(block: Block) -> bool:
+    """Did an earlier digest put it there?"""
+    return isinstance(block, Text) and block.meta.source == "reminder" and _WORDS in block.text
 
 
 def left_out(
-    view: View,
-    whole: Sequence[Message],
-    cut: int,
-    gone: frozenset[int],
-    changed: Mapping[int, Message],
-) -> tuple[int, Message, Spill]:
-    """The last user message before ``cut`` that stays, with a marker; its index; what to keep.
+    folder: str, dropped: Sequence[Block], before: Sequence[Message]
+) -> tuple[Text, Spill]:
+    """The marker, and the file that has what was dropped.
 
     Args:
-        view: What is decided on.
-        whole: Its transcript.
-        cut: First message of the tail.
-        gone: Indices of replies that go, each with the results behind it.
-        changed: Messages that will read differently.
+        folder: Of spills, as the model can name it.
+        dropped: Calls, results and replies as they were at first; not empty.
+        before: The live messages until now: the files that their markers name stay named.
     """
-    history = view.conversation.history
-    originals = [
-        message
-        for at in sorted(gone)
-        for message in whole[
-            place_of(view.messages, history, at) : place_of(view.messages, history, at + 2)
-        ]
-    ]
-    uses = [one for message in originals for one in message.blocks if isinstance(one, ToolUse)]
-    text = "\n\n".join(_parts(originals))
+    text = "\n\n".join(_parts(dropped))
     spill = Spill(spill_name("left-out", text), text)
+    markers = [one for part in before for one in part.blocks if is_marker(one)]
+    older = (path for one in markers if isinstance(one, Text) for path in _PATH.findall(one.text))
+    paths = dict.fromkeys((*older, spill_path(folder, spill.name)))
+    uses = [one for one in dropped if isinstance(one, ToolUse)]
     listed = "; ".join(dict.fromkeys(called(use) for use in uses[-_LISTED:]))
-    more = f"{len(uses) - _LISTED} before; " if len(uses) > _LISTED else ""
-    path = spill_path(view.facts.spill_folder, spill.name)
-    words = (
-        f"{len(uses)} earlier calls with their results were left out here ({more}{listed}); "
-        f"all of them: {path}"
-    )
-    there = next(
-        at
-        for at in range(cut - 1, -1, -1)
-        if view.messages[at].role == "user" and at - 1 not in gone
-    )
-    base = changed.get(there, view.messages[there])
-    marker = inject("reminder", words, turn=base.turn)
-    return there, Message(base.role, (*base.blocks, marker), base.turn), spill
+    newest = f" (the newest: {listed})" if listed else ""
+    words = f"{_WORDS}{newest}. All of it, oldest first: {', '.join(paths)}"
+    return inject("reminder", words, turn=before[-1].turn), spill
 
 
-def _parts(messages: Sequence[Message]) -> Iterator[str]:
-    """Calls and results, as text to read again."""
-    for message in messages:
-        for block in message.blocks:
-            match block:
-                case ToolUse():
-                    yield f"## {block.name} {block.arguments}"
-                case ToolResult():
-                    yield block.text
-                case _:
-                    pass
+def _parts(blocks: Sequence[Block]) -> Iterator[str]:
+    """Calls, results and replies, as text to read again."""
+    for block in blocks:
+        match block:
+            case ToolUse():
+                yield f"## {block.name} {block.arguments}"
+            case ToolResult() | Text():
+                yield block.text
+            case _:
+                pass

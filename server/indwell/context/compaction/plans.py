@@ -9,7 +9,7 @@ from indwell.context.compaction.cuts import spill_name, spill_path
 from indwell.context.compaction.exchanges import is_boundary, tokens_of
 from indwell.context.compaction.step import Spill, SummaryPlan
 from indwell.context.compaction.view import View
-from indwell.context.history import place_of
+from indwell.context.history import group_start, group_stop, place_of
 from indwell.context.injections import inject
 from indwell.context.tokens import BLOCK_OVERHEAD
 from indwell.messages import Block, Message, Source, Text
@@ -18,6 +18,7 @@ SUMMARY_SHARE = 5  # a summary is asked for in a fifth of the tokens that it sta
 WORDS_SHARE = 8  # the user's words stay word for word in an eighth of the window
 HEAD_TOKENS = 60  # the tag with its attributes
 _LEAST_TARGET = 100  # tokens; no summary says anything in less
+_MOST_RUNS = 12  # of turns that a line names
 _LEAST_GAIN_SHARE = 50  # of the budget; a model is not asked for less than 2 % of it
 
 
@@ -52,15 +53,17 @@ def plan_summary(
     Returns:
         None if the summary would not make the conversation clearly smaller.
     """
-    start = _with_originals(view, start)
+    start, stop = _with_originals(view, start), group_stop(view.conversation.history, stop)
     source = view.originals(start, stop) if start < stop else ()
     if not source:
         return None
-    kept = kept_blocks(source, view, keep_replies=keep_replies and start > 0)
+    later = [one for message in view.messages[stop:] for one in message.blocks]
+    kept = kept_blocks(source, view, keep_replies=keep_replies and start > 0, later=later)
     foldable = tokens_of(view.messages[start:stop]) - block_tokens(kept.blocks)
     target = max(_LEAST_TARGET, foldable // SUMMARY_SHARE)
     gain = foldable - target - HEAD_TOKENS
-    if gain <= 0 or (gain < view.budget // _LEAST_GAIN_SHARE and not view.facts.force):
+    is_needed = view.facts.force or view.tokens > view.budget
+    if gain <= 0 or (gain < view.budget // _LEAST_GAIN_SHARE and not is_needed):
         return None
     return SummaryPlan(
         layer=layer,
@@ -76,10 +79,19 @@ def plan_summary(
     )
 
 
-def kept_blocks(source: Sequence[Message], view: View, *, keep_replies: bool) -> Kept:
-    """The user's words within their budget, the newest of each pinned source, and replies if asked.
+def kept_blocks(
+    source: Sequence[Message], view: View, *, keep_replies: bool, later: Sequence[Block]
+) -> Kept:
+    """The user's words within their budget, the newest of each pinned source, replies if asked.
 
-    Older words of the user go to a file that a line among the blocks names: never lost.
+    Words that find no room go to a file that a line among the blocks names: never lost. It holds
+    all of the source's, those included that an earlier summary of the same has put to a file.
+
+    Args:
+        source: Original messages.
+        view: Of the conversation.
+        keep_replies: The assistant's words stay.
+        later: Blocks that stand behind it; a pin among them makes an older one untrue.
     """
     pinned: dict[Source, Block] = {}
     said: list[Text] = []
@@ -91,21 +103,30 @@ def kept_blocks(source: Sequence[Message], view: View, *, keep_replies: bool) ->
                 keep_replies and message.role == "assistant" and isinstance(block, Text)
             ):
                 said.append(block)
+    for block in later:
+        pinned.pop(block.meta.source, None)
     words = [one for one in said if is_users_words(one)]
-    older = words[: _n_older(words, view.conversation.config.window // WORDS_SHARE)]
-    if not older:
+    # Where even less than the window fits, as an endpoint may say, words must not fill all of it.
+    budget = min(view.conversation.config.window // WORDS_SHARE, view.budget // 2)
+    task: tuple[int, ...] = ()
+    if view.messages[-1].role == "user":  # else the turn is over, and another task comes now
+        task = _task(words, [one for one in later if is_users_words(one)])
+    gone = _without_room(words, budget, task)
+    if not gone:
         return Kept((*pinned.values(), *said))
-    text = "\n\n".join(f"[turn {one.meta.turn}]\n{one.text}" for one in older)
+    hidden = [words[at] for at in gone]
+    text = "\n\n".join(f"[turn {one.meta.turn}]\n{one.text}" for one in hidden)
     spill = Spill(spill_name("words", text), text)
+    turns = dict.fromkeys(one.meta.turn for one in hidden)
     pointer = inject(
         "reminder",
-        f"Earlier words of the user ({len(older)}, from turn {older[0].meta.turn} on) are in "
+        f"Earlier words of the user ({len(hidden)}, of {_turns(list(turns))}) are in "
         f"{spill_path(view.facts.spill_folder, spill.name)}; read_file reads them.",
-        turn=older[-1].meta.turn,
+        turn=hidden[-1].meta.turn,
     )
-    gone = set(map(id, older))
-    newer = (one for one in said if id(one) not in gone)
-    return Kept((*pinned.values(), pointer, *newer), (spill,))
+    left_out = set(map(id, hidden))
+    shown = (one for one in said if id(one) not in left_out)
+    return Kept((*pinned.values(), pointer, *shown), (spill,))
 
 
 def is_users_words(block: Block) -> TypeGuard[Text]:
@@ -121,25 +142,56 @@ def block_tokens(blocks: Sequence[Block]) -> int:
 def _with_originals(view: View, start: int) -> int:
     """``start``, or the head of the rewritten messages that it belongs to: that has the originals.
 
-    Else what an older summary says would be lost: it is no source (H26).
+    Else what an older summary says would be lost: it is no source (H26). The words of the user
+    beside it as well: they are taken from the originals, wherever they stand now.
     """
     messages, history = view.messages, view.conversation.history
+    start = group_start(history, start)
     while 0 < start < len(history.places) and not (
         place_of(messages, history, start) < place_of(messages, history, start + 1)
         and is_boundary(messages, start)
     ):
-        start -= 1
+        start = group_start(history, start - 1)
     return start
 
 
-def _n_older(words: Sequence[Text], budget: int) -> int:
-    """How many of the oldest do not fit; the newest always stays: it is the current task."""
-    left = budget
-    for at in range(len(words) - 1, -1, -1):
-        left -= words[at].meta.tokens + BLOCK_OVERHEAD
-        if left < 0 and at < len(words) - 1:
-            return at + 1
-    return 0
+def _task(words: Sequence[Text], later: Sequence[Text]) -> tuple[int, ...]:
+    """Which of the words are the current task: the newest prompt, and what was said last."""
+    if not words:
+        return ()
+    turn = (*words, *later)[-1].meta.turn
+    prompt = next((at for at, one in enumerate(words) if one.meta.turn == turn), None)
+    last = () if later else (len(words) - 1,)
+    return last if prompt is None else (prompt, *last)
+
+
+def _without_room(words: Sequence[Text], budget: int, task: Sequence[int]) -> list[int]:
+    """Which of the words do not fit: the task goes first, then the newer before the older.
+
+    A long paste that does not fit leaves its room to the short words before it.
+    """
+    order = dict.fromkeys((*task, *range(len(words) - 1, -1, -1)))
+    left, gone = budget, list[int]()
+    for at in order:
+        tokens = words[at].meta.tokens + BLOCK_OVERHEAD
+        if tokens <= left or at in task:
+            left -= tokens
+        else:
+            gone.append(at)
+    return sorted(gone)
+
+
+def _turns(turns: Sequence[int]) -> str:
+    """Turns in few words, such as ``turns 2, 5 to 7``."""
+    runs: list[list[int]] = []
+    for turn in turns:
+        if runs and turn == runs[-1][-1] + 1:
+            runs[-1][1:] = [turn]
+        else:
+            runs.append([turn])
+    shown = [" to ".join(map(str, run)) for run in runs[:_MOST_RUNS]]
+    more = ["and others"] if len(runs) > _MOST_RUNS else []
+    return f"turn{'s' if len(turns) > 1 else ''} " + ", ".join((*shown, *more))
 
 
 def _range(source: Sequence[Message]) -> str:

@@ -15,17 +15,12 @@ class Digest(msgspec.Struct, frozen=True, tag="digest"):
 
     Attributes:
         tail_share: Share of the budget at the end of the conversation that stays as it is.
-        read_grace: Calls without a use for which the newest read of a file counts as in use.
-        read_worth: What its lines are worth then, beside those of other results.
-        edited_worth: The same for files that the agent has edited.
-        call_worth: The same for the arguments of old calls.
+        root: The aim is at most so many times the square root of the budget, in tokens: what a
+            task needs grows slower than the window it has.
     """
 
-    tail_share: float = 0.12
-    read_grace: int = 10
-    read_worth: float = 3.0
-    edited_worth: float = 3.0
-    call_worth: float = 0.3
+    tail_share: float = 0.04
+    root: float = 77.0
 
 
 class Micro(msgspec.Struct, frozen=True, tag="micro"):
@@ -113,6 +108,7 @@ class Preset(msgspec.Struct, frozen=True):
         name: As the user writes it.
         rungs: In the order in which they are tried; each only while the prompt is above its aim.
         card: Does a task card go with what is cut (H27)?
+        repeats: Do lines that are read again become pointers before they are sent (``repeats``)?
         every_call: Does the lowest rung run before every call, whatever the size?
         estimator: Name of the token rule, one of ``tokens.ESTIMATORS``.
     """
@@ -120,5 +116,6 @@ class Preset(msgspec.Struct, frozen=True):
     name: str
     rungs: tuple[Rung, ...]
     card: bool = True
+    repeats: bool = False
     every_call: bool = False
     estimator: str = "fitted"

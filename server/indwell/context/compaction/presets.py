@@ -20,12 +20,13 @@ from indwell.context.compaction.preset import (
 DEFAULT = Preset(
     "default",
     (
-        Rung(Digest(), at=0.5, aim=0.35, when="pays"),
-        Rung(Digest(), at=0.9, aim=0.35),
+        Rung(Digest(), at=0.5, aim=0.45, when="pays"),
+        Rung(Digest(), at=0.9, aim=0.45),
         Rung(Regions(), at=0.92, aim=0.5),
         Rung(Collapse(), at=0.95, aim=0.5),
         Rung(Trim(), at=0.97, aim=0.9),
     ),
+    repeats=True,
 )
 LADDER_A = Preset(
     "ladder-a",

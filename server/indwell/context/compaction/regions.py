@@ -36,7 +36,7 @@ def regions(layer: Regions, view: View) -> Action | None:
         messages,
         turns=layer.tail_turns,
         tokens=layer.tail_tokens,
-        window=view.conversation.config.window,
+        window=view.budget,
     )
     runs = sorted(_runs(messages, stop), key=lambda run: (-run.weight, run.start))
     wanted = view.to_free // _FEWEST

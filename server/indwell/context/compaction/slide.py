@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from indwell.context.compaction.exchanges import boundaries, last_exchange
 from indwell.context.compaction.preset import Slide
-from indwell.context.compaction.step import Action, Splice, Step
+from indwell.context.compaction.step import Action, Step
 from indwell.context.compaction.view import View
+from indwell.context.history import Splice
 from indwell.context.injections import inject
 from indwell.context.tokens import BLOCK_OVERHEAD, message_tokens
 from indwell.messages import Block, Message
@@ -36,7 +37,7 @@ def slide(layer: Slide, view: View) -> Action | None:
     if message_tokens(first) >= sum(message_tokens(one) for one in messages[:end]):
         return None
     note = f"the oldest {stop} messages were dropped to make room"
-    return Step("slide", (Splice(0, end, (first,)),), note=note)
+    return Step("slide", (Splice(0, end, (first,), whole=True),), note=note)
 
 
 def _stop(view: View) -> int:

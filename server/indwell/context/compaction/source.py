@@ -58,11 +58,13 @@ def _groups(source: Sequence[Message], most_tokens: int) -> Iterator[tuple[Messa
     cuts = boundaries(source, 0, len(source))
     if cuts[-1] != len(source):
         cuts = (*cuts, len(source))
-    start = cuts[0]
+    start, held = cuts[0], 0
     for before, at in pairwise(cuts):
-        if before > start and tokens_of(source[start:at]) > most_tokens:
+        more = tokens_of(source[before:at])
+        if before > start and held + more > most_tokens:
             yield tuple(source[start:before])
-            start = before
+            start, held = before, 0
+        held += more
     yield tuple(source[start:])
 
 

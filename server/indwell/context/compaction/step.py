@@ -6,6 +6,7 @@ from typing import TypeAlias
 
 import msgspec
 
+from indwell.context.history import Splice
 from indwell.messages import Block, Message
 
 
@@ -19,14 +20,6 @@ class Spill(msgspec.Struct, frozen=True):
 
     name: str
     text: str
-
-
-class Splice(msgspec.Struct, frozen=True):
-    """Messages ``start`` to ``stop`` (exclusive) are replaced by ``messages``."""
-
-    start: int
-    stop: int
-    messages: tuple[Message, ...]
 
 
 class Step(msgspec.Struct, frozen=True):

@@ -7,15 +7,16 @@ behind it. Roles go on alternating: where a neighbour is the user's message, the
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from itertools import groupby
 
 from indwell.context.compaction.cuts import with_blocks
 from indwell.context.compaction.exchanges import tokens_of
 from indwell.context.compaction.plans import HEAD_TOKENS
 from indwell.context.compaction.snip import head_and_tail
-from indwell.context.compaction.step import Splice, Step, SummaryPlan
+from indwell.context.compaction.step import Step, SummaryPlan
 from indwell.context.conversation import Conversation
+from indwell.context.history import Splice
 from indwell.context.injections import inject
 from indwell.context.tokens import estimate_tokens
 from indwell.messages import Block, Message, Text
@@ -28,6 +29,7 @@ _ERROR_PAGE = re.compile(
     re.IGNORECASE,
 )
 _SAID = frozenset({"user", "assistant"})
+_DROPPED = "Dropped to make room; there was none for a summary."
 _CHARACTERS_A_TOKEN = 2  # cautious: what is cut to this length surely fits
 
 
@@ -60,43 +62,51 @@ def apply_summary(
         transcript: Where the complete conversation can be read (H31).
 
     Returns:
-        A step without splices if there is no text with which the conversation becomes smaller.
+        A step without splices if nothing makes the conversation smaller, not even dropping what the
+        plan names with a note that says so (H28).
     """
     attributes = {"range": plan.range} | ({"transcript": transcript} if transcript else {})
     turn = conversation.messages[plan.stop - 1].turn
 
-    def made(words: str) -> Splice:
+    def made(words: str, cards: Sequence[Block]) -> tuple[Splice, int]:
+        """The splice, and by how many tokens it is too long."""
         summary = inject("summary", words, turn=turn, attributes=attributes)
-        return _splice(conversation.messages, plan, summary, card)
+        splice = _splice(conversation.messages, plan, summary, cards, card if cards else None)
+        replaced = conversation.messages[splice.start : splice.stop]
+        return splice, tokens_of(splice.messages) - tokens_of(replaced) + 1
 
-    splice = made(text)
-    before = tokens_of(conversation.messages[splice.start : splice.stop])
-    if (over := tokens_of(splice.messages) - before) >= 0:
-        room = (estimate_tokens(text) - over - HEAD_TOKENS) * _CHARACTERS_A_TOKEN
-        splice = made(head_and_tail(text, max(0, room), ""))
-        if tokens_of(splice.messages) >= before:
-            return Step(plan.layer, ())
-    note = f"{plan.range} summarised"
-    return Step(plan.layer, (splice,), plan.spills, note)
+    standing = _cards(conversation.messages[plan.start : plan.stop])[-1:]
+    for cards in ((card,) if card else standing, ()):
+        splice, over = made(text, cards)
+        if over > 0:
+            room = (estimate_tokens(text) - over - HEAD_TOKENS) * _CHARACTERS_A_TOKEN
+            words = head_and_tail(text, room, "") if room > 0 else _DROPPED
+            splice, over = made(words, cards)
+        if over <= 0:
+            return Step(plan.layer, (splice,), plan.spills, f"{plan.range} summarised")
+    return Step(plan.layer, ())
 
 
 def _splice(
-    messages: tuple[Message, ...], plan: SummaryPlan, summary: Text, card: Text | None
+    messages: tuple[Message, ...],
+    plan: SummaryPlan,
+    summary: Text,
+    cards: Sequence[Block],
+    new_card: Text | None,
 ) -> Splice:
     start, stop = plan.start, plan.stop
-    cards = (card,) if card else _cards(messages[start:stop])[-1:]
     rest = (one for one in plan.kept if one.meta.source not in _SAID)
     *earlier, last = _dialogue(plan.kept, messages[stop - 1].turn)
     made = [*earlier, with_blocks(last, (summary, *cards, *rest, *last.blocks))]
     if start and messages[start - 1].role == made[0].role:
         start -= 1
-        before = _without_cards(messages[start].blocks, card)
+        before = _without_cards(messages[start].blocks, new_card)
         made[0] = with_blocks(made[0], (*before, *made[0].blocks))
     if stop < len(messages) and messages[stop].role == "user":
-        after = _without_cards(messages[stop].blocks, card)
+        after = _without_cards(messages[stop].blocks, new_card)
         made[-1] = Message("user", (*made[-1].blocks, *after), messages[stop].turn)
         stop += 1
-    return Splice(start, stop, tuple(made))
+    return Splice(start, stop, tuple(made), whole=True)
 
 
 def _dialogue(kept: Iterable[Block], turn: int) -> list[Message]:
@@ -117,6 +127,6 @@ def _cards(messages: Iterable[Message]) -> tuple[Block, ...]:
     )
 
 
-def _without_cards(blocks: Iterable[Block], card: Text | None) -> tuple[Block, ...]:
+def _without_cards(blocks: Iterable[Block], new: Text | None) -> tuple[Block, ...]:
     """A new card makes the older ones untrue; without one they stay."""
-    return tuple(one for one in blocks if not (card and one.meta.source == "task_card"))
+    return tuple(one for one in blocks if not (new and one.meta.source == "task_card"))

@@ -1,0 +1,150 @@
+"""Which lines stay: those that show most of what may be needed, for their tokens. Pure.
+
+A name that is shown once is shown: the second line with it adds nothing. So lines are chosen one
+after the other, each for what it adds to what is already there (the greedy rule for coverage, which
+reaches 1 - 1/e of the best choice and mostly more; Nemhauser, Wolsey, Fisher 1978).
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from indwell.context.compaction.chances import edit_chance, name_chance
+from indwell.context.compaction.lines import Line, lines_of, text_of
+from indwell.context.compaction.uses import Read, Uses
+from indwell.messages import Block
+
+LEAST_WORTH = 0.002  # expected uses a token; a line below it costs more than reading it again
+_BREAK = 1.0  # tokens of a line break, and now and then of a gap
+PAIR = 50.0  # tokens of a call in short form, and of the tags around it and its result
+_MENTIONED = 0.3  # what a line is worth of whose names only the agent's own words speak
+_ANY = 0.001  # expected uses of a line of which nothing is known
+
+
+class Piece(NamedTuple):
+    """A text of which lines may be left out.
+
+    Attributes:
+        lines: All of them.
+        head: Tokens of the marker that its first line needs.
+        pair: What it goes or stays with, a call with its result; their first line needs ``PAIR``
+            tokens more. Empty: nothing.
+        read: The call that read it from a file, if one did.
+        kept: Numbers of lines that stay in any case.
+        is_said: They are the agent's own words; a line that states something is worth more.
+    """
+
+    lines: tuple[Line, ...]
+    head: float = 0.0
+    pair: str = ""
+    read: Read | None = None
+    kept: tuple[int, ...] = ()
+    is_said: bool = False
+
+
+def chosen(
+    pieces: Sequence[Piece], room: float, shown: Iterable[Block], uses: Uses
+) -> list[set[int]]:
+    """Numbers of the lines that stay, 0-based, for each piece; none that is not worth its tokens.
+
+    Args:
+        pieces: Candidates.
+        room: Tokens that they may take.
+        shown: Blocks that stay as they are; what they say need not be said again.
+        uses: Of the conversation.
+    """
+    choice = _Choice(pieces, shown, uses)
+    for at, piece in enumerate(pieces):
+        for number in piece.kept:
+            room -= choice.take(at, number)
+    while room > 0 and (best := choice.best()) is not None:
+        at, number = best
+        if choice.price(at, number) <= room:
+            room -= choice.take(at, number)
+    return choice.kept
+
+
+class _Choice:
+    """What was taken so far, and what the other lines would add to it."""
+
+    def __init__(self, pieces: Sequence[Piece], shown: Iterable[Block], uses: Uses) -> None:
+        self._pieces, self._uses = pieces, uses
+        self._names: dict[str, float] = {}
+        self._pairs = set[str]()
+        self._shown_names = set[str]()
+        self._shown_keys = set[str]()
+        self._mentioned = set[str]()
+        for block in shown:
+            for line in lines_of(text_of(block)):
+                self._show(line, is_said=block.meta.source == "assistant")
+        self.kept: list[set[int]] = [set() for _ in pieces]
+        # One heap for each piece and one of their heads: no single step looks at all lines.
+        self._heaps = [self._sorted(at, piece) for at, piece in enumerate(pieces)]
+        self._heads = [(heap[0][0], at) for at, heap in enumerate(self._heaps) if heap]
+        heapq.heapify(self._heads)
+
+    def best(self) -> tuple[int, int] | None:
+        """The line that adds most for its tokens; None if none is worth them."""
+        while self._heads:
+            known, at = heapq.heappop(self._heads)
+            heap = self._heaps[at]
+            _, number = heapq.heappop(heap)
+            worth = -self._density(at, number)
+            if worth > known and -worth >= LEAST_WORTH:  # others have shown its names meanwhile
+                heapq.heappush(heap, (worth, number))
+                heapq.heappush(self._heads, (heap[0][0], at))
+                continue
+            if heap:
+                heapq.heappush(self._heads, (heap[0][0], at))
+            if -worth >= LEAST_WORTH:
+                return at, number
+        return None
+
+    def price(self, at: int, number: int) -> float:
+        """Tokens that a line would take."""
+        piece = self._pieces[at]
+        head = 0.0 if self.kept[at] else piece.head
+        if piece.pair and piece.pair not in self._pairs:
+            head += PAIR
+        return piece.lines[number].tokens + _BREAK + head
+
+    def take(self, at: int, number: int) -> float:
+        """Keep a line; gives its price."""
+        price = self.price(at, number)
+        self.kept[at].add(number)
+        self._pairs.add(self._pieces[at].pair)
+        piece = self._pieces[at]
+        self._show(piece.lines[number], is_said=piece.is_said)
+        return price
+
+    def _show(self, line: Line, *, is_said: bool) -> None:
+        (self._mentioned if is_said else self._shown_names).update(line.names)
+        if line.key:
+            self._shown_keys.add(line.key)
+
+    def _sorted(self, at: int, piece: Piece) -> list[tuple[float, int]]:
+        found = [
+            (-self._density(at, number), number)
+            for number, line in enumerate(piece.lines)
+            if line.text.strip() and number not in piece.kept
+        ]
+        heap = [one for one in found if -one[0] >= LEAST_WORTH]
+        heapq.heapify(heap)
+        return heap
+
+    def _density(self, at: int, number: int) -> float:
+        """Expected uses that a line adds, for each of its tokens."""
+        piece = self._pieces[at]
+        line = piece.lines[number]
+        worth = _ANY
+        if piece.read and line.key not in self._shown_keys:
+            worth += edit_chance(line, len(piece.lines), piece.read, self._uses)
+        for name in line.names:
+            if name not in self._shown_names:
+                chance = self._names.get(name)
+                if chance is None:
+                    chance = self._names[name] = name_chance(name, self._uses)
+                worth += chance * _MENTIONED if name in self._mentioned else chance
+        return worth / (line.tokens + 2 * _BREAK)

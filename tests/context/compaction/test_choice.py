@@ -1,0 +1,118 @@
+"""Which lines stay, and how likely they are needed."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from indwell.context.compaction.chances import edit_chance, name_chance
+from indwell.context.compaction.choice import LEAST_WORTH, Piece, chosen
+from indwell.context.compaction.lines import Line, lines_of
+from indwell.context.compaction.uses import Read, Uses, uses_of
+from indwell.messages import Message, Meta, Text, ToolResult, ToolUse
+
+NAMES = ("cart_total", "tax_rate", "shop/cart.py", "priceOf", "E4711", "user.name")
+
+
+def meta(source="tool") -> Meta:
+    return Meta(tier=3, source=source, tokens=10, turn=1)
+
+
+def uses(**changes) -> Uses:
+    known = {
+        "n_calls": 50,
+        "written": {},
+        "seen": dict.fromkeys(NAMES, 40),
+        "spread": dict.fromkeys(NAMES, 2),
+        "reads": {},
+        "read_last": {},
+    }
+    return Uses(**(known | changes))
+
+
+def test_a_name_that_the_agent_wrote_is_likelier_than_one_it_only_saw_and_fades():
+    never = name_chance("tax_rate", uses())
+    long_ago = name_chance("tax_rate", uses(written={"tax_rate": 5}))
+    lately = name_chance("tax_rate", uses(written={"tax_rate": 48}))
+    assert 0 < never < long_ago < lately < 1
+
+
+def test_a_line_read_lately_in_a_short_file_is_likelier_to_be_edited():
+    (line,) = lines_of("    total = cart_total(items)")
+    known = uses(read_last={"a.py": 48, "b.py": 10})
+    late, early = Read("a.py", 48), Read("b.py", 10)
+    assert edit_chance(line, 20, late, known) > edit_chance(line, 2_000, late, known)
+    assert edit_chance(line, 20, late, known) > edit_chance(line, 20, early, known)
+    assert edit_chance(lines_of("}")[0], 20, late, known) == 0
+
+
+def test_of_two_lines_with_the_same_names_only_the_first_is_worth_its_tokens():
+    lines = lines_of("uses cart_total and tax_rate\nuses cart_total and tax_rate again")
+    kept = chosen([Piece(lines)], 1_000, (), uses(written=dict.fromkeys(NAMES, 49)))
+    assert len(kept[0]) == 1
+
+
+def test_a_name_that_the_agent_only_spoke_of_still_wants_its_line():
+    lines = lines_of("cart_total = 12")
+    spoken = Text("I look at cart_total.", meta("assistant"))
+    result = ToolResult("c1", "cart_total = 12", meta())
+    known = uses(written={"cart_total": 50})
+    assert chosen([Piece(lines)], 1_000, [spoken], known) == [{0}]
+    assert chosen([Piece(lines)], 1_000, [result], known) == [set()]
+
+
+def test_what_must_stay_stays_even_without_room():
+    lines = lines_of("<skill>\nwords\n</skill>")
+    assert chosen([Piece(lines, kept=(0, 2))], -100, (), uses()) == [{0, 2}]
+
+
+def test_the_second_line_of_a_pair_needs_no_head():
+    piece = Piece(lines_of("cart_total\ntax_rate here"), head=30, pair="1:a")
+    known = uses(written=dict.fromkeys(NAMES, 50))
+    assert chosen([piece], 85, (), known) == [set()]  # 4 + 1 + 30 + 50 is too much
+    assert chosen([piece], 100, (), known) == [{0, 1}]
+
+
+LINES = st.lists(
+    st.lists(st.sampled_from((*NAMES, "plain", "words")), max_size=6).map(" ".join), max_size=30
+)
+
+
+@given(st.lists(LINES, max_size=6), st.integers(-50, 400))
+def test_the_choice_never_takes_more_than_the_room_nor_what_is_worth_nothing(texts, room):
+    pieces = [Piece(tuple(map(looked_at, lines)), head=10, pair=str(at % 2))
+              for at, lines in enumerate(texts)]  # fmt: skip
+    known = uses(written={"tax_rate": 49})
+    kept = chosen(pieces, room, (), known)
+    spent = sum(
+        pieces[at].lines[number].tokens + 1 for at, numbers in enumerate(kept) for number in numbers
+    )
+    assert spent <= max(0, room)
+    for at, numbers in enumerate(kept):
+        for number in numbers:
+            line = pieces[at].lines[number]
+            most = 0.001 + sum(name_chance(name, known) for name in line.names)
+            assert most / (line.tokens + 2) >= LEAST_WORTH
+
+
+def looked_at(text: str) -> Line:
+    return lines_of(text)[0]
+
+
+def test_uses_are_followed_call_by_call():
+    read = ToolUse("c1", "read_file", '{"path": "shop/cart.py"}', meta("assistant"))
+    told = ToolResult("c1", "1\tcart_total = 1", meta())
+    known = uses_of(
+        (
+            Message("user", (Text("Mend cart_total", meta("user")),), 1),
+            Message("assistant", (read,), 1),
+            Message("user", (told,), 1),
+            Message("assistant", (Text("tax_rate is next", meta("assistant")),), 1),
+        )
+    )
+    assert known.n_calls == 2
+    assert known.written["shop/cart.py"] == 1
+    assert known.written["tax_rate"] == 2
+    assert "cart_total" not in known.written
+    assert known.spread["cart_total"] == 2
+    assert known.reads["c1"] == Read("shop/cart.py", 1)

@@ -1,0 +1,199 @@
+"""Old messages as digests: what stays, what goes, and where the rest is."""
+
+from __future__ import annotations
+
+import msgspec
+
+from indwell.context import conversation as talk
+from indwell.context.compaction.digest import digest
+from indwell.context.compaction.engine import take
+from indwell.context.compaction.facts import Facts
+from indwell.context.compaction.preset import Digest
+from indwell.context.compaction.step import Step
+from indwell.context.compaction.view import View
+from indwell.context.conversation import Config, Conversation, prompt_tokens, system_block
+from indwell.context.history import transcript
+from indwell.context.injections import inject
+from indwell.context.pairing import problems, tool_uses
+from indwell.messages import Reply, Text, ToolCall, ToolResult, ToolUse
+
+WINDOW = 32_000
+FILLER = "".join(f"plain words of no use at all, number {at}\n" for at in range(150))
+
+
+def started(words: str = "Please mend the cart.") -> Conversation:
+    empty = Conversation(Config("m", WINDOW, 0), (system_block("You are an agent."),))
+    return talk.with_input(empty, words=words, turn=1)
+
+
+def with_call(
+    now: Conversation, number: int, result: str, *, said: str = "", name: str = "bash", **given: str
+) -> Conversation:
+    """One model call with one tool call and its result."""
+    arguments = msgspec.json.encode(given or {"command": f"make step{number}"}).decode()
+    call = ToolCall(f"call_{number}", name, arguments)
+    now = talk.with_reply(now, Reply(said, (call,), finish="tool_calls"), turn=1)
+    results = [talk.tool_result(use, result, is_error=False) for use in tool_uses(now.messages[-1])]
+    return talk.counted(talk.with_results(now, results, turn=1))
+
+
+def filled(now: Conversation, calls: int, first: int = 100) -> Conversation:
+    for number in range(first, first + calls):
+        now = with_call(now, number, FILLER)
+    return now
+
+
+def cut(now: Conversation, aim: float = 0.3, *, must: bool = True) -> Step | None:
+    view = View(
+        conversation=now,
+        facts=Facts(spill_folder="/spills"),
+        tokens=prompt_tokens(now),
+        goal=int(aim * WINDOW),
+        must=must,
+    )
+    return digest(Digest(), view)
+
+
+def digested(now: Conversation, aim: float = 0.3) -> Conversation:
+    step = cut(now, aim)
+    assert step is not None
+    return take(now, step)
+
+
+def shown(now: Conversation) -> str:
+    return "\n".join(
+        getattr(block, "text", "") or getattr(block, "arguments", "")
+        for message in now.messages
+        for block in message.blocks
+    )
+
+
+def test_a_line_that_names_what_the_agent_wrote_stays_and_its_neighbours_go():
+    listing = FILLER + "shop/cart.py:12: def total_price(items)\n" + FILLER
+    now = with_call(started(), 1, listing)
+    now = with_call(now, 2, "ok", said="I look at total_price in shop/cart.py next.")
+    text = shown(digested(filled(now, 12)))
+    assert "shop/cart.py:12: def total_price(items)" in text
+    assert text.count("number 7\n") < 3
+
+
+def test_the_second_line_with_the_same_names_is_not_worth_its_tokens():
+    lines = [f"{at}: call of total_price in shop/cart.py" for at in range(200)]
+    now = with_call(started(), 1, "\n".join(lines))
+    now = with_call(now, 2, "ok", said="x " * 100 + "\nThen total_price.")
+    text = shown(digested(filled(now, 12)))
+    assert sum(line in text.split("\n") for line in lines) <= 3
+
+
+def test_every_call_keeps_its_result_and_the_transcript_is_whole():
+    now = filled(with_call(started(), 1, FILLER, said="Short."), 12)
+    before = transcript(now.messages, now.history)
+    after = digested(now)
+    assert not problems(after.messages)
+    assert transcript(after.messages, after.history) == before
+
+
+def test_the_goal_is_reached_and_the_newest_exchange_is_untouched():
+    now = filled(started(), 14)
+    after = digested(now)
+    assert prompt_tokens(after) <= 0.3 * WINDOW
+    assert after.messages[-2:] == now.messages[-2:]
+
+
+def test_what_the_user_and_the_harness_said_stays_word_for_word():
+    words = "Never touch the price list. " * 40
+    now = filled(started(words), 14)
+    assert words in shown(digested(now))
+
+
+def test_what_the_agent_said_beside_calls_that_went_moves_to_its_next_reply():
+    now = filled(with_call(started(), 1, FILLER, said="First I look around."), 13)
+    after = digested(now)
+    assert "First I look around." in shown(after)
+    assert 'make step1"' not in shown(after)
+    assert not problems(after.messages)
+
+
+def test_what_went_without_a_trace_is_in_a_file_that_a_marker_names():
+    step = cut(filled(started(), 14))
+    assert step is not None
+    file = next(one for one in step.spills if one.name.startswith("left-out-"))
+    assert "number 149" in file.text
+    assert "make step100" in file.text
+    assert f"/spills/{file.name}" in shown(take(filled(started(), 14), step))
+
+
+def test_a_later_marker_names_the_earlier_files_and_stands_alone():
+    once = digested(filled(started(), 14))
+    twice = digested(filled(once, 14, first=200))
+    markers = [
+        block.text
+        for message in twice.messages
+        for block in message.blocks
+        if isinstance(block, Text) and "left-out-" in block.text
+    ]
+    assert len(markers) == 1
+    assert markers[0].count("/spills/left-out-") == 2
+
+
+def test_lines_come_from_the_original_so_one_that_was_left_out_comes_back_when_it_is_named():
+    line = (
+        "vat_reduced is 7, as rate_table has said for more years than anybody here remembers, or so"
+    )
+    now = with_call(started(), 1, f"{FILLER}{line}\nother_name and some_thing\n")
+    once = digested(filled(now, 12))
+    assert line not in shown(once)
+    now = filled(once, 12, first=300)
+    for number in (3, 4):
+        now = with_call(now, number, "ok", said="Now what is vat_reduced in rate_table?")
+    assert line in shown(digested(now))
+
+
+def test_a_long_injected_text_keeps_its_tag_and_names_its_file():
+    skill = inject("skill", FILLER, turn=1, attributes={"name": "x"})
+    empty = Conversation(Config("m", WINDOW, 0), (system_block("You are an agent."),))
+    now = talk.with_input(talk.queue(empty, [skill]), words="Go on.", turn=1)
+    step = cut(filled(now, 13))
+    assert step is not None
+    text = shown(take(filled(now, 13), step))
+    assert '<skill name="x">\n[' in text
+    assert "</skill>" in text
+    assert any(one.text == skill.text for one in step.spills)
+
+
+def test_a_closing_reply_keeps_a_line_that_says_something():
+    now = with_call(started(), 1, "ok")
+    closing = "Done.\nAll prices are right again now.\n" + FILLER
+    now = talk.with_reply(now, Reply(closing), turn=1)
+    now = talk.with_input(now, words="And the next one, please.", turn=2)
+    text = shown(digested(filled(now, 13)))
+    assert "All prices are right again now." in text
+    assert "And the next one, please." in text
+
+
+def test_a_step_that_does_not_pay_is_not_made():
+    slow = started()
+    for number in range(60):
+        slow = with_call(slow, number, FILLER[:1_500])
+    fast = filled(started(), 15)
+    assert abs(prompt_tokens(slow) - prompt_tokens(fast)) < 0.1 * WINDOW
+    # Where the conversation grows fast, it is soon rewritten again: waiting is cheaper.
+    assert cut(slow, must=False) is not None
+    assert cut(fast, must=False) is None
+
+
+def test_short_calls_that_stay_are_as_they_were_and_long_ones_say_where_they_are():
+    body = FILLER + "def total_price(items): pass\n"
+    now = with_call(started(), 1, "written", name="write_file", path="shop/cart.py", content=body)
+    now = with_call(now, 2, "ok", said="total_price is there.")
+    step = cut(filled(now, 12))
+    assert step is not None
+    after = take(filled(now, 12), step)
+    uses = [one for part in after.messages for one in part.blocks if isinstance(one, ToolUse)]
+    written = [one for one in uses if one.name == "write_file"]
+    if written:
+        given = msgspec.json.decode(written[0].arguments)
+        assert given["path"] == "shop/cart.py"
+        assert "all: /spills/" in given["shortened"]
+    results = [one for part in after.messages for one in part.blocks if isinstance(one, ToolResult)]
+    assert {one.tool_use_id for one in results} == {one.id for one in uses}

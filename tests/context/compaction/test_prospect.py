@@ -1,0 +1,146 @@
+from __future__ import annotations
+
+import msgspec
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from indwell.context.compaction.economy import LEAST_SHARE
+from indwell.context.compaction.engine import next_action
+from indwell.context.compaction.facts import Facts
+from indwell.context.compaction.outline import Outline
+from indwell.context.compaction.presets import DEFAULT, PRESETS
+from indwell.context.compaction.prospect import (
+    nothing_can_pay,
+    nothing_pays,
+    refusal,
+)
+from indwell.context.conversation import (
+    Config,
+    Conversation,
+    counted,
+    prompt_tokens,
+    system_block,
+)
+from indwell.context.tally import Sums, Tally, added
+from indwell.messages import Message
+from support.requests import assistant, result, use, user
+
+SIZES = (1, 40, 900)  # lines of a result
+
+
+def exchange(size: int, words: str) -> tuple[Message, Message]:
+    text = "\n".join(f"{number} value_{number} = compute({size})" for number in range(size))
+    return assistant(*([words] if words else []), use()), user(result(text))
+
+
+exchanges = st.builds(exchange, st.sampled_from(SIZES), st.sampled_from(["", "I look.", "w " * 90]))
+talks = st.builds(
+    lambda words: (assistant("Done."), user("go on " * words)), st.sampled_from([1, 80, 2_000])
+)
+
+
+@st.composite
+def conversations(draw: st.DrawFn) -> Conversation:
+    """Up to 240 messages, counted up to somewhere."""
+    script = draw(st.lists(st.one_of(exchanges, talks), min_size=1, max_size=12))
+    messages = (user("begin"), *(one for pair in script * draw(st.integers(1, 10)) for one in pair))
+    window = draw(st.sampled_from([8_000, 32_000, 128_000, 400_000]))
+    config = Config("small", window, window // 16)
+    known = draw(st.integers(0, len(messages)))
+    begun = counted(Conversation(config, (system_block("Be brief."),), messages=messages[:known]))
+    return msgspec.structs.replace(begun, messages=messages)
+
+
+def walked(messages: tuple[Message, ...]) -> Sums:
+    sums = Sums()
+    for message in messages:
+        sums = added(sums, message)
+    return sums
+
+
+@settings(deadline=None, max_examples=60)
+@given(conversations(), st.data())
+def test_the_outline_says_what_a_full_walk_finds(
+    conversation: Conversation, data: st.DataObject
+) -> None:
+    messages, outline = conversation.messages, Outline(conversation)
+    at = data.draw(st.integers(0, len(messages)))
+    assert outline.before(at) == walked(messages[:at])
+    assert outline.whole == walked(messages)
+    tokens = data.draw(st.integers(0, outline.whole.tokens + 10))
+    places = range(len(messages) + 1)
+    fitting = (one for one in places if walked(messages[one:]).tokens <= tokens)
+    assert outline.tail(tokens) == next(fitting)
+
+
+def filling(conversation: Conversation, share: float) -> Conversation:
+    """In a window of which it fills this share."""
+    budget = int(prompt_tokens(conversation) / share)
+    config = Config("small", budget + 100, 100)
+    return msgspec.structs.replace(conversation, config=config)
+
+
+@settings(deadline=None, max_examples=120)
+@given(
+    conversation=st.builds(filling, conversations(), st.floats(0.5, 0.89)),
+    share=st.floats(0.0, 1.0),
+    is_cached=st.booleans(),
+)
+def test_where_nothing_can_pay_the_engine_finds_nothing_to_do(
+    conversation: Conversation, share: float, *, is_cached: bool
+) -> None:
+    words = user("and then " * int(share * prompt_tokens(conversation)))
+    messages = (words, assistant("Yes."), *conversation.messages)
+    wordy = msgspec.structs.replace(conversation, messages=messages, tally=Tally())
+    for one in (conversation, filling(wordy, 0.6)):
+        if nothing_can_pay(one, DEFAULT, Facts(is_cached=is_cached)):
+            assert next_action(one, DEFAULT, Facts(is_cached=is_cached)) is None
+
+
+def test_a_long_talk_of_the_user_has_nothing_that_can_pay() -> None:
+    talk = (user("go " * 6_000), assistant("Done."), user("and " * 6_000), assistant("Yes."))
+    conversation = Conversation(Config("small", 20_000, 500), (), messages=(*talk, user("on")))
+    budget = conversation.config.budget
+    assert LEAST_SHARE * budget > Outline(conversation).whole.loose
+    assert Outline(conversation).whole.tokens > budget / 2
+    assert nothing_can_pay(conversation, DEFAULT, Facts())
+    assert not nothing_can_pay(conversation, DEFAULT, Facts(force=True))
+
+
+CHAT = (*(one for _ in range(200) for one in (user("and"), assistant("word " * 70))), user("on"))
+"""As far as one can tell without a look much could go, but each reply is one line, which stays."""
+
+
+def grown(conversation: Conversation, n_words: int) -> Conversation:
+    more = (assistant("Done."), user("word " * n_words))
+    return msgspec.structs.replace(conversation, messages=(*conversation.messages, *more))
+
+
+def chat(share: float) -> Conversation:
+    return filling(Conversation(Config("small", 1, 0), (), messages=CHAT), share)
+
+
+def test_what_was_refused_is_asked_again_only_when_the_prompt_has_grown() -> None:
+    conversation = chat(0.7)
+    assert not nothing_pays(conversation, DEFAULT, Facts())
+    assert next_action(conversation, DEFAULT, Facts()) is None
+    refused = refusal(conversation, DEFAULT, Facts())
+    little, much = grown(conversation, 100), grown(conversation, 1_000)
+    assert nothing_pays(little, DEFAULT, Facts(), refused)
+    assert not nothing_pays(much, DEFAULT, Facts(), refused)
+
+
+def test_a_refusal_is_void_when_the_cache_is_gone_or_the_conversation_is_another() -> None:
+    conversation = chat(0.7)
+    refused = refusal(conversation, DEFAULT, Facts())
+    assert nothing_pays(conversation, DEFAULT, Facts(), refused)
+    assert not nothing_pays(conversation, DEFAULT, Facts(is_cached=False), refused)
+    shorter = msgspec.structs.replace(conversation, messages=CHAT[2:])
+    assert not nothing_pays(shorter, DEFAULT, Facts(), refused)
+    assert not nothing_pays(filling(conversation, 0.71), DEFAULT, Facts(), refused)
+
+
+def test_rungs_that_need_not_pay_are_never_refused() -> None:
+    assert refusal(chat(0.95), DEFAULT, Facts()) is None
+    assert not nothing_pays(chat(0.95), DEFAULT, Facts())
+    assert refusal(chat(0.7), PRESETS["auto-b"], Facts()) is None

@@ -1,0 +1,96 @@
+"""Lines that are read again become pointers before they are sent."""
+
+from __future__ import annotations
+
+import msgspec
+
+from indwell.context import conversation as talk
+from indwell.context.compaction.digest import digest
+from indwell.context.compaction.engine import take
+from indwell.context.compaction.facts import Facts
+from indwell.context.compaction.preset import Digest
+from indwell.context.compaction.repeats import repeats
+from indwell.context.compaction.view import View
+from indwell.context.conversation import Config, Conversation, prompt_tokens, system_block
+from indwell.context.history import transcript
+from indwell.context.pairing import tool_uses
+from indwell.messages import Reply, ToolCall
+
+BODY = [f"{at}\tvalue_{at} = compute_{at}(shop, cart, {at * 7})" for at in range(1, 61)]
+
+
+def read(now: Conversation, number: int, lines: list[str], path: str = "shop/cart.py"):
+    """One model call that reads a file; the conversation before the next request."""
+    arguments = msgspec.json.encode({"path": path}).decode()
+    call = ToolCall(f"call_{number}", "read_file", arguments)
+    now = talk.with_reply(now, Reply("", (call,), finish="tool_calls"), turn=1)
+    text = "\n".join(lines)
+    results = [talk.tool_result(use, text, is_error=False) for use in tool_uses(now.messages[-1])]
+    return talk.with_results(now, results, turn=1)
+
+
+def started() -> Conversation:
+    empty = Conversation(Config("m", 32_000, 0), (system_block("You are an agent."),))
+    return talk.with_input(empty, words="Mend the cart.", turn=1)
+
+
+def pointed(now: Conversation) -> Conversation:
+    step = repeats(now.messages)
+    assert step is not None
+    return take(now, step)
+
+
+def newest(now: Conversation) -> str:
+    return now.messages[-1].blocks[0].text
+
+
+def test_only_lines_that_changed_are_shown_again():
+    changed = [*BODY[:30], "31\tvalue_31 = 0", *BODY[31:]]
+    now = pointed(read(read(started(), 1, BODY), 2, changed))
+    assert newest(now).split("\n") == [
+        "[lines 1 to 30: unchanged since they were read above]",
+        "31\tvalue_31 = 0",
+        "[lines 32 to 60: unchanged since they were read above]",
+    ]
+
+
+def test_the_original_stays_in_the_transcript():
+    now = read(read(started(), 1, BODY), 2, BODY)
+    assert transcript(pointed(now).messages, pointed(now).history) == now.messages
+
+
+def test_lines_that_moved_or_belong_to_another_file_are_shown():
+    moved = [f"{at + 1}\t{line.partition(chr(9))[2]}" for at, line in enumerate(BODY, 1)]
+    assert repeats(read(read(started(), 1, BODY), 2, moved).messages) is None
+    assert repeats(read(read(started(), 1, BODY), 2, BODY, path="b.py").messages) is None
+
+
+def test_lines_that_no_longer_stand_there_are_shown():
+    now = read(started(), 1, BODY)
+    for number in range(2, 14):
+        now = read(now, number, [f"{at}\tother {number}" for at in range(200)], path=f"{number}.x")
+    view = View(conversation=now, facts=Facts(), tokens=prompt_tokens(now), goal=2_400, must=True)
+    step = digest(Digest(), view)
+    assert step is not None
+    shown = "\n".join(str(one) for one in take(now, step).messages)
+    gone = [line for line in BODY if line.partition("\t")[2] not in shown]
+    again = read(take(now, step), 99, BODY)
+    step = repeats(again.messages)
+    text = newest(take(again, step)) if step else newest(again)
+    assert gone
+    assert all(line in text for line in gone)
+
+
+def test_few_lines_are_shown_again():
+    assert repeats(read(read(started(), 1, BODY[:3]), 2, BODY[:3]).messages) is None
+
+
+def test_a_digest_that_takes_the_lines_away_puts_them_back_where_they_were_pointed_at():
+    now = read(started(), 1, BODY)
+    for number in range(2, 14):
+        now = read(now, number, [f"{at}\tother {number}" for at in range(200)], path=f"{number}.x")
+    now = pointed(read(now, 20, BODY))
+    view = View(conversation=now, facts=Facts(), tokens=prompt_tokens(now), goal=6_000, must=True)
+    step = digest(Digest(), view)
+    assert step is not None
+    assert newest(take(now, step)) == "\n".join(BODY)

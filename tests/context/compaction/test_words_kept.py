@@ -1,0 +1,193 @@
+"""The user's words survive every compaction, and each one after it, wherever they stand then."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from indwell.context import conversation as talk
+from indwell.context.compaction.engine import take
+from indwell.context.compaction.exchanges import is_boundary, snapped
+from indwell.context.compaction.plans import plan_summary
+from indwell.context.compaction.preset import Collapse
+from indwell.context.compaction.step import Step, SummaryPlan
+from indwell.context.compaction.summary import apply_summary
+from indwell.context.conversation import Conversation
+from indwell.context.history import History, Splice, spliced
+from indwell.messages import Message, Reply, Text
+from indwell.sessions import lines
+from indwell.sessions.records import Compacted, Said, folded
+from support.context_checks import check_words
+from support.long_talks import code, empty, summarised, turned, users_words, viewed, wanted
+from support.requests import words
+
+LONG = code(200)
+PASTE = "and this pasted line " * 900
+
+
+def planned(now: Conversation, start: int, stop: int, *, keep_replies: bool = False) -> SummaryPlan:
+    plan = plan_summary("regions", viewed(now), start, stop, keep_replies=keep_replies)
+    assert plan is not None
+    return plan
+
+
+def test_words_that_a_summary_took_into_the_message_before_it_are_found_by_the_next_one() -> None:
+    now = empty(60_000)
+    for turn in range(1, 7):
+        now = turned(now, turn, [LONG, LONG], reply=f"Done {turn}.")
+    now = summarised(now, planned(now, 1, 18, keep_replies=True))  # turns 1 to 3
+    last = snapped(now.messages, len(now.messages) - 6)
+    # What is summarised next takes its words into the last message of that group.
+    now = summarised(now, planned(now, max(now.history.joined) + 1, last))
+    said = [f"Do number {turn}." for turn in range(1, 7)]
+    assert users_words(now.messages) == said
+    n = len(now.messages)
+    for start in filter(partial(is_boundary, now.messages), range(n)):
+        plan = plan_summary("regions", viewed(now), start, n)
+        if plan is not None:
+            assert users_words(summarised(now, plan).messages) == said, start
+
+
+def test_a_summary_of_as_many_messages_as_it_replaces_still_stands_for_all_of_them() -> None:
+    now = empty(60_000)
+    for turn in range(1, 5):
+        now = turned(now, turn, [LONG], reply=f"Done {turn}.")
+    plan = planned(now, 1, 7, keep_replies=True)
+    (splice,) = apply_summary(now, plan, "It is done.").splices
+    same = Splice(splice.start, splice.start + len(splice.messages), splice.messages, whole=True)
+    _, history = spliced(now.messages, History(), (same,))
+    n = len(splice.messages)
+    assert n > 1
+    assert history.joined == frozenset(range(splice.start + 1, splice.start + n))
+    _, one_by_one = spliced(now.messages, History(), (msgspec.structs.replace(same, whole=False),))
+    assert one_by_one.joined == frozenset()
+
+
+def test_the_words_in_a_file_go_on_to_the_next_file() -> None:
+    now, spills = empty(8_000), dict[str, str]()
+    said: list[str] = []
+    for turn in range(1, 10):
+        said.append(f"Number {turn}: " + "more and more of it. " * 40)
+        now = turned(now, turn, [LONG] * 2, words=said[-1])
+        plan = wanted(Collapse(), now)
+        if isinstance(plan, SummaryPlan):
+            step = apply_summary(now, plan, "It is done.")
+            spills |= {spill.name: spill.text for spill in step.spills}
+            now = take(now, step)
+        check_words(now, said, spills)
+    assert len(spills) > 2
+    text = str(now.messages)
+    assert sum(name in text for name in spills) == 1, "one file is enough"
+
+
+def test_a_long_paste_leaves_its_room_to_the_short_words_before_it() -> None:
+    now = empty(16_000)
+    for turn, said in enumerate(("Never touch b.py.", PASTE, "Go on.", "And now?"), 1):
+        now = turned(now, turn, [LONG] * 2, words=said)
+    plan = wanted(Collapse(), now)
+    assert isinstance(plan, SummaryPlan)
+    assert users_words(summarised(now, plan).messages) == [
+        "Never touch b.py.", "Go on.", "And now?",
+    ]  # fmt: skip
+    (spill,) = plan.spills
+    assert spill.text == f"[turn 2]\n{PASTE}"
+    (pointer,) = (one for one in plan.kept if one.meta.source == "reminder")
+    assert isinstance(pointer, Text)
+    assert f"(1, of turn 2) are in /state/spill/{spill.name}" in pointer.text
+
+
+def test_the_prompt_stays_though_much_was_said_while_its_turn_ran() -> None:
+    now = talk.with_input(empty(8_000), words="Move the cart. " * 30, turn=1)
+    for number in range(12):
+        now = turned(now, 1, [LONG], words=f"Mind {number}, too. " * 30)
+    plan = wanted(Collapse(), now)
+    assert isinstance(plan, SummaryPlan)
+    kept = users_words((Message("user", plan.kept, 1),))
+    assert kept[0] == "Move the cart. " * 30
+    assert len(kept) < 12
+
+
+def test_a_long_prompt_leaves_when_its_turn_is_over() -> None:
+    prompt = "word " * 1_500
+    under_way = turned(empty(8_000), 1, [LONG] * 5, words=prompt)
+    over = talk.with_reply(under_way, Reply("Done."), turn=1)
+    for now, stays in ((under_way, True), (over, False)):
+        plan = wanted(Collapse(), now)
+        assert isinstance(plan, SummaryPlan)
+        assert (users_words(summarised(now, plan).messages) == [prompt]) == stays
+        assert [spill.text for spill in plan.spills] == ([] if stays else [f"[turn 1]\n{prompt}"])
+
+
+def test_words_that_join_what_a_summary_became_are_found_with_it() -> None:
+    now = turned(empty(60_000), 1, [LONG] * 3, reply="Done 1.")
+    summary = (
+        Message("user", (words("Do number 1."), words("sum", "compactor")), 1),
+        Message("assistant", (words("Done 1.", "assistant"),), 1),
+        Message("user", (words("mind the cart"),), 1),
+    )
+    n = len(now.messages)
+    now = take(now, Step("regions", (Splice(0, n, summary, whole=True),)))
+    now = talk.with_input(now, words="Do number 2.", turn=2)
+    now = talk.with_reply(now, Reply("Done 2."), turn=2)
+    assert now.history.joined == {1, 2}
+    now = turned(now, 3, [LONG] * 3, reply="Done 3.")
+    plan = planned(now, 2, len(now.messages))
+    assert plan.start == 0
+    assert users_words(plan.source) == ["Do number 1.", "Do number 2.", "Do number 3."]
+
+
+def test_an_old_log_whose_splices_say_nothing_of_it_is_read_as_it_was() -> None:
+    message = Message("user", (words("sum"),), 1)
+    splice = Splice(0, 2, (message,))
+    record = Compacted(1, "collapse", (splice,), 2, 1, (), "t", live=3)
+    encoded = lines.encode(record)
+    assert b"whole" not in encoded
+    assert lines.decode(encoded).records == (record,)
+    whole = msgspec.structs.replace(record, splices=(msgspec.structs.replace(splice, whole=True),))
+    assert lines.decode(lines.encode(whole)).records == (whole,)
+
+
+def test_what_belongs_together_belongs_together_after_the_log_was_read_again() -> None:
+    now = empty(60_000)
+    for turn in range(1, 5):
+        now = turned(now, turn, [LONG], reply=f"Done {turn}.")
+    plan = planned(now, 1, 9, keep_replies=True)
+    step = apply_summary(now, plan, "It is done.")
+    after = take(now, step)
+    said = [Said(message, "t") for message in now.messages]
+    record = Compacted(1, "regions", step.splices, 2, 1, (), "t", live=len(now.messages))
+    reading = lines.decode(b"".join(map(lines.encode, (*said, record))))
+    told = folded(reading.records)
+    assert (told.messages, told.history) == (after.messages, after.history)
+    assert told.history.joined
+
+
+@pytest.mark.parametrize("window", [4_000, 8_000, 32_000])
+@given(
+    lengths=st.lists(st.integers(1, 400), min_size=2, max_size=14),
+    replies=st.lists(st.booleans(), min_size=14, max_size=14),
+    cuts=st.lists(st.tuples(st.integers(0, 40), st.integers(1, 40), st.booleans()), max_size=8),
+)
+def test_any_row_of_summaries_keeps_all_words(window, lengths, replies, cuts) -> None:
+    now, spills, said = empty(window), dict[str, str](), list[str]()
+    for turn, length in enumerate(lengths, 1):
+        said.append(f"Number {turn}: " + "on and on, " * length)
+        now = turned(now, turn, [LONG], words=said[-1], reply="Done." * replies[turn - 1])
+        for start, n, keep in cuts[turn % 3 :: 3]:
+            at = min(start, len(now.messages) - 2)
+            stop = min(at + n, len(now.messages))
+            at, stop = snapped(now.messages, at), snapped(now.messages, stop)
+            if at >= stop:
+                continue
+            plan = plan_summary("regions", viewed(now), at, stop, keep_replies=keep)
+            if plan is None:
+                continue
+            step = apply_summary(now, plan, "It is done.")
+            if step.splices:
+                spills |= {spill.name: spill.text for spill in step.spills}
+                now = take(now, step)
+        check_words(now, said, spills)

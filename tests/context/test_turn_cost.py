@@ -1,0 +1,105 @@
+"""What a new turn costs does not depend on how long the conversation is: in calls and in bytes."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import tracemalloc
+from collections.abc import Callable
+from typing import Any
+
+from indwell.context.assemble import assemble
+from indwell.context.compaction.facts import Facts
+from indwell.context.compaction.presets import DEFAULT
+from indwell.context.compaction.prospect import nothing_pays
+from indwell.context.conversation import Config, Conversation, counted, with_input
+from indwell.messages import Message
+from indwell.providers.dialect import Dialect
+from indwell.providers.request_bytes import SENT_B, Body, RequestEncoder
+from support.requests import assistant, result, use, user
+
+MARKS = Dialect(cache_marks=True, cache_key=True)
+FEW, MANY = 100, 2_000  # exchanges
+
+
+def exchange(number: int) -> tuple[Message, Message]:
+    text = "\n".join(f"{line} value_{number}_{line} = compute()" for line in range(20))
+    return assistant(use(id_=f"c{number}")), user(result(text, id_=f"c{number}"))
+
+
+def long_conversation(n_exchanges: int, share: float) -> Conversation:
+    """One that fills this share of its budget, and was counted up to its newest exchange."""
+    said = [user("begin"), *(one for number in range(n_exchanges) for one in exchange(number))]
+    draft = counted(Conversation(Config("small", 1 << 60, 0), (), messages=tuple(said)))
+    window = int(draft.tally.tokens / share)
+    more = (*said, assistant("ok"), user("and"), assistant("yes"))
+    return Conversation(Config("small", window, 0), (), messages=more, tally=draft.tally)
+
+
+def n_calls(work: Callable[[], Any]) -> int:
+    """How many functions run, those of C included."""
+    count = 0
+
+    def hear(frame: object, event: str, argument: object) -> None:
+        nonlocal count
+        count += event in {"call", "c_call"}
+
+    before = sys.getprofile()
+    sys.setprofile(hear)
+    try:
+        work()
+    finally:
+        sys.setprofile(before)
+    return count
+
+
+def of_a_turn(n_exchanges: int, share: float) -> int:
+    """Of fitting, assembling and encoding the next request."""
+    conversation = long_conversation(n_exchanges, share)
+    encoder = RequestEncoder()
+    encoder.body(assemble(conversation_of_before(conversation)), MARKS)
+
+    def turn() -> None:
+        nothing_pays(conversation, DEFAULT, Facts(incoming=10))
+        encoder.body(assemble(with_input(conversation, words="go on", turn=9)), MARKS)
+
+    return n_calls(turn)
+
+
+def conversation_of_before(conversation: Conversation) -> Conversation:
+    """As it was sent by the last request."""
+    return Conversation(
+        conversation.config, (), messages=conversation.messages[:-1], tally=conversation.tally
+    )
+
+
+# One look at each message would be 4,000 steps; the sums and the digest are kept every so often.
+def test_a_turn_of_a_long_conversation_takes_the_steps_of_a_short_one() -> None:
+    for share in (0.3, 0.6):
+        assert of_a_turn(MANY, share) < of_a_turn(FEW, share) + MANY / 2
+
+
+def test_in_one_long_turn_the_tally_goes_with_each_round() -> None:
+    conversation = Conversation(Config("small", 1 << 60, 0), (), messages=(user("begin"),))
+    for number in range(5):
+        asked, answered = exchange(number)
+        messages = (*conversation.messages, asked)
+        conversation = counted(Conversation(conversation.config, (), messages=messages))
+        assert conversation.tally.n == len(messages) - 1
+        messages = (*conversation.messages, answered)
+        conversation = counted(Conversation(conversation.config, (), messages=messages))
+
+
+async def sent(body: Body) -> int:
+    return sum([len(piece) async for piece in body])
+
+
+def test_a_body_is_sent_without_a_second_copy_of_it() -> None:
+    encoder, request = RequestEncoder(), assemble(long_conversation(FEW * 8, 0.3))
+    encoder.body(request, MARKS)
+    tracemalloc.start()
+    n_sent = asyncio.run(sent(encoder.body(request, MARKS)))
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert n_sent > 8 * SENT_B
+    assert peak < 5 * SENT_B

@@ -1,0 +1,137 @@
+"""A session of thousands of turns: what must hold in each of them, and what must not grow."""
+
+from __future__ import annotations
+
+import gc
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from statistics import mean
+from typing import NamedTuple
+
+from indwell.agent.events import Compacted
+from indwell.context.pairing import problems
+from indwell.messages import Reply, Request, Text
+from indwell.providers.scripted import check_legal
+from indwell.tools.base import Registry
+from support.session import World, a_tool, a_world, call
+
+WINDOW = 16_000
+RULE = "Never touch the file ledger_0.py."
+FIRST = f"Count all carts of the shop. {RULE}"
+LINE = "cart {0} holds {1} turtles and costs {2} coins\n"
+EVERY = 250  # turns between looks at the whole
+
+
+class Course(NamedTuple):
+    """What a long session came to.
+
+    Attributes:
+        early_s: Mean time of a turn without a compaction, of the second sixth of them.
+        late_s: The same of the last sixth.
+        n_compacted: Steps of compaction.
+        n_live: Messages that were sent last.
+        text_b: Characters that were said and read in all.
+        grown_b: Memory that the process took meanwhile; 0 where nobody can say.
+    """
+
+    early_s: float
+    late_s: float
+    n_compacted: int
+    n_live: int
+    text_b: int
+    grown_b: int
+
+
+class Answering:
+    """A model that keeps no request, and looks whole ones over only now and then."""
+
+    def __init__(self, answer: Callable[[Request], Reply]) -> None:
+        self._answer = answer
+
+    async def complete(self, request: Request, _on_event: object) -> Reply:
+        return self._answer(request)
+
+
+async def long_session(folder: Path, n_turns: int) -> Course:
+    """Run it; each turn reads one small report and answers.
+
+    Raises:
+        AssertionError: A request passed the window, lost the newest words, or broke a pair; or the
+            user's rule of the first turn is not in the last request.
+    """
+    seen: list[Request] = []
+    text_b = 0
+
+    async def report(name: str, context: object) -> str:
+        nonlocal text_b
+        text = "".join(LINE.format(name, one, one * 7) for one in range(6))
+        text_b += len(text)
+        return text
+
+    def answer(request: Request) -> Reply:
+        seen[:] = [request]
+        if request.messages[-1].turn % EVERY == 0:
+            check_legal(request)
+        assert request.tokens <= WINDOW - 1_000, request.tokens
+        last = request.messages[-1].blocks[-1]
+        if request.tool_choice == "none":
+            return Reply("Carts were counted, and each holds turtles.")
+        if isinstance(last, Text) and last.meta.source == "user":
+            number = request.messages[-1].turn
+            assert f"number {number}." in last.text or number == 1
+            return Reply("", (call("report", f"c{number}", name=f"r{number}"),), "tool_calls")
+        return Reply(f"Cart {request.messages[-1].turn} is counted.")
+
+    registry = Registry([a_tool("report", report)])
+    async with a_world(folder, [], registry=registry, window=WINDOW) as world:
+        world.session.parts = replace(world.session.parts, provider=Answering(answer))
+        times, n_compacted = [], 0
+        before = _resident()
+        for turn in range(1, n_turns + 1):
+            words = FIRST if turn == 1 else f"Now count cart number {turn}."
+            text_b += len(words)
+            began = time.perf_counter()
+            finished = await world.turn(words)
+            seconds = time.perf_counter() - began
+            assert finished.ending == "done", finished
+            n_here = len(world.told(Compacted))
+            n_compacted += n_here
+            if not n_here:
+                times.append(seconds)
+            world.events.clear()
+            if turn % EVERY == 0:
+                assert problems(world.messages) == ()
+        await _is_on_task(world, seen[0], n_turns)
+        part = len(times) // 6
+        return Course(
+            early_s=mean(times[part : 2 * part]),
+            late_s=mean(times[-part:]),
+            n_compacted=n_compacted,
+            n_live=len(world.messages),
+            text_b=text_b,
+            grown_b=max(0, _resident() - before),
+        )
+
+
+async def _is_on_task(world: World, last: Request, n_turns: int) -> None:
+    """The newest request, the user's rule and the log."""
+    shown = "".join(
+        block.text
+        for message in last.messages
+        for block in message.blocks
+        if hasattr(block, "text")
+    )
+    assert f"Now count cart number {n_turns}." in shown
+    assert RULE in shown
+    await world.records()
+
+
+def _resident() -> int:
+    gc.collect()
+    try:
+        pages = int(Path("/proc/self/statm").read_text("ascii").split()[1])
+    except OSError:
+        return 0
+    return pages * 4_096
