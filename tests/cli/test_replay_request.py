@@ -11,14 +11,14 @@ import pytest
 
 from indwell.cli.replay_request import replay
 from indwell.context import conversation as talk
-from indwell.context.compaction.step import Splice, Step
-from indwell.context.history import spliced, transcript
+from indwell.context.compaction.step import Step
+from indwell.context.history import Splice, spliced, transcript
 from indwell.context.injections import inject
 from indwell.context.pairing import problems
 from indwell.context.tally import Tally
 from indwell.messages import Message
 from indwell.sessions.rebuilding import rebuilt
-from indwell.sessions.records import Prefixed, Repaired, Sent, folded
+from indwell.sessions.records import Prefixed, Repaired, Rewound, Sent, folded
 from support.editing import READ, USAGE, Home
 from support.loopback_endpoint import LoopbackEndpoint, refuse, say
 from support.session import ENVIRONMENT, a_world, asks, call, says
@@ -106,13 +106,31 @@ async def test_requests_before_and_after_a_compaction_and_a_repair_are_made_agai
     assert whole[0].blocks[0].text == ENVIRONMENT
 
 
+async def test_a_request_after_a_rewind_is_made_again_without_what_was_left_behind(
+    tmp_path,
+) -> None:
+    async with a_world(tmp_path, [says("first"), says("second"), says("other")]) as world:
+        session = world.session
+        await world.turn("do it")
+        before = session.conversation
+        await world.turn("again")
+        session.parts.log.append(Rewound(1, "small", AT))
+        session.conversation = before
+        await world.turn("something else")
+        await session.parts.log.commit()
+        records = world.store.open(session.id).records
+    prefix = Prefixed(("You are a test.",), "", AT, session.conversation.tools)
+    for number, sent in enumerate(world.provider.requests, start=1):
+        again = rebuilt((prefix, *records), number)
+        assert again.request == msgspec.structs.replace(sent, tokens=0), number
+
+
 def _summary(conversation: talk.Conversation) -> Message:
     return Message("user", (inject("reminder", "a summary", turn=1),), 1)
 
 
 def _spliced(conversation: talk.Conversation, step: Step) -> talk.Conversation:
-    triples = [(one.start, one.stop, one.messages) for one in step.splices]
-    messages, history = spliced(conversation.messages, conversation.history, triples)
+    messages, history = spliced(conversation.messages, conversation.history, step.splices)
     return talk.counted(
         msgspec.structs.replace(conversation, messages=messages, history=history, tally=Tally())
     )

@@ -2,49 +2,108 @@
 
 from __future__ import annotations
 
-import zlib
+import argparse
+import sys
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from functools import partial
 from pathlib import Path
 from time import perf_counter
 
 import msgspec
 
+from indwell.cli.replay_files import read_sessions
 from indwell.cli.replay_report import Report, print_json, print_table, progress
+from indwell.context.compaction.facts import Rates
 from indwell.context.compaction.presets import PRESETS
 from indwell.errors import ToolError, UserError
 from indwell.files import write_atomic
-from indwell.files.pieces import pieces_of
+from indwell.replay.cache_rules import CACHES, CacheRules
 from indwell.replay.figures import Figures, total
 from indwell.replay.measure import replayed
-from indwell.replay.plot import plot
+from indwell.replay.plot import FORMATS, plot
+from indwell.replay.summaries import Summarise
 from indwell.replay.traces import Reader
 from indwell.sandbox.workers import mapped
-from indwell.sessions.foreign import Recorded, recorded_sessions
+from indwell.sessions.foreign import Recorded
 
-_GZIP = b"\x1f\x8b"
+STOPPED = 130  # as shells say it of a program that Ctrl-C ended
 
 
 class Wish(msgspec.Struct, frozen=True):
-    """What the command line asks for.
+    """What the command line asks for, checked.
 
     Attributes:
-        files: To read.
-        presets: Names, checked.
+        files: To read; ``-`` is stdin.
+        presets: Names.
         window: Tokens.
         ratio: Of simulated summaries; 0: extraction by code.
+        cache: The provider's rules.
+        pause_s: Between two requests, where the recording has no times.
+        model: That writes the summaries; empty: they are simulated.
+        prices: Whose price list costs are shown by; empty: in prices of input tokens.
         json: Print JSON.
         each: And a line for each session.
         plot: File for a picture; None: no picture.
     """
 
     files: tuple[str, ...]
-    presets: tuple[str, ...]
-    window: int
-    ratio: float
+    presets: tuple[str, ...] = tuple(PRESETS)
+    window: int = 64_000
+    ratio: float = 0.2
+    cache: CacheRules = CACHES["plain"]
+    pause_s: float = 0.0
+    model: str = ""
+    prices: str = ""
     json: bool = False
     each: bool = False
     plot: str | None = None
+
+
+class _Job(msgspec.Struct, frozen=True):
+    """What is done with each recording; it travels to the workers."""
+
+    presets: Sequence[str]
+    window: int
+    ratio: float
+    cache: CacheRules
+    pause_s: float
+    rates: Rates
+
+
+def wish_of(options: argparse.Namespace) -> Wish:
+    """The wish of parsed options.
+
+    Raises:
+        UserError: One of them cannot be.
+    """
+    if options.window < 1:
+        raise UserError("--window: a number of tokens, 1 or more")
+    if not 0 <= options.summary_ratio <= 1:
+        raise UserError("--summary-ratio: between 0 and 1")
+    if not 0 <= options.pause < float("inf"):
+        raise UserError("--pause: seconds, 0 or more")
+    if options.plot is not None and Path(options.plot).suffix.lower() not in FORMATS:
+        raise UserError(f"--plot: the file's name ends with {' or '.join(FORMATS)}")
+    return Wish(
+        files=tuple(options.files),
+        presets=preset_names(options.preset),
+        window=options.window,
+        ratio=options.summary_ratio,
+        cache=cache_rules(
+            options.cache,
+            minimum=options.cache_minimum,
+            block=options.cache_block,
+            life_s=options.cache_life,
+            anchors=options.cache_anchors,
+        ),
+        pause_s=options.pause,
+        model=options.model,
+        prices=options.prices,
+        json=options.json,
+        each=options.each,
+        plot=options.plot,
+    )
 
 
 def preset_names(given: str) -> tuple[str, ...]:
@@ -60,71 +119,118 @@ def preset_names(given: str) -> tuple[str, ...]:
     return names or tuple(PRESETS)
 
 
+def cache_rules(name: str, **given: float | None) -> CacheRules:
+    """The rules called ``name``, with single ones of them as they are given.
+
+    Raises:
+        UserError: There is no such name, or a number cannot be.
+    """
+    if name not in CACHES:
+        raise UserError(f"--cache: there are no rules {name!r}; known: {', '.join(CACHES)}")
+    told = {key: value for key, value in given.items() if value is not None}
+    for key, least in (("minimum", 0), ("block", 1), ("life_s", 0)):
+        if not least <= told.get(key, least) < float("inf"):
+            option = key.removesuffix("_s")
+            raise UserError(f"--cache-{option}: {told[key]:g} is not {least} or more")
+    return msgspec.structs.replace(CACHES[name], **told)
+
+
 def replay(wish: Wish) -> int:
-    """Replay, and print.
+    """Replay, and print; 130 if Ctrl-C ended it.
 
     Raises:
         UserError: A file cannot be read, or holds no conversation.
     """
-    sessions = [one for file in wish.files for one in read_sessions(Path(file))]
+    try:
+        return _replay(wish)
+    except KeyboardInterrupt:
+        sys.stderr.write("stopped\n")
+        return STOPPED
+
+
+def _replay(wish: Wish) -> int:
+    read = [read_sessions(file) for file in wish.files]
+    sessions = [one for found, _ in read for one in found]
+    notes = [note for _, mended in read for note in mended]
     if not sessions:
-        raise UserError(f"no conversation in {', '.join(wish.files)}")
-    job = partial(_measured, wish.presets, wish.window, wish.ratio)
-    measured = tuple(progress(mapped(job, sessions), len(sessions)))
+        why = "".join(f"; {note}" for note in notes[:3])
+        raise UserError(f"no conversation in {', '.join(wish.files)}{why}")
+    rates = _rates(wish)
+    measured = tuple(_all(wish, sessions, rates or Rates()))
+    troubles = dict.fromkeys(why for row in measured for one in row for why in one.troubles)
     report = Report(
         window=wish.window,
         names=tuple(one.id for one in sessions),
-        notes=tuple(f"{one.id}: {note}" for one in sessions for note in one.notes),
+        notes=(*notes, *(f"summaries were extracted by code: {why}" for why in troubles)),
         presets=wish.presets,
         each=measured,
         totals=tuple(total(column) for column in zip(*measured, strict=True)),
+        prices=(wish.prices or wish.model) if rates else "",
     )
     (print_json if wish.json else print_table)(report, each=wish.each)
     if wish.plot is not None:
-        _write(Path(wish.plot).resolve(), plot(report.series(), wish.window))
+        path = Path(wish.plot).resolve()
+        _write(path, plot(report.series(), wish.window, path.suffix.lower()))
     return 0
 
 
-def _write(path: Path, picture: str) -> None:
-    try:
-        write_atomic(path, picture.encode(), [path.parent])
-    except ToolError as error:
-        raise UserError(f"the picture was not written: {error}") from error
-
-
-def read_sessions(path: Path) -> Iterator[Recorded]:
-    """The conversations of a ``.jsonl`` or ``.jsonl.gz`` file.
+def _rates(wish: Wish) -> Rates | None:
+    """The price list to go by; None: the usual ratios of prices, for no list is known.
 
     Raises:
-        UserError: It cannot be read.
+        UserError: One is asked for that nobody knows.
     """
-    try:
-        yield from recorded_sessions(_lines(path.resolve()), name=path.name.split(".")[0])
-    except (OSError, zlib.error) as error:
-        reason = getattr(error, "strerror", None) or str(error)
-        raise UserError(f"{str(path)!r} cannot be read: {reason}") from error
+    if not (wish.prices or wish.model):
+        return None
+    from indwell.cli.replay_model import listed_rates
+
+    rates = listed_rates(wish.prices or wish.model)
+    if rates is None and wish.prices:
+        raise UserError(
+            f"--prices: the price of {wish.prices!r} at your endpoint is not known; name another"
+        )
+    return rates
 
 
-def _lines(path: Path) -> Iterator[bytes]:
-    """The lines of a file, unpacked if it is packed."""
-    rest, unpack = b"", None
-    for number, piece in enumerate(pieces_of(path)):
-        if number == 0 and piece.startswith(_GZIP):
-            unpack = zlib.decompressobj(zlib.MAX_WBITS | 16)
-        data = rest + (unpack.decompress(piece) if unpack else piece)
-        *lines, rest = data.split(b"\n")
-        yield from lines
-    yield rest
+def _all(wish: Wish, sessions: Sequence[Recorded], rates: Rates) -> Iterator[tuple[Figures, ...]]:
+    """The figures of each session under each preset."""
+    job = _Job(wish.presets, wish.window, wish.ratio, wish.cache, wish.pause_s, rates)
+    if wish.model:
+        from indwell.cli.replay_model import model_summaries
+
+        with model_summaries(wish.model) as summarise:
+            asked = (measured(job, one, summarise) for one in sessions)
+            yield from progress(asked, len(sessions))
+        return
+    with closing(mapped(partial(measured, job), sessions)) as results:
+        yield from progress(results, len(sessions))
 
 
-def _measured(
-    presets: Sequence[str], window: int, ratio: float, session: Recorded
+def measured(
+    job: _Job, session: Recorded, summarise: Summarise | None = None
 ) -> tuple[Figures, ...]:
     """One recording under each preset; the texts are read once."""
     reader = Reader()
     figures: list[Figures] = []
-    for name in presets:
+    for name in job.presets:
         began_s = perf_counter()
-        one = replayed(session, name, window, ratio=ratio, reader=reader)
+        one = replayed(
+            session,
+            name,
+            job.window,
+            ratio=job.ratio,
+            cache=job.cache,
+            rates=job.rates,
+            pause_s=job.pause_s,
+            reader=reader,
+            summarise=summarise,
+        )
         figures.append(msgspec.structs.replace(one, seconds=perf_counter() - began_s))
     return tuple(figures)
+
+
+def _write(path: Path, picture: bytes) -> None:
+    try:
+        write_atomic(path, picture, [path.parent])
+    except ToolError as error:
+        raise UserError(f"the picture was not written: {error}") from error

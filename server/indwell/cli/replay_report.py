@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TypeVar
 
 import msgspec
 
+from indwell.policy.approvals import one_line
 from indwell.replay.figures import Figures
 
 Item = TypeVar("Item")
+_WIDTH = 100  # characters, where no terminal says it
 _NOTES = 5  # shown of what was mended; the rest is a number
 
 
@@ -25,6 +27,7 @@ class Report(msgspec.Struct, frozen=True):
         presets: Their names.
         each: For each session the figures of each preset.
         totals: For each preset.
+        prices: Whose price list costs are shown by; empty: in prices of a million input tokens.
     """
 
     window: int
@@ -33,6 +36,7 @@ class Report(msgspec.Struct, frozen=True):
     presets: tuple[str, ...]
     each: tuple[tuple[Figures, ...], ...]
     totals: tuple[Figures, ...]
+    prices: str = ""
 
     def series(self) -> dict[str, tuple[int, ...]]:
         """Tokens of each request of the session with most of them, by preset."""
@@ -56,28 +60,45 @@ def progress(results: Iterable[Item], n: int) -> Iterator[Item]:
 
 
 def print_json(report: Report, *, each: bool) -> None:
-    """One object with the totals; before it, if asked for, one for each session."""
+    """One object with the totals; before it, if asked for, one for each session.
+
+    What was mended is told on stderr.
+    """
     if each:
         for name, figures in zip(report.names, report.each, strict=True):
             print(json.dumps({"session": name, **_object(report, 1, figures)}, ensure_ascii=False))
     print(json.dumps(_object(report, len(report.names), report.totals)))
+    for note in report.notes:
+        print(one_line(note), file=sys.stderr)
 
 
 def print_table(report: Report, *, each: bool) -> None:
     """A table of the totals, and one for each session if asked for."""
     from rich.console import Console
 
-    console = Console(width=None if sys.stdout.isatty() else 120)
+    console = Console(width=None if sys.stdout.isatty() else _WIDTH)
     if each:
         for name, figures in zip(report.names, report.each, strict=True):
-            console.print(_table(f"{name}", report.presets, figures))
+            console.print(_table(name, report.presets, figures))
     n = len(report.names)
     title = f"{n} session{'s' if n != 1 else ''}, window {report.window:,}"
     console.print(_table(title, report.presets, report.totals))
-    for note in report.notes[:_NOTES]:
-        console.print(f"mended: {note}", markup=False)
+    unit = f"US dollars, as {report.prices} costs" if report.prices else "a million input tokens"
+    lines = [f"cost in {unit}; what was lost and read again, and summaries, are in it"]
+    lines += _rules(report)
+    lines += [f"mended: {note}" for note in report.notes[:_NOTES]]
     if len(report.notes) > _NOTES:
-        console.print(f"and {len(report.notes) - _NOTES} notes more")
+        lines.append(f"and {len(report.notes) - _NOTES} notes more")
+    for line in lines:
+        console.print(one_line(line), markup=False, highlight=False, soft_wrap=True)
+
+
+def _rules(report: Report) -> Iterator[str]:
+    """For each preset that broke rules: which, and in how many requests."""
+    for name, figures in zip(report.presets, report.totals, strict=True):
+        broken = [f"{rule} ({n:,})" for rule, n in figures.broken().items() if n]
+        if broken:
+            yield f"violations of {name}, in requests: {', '.join(broken)}"
 
 
 def _object(report: Report, n: int, figures: Iterable[Figures]) -> dict[str, object]:
@@ -85,33 +106,40 @@ def _object(report: Report, n: int, figures: Iterable[Figures]) -> dict[str, obj
     return {"window": report.window, "sessions": n, "presets": by_name}
 
 
-_COLUMNS = (
-    "preset", "requests", "tokens", "cached", "cost", "of it summaries", "kept", "edit lines",
-    "recoverable", "compactions", "largest", "violations", "seconds",
+def _table(title: str, presets: Sequence[str], figures: Iterable[Figures]) -> object:
+    """Presets side by side: six of them fit on 80 columns, their twelve figures would not."""
+    from rich.box import SIMPLE
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(title=Text(one_line(title)), box=SIMPLE, pad_edge=False)
+    table.add_column("", no_wrap=True)
+    for name in presets:
+        table.add_column(name, justify="right", no_wrap=True)
+    for row in zip(_ROWS, *map(_cells, figures), strict=True):
+        table.add_row(*row)
+    return table
+
+
+_ROWS = (
+    "requests", "tokens", "cached", "cost", "summaries", "kept", "edit lines", "recoverable",
+    "compactions", "largest", "violations", "seconds",
 )  # fmt: skip
 
 
-def _table(title: str, presets: Iterable[str], figures: Iterable[Figures]) -> object:
-    from rich.table import Table
-
-    table = Table(title=title)
-    for column in _COLUMNS:
-        table.add_column(column, justify="left" if column == "preset" else "right")
-    for name, one in zip(presets, figures, strict=True):
-        shown = one.shown()
-        table.add_row(
-            name,
-            f"{one.requests:,}",
-            f"{one.tokens / 1e6:.1f}M",
-            f"{shown['cached_share']:.1%}",
-            f"{shown['cost']:.2f}",
-            f"{shown['summary_cost']:.2f}",
-            f"{shown['kept']:.3f}",
-            f"{shown['edit_lines']:.3f}",
-            f"{shown['recoverable']:.3f}",
-            f"{one.compactions:,}",
-            f"{one.largest_request:,}",
-            f"{one.violations:,}",
-            f"{one.seconds:.1f}",
-        )
-    return table
+def _cells(one: Figures) -> tuple[str, ...]:
+    shown = one.shown()
+    return (
+        f"{one.requests:,}",
+        f"{one.tokens / 1e6:.1f}M",
+        f"{shown['cached_share']:.1%}",
+        f"{shown['cost']:.3f}",
+        f"{shown['summary_cost']:.3f}",
+        f"{shown['kept']:.3f}",
+        f"{shown['edit_lines']:.3f}",
+        f"{shown['recoverable']:.3f}",
+        f"{one.compactions:,}",
+        f"{one.largest_request:,}",
+        f"{one.violations:,}",
+        f"{one.seconds:.1f}",
+    )

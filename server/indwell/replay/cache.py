@@ -2,35 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import accumulate
+
 import msgspec
 
+from indwell.context.anchors import LOOKED_BACK
 from indwell.context.tokens import BLOCK_OVERHEAD, message_tokens
 from indwell.messages import Message, Request
 from indwell.providers.chat_messages import message_entries
 from indwell.providers.dialect import Dialect
+from indwell.replay.cache_rules import CACHES, CacheRules
+
+_SYSTEM = -1  # the place of the end of the system prompt among messages
 
 
-class CacheRules(msgspec.Struct, frozen=True):
-    """How a provider's prompt cache works.
+class Served(msgspec.Struct, frozen=True):
+    """Of one request, in tokens.
 
     Attributes:
-        minimum: Tokens that a prefix must have to be cached.
-        block: A cached prefix is a multiple of so many tokens.
-        life_s: Seconds without a use after which it is gone; 0: it stays.
-        anchors: Only what ends at a mark of the request before is served (H34).
+        read: From the cache.
+        written: To it, where that has a price; everything else costs as input.
     """
 
-    minimum: int = 1_024
-    block: int = 1
-    life_s: float = 0.0
-    anchors: bool = False
-
-
-CACHES = {
-    "plain": CacheRules(),  # the study's: longest common prefix
-    "implicit": CacheRules(block=128, life_s=300.0),  # OpenAI's pages on prompt caching
-    "marked": CacheRules(life_s=300.0, anchors=True),  # Anthropic's
-}
+    read: int = 0
+    written: int = 0
 
 
 class _Part(msgspec.Struct, frozen=True):
@@ -47,37 +43,78 @@ class PrefixCache:
         self._dialect = dialect or Dialect()
         self._encoded: dict[int, _Part] = {}
         self._last: tuple[_Part, ...] = ()
-        self._marks: tuple[int, ...] = ()
         self._system: object = None
-        self._at_s = 0.0
+        self._used_s: dict[int, float] = {}  # when the prefix up to a message was last used
 
-    def served(self, request: Request, *, at_s: float = 0.0) -> int:
-        """Tokens of ``request`` that are in the cache; afterwards it is the last one."""
+    def served(self, request: Request, *, at_s: float = 0.0) -> Served:
+        """What of ``request`` the cache has; afterwards it holds this one.
+
+        Args:
+            request: The next one of the conversation.
+            at_s: When it is sent, on any clock.
+        """
+        if not self._rules.exists:
+            return Served()
         parts = tuple(self._part(message) for message in request.messages)
-        tokens = self._common(request, parts)
-        rules = self._rules
-        is_gone = rules.life_s and at_s - self._at_s > rules.life_s
-        self._at_s, self._last, self._system = at_s, parts, request.system
-        self._marks = request.anchors.messages
+        fixed = sum(block.meta.tokens + BLOCK_OVERHEAD for block in request.system)
+        sums = list(accumulate((part.tokens for part in parts), initial=fixed))
+        n_same = self._n_same(parts) if self._system == request.system else _SYSTEM
+        if self._rules.anchors:
+            served = self._by_marks(request, sums, n_same, at_s)
+        else:
+            served = self._by_prefix(parts, sums, n_same, at_s)
+        self._last, self._system = parts, request.system
         self._encoded = {id(part.message): part for part in parts}
-        if is_gone or tokens < rules.minimum:
-            return 0
-        return tokens - tokens % rules.block
+        return served
 
-    def _common(self, request: Request, parts: tuple[_Part, ...]) -> int:
-        """Tokens of the longest common prefix; whole messages, and a share of the first other."""
-        if self._system != request.system:
-            return 0
-        tokens = sum(block.meta.tokens + BLOCK_OVERHEAD for block in request.system)
-        reached = tokens
+    def _by_prefix(
+        self, parts: Sequence[_Part], sums: Sequence[int], n_same: int, at_s: float
+    ) -> Served:
+        """The longest common prefix with the last request, a share of a message included."""
+        rules = self._rules
+        read = 0
+        if n_same >= 0 and self._is_alive(_SYSTEM, at_s):
+            read = sums[n_same]
+            if n_same < min(len(parts), len(self._last)):
+                new = parts[n_same]
+                same = _n_common(self._last[n_same].data, new.data) / max(len(new.data), 1)
+                read += int(same * new.tokens)
+        if read < rules.minimum:
+            read = 0
+        read -= read % rules.block
+        self._used_s = {_SYSTEM: at_s}
+        return Served(read, sums[-1] - read if rules.charges_writes else 0)
+
+    def _by_marks(self, request: Request, sums: Sequence[int], n_same: int, at_s: float) -> Served:
+        """The longest prefix that ends at a mark of an earlier request and still stands."""
+        marks = [*([_SYSTEM] if request.anchors.system else []), *request.anchors.messages]
+        marks = [place for place in marks if sums[place + 1] >= self._rules.minimum]
+        alive = {
+            place: used_s
+            for place, used_s in self._used_s.items()
+            if place < n_same and self._is_alive(place, at_s)
+        }
+        found = [place for place in alive if _is_found(place, marks, request.messages)]
+        read = 0
+        if found:
+            alive[max(found)] = at_s
+            read = sums[max(found) + 1]
+            read -= read % self._rules.block
+        self._used_s = alive | dict.fromkeys(marks, at_s)
+        written = max(0, sums[max(marks) + 1] - read) if marks else 0
+        return Served(read, written if self._rules.charges_writes else 0)
+
+    def _is_alive(self, place: int, at_s: float) -> bool:
+        used_s = self._used_s.get(place)
+        life_s = self._rules.life_s
+        return used_s is not None and not (life_s and at_s - used_s > life_s)
+
+    def _n_same(self, parts: Sequence[_Part]) -> int:
+        """How many messages at the beginning are those of the last request."""
         for index, (old, new) in enumerate(zip(self._last, parts, strict=False)):
             if old is not new and old.data != new.data:
-                same = _n_common(old.data, new.data) / max(len(new.data), 1)
-                return reached if self._rules.anchors else tokens + int(same * new.tokens)
-            tokens += new.tokens
-            if index in self._marks:
-                reached = tokens
-        return reached if self._rules.anchors else tokens
+                return index
+        return min(len(self._last), len(parts))
 
     def _part(self, message: Message) -> _Part:
         known = self._encoded.get(id(message))
@@ -87,6 +124,18 @@ class PrefixCache:
         part = _Part(message, data, message_tokens(message))
         self._encoded[id(message)] = part
         return part
+
+
+def _is_found(place: int, marks: Sequence[int], messages: Sequence[Message]) -> bool:
+    """Does the provider look back to ``place`` from one of the marks of this request?"""
+    return any(
+        place == mark
+        or (
+            place < mark
+            and sum(len(one.blocks) for one in messages[place + 1 : mark + 1]) <= LOOKED_BACK
+        )
+        for mark in marks
+    )
 
 
 def _n_common(one: bytes, other: bytes) -> int:

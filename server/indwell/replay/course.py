@@ -7,7 +7,7 @@ as the whole of it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import msgspec
 
@@ -39,7 +39,9 @@ from indwell.messages import (
     ToolResult,
     ToolUse,
 )
+from indwell.replay.cache_rules import CACHES, CacheRules
 from indwell.replay.driver import Done, Driver
+from indwell.replay.summaries import Summarise, simulating
 
 PREFIX_TOKENS = 6_000  # of system prompt and tool schemas; the study's constant
 SPILL_FOLDER = "spill"
@@ -56,7 +58,8 @@ class Point(msgspec.Struct, frozen=True):
         tokens: Of the prompt.
         arrived: Blocks that joined since the last request, as they were before any compaction.
         done: What was compacted just before.
-        fits: Is the prompt within the window?
+        fits: Is the prompt within the window? If not, no endpoint would take it; it is counted as a
+            broken rule, and priced as if it had been sent, for the recording shows its answer.
     """
 
     conversation: Conversation
@@ -78,6 +81,8 @@ class Rules(msgspec.Struct, frozen=True):
             code, which costs nothing.
         prefix_tokens: Of system prompt and tools.
         facts: Prices and what else the engine is told.
+        cache: The provider's rules; the engine knows whether the last request is still there.
+        summarise: Who writes summaries; None: they are simulated.
     """
 
     preset: Preset
@@ -85,30 +90,47 @@ class Rules(msgspec.Struct, frozen=True):
     ratio: float = 0.2
     prefix_tokens: int = PREFIX_TOKENS
     facts: Facts = Facts(spill_folder=SPILL_FOLDER)
+    cache: CacheRules = CACHES["plain"]
+    summarise: Summarise | None = None
 
 
-def points(messages: tuple[Message, ...], rules: Rules) -> Iterator[Point]:
+def points(
+    messages: tuple[Message, ...], rules: Rules, moments_s: Sequence[float] = ()
+) -> Iterator[Point]:
     """The requests of a recording, one before each reply, in order.
 
     Args:
         messages: Roles alternate, every call is answered; the user's come first.
         rules: Preset, window and prices.
+        moments_s: When each request was made; empty: one right after the other.
     """
-    driver = Driver(rules.preset, rules.facts, rules.ratio)
+    driver = Driver(rules.preset, rules.facts, rules.summarise or simulating(rules.ratio))
     conversation = Conversation(
         config=Config(model="recorded", window=rules.window, max_output=0),
         system=(_prefix(rules.prefix_tokens),),
     )
     for index in range(0, len(messages) - 1, 2):
         asked, answered = messages[index], messages[index + 1]
-        point = _taken_in(conversation, asked, answered, driver)
+        is_cached = _is_cached(rules.cache, moments_s[max(0, index // 2 - 1) : index // 2 + 1])
+        point = _taken_in(conversation, asked, answered, driver, is_cached=is_cached)
         yield point
         replied = with_reply(point.conversation, _reply(answered), turn=answered.turn)
         conversation = counted(replied)
 
 
+def _is_cached(cache: CacheRules, moments_s: Sequence[float]) -> bool:
+    """Does the cache hold the last request at the newest moment?"""
+    gap_s = moments_s[-1] - moments_s[-2] if len(moments_s) > 1 else 0.0
+    return cache.exists and not (cache.life_s and gap_s > cache.life_s)
+
+
 def _taken_in(
-    conversation: Conversation, asked: Message, answered: Message, driver: Driver
+    conversation: Conversation,
+    asked: Message,
+    answered: Message,
+    driver: Driver,
+    *,
+    is_cached: bool,
 ) -> Point:
     """Take what the user's side brought, compact, and make the request."""
     window = conversation.config.window
@@ -122,7 +144,7 @@ def _taken_in(
     n_texts = len(conversation.pending) + len(words)
     waiting = sum(one.meta.tokens + BLOCK_OVERHEAD for one in conversation.pending)
     incoming = waiting + sum(estimate_tokens(one) + BLOCK_OVERHEAD for one in words)
-    conversation, done = driver.fit(conversation, incoming)
+    conversation, done = driver.fit(conversation, incoming, is_cached=is_cached)
     conversation = with_input(
         conversation, words=words[0] if words else None, turn=asked.turn, steered=words[1:]
     )

@@ -16,16 +16,19 @@ class Figures(msgspec.Struct, frozen=True):
         requests: Calls of the main model; re-reads are not among them.
         tokens: Prompt tokens sent.
         cached: Those that a cache served.
-        cost: In prices of a million input tokens; re-reads and summaries included.
+        cost: In the prices that the replay was given, a million times; re-reads and summaries
+            included.
         reread_cost: Of that, for what was lost and needed again.
         summary_cost: Of that, for the summariser's calls.
         rereads: Pieces read again.
         pairs, kept, lines, lines_kept, recoverable: As in ``loss.Loss``.
         compactions: Requests before which anything was compacted.
         largest_request: Tokens.
-        unpaired, too_large, loops, words_missing: Requests that broke a rule, by rule.
+        unpaired, too_large, loops, words_missing, task_missing, unfinished: Requests that broke a
+            rule, by rule; the last three as in ``promises.Broken``.
         seconds: Of computing.
         sizes: Tokens of each request, in order.
+        troubles: Why summaries were not written by the model that was asked for.
     """
 
     requests: int = 0
@@ -46,8 +49,11 @@ class Figures(msgspec.Struct, frozen=True):
     too_large: int = 0
     loops: int = 0
     words_missing: int = 0
+    task_missing: int = 0
+    unfinished: int = 0
     seconds: float = 0.0
     sizes: tuple[int, ...] = ()
+    troubles: tuple[str, ...] = ()
 
     def __add__(self, other: Figures) -> Figures:
         sums = {name: getattr(self, name) + getattr(other, name) for name in self.__struct_fields__}
@@ -56,8 +62,19 @@ class Figures(msgspec.Struct, frozen=True):
 
     @property
     def violations(self) -> int:
-        """Rules that were broken."""
-        return self.unpaired + self.too_large + self.loops + self.words_missing
+        """How often a rule was broken."""
+        return sum(self.broken().values())
+
+    def broken(self) -> dict[str, int]:
+        """The same by rule, in words."""
+        return {
+            "calls without results": self.unpaired,
+            "over the window": self.too_large,
+            "compaction without an end": self.loops,
+            "words of the user missing": self.words_missing,
+            "current task missing": self.task_missing,
+            "finished work not marked": self.unfinished,
+        }
 
     def shown(self) -> dict[str, float]:
         """As ``--json`` prints it; a share of nothing is 1."""

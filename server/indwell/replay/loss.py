@@ -5,24 +5,39 @@ calls) and that stands in an earlier block, its source, which compaction has alt
 kept if the request still shows the identifier: in an unaltered block, or in an altered one on an
 original line or in a sentence that states something. Edit lines are the same for the lines that an
 edit must match, verbatim.
+
+What is lost is *recoverable* if the mark that stands at a cut names the file that the item came
+from, or the file of just that text. A file that holds everything that was cut does not count.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal, TypeAlias
 
 import msgspec
 
 from indwell.context.calls import call_of
-from indwell.messages import Block, Message, ToolResult, ToolUse
+from indwell.context.identifiers import line_key, names_in
+from indwell.messages import Block, Message, Text, ToolResult, ToolUse
 from indwell.replay.course import Point
-from indwell.replay.traces import Reader, Traces, line_key, names_in, said_in, words_of
+from indwell.replay.traces import (
+    Reader,
+    Traces,
+    call_words,
+    said_in,
+    words_of,
+)
 
 Reading: TypeAlias = Literal["any", "newest"]
 """Whose alteration makes a pair: that of any source, or only of the newest one."""
 
+_ALL_IN_ONE = ("transcript-", "left-out-")
+"""How files are named that hold all of a cut; a way to such a file is none to a single item."""
+_MARKS = frozenset({"compactor", "summary", "reminder"})
+_HEAD = 2  # texts of a shortened call before the lines that are left: its path, where all of it is
+_ENDS = "./-@"  # signs that do not count at the ends of a name (``traces``)
 _OLD = ("old_string", "old_str", "search")
 
 
@@ -66,6 +81,9 @@ class LossMeter:
         self._altered_names = Counter[str]()
         self._altered_lines = Counter[str]()
         self._live: dict[str, Traces] = {}
+        self._messages: tuple[Message, ...] = ()
+        self._n_shown = Counter[str]()
+        self._unseen: list[str] = []
         self._names = Counter[str]()
         self._lines = Counter[str]()
         self._markers = Counter[str]()
@@ -80,6 +98,8 @@ class LossMeter:
         for block in point.arrived:
             self._source(block)
         for spill in point.done.spills:
+            if spill.name.startswith(_ALL_IN_ONE):
+                continue
             traces = self._reader.traces(spill.text)
             for item in traces.names | traces.lines:
                 self._spills_of.setdefault(item, []).append(spill.name.rsplit("/", 1)[-1])
@@ -120,11 +140,12 @@ class LossMeter:
         text = words_of(block)
         path = ""
         if isinstance(block, ToolUse):
-            self._paths[block.id] = call_of(block).path
+            self._paths[block.id] = call_of(block).path.strip(_ENDS)
         elif isinstance(block, ToolResult):
             path = self._paths.get(block.tool_use_id, "")
         traces = self._reader.traces(text)
         call = getattr(block, "tool_use_id", "") or getattr(block, "id", "")
+        self._unseen.append(text)
         self._sources[text] = _Source(traces, block.meta.tokens, call, path)
         for name in traces.names:
             self._of_name.setdefault(name, []).append(text)
@@ -132,32 +153,50 @@ class LossMeter:
             self._of_line.setdefault(line, []).append(text)
 
     def _look(self, messages: Sequence[Message]) -> None:
-        """See what the request shows, and what has been altered by now."""
-        shown = {text: block for message in messages for block in message.blocks
-                 if (text := words_of(block))}  # fmt: skip
-        self._result_of = {
-            block.tool_use_id: text
-            for text, block in shown.items()
-            if isinstance(block, ToolResult)
-        }
-        for text in self._live.keys() - shown.keys():
-            self._count(text, self._live.pop(text), -1)
-        for text in shown.keys() - self._live.keys():
-            source = self._sources.get(text)
-            if source is None:
-                self._marks[text] = _marks(text)
-            traces = said_in(text, self._of_line) if source is None else source.traces
-            self._live[text] = traces
-            self._count(text, traces, 1)
-        altered = self._sources.keys() - shown.keys()
-        for changed, sign in ((altered - self._altered, 1), (self._altered - altered, -1)):
-            for text in changed:
-                traces = self._sources[text].traces
-                for name in traces.names:
-                    self._altered_names[name] += sign
-                for line in traces.lines:
-                    self._altered_lines[line] += sign
-        self._altered = altered
+        """See what the request shows, and what has been altered by now; only what is new costs."""
+        same = _n_same(self._messages, messages)
+        gone, come = _texts(self._messages[same:]), _texts(messages[same:])
+        self._messages = tuple(messages)
+        for text, block in gone:
+            self._n_shown[text] -= 1
+            if isinstance(block, ToolResult):
+                self._result_of.pop(block.tool_use_id, None)
+        for text, block in come:
+            self._n_shown[text] += 1
+            if isinstance(block, ToolResult):
+                self._result_of[block.tool_use_id] = text
+        self._leave(text for text, _ in gone)
+        for text, block in come:
+            if text not in self._live:
+                self._enter(text, block)
+        for text in self._unseen:
+            if text in self._sources and text not in self._live and text not in self._altered:
+                self._alter(text, 1)
+        self._unseen.clear()
+
+    def _leave(self, texts: Iterable[str]) -> None:
+        for text in texts:
+            if not self._n_shown[text] and text in self._live:
+                self._count(text, self._live.pop(text), -1)
+                self._unseen.append(text)
+
+    def _enter(self, text: str, block: Block) -> None:
+        source = self._sources.get(text)
+        if source is None:
+            self._marks[text] = _marks(block)
+        self._live[text] = said_in(text, self._of_line) if source is None else source.traces
+        self._count(text, self._live[text], 1)
+        if text in self._altered:
+            self._alter(text, -1)
+
+    def _alter(self, text: str, sign: int) -> None:
+        """A source is not shown as it was any more, or is again."""
+        (self._altered.add if sign > 0 else self._altered.remove)(text)
+        traces = self._sources[text].traces
+        for name in traces.names:
+            self._altered_names[name] += sign
+        for line in traces.lines:
+            self._altered_lines[line] += sign
 
     def _count(self, text: str, traces: Traces, sign: int) -> None:
         for name in traces.names:
@@ -188,6 +227,24 @@ class LossMeter:
                 yield source.tokens
 
 
+def _n_same(before: Sequence[Message], now: Sequence[Message]) -> int:
+    """How many messages at the beginning are the very same."""
+    for index, (one, two) in enumerate(zip(before, now, strict=False)):
+        if one is not two:
+            return index
+    return min(len(before), len(now))
+
+
+def _texts(messages: Sequence[Message]) -> list[tuple[str, Block]]:
+    """What a model reads of each block that says anything."""
+    return [
+        (text, block)
+        for message in messages
+        for block in message.blocks
+        if (text := words_of(block))
+    ]
+
+
 def _edited_lines(reply: Message) -> set[str]:
     """The lines that the edits of a reply must match."""
     lines = set[str]()
@@ -209,7 +266,21 @@ def _old_texts(arguments: str) -> Iterator[str]:
             yield from (old for key in _OLD if isinstance(old := one.get(key), str))
 
 
-def _marks(text: str) -> frozenset[str]:
-    """The files that a rewritten text names: whole paths, and their last parts."""
-    names = names_in(text)
+def _marks(block: Block) -> frozenset[str]:
+    """The files that the mark in a rewritten block names: whole paths, and their last parts."""
+    names = names_in(_mark(block))
     return names | {name.rsplit("/", 1)[-1] for name in names}
+
+
+def _mark(block: Block) -> str:
+    """The words of a rewritten block that say what was cut, and not what was left of it."""
+    match block:
+        case ToolUse(name=name, arguments=arguments):
+            first, *rest = call_words(name, arguments).split("\n")
+            return "\n".join([first, *rest[:_HEAD]])
+        case Text(text=text, meta=meta) if meta.source in _MARKS:
+            return text
+        case ToolResult(text=text) | Text(text=text):
+            return "\n".join(line for line in text.splitlines() if line.startswith("["))
+        case _:
+            return ""

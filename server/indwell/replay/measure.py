@@ -1,18 +1,23 @@
-"""One recording under one preset, measured: the whole of a replay as one pure function."""
+"""One recording under one preset, measured: the whole of a replay as one function."""
 
 from __future__ import annotations
 
-from indwell.context.compaction.facts import Rates
+from indwell.context.compaction.facts import Facts, Rates
 from indwell.context.compaction.preset import Preset
 from indwell.context.compaction.presets import PRESETS
 from indwell.context.pairing import problems
-from indwell.messages import Text
-from indwell.replay.cache import CACHES, CacheRules, PrefixCache
-from indwell.replay.course import Point, Rules, points
+from indwell.replay.cache import PrefixCache, Served
+from indwell.replay.cache_rules import CACHES, CacheRules
+from indwell.replay.course import SPILL_FOLDER, Point, Rules, points
 from indwell.replay.figures import Figures
 from indwell.replay.loss import Loss, LossMeter, Reading
+from indwell.replay.promises import Broken, Promises
+from indwell.replay.summaries import Summarise
 from indwell.replay.traces import Reader
 from indwell.sessions.foreign import Recorded
+
+RATIOS = Rates()
+"""Prices as most lists have them, beside that of an input token."""
 
 
 def replayed(
@@ -22,8 +27,11 @@ def replayed(
     *,
     ratio: float = 0.2,
     cache: CacheRules = CACHES["plain"],
+    rates: Rates = RATIOS,
+    pause_s: float = 0.0,
     reading: Reading = "any",
     reader: Reader | None = None,
+    summarise: Summarise | None = None,
 ) -> Figures:
     """Run a recording again under a preset, and measure it.
 
@@ -33,52 +41,70 @@ def replayed(
         window: Tokens a request may have.
         ratio: See ``course.Rules``.
         cache: The provider's rules.
+        rates: Prices for a million tokens.
+        pause_s: Between two requests, where the recording has no times.
         reading: Which sources make a pair; see ``loss``.
         reader: Shared by several replays of one recording, so that its texts are read once.
+        summarise: See ``course.Rules``.
     """
     chosen = PRESETS[preset] if isinstance(preset, str) else preset
-    rules = Rules(chosen, window, ratio)
-    served = PrefixCache(cache)
+    facts = Facts(rates=rates, spill_folder=SPILL_FOLDER)
+    rules = Rules(chosen, window, ratio, facts=facts, cache=cache, summarise=summarise)
+    moments_s = request_moments(session, pause_s)
+    served, promises = PrefixCache(cache), Promises()
     meter = LossMeter(reader or Reader(), reading)
-    said: list[str] = []
-    figures: list[Figures] = []
-    for number, point in enumerate(points(session.messages, rules)):
-        at_s = session.times_s[2 * number] if session.times_s else 0.0
-        cached = served.served(point.request, at_s=at_s)
-        said += (one.text for one in point.arrived if isinstance(one, Text) and is_users(one))
-        figures.append(_figures(point, cached, meter.at(point), said, rules.facts.rates))
-    return sum(figures, Figures())
+    total = Figures()
+    for point, at_s in zip(points(session.messages, rules, moments_s), moments_s, strict=True):
+        here = served.served(point.request, at_s=at_s)
+        total += _figures(point, here, meter.at(point), promises.at(point), rules)
+    return total
 
 
-def is_users(block: Text) -> bool:
-    """Are these the user's own words?"""
-    return block.meta.source == "user"
+def request_moments(session: Recorded, pause_s: float) -> tuple[float, ...]:
+    """When each request was made, in seconds; as recorded, else one ``pause_s`` after the other."""
+    n_requests = len(session.messages) // 2
+    if session.times_s:
+        return session.times_s[: 2 * n_requests : 2]
+    return tuple(number * pause_s for number in range(n_requests))
 
 
-def _figures(point: Point, cached: int, loss: Loss, said: list[str], rates: Rates) -> Figures:
-    tokens = point.tokens
-    rereads = sum(tokens * rates.cached + piece * rates.cache_write for piece in loss.pieces)
+def _figures(point: Point, served: Served, loss: Loss, broken: Broken, rules: Rules) -> Figures:
+    tokens, rates = point.tokens, rules.facts.rates
+    rereads = sum(reread_cost(tokens, piece, rules.cache, rates) for piece in loss.pieces)
     summaries = point.done.summary_price
-    main = (tokens - cached) * rates.cache_write + cached * rates.cached
-    messages = point.request.messages
-    shown = {one.text for message in messages for one in message.blocks if isinstance(one, Text)}
+    main = (
+        served.read * rates.cached
+        + served.written * rates.cache_write
+        + (tokens - served.read - served.written) * rates.input
+    )
     return Figures(
         requests=1,
         tokens=tokens,
-        cached=cached,
+        cached=served.read,
         cost=main + rereads + summaries,
         reread_cost=rereads,
         summary_cost=summaries,
         rereads=len(loss.pieces),
         compactions=bool(point.done.layers),
         largest_request=tokens,
-        unpaired=bool(problems(messages)),
+        unpaired=bool(problems(point.request.messages, start=point.conversation.tally.n)),
         too_large=not point.fits,
         loops=point.done.is_loop,
-        words_missing=any(text not in shown for text in said),
+        words_missing=broken.words,
+        task_missing=broken.task,
+        unfinished=broken.finished,
         sizes=(tokens,),
+        troubles=point.done.troubles,
         **{name: getattr(loss, name) for name in _COUNTS},
     )
+
+
+def reread_cost(prompt: int, piece: int, cache: CacheRules, rates: Rates) -> float:
+    """Price of reading something again: one more request, and the piece at its end."""
+    if not cache.exists:
+        return (prompt + piece) * rates.input
+    new = rates.cache_write if cache.charges_writes else rates.input
+    return prompt * rates.cached + piece * new
 
 
 _COUNTS = ("pairs", "kept", "lines", "lines_kept", "recoverable")

@@ -1,0 +1,125 @@
+"""Summaries for ``indwell replay --model``: a real endpoint writes them, as it does for the agent.
+
+They are asked for through ``agent.summarise_call``, so limits, budgets, checks and what happens on
+failure are those of a session. The model is asked as a small one is: it reads the part alone, for
+no cache holds the conversation of a replay.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+import msgspec
+
+from indwell.agent.session import Session
+from indwell.agent.small_model import SmallModel
+from indwell.agent.summarise_call import summary_step
+from indwell.agent.turn_state import TurnState
+from indwell.cli.chosen_model import Model, make_model
+from indwell.cli.compose import Place, make_session
+from indwell.cli.terminal import AllowingApprover
+from indwell.cli.user_settings import read_settings
+from indwell.context.compaction.facts import Facts, Rates
+from indwell.context.compaction.preset import Preset
+from indwell.context.compaction.step import SummaryPlan
+from indwell.context.conversation import Conversation
+from indwell.files.scratch import NOWHERE
+from indwell.messages import Usage
+from indwell.replay.summaries import Summarise, Written
+from indwell.sessions.memory_log import MemoryLog
+from indwell.settings.model import Settings
+from indwell.workspace.disk import DiskWorkspace
+
+_TROUBLE = ", without a model ("  # as ``agent.summarise_call`` ends its note
+
+
+@contextmanager
+def model_summaries(name: str) -> Iterator[Summarise]:
+    """Summaries by the model ``name`` of the endpoint in the settings; from the main thread.
+
+    Raises:
+        UserError: It cannot be asked: no endpoint, no key.
+    """
+    loaded = read_settings(os.environ)
+    settings = msgspec.structs.replace(loaded.settings, model=name)
+    model = make_model(settings)
+    for notice in filter(None, (*loaded.notices, model.notice)):
+        print(notice, file=sys.stderr)
+    session = _session(settings, model)
+    with asyncio.Runner() as runner:
+        try:
+            yield _Asking(session, model, runner)
+        finally:
+            runner.run(session.close())
+
+
+class _Asking:
+    """Implements ``Summarise``; asks one at a time."""
+
+    def __init__(self, session: Session, model: Model, runner: asyncio.Runner) -> None:
+        self._session, self._model, self._runner = session, model, runner
+
+    def __call__(
+        self, conversation: Conversation, plan: SummaryPlan, facts: Facts, preset: Preset
+    ) -> Written:
+        session, model = self._session, self._model
+        config = msgspec.structs.replace(conversation.config, model=model.name)
+        session.conversation = msgspec.structs.replace(conversation, config=config)
+        session.parts = replace(session.parts, preset=preset)
+        facts = msgspec.structs.replace(
+            facts, rates=model.rates, small=model.rates, is_cached=False
+        )
+        before = session.usage
+        turn = TurnState(1, "", "")
+        step = self._runner.run(summary_step(session, turn, plan, facts, lambda _event: None))
+        trouble = step.note.partition(_TROUBLE)[2].removesuffix(")")
+        return Written(step, price(before, session.usage, model.rates), trouble)
+
+
+def price(before: Usage, after: Usage, rates: Rates) -> float:
+    """What the calls between two sums of usage cost, times a million."""
+    cached = after.cached - before.cached
+    written = after.cache_write - before.cache_write
+    plain = after.input - before.input - cached - written
+    output = after.output - before.output
+    return (
+        plain * rates.input
+        + cached * rates.cached
+        + written * rates.cache_write
+        + output * rates.output
+    )
+
+
+def listed_rates(name: str) -> Rates | None:
+    """The prices of a model, in US dollars for a million tokens; None if no list has them."""
+    from indwell.providers.facts import facts_for
+
+    settings = read_settings(os.environ).settings
+    prices = facts_for(name, settings.base_url, now=datetime.now(UTC)).prices
+    if prices is None:
+        return None
+    one = prices.rates
+    return Rates(one.input, one.cached, one.cache_write, one.output)
+
+
+def _session(settings: Settings, model: Model) -> Session:
+    """A session that is never saved and has no turn: only its summaries are used."""
+    place = Place("replay", MemoryLog(), NOWHERE)
+    session = make_session(
+        place,
+        DiskWorkspace([Path.cwd()]),
+        AllowingApprover(),
+        lambda: settings,
+        model,
+        environment=os.environ,
+    )
+    small = SmallModel(model.provider, model.name, model.window, model.cost, model.rates)
+    session.parts = replace(session.parts, small=small)
+    return session

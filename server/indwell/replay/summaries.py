@@ -1,0 +1,104 @@
+"""Summaries of a replay without a model: what one could have written, and what it would cost. Pure.
+
+What the calls would have cost is counted by the rules that choose who writes a summary
+(``context.compaction.summariser``). A real endpoint can stand in their place (``cli``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeAlias
+
+import msgspec
+
+from indwell.context.audit import audited
+from indwell.context.compaction.cuts import spill_name, spill_path
+from indwell.context.compaction.facts import Facts
+from indwell.context.compaction.fallback import extract, simulated
+from indwell.context.compaction.preset import Preset
+from indwell.context.compaction.source import source_text
+from indwell.context.compaction.step import Spill, Step, SummaryPlan
+from indwell.context.compaction.summariser import Sizes, apart_price, appended_price, readers
+from indwell.context.compaction.summary import apply_summary
+from indwell.context.conversation import Conversation, prompt_tokens
+from indwell.context.history import transcript
+from indwell.context.task_card import task_card
+from indwell.context.tokens import estimate_tokens
+
+INSTRUCTIONS = 400  # tokens of what a summariser is told (``prompt.summary``)
+LEAST_CARD, MOST_CARD, CARD_SHARE = 300, 2_000, 20  # as in ``agent.summarise_call``
+
+
+class Written(msgspec.Struct, frozen=True):
+    """A summary that stands.
+
+    Attributes:
+        step: That puts it in its place.
+        price: Of the calls that wrote it, in prices of ``Facts.rates``, per million.
+        trouble: Why no model wrote it, if one should have.
+    """
+
+    step: Step
+    price: float = 0.0
+    trouble: str = ""
+
+
+Summarise: TypeAlias = Callable[[Conversation, SummaryPlan, Facts, Preset], Written]
+"""Has the summary written that a plan asks for."""
+
+
+def simulating(ratio: float) -> Summarise:
+    """Summaries by an extract of the stated size.
+
+    Args:
+        ratio: Their tokens, as a share of what they stand for; 0: what the engine falls back to
+            when there is no model at all, which costs nothing (H28).
+    """
+
+    def summarise(
+        conversation: Conversation, plan: SummaryPlan, facts: Facts, preset: Preset
+    ) -> Written:
+        if ratio:
+            text = simulated(plan, ratio)
+            price = price_of(conversation, plan, facts, estimate_tokens(text))
+        else:
+            text, price = extract(plan), 0.0
+        return Written(_step(conversation, plan, facts, preset, text), price)
+
+    return summarise
+
+
+def price_of(conversation: Conversation, plan: SummaryPlan, facts: Facts, output: int) -> float:
+    """What the main model asks for a summary of ``output`` tokens: appended, if it can be."""
+    live = conversation.messages[plan.start : plan.stop]
+    sizes = Sizes(
+        prefix=prompt_tokens(conversation),
+        region=estimate_tokens(source_text(plan)) + INSTRUCTIONS,
+        instructions=INSTRUCTIONS,
+        output=output,
+        main_budget=conversation.config.budget,
+        is_faithful=not any(
+            one.meta.source == "compactor" for message in live for one in message.blocks
+        ),
+    )
+    if "main" in readers(sizes, facts):
+        return appended_price(sizes, facts.rates, is_cached=facts.is_cached)
+    return apart_price(sizes, facts.rates)
+
+
+def _step(
+    conversation: Conversation, plan: SummaryPlan, facts: Facts, preset: Preset, text: str
+) -> Step:
+    """As ``agent.summarise_call`` makes it: audited, with the card, and a file of the originals."""
+    card = None
+    if preset.card:
+        budget = min(max(conversation.config.budget // CARD_SHARE, LEAST_CARD), MOST_CARD)
+        whole = transcript(conversation.messages, conversation.history)
+        card = task_card(whole, budget_tokens=budget)
+        live = conversation.messages[: plan.start] + conversation.messages[plan.stop :]
+        text = audited(plan, text, card, live=live)
+    source = source_text(msgspec.structs.replace(plan, most_characters=0, most_of_message=0))
+    name = spill_name("transcript", source)
+    path = spill_path(facts.spill_folder, name)
+    step = apply_summary(conversation, plan, text, card=card, transcript=path)
+    return msgspec.structs.replace(step, spills=(*step.spills, Spill(name, source)))

@@ -1,0 +1,325 @@
+"""``indwell replay`` as a process: what it reads, prints, draws, and how it ends."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from typing import Any
+
+import msgspec
+import pytest
+
+from indwell.cli.parser import make_parser
+from indwell.cli.replay import Wish, _rates, wish_of
+from indwell.errors import UserError
+from indwell.replay.cache_rules import CACHES
+from support.editing import Home
+from support.loopback_endpoint import (
+    HANG,
+    LoopbackEndpoint,
+    endpoint_in_thread,
+    refuse,
+    say,
+    stream,
+)
+from support.replay_sessions import entries, record
+from support.terminal import Ended, indwell
+from support.terminal_screen import INTERRUPT, Terminal
+
+KEYS = [
+    "requests", "tokens", "cached_share", "cost", "kept", "edit_lines", "recoverable",
+    "summary_cost", "compactions", "largest_request", "violations", "seconds",
+]  # fmt: skip
+"""As the issue fixes them for programs."""
+USAGE = {"prompt_tokens": 5_000, "completion_tokens": 100}
+
+
+@pytest.fixture
+def home(tmp_path) -> Home:
+    return Home(tmp_path)
+
+
+async def replay(
+    home: Home, *arguments: str, base_url: str = "", stdin: bytes | None = None
+) -> Ended:
+    return await indwell(
+        "replay",
+        *arguments,
+        environment=home.environment(base_url),
+        folder=home.workspace,
+        stdin=stdin,
+    )
+
+
+def written(home: Home, name: str, *records: str) -> str:
+    return str(home.write(name, "".join(records)))
+
+
+async def test_the_json_is_what_the_issue_fixes_with_sums_over_the_files(home) -> None:
+    one = written(home, "one.jsonl", record("a", entries(12)))
+    two = written(home, "two.jsonl", record("b", entries(6)), record("c", entries(3)))
+    ended = await replay(
+        home, one, two, "--json", "--each", "--window", "12000", "--preset", "slide,default"
+    )
+    assert (ended.code, ended.stderr) == (0, "")
+    *each, total = ended.events
+    assert [one["session"] for one in each] == ["a", "b", "c"]
+    assert (total["window"], total["sessions"]) == (12_000, 3)
+    assert list(total) == ["window", "sessions", "presets"]
+    assert list(total["presets"]) == ["slide", "default"]
+    for preset, figures in total["presets"].items():
+        assert list(figures) == KEYS
+        mine = [one["presets"][preset] for one in each]
+        for key in ("requests", "tokens", "compactions", "violations"):
+            assert figures[key] == sum(one[key] for one in mine)
+        assert figures["cost"] == pytest.approx(sum(one["cost"] for one in mine), abs=1e-5)
+        assert figures["largest_request"] == max(one["largest_request"] for one in mine)
+    assert [one["sessions"] for one in each] == [1, 1, 1]
+
+
+async def test_worker_processes_give_the_figures_of_one_process(home) -> None:
+    names = [f"s{number}" for number in range(9)]
+    files = [written(home, f"{one}.jsonl", record(one, entries(8))) for one in names]
+    options = ("--json", "--each", "--window", "9000", "--preset", "slide,default")
+    alone = untimed(await replay(home, files[0], *options))["presets"]
+    ended = await replay(home, *files, *options)
+    assert [one["session"] for one in ended.events[:-1]] == names
+    together = untimed(ended)["presets"]
+    for preset, figures in together.items():
+        assert figures["tokens"] == 9 * alone[preset]["tokens"]
+        assert figures["cost"] == pytest.approx(9 * alone[preset]["cost"], abs=1e-5)
+
+
+async def test_packed_files_and_stdin_give_the_same_figures(home) -> None:
+    lines = (record("a", entries(8)) + record("b", entries(4))).encode()
+    plain = str(home.write("plain.jsonl", lines.decode()))
+    packed = home.workspace / "packed.jsonl.gz"
+    half = len(lines) // 2  # two packed pieces, one behind the other, as `cat` joins them
+    packed.write_bytes(gzip.compress(lines[:half]) + gzip.compress(lines[half:]))
+    told = [
+        untimed(await replay(home, plain, "--json", "--window", "9000")),
+        untimed(await replay(home, str(packed), "--json", "--window", "9000")),
+        untimed(await replay(home, "-", "--json", "--window", "9000", stdin=lines)),
+        untimed(await replay(home, "-", "--json", "--window", "9000", stdin=gzip.compress(lines))),
+    ]
+    assert told[0]["sessions"] == 2
+    assert all(one == told[0] for one in told)
+
+
+async def test_damaged_lines_are_told_with_their_numbers_and_the_rest_is_replayed(home) -> None:
+    good = record("a", entries(3))
+    path = written(
+        home, "bad.jsonl", good, "{broken\n", "\n", '{"x": 1}\n', record("b", entries(2))
+    )
+    ended = await replay(home, path, "--json", "--preset", "none")
+    assert (ended.code, untimed(ended)["sessions"]) == (0, 2)
+    assert ended.stderr.splitlines() == [
+        "bad: line 2 is no JSON object and was left out",
+        "bad: line 4 holds no message and was left out",
+    ]
+    table = await replay(home, path, "--preset", "none")
+    assert "mended: bad: line 2 is no JSON object" in table.stdout
+
+
+async def test_of_a_packed_file_that_is_cut_off_what_is_there_is_replayed(home) -> None:
+    records = (record("a", entries(30)), record("b", entries(90)))
+    whole = gzip.compress("".join(records).encode())
+    path = home.workspace / "cut.jsonl.gz"
+    path.write_bytes(whole[: len(whole) * 3 // 4])
+    ended = await replay(home, str(path), "--json", "--preset", "none")
+    assert (ended.code, untimed(ended)["sessions"]) == (0, 1)
+    assert "the packed file is cut off behind" in ended.stderr
+    damaged = len(whole) * 3 // 4
+    path.write_bytes(whole[:damaged] + b"\xff" * 50 + whole[damaged:])
+    ended = await replay(home, str(path), "--json", "--preset", "none")
+    assert (ended.code, untimed(ended)["sessions"]) == (0, 1)
+    assert "the packed file is damaged behind" in ended.stderr
+
+
+async def test_a_picture_is_written_as_its_name_says(home) -> None:
+    path = written(home, "one.jsonl", record("a", entries(6)))
+    for name, begins in (("a.svg", b"<svg"), ("a.PNG", b"\x89PNG")):
+        target = home.workspace / name
+        ended = await replay(home, path, "--plot", str(target), "--preset", "slide,default")
+        assert ended.code == 0
+        assert target.read_bytes().startswith(begins)
+    ended = await replay(home, path, "--plot", str(home.workspace / "no" / "a.svg"))
+    assert (ended.code, "the picture was not written" in ended.stderr) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--preset", "slide,best"], "no preset 'best'; known: default"),
+        (["--cache", "acme"], "no rules 'acme'; known: plain, openai"),
+        (["--cache-block", "0"], "--cache-block: 0 is not 1 or more"),
+        (["--cache-life", "-1"], "--cache-life: -1 is not 0 or more"),
+        (["--window", "0"], "--window: a number of tokens"),
+        (["--summary-ratio", "2"], "--summary-ratio: between 0 and 1"),
+        (["--pause", "nan"], "--pause: seconds"),
+        (["--plot", "a.gif"], "ends with .svg or .png"),
+    ],
+)
+def test_an_option_that_cannot_be_is_said(options: list[str], words: str) -> None:
+    with pytest.raises(UserError) as told:
+        wished(*options)
+    assert words in str(told.value)
+
+
+async def test_a_wrong_command_line_ends_with_2_and_no_trace(home) -> None:
+    path = written(home, "one.jsonl", record("a", entries(1)))
+    ended = await replay(home, path, "--prices", "no-such-model")
+    assert (ended.code, ended.stdout) == (2, "")
+    assert "the price of 'no-such-model'" in ended.stderr
+    assert "Traceback" not in ended.stderr
+
+
+async def test_a_file_that_is_missing_or_empty_is_said(home) -> None:
+    for name, words in (("gone.jsonl", "No such file"), ("empty.jsonl", "no conversation in")):
+        path = home.workspace / name
+        if name.startswith("empty"):
+            path.write_bytes(b"\n")
+        ended = await replay(home, str(path))
+        assert (ended.code, words in ended.stderr) == (2, True), ended
+
+
+def test_the_rules_of_a_cache_are_named_and_single_ones_overridden() -> None:
+    assert wished().cache == CACHES["plain"]
+    for name, rules in CACHES.items():
+        assert wished("--cache", name).cache == rules
+    longer = msgspec.structs.replace(CACHES["openai"], life_s=3600.0, minimum=2_000, block=64)
+    options = ("--cache-life", "3600", "--cache-minimum", "2000", "--cache-block", "64")
+    assert wished("--cache", "openai", *options).cache == longer
+    assert wished("--cache", "anthropic", "--no-cache-anchors").cache.anchors is False
+    assert wished("--cache-anchors").cache.anchors is True
+
+
+async def test_rules_and_pauses_reach_the_figures(home) -> None:
+    path = written(home, "one.jsonl", record("a", entries(4)))
+
+    async def share(*options: str) -> float:
+        told = untimed(await replay(home, path, "--json", "--preset", "none", *options))
+        return told["presets"]["none"]["cached_share"]
+
+    slow = ("--cache", "openai", "--pause", "301")
+    assert (await share(*slow), await share(*slow, "--cache-life", "400") > 0) == (0, True)
+
+
+async def test_costs_are_in_dollars_by_a_price_list(home) -> None:
+    path = written(home, "one.jsonl", record("a", entries(4)))
+    table = await replay(home, path, "--preset", "none", "--prices", "gpt-5")
+    assert "cost in US dollars, as gpt-5 costs" in table.stdout
+    ratios = Wish((path,))
+    dollars = _rates(msgspec.structs.replace(ratios, prices="gpt-5"))
+    assert _rates(ratios) is None
+    assert dollars is not None
+    assert 0 < dollars.cached < dollars.input < dollars.output
+
+
+async def test_a_model_of_the_endpoint_writes_the_summaries(home) -> None:
+    path = written(home, "one.jsonl", record("a", entries(12)))
+    summary = "The parts compute totals; value_3_7 must never be zero."
+    arguments = (path, "--json", "--preset", "regions-d", "--window", "12000", "--model", "summer")
+    async with LoopbackEndpoint(lambda _seen: say(summary, usage=USAGE)) as endpoint:
+        ended = await replay(home, *arguments, base_url=endpoint.base_url)
+    figures = untimed(ended)["presets"]["regions-d"]
+    assert ended.code == 0
+    (notice,) = ended.stderr.splitlines()
+    assert "the window of 'summer' is not known" in notice
+    n_calls = len(endpoint.seen)
+    assert 0 < n_calls <= figures["compactions"] * 3
+    # No list knows its price, so the usual ratios count: 1 for input, 5 for output.
+    assert figures["summary_cost"] == pytest.approx(n_calls * (5_000 + 5 * 100) / 1e6)
+    for seen in endpoint.seen:
+        assert seen.body["model"] == "summer"
+        assert "<transcript>" in json.dumps(seen.body["messages"][-1]["content"])
+        assert "compute_total" in json.dumps(seen.body["messages"])
+
+
+async def test_where_the_model_fails_code_extracts_and_says_so(home) -> None:
+    path = written(home, "one.jsonl", record("a", entries(12)))
+    arguments = (path, "--json", "--preset", "regions-d", "--window", "12000", "--model", "summer")
+    async with LoopbackEndpoint(lambda _seen: refuse(400, "no such model")) as endpoint:
+        ended = await replay(home, *arguments, base_url=endpoint.base_url)
+    figures = untimed(ended)["presets"]["regions-d"]
+    assert (ended.code, figures["summary_cost"]) == (0, 0)
+    assert figures["compactions"] > 0
+    assert "summaries were extracted by code: " in ended.stderr
+    assert "no such model" in ended.stderr
+
+
+async def test_without_an_endpoint_a_model_cannot_be_asked(home) -> None:
+    path = written(home, "one.jsonl", record("a", entries(12)))
+    ended = await replay(home, path, "--model", "summer")
+    assert (ended.code, "Traceback" in ended.stderr) == (2, False)
+    assert "key" in ended.stderr
+
+
+def test_a_bar_is_shown_on_a_terminal_and_the_table_stays(home) -> None:
+    path = written(home, "one.jsonl", record("a", entries(40)), record("b", entries(40)))
+    with at_terminal(home, path) as terminal:
+        terminal.until("replaying")
+        assert terminal.ends() == 0
+        assert "violations" in terminal.shown
+
+
+@pytest.mark.parametrize("n_sessions", [2, 12])
+def test_ctrl_c_ends_it_with_130_and_no_trace(home, n_sessions: int) -> None:
+    """Also where worker processes are at work, which nothing of the terminal ends by itself."""
+    long = [record(f"s{number}", entries(400, lines=60)) for number in range(n_sessions)]
+    path = written(home, "long.jsonl", *long)
+    with at_terminal(home, path, "--window", "30000") as terminal:
+        terminal.until("replaying")
+        terminal.press(INTERRUPT)
+        assert terminal.ends() == 130
+        assert "stopped" in terminal.shown
+        assert "Traceback" not in terminal.shown
+        assert "violations" not in terminal.shown
+
+
+async def test_a_table_for_each_session_shows_no_name_as_anything_but_text(home) -> None:
+    evil = "[red]a\x1b[2J\u202e"
+    path = written(home, "one.jsonl", record(evil, entries(2)), record("b", entries(1)))
+    ended = await replay(home, path, "--each", "--preset", "none,slide")
+    assert ended.code == 0
+    assert not {"\x1b", "\u202e"} & set(ended.stdout + ended.stderr)
+    titles = [line.strip() for line in ended.stdout.splitlines()]
+    assert {"[red]a\\u001b[2J\\u202e", "b", "2 sessions, window 64,000"} <= set(titles)
+    assert max(map(len, titles)) <= 100
+
+
+def test_ctrl_c_while_a_model_writes_ends_it_the_same_way(home) -> None:
+    path = written(home, "one.jsonl", record("a", entries(12)))
+    with endpoint_in_thread(lambda _seen: stream(HANG)) as endpoint:
+        arguments = ("--model", "summer", "--preset", "regions-d", "--window", "12000")
+        with at_terminal(home, path, *arguments, base_url=endpoint.base_url) as terminal:
+            terminal.until("replaying")
+            while not endpoint.seen:
+                terminal.until("replaying")  # the bar is drawn again and again
+            terminal.press(INTERRUPT)
+            assert terminal.ends() == 130
+            assert "stopped" in terminal.shown
+            assert "Traceback" not in terminal.shown
+
+
+def wished(*options: str) -> Wish:
+    return wish_of(make_parser().parse_args(["replay", "a.jsonl", *options]))
+
+
+def at_terminal(home: Home, *arguments: str, base_url: str = "") -> Terminal:
+    return Terminal(
+        "replay",
+        *arguments,
+        environment=home.environment(base_url),
+        folder=home.workspace,
+        kind="xterm",
+    )
+
+
+def untimed(ended: Ended) -> dict[str, Any]:
+    """The totals, without the seconds that they took."""
+    assert ended.code == 0, ended
+    total = ended.events[-1]
+    for figures in total["presets"].values():
+        assert figures.pop("seconds") >= 0
+    return total

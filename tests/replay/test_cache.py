@@ -1,0 +1,142 @@
+"""What the rules of a provider's cache serve of the next request."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+
+from indwell.context.compaction.presets import PRESETS
+from indwell.messages import Anchors, Message, Meta, Request, Text
+from indwell.replay.cache import PrefixCache, Served
+from indwell.replay.cache_rules import CACHES, CacheRules
+from indwell.replay.course import Point, Rules, points
+from indwell.replay.measure import replayed
+from support.replay_sessions import session
+
+PLAIN = CacheRules(minimum=0)
+
+
+def block(text: str, tokens: int) -> Text:
+    return Text(text, Meta(3, "user", tokens - 4, 1))  # 4: what each block costs besides
+
+
+def request(*texts: tuple[str, int], marks: tuple[int, ...] = (), system: bool = False) -> Request:
+    """Messages of one block each, by turns of the user and the assistant."""
+    messages = tuple(
+        Message("assistant" if number % 2 else "user", (block(*text),), 1)
+        for number, text in enumerate(texts)
+    )
+    return Request(
+        model="m",
+        system=(block("prompt", 1_000),),
+        tools=(),
+        messages=messages,
+        max_output=1,
+        anchors=Anchors(system=system, messages=marks),
+    )
+
+
+FIRST = (("a" * 40, 100), ("b" * 40, 200), ("c" * 40, 300))
+
+
+def served(rules: CacheRules, *requests: Request, gap_s: float = 1.0) -> list[Served]:
+    cache = PrefixCache(rules)
+    return [cache.served(one, at_s=number * gap_s) for number, one in enumerate(requests)]
+
+
+def test_all_of_the_last_request_is_served_and_what_is_new_is_written() -> None:
+    longer = request(*FIRST, ("d", 50), ("e", 60))
+    assert served(PLAIN, request(*FIRST), longer) == [Served(0, 1_600), Served(1_600, 110)]
+
+
+def test_of_a_message_that_changed_its_equal_beginning_is_served() -> None:
+    changed = request(FIRST[0], ("b" * 20 + "x" * 20, 200), FIRST[2])
+    _, second = served(PLAIN, request(*FIRST), changed)
+    # Of {"role":"assistant","content":"bbbb…: 31 characters before the words, 20 equal, 2 behind.
+    assert second.read == 1_100 + int(200 * (31 + 20) / (31 + 40 + 2))
+
+
+def test_another_system_prompt_leaves_nothing() -> None:
+    other = msgspec.structs.replace(request(*FIRST), system=(block("other", 1_000),))
+    assert served(PLAIN, request(*FIRST), other)[1] == Served(0, 1_600)
+
+
+@pytest.mark.parametrize(
+    ("rules", "read"),
+    [
+        (CacheRules(minimum=1_600), 1_600),
+        (CacheRules(minimum=1_601), 0),
+        (CacheRules(block=128), 1_536),
+        (CacheRules(life_s=300.0), 1_600),
+        (CacheRules(life_s=299.0), 0),
+        (CacheRules(exists=False), 0),
+    ],
+)
+def test_minimum_block_and_life_decide_what_is_served(rules: CacheRules, read: int) -> None:
+    longer = request(*FIRST, ("d", 50), ("e", 60))
+    assert served(rules, request(*FIRST), longer, gap_s=300.0)[1].read == read
+
+
+def test_each_use_makes_a_cache_live_longer() -> None:
+    same = [request(*FIRST)] * 4
+    assert [one.read for one in served(CacheRules(life_s=300.0), *same, gap_s=200.0)][1:] == [
+        1_600
+    ] * 3
+
+
+def test_with_anchors_only_what_ends_at_a_mark_is_served() -> None:
+    rules = CacheRules(minimum=0, anchors=True)
+    longer = request(*FIRST, ("d", 50), ("e", 60), marks=(3,), system=True)
+    first, second = served(rules, request(*FIRST, marks=(1,), system=True), longer)
+    assert first == Served(0, 1_300)  # up to the mark; the newest message costs as input
+    assert second == Served(1_300, 350)  # c and d
+
+
+def test_after_a_compaction_an_older_mark_serves_what_still_stands() -> None:
+    rules = CacheRules(minimum=0, anchors=True)
+    one = request(*FIRST, marks=(0, 1), system=True)
+    cut = request(FIRST[0], ("short", 20), FIRST[2], marks=(1,), system=True)
+    assert served(rules, one, cut)[1].read == 1_100
+    all_cut = request(("other", 20), FIRST[1], FIRST[2], marks=(1,), system=True)
+    assert served(rules, one, all_cut)[1].read == 1_000
+
+
+def test_a_mark_too_far_behind_is_not_found() -> None:
+    rules = CacheRules(minimum=0, anchors=True)
+    far = request(*FIRST, *((f"{at}", 10) for at in range(30)), marks=(28,))
+    near = request(*FIRST, *((f"{at}", 10) for at in range(30)), marks=(21,))
+    one = request(*FIRST, marks=(1,))
+    assert (served(rules, one, far)[1].read, served(rules, one, near)[1].read) == (0, 1_300)
+
+
+def test_the_rules_of_providers_order_as_they_should_on_a_session() -> None:
+    one = session()
+    cached = {
+        name: replayed(one, "default", 20_000, cache=rules, pause_s=10.0).cached
+        for name, rules in CACHES.items()
+    }
+    assert cached["none"] == 0 < cached["anthropic"] <= cached["plain"]
+    assert cached["openai"] <= cached["deepseek"] <= cached["plain"]
+    slow = replayed(one, "default", 20_000, cache=CACHES["openai"], pause_s=301.0)
+    assert slow.cached == 0
+
+
+def test_the_recordings_own_times_count_and_not_the_pause() -> None:
+    one = session(n=6)
+    times = tuple(float(at) for at in range(len(one.messages)))
+    timed = msgspec.structs.replace(one, times_s=times)
+    rules = CACHES["openai"]
+    assert replayed(timed, "none", 64_000, cache=rules, pause_s=301.0).cached > 0
+    assert replayed(one, "none", 64_000, cache=rules, pause_s=301.0).cached == 0
+
+
+def test_without_a_cache_everything_costs_as_input() -> None:
+    figures = replayed(session(n=6), "none", 64_000, cache=CACHES["none"])
+    assert figures.cost == figures.tokens
+
+
+def test_of_a_request_of_the_real_course_the_last_one_is_served_whole() -> None:
+    course: list[Point] = list(points(session(n=6).messages, Rules(PRESETS["none"], 1_000_000)))
+    cache = PrefixCache()
+    assert cache.served(course[0].request).read == 0
+    assert cache.served(course[1].request).read == course[0].tokens

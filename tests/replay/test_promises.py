@@ -1,0 +1,82 @@
+"""The user's words, the current task, finished work: what of them a request does not keep."""
+
+from __future__ import annotations
+
+import pytest
+
+from indwell.context.compaction.step import Spill
+from indwell.context.conversation import Config, Conversation, user_words
+from indwell.context.injections import inject
+from indwell.messages import Block, Message, Meta, Request, Text
+from indwell.replay.course import Point
+from indwell.replay.driver import Done
+from indwell.replay.promises import Broken, Promises
+
+TALK = Conversation(Config("m", 10_000, 0), ())
+FIRST = user_words("Write the parser.", turn=1)
+SECOND = user_words("Now the printer, please.", turn=2)
+
+
+def said(text: str, turn: int = 1) -> Text:
+    return Text(text, Meta(3, "assistant", 9, turn))
+
+
+CLOSING = said("The parser stands, and its tests pass.\nand its tests pass, all of them.")
+
+
+def point(
+    shown: tuple[Block, ...], reply: Text, *arrived: Text, spills: tuple[Spill, ...] = ()
+) -> Point:
+    return Point(
+        conversation=TALK,
+        request=Request("m", (), (), tuple(Message("user", (one,), 1) for one in shown), 1),
+        reply=Message("assistant", (reply,), 1),
+        tokens=1,
+        arrived=arrived,
+        done=Done(spills=spills),
+    )
+
+
+def second(*shown: Block, closing: Text = CLOSING, spills: tuple[Spill, ...] = ()) -> Broken:
+    """What the second turn's request does not keep if it shows ``shown``."""
+    promises = Promises()
+    assert promises.at(point((FIRST,), closing, FIRST)) == Broken()
+    return promises.at(point(shown, said("yes", 2), closing, SECOND, spills=spills))
+
+
+def test_a_request_that_shows_everything_breaks_nothing() -> None:
+    assert second(FIRST, CLOSING, SECOND) == Broken()
+
+
+def test_words_that_are_nowhere_are_missing() -> None:
+    assert second(CLOSING, SECOND) == Broken(words=True)
+    assert second(FIRST, CLOSING) == Broken(words=True, task=True)
+
+
+def test_older_words_may_stand_in_a_file_that_the_request_names_the_task_may_not() -> None:
+    spill = (Spill("words-1a.txt", f"[turn 1]\n{FIRST.text}\n\n[turn 2]\n{SECOND.text}"),)
+    pointer = inject("reminder", "Earlier words are in s/words-1a.txt", turn=2)
+    assert second(pointer, CLOSING, SECOND, spills=spill) == Broken()
+    assert second(pointer, CLOSING, SECOND) == Broken(words=True)
+    assert second(CLOSING, SECOND, spills=spill) == Broken(words=True), "nothing names the file"
+    assert second(pointer, CLOSING, spills=spill) == Broken(task=True)
+
+
+@pytest.mark.parametrize(
+    "note",
+    [
+        inject("summary", "The parser stands, and its tests pass. Then more.", turn=1),
+        said("…\nand its tests pass, all of them.\n…"),
+        inject("task_card", "Earlier requests:\n- turn 1, finished: Write the parser.", turn=2),
+    ],
+)
+def test_a_finished_request_is_marked_by_closing_words_or_by_a_note(note: Text) -> None:
+    assert second(FIRST, SECOND) == Broken(finished=True)
+    assert second(FIRST, note, SECOND) == Broken()
+    other = inject("summary", "Something was done.", turn=1)
+    assert second(FIRST, other, SECOND) == Broken(finished=True)
+
+
+def test_a_request_that_was_asked_back_or_cut_off_is_not_finished() -> None:
+    for closing in ("Which grammar do you mean?", "[no answer]"):
+        assert second(FIRST, SECOND, closing=said(closing)) == Broken()

@@ -1,0 +1,50 @@
+"""Worker processes: order, failure, and that none of them outlives its work."""
+
+from __future__ import annotations
+
+import math
+import operator
+import os
+import time
+from multiprocessing import active_children
+
+import pytest
+
+from indwell.errors import UserError
+from indwell.sandbox.workers import FEW, mapped
+
+
+def test_results_come_in_the_order_of_the_items_from_other_processes() -> None:
+    assert list(mapped(math.sqrt, [4.0] * FEW + [9.0], n_workers=2)) == [2.0] * FEW + [3.0]
+    pids = set(mapped(operator.call, [os.getpid] * FEW, n_workers=2))
+    assert os.getpid() not in pids
+    assert 1 <= len(pids) <= 2
+    assert active_children() == []
+
+
+def test_few_items_are_not_worth_a_process() -> None:
+    assert set(mapped(operator.call, [os.getpid] * (FEW - 1), n_workers=2)) == {os.getpid()}
+    assert list(mapped(math.sqrt, [], n_workers=2)) == []
+
+
+def test_what_fails_in_a_worker_fails_here_and_ends_the_others() -> None:
+    began_s = time.monotonic()
+    with pytest.raises(ValueError, match="non-negative"):
+        list(mapped(time.sleep, [-1.0] + [600.0] * FEW, n_workers=2))
+    assert time.monotonic() - began_s < 60
+    assert active_children() == []
+
+
+def test_a_worker_that_is_killed_is_said() -> None:
+    with pytest.raises(UserError, match="a worker process ended"):
+        list(mapped(os._exit, [1] * FEW, n_workers=2))
+    assert active_children() == []
+
+
+def test_who_stops_early_ends_the_workers_in_the_middle_of_their_work() -> None:
+    results = mapped(time.sleep, [0.0] + [600.0] * FEW, n_workers=2)
+    assert next(results) is None
+    began_s = time.monotonic()
+    results.close()
+    assert time.monotonic() - began_s < 60
+    assert active_children() == []
