@@ -14,7 +14,7 @@ from indwell.agent.resume import Resumed, tools_digest
 from indwell.cli.chosen_model import make_model
 from indwell.cli.resuming import OLD_PROMPT, resume_session
 from indwell.cli.terminal import AllowingApprover
-from indwell.messages import Image, Message, Meta, Text
+from indwell.messages import Image, Message, Meta, Role, Text
 from indwell.sessions.records import Intent, Prefixed, Record, Said, TurnFinished, TurnStarted
 from indwell.sessions.store import SessionStore
 from indwell.settings.model import Settings
@@ -321,10 +321,13 @@ async def test_a_model_that_takes_no_pictures_reads_a_word_in_place_of_each(home
 
 async def test_what_was_read_of_a_log_is_never_searched_for_garbage(home) -> None:
     meta = Meta(tier=1, source="user", tokens=1, turn=1)
-    records = (Said(Message("user", (Text(str(at), meta),), 1), AT) for at in range(5_000))
-    before = gc.get_freeze_count()
-    resumed = await taken_up(home, *records)
-    assert gc.get_freeze_count() - before > len(resumed.session.conversation.messages[0].blocks)
+    roles: tuple[Role, ...] = ("user", "assistant")
+    said = (Message(roles[at % 2], (Text(str(at), meta),), 1) for at in range(2_000))
+    resumed = await taken_up(home, *(Said(message, AT) for message in said))
+    searched = {id(one) for one in gc.get_objects()}
+    messages = resumed.session.conversation.messages
+    assert len(messages) == 2_000
+    assert sum(id(one) in searched for one in messages) < 10  # those of this process itself
 
 
 async def test_another_system_prompt_than_the_present_one_stays_and_is_said(home) -> None:

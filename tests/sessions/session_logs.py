@@ -19,9 +19,11 @@ from indwell.messages import (
     Usage,
 )
 from indwell.sessions.records import (
+    Forked,
     Intent,
     Record,
     Repaired,
+    Rewound,
     Said,
     SessionStarted,
     Spent,
@@ -106,6 +108,16 @@ records = st.one_of(
         at=st.just(AT),
     ),
     st.builds(Repaired, what=_texts, at=st.just(AT)),
+    st.builds(Rewound, turn=_turns, model=_texts, at=st.just(AT)),
+    st.builds(
+        Forked,
+        session=_texts,
+        turn=_turns,
+        model=_texts,
+        at=st.just(AT),
+        spills=st.lists(_texts, max_size=2).map(tuple),
+        whole=st.booleans(),
+    ),
     st.builds(
         TurnFinished,
         turn=_turns,

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from indwell.agent.resume import past_of
 from indwell.agent.session import Session
 from indwell.context import conversation as talk
-from indwell.context.compaction.step import Splice, Step
-from indwell.context.history import History, spliced, transcript
+from indwell.context.compaction.step import Step
+from indwell.context.history import History, Splice, spliced, transcript
 from indwell.context.pairing import problems, repair
 from indwell.context.pictures import without_pictures
 from indwell.messages import Image, Message, Meta, Reply, Text, ToolCall
@@ -182,8 +182,7 @@ def _compact(session: Session, name: str, number: int, data: st.DataObject) -> N
         replacement = tuple(user(f"short {number} {at}") for at in range(n_new))
         splices.append(Splice(start, stop, replacement))
     step = Step("test", tuple(splices))
-    triples = [(one.start, one.stop, one.messages) for one in splices]
-    messages, history = spliced(now.messages, now.history, triples)
+    messages, history = spliced(now.messages, now.history, splices)
     session.compact(step, msgspec.structs.replace(now, messages=messages, history=history))
 
 
@@ -193,8 +192,7 @@ _texts = st.lists(st.sampled_from("abc"), max_size=6).map(lambda few: tuple(map(
 @given(_texts, _texts)
 def test_a_rewrite_of_anything_to_anything_is_found_and_makes_it(before, after) -> None:
     splices = rewritten(before, after)
-    triples = [(one.start, one.stop, one.messages) for one in splices]
-    messages, history = spliced(before, History(), triples)
+    messages, history = spliced(before, History(), splices)
     assert messages == after
     assert transcript(messages, history) == before
     assert bool(splices) == (before != after)

@@ -1,7 +1,10 @@
 from __future__ import annotations
 
-from indwell.context.compaction.step import Splice
+from hypothesis import given
+from hypothesis import strategies as st
+
 from indwell.context.figures import Compactions, Figures
+from indwell.context.history import Splice
 from indwell.messages import Message, Meta, Text, Usage
 from indwell.sessions.lines import encode
 from indwell.sessions.records import Compacted, Record, Said, SessionStarted, Spent, TurnStarted
@@ -114,3 +117,33 @@ def test_what_was_said_is_not_decoded_and_damage_is_told() -> None:
 def test_no_sessions_make_empty_sums() -> None:
     shown = statistics([])
     assert (shown.total, shown.days, shown.sessions) == (Figures(), {}, ())
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from("ab"),
+            st.booleans(),
+            st.integers(1, 9),
+            st.integers(0, 4),
+            st.sampled_from("mn"),
+            st.sampled_from([None, 0.0, 0.25]),
+        ),
+        max_size=20,
+    )
+)
+def test_days_models_sessions_and_turns_each_sum_up_to_the_same(steps) -> None:
+    logs: dict[str, list[Record]] = {"a": [], "b": []}
+    for name, is_call, day, turn, model, cost in steps:
+        record: Record = (
+            spent(day, turn=turn, model=model, cost=cost)
+            if is_call
+            else compacted(day, "digest", 900, 300, turn=turn)
+        )
+        logs[name].append(record)
+    shown = statistics(a_session(name, *records) for name, records in logs.items())
+    by_session = {one.id: one.total for one in shown.sessions}
+    turns = [figures for one in shown.sessions for figures in by_turn(one).values()]
+    for rows in (shown.days.values(), shown.models.values(), by_session.values(), turns):
+        assert sum(rows, Figures()) == shown.total
+    assert shown.total.requests == sum(is_call for _, is_call, *_ in steps)

@@ -24,6 +24,7 @@ from indwell.lsp.permission import EditorApprover
 from indwell.policy.approvals import Approver
 from indwell.providers.connection import LocalServer, LoginOutcome
 from indwell.providers.models import OfferedModel
+from indwell.sessions.branches import Fork, Rewind
 from indwell.sessions.drafts import DraftStore
 from indwell.sessions.lines import Reading
 from indwell.sessions.overview import Overview
@@ -120,6 +121,22 @@ class EditorBackend:
         return await resume_session(
             session, workspace, approver, settings, model, environment=self._environment
         )
+
+    async def fork_session(self, root: Path, session: str, turn: int | None) -> Fork:
+        """See ``forking.fork_session``."""
+        from indwell.cli.resuming import uncollected
+        from indwell.sessions.forking import fork_session
+
+        with uncollected():
+            return await fork_session(self._store(root), session, turn, now=datetime.now(UTC))
+
+    async def rewind_session(self, root: Path, session: str, turn: int) -> Rewind:
+        """See ``forking.rewind_session``."""
+        from indwell.cli.resuming import uncollected
+        from indwell.sessions.forking import rewind_session
+
+        with uncollected():
+            return await rewind_session(self._store(root), session, turn, now=datetime.now(UTC))
 
     async def switch_model(self, session: Session, settings: Settings) -> None:
         """Let the next turn ask another model; see ``compose.with_model``."""

@@ -103,6 +103,12 @@ def _last_minutes(options: argparse.Namespace, parser: argparse.ArgumentParser) 
         from indwell.cli.shown_session import show_session
 
         return show_session(options.ids[0], as_json=options.json)
+    if options.action == "fork":
+        if len(options.ids) != 1:
+            parser.error("sessions fork: name one session")
+        from indwell.cli.forked_session import fork
+
+        return fork(options.ids[0], options.turn, as_json=options.json)
     if options.ids:
         parser.error("sessions list: takes no ID")
     limit = max(options.limit, 0) or None
@@ -110,24 +116,10 @@ def _last_minutes(options: argparse.Namespace, parser: argparse.ArgumentParser) 
 
 
 def _replay(options: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
-    from indwell.cli.replay import Wish, preset_names, replay
+    from indwell.cli.replay import replay, wish_of
 
-    if options.window < 1:
-        parser.error("--window: a number of tokens")
-    if not 0 <= options.summary_ratio <= 1:
-        parser.error("--summary-ratio: between 0 and 1")
     try:
-        return replay(
-            Wish(
-                files=tuple(options.files),
-                presets=preset_names(options.preset),
-                window=options.window,
-                ratio=options.summary_ratio,
-                json=options.json,
-                each=options.each,
-                plot=options.plot,
-            )
-        )
+        return replay(wish_of(options))
     except UserError as error:
         parser.error(str(error))
 
@@ -152,6 +144,8 @@ def _run(options: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
         parser.error("there are no words; say what to do, in quotes")
     if options.resume is not None and not options.resume.strip():
         parser.error("--resume: the id is empty; `indwell sessions` lists them")
+    if options.turn is not None and not goes_on:
+        parser.error("--turn: say which session goes on from it, with --resume or --continue")
     if len(options.file) > 1:
         parser.error("--file: one place at a time; name the others in your words")
     if not Path(options.folder).is_dir():
@@ -169,5 +163,6 @@ def _run(options: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
             mode=options.mode,
             model=options.model,
             session=NEWEST if options.continues else options.resume or "",
+            turn=options.turn,
         )
     )

@@ -55,6 +55,7 @@ class Place(NamedTuple):
         id: The session's.
         log: Its log.
         spill: The folder of its long texts; ``n_spilled`` are there already.
+        others: Folders of other sessions' long texts that its conversation names.
     """
 
     id: str
@@ -62,6 +63,7 @@ class Place(NamedTuple):
     spill: Path
     n_spilled: int = 0
     notice: str = ""
+    others: tuple[Path, ...] = ()
 
 
 async def open_session(
@@ -125,19 +127,20 @@ def make_session(
     spill_folder = place.spill.resolve()
     spill = Spill(spill_folder, n_kept=place.n_spilled)
     own = (str(state.resolve()), str(user_file().parent.resolve()))
+    readable = (spill_folder, *place.others)
     parts = Parts(
         provider=model.provider,
         tools=tools,
         workspace=workspace,
         approver=approver,
         policy=lambda: Policy(
-            settings().mode, settings().deny, rules.granted, own, (str(spill_folder),)
+            settings().mode, settings().deny, rules.granted, own, tuple(map(str, readable))
         ),
         grant=rules.grant,
         log=place.log,
         spill=spill.keep,
         keep_as=spill.keep_as,
-        read_roots=(spill_folder,),
+        read_roots=readable,
         hidden=lambda path: matches_any(path, settings().deny) or is_beneath(str(root / path), own),
         surroundings=lambda: _surroundings(workspace, model.name),
         instructions=lambda: _instructions(workspace, settings()),

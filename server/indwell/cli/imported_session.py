@@ -6,7 +6,7 @@ import asyncio
 import os
 import sys
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -21,6 +21,8 @@ from indwell.sessions.store import SessionStore, timestamp
 from indwell.settings.places import state_folder
 
 MOST_B = 2 << 30  # bytes of a file, unpacked; the recorded sessions we know have 30 MB
+_PIECE_B = 1 << 20  # that are unpacked at once
+_GZIP = 31  # zlib's word for gzip's header and any window
 
 
 class Imported(msgspec.Struct, frozen=True):
@@ -62,25 +64,25 @@ def import_sessions(files: Sequence[str], *, as_json: bool) -> int:
 
 
 def imported_file(store: SessionStore, path: Path) -> tuple[Imported, ...]:
-    """Make a session of each conversation in a file.
+    """Make a session of each conversation in a file, one after the other.
 
     Raises:
         SessionError: It cannot be read, holds none, or a session cannot be written.
     """
+    done: list[Imported] = []
     try:
-        found = [
-            one
-            for one in recorded_sessions(_lines(path), name=path.name.partition(".")[0])
-            if one.messages
-        ]
+        for one in recorded_sessions(_lines(path), name=path.name.partition(".")[0]):
+            if one.messages:
+                done.append(_written(store, path, one))  # noqa: PERF401 - counted on an error
     except (OSError, zlib.error) as error:
-        raise SessionError(f"{str(path)!r} cannot be read ({error}); check it") from error
-    if not found:
+        so_far = f"; what stood before that is imported ({len(done)})" if done else ""
+        raise SessionError(f"{str(path)!r} cannot be read ({error}){so_far}; check it") from error
+    if not done:
         raise SessionError(
             f"{str(path)!r} holds no conversation; give a JSONL file whose lines have `messages`, "
             "or are messages"
         )
-    return tuple(_written(store, path, one) for one in found)
+    return tuple(done)
 
 
 def _written(store: SessionStore, path: Path, recorded: Recorded) -> Imported:
@@ -103,11 +105,29 @@ def _lines(path: Path) -> Iterator[bytes]:
 
 
 def _unpacked(path: Path) -> Iterator[bytes]:
-    unpack = zlib.decompressobj(wbits=31) if path.suffix == ".gz" else None
     n_bytes = 0
-    for raw in pieces_of(path.resolve()):
-        piece = raw if unpack is None else unpack.decompress(raw)
+    raw = pieces_of(path.resolve())
+    for piece in _inflated(raw) if path.suffix == ".gz" else raw:
         n_bytes += len(piece)
         if n_bytes > MOST_B:
             raise SessionError(f"{str(path)!r} has over {MOST_B >> 30} GB; split it")
         yield piece
+
+
+def _inflated(pieces: Iterable[bytes]) -> Iterator[bytes]:
+    """What gzip packed, of one member or several, never much of it at once.
+
+    Raises:
+        zlib.error: It is not gzip's, or ends in the middle.
+    """
+    unpack = zlib.decompressobj(_GZIP)
+    for piece in pieces:
+        rest = piece
+        while rest:
+            if unpack.eof:
+                unpack = zlib.decompressobj(_GZIP)
+            yield unpack.decompress(rest, _PIECE_B)
+            rest = unpack.unused_data if unpack.eof else unpack.unconsumed_tail
+    yield unpack.flush()
+    if not unpack.eof:
+        raise zlib.error("it ends in the middle")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 
 from indwell import __version__
+from indwell.cli.replay_grammar import replay_options
 from indwell.settings.model import FREEDOM
 
 LIST_LIMIT = 20  # sessions; H61
@@ -33,7 +34,9 @@ def make_parser() -> argparse.ArgumentParser:
     _scripted(demo)
     _sessions(commands.add_parser("sessions", help="list, show, import or delete past sessions"))
     _stats(commands.add_parser("stats", help="show what calls took: tokens, cache, cost"))
-    _replay(commands.add_parser("replay", help="run recorded conversations again, without a model"))
+    replay_options(
+        commands.add_parser("replay", help="run recorded conversations again, without a model")
+    )
     purge = commands.add_parser("purge", help="delete all sessions, permissions and keys")
     purge.add_argument("--yes", action="store_true", help="do it without asking")
     _json(purge)
@@ -91,6 +94,13 @@ def _run(run: argparse.ArgumentParser) -> None:
         action="store_true",
         help="go on with the newest session of the folder",
     )
+    run.add_argument(
+        "--turn",
+        type=_turn,
+        metavar="N",
+        help="with --resume or --continue: take the conversation back to the end of this turn "
+        "first; files stay as they are, and the log keeps what came after it",
+    )
     run.add_argument("--model", default="", help="ask this model (default: that of the settings)")
     run.add_argument(
         "--file",
@@ -119,7 +129,7 @@ def _sessions(sessions: argparse.ArgumentParser) -> None:
     sessions.add_argument(
         "action",
         nargs="?",
-        choices=("list", "show", "delete", "import", "replay-request"),
+        choices=("list", "show", "fork", "delete", "import", "replay-request"),
         default="list",
         help="default: list",
     )
@@ -127,11 +137,19 @@ def _sessions(sessions: argparse.ArgumentParser) -> None:
         "ids",
         nargs="*",
         metavar="ID",
-        help="of the session to show or of those to delete; its beginning is enough. import: files "
+        help="of the session to show or to fork, or of those to delete; its beginning is enough. "
+        "fork: a new session that goes on from the end of a turn (`--turn`). import: files "
         "that other tools recorded (JSONL). replay-request: a session, and the number of a request "
         "that is made again from its log",
     )
     sessions.add_argument("--all", action="store_true", help="of all folders, not only this one")
+    sessions.add_argument(
+        "--turn",
+        type=_turn,
+        metavar="N",
+        help="fork: as it was at the end of this turn; 0 is before the first one (default: the "
+        "last one that has ended)",
+    )
     sessions.add_argument(
         "--limit",
         type=int,
@@ -156,27 +174,11 @@ def _stats(stats: argparse.ArgumentParser) -> None:
     _json(stats)
 
 
-def _replay(replay: argparse.ArgumentParser) -> None:
-    replay.description = (
-        "Runs recorded conversations through the real assembly and compaction, and prints for each "
-        "preset what the requests would have cost, and what the agent would have missed."
-    )
-    replay.add_argument("files", nargs="+", metavar="FILE", help=".jsonl or .jsonl.gz")
-    replay.add_argument("--preset", default="", metavar="NAMES", help="of these, by comma (all)")
-    replay.add_argument(
-        "--window", type=int, default=64_000, metavar="N", help="tokens (default: 64000)"
-    )
-    replay.add_argument(
-        "--summary-ratio",
-        type=float,
-        default=0.2,
-        metavar="R",
-        help="tokens of a simulated summary as a share of what it stands for; 0: extraction by "
-        "code, without a model (default: 0.2)",
-    )
-    replay.add_argument("--each", action="store_true", help="also for each session")
-    replay.add_argument("--plot", metavar="FILE.svg", help="tokens of each request as a picture")
-    _json(replay)
+def _turn(text: str) -> int:
+    """The number of a turn; anything else is told as what it is."""
+    if not (text.isascii() and text.isdecimal() and len(text) < 10):  # noqa: PLR2004
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of a turn; the first one is 1")
+    return int(text)
 
 
 def _json(parser: argparse.ArgumentParser) -> None:

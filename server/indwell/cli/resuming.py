@@ -11,9 +11,11 @@ from pathlib import Path
 
 import msgspec
 
+from indwell.agent.recalled import recalled
 from indwell.agent.resume import (
     ENDED,
     REMINDER,
+    TAKEN_BACK,
     HeldWith,
     Past,
     Resumed,
@@ -33,6 +35,7 @@ from indwell.context.pictures import without_pictures
 from indwell.errors import SessionError, UserError
 from indwell.messages import Message, ToolResult
 from indwell.policy.approvals import Approver
+from indwell.sessions.forking import check_whole, spill_owners
 from indwell.sessions.lines import Reading
 from indwell.sessions.records import Repaired, Said, TurnFinished, repairs
 from indwell.sessions.store import SessionStore
@@ -68,14 +71,18 @@ async def resume_session(
         SessionError: There is no such session, it is open elsewhere, or it cannot be written.
     """
     store = SessionStore(state_folder(environment), workspace.roots[0])
-    with _uncollected():
+    with uncollected():
         reading, log = await _opened(store, identifier)
     try:
         past = await asyncio.to_thread(past_of, reading.records, is_damaged=bool(reading.damage))
         begun = [call.use for call in past.open_calls if call.begun]
         found = {use.id: await looked_up(use, workspace) for use in begun}
+        await asyncio.to_thread(check_whole, identifier, reading.records)
+        owners = await asyncio.to_thread(spill_owners, reading.records)
+        others = tuple(store.spill(one).resolve() for one in owners)
         spill = store.spill(identifier)
-        place = Place(identifier, log, spill, await asyncio.to_thread(_n_spilled, spill))
+        n_spilled = await asyncio.to_thread(_n_spilled, spill)
+        place = Place(identifier, log, spill, n_spilled, others=others)
         session = make_session(place, workspace, approver, settings, model, environment=environment)
         is_known = past.prefix is not None and past.prefix.tools == tools_digest(
             session.conversation.tools
@@ -91,14 +98,16 @@ async def resume_session(
         raise
     session.turns, session.usage, session.cost = past.turns, past.usage, past.cost
     session.last_usage, session.requests = past.last_usage, past.requests
+    told = await asyncio.to_thread(recalled, reading.records, datetime.now(UTC))
+    session.remember(told.health, told.calibration, told.answered_at)
     notices = [*reading.notices, unknown_words(past.open_calls), *past.notes]
     if past.prefix is not None and not is_known:
         notices.append(NEW_TOOLS)
     elif past.prefix is not None and past.prefix.system != present:
         notices.append(OLD_PROMPT)
-    told = tuple(filter(None, notices))
-    session.notice = "; ".join(filter(None, (session.notice, *told)))
-    return Resumed(session, past.draft, told)
+    shown = tuple(filter(None, notices))
+    session.notice = "; ".join(filter(None, (session.notice, *shown)))
+    return Resumed(session, past.draft, shown)
 
 
 async def _opened(store: SessionStore, identifier: str) -> tuple[Reading, LogWriter]:
@@ -115,7 +124,7 @@ async def _opened(store: SessionStore, identifier: str) -> tuple[Reading, LogWri
 
 
 @contextmanager
-def _uncollected() -> Iterator[None]:
+def uncollected() -> Iterator[None]:
     """Without the search for garbage: among a million new records it would hold the loop up.
 
     Now and later: what was read stays out of it, and goes when nothing refers to it any more.
@@ -162,14 +171,18 @@ def _continued(
     messages = past.messages
     if answers:
         messages += (Message("user", tuple(answers), messages[-1].turn),)
-    now = msgspec.structs.replace(empty, messages=messages, history=past.history)
+    config = empty.config
+    if past.cache_key:  # a fork goes on with the cache of its origin
+        config = msgspec.structs.replace(config, cache_key=past.cache_key)
+    now = msgspec.structs.replace(empty, config=config, messages=messages, history=past.history)
     if is_known and past.prefix is not None:
         now = msgspec.structs.replace(now, system=tuple(map(talk.system_block, past.prefix.system)))
     if not now.config.takes_pictures:
         now = without_pictures(now)
     now = talk.counted(now)  # first: what follows then looks at nothing twice
     if messages:
-        now = talk.queue(now, (inject("reminder", REMINDER, turn=past.turns + 1),))
+        words = TAKEN_BACK if past.is_taken_back else REMINDER
+        now = talk.queue(now, (inject("reminder", words, turn=past.turns + 1),))
     return now
 
 

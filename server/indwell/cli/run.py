@@ -50,7 +50,7 @@ class Wish(msgspec.Struct, frozen=True):
 
     ``mode`` may be freer than the settings', and ``model`` another: the user's own command line
     says so. ``session`` is the id, or the beginning of it, of one to go on with; ``NEWEST`` the
-    newest. Then there need not be ``words``.
+    newest. Then there need not be ``words``. ``turn``: it goes on from the end of this one.
     """
 
     words: str
@@ -62,6 +62,7 @@ class Wish(msgspec.Struct, frozen=True):
     mode: Mode | None = None
     model: str = ""
     session: str = ""
+    turn: int | None = None
 
 
 class WrongPlace(UserError):
@@ -133,9 +134,14 @@ async def _resumed(
         UserError: It cannot be gone on with.
     """
     from indwell.cli.resuming import held_with, resume_session
+    from indwell.sessions.forking import rewind_session
 
     store = SessionStore(state_folder(os.environ), workspace.roots[0])
     identifier = await asyncio.to_thread(_identified, wish.session, store)
+    taken_back = ""
+    if wish.turn is not None:
+        rewound = await rewind_session(store, identifier, wish.turn, now=datetime.now(UTC))
+        taken_back = rewound.draft
     if not wish.model:
         seen = await asyncio.to_thread(store.overview, identifier)
         held = await held_with(settings, seen.model)
@@ -147,7 +153,8 @@ async def _resumed(
     resumed = await resume_session(
         identifier, workspace, approver, lambda: settings, model, environment=os.environ
     )
-    return resumed.session, wish.words if wish.words.strip() else resumed.draft or GO_ON
+    words = wish.words if wish.words.strip() else resumed.draft or taken_back or GO_ON
+    return resumed.session, words
 
 
 def _identified(given: str, store: SessionStore) -> str:

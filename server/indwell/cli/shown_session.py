@@ -52,7 +52,9 @@ def show_session(given: str, *, as_json: bool) -> int:
 
 
 def _turn(console: Console, turn: TurnView) -> None:
-    ending = turn.ending or "not ended"
+    ending: str = turn.ending or "not ended"
+    if turn.left:
+        ending = f"{ending}, left behind"
     _line(console, f"\n[bold]Turn {turn.turn}[/]  [dim]{escape(turn.at)}  {escape(ending)}[/]")
     for piece in turn.pieces:
         _line(console, _markup(piece))

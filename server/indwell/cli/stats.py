@@ -22,6 +22,7 @@ from rich.text import Text
 from indwell.cli.sessions import whole_id
 from indwell.cli.terminal import cost_words
 from indwell.context.figures import Figures
+from indwell.context.measures import named
 from indwell.errors import SessionError, UserError
 from indwell.files.pieces import pieces_of
 from indwell.policy.approvals import one_line
@@ -126,10 +127,10 @@ def _day(at: str) -> str:
 def as_data(shown: Statistics, *, with_turns: bool) -> _Json:
     """All of it as JSON; ``turns`` only where one session was asked for."""
     data: _Json = {
-        "total": names_of(shown.total),
-        "days": [{"day": day, **names_of(figures)} for day, figures in shown.days.items()],
+        "total": named(shown.total),
+        "days": [{"day": day, **named(figures)} for day, figures in shown.days.items()],
         "models": [
-            {"gen_ai.request.model": model, **names_of(figures)}
+            {"gen_ai.request.model": model, **named(figures)}
             for model, figures in shown.models.items()
         ],
         "sessions": [
@@ -137,41 +138,18 @@ def as_data(shown: Statistics, *, with_turns: bool) -> _Json:
                 "gen_ai.conversation.id": one.id,
                 "gen_ai.request.model": one.model,
                 "indwell.workspace": one.workspace,
-                **names_of(one.total),
+                **named(one.total),
             }
             for one in shown.sessions
         ],
     }
     if with_turns:
         data["turns"] = [
-            {"gen_ai.conversation.id": one.id, "indwell.turn": turn, **names_of(figures)}
+            {"gen_ai.conversation.id": one.id, "indwell.turn": turn, **named(figures)}
             for one in shown.sessions
             for turn, figures in by_turn(one).items()
         ]
     return data
-
-
-def names_of(figures: Figures) -> _Json:
-    """Figures under the names of OpenTelemetry, where it has some; cached tokens are in input."""
-    usage = figures.usage
-    return {
-        "gen_ai.operation.name": "chat",
-        "gen_ai.usage.input_tokens": usage.input,
-        "gen_ai.usage.cache_read.input_tokens": usage.cached,
-        "gen_ai.usage.cache_creation.input_tokens": usage.cache_write,
-        "gen_ai.usage.output_tokens": usage.output,
-        "indwell.requests": figures.requests,
-        "indwell.requests.estimated": figures.estimated,
-        "indwell.requests.unpriced": figures.unpriced,
-        "indwell.cache.hit_rate": figures.hit_rate,
-        "indwell.cost": figures.cost,
-        "indwell.cost.known": figures.known_cost,
-        "indwell.compactions": {
-            layer: {"count": one.count, "tokens_saved": one.saved}
-            for layer, one in sorted(figures.compactions.items())
-        },
-        "indwell.compaction.tokens_saved": figures.saved,
-    }
 
 
 def _print(console: Console, shown: Statistics, span: int, *, with_turns: bool) -> None:
@@ -181,6 +159,9 @@ def _print(console: Console, shown: Statistics, span: int, *, with_turns: bool) 
         return
     console.print(_table("day", shown.days, shown.total))
     console.print()
+    if shown.total.estimated:
+        some = f"{shown.total.estimated:,} of {shown.total.requests:,} calls"
+        print(f"{some} reported no tokens; theirs are our estimates", file=sys.stderr)
     if with_turns:
         for one in shown.sessions:
             turns = {str(turn): figures for turn, figures in by_turn(one).items()}

@@ -123,6 +123,8 @@ class TerminalView:
         if event.ending != "done":
             why = (event.message or event.ending)[:FAILURE_LIMIT]
             self._line(f"[red]{escape(visible(why))}[/]")
+        elif event.message:
+            self._line(f"[dim]{escape(visible(event.message[:FAILURE_LIMIT]))}[/]")
         if event.turn and event.draft:
             self._line(f"Not sent, to try again: {escape(visible(event.draft))}")
         if not event.rounds:

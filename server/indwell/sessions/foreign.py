@@ -17,6 +17,7 @@ from indwell.context.pairing import repair
 from indwell.context.scalar import scalar_text
 from indwell.context.tokens import estimate_tokens
 from indwell.messages import Block, Message, Role, Text, ToolUse
+from indwell.sessions.recorded_times import times_of
 
 _OTHERS_WORDS = frozenset({"injected", "compact_summary"})
 """Events that say: this text with the user's role was put there by the recording tool."""
@@ -81,6 +82,7 @@ def recorded(record: Mapping[str, Any], *, name: str = "") -> Recorded:
         messages=messages,
         system="\n\n".join(reading.system),
         notes=(*reading.notes, *mended),
+        times_s=times_of(record["messages"], messages),
     )
 
 
@@ -126,6 +128,8 @@ class _Reading:
         blocks: list[Block] = []
         if text.strip():
             blocks.append(_said(text, self._turn))
+        if calls and not isinstance(calls, list):
+            self.notes.append("calls that are no list were left out")
         for call in calls if isinstance(calls, list) else ():
             use = _use(call, self._turn)
             if use is None:

@@ -8,7 +8,7 @@ import msgspec
 
 from indwell.messages import Usage
 from indwell.sessions.lines import BULKY, Reading, read
-from indwell.sessions.records import SessionStarted, Spent, TurnStarted
+from indwell.sessions.records import Forked, Rewound, SessionStarted, Spent, TurnStarted
 
 PREVIEW_CHARACTERS = 120  # of the first user message; about one line of a list
 
@@ -61,6 +61,10 @@ def overview(session: str, reading: Reading) -> Overview:
                 model = record.model
                 usage += record.usage
                 cost = None if cost is None or record.cost is None else cost + record.cost
+            case Rewound():
+                model = record.model or model
+            case Forked():  # what was copied was paid for elsewhere
+                model, usage, cost = record.model or model, Usage(), 0.0
             case _:
                 pass  # the other records are the conversation itself
     return Overview(session, workspace, at, model, preview, turns, usage, cost, reading.notices)

@@ -9,6 +9,7 @@ from indwell.context.conversation import Config, Conversation, system_block
 from indwell.context.pictures import without_pictures
 from indwell.errors import SessionError
 from indwell.messages import Message, Request
+from indwell.sessions.branches import lived
 from indwell.sessions.records import Prefixed, Record, Sent, Wire, folded, join
 
 
@@ -36,7 +37,6 @@ def rebuilt(records: Iterable[Record], number: int) -> Rebuilt:
     Raises:
         SessionError: The log has no such request, or does not hold what stood before it.
     """
-    prefix: Prefixed | None = None
     before: list[Record] = []
     sent: Sent | None = None
     attempts: list[Wire] = []
@@ -46,28 +46,31 @@ def rebuilt(records: Iterable[Record], number: int) -> Rebuilt:
             case Sent():
                 n_sent = max(n_sent, record.number)
                 if record.number == number:  # the newest, if a kill made two of one number
-                    sent, frozen, at_that_time, attempts = record, len(before), prefix, []
+                    sent, frozen, attempts = record, len(before), []
             case Wire():
                 if record.number == number:
                     attempts.append(record)
-            case Prefixed():
-                prefix = record
             case _:
                 before.append(record)
     if sent is None:
         raise SessionError(
             f"the session has no request {number}; it has {n_sent} that can be made again"
         )
-    if at_that_time is None:
+    if sent.alone is not None:
+        own = Prefixed(sent.alone, "", sent.at)
+        return Rebuilt(sent.turn, number, _request(sent, own, sent.tail), tuple(attempts), ())
+    branch = lived(before[:frozen])
+    prefix = next((one for one in reversed(branch) if isinstance(one, Prefixed)), None)
+    if prefix is None:
         raise SessionError(
             f"the system prompt and the tools of request {number} are not in the log, which is "
             "of an older Indwell"
         )
-    told = folded(before[:frozen])
+    told = folded(branch)
     messages = list(told.messages)
     for message in sent.tail:
         join(messages, message)
-    request = _request(sent, at_that_time, tuple(messages))
+    request = _request(sent, prefix, tuple(messages))
     return Rebuilt(sent.turn, number, request, tuple(attempts), told.notices)
 
 

@@ -10,12 +10,12 @@ from typing import Literal, NamedTuple, TypeAlias
 
 import msgspec
 
-from indwell.context.compaction.step import Splice
-from indwell.context.history import History, spliced
+from indwell.context.history import History, Splice, spliced
 from indwell.messages import Anchors, Message, ToolChoice, ToolSpec, Usage
 from indwell.sessions.splices import impossible
 
 Ending: TypeAlias = Literal["done", "cancelled", "failed", "limit", "repeated", "budget"]
+Purpose: TypeAlias = Literal["work", "summary"]
 
 
 class SessionStarted(msgspec.Struct, frozen=True, tag="sessionStarted"):
@@ -96,6 +96,11 @@ class Sent(msgspec.Struct, frozen=True, tag="sent"):
         anchors: Where cache marks went.
         pictures: Did the model take pictures? If not, words stood where they are.
         at: When.
+        alone: The system prompt of a request that stands in no conversation, such as one for a
+            summary by the small model: ``tail`` is all of it, and there are no tools. None: it
+            goes on with the conversation in the log.
+        tokens: What it was estimated at; 0: logs of before did not say.
+        purpose: The work itself, or a summary of it.
     """
 
     turn: int
@@ -109,6 +114,9 @@ class Sent(msgspec.Struct, frozen=True, tag="sent"):
     anchors: Anchors
     pictures: bool
     at: str
+    alone: tuple[str, ...] | None = None
+    tokens: int = 0
+    purpose: Purpose = "work"
 
 
 class Wire(msgspec.Struct, frozen=True, tag="wire"):
@@ -128,13 +136,17 @@ class Wire(msgspec.Struct, frozen=True, tag="wire"):
 
 
 class Spent(msgspec.Struct, frozen=True, tag="spent"):
-    """Tokens and cost (US dollars, None if unknown) of one model call."""
+    """Tokens and cost (US dollars, None if unknown) of one model call.
+
+    ``expected`` are the prompt tokens that a cache should have served, in the endpoint's count.
+    """
 
     turn: int
     model: str
     usage: Usage
     cost: float | None
     at: str
+    expected: int = 0
 
 
 class Compacted(msgspec.Struct, frozen=True, tag="compacted"):
@@ -189,6 +201,44 @@ class TurnFinished(msgspec.Struct, frozen=True, tag="turnFinished"):
     words: str = ""
 
 
+class Rewound(msgspec.Struct, frozen=True, tag="rewound"):
+    """The conversation goes on from the end of an earlier turn; what came after it is left behind.
+
+    Only the conversation: files stay as they are.
+
+    Attributes:
+        turn: After whose end; 0: before the first one.
+        model: The one asked in it; empty if nobody says.
+        at: When.
+    """
+
+    turn: int
+    model: str
+    at: str
+
+
+class Forked(msgspec.Struct, frozen=True, tag="forked"):
+    """The records before this one are copies of another session's; they were paid for there.
+
+    It stands in the log twice: right behind the first line, and, whole, behind the copies.
+
+    Attributes:
+        session: The other one.
+        turn: Up to whose end.
+        model: The one asked in it; empty if nobody says.
+        at: When.
+        spills: The sessions whose spill folders the copied texts name.
+        whole: Are all copies there?
+    """
+
+    session: str
+    turn: int
+    model: str
+    at: str
+    spills: tuple[str, ...]
+    whole: bool
+
+
 Record: TypeAlias = (
     SessionStarted
     | Prefixed
@@ -202,6 +252,8 @@ Record: TypeAlias = (
     | Compacted
     | Repaired
     | TurnFinished
+    | Rewound
+    | Forked
 )
 
 
@@ -237,6 +289,9 @@ def folded(records: Iterable[Record]) -> Folded:
     """The messages of a conversation and what they were; an impossible rewrite is passed over.
 
     What was not rewritten is longer than it was, and nothing of it is lost.
+
+    Args:
+        records: Of one way through the log (``branches.lived``).
     """
     messages: list[Message] = []
     history = History()
@@ -251,8 +306,7 @@ def folded(records: Iterable[Record]) -> Folded:
                     kind = "compaction" if isinstance(record, Compacted) else "repair"
                     notices.append(f"a {kind} of {record.at} does not fit the log ({why})")
                     continue
-                triples = [(one.start, one.stop, one.messages) for one in splices]
-                live, history = spliced(messages, history, triples)
+                live, history = spliced(messages, history, splices)
                 messages = list(live)
             case _:
                 pass  # the others say what was done, not what was said

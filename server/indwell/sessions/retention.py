@@ -4,6 +4,9 @@ Only whole sessions go, and never one that is open: its writer's lock is taken f
 loses its name before anything of it is removed, so a kill leaves it whole or gone; what is left of
 it then goes with the next sweep. Everything here blocks; on the event loop it is called through a
 thread.
+
+Of a session that a fork goes on from the long texts stay, for the fork's conversation names them;
+they go with the last fork.
 """
 
 from __future__ import annotations
@@ -19,9 +22,10 @@ from indwell.files.append_log import AppendLog, list_names
 from indwell.files.listing import exists, modified_s
 from indwell.files.pieces import pieces_of
 from indwell.files.private import rename_own
-from indwell.files.removing import remove_own_tree, size_b
+from indwell.files.removing import remove_own, remove_own_tree, size_b
 from indwell.sessions.ids import check_id, is_id
 from indwell.sessions.overview import Overview, scanned
+from indwell.sessions.store import READERS
 
 _LOG = "log.jsonl"
 _DELETED = ".deleted-"  # before the id of a session that is being deleted
@@ -101,6 +105,7 @@ def delete(state: Path, session: str) -> None:
         raise SessionError(f"there is no session {session!r}; `indwell sessions --all` lists them")
     for path in paths:
         _delete(path)
+        _remove_unread(path.parent)
 
 
 def sweep(state: Path, *, keep_days: int, now: datetime) -> tuple[str, ...]:
@@ -123,6 +128,8 @@ def sweep(state: Path, *, keep_days: int, now: datetime) -> tuple[str, ...]:
             _logger.info("an old session stays: %s", error)
         else:
             gone.append(path.name)
+    for folder in {path.parent for path in old}:
+        _remove_unread(folder)
     return tuple(gone)
 
 
@@ -132,7 +139,10 @@ def _session_paths(state: Path, folder: str | None = None) -> list[Path]:
         return [
             path
             for path in _all_paths(state)
-            if is_id(path.name) and folder in {None, path.parent.name} and not path.is_symlink()
+            if is_id(path.name)
+            and folder in {None, path.parent.name}
+            and not path.is_symlink()
+            and not _is_rest(path)
         ]
     except OSError as error:
         raise SessionError(
@@ -149,6 +159,28 @@ def _all_paths(state: Path) -> list[Path]:
         if (top / workspace).is_dir() and not (top / workspace).is_symlink()
         for name in list_names(top / workspace)
     ]
+
+
+def _is_rest(path: Path) -> bool:
+    """Is this what was left of a deleted session, for its forks?"""
+    return not exists(path / _LOG) and exists(path / READERS)
+
+
+def _is_read(path: Path) -> bool:
+    """Does a fork that is still there name texts of this session?"""
+    readers = list_names(path / READERS) if exists(path / READERS) else ()
+    return any(is_id(name) and exists(path.parent / name / _LOG) for name in readers)
+
+
+def _remove_unread(folder: Path) -> None:
+    """Remove what is left of deleted sessions of a workspace, where no fork needs it any more."""
+    try:
+        for name in list_names(folder):
+            path = folder / name
+            if is_id(name) and not path.is_symlink() and _is_rest(path) and not _is_read(path):
+                remove_own_tree(rename_own(path, _DELETED + name))
+    except OSError as error:
+        _logger.warning("long texts that nobody needs any more stay: %s", error)
 
 
 def _remove_leftovers(state: Path) -> None:
@@ -187,7 +219,10 @@ def _delete(path: Path) -> None:
     except OSError:
         log = None  # no log that anybody could be writing to
     try:
-        remove_own_tree(rename_own(path, _DELETED + path.name))
+        if _is_read(path):
+            remove_own(path / _LOG)
+        else:
+            remove_own_tree(rename_own(path, _DELETED + path.name))
     except OSError as error:
         raise SessionError(
             f"session {path.name!r} cannot be deleted ({error.strerror}); check {str(path)!r}"

@@ -13,11 +13,11 @@ import msgspec
 
 from indwell.context.figures import Figures, of_call, of_compaction
 from indwell.sessions.lines import read
-from indwell.sessions.records import Compacted, Record, SessionStarted, Spent
+from indwell.sessions.records import Compacted, Forked, Record, SessionStarted, Spent
 
 _Key = TypeVar("_Key")
 
-_NEEDED = (Compacted, SessionStarted, Spent)
+_NEEDED = (Compacted, Forked, SessionStarted, Spent)
 _PASSED = tuple(
     f'{{"type":"{kind.__struct_config__.tag}",'.encode()
     for kind in get_args(Record)
@@ -90,6 +90,9 @@ def scanned_figures(
         match record:
             case SessionStarted():
                 workspace, model = record.workspace, record.model
+                continue
+            case Forked():
+                parts.clear()  # copies of what was done, and is counted, elsewhere
                 continue
             case Spent():
                 model = record.model

@@ -2,11 +2,15 @@
 
     <state>/sessions/<slug>-<hash of the workspace's path>/<session id>/log.jsonl
                                                                        /spill/
+                                                                       /readers/<fork's id>
                                                           /.deleted-<session id>/
 
 A log is never cut and never rewritten, not even to mend it: another process may be appending to it
 at that moment, and a cut would take acknowledged records away. So a torn last line (kill -9) stays
 where it is, is skipped when reading, ended by the next writer, and told once.
+
+A fork names the long texts of the session it comes from, where they lie: an empty file in
+``readers`` says so, and keeps them when that session is deleted.
 
 Everything here blocks; on the event loop it is called through a thread.
 """
@@ -16,6 +20,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -23,6 +28,7 @@ from indwell.errors import SessionError
 from indwell.files.append_log import AppendLog, list_names, make_private_folder
 from indwell.files.listing import exists
 from indwell.files.pieces import pieces_of
+from indwell.files.private import write_private
 from indwell.sessions import lines
 from indwell.sessions.ids import RANDOM_B, check_id, closest, is_id, new_id, time_after
 from indwell.sessions.lines import Reading
@@ -30,6 +36,7 @@ from indwell.sessions.overview import Overview, scanned
 from indwell.sessions.records import Repaired, SessionStarted
 from indwell.sessions.writer import LogWriter
 
+READERS = "readers"  # in a session's folder: the forks that need its spill folder
 _SLUG_CHARACTERS = 40
 
 
@@ -46,7 +53,12 @@ class SessionStore:
         self._folder = state_folder / "sessions" / folder_name(self._workspace)
 
     def create(
-        self, *, model: str, now: datetime, random_bytes: bytes | None = None
+        self,
+        *,
+        model: str,
+        now: datetime,
+        random_bytes: bytes | None = None,
+        readers_of: Sequence[str] = (),
     ) -> tuple[str, LogWriter]:
         """Begin a session: its folder, and a writer whose first line is queued.
 
@@ -54,6 +66,7 @@ class SessionStore:
             model: Written into the first line.
             now: With its time zone.
             random_bytes: Part of the id; drawn from the system if left out.
+            readers_of: Sessions whose long texts it names; these stay as long as it does.
 
         Raises:
             SessionError: The state folder cannot be written.
@@ -64,6 +77,8 @@ class SessionStore:
         if path.exists():
             raise SessionError(f"session {session!r} exists already; try again")
         try:
+            for owner in readers_of:
+                self._mark_reader(owner, session)
             log = AppendLog(path)  # first: a folder with its writer's lock is no leftover
         except OSError as error:
             raise self._unwritable(error) from error
@@ -176,6 +191,13 @@ class SessionStore:
             SessionError: ``session`` is no session id.
         """
         return self._folder / check_id(session) / "spill"
+
+    def _mark_reader(self, owner: str, reader: str) -> None:
+        """Note that ``reader`` names texts of ``owner``; one that is gone has none any more."""
+        folder = self._folder / check_id(owner)
+        if folder.is_dir():
+            make_private_folder(folder / READERS)
+            write_private(folder / READERS / reader, b"")
 
     def _newest(self) -> str:
         """The newest session; empty if there is none, or they cannot be listed."""

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from typing import Literal, TypeAlias
 
 import msgspec
 
 from indwell.messages import Block, Image, Text, Thinking, ToolResult, ToolUse, Usage
+from indwell.sessions.branches import lived
 from indwell.sessions.records import (
     Compacted,
     Ending,
+    Forked,
     Record,
     Repaired,
+    Rewound,
     Said,
     SessionStarted,
     Spent,
@@ -48,7 +51,10 @@ class Piece(msgspec.Struct, frozen=True):
 
 
 class TurnView(msgspec.Struct, frozen=True):
-    """One turn; ``ending`` is None while it runs, or if the process was killed in it."""
+    """One turn; ``ending`` is None while it runs, or if the process was killed in it.
+
+    ``left`` says that a rewind left it behind: the conversation goes on without it.
+    """
 
     turn: int
     at: str
@@ -58,16 +64,19 @@ class TurnView(msgspec.Struct, frozen=True):
     usage: Usage = Usage()
     cost: float | None = 0.0
     pieces: tuple[Piece, ...] = ()
+    left: bool = False
 
 
-def transcript(records: Iterable[Record]) -> tuple[TurnView, ...]:
-    """The turns of a log, oldest first."""
+def transcript(records: Sequence[Record]) -> tuple[TurnView, ...]:
+    """The turns of a log, oldest first, also those that a rewind left behind."""
+    alive = {id(record) for record in lived(records)}
     turns: list[TurnView] = []
     results: dict[tuple[int, str], ToolResult] = {}
     for record in records:
         if isinstance(record, TurnStarted):
             words = Piece("user", record.words, "user")
-            turns.append(TurnView(record.turn, record.at, record.words, pieces=(words,)))
+            left = id(record) not in alive
+            turns.append(TurnView(record.turn, record.at, record.words, pieces=(words,), left=left))
         elif turns:
             turns[-1] = _with(turns[-1], record, results, len(turns))
     return tuple(_answered(turn, place, results) for place, turn in enumerate(turns, start=1))
@@ -95,12 +104,21 @@ def _with(
             return replace(turn, pieces=(*turn.pieces, Piece("notice", compacted_words(record))))
         case Repaired(what=what):
             return replace(turn, pieces=(*turn.pieces, Piece("notice", what)))
+        case Rewound() | Forked():
+            return replace(turn, pieces=(*turn.pieces, Piece("notice", branch_words(record))))
         case TurnFinished(ending=ending, message=message):
             return replace(turn, ending=ending, message=message)
         case SessionStarted() | TurnStarted():
             return turn
         case _:
             return turn  # an intent or a request says nothing that its call does not show
+
+
+def branch_words(record: Rewound | Forked) -> str:
+    """Where a conversation went on, in words."""
+    if isinstance(record, Rewound):
+        return f"the conversation was taken back, and goes on from the end of turn {record.turn}"
+    return f"forked from session {record.session}, at the end of its turn {record.turn}"
 
 
 def compacted_words(record: Compacted) -> str:

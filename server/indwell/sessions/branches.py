@@ -1,0 +1,131 @@
+"""Which records of a log the conversation goes on from: a rewind leaves turns behind. Pure.
+
+A log only grows, so what is left behind stays in it; a record says where the conversation went on.
+So the records are a tree, and the conversation is the way from its root to its last record.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from indwell.errors import SessionError
+from indwell.sessions.records import (
+    Forked,
+    Record,
+    Rewound,
+    SessionStarted,
+    Spent,
+    TurnFinished,
+    TurnStarted,
+)
+
+
+class Fork(NamedTuple):
+    """A new session that begins as another one was.
+
+    Attributes:
+        session: Its id.
+        origin: The other one's.
+        turn: Up to whose end it goes.
+        notices: What the user should know, a sentence each.
+    """
+
+    session: str
+    origin: str
+    turn: int
+    notices: tuple[str, ...]
+
+
+class Rewind(NamedTuple):
+    """A conversation that was taken back.
+
+    Attributes:
+        turn: To whose end.
+        draft: The user's words of the first turn that was left behind, to say them otherwise.
+        notices: What the user should know, a sentence each.
+    """
+
+    turn: int
+    draft: str
+    notices: tuple[str, ...]
+
+
+def lived(records: Sequence[Record]) -> Sequence[Record]:
+    """The records that the conversation consists of, in order; all of them without a rewind."""
+    if not any(isinstance(record, Rewound) for record in records):
+        return records
+    before: list[int] = []  # for each record the one that the conversation had before it
+    ends = {0: -1}
+    at, turn = -1, 0
+    for index, record in enumerate(records):
+        if isinstance(record, Rewound):
+            at = ends.get(record.turn, at)  # a turn that is damaged away: go on as before
+        before.append(at)
+        at = index
+        turn = _noted(ends, turn, index, record)
+    way: list[int] = []
+    while at >= 0:
+        way.append(at)
+        at = before[at]
+    return tuple(records[index] for index in reversed(way))
+
+
+def turn_ends(records: Sequence[Record]) -> Mapping[int, int]:
+    """For each turn the index of its last record; 0 is what stands before the first one."""
+    ends = {0: -1}
+    turn = 0
+    for index, record in enumerate(records):
+        turn = _noted(ends, turn, index, record)
+    return ends
+
+
+def up_to(records: Sequence[Record], turn: int) -> Sequence[Record]:
+    """The records of the conversation as it was at the end of ``turn``, left behind or not.
+
+    Raises:
+        SessionError: The log has no such turn; names those that it has.
+    """
+    ends = turn_ends(records)
+    if turn not in ends:
+        last = max(ends, default=0)
+        has = f"its turns are 1 to {last}" if last else "it has none yet"
+        raise SessionError(f"the session has no turn {turn}; {has}")
+    return lived(records[: ends[turn] + 1])
+
+
+def last_ended(records: Sequence[Record]) -> int:
+    """The newest turn of the conversation that has an end; 0 if none has."""
+    ended = (one.turn for one in reversed(lived(records)) if isinstance(one, TurnFinished))
+    return next(ended, 0)
+
+
+def last_begun(records: Sequence[Record]) -> int:
+    """The newest turn of the conversation; 0 if none has begun."""
+    begun = (one.turn for one in reversed(lived(records)) if isinstance(one, TurnStarted))
+    return next(begun, 0)
+
+
+def model_of(branch: Sequence[Record]) -> str:
+    """The model that was asked last; empty if nobody says."""
+    for record in reversed(branch):
+        if isinstance(record, Spent | SessionStarted | Rewound | Forked) and record.model:
+            return record.model
+    return ""
+
+
+def _noted(ends: dict[int, int], turn: int, index: int, record: Record) -> int:
+    """Take down where turns end; gives the one that goes on, or -1 between two of them."""
+    match record:
+        case TurnStarted():
+            turn = record.turn
+        case TurnFinished():
+            ends[record.turn] = index
+            return -1
+        case Rewound():
+            return -1
+        case _:
+            pass
+    if turn >= 0:
+        ends[turn] = index
+    return turn

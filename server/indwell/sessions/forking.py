@@ -1,0 +1,159 @@
+"""Going on from an earlier turn: in the session itself (rewind), or in a new one (fork, H62).
+
+Only the conversation goes back; files stay as they are.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+from typing import NamedTuple
+
+from indwell.errors import SessionError
+from indwell.sessions.branches import (
+    Fork,
+    Rewind,
+    last_begun,
+    last_ended,
+    lived,
+    model_of,
+    turn_ends,
+    up_to,
+)
+from indwell.sessions.records import (
+    Forked,
+    Record,
+    Rewound,
+    SessionStarted,
+    TurnStarted,
+)
+from indwell.sessions.store import SessionStore, timestamp
+from indwell.sessions.writer import LogWriter
+
+
+async def fork_session(
+    store: SessionStore, origin: str, turn: int | None, *, now: datetime
+) -> Fork:
+    """Make a new session of ``origin`` as it was at the end of ``turn``; ``origin`` stays as it is.
+
+    Args:
+        store: Of its workspace.
+        origin: May be open in an editor.
+        turn: None for the last one that has ended.
+        now: With its time zone.
+
+    Raises:
+        SessionError: There is no such session or turn, or nothing can be written.
+    """
+    return await asyncio.shield(_fork(store, origin, turn, now))  # a log that is taken is closed
+
+
+async def rewind_session(store: SessionStore, session: str, turn: int, *, now: datetime) -> Rewind:
+    """Let the conversation of a session go on from the end of ``turn``; its log only grows.
+
+    Any turn of the log will do, also one that an earlier rewind left behind.
+
+    Raises:
+        SessionError: There is no such session or turn, it is open, or it cannot be written.
+    """
+    return await asyncio.shield(_rewind(store, session, turn, now))
+
+
+def spill_owners(records: Sequence[Record]) -> tuple[str, ...]:
+    """The other sessions whose spilled texts a conversation names; none but in a fork."""
+    owners = (owner for one in records if isinstance(one, Forked) for owner in one.spills)
+    return tuple(dict.fromkeys(owners))
+
+
+def check_whole(session: str, records: Sequence[Record]) -> None:
+    """Return if a session is no fork, or a whole one.
+
+    Raises:
+        SessionError: The process was killed while it copied.
+    """
+    forks = [one for one in records if isinstance(one, Forked)]
+    if not forks or forks[-1].whole:
+        return
+    # Copies end with that turn: one that came later says that only a line was lost since.
+    if not any(isinstance(one, TurnStarted) and one.turn > forks[-1].turn for one in records):
+        raise SessionError(
+            f"session {session!r} is a fork of {forks[-1].session!r} that was never finished; "
+            "delete it and fork again"
+        )
+
+
+def _copied(branch: Sequence[Record], origins: Forked) -> Iterator[Record]:
+    """What makes the new log tell the same conversation, and what the endpoint counted for it."""
+    yield origins
+    for record in branch:
+        if not isinstance(record, SessionStarted | Rewound | Forked):
+            yield record
+    yield Forked(
+        origins.session, origins.turn, origins.model, origins.at, origins.spills, whole=True
+    )
+
+
+def _write(log: LogWriter, records: Iterator[Record]) -> None:
+    for record in records:
+        log.append(record)
+
+
+async def _fork(store: SessionStore, origin: str, turn: int | None, now: datetime) -> Fork:
+    reading = await asyncio.to_thread(store.open, origin)
+    plan = await asyncio.to_thread(_planned, origin, reading.records, turn)
+    session, log = await asyncio.to_thread(
+        lambda: store.create(model=plan.model, now=now, readers_of=plan.owners)
+    )
+    origins = Forked(origin, plan.turn, plan.model, timestamp(now), plan.owners, whole=False)
+    try:
+        await asyncio.to_thread(_write, log, _copied(plan.branch, origins))
+    finally:
+        await log.close()
+    return Fork(session, origin, plan.turn, (*reading.notices, *plan.notices))
+
+
+async def _rewind(store: SessionStore, session: str, turn: int, now: datetime) -> Rewind:
+    reading, log = await asyncio.to_thread(lambda: store.resume(session, now=now))
+    records = reading.records
+    try:
+        kept = await asyncio.to_thread(up_to, records, turn)
+        ends = await asyncio.to_thread(turn_ends, records)
+        if ends[turn] < len(records) - 1:
+            log.append(Rewound(turn, model_of(kept), timestamp(now)))
+    finally:
+        await log.close()
+    draft = await asyncio.to_thread(_first_words, records, turn)
+    return Rewind(turn, draft, reading.notices)
+
+
+class _Plan(NamedTuple):
+    """What a fork is made of: the records of ``branch``, which names texts of ``owners``."""
+
+    turn: int
+    branch: Sequence[Record]
+    owners: tuple[str, ...]
+    model: str
+    notices: tuple[str, ...]
+
+
+def _planned(origin: str, records: Sequence[Record], turn: int | None) -> _Plan:
+    """What is to be copied, and said of a turn that is left out; takes a while."""
+    check_whole(origin, records)
+    goal = last_ended(records) if turn is None else turn
+    branch = up_to(records, goal)
+    owners = tuple(dict.fromkeys((*spill_owners(branch), origin)))
+    begun = last_begun(records)
+    notice = (
+        f"turn {begun} has not ended and is left out; name it to take what there is of it along"
+    )
+    is_left_out = turn is None and begun > goal
+    return _Plan(goal, branch, owners, model_of(branch), (notice,) if is_left_out else ())
+
+
+def _first_words(records: Sequence[Record], turn: int) -> str:
+    """What the user said in the first turn behind ``turn``; empty if there is none."""
+    later = (
+        one.words for one in lived(records) if isinstance(one, TurnStarted) and one.turn > turn
+    )
+    return next(later, "")

@@ -1,0 +1,275 @@
+"""Sessions damaged at random, of other tools and our own: always readable, always sendable (H24).
+
+Each variant takes a recorded session of the shared data and does one to six things to it: lines
+lost, swapped, repeated or torn, rubbish in them, results before their calls, ids used twice, roles
+and types that are none. A foreign record is then imported, and our own log of the same session read
+back. Whatever was done: nothing raises, what comes out may be sent, what was mended is told, and
+reading it again tells the same.
+
+    PYTHONPATH=server:tests python tests/faults/damaged_sessions.py [VARIANTS [SEED]]
+"""
+
+from __future__ import annotations
+
+import copy
+import gzip
+import json
+import os
+import random
+import sys
+from collections import Counter
+from collections.abc import Callable, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from indwell.agent.resume import outcomes, past_of
+from indwell.context.pairing import problems
+from indwell.messages import Message
+from indwell.sessions import lines
+from indwell.sessions.foreign import recorded_sessions
+from indwell.sessions.importing import imported_records
+from indwell.sessions.records import Repaired, SessionStarted, repairs
+
+BESIDE = Path(__file__).resolve().parents[3] / "shared" / "data"
+SESSIONS = Path(os.environ.get("INDWELL_SHARED", BESIDE)) / "sessions"
+FILES = ("entire", "sweagent", "tau")
+EACH = 8  # sessions of a file
+MOST_MESSAGES = 60  # of a session; damage does not depend on its length
+AT = "2026-11-21T09:00:00.000+00:00"
+RUBBISH = (b"\0" * 40, b"\xff\xfe\x80", b'{"type":"said","message":', b"[" * 3_000, b"null", b'"x"')
+WRONG: tuple[Any, ...] = (None, 7, "x", [], {}, [None], {"role": 3}, ["\ud800"], True, 1e99)
+
+Entries = list[Any]
+Lines = list[bytes]
+
+
+def main() -> None:
+    """Damage, read, and say what came of it."""
+    n_variants = int(sys.argv[1]) if len(sys.argv) > 1 else 2_000
+    seed = int(sys.argv[2]) if len(sys.argv) > 2 else random.SystemRandom().randrange(10**6)
+    print(f"seed {seed}")
+    print(" ".join(f"{name} {n:,};" for name, n in sorted(damaged(n_variants, seed).items())))
+
+
+def damaged(n_variants: int, seed: int) -> Counter[str]:
+    """Try so many variants, half of them foreign and half of our own; what was seen.
+
+    Raises:
+        AssertionError: One was not readable, not sendable, or mended without a word.
+    """
+    dice = random.Random(seed)
+    records = whole_sessions()
+    seen: Counter[str] = Counter()
+    for number in range(n_variants):
+        record = dice.choice(records)
+        try:
+            if number % 2:
+                _foreign(record, dice, seen)
+            else:
+                _own(record, dice, seen)
+        except Exception as error:
+            error.add_note(f"variant {number} of seed {seed}, session {record['id']}")
+            raise
+    return seen
+
+
+def whole_sessions() -> list[dict[str, Any]]:
+    """Some sessions of each file, cut to a length that is enough."""
+    found: list[dict[str, Any]] = []
+    for name in FILES:
+        with gzip.open(SESSIONS / f"{name}.jsonl.gz", "rt", encoding="utf-8") as file:
+            found += [json.loads(line) for line in islice(file, EACH)]
+    for record in found:
+        record["messages"] = record["messages"][:MOST_MESSAGES]
+    return found
+
+
+def _foreign(record: dict[str, Any], dice: random.Random, seen: Counter[str]) -> None:
+    entries = copy.deepcopy(record["messages"])
+    for _ in range(dice.randint(1, 6)):
+        change = dice.choice(FOREIGN)
+        change(entries, dice)
+        seen[change.__name__] += 1
+    is_flat = dice.random() < 0.5
+    if is_flat:
+        file = [_json(entry) for entry in entries]
+    else:
+        file = [_json({**record, "messages": entries})]
+    for _ in range(dice.randint(0, 2)):
+        _rubbish(file, dice)
+    for one in recorded_sessions(file, name="damaged"):
+        assert problems(one.messages) == ()
+        assert one.notes or calls_are_whole(entries), "mended without a word"
+        log = b"".join(map(lines.encode, imported_records(one, source="damaged", at=AT)))
+        reading = lines.decode(log)
+        assert reading.notices == ()
+        past = past_of(reading.records)
+        assert past.messages == one.messages
+        assert (past.notes, past.open_calls) == ((), ())
+        told = {item.what for item in reading.records if isinstance(item, Repaired)}
+        assert told >= {note.encode("utf-8", "replace").decode() for note in one.notes}
+        seen["foreign, told of" if one.notes else "foreign, nothing to mend"] += 1
+
+
+def _own(record: dict[str, Any], dice: random.Random, seen: Counter[str]) -> None:
+    (one,) = recorded_sessions([_json(record)])
+    started = SessionStarted("s", "/w", "m", AT)
+    log = [lines.encode(item) for item in (started, *imported_records(one, source="x", at=AT))]
+    for _ in range(dice.randint(1, 6)):
+        change = dice.choice(OWN)
+        change(log, dice)
+        seen[change.__name__] += 1
+    data = b"".join(log)
+    reading = lines.read([data[at : at + 4_096] for at in range(0, len(data), 4_096)])
+    past = past_of(reading.records, is_damaged=bool(reading.damage))
+    messages = sendable(past.messages, past.open_calls)
+    assert problems(messages) == ()
+    if past.mended:
+        assert past.notes or _noted(reading.records), "mended without a word"
+    written = [*repairs(past.notes, past.mended, past.n_live, at=AT)]
+    again = past_of((*reading.records, *written), is_damaged=bool(reading.damage))
+    assert (again.messages, again.notes, again.open_calls) == (past.messages, (), past.open_calls)
+    seen["own, mended" if past.mended else "own, nothing to mend"] += 1
+
+
+def calls_are_whole(entries: Entries) -> bool:
+    """Has each call its result right behind it, and no result is without its call?"""
+    open_ids: list[str] = []
+    for entry in entries:
+        if not isinstance(entry, dict):
+            return False
+        role = entry.get("role")
+        if role == "tool":
+            if entry.get("tool_call_id") not in open_ids:
+                return False
+            open_ids.remove(entry["tool_call_id"])
+        elif role in {"user", "assistant"}:
+            calls = entry.get("tool_calls") if role == "assistant" else None
+            if open_ids or (calls and not isinstance(calls, list)):
+                return False
+            if not all(isinstance(call, dict) and call.get("function") for call in calls or ()):
+                return False
+            open_ids = [call.get("id") for call in calls or ()]
+        elif role not in {"system", "developer"}:
+            return False
+    return not open_ids
+
+
+def sendable(messages: tuple[Message, ...], calls: Sequence[Any]) -> tuple[Message, ...]:
+    """With what a resume answers to the calls at the end."""
+    answers = outcomes(calls, {})
+    return (*messages, Message("user", answers, messages[-1].turn)) if answers else messages
+
+
+def _noted(records: Sequence[Any]) -> bool:
+    return any(isinstance(record, Repaired) for record in records)
+
+
+def _json(value: object) -> bytes:
+    return json.dumps(value).encode()
+
+
+def _at(items: Sequence[Any], dice: random.Random) -> int:
+    return dice.randrange(len(items)) if items else 0
+
+
+def drop(items: list[Any], dice: random.Random) -> None:
+    """Lose one, or a few that follow each other."""
+    at = _at(items, dice)
+    del items[at : at + dice.choice((1, 1, 1, 5))]
+
+
+def swap(items: list[Any], dice: random.Random) -> None:
+    """Change the places of two, often neighbours: a result before its call."""
+    if len(items) > 1:
+        at = dice.randrange(len(items) - 1)
+        other = at + 1 if dice.random() < 0.7 else _at(items, dice)
+        items[at], items[other] = items[other], items[at]
+
+
+def repeat(items: list[Any], dice: random.Random) -> None:
+    """Say one twice, there or elsewhere."""
+    if items:
+        items.insert(_at(items, dice), items[_at(items, dice)])
+
+
+def cut_head(items: list[Any], dice: random.Random) -> None:
+    """Lose the beginning."""
+    del items[: dice.randint(0, 9)]
+
+
+def cut_tail(items: list[Any], dice: random.Random) -> None:
+    """Lose the end."""
+    del items[len(items) - dice.randint(0, 9) :]
+
+
+def wrong_value(items: Entries, dice: random.Random) -> None:
+    """Put something of a wrong type in an entry, or in its place."""
+    if not items:
+        return
+    at = _at(items, dice)
+    entry = items[at]
+    if not isinstance(entry, dict) or dice.random() < 0.2:
+        items[at] = dice.choice(WRONG)
+        return
+    entry = items[at] = dict(entry)
+    entry[dice.choice((*entry, "role", "content", "tool_calls"))] = dice.choice(WRONG)
+
+
+def same_ids(items: Entries, dice: random.Random) -> None:
+    """Use one call's id for another, or give a result another id."""
+    calls = [
+        call
+        for entry in items
+        if isinstance(entry, dict) and isinstance(entry.get("tool_calls"), list)
+        for call in entry["tool_calls"]
+        if isinstance(call, dict)
+    ]
+    if calls:
+        dice.choice(calls)["id"] = dice.choice(calls).get("id")
+
+
+def odd_call(items: Entries, dice: random.Random) -> None:
+    """Break a call: no function, no name, arguments of another kind."""
+    broken = ({}, None, {"function": 3}, {"function": {"name": None, "arguments": [1, {"a": 2}]}})
+    added = {
+        "role": "assistant",
+        "tool_calls": [dice.choice(broken), 5],
+        "content": [3, {"text": 1}],
+    }
+    items.insert(_at(items, dice), added)
+
+
+def torn(items: Lines, dice: random.Random) -> None:
+    """Leave half of a line, with its line feed or without."""
+    if items:
+        at = _at(items, dice)
+        line = items[at]
+        items[at] = line[: _at(line, dice)] + dice.choice((b"", b"\n"))
+
+
+def flipped(items: Lines, dice: random.Random) -> None:
+    """Change a few bytes."""
+    if items:
+        at = _at(items, dice)
+        line = bytearray(items[at])
+        for _ in range(min(4, len(line))):
+            line[_at(line, dice)] = dice.randrange(256)
+        items[at] = bytes(line)
+
+
+def _rubbish(items: Lines, dice: random.Random) -> None:
+    items.insert(_at(items, dice), dice.choice((*RUBBISH, dice.randbytes(60))) + b"\n")
+
+
+FOREIGN: tuple[Callable[[Entries, random.Random], None], ...] = (
+    drop, swap, repeat, cut_head, cut_tail, wrong_value, same_ids, odd_call,
+)  # fmt: skip
+OWN: tuple[Callable[[Lines, random.Random], None], ...] = (
+    drop, swap, repeat, cut_head, cut_tail, torn, flipped, _rubbish,
+)  # fmt: skip
+
+
+if __name__ == "__main__":
+    main()

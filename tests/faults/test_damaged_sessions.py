@@ -1,0 +1,18 @@
+"""Sessions damaged at random: the short form of ``damaged_sessions.py``."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from faults.damaged_sessions import SESSIONS, damaged
+
+N_VARIANTS = 150
+
+
+@pytest.mark.skipif(not SESSIONS.is_dir(), reason="no shared sessions beside the project")
+def test_a_session_damaged_anyhow_is_read_and_may_be_sent_and_what_was_mended_is_told() -> None:
+    seen = damaged(N_VARIANTS, random.SystemRandom().randrange(10**6))
+    assert seen["foreign, told of"] + seen["foreign, nothing to mend"] >= N_VARIANTS // 2
+    assert seen["own, mended"] > N_VARIANTS // 8

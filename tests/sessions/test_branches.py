@@ -1,0 +1,117 @@
+"""A log is a tree: after any rewinds it folds to what a tree of conversations would hold."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from indwell.agent.resume import past_of
+from indwell.context.history import Splice, transcript
+from indwell.errors import SessionError
+from indwell.messages import Usage
+from indwell.sessions.branches import (
+    last_begun,
+    last_ended,
+    lived,
+    model_of,
+    turn_ends,
+    up_to,
+)
+from indwell.sessions.records import (
+    Compacted,
+    Record,
+    Rewound,
+    TurnFinished,
+    folded,
+)
+from support.branch_logs import AT, PREFIX, STARTED, a_turn, said, words_of
+
+THREE = (STARTED, PREFIX, *a_turn(1), *a_turn(2, model="large"), *a_turn(3))
+
+
+def test_without_a_rewind_all_records_are_the_conversation() -> None:
+    assert lived(THREE) is THREE
+
+
+def test_a_rewind_leaves_turns_behind_and_a_later_one_finds_them_again() -> None:
+    once = (*THREE, Rewound(1, "small", AT), *a_turn(4))
+    assert words_of(once) == ["words 1", "reply 1", "words 4", "reply 4"]
+    twice = (*once, Rewound(3, "small", AT), *a_turn(5))
+    assert words_of(twice) == [f"{what} {n}" for n in (1, 2, 3, 5) for what in ("words", "reply")]
+    empty = (*twice, Rewound(0, "", AT))
+    assert words_of(empty) == []
+    assert past_of(empty).prefix == PREFIX
+
+
+def test_any_turn_can_be_named_and_no_other() -> None:
+    records = (*THREE, Rewound(1, "small", AT), *a_turn(4))
+    assert words_of(up_to(records, 2)) == ["words 1", "reply 1", "words 2", "reply 2"]
+    assert words_of(up_to(records, 4)) == ["words 1", "reply 1", "words 4", "reply 4"]
+    assert words_of(up_to(records, 0)) == []
+    with pytest.raises(SessionError, match="the session has no turn 7; its turns are 1 to 4"):
+        up_to(records, 7)
+    with pytest.raises(SessionError, match="no turn 1; it has none yet"):
+        up_to((STARTED,), 1)
+
+
+def test_a_turn_ends_before_what_was_done_between_two_turns() -> None:
+    splice = Splice(0, 2, (said("user", "sum", 0).message,))
+    between = Compacted(0, "collapse", (splice,), 90, 30, (), AT, live=4)
+    records = (*THREE[:12], between, *a_turn(3))
+    assert words_of(up_to(records, 2)) == ["words 1", "reply 1", "words 2", "reply 2"]
+    assert words_of(up_to(records, 3))[0] == "sum"
+
+
+def test_a_turn_that_a_kill_ended_goes_up_to_what_there_is_of_it() -> None:
+    records = (STARTED, *a_turn(1), *a_turn(2, ends=False))
+    assert (last_ended(records), last_begun(records)) == (1, 2)
+    assert words_of(up_to(records, 2))[-1] == "reply 2"
+    assert past_of((*records, Rewound(1, "small", AT))).is_broken_off is False
+
+
+def test_what_was_spent_and_counted_stays_and_turns_keep_their_numbers() -> None:
+    records = (*THREE, Rewound(2, "large", AT))
+    past = past_of(records)
+    assert (past.turns, past.cost, past.usage) == (3, 1.5, Usage(input=15, output=3))
+    assert past.is_taken_back
+    assert not past_of((*records, *a_turn(4))).is_taken_back
+    assert model_of(lived(records)) == "large"
+
+
+def test_a_rewind_to_a_turn_that_the_log_has_lost_changes_nothing() -> None:
+    assert words_of((*THREE, Rewound(99, "", AT))) == words_of(THREE)
+
+
+def test_a_compacted_conversation_comes_back_with_its_originals() -> None:
+    splice = Splice(0, 3, (said("user", "sum", 2).message,))
+    inside = Compacted(2, "collapse", (splice,), 90, 30, ("s.txt",), AT, live=4)
+    head = (STARTED, *a_turn(1), *a_turn(2)[:-1], inside, TurnFinished(2, "done", AT))
+    records = (*head, *a_turn(3), Rewound(2, "small", AT))
+    then, now = folded(head), folded(lived(records))
+    assert (now.messages, now.history) == (then.messages, then.history)
+    assert [one.turn for one in transcript(now.messages, now.history)] == [1, 1, 2, 2]
+    assert words_of((*records, Rewound(1, "small", AT))) == ["words 1", "reply 1"]
+
+
+@given(st.lists(st.none() | st.integers(0, 12), max_size=12))
+def test_a_log_with_any_rewinds_tells_what_a_tree_would(steps) -> None:
+    """None is one more turn; a number is a rewind to the end of that turn, if there is one."""
+    records: list[Record] = [STARTED, PREFIX]
+    tree: dict[int, list[str]] = {0: []}
+    now: list[str] = []
+    turns = 0
+    for step in steps:
+        before = {turn: words_of(up_to(records, turn)) for turn in turn_ends(records)}
+        if step is None:
+            turns += 1
+            records += a_turn(turns)
+            now = [*now, f"words {turns}", f"reply {turns}"]
+            tree[turns] = now
+        elif step in tree:
+            records.append(Rewound(step, "small", AT))
+            now = tree[step]
+        assert words_of(records) == now
+        assert {turn: words_of(up_to(records, turn)) for turn in before} == before
+        assert past_of(records).turns == turns
+    assert {turn: words_of(up_to(records, turn)) for turn in tree} == tree

@@ -1,0 +1,185 @@
+"""Forks and rewinds on disk: logs only grow, texts that a fork names stay, money counts once."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from indwell.agent.resume import past_of
+from indwell.errors import SessionError
+from indwell.messages import Usage
+from indwell.sessions.forking import check_whole, fork_session, rewind_session, spill_owners
+from indwell.sessions.records import Forked
+from indwell.sessions.retention import delete, session_ids, stored, sweep
+from indwell.sessions.statistics import scanned_figures
+from indwell.sessions.store import SessionStore
+from support.branch_logs import a_turn, log_of, words_of
+
+NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
+LATER = NOW + timedelta(hours=1)
+
+
+async def session(store: SessionStore, *turns: int) -> str:
+    """A session with these turns, closed; its spill folder holds one text."""
+    name, log = store.create(model="small", now=NOW)
+    for turn in turns:
+        for record in a_turn(turn):
+            log.append(record)
+    await log.close()
+    (store.spill(name) / "0001-long.txt").write_text("long")
+    return name
+
+
+@pytest.fixture
+def store(tmp_path) -> SessionStore:
+    return SessionStore(tmp_path, tmp_path / "work")
+
+
+async def test_a_fork_tells_the_same_conversation_and_leaves_its_origin_alone(store) -> None:
+    origin = await session(store, 1, 2, 3)
+    before = log_of(store, origin).read_bytes()
+    made = await fork_session(store, origin, 2, now=LATER)
+    assert log_of(store, origin).read_bytes() == before
+    reading = store.open(made.session)
+    assert (made.turn, made.notices, reading.notices) == (2, (), ())
+    assert words_of(reading.records) == ["words 1", "reply 1", "words 2", "reply 2"]
+    assert spill_owners(reading.records) == (origin,)
+    first = next(one for one in reading.records if isinstance(one, Forked))
+    assert (first.session, first.turn) == (origin, 2)
+    assert reading.records[1] == first
+    past = past_of(reading.records)
+    assert (past.turns, past.cost, past.is_taken_back) == (2, 0.0, True)
+    assert store.overview(made.session).model == "small"
+
+
+async def test_a_fork_of_a_fork_names_the_texts_of_both(store) -> None:
+    origin = await session(store, 1, 2)
+    one = (await fork_session(store, origin, None, now=LATER)).session
+    two = (await fork_session(store, one, 1, now=LATER)).session
+    assert spill_owners(store.open(two).records) == (origin, one)
+    assert words_of(store.open(two).records) == ["words 1", "reply 1"]
+
+
+async def test_texts_that_a_fork_names_stay_until_the_last_fork_is_deleted(tmp_path, store) -> None:
+    origin = await session(store, 1, 2)
+    one = (await fork_session(store, origin, 1, now=LATER)).session
+    two = (await fork_session(store, one, 1, now=LATER)).session
+    delete(tmp_path, origin)
+    kept = store.spill(origin) / "0001-long.txt"
+    assert kept.read_text() == "long"
+    assert set(store.ids()) == set(session_ids(tmp_path)) == {one, two}
+    assert {each.id for each in stored(tmp_path)} == {one, two}
+    delete(tmp_path, one)
+    assert kept.exists()
+    delete(tmp_path, two)
+    (folder,) = (tmp_path / "sessions").iterdir()
+    assert list(folder.iterdir()) == []
+
+
+async def test_the_retention_keeps_what_a_younger_fork_names(tmp_path, store) -> None:
+    origin = await session(store, 1)
+    fork = (await fork_session(store, origin, 1, now=LATER)).session
+    old = (NOW - timedelta(days=400)).timestamp()
+    os.utime(log_of(store, origin), (old, old))
+    assert sweep(tmp_path, keep_days=30, now=datetime.now(UTC)) == (origin,)
+    assert (store.spill(origin) / "0001-long.txt").exists()
+    os.utime(log_of(store, fork), (old, old))
+    assert sweep(tmp_path, keep_days=30, now=datetime.now(UTC)) == (fork,)
+    assert not store.spill(origin).exists()
+
+
+async def test_what_a_fork_copies_is_counted_where_it_was_paid(store) -> None:
+    origin = await session(store, 1, 2)
+    fork = (await fork_session(store, origin, 2, now=LATER)).session
+    data = log_of(store, fork).read_bytes()
+    assert scanned_figures(fork, (data,), lambda at: at[:10]).parts == {}
+    seen = store.overview(fork)
+    assert (seen.turns, seen.cost, seen.usage) == (2, 0.0, Usage())
+    past = past_of(store.open(fork).records)
+    assert (past.cost, past.usage, past.last_usage) == (0.0, Usage(), Usage(input=5, output=1))
+
+
+async def test_a_fork_that_a_kill_cut_off_is_not_taken_for_a_whole_one(store) -> None:
+    origin = await session(store, 1, 2)
+    fork = (await fork_session(store, origin, 2, now=LATER)).session
+    path = log_of(store, fork)
+    lines = path.read_bytes().splitlines(keepends=True)
+    for n_lines in range(2, len(lines)):
+        path.write_bytes(b"".join(lines[:n_lines]))
+        with pytest.raises(SessionError, match="never finished; delete it and fork again"):
+            check_whole(fork, store.open(fork).records)
+        with pytest.raises(SessionError, match="never finished"):
+            await fork_session(store, fork, 1, now=LATER)
+
+
+async def test_a_fork_that_went_on_and_lost_a_line_is_gone_on_with(store) -> None:
+    origin = await session(store, 1, 2)
+    fork = (await fork_session(store, origin, 2, now=LATER)).session
+    _, log = store.resume(fork, now=LATER)
+    for record in a_turn(3):
+        log.append(record)
+    await log.close()
+    path = log_of(store, fork)
+    lines = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(b"".join(one for one in lines if b'"whole":true' not in one))
+    reading = store.open(fork)
+    check_whole(fork, reading.records)
+    assert len(words_of(reading.records)) == 6
+
+
+async def test_a_turn_that_runs_is_left_out_of_a_fork_and_said(store) -> None:
+    origin, log = store.create(model="small", now=NOW)
+    for record in (*a_turn(1), *a_turn(2, ends=False)):
+        log.append(record)
+    await log.commit()
+    try:
+        made = await fork_session(store, origin, None, now=LATER)
+    finally:
+        await log.close()
+    assert made.turn == 1
+    assert made.notices == (
+        "turn 2 has not ended and is left out; name it to take what there is of it along",
+    )
+    named = await fork_session(store, origin, 2, now=LATER)
+    assert past_of(store.open(named.session).records).is_broken_off
+
+
+async def test_a_rewind_only_appends_and_gives_the_words_back_that_it_leaves_behind(store) -> None:
+    name = await session(store, 1, 2, 3)
+    before = log_of(store, name).read_bytes()
+    back = await rewind_session(store, name, 1, now=LATER)
+    after = log_of(store, name).read_bytes()
+    assert (back.turn, back.draft, back.notices) == (1, "words 2", ())
+    assert after.startswith(before)
+    assert after[len(before) :].count(b"\n") == 1
+    assert words_of(store.open(name).records) == ["words 1", "reply 1"]
+    again = await rewind_session(store, name, 3, now=LATER)
+    assert again.draft == ""
+    assert len(words_of(store.open(name).records)) == 6
+    grown = log_of(store, name).read_bytes()
+    with pytest.raises(SessionError, match="no turn 9; its turns are 1 to 3"):
+        await rewind_session(store, name, 9, now=LATER)
+    assert log_of(store, name).read_bytes() == grown
+
+
+async def test_to_go_back_to_where_one_is_writes_nothing(store) -> None:
+    name = await session(store, 1, 2)
+    before = log_of(store, name).read_bytes()
+    assert (await rewind_session(store, name, 2, now=LATER)).draft == ""
+    assert log_of(store, name).read_bytes() == before
+
+
+async def test_whoever_stops_waiting_for_a_rewind_leaves_no_log_taken(store) -> None:
+    name = await session(store, 1, 2)
+    before = asyncio.all_tasks()
+    waiting = asyncio.ensure_future(rewind_session(store, name, 1, now=LATER))
+    await asyncio.sleep(0)
+    waiting.cancel()
+    await asyncio.wait({waiting})
+    await asyncio.wait(asyncio.all_tasks() - before)
+    assert words_of(store.open(name).records) == ["words 1", "reply 1"]
+    _, log = store.resume(name, now=LATER)  # nobody holds it
+    await log.close()

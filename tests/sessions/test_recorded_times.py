@@ -1,0 +1,53 @@
+"""When the messages of a recording were made."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from indwell.sessions.foreign import recorded
+
+CALL = [{"id": "c1", "function": {"name": "Read", "arguments": "{}"}}]
+
+
+def session(*times: object, name: str = "timestamp") -> tuple[float, ...]:
+    """Times of words, a call, its result with words behind it, and a reply."""
+    entries: list[dict[str, Any]] = [
+        {"role": "user", "content": "go"},
+        {"role": "assistant", "content": None, "tool_calls": CALL},
+        {"role": "tool", "tool_call_id": "c1", "content": "text"},
+        {"role": "user", "content": "and?"},
+        {"role": "assistant", "content": "done"},
+    ]
+    for entry, at in zip(entries, times, strict=False):
+        entry[name] = at
+    one = recorded({"messages": [{"role": "system", "content": "x", name: 1}, *entries]})
+    assert len(one.messages) == 4
+    return one.times_s
+
+
+def test_what_one_side_says_in_a_row_has_the_time_of_its_last_entry() -> None:
+    assert session(10, 11.5, 12, 13, 14) == (10, 11.5, 13, 14)
+
+
+@pytest.mark.parametrize("name", ["timestamp", "created_at", "time", "ts"])
+def test_seconds_milliseconds_and_iso_times_are_understood(name: str) -> None:
+    ms = [1_700_000_000_000 + 1_000 * at for at in range(5)]
+    iso = [f"2023-11-14T22:13:{20 + at}Z" for at in range(5)]
+    expected = (1_700_000_000.0, 1_700_000_001.0, 1_700_000_003.0, 1_700_000_004.0)
+    assert session(*ms, name=name) == session(*iso, name=name) == expected
+
+
+@pytest.mark.parametrize(
+    "times",
+    [(), (1, 2, 3), (1, 2, 3, "soon", 5), (5, 4, 3, 2, 1), (1, 2, 3, True, 5), (1, 2, 3, [], 5)],
+)
+def test_times_that_are_missing_or_no_order_are_none(times: tuple[object, ...]) -> None:
+    assert session(*times) == ()
+
+
+def test_where_messages_had_to_be_mended_nothing_is_said_of_times() -> None:
+    entries = [{"role": "assistant", "content": "hello", "timestamp": 1}]
+    one = recorded({"messages": entries})
+    assert (len(one.messages), one.times_s) == (2, ())
