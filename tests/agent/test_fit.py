@@ -54,9 +54,11 @@ def works(n_rounds: int, summary: Callable[[Request], Answer] = lambda _: Reply(
 
 
 @asynccontextmanager
-async def a_long_world(folder: Path, script: Any, preset: str = "regions-d", **parts: Any) -> Any:
+async def a_long_world(
+    folder: Path, script: Any, preset: str = "regions-d", *, window: int = WINDOW, **parts: Any
+) -> Any:
     registry = Registry([a_tool("report", report)])
-    async with a_world(folder, script, registry=registry, window=WINDOW) as world:
+    async with a_world(folder, script, registry=registry, window=window) as world:
         world.session.parts = replace(world.session.parts, preset=PRESETS[preset], **parts)
         yield world
 
@@ -104,6 +106,8 @@ def broken(request: Request) -> Answer:
         (lambda _: Reply("<html><body>502 Bad Gateway</body></html>"), "it is an error page"),
         (lambda _: Reply("word " * 5_000), "longer than what it sums up"),
         (lambda _: Reply("It beg", finish="incomplete"), "broke off"),
+        (lambda _: Reply("It beg", finish="length"), "reached the output limit"),
+        (lambda _: Reply(SUMMARY, finish="filtered"), "filter stopped"),
         (lambda _: hang(), "no answer within 0.3 s"),
     ],
 )
@@ -122,7 +126,7 @@ async def test_a_summary_that_fails_is_made_without_a_model_and_fails_no_turn(
 async def test_the_main_model_reads_its_last_request_with_the_instructions_behind_it(
     tmp_path: Path,
 ) -> None:
-    async with a_long_world(tmp_path, works(10)) as world:
+    async with a_long_world(tmp_path, works(10), window=2 * WINDOW) as world:
         await world.turn()
         requests = world.provider.requests
         at = next(at for at, one in enumerate(requests) if is_summary(one))
@@ -130,6 +134,8 @@ async def test_the_main_model_reads_its_last_request_with_the_instructions_behin
         assert (asked.system, asked.tools) == (before.system, before.tools)
         assert asked.messages[: len(before.messages)] == before.messages
         assert asked.tool_choice == "none"
+        # Marked where the request before was: what that wrote is read, and no tail is written.
+        assert asked.anchors.messages == before.anchors.messages[-1:]
 
 
 async def test_a_small_model_that_is_cheaper_reads_the_region_alone(tmp_path: Path) -> None:
@@ -210,7 +216,7 @@ async def test_a_message_larger_than_the_window_is_a_clear_error_with_numbers(
         world.session.parts = replace(world.session.parts, preset=PRESETS["slide"])
         finished = await world.turn()
         assert finished.ending == "failed"
-        assert "a tool's result of turn 1 with about" in finished.message
+        assert "the result of flood of turn 1 with about" in finished.message
         assert "start a new session" in finished.message
         await world.records()
 
@@ -248,7 +254,10 @@ async def test_the_user_can_ask_for_it_between_turns_and_the_words_go_to_no_mode
         n_asked = len(work_of(world))
         finished = await world.turn(" /compact ")
         assert (finished.ending, finished.draft, finished.rounds) == ("done", "", 0)
-        assert world.told(Compacted)
+        first, *_, last = (told := world.told(Compacted))[:1] + told[-1:]
+        assert finished.message == (
+            f"the conversation is shorter now: {last.after:,} tokens instead of {first.before:,}"
+        )
         assert len(work_of(world)) == n_asked
         await world.records()
         assert (await world.turn("go on")).ending == "done"
@@ -256,8 +265,11 @@ async def test_the_user_can_ask_for_it_between_turns_and_the_words_go_to_no_mode
 
 async def test_asked_for_with_nothing_there_it_says_so(tmp_path: Path) -> None:
     async with a_long_world(tmp_path, []) as world:
-        assert (await world.turn("/compact")).ending == "done"
-        assert [one.message for one in world.told(Notice)] != []
+        finished = await world.turn("/compact")
+        assert finished.ending == "done"
+        assert finished.message.startswith("nothing can be shortened: the conversation has ")
+        world.session.parts = replace(world.session.parts, preset=PRESETS["none"])
+        assert "choose another preset" in (await world.turn("/compact")).message
         assert world.provider.requests == []
 
 
@@ -265,9 +277,9 @@ async def test_too_large_a_system_prompt_is_said_once_with_numbers(tmp_path: Pat
     async with a_long_world(tmp_path, works(16)) as world:
         now = world.session.conversation
         block = now.system[0]
-        meta = msgspec.structs.replace(block.meta, tokens=10_000)
+        meta = msgspec.structs.replace(block.meta, tokens=8_000)  # of 15,000: over half of it
         heavy = msgspec.structs.replace(block, meta=meta)
         world.session.conversation = msgspec.structs.replace(now, system=(heavy,))
         await world.turn()
-        told = [one for one in world.told(Notice) if "system prompt (10,0" in one.message]
+        told = [one for one in world.told(Notice) if "system prompt (8,0" in one.message]
         assert len(told) == 1

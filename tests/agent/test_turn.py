@@ -60,7 +60,10 @@ async def test_a_turn_reads_and_answers_and_tells_all_of_it(tmp_path: Path) -> N
             usage=first + second,
             cost=2.25,
             seconds=1.5,
+            figures=finished.figures,
         )
+        assert finished.figures["gen_ai.usage.input_tokens"] == (first + second).input
+        assert finished.figures["indwell.requests"] == 2
         assert [texts(message) for message in world.messages] == [
             [ENVIRONMENT, "What is x?"],
             ["Let me look."],

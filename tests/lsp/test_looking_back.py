@@ -15,6 +15,7 @@ import pytest_asyncio
 from pygls.exceptions import JsonRpcException
 
 from indwell.lsp import protocol
+from indwell.lsp import protocol_context as next_request
 from indwell.lsp import protocol_views as views
 from indwell.lsp.fake.buffer import lines_range
 from support.editing import Editor, Home, Playlist, bash, editing, mend, texts_of
@@ -164,7 +165,7 @@ async def test_a_client_that_comes_back_gets_what_it_missed(desk) -> None:
 async def test_the_next_request_laid_open_and_a_piece_taken_out_of_it_once(desk) -> None:
     buffer = desk.editor.reopen(desk.home.shop, "def fresh():\n    return 1\n")
     desk.editor.select(buffer, lines_range(2, 2))
-    context = await desk.ask("indwell/context", views.ContextParams())
+    context = await desk.ask("indwell/context", next_request.ContextParams())
     marked, opened = context.attached
     assert (marked.kind, marked.label, opened.kind, opened.label) == (
         "selection", "shop.py:2-2", "opened", "shop.py",
@@ -176,11 +177,14 @@ async def test_the_next_request_laid_open_and_a_piece_taken_out_of_it_once(desk)
     assert total < context.used <= total + 4 * (len(context.blocks) + 1)
     assert context.share == round(context.used / context.budget, 4)
     assert any(one.anchor for one in context.blocks)
+    assert context.health.session["indwell.requests"] >= context.health.turn["indwell.requests"] > 0
+    finished = [one for one in desk.editor.events if one["type"] == "turnFinished"][-1]
+    assert context.health.turn == finished["figures"]
 
-    left = await desk.ask("indwell/detach", views.DetachParams(marked.id))
-    assert left == views.DetachResult((opened,))
+    left = await desk.ask("indwell/detach", next_request.DetachParams(marked.id))
+    assert left == next_request.DetachResult((opened,))
     assert "nothing with the id" in await desk.refused(
-        "indwell/detach", views.DetachParams(marked.id)
+        "indwell/detach", next_request.DetachParams(marked.id)
     )
     desk.playlist.play(say("One."), say("Two."))
     await desk.ask("indwell/prompt", protocol.PromptParams("without"))

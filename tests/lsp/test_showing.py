@@ -23,6 +23,7 @@ TWO = Waiting("p2", Prompt(words="second"))
 FAILED = msgspec.structs.replace(
     never_started(ONE.prompt), ending="failed", message="nothing answers at X"
 )
+OUTGROWN = msgspec.structs.replace(FAILED, message="it does not fit", outgrown=True)
 OFFLINE = msgspec.structs.replace(FAILED, retryable=True)
 
 
@@ -67,7 +68,11 @@ async def afterwards(
     else:
         ticket.finished = end
     again: list[Waiting] = []
-    await showing.afterwards(ticket, line, lambda one, _on_end: again.append(one.waiting))
+
+    async def anew() -> None:
+        screen.shown.append("(a new session)")
+
+    await showing.afterwards(ticket, line, lambda one, _on_end: again.append(one.waiting), anew)
     return again
 
 
@@ -76,6 +81,19 @@ async def test_a_turn_that_reached_nobody_can_be_tried_again_as_it_was(chosen, s
     screen = Screen(chosen)
     assert await afterwards(screen, Line(), OFFLINE) == sent
     assert screen.offered == [("Indwell: nothing answers at X", ("Try again", "Not now"))]
+
+
+@pytest.mark.parametrize(
+    ("chosen", "sent"), [("Go on in a new session", [ONE]), ("Not now", []), (None, [])]
+)
+async def test_what_outgrew_its_session_is_offered_a_new_one_that_has_the_task(
+    chosen, sent
+) -> None:
+    screen = Screen(chosen)
+    assert await afterwards(screen, Line(), OUTGROWN) == sent
+    assert screen.shown == ["(a new session)"] * len(sent)
+    titles = ("Go on in a new session", "Not now")
+    assert screen.offered == [("Indwell: it does not fit", titles)]
 
 
 async def test_a_failure_of_another_kind_is_not_tried_again() -> None:

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import asyncio
+
 import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
@@ -8,7 +10,7 @@ from indwell.messages import Anchors, Message, Request
 from indwell.providers.chat_messages import chat_body
 from indwell.providers.dialect import Dialect
 from indwell.providers.quirks import ROWS
-from indwell.providers.request_bytes import RequestEncoder
+from indwell.providers.request_bytes import SENT_B, Body, RequestEncoder, digest_of
 from support.requests import READ, assistant, request, result, use, user
 
 TURNS: tuple[Message, ...] = (
@@ -21,6 +23,9 @@ TURNS: tuple[Message, ...] = (
     user("thanks"),
 )
 DIALECTS = (*(row.dialect for row in ROWS), Dialect(cache_marks=True))
+
+
+SIZES = (3, 300, 20_000, 70_000)
 
 
 @st.composite
@@ -53,7 +58,44 @@ def test_the_bytes_are_those_of_encoding_everything(
 ) -> None:
     encoder = RequestEncoder()
     for one, dialect in asked:
-        assert encoder.encode(one, dialect) == msgspec.json.encode(chat_body(one, dialect))
+        whole = msgspec.json.encode(chat_body(one, dialect))
+        body = encoder.body(one, dialect)
+        assert body == Body(body.parts, len(whole), digest_of(whole))
+        assert body.joined() == whole == encoder.encode(one, dialect)
+
+
+async def sent(body: Body) -> list[bytes]:
+    return [piece async for piece in body]
+
+
+@given(
+    st.lists(st.tuples(st.sampled_from(SIZES), st.booleans()), min_size=1, max_size=9), st.data()
+)
+def test_a_long_body_is_sent_in_pieces_and_its_digest_is_that_of_the_whole(
+    script: list[tuple[int, bool]], data: st.DataObject
+) -> None:
+    encoder, dialect = RequestEncoder(), Dialect(cache_marks=True)
+    said: list[Message] = []
+    for n_characters, is_rewritten in script:
+        if said and is_rewritten:
+            said[2 * data.draw(st.integers(0, len(said) // 2 - 1))] = user("shortened")
+        said += (user("é" * n_characters), assistant("ok"))
+        marks = data.draw(st.sets(st.integers(0, len(said) - 2), max_size=3))
+        asked = request(*said[:-1], anchors=Anchors(messages=tuple(sorted(marks))))
+        body = encoder.body(asked, dialect)
+        whole = msgspec.json.encode(chat_body(asked, dialect))
+        pieces = asyncio.run(sent(body))
+        assert b"".join(pieces) == body.joined() == whole
+        assert body.digest == digest_of(whole)
+        assert len(pieces) <= len(whole) / SENT_B + 1
+        assert asyncio.run(sent(body)) == pieces  # another attempt sends the same
+
+
+def test_the_parts_of_a_body_are_those_of_the_one_before() -> None:
+    encoder, dialect = RequestEncoder(), Dialect()
+    first = encoder.body(request(user("x" * 100_000), *TURNS[1:3]), dialect)
+    second = encoder.body(request(user("x" * 100_000), *TURNS[1:5]), dialect)
+    assert all(one is other for one, other in zip(first.parts[1:4], second.parts[1:4], strict=True))
 
 
 def test_two_requests_in_a_row_share_their_prefix() -> None:

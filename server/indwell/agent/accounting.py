@@ -33,16 +33,17 @@ def charge(
     *,
     model: str,
     cost: float | None,
+    expected: int = 0,
 ) -> None:
-    """Count a call of any model that this session makes."""
-    session.health = after_call(session.health, turn.number, usage, cost)
+    """Count a call of any model that this session makes; ``expected`` as in ``records.Spent``."""
+    session.health = after_call(session.health, turn.number, usage, cost, expected=expected)
     turn.usage += usage
     session.usage += usage
     turn.cost = _sum(turn.cost, cost)
     session.cost = _sum(session.cost, cost)
     if cost:
         session.parts.ledger.add(cost)
-    session.parts.log.append(Spent(turn.number, model, usage, cost, session.timestamp()))
+    session.parts.log.append(Spent(turn.number, model, usage, cost, session.timestamp(), expected))
     emit(events.UsageReported(turn.number, turn.rounds, usage, cost, turn.usage, turn.cost))
 
 

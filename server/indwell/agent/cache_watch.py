@@ -11,22 +11,28 @@ from indwell.messages import Request, Usage
 _PROBE = 1_000  # tokens
 
 
-def watch_cache(
-    session: Session, turn: int, request: Request, usage: Usage, emit: Listener
-) -> None:
-    """Take an answered request in, before ``session.answered_at`` is set anew for it."""
-    at = session.answered_at
-    idle_s = 0.0 if at is None else (session.parts.now() - at).total_seconds()
-    session.health, warning = after_reply(
+def watch_cache(session: Session, turn: int, request: Request, usage: Usage, emit: Listener) -> int:
+    """Take an answered request in, before ``session.answered_at`` is set anew for it.
+
+    Gives the prompt tokens that the cache should have served, in the endpoint's count.
+    """
+    seen = after_reply(
         session.health,
         request,
         usage,
-        turn=turn,
-        idle_s=idle_s,
+        idle_s=idle_s(session) or 0.0,
         has_cache=_is_cache_priced(session),
     )
-    if warning:
-        emit(events.Notice(turn, "warning", warning))
+    session.health = seen.health
+    if seen.warning:
+        emit(events.Notice(turn, "warning", seen.warning))
+    return seen.expected
+
+
+def idle_s(session: Session) -> float | None:
+    """Seconds since the model answered last; None if it has not, or nobody knows."""
+    at = session.answered_at
+    return None if at is None else max(0.0, (session.parts.now() - at).total_seconds())
 
 
 def _is_cache_priced(session: Session) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from indwell.agent import events
 from indwell.agent.events import Listener
 from indwell.agent.fit import fit
 from indwell.agent.session import Session
@@ -19,10 +18,22 @@ def is_compact(words: str) -> bool:
 
 
 async def compact_now(session: Session, turn: TurnState, emit: Listener) -> tuple[Ending, str]:
-    """Shorten the conversation from the lowest rung on; the words are no prompt."""
+    """Shorten the conversation from the lowest rung on, and say what came of it.
+
+    The words are no prompt.
+    """
     turn.draft = ""
     before = prompt_tokens(session.conversation)
+    preset = session.parts.preset
+    if not preset.rungs:
+        return "done", (
+            f'nothing is shortened with `compaction = "{preset.name}"`; choose another preset in '
+            "the settings"
+        )
     if not await fit(session, turn, 0, emit, force=True):
-        words = f"nothing can be shortened; the conversation has {before:,} tokens"
-        emit(events.Notice(turn.number, "info", words))
-    return "done", ""
+        return "done", (
+            f"nothing can be shortened: the conversation has {before:,} tokens, and what is old in "
+            "it is short already"
+        )
+    after = prompt_tokens(session.conversation)
+    return "done", f"the conversation is shorter now: {after:,} tokens instead of {before:,}"

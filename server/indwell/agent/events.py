@@ -6,8 +6,8 @@ seconds, costs in US dollars (None if the price is unknown), paths as shown to t
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Literal, TypeAlias
+from collections.abc import Callable, Mapping
+from typing import Any, Literal, TypeAlias
 
 import msgspec
 
@@ -181,12 +181,15 @@ class TurnFinished(_Event, frozen=True):
     Attributes:
         ending: Done, cancelled, failed, limit of rounds, the same call again and again, or a
             budget that the next call could pass.
-        message: For the user, in plain words; empty when it is done.
+        message: For the user, in plain words; when it is done only what no answer says, such as
+            what the user's own ``/compact`` came to.
         answer: The model's last words.
         draft: The user's words, given back if they never reached the model; with those of the
             middle of the turn.
         usage: Tokens of all its calls; ``reported`` is false if any of them is an estimate.
         retryable: The endpoint could not be reached: the same words may go through later.
+        outgrown: The conversation fits no request any more; a new session takes the task along.
+        figures: Of the turn, under the names of ``context.measures``: OpenTelemetry's.
     """
 
     ending: Ending
@@ -199,6 +202,8 @@ class TurnFinished(_Event, frozen=True):
     seconds: float
     changes: tuple[FileChanged, ...] = ()
     retryable: bool = False
+    outgrown: bool = False
+    figures: Mapping[str, Any] = {}
 
 
 Event: TypeAlias = (

@@ -9,21 +9,23 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import msgspec
 
 from indwell.agent.session import Session
-from indwell.context.compaction.step import Splice
 from indwell.context.conversation import tool_result
-from indwell.context.history import History, spliced
+from indwell.context.history import History, Splice, spliced
 from indwell.context.pairing import repair, tool_uses
 from indwell.messages import Message, Text, ToolResult, ToolSpec, ToolUse, Usage
+from indwell.sessions.branches import lived
 from indwell.sessions.records import (
+    Forked,
     Intent,
     Prefixed,
     Record,
     Repaired,
+    Rewound,
     Said,
     Sent,
     SessionStarted,
@@ -42,6 +44,12 @@ REMINDER = (
     "Indwell was started again since, and this session goes on. Files may have changed meanwhile: "
     "read a file again before you edit it."
 )
+TAKEN_BACK = (
+    "The user took the conversation back to this point: what was said and done after it is not "
+    "shown here, but files may hold its work. Read a file again before you edit it."
+)
+_STEPS = (Rewound, Forked, TurnStarted)
+_R = TypeVar("_R", bound=Record)
 
 
 class Resumed(NamedTuple):
@@ -95,6 +103,8 @@ class Past(msgspec.Struct, frozen=True):
         model: The one asked last.
         prefix: The newest system prompt and tools; None if the log is older than that record.
         requests: Number of the last request.
+        cache_key: Of the last request; empty if the log has none.
+        is_taken_back: It goes on from an earlier turn (a rewind or a fork), and has not yet.
     """
 
     messages: tuple[Message, ...] = ()
@@ -112,6 +122,8 @@ class Past(msgspec.Struct, frozen=True):
     model: str = ""
     prefix: Prefixed | None = None
     requests: int = 0
+    cache_key: str = ""
+    is_taken_back: bool = False
 
 
 def past_of(records: Sequence[Record], *, is_damaged: bool = False) -> Past:
@@ -125,15 +137,14 @@ def past_of(records: Sequence[Record], *, is_damaged: bool = False) -> Past:
     usage = last_usage = Usage()
     cost: float | None = 0.0
     model, turns, requests = "", 0, 0
-    prefix: Prefixed | None = None
     for record in records:
         match record:
             case SessionStarted():
                 model = record.model
-            case Prefixed():
-                prefix = record
             case Sent():
                 requests = max(requests, record.number)
+            case Forked():  # what was copied was paid for elsewhere
+                usage, cost = Usage(), 0.0
             case TurnStarted() | TurnFinished():
                 turns = max(turns, record.turn)
             case Said():
@@ -144,12 +155,12 @@ def past_of(records: Sequence[Record], *, is_damaged: bool = False) -> Past:
                 cost = None if cost is None or record.cost is None else cost + record.cost
             case _:
                 pass
-    told = folded(records)
+    branch = lived(records)
+    told = folded(branch)
     messages, notes = _paired(told.messages)
     mended = rewritten(told.messages, messages) if messages is not told.messages else ()
-    triples = [(one.start, one.stop, one.messages) for one in mended]
-    _, history = spliced(told.messages, told.history, triples)
-    begun = _begun(records)
+    _, history = spliced(told.messages, told.history, mended)
+    begun = _begun(branch)
     noted = {record.what for record in records if isinstance(record, Repaired)}
     return Past(
         messages=messages,
@@ -161,14 +172,16 @@ def past_of(records: Sequence[Record], *, is_damaged: bool = False) -> Past:
             OpenCall(use, is_damaged or use.id in begun) for use in _unanswered(messages)
         ),
         turns=turns,
-        is_broken_off=_is_broken_off(records),
-        draft=_draft(records),
+        is_broken_off=_is_broken_off(branch),
+        draft=_draft(branch),
         usage=usage,
         last_usage=last_usage,
         cost=cost,
         model=model,
-        prefix=prefix,
+        prefix=_newest(branch, Prefixed),
         requests=requests,
+        cache_key=_cache_key(branch),
+        is_taken_back=isinstance(_newest(branch, _STEPS), Rewound | Forked),
     )
 
 
@@ -201,6 +214,16 @@ def unknown_words(calls: Sequence[OpenCall]) -> str:
     names = ", ".join(dict.fromkeys(begun))
     number = "1 call" if len(begun) == 1 else f"{len(begun)} calls"
     return f"Indwell ended in the middle of {number} ({names}), so what came of it is not known"
+
+
+def _newest(branch: Sequence[Record], kind: type[_R] | tuple[type[_R], ...]) -> _R | None:
+    return next((record for record in reversed(branch) if isinstance(record, kind)), None)
+
+
+def _cache_key(branch: Sequence[Record]) -> str:
+    """Of the last request of the conversation itself; a fork keeps the one of its origin."""
+    sent = (one for one in reversed(branch) if isinstance(one, Sent) and one.alone is None)
+    return next((one.cache_key for one in sent), "")
 
 
 def _unanswered(messages: Sequence[Message]) -> tuple[ToolUse, ...]:

@@ -15,7 +15,7 @@ from indwell.agent import events
 from indwell.agent.accounting import charge, leave
 from indwell.agent.before_call import leave_out_pictures, mend, tell_aftermath
 from indwell.agent.budget import expected_usage
-from indwell.agent.cache_watch import watch_cache
+from indwell.agent.cache_watch import idle_s, watch_cache
 from indwell.agent.dispatch import NAME_LIMIT, dispatch
 from indwell.agent.events import Listener
 from indwell.agent.fit import fit, too_large_for
@@ -139,7 +139,7 @@ async def _ask_once(
     sending = talk.with_input(
         session.conversation, words=words, turn=turn.number, steered=turn.steered_sent
     )
-    request = assemble(sending, tool_choice=tool_choice)
+    request = assemble(sending, tool_choice=tool_choice, idle_s=idle_s(session))
     usage = expected_usage(
         talk.prompt_tokens(sending), session.last_usage, sending.config.max_output
     )
@@ -186,8 +186,8 @@ async def _send(
     session.advance(talk.calibrated(sending, sending, reply.usage))
     session.advance(talk.with_reply(session.conversation, reply, turn=turn.number))
     turn.answer = reply.text or turn.answer
-    watch_cache(session, turn.number, request, reply.usage, emit)
-    _count(session, turn, reply.usage, emit)
+    expected = watch_cache(session, turn.number, request, reply.usage, emit)
+    _count(session, turn, reply.usage, emit, expected=expected)
     return reply
 
 
@@ -224,11 +224,13 @@ def _tell(event: stream.StreamEvent, turn: TurnState, emit: Listener) -> None:
             emit(events.Notice(turn.number, "warning", wait))
 
 
-def _count(session: Session, turn: TurnState, usage: Usage, emit: Listener) -> None:
+def _count(
+    session: Session, turn: TurnState, usage: Usage, emit: Listener, *, expected: int = 0
+) -> None:
     session.last_usage = usage
     session.answered_at = session.parts.now()
-    model = session.conversation.config.model
-    charge(session, turn, emit, usage, model=model, cost=session.parts.cost(usage))
+    model, cost = session.conversation.config.model, session.parts.cost(usage)
+    charge(session, turn, emit, usage, model=model, cost=cost, expected=expected)
 
 
 def _count_unanswered(

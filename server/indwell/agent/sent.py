@@ -6,10 +6,12 @@ from indwell.agent.growth import added_messages
 from indwell.agent.session import Session
 from indwell.messages import Request
 from indwell.providers.base import Sending
-from indwell.sessions.records import Sent, Wire
+from indwell.sessions.records import Purpose, Sent, Wire
 
 
-def log_request(session: Session, request: Request, turn: int) -> None:
+def log_request(
+    session: Session, request: Request, turn: int, *, purpose: Purpose = "work"
+) -> None:
     """Say what goes out and is not in the log yet; right before the call."""
     session.requests += 1
     config = session.conversation.config
@@ -26,6 +28,34 @@ def log_request(session: Session, request: Request, turn: int) -> None:
             anchors=request.anchors,
             pictures=config.takes_pictures,
             at=session.timestamp(),
+            tokens=request.tokens,
+            purpose=purpose,
+        )
+    )
+
+
+def log_alone(session: Session, request: Request, turn: int, *, window: int) -> None:
+    """Say all of a request for a summary that stands in no conversation.
+
+    ``window`` is its model's, in tokens.
+    """
+    session.requests += 1
+    session.parts.log.append(
+        Sent(
+            turn=turn,
+            number=session.requests,
+            model=request.model,
+            max_output=request.max_output,
+            tool_choice=request.tool_choice,
+            cache_key=request.cache_key,
+            window=window,
+            tail=request.messages,
+            anchors=request.anchors,
+            pictures=True,
+            at=session.timestamp(),
+            alone=tuple(block.text for block in request.system),
+            tokens=request.tokens,
+            purpose="summary",
         )
     )
 

@@ -12,8 +12,9 @@ import msgspec
 from indwell.agent import events
 from indwell.agent.accounting import charge, leave
 from indwell.agent.budget import expected_usage
+from indwell.agent.cache_watch import idle_s
 from indwell.agent.events import Listener
-from indwell.agent.sent import log_attempt, log_request
+from indwell.agent.sent import log_alone, log_attempt, log_request
 from indwell.agent.session import Session
 from indwell.agent.summary_request import alone, appended, sizes_of
 from indwell.agent.turn_state import TurnState
@@ -34,6 +35,7 @@ from indwell.messages import BROKEN_OFF, Reply, Request, Text, Usage
 from indwell.providers import base as stream
 from indwell.providers.base import Provider
 
+LEAST_CUT = 2  # of a summary that reached its limit at least one part in so many of what was asked
 MOST_PIECES = 8  # calls for one summary; what needs more is extracted
 LEAST_CARD, MOST_CARD, CARD_SHARE = 300, 2_000, 20  # tokens, and part of the budget
 
@@ -82,7 +84,7 @@ async def _summary(
     except TimeoutError:
         trouble = f"no answer within {session.parts.summary_timeout_s:g} s"
     except UserError as error:
-        trouble = str(error)
+        trouble = str(error).partition("; ")[0]  # advice is no use: nothing stands still for it
     else:
         trouble = f"what came is no summary: {why}" if (why := is_usable(plan, text)) else ""
         if not trouble:
@@ -138,18 +140,24 @@ async def _ask(
     """
     parts, now, small = session.parts, session.conversation, session.parts.small
     model, provider, cost = now.config.model, parts.provider, parts.cost
+    window = now.config.window
     if reader == "small":
         assert small is not None
-        model, provider, cost = small.name, small.provider, small.cost
-    request = appended(now, plan) if reader == "main" else alone(model, plan)
+        model, provider, cost, window = small.name, small.provider, small.cost, small.window
+    if reader == "main":
+        request = appended(now, plan, idle_s=idle_s(session))
+    else:
+        request = alone(model, plan)
     last = session.last_usage if reader == "main" else Usage()
     usage = expected_usage(request.tokens, last, request.max_output)
     said: list[str] = []
     async with leave(session, turn, usage, cost(usage)):
-        if reader == "main":  # any other request stands in no conversation
-            log_request(session, request, turn.number)
+        if reader == "main":
+            log_request(session, request, turn.number, purpose="summary")
+        else:
+            log_alone(session, request, turn.number, window=window)
         try:
-            reply = await _complete(session, provider, request, said)
+            reply = await _complete(session, turn, provider, request, said, emit)
         except (asyncio.CancelledError, UserError):
             if said:  # the endpoint charges for what it has begun
                 tokens = estimate_tokens("".join(said))
@@ -157,16 +165,35 @@ async def _ask(
                 charge(session, turn, emit, begun, model=model, cost=cost(begun))
             raise
         charge(session, turn, emit, reply.usage, model=model, cost=cost(reply.usage))
+    return _whole(reply, plan)
+
+
+def _whole(reply: Reply, plan: SummaryPlan) -> str:
+    """The text of a reply that can stand as a summary.
+
+    Raises:
+        BadReply: It is only the beginning of one.
+    """
     if reply.finish in BROKEN_OFF:
         raise BadReply("the summary broke off")
+    if reply.finish == "filtered":
+        raise BadReply("the provider's filter stopped the summary")
+    if reply.finish == "length":
+        if estimate_tokens(reply.text) * LEAST_CUT < plan.target:
+            raise BadReply("the summary reached the output limit")
+        return reply.text.rpartition("\n")[0] or reply.text  # the last line is half a line
     return reply.text
 
 
-async def _complete(
-    session: Session, provider: Provider, request: Request, said: list[str]
+async def _complete(  # noqa: PLR0917 - all of them are what it is about
+    session: Session,
+    turn: TurnState,
+    provider: Provider,
+    request: Request,
+    said: list[str],
+    emit: Listener,
 ) -> Reply:
     """Ask; what streams in is in ``said``, for the case that the answer never ends."""
-    is_logged = request.cache_key != ""  # appended to the conversation
 
     def on_event(event: stream.StreamEvent) -> None:
         match event:
@@ -174,7 +201,10 @@ async def _complete(
                 said.append(text)
             case stream.Discarded():
                 said.clear()
-            case stream.Sending() if is_logged:
+            case stream.Waiting(seconds=seconds, reason=reason):
+                words = f"summing up: {reason}; trying again in {seconds:.0f} s"
+                emit(events.Notice(turn.number, "warning", words))
+            case stream.Sending():
                 log_attempt(session, event)
             case _:
                 pass

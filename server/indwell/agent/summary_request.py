@@ -6,6 +6,7 @@ import json
 
 import msgspec
 
+from indwell.context.anchors import place_anchors
 from indwell.context.compaction.source import source_text
 from indwell.context.compaction.step import SummaryPlan
 from indwell.context.compaction.summariser import Sizes, output_limit
@@ -51,7 +52,9 @@ def sizes_of(
     )
 
 
-def appended(conversation: Conversation, plan: SummaryPlan) -> Request:
+def appended(
+    conversation: Conversation, plan: SummaryPlan, *, idle_s: float | None = None
+) -> Request:
     """Ask the main model: its last request byte for byte, and the instructions behind it."""
     turn = conversation.messages[-1].turn
     asking = msgspec.structs.replace(
@@ -64,6 +67,9 @@ def appended(conversation: Conversation, plan: SummaryPlan) -> Request:
         tools=conversation.tools,
         messages=asking.messages,
         max_output=output_limit(plan.target),
+        # An endpoint with marks looks a prefix up only at one. The summary changes what comes next,
+        # so nobody will read this tail.
+        anchors=place_anchors(asking, idle_s=idle_s, calls_to_come=0),
         tool_choice="none",
         cache_key=conversation.config.cache_key,
         tokens=estimated_tokens(asking),

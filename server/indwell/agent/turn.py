@@ -24,8 +24,10 @@ from indwell.agent.rounds import (
 from indwell.agent.session import Prompt, Session
 from indwell.agent.turn_state import TurnState
 from indwell.context import conversation as talk
+from indwell.context.health import of_turn
 from indwell.context.ide import opened_words, problem_lines, selection_words
 from indwell.context.injections import inject
+from indwell.context.measures import named
 from indwell.errors import ConversationTooLarge, Unreachable, UserError
 from indwell.prompt.environment import surroundings_words
 from indwell.prompt.instructions import instruction_words
@@ -47,7 +49,7 @@ async def run_turn(session: Session, prompt: Prompt, emit: Listener) -> events.T
     session.turns += 1
     turn = TurnState(number=session.turns, words=prompt.words, draft=prompt.words)
     started = session.parts.monotonic()
-    session.turn_runs = True
+    session.turn_runs, session.is_outgrown = True, False
     ending: Ending = "failed"
     message = ""
     retryable = False
@@ -73,7 +75,9 @@ async def run_turn(session: Session, prompt: Prompt, emit: Listener) -> events.T
         session.turn_runs = False
         undelivered = _given_back(session, turn)
         finished = msgspec.structs.replace(
-            _finish(session, turn, ending, message, started), retryable=retryable
+            _finish(session, turn, ending, message, started),
+            retryable=retryable,
+            outgrown=session.is_outgrown,
         )
         for words in undelivered:  # only now: the log is whole, whatever becomes of telling
             emit(events.Steered(turn.number, words, delivered=False))
@@ -147,6 +151,7 @@ def _finish(
         cost=turn.cost,
         seconds=round(session.parts.monotonic() - started, 3),
         changes=_changes(session, turn.changes),
+        figures=named(of_turn(session.health, turn.number)),
     )
 
 

@@ -178,6 +178,7 @@ def _turn(turn: TurnView) -> views.TurnRow:
         message=turn.message,
         usage=_usage(turn.usage, turn.cost),
         pieces=tuple(map(_piece, turn.pieces)),
+        left=turn.left,
     )
 
 

@@ -16,6 +16,7 @@ from indwell.lsp.first_run import FirstRunBackend
 from indwell.policy.approvals import Approver
 from indwell.providers.connection import LoginOutcome
 from indwell.providers.models import OfferedModel
+from indwell.sessions.branches import Fork, Rewind
 from indwell.sessions.lines import Reading
 from indwell.sessions.overview import Overview
 from indwell.settings.model import Settings
@@ -86,6 +87,22 @@ class Backend(FirstRunBackend, Protocol):
         Raises:
             SettingsError: There is no usable model.
             SessionError: There is no such session, it is open elsewhere, or it cannot be written.
+        """
+        ...
+
+    async def fork_session(self, root: Path, session: str, turn: int | None) -> Fork:
+        """Make a new session of another one as it was at the end of a turn.
+
+        Raises:
+            SessionError: There is no such session or turn, or nothing can be written.
+        """
+        ...
+
+    async def rewind_session(self, root: Path, session: str, turn: int) -> Rewind:
+        """Let the conversation of a session go on from the end of a turn.
+
+        Raises:
+            SessionError: There is no such session or turn, it is open, or it cannot be written.
         """
         ...
 

@@ -78,6 +78,15 @@ class Client:
         message = shown if len(message) <= MESSAGE_LIMIT else f"{shown}…"
         self._server.window_show_message(types.ShowMessageParams(type=level, message=message))
 
+    def log(self, message: str) -> None:
+        """Put a warning where the editor keeps them; one that takes events has it already."""
+        if self.features.has("events"):
+            return
+        params = types.LogMessageParams(
+            type=types.MessageType.Warning, message=visible(message[:MESSAGE_LIMIT])
+        )
+        self._server.window_log_message(params)
+
     async def choose(self, message: str, titles: tuple[str, ...], timeout_s: float) -> str | None:
         """Let the user choose; None if nothing was chosen, nobody answers, or it went wrong.
 

@@ -7,10 +7,18 @@ from collections.abc import Sequence
 from indwell.context.compaction.preset import Preset
 from indwell.context.conversation import Conversation, queue, with_input
 from indwell.context.explain import BlockFacts, explain
+from indwell.context.health import Health
 from indwell.context.injections import inject
+from indwell.context.measures import named
 from indwell.context.tokens import estimate_tokens
 from indwell.lsp.prompting import Attached, opened_id, selection_id, words_of
-from indwell.lsp.protocol_views import AttachedRow, BlockRow, ContextResult, HeadroomRow
+from indwell.lsp.protocol_context import (
+    AttachedRow,
+    BlockRow,
+    ContextResult,
+    HeadroomRow,
+    HealthRow,
+)
 from indwell.messages import Text
 
 
@@ -20,6 +28,8 @@ def context_of(
     attached: Attached,
     model: str,
     preset: Preset,
+    *,
+    health: Health | None = None,
 ) -> ContextResult:
     """Lay open what would be sent if the user said something now; not on the event loop.
 
@@ -29,12 +39,13 @@ def context_of(
         attached: What would go with the next prompt.
         model: The one of the next turn.
         preset: Of compaction, in force.
+        health: Of the session; None before the first turn.
     """
     rows = attached_rows(attached)
     if conversation is None:
         used = sum(row.tokens for row in rows)
         return ContextResult(
-            session, model, None, None, used, None, preset.name, (), {}, {}, (), rows
+            session, model, None, None, used, None, preset.name, (), {}, {}, (), rows, None
         )
     queued = queue(conversation, _blocks(attached))
     next_ = with_input(queued, words=None, turn=0)
@@ -57,6 +68,7 @@ def context_of(
         tiers=told.by_tier,
         blocks=tuple(map(_row, told.blocks)),
         attached=rows,
+        health=_health(health) if health else None,
     )
 
 
@@ -79,6 +91,10 @@ def _blocks(attached: Attached) -> Sequence[Text]:
     opened, marked = words_of(attached)
     found = [inject("ide_opened_file", opened, turn=0)] if opened else []
     return [*found, inject("ide_selection", marked, turn=0)] if marked else found
+
+
+def _health(health: Health) -> HealthRow:
+    return HealthRow(named(health.turn), named(health.session), health.misses)
 
 
 def _row(block: BlockFacts) -> BlockRow:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-import logging
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -18,7 +17,7 @@ from lsprotocol import types
 from indwell.agent.compacting import COMPACT
 from indwell.agent.session import Prompt, Session
 from indwell.agent.words import is_blank
-from indwell.errors import SessionError, UserError
+from indwell.errors import UserError
 from indwell.lsp import answers, protocol
 from indwell.lsp import protocol_views as views
 from indwell.lsp.attention import Attention
@@ -29,21 +28,18 @@ from indwell.lsp.configuration import Configuration, in_mode
 from indwell.lsp.current_session import OFFERED, CurrentSession, choose_session
 from indwell.lsp.documents import Document, Documents
 from indwell.lsp.event_log import Missed
-from indwell.lsp.keeping import Keeping
 from indwell.lsp.prompting import Prompting
 from indwell.lsp.queue import Waiting
 from indwell.lsp.showing import Showing
+from indwell.lsp.steering import OPENING_S, steered
 from indwell.lsp.tickets import OnEnd, Ticket
 from indwell.lsp.turns import Turns
+from indwell.lsp.unsent import Unsent
 from indwell.policy.approvals import one_line
 from indwell.prompt.tasks import Task
 from indwell.providers.connection import LoginOutcome
 from indwell.settings.model import Mode, Settings
 from indwell.workspace.paths import display
-
-_log = logging.getLogger(__name__)
-
-OPENING_S = 1.0  # for words to a turn that is about to begin; a session opens in a quarter of it
 
 
 class Host:
@@ -67,8 +63,8 @@ class Host:
         self._roots: tuple[Path, ...] = ()
         self._numbers = itertools.count(1)
         self._chores = Chores()
-        self._keeping = Keeping(self._keep_waiting, self._chores)
-        self.turns.unsent_changed = self._keeping.want
+        self._unsent = Unsent(backend, self._showing, self._chores, self._first_root)
+        self.turns.unsent_changed = self._unsent.want
         self._stopped: asyncio.Task[None] | None = None
 
     @property
@@ -114,7 +110,7 @@ class Host:
         if self.client.features.configuration:
             self._chores.begin(self._ask_configuration())
         if self._roots:
-            self._chores.begin(self._tell_drafts(self._roots[0]))
+            self._chores.begin(self._unsent.tell(self._roots[0]))
 
     async def reconfigure(self, section: object) -> None:
         """The editor's configuration has changed; ``section`` is what it pushed, if it did."""
@@ -186,22 +182,8 @@ class Host:
         Raises:
             UserError: None runs, or not in that session, or too much waits for it already.
         """
-        if is_blank(params.text):
-            raise UserError("there are no words to steer with; write what should be done")
-        running = self.turns.running
-        if running is not None:
-            is_asked = self.sessions.first_run.is_open  # for a model; that can take minutes
-            await running.begins(0 if is_asked else OPENING_S)
-        if running is None or running.session is None or running.ended.is_set():
-            raise UserError("no turn is running; send the words with indwell/prompt instead")
-        session = running.session
-        if params.session not in {None, session.id}:
-            raise UserError(
-                f"no turn is running in session {params.session!r}; send the words with "
-                "indwell/prompt instead"
-            )
-        session.steer(params.text)
-        return protocol.SteerResult(session=session.id, turn=running.number, delivered=True)
+        is_asked = self.sessions.first_run.is_open  # for a model; that can take minutes
+        return await steered(self.turns.running, params, 0 if is_asked else OPENING_S)
 
     def compact(self) -> Ticket:
         """Shorten the current conversation, as a turn of its own, behind those that wait.
@@ -282,15 +264,8 @@ class Host:
         await asyncio.shield(self._stopped)
 
     async def _stop(self) -> None:
-        self._keeping.stop()  # what it kept stays until the same words are kept as drafts
-        unsent = self.turns.close()
-        if unsent and self._roots:
-            try:
-                path = await self.backend.keep_drafts(self._roots[0], unsent)
-                self._showing.kept(len(unsent), path)
-            except SessionError:
-                _log.exception("unsent prompts are lost")
-        await self._keeping.clear()
+        self._unsent.stop()
+        await self._unsent.leave(self.turns.close())
         await self.turns.drain("the server ends")
         await self.sessions.first_run.stop()
         await self._chores.stop()
@@ -315,7 +290,8 @@ class Host:
 
     def _afterwards(self, ticket: Ticket) -> None:
         """A turn is over: where it failed, or others wait behind it, the user decides."""
-        self._chores.begin(self._showing.afterwards(ticket, self.turns, self._again))
+        offered = self._showing.afterwards(ticket, self.turns, self._again, self.sessions.leave)
+        self._chores.begin(offered)
 
     def _again(self, ticket: Ticket, on_end: OnEnd) -> None:
         """The same words with the same selection, before all that waits."""
@@ -332,13 +308,8 @@ class Host:
     async def _ask_configuration(self) -> None:
         self._warn(await self.configuration.ask())
 
-    async def _tell_drafts(self, root: Path) -> None:
-        for path in await self.backend.untold_drafts(root):
-            self._showing.left_over(path)
-
-    async def _keep_waiting(self, unsent: Mapping[str, str]) -> None:
-        if self._roots:
-            await self.backend.keep_waiting(self._roots[0], unsent)
+    def _first_root(self) -> Path | None:
+        return self._roots[0] if self._roots else None
 
     def _warn(self, notices: tuple[str, ...]) -> None:
         if notices:

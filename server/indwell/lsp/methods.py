@@ -14,6 +14,7 @@ from pygls.lsp.server import LanguageServer
 from indwell.context.compaction.presets import PRESETS
 from indwell.errors import UserError
 from indwell.lsp import answers, protocol
+from indwell.lsp import protocol_context as next_request
 from indwell.lsp import protocol_views as views
 from indwell.lsp.context_view import attached_rows, context_of
 from indwell.lsp.host import Host
@@ -116,14 +117,14 @@ def _models(server: LanguageServer, host: Host) -> None:
 
 def _context(server: LanguageServer, host: Host) -> None:
     @server.feature("indwell/context")
-    async def context(_params: views.ContextParams | None) -> msgspec.Raw:
+    async def context(_params: next_request.ContextParams | None) -> msgspec.Raw:
         return await context_json(host)
 
     @server.feature("indwell/detach")
-    def detach(params: views.DetachParams) -> views.DetachResult:
+    def detach(params: next_request.DetachParams) -> next_request.DetachResult:
         with _in_plain_words():
             host.prompting.detach(params.id)
-        return views.DetachResult(attached_rows(host.prompting.attached()))
+        return next_request.DetachResult(attached_rows(host.prompting.attached()))
 
 
 async def context_json(host: Host) -> msgspec.Raw:
@@ -131,10 +132,12 @@ async def context_json(host: Host) -> msgspec.Raw:
     session, settings = host.sessions.current, host.configuration.settings
     conversation = session.conversation if session else None
     attached, preset = host.prompting.attached(), PRESETS[settings.compaction]
-    identifier = host.sessions.id
+    identifier, health = host.sessions.id, session.health if session else None
 
     def lay_open() -> msgspec.Raw:
-        result = context_of(identifier, conversation, attached, settings.model, preset)
+        result = context_of(
+            identifier, conversation, attached, settings.model, preset, health=health
+        )
         return msgspec.Raw(msgspec.json.encode(result))
 
     return await asyncio.to_thread(lay_open)

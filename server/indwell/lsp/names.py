@@ -24,6 +24,8 @@ COMMAND_NAMES = (
     "indwell.compact",
     "indwell.explainRequest",
     "indwell.resume",
+    "indwell.fork",
+    "indwell.rewind",
     "indwell.mode",
 )
 

@@ -98,7 +98,7 @@ _VERBS = {
 def summary(finished: events.TurnFinished) -> str:
     """One sentence for the end of a turn: what changed, what it took."""
     reason = short_line(finished.message, REASON_LIMIT)
-    head = {"done": "done", "cancelled": "stopped"}.get(finished.ending, reason)
+    head = {"done": reason or "done", "cancelled": "stopped"}.get(finished.ending, reason)
     parts = [head]
     if finished.changes:
         changed = (f"{one.path} +{one.added} −{one.removed}" for one in finished.changes)

@@ -14,6 +14,7 @@ import msgspec
 from lsprotocol import types
 
 from indwell.agent.events import Event
+from indwell.lsp import protocol_context as next_request
 from indwell.lsp import protocol_views as views
 from indwell.lsp.names import TASK_COMMANDS
 from indwell.lsp.values import Value
@@ -215,6 +216,37 @@ class ResumeArguments(Value):
 
 
 @attrs.frozen(eq=False, repr=False)
+class ForkArguments(Value):
+    """The argument of ``indwell.fork``; all of it optional.
+
+    Attributes:
+        session: The one that stays as it is; the current one if it is left out.
+        turn: The new one goes on from the end of this turn; the last one that has ended if it is
+            left out, and 0 is before the first one.
+        model: Goes on with this one of the user's models instead of that turn's own.
+    """
+
+    session: str | None = None
+    turn: int | None = None
+    model: str | None = None
+
+
+@attrs.frozen(eq=False, repr=False)
+class RewindArguments(Value):
+    """The argument of ``indwell.rewind``: the conversation only, no file.
+
+    Attributes:
+        turn: The conversation goes on from the end of this turn; 0 is before the first one.
+        session: The current one if it is left out.
+        model: As in ``ForkArguments``.
+    """
+
+    turn: int
+    session: str | None = None
+    model: str | None = None
+
+
+@attrs.frozen(eq=False, repr=False)
 class StartedResult(Value):
     """What a command answers at once: session and turn that began, or the queued prompt's id."""
 
@@ -244,8 +276,8 @@ METHODS: Mapping[str, Method] = {
     "indwell/setModel": Method("in", views.SetModelParams, views.SetModelResult),
     "indwell/login": Method("in", views.LoginParams, views.LoginResult),
     "indwell/events": Method("in", views.EventsParams, views.EventsResult),
-    "indwell/detach": Method("in", views.DetachParams, views.DetachResult),
-    "indwell/context": Method("in", views.ContextParams, views.ContextResult),
+    "indwell/detach": Method("in", next_request.DetachParams, next_request.DetachResult),
+    "indwell/context": Method("in", next_request.ContextParams, next_request.ContextResult),
     "indwell/event": Method("out", EventParams, None),
     "indwell/permission": Method("out", PermissionParams, PermissionResult),
     "indwell/ask": Method("out", AskParams, AskResult),
@@ -259,6 +291,8 @@ COMMANDS: Mapping[str, type | None] = {
     "indwell.compact": None,
     "indwell.explainRequest": None,
     "indwell.resume": ResumeArguments,
+    "indwell.fork": ForkArguments,
+    "indwell.rewind": RewindArguments,
     "indwell.mode": ModeArguments,
 }
 """Every command with the type of its one argument."""

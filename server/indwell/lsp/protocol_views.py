@@ -1,4 +1,4 @@
-"""Typed messages that show something: sessions, queue, models, events, the next request.
+"""Typed messages that show something: sessions, queue, models, events.
 
 The table of methods in ``protocol`` names them. Field names are single words, so they are the same
 here and on the wire.
@@ -7,12 +7,11 @@ here and on the wire.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Any
 
 import attrs
 
 from indwell.lsp.values import Value
-from indwell.messages import Tier
 from indwell.providers.connection import State
 from indwell.sessions.records import Ending
 from indwell.sessions.transcript import Kind
@@ -108,7 +107,10 @@ class PieceRow(Value):
 
 @attrs.frozen(eq=False, repr=False)
 class TurnRow(Value):
-    """One turn; ``ending`` is null while it runs, or if the process was killed in it."""
+    """One turn; ``ending`` is null while it runs, or if the process was killed in it.
+
+    ``left`` says that a rewind left it behind: the conversation goes on without it.
+    """
 
     turn: int
     at: str
@@ -116,6 +118,7 @@ class TurnRow(Value):
     message: str
     usage: UsageResult
     pieces: tuple[PieceRow, ...]
+    left: bool
 
 
 @attrs.frozen(eq=False, repr=False)
@@ -239,90 +242,3 @@ class EventsResult(Value):
     events: tuple[NumberedEvent, ...]
     next: int
     complete: bool
-
-
-@attrs.frozen(eq=False, repr=False)
-class AttachedRow(Value):
-    """A piece of context that goes with the next prompt, and can be detached by its ``id``."""
-
-    id: str
-    kind: Literal["selection", "opened"]
-    label: str
-    tokens: int
-
-
-@attrs.frozen(eq=False, repr=False)
-class DetachParams(Value):
-    """A piece of attached context, for the next prompt only."""
-
-    id: str
-
-
-@attrs.frozen(eq=False, repr=False)
-class DetachResult(Value):
-    """What is still attached."""
-
-    attached: tuple[AttachedRow, ...]
-
-
-@attrs.frozen(eq=False, repr=False)
-class ContextParams(Value):
-    """Nothing to say: the next request is that of the current session."""
-
-
-@attrs.frozen(eq=False, repr=False)
-class BlockRow(Value):
-    """One block of the next request; ``anchor`` if a cache mark stands behind it.
-
-    ``message`` is its message's index (-1: tools and system); it stands for the messages ``first``
-    to ``last`` of the transcript, ``altered`` if compaction made it what it is; ``why`` says so.
-    """
-
-    message: int
-    role: Literal["tools", "system", "user", "assistant"]
-    kind: str
-    source: str
-    tier: Tier
-    tokens: int
-    turn: int
-    pinned: bool
-    compactable: bool
-    anchor: bool
-    state: Literal["sent", "new", "waiting"]
-    altered: bool
-    first: int
-    last: int
-    why: str
-    preview: str
-
-
-@attrs.frozen(eq=False, repr=False)
-class HeadroomRow(Value):
-    """A rung of compaction: it may run from ``at`` tokens on, which are ``left`` away."""
-
-    layer: str
-    at: int
-    left: int
-    pays: bool
-
-
-@attrs.frozen(eq=False, repr=False)
-class ContextResult(Value):
-    """What the next request would contain.
-
-    ``window`` and ``budget`` in tokens (null before the first turn), ``used`` as estimated,
-    ``share`` of the budget from 0 on; tokens by source and by tier; ``preset`` with its rungs.
-    """
-
-    session: str | None
-    model: str
-    window: int | None
-    budget: int | None
-    used: int
-    share: float | None
-    preset: str
-    headroom: tuple[HeadroomRow, ...]
-    sources: Mapping[str, int]
-    tiers: Mapping[str, int]
-    blocks: tuple[BlockRow, ...]
-    attached: tuple[AttachedRow, ...]

@@ -18,6 +18,7 @@ from indwell.errors import UserError
 from indwell.lsp import answers, code_actions, protocol
 from indwell.lsp import protocol_views as views
 from indwell.lsp.backend import Backend
+from indwell.lsp.branching import register_branching
 from indwell.lsp.client import Client
 from indwell.lsp.configuration import SECTION
 from indwell.lsp.documents import path_of
@@ -158,6 +159,7 @@ def _commands(server: LanguageServer, host: Host) -> None:
         return host.turns.cancel()
 
     _session_commands(server, host)
+    register_branching(server, host)
 
     @server.command("indwell.explainRequest")
     async def explain_request() -> msgspec.Raw:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 from lsprotocol import types
@@ -20,11 +20,13 @@ from indwell.policy.approvals import short_line, visible
 from indwell.settings.model import Settings
 
 AGAIN = "Try again"
+ANEW = "Go on in a new session"
 GO_ON = "Go on with the next"
 NOT_NOW = "Not now"
 ANSWER_LIMIT = 2_000  # characters of an answer that stand in a message
 
 Retry = Callable[[Ticket, OnEnd], None]
+Leave = Callable[[], Awaitable[None]]
 
 
 class Showing:
@@ -51,19 +53,21 @@ class Showing:
         """One sentence, or the answer where nothing was changed."""
         if self._is_rich:
             return
-        if finished.ending == "done" and not finished.changes:
+        is_answer = finished.ending == "done" and not finished.message
+        if is_answer and not finished.changes:
             await self.answer(session, finished)
             return
         is_good = finished.ending == "done"
         level = types.MessageType.Info if is_good else types.MessageType.Error
-        if not finished.retryable:  # the offer to try again says it
+        if not (finished.retryable or finished.outgrown):  # the offer to try again says it
             self._client.show(level, f"Indwell: {summary(finished)}")
 
     async def answer(self, session: Session, finished: TurnFinished) -> None:
         """The answer as a document beside the work."""
         if self._is_rich:
             return
-        if finished.ending != "done" and not finished.retryable:
+        is_offered = finished.retryable or finished.outgrown
+        if finished.ending != "done" and not is_offered:
             why = short_line(finished.message, REASON_LIMIT)
             self._client.show(types.MessageType.Error, f"Indwell: {why}")
         if finished.answer:
@@ -91,16 +95,24 @@ class Showing:
         words = f"Indwell: prompts that waited when the editor was closed stand in {path}"
         self._client.show(types.MessageType.Warning, words)
 
-    async def afterwards(self, ticket: Ticket, turns: Turns, again: Retry) -> None:
-        """Where a turn failed, or others are held behind it, let the user decide."""
+    async def afterwards(self, ticket: Ticket, turns: Turns, again: Retry, leave: Leave) -> None:
+        """Where a turn failed, or others are held behind it, let the user decide.
+
+        Args:
+            ticket: Of the turn.
+            turns: What waits.
+            again: Sends the same words.
+            leave: Lets them begin a new session, which takes an outgrown one's task along (H29).
+        """
         if self._is_rich:
             return
         n_held = len(turns.queue.waiting) if turns.queue.held else 0
         finished = ticket.finished
         is_own = ticket.on_end == self.nothing  # who sent the prompt has its answer and its words
         may_retry = finished is not None and finished.retryable and not is_own
+        may_leave = finished is not None and finished.outgrown and not is_own
         was_stopped = finished is not None and finished.ending == "cancelled"
-        if not n_held and not may_retry:
+        if not (n_held or may_retry or may_leave):
             if was_stopped and not is_own and not self._client.features.progress:
                 self._client.show(types.MessageType.Info, "Indwell: stopped")
             return
@@ -112,11 +124,15 @@ class Showing:
             self._client.show(types.MessageType.Info, words)
             return
         reason = finished.message if finished is not None else str(ticket.error)
-        titles = ((AGAIN,) if may_retry else ()) + ((GO_ON,) if n_held else ()) + (NOT_NOW,)
+        offers = ((may_retry, AGAIN), (may_leave, ANEW), (n_held, GO_ON), (True, NOT_NOW))
+        titles = tuple(title for is_offered, title in offers if is_offered)
         timeout_s = self._settings().answer_timeout_s
         why = short_line(reason, REASON_LIMIT)
         chosen = await self._client.choose(f"Indwell: {why}{behind}", titles, timeout_s)
         if chosen == AGAIN and may_retry:
+            again(ticket, ticket.on_end)
+        elif chosen == ANEW and may_leave:
+            await leave()
             again(ticket, ticket.on_end)
         elif chosen == GO_ON:
             turns.change(line.released)

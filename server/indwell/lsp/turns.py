@@ -174,6 +174,8 @@ class Turns:
                 ticket.finished = event
             self.tell(session, event)
             self._quietly(partial(progress.follow, event))
+            if isinstance(event, events.Notice) and event.level != "info":
+                self._quietly(partial(self._client.log, f"Indwell: {event.message}"))
 
         self._tell_queue()
         begun = asyncio.create_task(self._announce(progress, ticket.prompt.title))

@@ -13,6 +13,7 @@ import importlib
 from collections.abc import Callable
 from contextlib import suppress
 from datetime import UTC, datetime
+from typing import Any
 
 import httpx2
 import msgspec
@@ -22,7 +23,6 @@ from indwell.errors import NotAuthorised, ProviderError, Unreachable
 from indwell.messages import Reply, Request
 from indwell.providers.adapt import adapted
 from indwell.providers.base import Sending, StreamEvent
-from indwell.providers.chat_messages import chat_body
 from indwell.providers.dialect import Dialect
 from indwell.providers.endpoint import (
     OPENAI_URL,
@@ -36,7 +36,7 @@ from indwell.providers.faults import FAULTS, Where, fault_of, without_advice
 from indwell.providers.guard import StreamGuard, TooLong
 from indwell.providers.http_door import ListenerFailed, Refused, http_client
 from indwell.providers.quirks import dialect_for
-from indwell.providers.request_bytes import RequestEncoder, digest_of
+from indwell.providers.request_bytes import RequestEncoder
 from indwell.providers.stream import GrowingReply
 
 try:  # the SDK's own way to make a request; not part of what it promises
@@ -48,9 +48,10 @@ STALL_S = 60.0  # seconds without a data event; H42
 CONNECT_S = 10.0  # seconds to reach the endpoint; longer is a dead address
 ADAPTIONS = 5  # parameters that one request may lose to refusals (LLM-08)
 IN_A_THREAD = 500_000  # new characters of a request; encoding them takes some 5 ms
-LONG_BODY = 1_000_000  # bytes; their digest takes a millisecond
+LONG_BODY = 4_000_000  # bytes; their digest takes 4 ms, if it must be made anew
 
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
+_PATH = "/chat/completions"
 _NO_KEY = "none"  # the SDK wants one; local servers ignore it
 _LAZY = ("anyio._backends._asyncio", "encodings.idna", "stringprep")  # imported at a first request
 
@@ -64,8 +65,8 @@ class OpenAIChat:
         timeout_s: Seconds without a data event after which the endpoint counts as stalled.
         dialect: What the endpoint understands; by default what is known of its address.
         now: The time that a ``Retry-After`` date is compared with.
-        by_public_call: Send through ``chat.completions.create``, as is done when the SDK's own way
-            to make a request is gone; slower.
+        by_public_call: Send the same bytes through the SDK's public ``post``, as is done when its
+            own way to make a request is gone; slower.
 
     Raises:
         SettingsError: ``base_url`` is no http address, or the key cannot be sent.
@@ -97,7 +98,6 @@ class OpenAIChat:
         )
         if not self._needs_key:  # the SDK took them from the environment, for OpenAI
             self._client.organization = self._client.project = None
-        self._completions = self._client.chat.completions  # imported here, not at the first call
         self._pattern = None if by_public_call else _pattern(self._client)
         warm_up()
 
@@ -181,34 +181,38 @@ class OpenAIChat:
     async def _send(
         self, request: Request, dialect: Dialect, on_event: Callable[[StreamEvent], None]
     ) -> httpx2.Response:
-        if self._pattern is None:
-            _tell_of(dialect, "", on_event)  # the SDK makes the bytes
-            return await self._create(request, dialect)
-        if self._encoder.n_new(request, dialect) > IN_A_THREAD:
-            content = await asyncio.to_thread(self._encoder.encode, request, dialect)
+        is_long = self._encoder.n_bytes > LONG_BODY
+        if is_long or self._encoder.n_new(request, dialect) > IN_A_THREAD:
+            body = await asyncio.to_thread(self._encoder.body, request, dialect)
         else:
-            content = self._encoder.encode(request, dialect)
-        is_long = len(content) > LONG_BODY
-        digest = await asyncio.to_thread(digest_of, content) if is_long else digest_of(content)
-        _tell_of(dialect, digest, on_event)
+            body = self._encoder.body(request, dialect)
+        _tell_of(dialect, body.digest, on_event)
         pattern = self._pattern
+        if pattern is None:
+            return await self._post(body.joined())
+        headers = pattern.headers.copy()
+        headers["Content-Length"] = str(body.n_bytes)
         return await self._http.send(
             httpx2.Request(
                 pattern.method,
                 pattern.url,
-                headers=pattern.headers,
-                content=content,
+                headers=headers,
+                content=body,
                 extensions=pattern.extensions,
             ),
             stream=True,
         )
 
-    async def _create(self, request: Request, dialect: Dialect) -> httpx2.Response:
-        """The public way: the SDK merges the body, encodes it and makes the request."""
-        body = chat_body(request, dialect)
+    async def _post(self, content: bytes) -> httpx2.Response:
+        """The public way: the SDK makes the request, of our bytes."""
         try:
-            stream = await self._completions.create(
-                model=body["model"], messages=(), stream=True, extra_body=body
+            stream = await self._client.post(
+                _PATH,
+                cast_to=object,
+                content=content,
+                options={"headers": {"Content-Type": "application/json"}},
+                stream=True,
+                stream_cls=openai.AsyncStream[Any],
             )
         except openai.APIConnectionError as error:
             hidden = error.__cause__  # says what is wrong
@@ -238,7 +242,7 @@ def _pattern(client: openai.AsyncOpenAI) -> httpx2.Request | None:
     """
     if FinalRequestOptions is None or not hasattr(client, "_build_request"):
         return None
-    options = FinalRequestOptions.construct(method="post", url="/chat/completions", content=b"")
+    options = FinalRequestOptions.construct(method="post", url=_PATH, content=b"")
     pattern = client._build_request(options)  # noqa: SLF001 -- the one look inside the SDK
     for name in ("content-length", "x-stainless-retry-count"):
         pattern.headers.pop(name, None)

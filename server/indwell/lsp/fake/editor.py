@@ -63,6 +63,7 @@ class FakeEditor:
         self.desk = Desk(self._notify, profile.behaviour)
         self.events: list[Mapping[str, Any]] = []
         self.messages: list[str] = []
+        self.logged: list[str] = []
         self.choices: list[list[str]] = []
         self.progress: list[Any] = []
         self.progress_tokens: list[str | int] = []
@@ -212,6 +213,7 @@ class FakeEditor:
             types.WORKSPACE_APPLY_EDIT: self._on_apply_edit,
             types.WINDOW_SHOW_MESSAGE_REQUEST: self._on_choice,
             types.WINDOW_SHOW_MESSAGE: self._on_message,
+            types.WINDOW_LOG_MESSAGE: self._on_log,
             types.WINDOW_SHOW_DOCUMENT: self._on_show_document,
             types.WINDOW_WORK_DONE_PROGRESS_CREATE: self._on_progress_create,
             types.PROGRESS: self._on_progress,
@@ -253,6 +255,9 @@ class FakeEditor:
         await self._tell()
         title = self.answers.choose(params.message, titles)
         return None if title is None else types.MessageActionItem(title=title)
+
+    async def _on_log(self, params: types.LogMessageParams) -> None:
+        self.logged.append(params.message)
 
     async def _on_message(self, params: types.ShowMessageParams) -> None:
         self.messages.append(params.message)

@@ -1,0 +1,101 @@
+"""What a log says of the endpoint: its counts, its cache, when it answered last. Pure.
+
+A server that is started again knows them as the last one did: what was counted stays exact, so no
+compaction runs too early, and the cache is expected to serve what it served before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import NamedTuple
+
+import msgspec
+
+from indwell.context.calibration import Calibration, is_plausible
+from indwell.context.figures import of_call, of_compaction
+from indwell.context.health import LEAST_PREFIX, LIFE_S, Health, added
+from indwell.errors import SessionError
+from indwell.messages import Request
+from indwell.sessions.rebuilding import rebuilt
+from indwell.sessions.records import Compacted, Forked, Record, Sent, Spent
+
+
+class Recalled(NamedTuple):
+    """What is known of the endpoint.
+
+    Attributes:
+        health: As it was after the last call.
+        calibration: The last count that can be one.
+        answered_at: When the model answered last; None if it has not, or nobody can say.
+    """
+
+    health: Health
+    calibration: Calibration
+    answered_at: datetime | None
+
+
+def recalled(records: Sequence[Record], now: datetime) -> Recalled:
+    """Read it from a log, oldest record first.
+
+    Args:
+        records: All of them.
+        now: What the last request was matters only while a cache may hold it.
+    """
+    health, calibration = Health(), Calibration()
+    answered: datetime | None = None
+    sent: Sent | None = None
+    last: Sent | None = None
+    for record in records:
+        match record:
+            case Sent():
+                sent = record
+            case Forked():  # what was copied was paid for elsewhere
+                health = Health(has_cache=health.has_cache, misses=health.misses)
+            case Compacted():
+                figures = of_compaction(record.layer, record.before, record.after)
+                health = added(health, record.turn, figures)
+            case Spent(usage=usage):
+                figures = of_call(usage, record.cost, expected=record.expected)
+                health = added(health, record.turn, figures)
+                if sent is None or sent.model != record.model or sent.purpose != "work":
+                    continue
+                answered = _time(record.at)
+                health = _watched(health, record, is_same=last is None or last.model == sent.model)
+                last = sent if usage.reported else last
+                room = sent.window - sent.max_output
+                if usage.reported and sent.tokens and is_plausible(usage.input, sent.tokens, room):
+                    calibration = Calibration(sent.model, usage.input, sent.tokens)
+            case _:
+                pass
+    if last is not None and answered is not None and (now - answered).total_seconds() <= LIFE_S:
+        health = msgspec.structs.replace(health, last=_request(records, last))
+    return Recalled(health, calibration, answered)
+
+
+def _watched(health: Health, spent: Spent, *, is_same: bool) -> Health:
+    """As ``health.after_reply`` does, with what it found written down."""
+    usage = spent.usage
+    if not usage.reported:
+        return health
+    known = (health.has_cache and is_same) or usage.cached > 0 or usage.cache_write > 0
+    misses = health.misses if is_same and not usage.cached else 0
+    if spent.expected >= LEAST_PREFIX and known and not usage.cached:
+        misses += 1
+    return msgspec.structs.replace(health, has_cache=known, misses=misses)
+
+
+def _request(records: Sequence[Record], sent: Sent) -> Request | None:
+    try:
+        request = rebuilt(records, sent.number).request
+    except SessionError:  # of an older log; then nothing is expected of the cache
+        return None
+    return msgspec.structs.replace(request, tokens=sent.tokens)
+
+
+def _time(text: str) -> datetime | None:
+    try:
+        time = datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    return time if time.tzinfo else None

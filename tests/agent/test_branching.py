@@ -1,0 +1,104 @@
+"""Any turn of a session that was compacted on the way comes back as it was, pairs and all."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from indwell.agent.resume import past_of
+from indwell.agent.session import Session
+from indwell.context.assemble import assemble
+from indwell.context.compaction.presets import PRESETS
+from indwell.context.conversation import with_input
+from indwell.context.pairing import problems
+from indwell.context.tally import Tally
+from indwell.messages import Reply, Request
+from indwell.providers.dialect import Dialect
+from indwell.providers.request_bytes import RequestEncoder
+from indwell.sessions.branches import lived, up_to
+from indwell.sessions.forking import fork_session
+from indwell.sessions.rebuilding import rebuilt
+from indwell.sessions.records import Compacted, Prefixed, Rewound, Sent, folded
+from indwell.tools.base import Registry
+from support.session import START, a_tool, a_world, call
+
+LINES = "\n".join(f"line {number} of a report about cart {number}.py" for number in range(250))
+TURNS = 5
+ROUNDS = 4  # of a turn, before the model is content
+
+
+async def report(name: str, context: object) -> str:
+    return f"{name}\n{LINES}"
+
+
+def a_prefix(session: Session) -> Prefixed:
+    """What the composition root writes at the beginning of a log."""
+    talk = session.conversation
+    return Prefixed(tuple(one.text for one in talk.system), "digest", "t", talk.tools)
+
+
+def reads() -> Callable[[Request], Reply]:
+    """A model that reads some reports in each turn; its summary is a sentence."""
+    made: Counter[int] = Counter()
+
+    def answer(request: Request) -> Reply:
+        if request.tool_choice == "none" or not request.tools:
+            return Reply("The report names carts; nothing was changed yet.")
+        turn = request.messages[-1].turn
+        made[turn] += 1
+        if made[turn] > ROUNDS:
+            return Reply(f"done with turn {turn}")
+        name = f"r{turn}-{made[turn]}"
+        return Reply("", (call("report", f"c-{name}", name=name),), finish="tool_calls")
+
+    return answer
+
+
+@pytest.mark.parametrize("preset", ["default", "regions-d", "auto-b"])
+async def test_every_turn_comes_back_as_it_was_and_goes_on_with_its_bytes(
+    tmp_path: Path, preset: str
+) -> None:
+    registry = Registry([a_tool("report", report)])
+    then = {}
+    async with a_world(tmp_path, reads(), registry=registry, window=16_000) as world:
+        session, store = world.session, world.store
+        session.parts = replace(session.parts, preset=PRESETS[preset])
+        session.parts.log.append(a_prefix(session))
+        for turn in range(1, TURNS + 1):
+            finished = await world.turn(f"read reports {turn}")
+            assert finished.ending == "done"
+            now = session.conversation
+            then[turn] = (now.messages, now.history, session.requests)
+        records = await world.records()
+    assert any(isinstance(one, Compacted) for one in records)
+    for turn, (messages, history, n_requests) in then.items():
+        back = folded(up_to(records, turn))
+        assert (back.messages, back.history, back.notices) == (messages, history, ())
+        rewound = folded(lived((*records, Rewound(turn, "small", "t"))))
+        assert (rewound.messages, rewound.history) == (messages, history)
+
+        made = await fork_session(store, session.id, turn, now=START + timedelta(hours=turn))
+        copied = store.open(made.session).records
+        past = past_of(copied)
+        assert (past.messages, past.history, past.notes) == (messages, history, ())
+        assert problems(past.messages) == ()
+        assert past.cache_key == session.id
+        assert past.requests == n_requests
+        # The fork's next request begins with the bytes of that turn's last one.
+        last = rebuilt(copied, n_requests).request
+        assert last == rebuilt(records, n_requests).request
+        started = msgspec.structs.replace(
+            session.conversation, messages=past.messages, history=past.history, tally=Tally()
+        )
+        following = assemble(with_input(started, words="and now", turn=turn + 1))
+        before, after = (RequestEncoder().encode(one, Dialect()) for one in (last, following))
+        pairs = enumerate(zip(before, after, strict=False))
+        n_equal = next(at for at, (old, new) in pairs if old != new)
+        assert before[:n_equal].count(b'"role":') >= len(last.messages)
+    assert max(one.number for one in records if isinstance(one, Sent)) == then[TURNS][2]

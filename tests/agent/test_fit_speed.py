@@ -1,0 +1,65 @@
+"""Deciding that nothing pays costs next to nothing: no thread, and no second look too soon."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from indwell.agent.fit import fit
+from indwell.agent.turn_state import TurnState
+from indwell.context.conversation import Conversation, counted
+from indwell.messages import Message
+from support.requests import assistant, user
+from support.session import a_world
+
+CHAT = (*(one for _ in range(200) for one in (user("and"), assistant("word " * 70))), user("on"))
+"""As far as one can tell without a look much could go, but each reply is one line, which stays."""
+
+WORDS = (
+    user("begin"),
+    *(one for _ in range(13) for one in (assistant("ok"), user("go on " * 600))),
+)
+BUDGET = 22_000
+"""Of which the first fills seven tenths, the second somewhat more than half."""
+
+
+class CountingThreads(ThreadPoolExecutor):
+    """Counts what is given to it."""
+
+    n_jobs = 0
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **more: Any) -> Future[Any]:
+        self.n_jobs += 1
+        return super().submit(fn, *args, **more)
+
+
+async def n_threads_of_fits(folder: Path, *conversations: tuple[Message, ...]) -> list[int]:
+    """How many jobs each decision gave to a thread."""
+    threads = CountingThreads(1)
+    asyncio.get_running_loop().set_default_executor(threads)
+    counts: list[int] = []
+    async with a_world(folder, [], window=BUDGET + 1_000) as world:
+        session = world.session
+        session.answered_at = session.parts.now()  # so that there is a cache to lose
+        for messages in conversations:
+            before = threads.n_jobs
+            now: Conversation = msgspec.structs.replace(session.conversation, messages=messages)
+            session.conversation = counted(now)
+            assert not await fit(session, TurnState(1, "go", "go"), 10, world.emit)
+            counts.append(threads.n_jobs - before)
+    return counts
+
+
+async def test_what_cannot_pay_is_decided_without_a_thread(tmp_path: Path) -> None:
+    assert await n_threads_of_fits(tmp_path, WORDS) == [0]
+
+
+async def test_what_was_refused_is_not_looked_at_again_before_it_has_grown(tmp_path: Path) -> None:
+    more = (*CHAT, assistant("ok"), user("go on"))
+    much = (*CHAT, assistant("ok"), user("go on " * 400))
+    assert await n_threads_of_fits(tmp_path, CHAT, more, much) == [1, 0, 1]

@@ -1,0 +1,22 @@
+"""A session of thousands of turns stays on task, inside the window, and as fast as it was.
+
+``tests/faults/long_session.py`` does the same with 10,000.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from support.long_session import long_session
+
+N_TURNS = 3_000
+
+
+async def test_a_session_of_3000_turns_stays_on_task_and_costs_no_more_per_turn(
+    tmp_path: Path,
+) -> None:
+    course = await long_session(tmp_path, N_TURNS)
+    assert course.n_compacted > 10
+    assert course.n_live < 800
+    assert course.late_s < 2 * course.early_s + 0.01  # seconds; a machine under load is no clock
+    assert course.grown_b < 3 * course.text_b + 40_000_000
