@@ -17,7 +17,7 @@ from indwell.context.tokens import estimate_tokens
 from indwell.messages import Block, Message, ToolResult, ToolUse
 
 _UNSAFE = re.compile(r"[^A-Za-z0-9_-]+")
-_NAME_LENGTH = 8  # of a call's id in a file's name: its end, for all begin alike
+_NAME_LENGTH = 10  # of a call's id in a file's name: its end, for all begin alike
 
 Shorten: TypeAlias = Callable[[str], str]
 """From the path of the spill file to the text that stands in place of the result."""
