@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from indwell.context.compaction.chances import edit_chance, name_chance
 from indwell.context.compaction.choice import LEAST_WORTH, Piece, chosen
-from indwell.context.compaction.lines import Line, lines_of
+from indwell.context.compaction.lines import lines_of
 from indwell.context.compaction.uses import Read, Uses, uses_of
 from indwell.messages import Message, Meta, Text, ToolResult, ToolUse
 
@@ -47,13 +47,13 @@ def test_a_line_read_lately_in_a_short_file_is_likelier_to_be_edited():
 
 
 def test_of_two_lines_with_the_same_names_only_the_first_is_worth_its_tokens():
-    lines = lines_of("uses cart_total and tax_rate\nuses cart_total and tax_rate again")
+    lines = "uses cart_total and tax_rate\nuses cart_total and tax_rate again"
     kept = chosen([Piece(lines)], 1_000, (), uses(written=dict.fromkeys(NAMES, 49)))
     assert len(kept[0]) == 1
 
 
 def test_a_name_that_the_agent_only_spoke_of_still_wants_its_line():
-    lines = lines_of("cart_total = 12")
+    lines = "cart_total = 12"
     spoken = Text("I look at cart_total.", meta("assistant"))
     result = ToolResult("c1", "cart_total = 12", meta())
     known = uses(written={"cart_total": 50})
@@ -62,12 +62,12 @@ def test_a_name_that_the_agent_only_spoke_of_still_wants_its_line():
 
 
 def test_what_must_stay_stays_even_without_room():
-    lines = lines_of("<skill>\nwords\n</skill>")
+    lines = "<skill>\nwords\n</skill>"
     assert chosen([Piece(lines, kept=(0, 2))], -100, (), uses()) == [{0, 2}]
 
 
 def test_the_second_line_of_a_pair_needs_no_head():
-    piece = Piece(lines_of("cart_total\ntax_rate here"), head=30, pair="1:a")
+    piece = Piece("cart_total\ntax_rate here", head=30, pair="1:a")
     known = uses(written=dict.fromkeys(NAMES, 50))
     assert chosen([piece], 85, (), known) == [set()]  # 4 + 1 + 30 + 50 is too much
     assert chosen([piece], 100, (), known) == [{0, 1}]
@@ -80,23 +80,15 @@ LINES = st.lists(
 
 @given(st.lists(LINES, max_size=6), st.integers(-50, 400))
 def test_the_choice_never_takes_more_than_the_room_nor_what_is_worth_nothing(texts, room):
-    pieces = [Piece(tuple(map(looked_at, lines)), head=10, pair=str(at % 2))
-              for at, lines in enumerate(texts)]  # fmt: skip
+    pieces = [Piece("\n".join(lines), head=10, pair=str(at % 2)) for at, lines in enumerate(texts)]
     known = uses(written={"tax_rate": 49})
     kept = chosen(pieces, room, (), known)
-    spent = sum(
-        pieces[at].lines[number].tokens + 1 for at, numbers in enumerate(kept) for number in numbers
-    )
-    assert spent <= max(0, room)
-    for at, numbers in enumerate(kept):
-        for number in numbers:
-            line = pieces[at].lines[number]
-            most = 0.001 + sum(name_chance(name, known) for name in line.names)
-            assert most / (line.tokens + 2) >= LEAST_WORTH
-
-
-def looked_at(text: str) -> Line:
-    return lines_of(text)[0]
+    by_number = [{one.number: one for one in lines_of(piece.text)} for piece in pieces]
+    taken = [by_number[at][number] for at, numbers in enumerate(kept) for number in numbers]
+    assert sum(line.tokens + 1 for line in taken) <= max(0, room)
+    for line in taken:
+        most = 0.001 + sum(name_chance(name, known) for name in line.names)
+        assert most / (line.tokens + 2) >= LEAST_WORTH
 
 
 def test_uses_are_followed_call_by_call():
@@ -116,3 +108,13 @@ def test_uses_are_followed_call_by_call():
     assert "cart_total" not in known.written
     assert known.spread["cart_total"] == 2
     assert known.reads["c1"] == Read("shop/cart.py", 1)
+
+
+def test_of_a_huge_text_both_ends_are_looked_at_and_numbers_are_right():
+    text = "\n".join(f"name_{number}" for number in range(200_000))
+    lines = lines_of(text)
+    assert len(lines) < 90_000
+    assert lines[0].names == ("name_0",)
+    assert lines[-1].number == 199_999
+    assert lines[-1].names == ("name_199999",)
+    assert all(one.names in ((f"name_{one.number}",), ()) for one in lines[1_000:-1_000:997])

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from indwell.context.compaction.choice import Piece
-from indwell.context.compaction.lines import Line, lines_of, text_of
+from indwell.context.compaction.lines import text_of
 from indwell.context.compaction.uses import Uses
 from indwell.context.compaction.view import View
 from indwell.context.history import place_of
@@ -29,7 +29,7 @@ class Candidate(NamedTuple):
         message: Index of its live message.
         live: As it is now.
         original: As it was at first.
-        piece: Its original lines, to choose from.
+        piece: Its original text, to choose lines from.
     """
 
     message: int
@@ -61,18 +61,17 @@ def candidates(view: View, whole: Sequence[Message], cut: int, uses: Uses) -> It
                 case ToolUse(id=identifier):
                     original = originals.get(key(block), block)
                     pair = f"{index}:{identifier}"
-                    piece = Piece(_lines(original), pair=pair, is_said=True)
+                    piece = Piece(text_of(original), pair=pair, is_said=True)
                     yield Candidate(index, block, original, piece)
                 case ToolResult(tool_use_id=identifier):
                     original = originals.get(key(block), block)
                     read, pair = uses.reads.get(identifier), f"{index - 1}:{identifier}"
-                    piece = Piece(_lines(original), MARKER, pair=pair, read=read)
+                    piece = Piece(text_of(original), MARKER, pair=pair, read=read)
                     yield Candidate(index, block, original, piece)
                 case Text() if _may_shorten(block) and id(block) in said:
-                    lines = _lines(block)
-                    kept = _must_stay(block, lines, with_calls=calls)
+                    kept = _must_stay(block, with_calls=calls)
                     is_said = block.meta.source == "assistant"
-                    piece = Piece(lines, kept=kept, is_said=is_said)
+                    piece = Piece(block.text, kept=kept, is_said=is_said)
                     yield Candidate(index, block, block, piece)
 
 
@@ -95,19 +94,16 @@ def _may_shorten(text: Text) -> bool:
     return meta.source == "assistant" or (meta.tier == WORKSPACE and "\n" in text.text)
 
 
-def _must_stay(text: Text, lines: tuple[Line, ...], *, with_calls: bool) -> tuple[int, ...]:
+def _must_stay(text: Text, *, with_calls: bool) -> tuple[int, ...]:
     """The two lines of a tag; of a turn's last words a line that says that it was finished."""
     if text.meta.source != "assistant":
-        return (0, len(lines) - 1)
+        return (0, text.text.count("\n"))
     if with_calls:
         return ()
-    said = [number for number, line in enumerate(lines) if line.text.strip()]
-    telling = (number for number in said if len(lines[number].text.strip()) >= _TELLING)
+    lines = text.text.split("\n")
+    said = [number for number, line in enumerate(lines) if line.strip()]
+    telling = (number for number in said if len(lines[number].strip()) >= _TELLING)
     return (next(telling, said[0]),)
-
-
-def _lines(block: Block) -> tuple[Line, ...]:
-    return lines_of(text_of(block))
 
 
 def _texts(messages: Sequence[Message]) -> Iterator[Block]:

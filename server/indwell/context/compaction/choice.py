@@ -16,10 +16,11 @@ from indwell.context.compaction.lines import Line, lines_of, text_of
 from indwell.context.compaction.uses import Read, Uses
 from indwell.messages import Block
 
-LEAST_WORTH = 0.002  # expected uses a token; a line below it costs more than reading it again
+LEAST_WORTH = 0.0016  # expected uses a token; a line below it costs more than reading it again
 _BREAK = 1.0  # tokens of a line break, and now and then of a gap
 PAIR = 50.0  # tokens of a call in short form, and of the tags around it and its result
 _MENTIONED = 0.3  # what a line is worth of whose names only the agent's own words speak
+_TOGETHER = 0.6  # the lines of one edit are needed together, and read again by one call
 _ANY = 0.001  # expected uses of a line of which nothing is known
 
 
@@ -27,7 +28,7 @@ class Piece(NamedTuple):
     """A text of which lines may be left out.
 
     Attributes:
-        lines: All of them.
+        text: All of it.
         head: Tokens of the marker that its first line needs.
         pair: What it goes or stays with, a call with its result; their first line needs ``PAIR``
             tokens more. Empty: nothing.
@@ -36,7 +37,7 @@ class Piece(NamedTuple):
         is_said: They are the agent's own words; a line that states something is worth more.
     """
 
-    lines: tuple[Line, ...]
+    text: str
     head: float = 0.0
     pair: str = ""
     read: Read | None = None
@@ -80,6 +81,8 @@ class _Choice:
             for line in lines_of(text_of(block)):
                 self._show(line, is_said=block.meta.source == "assistant")
         self.kept: list[set[int]] = [set() for _ in pieces]
+        self._n_lines = [piece.text.count("\n") + 1 for piece in pieces]
+        self._lines: list[dict[int, Line]] = [{} for _ in pieces]  # those worth a thought
         # One heap for each piece and one of their heads: no single step looks at all lines.
         self._heaps = [self._sorted(at, piece) for at, piece in enumerate(pieces)]
         self._heads = [(heap[0][0], at) for at, heap in enumerate(self._heaps) if heap]
@@ -91,7 +94,7 @@ class _Choice:
             known, at = heapq.heappop(self._heads)
             heap = self._heaps[at]
             _, number = heapq.heappop(heap)
-            worth = -self._density(at, number)
+            worth = -self._density(at, self._lines[at][number])
             if worth > known and -worth >= LEAST_WORTH:  # others have shown its names meanwhile
                 heapq.heappush(heap, (worth, number))
                 heapq.heappush(self._heads, (heap[0][0], at))
@@ -108,7 +111,7 @@ class _Choice:
         head = 0.0 if self.kept[at] else piece.head
         if piece.pair and piece.pair not in self._pairs:
             head += PAIR
-        return piece.lines[number].tokens + _BREAK + head
+        return self._lines[at][number].tokens + _BREAK + head
 
     def take(self, at: int, number: int) -> float:
         """Keep a line; gives its price."""
@@ -116,7 +119,7 @@ class _Choice:
         self.kept[at].add(number)
         self._pairs.add(self._pieces[at].pair)
         piece = self._pieces[at]
-        self._show(piece.lines[number], is_said=piece.is_said)
+        self._show(self._lines[at][number], is_said=piece.is_said)
         return price
 
     def _show(self, line: Line, *, is_said: bool) -> None:
@@ -125,22 +128,23 @@ class _Choice:
             self._shown_keys.add(line.key)
 
     def _sorted(self, at: int, piece: Piece) -> list[tuple[float, int]]:
-        found = [
-            (-self._density(at, number), number)
-            for number, line in enumerate(piece.lines)
-            if line.text.strip() and number not in piece.kept
-        ]
-        heap = [one for one in found if -one[0] >= LEAST_WORTH]
+        heap: list[tuple[float, int]] = []
+        for line in lines_of(piece.text):
+            must_stay = line.number in piece.kept
+            density = LEAST_WORTH if must_stay else self._density(at, line)
+            if density >= LEAST_WORTH:
+                self._lines[at][line.number] = line
+                if not must_stay:
+                    heap.append((-density, line.number))
         heapq.heapify(heap)
         return heap
 
-    def _density(self, at: int, number: int) -> float:
+    def _density(self, at: int, line: Line) -> float:
         """Expected uses that a line adds, for each of its tokens."""
-        piece = self._pieces[at]
-        line = piece.lines[number]
+        read = self._pieces[at].read
         worth = _ANY
-        if piece.read and line.key not in self._shown_keys:
-            worth += edit_chance(line, len(piece.lines), piece.read, self._uses)
+        if read and line.key not in self._shown_keys:
+            worth += _TOGETHER * edit_chance(line, self._n_lines[at], read, self._uses)
         for name in line.names:
             if name not in self._shown_names:
                 chance = self._names.get(name)

@@ -11,6 +11,9 @@ from indwell.context import identifiers
 from indwell.context.identifiers import line_key, names_in
 from indwell.messages import Block, Text, ToolResult, ToolUse
 
+MOST_KEPT = 1_000_000  # characters of texts whose lines are kept for the next decision
+LONGEST_END = 400_000  # characters of the head and of the tail of a text that are looked at
+LONGEST_LINE = 2_000  # characters of a line in which names are looked for
 _CHARACTERS = 3.3  # a token, about; only lines of one conversation are compared
 
 
@@ -18,36 +21,69 @@ class Line(msgspec.Struct, frozen=True, gc=False):
     """A line, looked at once.
 
     Attributes:
-        text: Itself.
+        number: 0-based, in its text.
         names: Its identifiers.
         key: As it is compared with lines of other texts; empty if it is too short to matter.
         tokens: About.
     """
 
-    text: str
+    number: int
     names: tuple[str, ...]
     key: str
     tokens: float
 
 
-@lru_cache(maxsize=1_000)
+class _Known:
+    """Lines of the texts that were looked at last; as many as have ``MOST_KEPT`` characters."""
+
+    def __init__(self) -> None:
+        self._lines: dict[str, tuple[Line, ...]] = {}
+        self._characters = 0
+
+    def lines(self, text: str) -> tuple[Line, ...]:
+        known = self._lines.get(text)
+        if known is None:
+            known = tuple(_looked_at(text))
+            if self._characters + len(text) > MOST_KEPT:
+                self.forget()
+            if len(text) <= MOST_KEPT:
+                self._lines[text] = known
+                self._characters += len(text)
+        return known
+
+    def forget(self) -> None:
+        self._lines, self._characters = {}, 0
+
+
+_known = _Known()
+
+
 def lines_of(text: str) -> tuple[Line, ...]:
-    """The lines of a text, looked at."""
-    return tuple(map(_looked_at, text.split("\n")))
-
-
-def _looked_at(line: str) -> Line:
-    key = line_key(line)
-    return Line(
-        line, tuple(names_in(line)), line if key == line else key, len(line) / _CHARACTERS + 1
-    )
+    """The lines of a text that say something; of a huge one those of its two ends."""
+    return _known.lines(text)
 
 
 def forget() -> None:
     """Let go of what the last decisions have read: several times the memory of the texts."""
-    lines_of.cache_clear()
+    _known.forget()
     argument_texts.cache_clear()
     identifiers.forget()
+
+
+def _looked_at(text: str) -> Iterator[Line]:
+    if len(text) <= 2 * LONGEST_END:
+        yield from _numbered(text, 0)
+        return
+    head, tail = text[:LONGEST_END], text[-LONGEST_END:]
+    yield from _numbered(head, 0)
+    yield from _numbered(tail, text.count("\n") - tail.count("\n"))
+
+
+def _numbered(text: str, first: int) -> Iterator[Line]:
+    for number, line in enumerate(text.split("\n"), first):
+        if line.strip():
+            names = tuple(names_in(line[:LONGEST_LINE]))
+            yield Line(number, names, line_key(line), len(line) / _CHARACTERS + 1)
 
 
 def text_of(block: Block) -> str:

@@ -133,8 +133,8 @@ class _Rewrite:
 
     def _with_lines(self, one: Candidate, numbers: set[int]) -> Block | None:
         """A block with its chosen lines; whole if nearly all of them stay."""
-        original, lines = one.original, one.piece.lines
-        if len(numbers) >= sum(1 for line in lines if line.text.strip()):
+        original, lines = one.original, one.piece.text.split("\n")
+        if len(numbers) >= sum(1 for line in lines if line.strip()):
             return original
         match original:
             case Text(meta=meta) if meta.source == "assistant":

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 
 import msgspec
 
 from indwell.context.calls import call_of
-from indwell.context.compaction.lines import Line
 from indwell.context.identifiers import is_numbered
 from indwell.context.tokens import estimate_tokens
 from indwell.messages import Text, ToolResult, ToolUse
@@ -16,7 +15,7 @@ _GAP = "…"
 
 
 def short_result(
-    result: ToolResult, lines: tuple[Line, ...], kept: Collection[int], path: str
+    result: ToolResult, lines: Sequence[str], kept: Collection[int], path: str
 ) -> ToolResult:
     """A result with the lines whose numbers, 0-based, are in ``kept``."""
     text = "\n".join((_marker(lines, kept, path), *_with_gaps(lines, kept)))
@@ -24,7 +23,7 @@ def short_result(
     return msgspec.structs.replace(result, text=text, meta=meta)
 
 
-def short_use(use: ToolUse, lines: tuple[Line, ...], kept: Collection[int], path: str) -> ToolUse:
+def short_use(use: ToolUse, lines: Sequence[str], kept: Collection[int], path: str) -> ToolUse:
     """A call with chosen lines of its arguments, in a form that no tool takes."""
     call = call_of(use)
     shown: dict[str, object] = {"path": call.path} if call.path else {"about": call.main}
@@ -37,13 +36,13 @@ def short_use(use: ToolUse, lines: tuple[Line, ...], kept: Collection[int], path
     return msgspec.structs.replace(use, arguments=arguments, meta=meta)
 
 
-def short_injection(text: Text, lines: tuple[Line, ...], kept: Collection[int], path: str) -> Text:
+def short_injection(text: Text, lines: Sequence[str], kept: Collection[int], path: str) -> Text:
     """An injected text with chosen lines; its tag's two lines are among them."""
     first, *rest = _with_gaps(lines, kept)
     return _with_text(text, "\n".join((first, _marker(lines, kept, path), *rest)))
 
 
-def short_reply(text: Text, lines: tuple[Line, ...], kept: Collection[int]) -> Text:
+def short_reply(text: Text, lines: Sequence[str], kept: Collection[int]) -> Text:
     """The agent's own words with chosen lines; no marker, for it would learn to write them."""
     return _with_text(text, "\n".join(_with_gaps(lines, kept)))
 
@@ -53,17 +52,17 @@ def _with_text(block: Text, text: str) -> Text:
     return msgspec.structs.replace(block, text=text, meta=meta)
 
 
-def _marker(lines: tuple[Line, ...], kept: Collection[int], path: str) -> str:
+def _marker(lines: Sequence[str], kept: Collection[int], path: str) -> str:
     n_left_out = len(lines) - len(kept)
     return f"[{n_left_out:,} of {len(lines):,} lines left out; all: {path}]"
 
 
-def _with_gaps(lines: tuple[Line, ...], kept: Collection[int]) -> list[str]:
+def _with_gaps(lines: Sequence[str], kept: Collection[int]) -> list[str]:
     shown: list[str] = []
     before = -1
     for number in sorted(kept):
-        if number != before + 1 and not is_numbered(lines[number].text):
+        if number != before + 1 and not is_numbered(lines[number]):
             shown.append(_GAP)
-        shown.append(lines[number].text)
+        shown.append(lines[number])
         before = number
     return shown
