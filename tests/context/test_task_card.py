@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import re
 
 import msgspec
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from indwell.context.task_card import task_card
+from indwell.context.tokens import estimate_tokens
 from indwell.messages import Message, Meta
 from support.requests import assistant, result, use, user
 
@@ -140,3 +143,35 @@ def test_it_never_takes_more_than_its_budget(said: list[str], budget: int) -> No
     made = task_card(messages, budget_tokens=budget)
     assert made is not None
     assert made.meta.tokens <= budget
+
+
+def after(*closings: str, budget_tokens: int) -> str:
+    """The card after turns that came to these ends, before the next one."""
+    turns = [
+        in_turn(turn, user(f"Please do number {turn} of the long list."), assistant(closing))
+        for turn, closing in enumerate(closings, 1)
+    ]
+    paths = called("edit_file", "edited", path="src/" + "a_long_name/" * 12)
+    newest = in_turn(len(closings) + 1, user("go " * 400), *paths)
+    return card(*(one for turn in turns for one in turn), *newest, budget_tokens=budget_tokens)
+
+
+DONE, ASKS, BROKEN = "Done.", "Which one?", "[no answer]"
+
+
+@pytest.mark.parametrize("budget", [120, 300, 400, 700])
+def test_without_room_one_line_says_what_is_finished(budget: int) -> None:
+    ends = [DONE] * 6 + [BROKEN] + [DONE] + [ASKS] * 2 + [DONE] * 12
+    text = after(*ends, budget_tokens=budget)
+    (line,) = re.findall(r"^- turns 1 to .*", text, re.MULTILINE)
+    assert re.fullmatch(r"- turns 1 to \d+: finished, but 7: open; 9 to 10: asked back", line)
+    listed = [int(one) for one in re.findall(r"^- turn (\d+), finished:", text, re.MULTILINE)]
+    last = int(line.split()[4].rstrip(":"))
+    assert [*listed, last] == list(range(22, last - 1, -1)), "each turn is in one of the lines"
+
+
+def test_a_line_for_many_turns_stays_short_however_many_of_them_are_open() -> None:
+    text = after(*[DONE, ASKS, DONE, BROKEN] * 50, budget_tokens=300)
+    assert "- turns 1 to 176: over, 88 of them not finished\n- turns 177 to 200: finished, but" in text
+    assert estimate_tokens(text.partition("Earlier requests")[2]) < 120
+    assert "- turns 1 to 3: asked back\n" in after(*[ASKS] * 3, budget_tokens=120)

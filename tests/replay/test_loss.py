@@ -109,7 +109,7 @@ def test_a_name_is_kept_on_its_line_and_recoverable_by_the_mark_of_its_file(
         ("The total_price must stay above three.", True, False),
         ("Names: total_price, unit_price.", False, False),
         ("Read /srv/shop/cart.py.", False, True),
-        ("Everything is in s/transcript-0c.txt.", False, False),
+        ("It is in s/transcript-0001-0c.txt to transcript-0009-0e.txt.", False, False),
         ("Earlier calls were left out; all of them: s/left-out-0d.txt", False, False),
     ],
 )
@@ -117,7 +117,7 @@ def test_of_a_summary_a_statement_keeps_and_a_named_file_leads_back_but_no_trans
     words: str, *, is_kept: bool, is_recoverable: bool
 ) -> None:
     summary = inject("summary", words, turn=1, attributes={"range": "turn 1"})
-    whole = (Spill("transcript-0c.txt", SOURCE), Spill("left-out-0d.txt", SOURCE))
+    whole = (Spill("transcript-0001-0c.txt", SOURCE), Spill("left-out-0d.txt", SOURCE))
     loss = after_a_cut(summary, MENTION, *whole)
     assert (loss.pairs, loss.kept, loss.recoverable) == (1, is_kept, is_recoverable)
 

@@ -68,11 +68,19 @@ def test_older_words_may_stand_in_a_file_that_the_request_names_the_task_may_not
         inject("summary", "The parser stands, and its tests pass. Then more.", turn=1),
         said("…\nand its tests pass, all of them.\n…"),
         inject("task_card", "Earlier requests:\n- turn 1, finished: Write the parser.", turn=2),
+        inject("task_card", "Earlier requests:\n- turns 1 to 9: finished, but 3 to 4: open", turn=9),
     ],
 )
 def test_a_finished_request_is_marked_by_closing_words_or_by_a_note(note: Text) -> None:
     assert second(FIRST, SECOND) == Broken(finished=True)
     assert second(FIRST, note, SECOND) == Broken()
+    for words in (
+        "- turns 1 to 9: finished, but 4: open; 1 to 2: asked back",
+        "- turns 2 to 9: finished",
+        "- turns 1 to 9: over, 3 of them not finished",
+    ):
+        card = inject("task_card", words, turn=9)
+        assert second(FIRST, card, SECOND) == Broken(finished=True), words
     other = inject("summary", "Something was done.", turn=1)
     assert second(FIRST, other, SECOND) == Broken(finished=True)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 from indwell.context.compaction.plans import WORDS_SHARE
 from indwell.context.compaction.presets import PRESETS
@@ -18,7 +18,11 @@ from indwell.sessions.foreign import Recorded
 from support.context_checks import KEEPS_WORDS, check_words
 
 _LISTED = re.compile(r"^- turn (\d+), (open|finished|asked back): ", re.MULTILINE)
-_MORE = re.compile(r"^- (?:and (\d+) before these|… (\d+) more)$", re.MULTILINE)
+_SUMMED_UP = re.compile(
+    r"^- turns? (\d+)(?: to (\d+))?: (over|open|finished|asked back)(?:, but (.*))?", re.MULTILINE
+)
+_BUT = re.compile(r"([\d, to]+): (open|asked back)")
+_RUN = re.compile(r"(\d+)(?: to (\d+))?")
 _EARLIER = "Earlier requests; what is finished is not to be done again:"
 
 
@@ -83,14 +87,30 @@ def _wrongly_marked(messages: Sequence[Message], point: Point) -> Counter[str]:
     card = cards[-1]
     whole = transcript(messages, point.conversation.history)
     earlier = {one.turn: one.state for one in asked(whole) if one.turn < card.meta.turn}
-    listed = {int(turn): state for turn, state in _LISTED.findall(card.text)}
     part = card.text.partition(_EARLIER)[2]
-    more = sum(int(one or other) for one, other in _MORE.findall(part))
+    listed = _summed_up(part, earlier) | {int(turn): is_ for turn, is_ in _LISTED.findall(part)}
     found["cards"] += 1
     found["requests in cards"] += len(listed)
-    found["wrongly marked"] += sum(state != earlier.get(turn) for turn, state in listed.items())
-    found["requests not in the card"] += len(listed) + more < len(earlier)
+    found["wrongly marked"] += sum(
+        state not in {"over", earlier.get(turn)} for turn, state in listed.items()
+    )
+    found["requests not in the card"] += len(listed) < len(earlier)
     return found
+
+
+def _summed_up(part: str, earlier: Collection[int]) -> dict[int, str]:
+    """What the lines that stand for many turns say of each of them."""
+    said: dict[int, str] = {}
+    for first, last, state, but in _SUMMED_UP.findall(part):
+        said |= dict.fromkeys(_among(first, last, earlier), state)
+        for runs, other in _BUT.findall(but):
+            for one in _RUN.findall(runs):
+                said |= dict.fromkeys(_among(*one, earlier), other)
+    return said
+
+
+def _among(first: str, last: str, turns: Collection[int]) -> list[int]:
+    return [turn for turn in turns if int(first) <= turn <= int(last or first)]
 
 
 LOOKED_AT = frozenset(

@@ -19,13 +19,13 @@ from indwell.agent.session import Session
 from indwell.agent.summary_request import alone, appended, sizes_of
 from indwell.agent.turn_state import TurnState
 from indwell.context.audit import audited
-from indwell.context.compaction.cuts import spill_name, spill_path
 from indwell.context.compaction.facts import Facts
 from indwell.context.compaction.fallback import extract
-from indwell.context.compaction.source import pieces, source_text
-from indwell.context.compaction.step import Spill, Step, SummaryPlan
+from indwell.context.compaction.source import pieces
+from indwell.context.compaction.step import Step, SummaryPlan
 from indwell.context.compaction.summariser import Reader, readers
 from indwell.context.compaction.summary import apply_summary, is_usable
+from indwell.context.compaction.transcripts import transcript_files
 from indwell.context.conversation import Conversation
 from indwell.context.history import transcript
 from indwell.context.task_card import task_card
@@ -45,7 +45,7 @@ async def summary_step(
 ) -> Step:
     """The step that puts a summary in the place of what ``plan`` names.
 
-    What is cut stays readable: all of it goes to a spill that the summary names (H31).
+    What is cut stays readable: all of it goes to files that the summary names (H31).
     """
     text, trouble = await _summary(session, turn, plan, facts, emit)
     return await asyncio.to_thread(_step, session, plan, facts, text, trouble)
@@ -66,12 +66,10 @@ def _step(session: Session, plan: SummaryPlan, facts: Facts, text: str, trouble:
         card = card_of(now)
         live = now.messages[: plan.start] + now.messages[plan.stop :]
         text = audited(plan, text, card, live=live)
-    whole = source_text(msgspec.structs.replace(plan, most_characters=0, most_of_message=0))
-    name = spill_name("transcript", whole)
-    path = spill_path(facts.spill_folder, name)
-    step = apply_summary(now, plan, text, card=card, transcript=path)
+    files = transcript_files(now, plan, facts.spill_folder)
+    step = apply_summary(now, plan, text, card=card, transcript=files.named)
     note = f"{step.note}, without a model ({trouble})" if trouble else step.note
-    return msgspec.structs.replace(step, spills=(*step.spills, Spill(name, whole)), note=note)
+    return msgspec.structs.replace(step, spills=(*step.spills, *files.spills), note=note)
 
 
 async def _summary(
@@ -121,13 +119,12 @@ async def _by_model(
 def _reader(
     session: Session, plan: SummaryPlan, facts: Facts, *, whole: bool
 ) -> tuple[Reader | None, int]:
-    """Who reads it, and how many tokens of a source one request takes at most."""
-    small = session.parts.small
-    sizes = sizes_of(
-        session.conversation, plan, small_window=small.window if small else 0, whole=whole
-    )
+    """Who reads it, and how many estimated tokens of a source one request takes at most."""
+    small, now = session.parts.small, session.conversation
+    sizes = sizes_of(now, plan, small_window=small.window if small else 0, whole=whole)
     room = max(sizes.small_budget, sizes.main_budget) - sizes.instructions
-    return next(iter(readers(sizes, facts)), None), max(1, room * 3 // 4)
+    estimated = room / now.calibration.ratio_of(now.config.model)
+    return next(iter(readers(sizes, facts)), None), max(1, int(estimated * 3 / 4))
 
 
 async def _ask(

@@ -13,6 +13,7 @@ from indwell.context.compaction.summariser import Sizes, output_limit
 from indwell.context.conversation import (
     Conversation,
     estimated_tokens,
+    part_tokens,
     prompt_tokens,
     system_block,
     user_words,
@@ -38,12 +39,12 @@ def sizes_of(
         whole: Is it the plan itself, and no piece of it, which only a request of its own can show?
     """
     output = output_limit(plan.target)
-    instructions = estimate_tokens(appended_words(plan)) + BLOCK_OVERHEAD
+    instructions = part_tokens(conversation, appended_words(plan)) + BLOCK_OVERHEAD
     live = conversation.messages[plan.start : plan.stop]
     summaries = (one.meta.source == "compactor" for message in live for one in message.blocks)
     return Sizes(
         prefix=prompt_tokens(conversation),
-        region=estimate_tokens(source_text(plan)) + instructions,
+        region=part_tokens(conversation, source_text(plan)) + instructions,
         instructions=instructions,
         output=output,
         main_budget=max(0, conversation.config.window - output),

@@ -75,10 +75,7 @@ def _write_durable(path: Path, data: bytes) -> None:
     Raises:
         OSError: The system refuses, or the name has another text.
     """
-    try:
-        write_durable(path, data)
-    except FileExistsError:
-        with contextlib.suppress(ToolError):  # longer than ours, or no file
-            if read_own(path, len(data) + 1) == data:
-                return
-        raise
+    with contextlib.suppress(FileNotFoundError, ToolError):  # not there; longer than ours, no file
+        if read_own(path, len(data) + 1) == data:
+            return
+    write_durable(path, data)

@@ -50,6 +50,10 @@ class Calibration(msgspec.Struct, frozen=True):
             return 1.0
         return min(max(self.reported / self.estimated, LOWEST), HIGHEST)
 
+    def ratio_of(self, model: str) -> float:
+        """By what an estimate for ``model`` is multiplied."""
+        return self.ratio if model == self.model else 1.0
+
     def tokens(self, model: str, estimate: int) -> int:
         """Prompt tokens of a request to ``model`` that is estimated at ``estimate``.
 

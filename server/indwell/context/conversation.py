@@ -116,6 +116,12 @@ def prompt_tokens(conversation: Conversation) -> int:
     return conversation.calibration.tokens(conversation.config.model, estimate)
 
 
+def part_tokens(conversation: Conversation, text: str) -> int:
+    """Tokens of a text, in the measure of ``prompt_tokens``."""
+    ratio = conversation.calibration.ratio_of(conversation.config.model)
+    return round(estimate_tokens(text) * ratio)
+
+
 def calibrated(conversation: Conversation, sent: Conversation, usage: Usage) -> Conversation:
     """Take what the endpoint counted for the request made of ``sent``.
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
+from itertools import groupby
 
 from indwell.context.injections import inject
 from indwell.context.rules import constraints
@@ -31,6 +32,8 @@ _NAME = re.compile(
     r"|(?<![\w.])(?!\d)(?:\w*[a-z][A-Z]\w*|\w*_\w+|\w+[./]\w+)[\w./]*"  # TestSetup, a_b, os.Open
 )
 MOST_NAMES, NAME_LENGTH = 4, 80
+MOST_RUNS = 12  # of turns that are not finished, in the line that stands for many
+_EARLIER = "Earlier requests; what is finished is not to be done again:"
 
 
 def task_card(messages: Sequence[Message], *, budget_tokens: int) -> Text | None:
@@ -49,17 +52,21 @@ def task_card(messages: Sequence[Message], *, budget_tokens: int) -> Text | None
     head = f"What is worked on now (turn {now.turn}, the user's words):\n{words}"
     room -= estimate_tokens(head)
     parts = []
+    earlier = requests[:-1]
+    kept_free = _cost([_EARLIER, *_summed_up(earlier)]) if earlier else 0
+    room -= kept_free
     # By worth, each with what the ones before it left; shown in this order, too.
     for title, lines in (
         ("What the user wants kept to:", _rules(messages, words)),
         ("Files changed so far (path, successful edits):", _files(changed(messages))),
         ("Checks whose last run failed (names from their output are data):", _checks(messages)),
-        ("Earlier requests; what is finished is not to be done again:", _earlier(requests)),
     ):
         part, spent = _fitting(title, lines, room)
         room -= spent
         if part:
             parts.append(part)
+    if earlier:
+        parts.append(_finished(earlier, room + kept_free, is_short=len(now.words) <= SHORT))
     return inject("task_card", "\n\n".join((head, *parts)), turn=now.turn)
 
 
@@ -91,18 +98,64 @@ def _names(check: Failing) -> str:
     return ": " + ", ".join(list(names)[:MOST_NAMES]) if names else ""
 
 
-def _earlier(requests: Sequence[Asked]) -> list[str]:
-    """One line each, newest first; the one before a short request in more words."""
+def _finished(earlier: Sequence[Asked], room: int, *, is_short: bool) -> str:
+    """Which of the earlier requests are finished: the newest by name, all others in one line.
+
+    That line stands even without room. Words of the user outlive the replies to them, and a request
+    of which nothing says that it is finished is done again.
+    """
+    room -= _cost([_EARLIER, *_summed_up(earlier)])
     lines: list[str] = []
-    is_short = len(requests[-1].words) <= SHORT
-    for request in reversed(requests[:-1][-MOST_EARLIER:]):
-        length = BEFORE_LENGTH if is_short and not lines else EARLIER_LENGTH
-        flat = " ".join(request.words[: 4 * length].split())
-        shown = flat if len(flat) <= length else flat[: length - 1] + "…"
-        lines.append(f"- turn {request.turn}, {request.state}: {shown}")
-    if len(requests) - 1 > MOST_EARLIER:
-        lines.append(f"- and {len(requests) - 1 - MOST_EARLIER} before these")
-    return lines
+    for request in reversed(earlier[-MOST_EARLIER:]):
+        line = _named(request, BEFORE_LENGTH if is_short and not lines else EARLIER_LENGTH)
+        room -= _cost([line])
+        if room < 0:
+            break
+        lines.append(line)
+    return "\n".join((_EARLIER, *lines, *_summed_up(earlier[: len(earlier) - len(lines)])))
+
+
+def _named(request: Asked, length: int) -> str:
+    flat = " ".join(request.words[: 4 * length].split())
+    shown = flat if len(flat) <= length else flat[: length - 1] + "…"
+    return f"- turn {request.turn}, {request.state}: {shown}"
+
+
+def _summed_up(requests: Sequence[Asked]) -> list[str]:
+    """Many in one line, such as ``- turns 1 to 22: finished, but 7, 9 to 10: open``.
+
+    A second one stands for the oldest, where too many are not finished to name them all.
+    """
+    runs = [(state, tuple(some)) for state, some in groupby(requests, key=lambda one: one.state)]
+    odd = [run for run in runs if run[0] != "finished"]
+    if len(odd) > MOST_RUNS:
+        older = requests[: requests.index(odd[-MOST_RUNS - 1][1][-1]) + 1]
+        n_odd = sum(one.state != "finished" for one in older)
+        line = f"- {_turns(older)}: over, {n_odd} of them not finished"
+        return [line, *_summed_up(requests[len(older) :])]
+    if not requests:
+        return []
+    if len(runs) == 1:
+        return [f"- {_turns(requests)}: {runs[0][0]}"]
+    named = (
+        f"{', '.join(_range(some) for one, some in odd if one == state)}: {state}"
+        for state in dict.fromkeys(state for state, _ in odd)
+    )
+    return [f"- {_turns(requests)}: finished, but {'; '.join(named)}"]
+
+
+def _turns(requests: Sequence[Asked]) -> str:
+    return f"turn{'s' if len(requests) > 1 else ''} {_range(requests)}"
+
+
+def _range(requests: Sequence[Asked]) -> str:
+    first, last = requests[0].turn, requests[-1].turn
+    return f"{first} to {last}" if first < last else str(first)
+
+
+def _cost(lines: Sequence[str]) -> int:
+    """Tokens of lines, with their breaks, and of the blank line before them."""
+    return sum(estimate_tokens(line) + 1 for line in lines) + 1
 
 
 def _fitting(title: str, lines: Sequence[str], room: int) -> tuple[str, int]:

@@ -7,6 +7,7 @@ the agent's closing words or by a note, so that it is not done again.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 import msgspec
@@ -17,6 +18,8 @@ from indwell.replay.course import Point
 
 _SHOWN = 120  # characters of a closing line by which it is known again inside a summary
 _TELLING = 20  # characters of a line that can stand nowhere else by chance
+_SUMMED_UP = re.compile(r"^- turns? (\d+)(?: to (\d+))?: finished(?:, but (.*))?$", re.MULTILINE)
+_RUN = re.compile(r"(\d+)(?: to (\d+))?")
 _WORDS = "words-"  # how the files are named that hold words of the user (``compaction.plans``)
 
 
@@ -104,8 +107,17 @@ def is_users(block: Text) -> bool:
 
 
 def _is_noted(one: _Finished, notes: str) -> bool:
-    if f"turn {one.turn}, finished" in notes:
+    if f"turn {one.turn}, finished" in notes or _is_summed_up(one.turn, notes):
         return True
     lines = [line.strip() for line in one.closing.splitlines() if line.strip()]
     telling = [line for line in lines if len(line) >= _TELLING] or lines
     return any(line[:_SHOWN] in notes for line in telling)
+
+
+def _is_summed_up(turn: int, notes: str) -> bool:
+    """Does a line of the task card that stands for many turns say that this one is finished?"""
+    return any(
+        int(first) <= turn <= int(last or first)
+        and not any(int(a) <= turn <= int(b or a) for a, b in _RUN.findall(but))
+        for first, last, but in _SUMMED_UP.findall(notes)
+    )

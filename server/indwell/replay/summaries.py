@@ -12,15 +12,15 @@ from typing import TypeAlias
 import msgspec
 
 from indwell.context.audit import audited
-from indwell.context.compaction.cuts import spill_name, spill_path
 from indwell.context.compaction.facts import Facts
 from indwell.context.compaction.fallback import extract, simulated
 from indwell.context.compaction.preset import Preset
 from indwell.context.compaction.source import source_text
-from indwell.context.compaction.step import Spill, Step, SummaryPlan
+from indwell.context.compaction.step import Step, SummaryPlan
 from indwell.context.compaction.summariser import Sizes, apart_price, appended_price, readers
 from indwell.context.compaction.summary import apply_summary
-from indwell.context.conversation import Conversation, prompt_tokens
+from indwell.context.compaction.transcripts import transcript_files
+from indwell.context.conversation import Conversation, part_tokens, prompt_tokens
 from indwell.context.history import transcript
 from indwell.context.task_card import task_card
 from indwell.context.tokens import estimate_tokens
@@ -73,7 +73,7 @@ def price_of(conversation: Conversation, plan: SummaryPlan, facts: Facts, output
     live = conversation.messages[plan.start : plan.stop]
     sizes = Sizes(
         prefix=prompt_tokens(conversation),
-        region=estimate_tokens(source_text(plan)) + INSTRUCTIONS,
+        region=part_tokens(conversation, source_text(plan)) + INSTRUCTIONS,
         instructions=INSTRUCTIONS,
         output=output,
         main_budget=conversation.config.budget,
@@ -89,7 +89,7 @@ def price_of(conversation: Conversation, plan: SummaryPlan, facts: Facts, output
 def _step(
     conversation: Conversation, plan: SummaryPlan, facts: Facts, preset: Preset, text: str
 ) -> Step:
-    """As ``agent.summarise_call`` makes it: audited, with the card, and a file of the originals."""
+    """As ``agent.summarise_call`` makes it: audited, with the card, and files of the originals."""
     card = None
     if preset.card:
         budget = min(max(conversation.config.budget // CARD_SHARE, LEAST_CARD), MOST_CARD)
@@ -97,8 +97,6 @@ def _step(
         card = task_card(whole, budget_tokens=budget)
         live = conversation.messages[: plan.start] + conversation.messages[plan.stop :]
         text = audited(plan, text, card, live=live)
-    source = source_text(msgspec.structs.replace(plan, most_characters=0, most_of_message=0))
-    name = spill_name("transcript", source)
-    path = spill_path(facts.spill_folder, name)
-    step = apply_summary(conversation, plan, text, card=card, transcript=path)
-    return msgspec.structs.replace(step, spills=(*step.spills, Spill(name, source)))
+    files = transcript_files(conversation, plan, facts.spill_folder)
+    step = apply_summary(conversation, plan, text, card=card, transcript=files.named)
+    return msgspec.structs.replace(step, spills=(*step.spills, *files.spills))

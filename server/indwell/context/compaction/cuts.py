@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
-import zlib
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple, TypeAlias
 
@@ -17,6 +17,7 @@ from indwell.context.tokens import estimate_tokens
 from indwell.messages import Block, Message, ToolResult, ToolUse
 
 _UNSAFE = re.compile(r"[^A-Za-z0-9_-]+")
+_STAMP_BYTES = 5  # of a digest; 10 characters, for names cost tokens
 _NAME_LENGTH = 10  # of a call's id in a file's name: its end, for all begin alike
 
 Shorten: TypeAlias = Callable[[str], str]
@@ -59,9 +60,15 @@ def called(use: ToolUse) -> str:
 
 
 def spill_name(identifier: str, text: str) -> str:
-    """A file name for a text that is cut; ids of calls may repeat, so its check sum joins it."""
+    """A file name for a text that is cut; ids of calls may repeat, so its stamp joins it."""
     safe = _UNSAFE.sub("-", identifier)[-_NAME_LENGTH:].strip("-") or "text"
-    return f"{safe}-{zlib.crc32(text.encode('utf-8', 'surrogatepass')):08x}.txt"
+    return f"{safe}-{stamp(text)}.txt"
+
+
+def stamp(text: str) -> str:
+    """What tells a text from others in a file's name; a check sum could be forged by hand."""
+    data = text.encode("utf-8", "surrogatepass")
+    return hashlib.blake2b(data, digest_size=_STAMP_BYTES).hexdigest()
 
 
 def spill_path(folder: str, name: str) -> str:

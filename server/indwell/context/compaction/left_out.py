@@ -12,7 +12,7 @@ from indwell.messages import Block, Message, Text, ToolResult, ToolUse
 
 _LISTED = 6  # calls that a marker names; the file has them all
 _WORDS = "Earlier calls and their results, and parts of earlier replies, were left out here"
-_PATH = re.compile(r"\S*left-out-[0-9a-f]{8}\.txt")
+_PATH = re.compile(r"\S*left-out-[0-9a-f]{8,}\.txt")
 
 
 def is_marker(block: Block) -> bool:

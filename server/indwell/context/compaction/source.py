@@ -20,10 +20,15 @@ _CHARACTERS_A_TOKEN = 3  # a text of so many characters is hardly ever more than
 
 def source_text(plan: SummaryPlan) -> str:
     """What a summariser reads of the plan's source, in one tag that nothing in it can close."""
-    parts = [_shown(message, plan.most_of_message) for message in plan.source]
+    parts = [shown(message, plan.most_of_message) for message in plan.source]
     text = "\n\n".join(part for part in parts if part)
     if plan.most_characters:
         text = text[: plan.most_characters]
+    return as_data(text)
+
+
+def as_data(text: str) -> str:
+    """Originals in one tag that nothing in them can close."""
     safe = _IMITATION.sub("&lt;", neutralise(text))
     return f"<{_TAG}>\n{safe}\n</{_TAG}>"
 
@@ -68,7 +73,8 @@ def _groups(source: Sequence[Message], most_tokens: int) -> Iterator[tuple[Messa
     yield tuple(source[start:])
 
 
-def _shown(message: Message, most: int) -> str:
+def shown(message: Message, most: int = 0) -> str:
+    """A message as text, cut at ``most`` characters if that is not 0; empty if it says nothing."""
     text = "\n".join(filter(None, map(_block, message.blocks)))
     if most and len(text) > most:
         return f"{text[:most]} […]"

@@ -22,7 +22,9 @@ LEAST_OUTPUT = 1_000
 
 
 class Sizes(msgspec.Struct, frozen=True):
-    """What a summary would read and write, in tokens.
+    """What a summary would read and write, in tokens as the main model's endpoint counts them.
+
+    Another model's tokens are not known better than by these.
 
     Attributes:
         prefix: The whole prompt, as the main model has it.
