@@ -137,9 +137,7 @@ def test_a_later_marker_names_the_earlier_files_and_stands_alone():
 
 
 def test_lines_come_from_the_original_so_one_that_was_left_out_comes_back_when_it_is_named():
-    line = (
-        "vat_reduced is 7, as rate_table has said for more years than anybody here remembers, or so"
-    )
+    line = "vat_reduced is 7, as rate_table has said for years," + " and years" * 10
     now = with_call(started(), 1, f"{FILLER}{line}\nother_name and some_thing\n")
     once = digested(filled(now, 12))
     assert line not in shown(once)
