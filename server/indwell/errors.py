@@ -18,6 +18,7 @@
     │   │   ├── RequestRejected   any other 4xx
     │   │   └── BadReply       what came back is no chat completion
     │   ├── ConversationTooLarge  it does not fit the window
+    │   │   └── WindowTooSmall     not even a first request does
     │   ├── SettingsError      a settings file cannot be used
     │   └── SessionError       a session cannot be found, read or written
     └── (anything else is a bug and travels)
@@ -116,6 +117,10 @@ class BadReply(ProviderError):
 
 class ConversationTooLarge(UserError):
     """The conversation does not fit the model's window."""
+
+
+class WindowTooSmall(ConversationTooLarge):
+    """Not even a first request fits, so a new session would not, either."""
 
 
 class SettingsError(UserError):

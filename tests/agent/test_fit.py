@@ -12,9 +12,11 @@ import pytest
 
 from indwell.agent.compact_tool import Wish, make_compact
 from indwell.agent.events import Compacted, Notice
+from indwell.agent.fit import _keep
 from indwell.agent.small_model import SmallModel
 from indwell.context.compaction.facts import Rates
 from indwell.context.compaction.presets import PRESETS
+from indwell.context.compaction.step import Spill, Step
 from indwell.errors import ContextOverflow, ServerFault, SessionError
 from indwell.messages import Reply, Request, Text, ToolResult, Usage
 from indwell.providers.scripted import Answer, ScriptedProvider, hang
@@ -230,6 +232,45 @@ async def test_a_disk_that_takes_no_text_ends_shortening_and_loses_nothing(tmp_p
         assert world.told(Compacted) == []
         assert any("no room" in one.message for one in world.told(Notice))
         await world.records()
+
+
+async def test_a_layer_whose_texts_cannot_be_kept_lets_the_next_one_try(tmp_path: Path) -> None:
+    async with a_long_world(tmp_path, works(3), "default") as world:
+        await world.turn()
+        n_asked = len(world.provider.requests)
+
+        def is_summed_up() -> bool:
+            return len(world.provider.requests) > n_asked
+
+        world.session.parts = replace(world.session.parts, keep_as=_until(is_summed_up, tmp_path))
+        await world.turn("/compact")
+        layers = [one.layer for one in world.told(Compacted)]
+        assert layers[:1] == ["regions"]
+        told = [one.message for one in world.told(Notice) if "no room" in one.message]
+        assert told == ["the conversation could not be shortened as it should: no room"]
+        await world.records()
+
+
+def _until(is_room: Callable[[], bool], folder: Path) -> Any:
+    async def keep_as(name: str, text: str) -> Path:
+        if not is_room():
+            raise SessionError("no room")
+        return folder / name
+
+    return keep_as
+
+
+async def test_a_name_that_a_step_has_twice_is_written_once(tmp_path: Path) -> None:
+    kept: list[str] = []
+
+    async def keep_as(name: str, text: str) -> Path:
+        assert text == LINES
+        kept.append(name)
+        return tmp_path / name
+
+    async with a_long_world(tmp_path, works(1), keep_as=keep_as) as world:
+        await _keep(world.session, Step("digest", (), (Spill("a.txt", LINES),) * 3))
+    assert kept == ["a.txt"]
 
 
 async def test_the_models_wish_is_taken_before_its_next_call(tmp_path: Path) -> None:

@@ -111,18 +111,6 @@ async def test_a_fork_is_held_with_the_model_of_its_turn(home) -> None:
     assert asked == ["older-model", "newer-model", "older-model", "older-model"]
 
 
-async def test_without_words_a_rewind_says_again_what_it_took_back(home) -> None:
-    async with LoopbackEndpoint(strictly([say("x", usage=USAGE)] * 3)) as endpoint:
-        await run(home, "run", "first", base_url=endpoint.base_url)
-        await run(home, "run", "--continue", "second", base_url=endpoint.base_url)
-        again = await run(home, "run", "--continue", "--turn", "1", base_url=endpoint.base_url)
-    assert again.code == 0, again
-    assert "second" in json.dumps(endpoint.seen[-1].body["messages"][-1])
-    (log,) = (SessionStore(home.state, home.workspace).open(one).records for one in _ids(home))
-    assert [one.turn for one in log if isinstance(one, Rewound)] == [1]
-    assert len(fold(lived(log))) == 4
-
-
 def _ids(home: Home) -> tuple[str, ...]:
     return SessionStore(home.state, home.workspace).ids()
 

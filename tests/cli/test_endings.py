@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import threading
+from pathlib import Path
 
 import pytest
 
@@ -12,6 +13,7 @@ from support import file_keyring
 from support.editing import Home
 from support.loopback_endpoint import HANG, Answer, Seen, endpoint_in_thread, say
 from support.model_server import answering, listed
+from support.replay_sessions import entries, record
 from support.terminal_screen import Terminal
 
 
@@ -21,7 +23,7 @@ def home(tmp_path) -> Home:
 
 
 @pytest.mark.parametrize("arguments", [("models",), ("doctor",), ("run", "hello")], ids=" ".join)
-def test_ctrl_c_is_one_sentence_and_a_code_of_one(home, arguments) -> None:
+def test_ctrl_c_is_one_sentence_and_a_code_of_130(home, arguments) -> None:
     asked = threading.Event()
 
     def silent(_seen: Seen) -> Answer:
@@ -41,7 +43,7 @@ def test_ctrl_c_is_one_sentence_and_a_code_of_one(home, arguments) -> None:
     ):
         assert asked.wait(30)
         terminal.interrupt("")
-        assert (terminal.ends(), terminal.echoes) == (1, True), terminal.shown
+        assert (terminal.ends(), terminal.echoes) == (130, True), terminal.shown
     assert "Traceback" not in terminal.shown
     assert "stopped" in terminal.shown or "cancelled" in terminal.shown, terminal.shown
 
@@ -79,6 +81,53 @@ def test_a_reader_that_has_had_enough_makes_no_noise(home, arguments) -> None:
         _, stderr = process.communicate(timeout=60)
     assert stderr == b""
     assert process.returncode in {0, 1}
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
+@pytest.mark.parametrize(
+    "arguments",
+    [("sessions",), ("sessions", "--json"), ("stats",), ("replay", "a.jsonl"), ("demo", "-h")],
+    ids=" ".join,
+)
+def test_an_output_that_is_full_is_one_sentence(home, arguments) -> None:
+    home.write("a.jsonl", record("a", entries(2)))
+    with Path("/dev/full").open("wb") as full:
+        ended = subprocess.run(
+            [sys.executable, "-m", "indwell", *arguments],
+            stdin=subprocess.DEVNULL,
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            cwd=home.workspace,
+            env={**home.environment(), "PYTHONUNBUFFERED": ""},
+            check=False,
+        )
+    assert ended.returncode == 1
+    assert ended.stderr == "the output cannot be written (No space left on device)\n"
+
+
+PRESSED = """
+import sys
+class Pressed:
+    def find_spec(self, name, path, target=None):
+        if name == "indwell.cli.commands":
+            raise KeyboardInterrupt
+sys.meta_path.insert(0, Pressed())
+from indwell.cli import main
+sys.exit(main(["sessions"]))
+"""
+
+
+def test_ctrl_c_while_a_command_is_loaded_is_one_word(home) -> None:
+    ended = subprocess.run(
+        [sys.executable, "-c", PRESSED],
+        capture_output=True,
+        text=True,
+        cwd=home.workspace,
+        env=home.environment(),
+        check=False,
+    )
+    assert (ended.returncode, ended.stdout, ended.stderr) == (130, "", "stopped\n")
 
 
 def test_a_person_who_types_indwell_is_told_that_it_waits_for_an_editor(home) -> None:

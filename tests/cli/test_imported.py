@@ -22,9 +22,11 @@ def home(tmp_path) -> Home:
     return Home(tmp_path)
 
 
-async def run(home: Home, *arguments: str, base_url: str = "") -> Ended:
+async def run(
+    home: Home, *arguments: str, base_url: str = "", stdin: bytes | None = None
+) -> Ended:
     environment = home.environment(base_url)
-    return await indwell(*arguments, environment=environment, folder=home.workspace)
+    return await indwell(*arguments, environment=environment, folder=home.workspace, stdin=stdin)
 
 
 def packed(folder: Path, name: str, n_sessions: int) -> Path:
@@ -76,3 +78,30 @@ async def test_a_file_of_several_packed_parts_is_read_to_its_end(home) -> None:
     one.write_bytes(one.read_bytes() + gzip.compress(b"\n") + one.read_bytes())
     made = await run(home, "sessions", "import", str(one), "--json")
     assert len(json.loads(made.stdout)["imported"]) == 2
+
+
+GOOD = json.dumps({"id": "a", "messages": [{"role": "user", "content": "look"}]}) + "\n"
+
+
+async def test_what_is_damaged_in_a_file_is_told_as_replay_tells_it(home) -> None:
+    file = home.folder / "bad.jsonl"
+    wordless = '{"id": "b", "messages": [{"role": "assistant", "content": "hello"}]}\n'
+    file.write_text(f'{GOOD}{{broken\n{{"x": 1}}\n{wordless}')
+    made = await run(home, "sessions", "import", str(file))
+    assert made.code == 0, made
+    assert made.stderr.splitlines() == [
+        "bad: line 2 is no JSON object and was left out",
+        "bad: line 3 holds no message and was left out",
+    ]
+    assert len(made.stdout.splitlines()) == 2
+    assert "it has no words of a user" in made.stdout.splitlines()[1]
+    again = await run(home, "sessions", "import", str(file), "--json")
+    assert (again.stderr, len(json.loads(again.stdout)["imported"])) == (made.stderr, 2)
+
+
+async def test_a_conversation_can_come_on_stdin(home) -> None:
+    for given in (GOOD.encode(), gzip.compress(GOOD.encode())):
+        made = await run(home, "sessions", "import", "-", "--json", stdin=given)
+        assert (made.code, made.stderr) == (0, "")
+        (one,) = json.loads(made.stdout)["imported"]
+        assert one["source"] == "stdin: a"

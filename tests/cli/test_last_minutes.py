@@ -127,10 +127,29 @@ async def test_each_session_is_one_line_with_its_id_first_and_whole(home) -> Non
     assert [line.split("\t")[0] for line in piped.stdout.splitlines()] == names[::-1]
     with Terminal("sessions", environment=home.environment(), folder=home.workspace) as terminal:
         assert terminal.ends() == 0
-    lines = terminal.shown.splitlines()
+    head, *lines = terminal.shown.splitlines()
+    assert head.split() == ["session", "turns", "cost", "model", "first", "words"]
     assert [line.split()[0] for line in lines] == names[::-1]
     assert max(map(len, lines)) <= 100
     assert lines[0].endswith("…")
+
+
+async def test_the_cells_of_a_list_stand_below_each_other_and_imported_ones_are_marked(
+    home,
+) -> None:
+    (home.workspace / "x.jsonl").write_text(
+        '{"messages":[{"role":"user","content":"hello"},{"role":"assistant","content":"well"}]}\n'
+    )
+    await run(home, "sessions", "import", "x.jsonl")
+    await run(home, "run", "What can you do?", "--scripted")
+    piped = await run(home, "sessions")
+    assert [line.split("\t")[3] for line in piped.stdout.splitlines()][1:] == ["imported"]
+    with Terminal("sessions", environment=home.environment(), folder=home.workspace) as terminal:
+        assert terminal.ends() == 0
+    head, first, second = terminal.shown.splitlines()
+    at = head.index("first words")
+    assert (first[at : at + 8], second[at : at + 5]) == ("What can", "hello")
+    assert second[head.index("model") :].startswith("imported ")
 
 
 async def test_a_session_can_be_deleted_by_as_much_of_its_id_as_is_unique(home) -> None:
@@ -165,7 +184,7 @@ def test_ctrl_c_at_the_question_of_purge_deletes_nothing(home) -> None:
     (home.state / "sessions").mkdir(parents=True)
     with Terminal("purge", environment=home.environment(), folder=home.workspace) as terminal:
         terminal.interrupt("[y/N] ")
-        assert (terminal.ends(), terminal.echoes) == (1, True)
+        assert (terminal.ends(), terminal.echoes) == (130, True)
     assert terminal.shown.rstrip().endswith("nothing was deleted")
     assert "Traceback" not in terminal.shown
     assert (home.state / "sessions").exists()

@@ -47,7 +47,7 @@ def test_one_ctrl_c_ends_it_with_one_sentence_and_a_terminal_that_echoes(home) -
     def interrupted(prompt: str, *arguments: str, hidden: bool = False) -> str:
         with at_terminal(home, "login", *arguments) as terminal:
             terminal.interrupt(prompt, hidden=hidden)
-            assert terminal.ends() == 1, terminal.shown
+            assert terminal.ends() == 130, terminal.shown
             assert terminal.echoes
             return terminal.shown
 
@@ -58,7 +58,7 @@ def test_one_ctrl_c_ends_it_with_one_sentence_and_a_terminal_that_echoes(home) -
         with at_terminal(home, "login", url) as terminal:
             terminal.answer("Key (not shown", "")
             terminal.interrupt("a part of one > ")
-            assert (terminal.ends(), terminal.echoes) == (1, True)
+            assert (terminal.ends(), terminal.echoes) == (130, True)
     for shown in (keyed, asked, terminal.shown):
         assert "Traceback" not in shown
         assert shown.rstrip().endswith("stopped; nothing was stored")
@@ -72,7 +72,7 @@ def test_ctrl_c_while_the_endpoint_is_silent_ends_it_too(home) -> None:
     ):
         terminal.answer("Key (not shown", "")
         terminal.interrupt("Asking q to call a tool")
-        assert terminal.ends() == 1
+        assert terminal.ends() == 130
         assert terminal.shown.rstrip().endswith("stopped; nothing was stored")
         assert "Traceback" not in terminal.shown
 

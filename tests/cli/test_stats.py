@@ -16,6 +16,7 @@ from indwell.sessions.records import Compacted, Record, Spent
 from indwell.sessions.store import SessionStore, timestamp
 from support.editing import Home
 from support.terminal import Ended, indwell
+from support.terminal_screen import Terminal
 
 NOW = datetime.now(UTC)
 AT = timestamp(NOW)
@@ -87,8 +88,8 @@ async def test_the_table_shows_days_and_sessions_and_their_total(home) -> None:
     shown = await stats(home)
     assert (shown.code, shown.stderr) == (0, "")
     lines = [line.split() for line in shown.stdout.splitlines()]
-    head = ["day", "calls", "tokens", "in", "cached", "out", "cost", "compactions", "saved"]
-    assert lines[0] == head
+    head = ["day", "calls", "tokens", "in", "cached", "out", "cost", "compactions"]
+    assert lines[0] == [*head, "tokens", "saved"]
     assert lines[2] == [day_of(timestamp(last_week)), "1", "1,000", "60%", "50", "$0.5000"]
     assert lines[3] == ["total", "2", "2,000", "60%", "100", "$0.7500", "digest", "1", "5,000"]
     assert [name[:19], "m", "1", "1,000", "60%", "50", "$0.5000", "digest", "1", "5,000"] in lines
@@ -108,6 +109,36 @@ async def test_logs_that_lie_unused_are_not_read_and_none_is_said(home) -> None:
     for more in (("--days", "0"), ("--session", name)):
         data = json.loads((await stats(home, *more, "--json")).stdout)
         assert data["total"]["indwell.cost"] == 0.5
+
+
+async def test_in_a_narrow_terminal_no_id_is_broken(home) -> None:
+    spent = Spent(1, "a-model-with-a-long-name", USAGE, 0.25, AT)
+    name = await keep(home, home.workspace, spent, Compacted(1, "digest", (), 9_000, 4_000, (), AT))
+    with Terminal(
+        "stats", environment=home.environment(), folder=home.workspace, columns=80
+    ) as terminal:
+        assert terminal.ends() == 0
+    (row,) = [line for line in terminal.shown.splitlines() if line.startswith(name[:19])]
+    assert row.split()[1:3] == ["1", "1,000"]
+    assert row.split()[-1] == "5,000"
+
+
+async def test_one_session_is_named_above_its_turns(home) -> None:
+    name = await keep(home, home.workspace, Spent(1, "m", USAGE, 0.25, AT))
+    lines = (await stats(home, "--session", name)).stdout.splitlines()
+    at = lines.index(f"session {name}, m")
+    assert lines[at + 1].split()[:2] == ["turn", "calls"]
+
+
+async def test_days_that_are_none_are_refused_and_an_imported_session_is_not_blamed_on_a_folder(
+    home,
+) -> None:
+    refused = await stats(home, "--days", "-1")
+    assert (refused.code, "no number of days" in refused.stderr) == (2, True)
+    name = await keep(home, home.workspace)
+    told = await stats(home, "--session", name)
+    assert f"no model calls in session {name}; an imported one has none" in told.stdout
+    assert "--all" not in told.stdout
 
 
 async def test_an_unknown_session_is_said(home) -> None:

@@ -13,7 +13,7 @@ from indwell.context.conversation import (
     user_words,
 )
 from indwell.context.tokens import estimate_tokens, request_tokens
-from indwell.errors import ConversationTooLarge
+from indwell.errors import ConversationTooLarge, WindowTooSmall
 from indwell.messages import Anchors, Message, Request
 from indwell.providers.chat_messages import Dialect, chat_body
 from support.requests import READ, assistant, result, use, user
@@ -89,8 +89,11 @@ def test_what_does_not_fit_is_said_with_its_largest_part(
     with pytest.raises(ConversationTooLarge) as caught:
         assemble(conversation(*messages, window=8_000))
     n_tokens = estimate_tokens(LONG)
-    told = f"the largest part is {largest} with about {n_tokens:,} tokens; start a new session"
+    told = f"the largest part is {largest} with about {n_tokens:,} tokens; "
     assert told in str(caught.value)
+    is_first = len(messages) == 1  # a new session would be no shorter
+    assert isinstance(caught.value, WindowTooSmall) == is_first
+    assert ("start a new session" in str(caught.value)) != is_first
     assert "leaves 7,500" in str(caught.value)
 
 

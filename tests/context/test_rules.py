@@ -70,3 +70,25 @@ def test_in_a_long_text_only_strict_words_count() -> None:
     log = "Der Server antwortet nicht auf Anfragen.\n" * 80
     found = constraints((user(f"{log}Ändere nie die Tests.\n"),))
     assert [one for _, one in found] == ["Ändere nie die Tests."]
+
+
+def test_a_sentence_of_single_letters_is_looked_at_in_no_time() -> None:
+    sentences = [("- a " * 60)[:238] + end for end in ("x", "！") for _ in range(25)]
+    began_s = perf_counter()
+    assert not any(is_rule(one, in_short=True) for one in sentences)
+    assert perf_counter() - began_s < 0.3  # it was 1 s
+
+
+@pytest.mark.parametrize(
+    ("sentence", "is_one"),
+    [
+        ("The header stays blue!", True),
+        ("Good work!", False),
+        ("标题是蓝色！", True),
+        ("你好！", False),
+    ],
+)
+def test_a_sentence_with_a_mark_of_exclamation_demands_if_it_is_long_enough(
+    sentence: str, is_one: bool
+) -> None:
+    assert is_rule(sentence, in_short=True) is is_one

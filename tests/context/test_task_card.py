@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from indwell.context.task_card import task_card
+from indwell.context.task_card import least_card, task_card
 from indwell.context.tokens import estimate_tokens
 from indwell.messages import Message, Meta
 from support.requests import assistant, result, use, user
@@ -172,6 +172,18 @@ def test_without_room_one_line_says_what_is_finished(budget: int) -> None:
 
 def test_a_line_for_many_turns_stays_short_however_many_of_them_are_open() -> None:
     text = after(*[DONE, ASKS, DONE, BROKEN] * 50, budget_tokens=300)
-    assert "- turns 1 to 176: over, 88 of them not finished\n- turns 177 to 200: finished, but" in text
+    assert (
+        "- turns 1 to 174: over, 87 of them not finished\n- turns 175 to 199: finished, but" in text
+    )
     assert estimate_tokens(text.partition("Earlier requests")[2]) < 120
     assert "- turns 1 to 3: asked back\n" in after(*[ASKS] * 3, budget_tokens=120)
+
+
+def test_the_least_card_is_the_line_of_what_is_finished() -> None:
+    made = least_card((*TWO_TURNS, *in_turn(2, assistant("Done.")), *in_turn(3, user("go on"))))
+    assert made is not None
+    assert made.text == (
+        "<task-card>\nEarlier requests; what is finished is not to be done again:\n"
+        "- turns 1 to 2: finished\n</task-card>"
+    )
+    assert least_card(in_turn(1, user("go"))) is None

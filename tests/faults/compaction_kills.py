@@ -38,6 +38,7 @@ from indwell.cli.chosen_model import Model
 from indwell.cli.resuming import resume_session
 from indwell.cli.terminal import AllowingApprover
 from indwell.context import conversation as talk
+from indwell.context.compaction.cuts import stamp as stamp_of
 from indwell.context.history import transcript
 from indwell.context.pairing import problems, tool_uses
 from indwell.messages import Message, Reply, Request, Text, ToolCall
@@ -54,7 +55,7 @@ LADDERS = ("default", "default", "ladder-a", "regions-d")
 LOG_KILLS = 25  # of one log; then it is long enough, and a new one begins
 FIRST_GUESS_S = 0.03  # that a compaction takes, until the first has been seen
 FILES = ("shop/cart.py", "shop/tax.py", "tests/test_cart.py")
-_SPILL = re.compile(r"-([0-9a-f]{10})\.txt\Z")
+_SPILL = re.compile(r"-([a-z2-7]{16})\.txt\Z")
 
 
 class Child:
@@ -271,8 +272,8 @@ class World:
             assert path.exists(), f"a marker names a file that is not there: {name} {where}"
             stamp = _SPILL.search(name)
             if stamp:
-                digest = hashlib.blake2b(path.read_bytes(), digest_size=5).hexdigest()
-                assert digest == stamp[1], f"what was cut is not whole: {name} {where}"
+                text = path.read_text(encoding="utf-8")
+                assert stamp_of(text) == stamp[1], f"what was cut is not whole: {name} {where}"
                 self.tally["files looked at"] += 1
 
     def _files(self) -> list[Path]:

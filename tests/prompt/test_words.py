@@ -47,6 +47,7 @@ def test_at_the_limit_of_rounds_the_model_is_asked_for_a_closing_word() -> None:
 
 def test_a_repetition_is_named() -> None:
     assert repetition_words("grep", 3).startswith("grep was called 3 times in a row")
+    assert repetition_words("", 3).startswith("This call was made 3 times in a row with")
 
 
 def test_project_instructions_are_named_and_bounded() -> None:

@@ -68,7 +68,9 @@ def test_older_words_may_stand_in_a_file_that_the_request_names_the_task_may_not
         inject("summary", "The parser stands, and its tests pass. Then more.", turn=1),
         said("…\nand its tests pass, all of them.\n…"),
         inject("task_card", "Earlier requests:\n- turn 1, finished: Write the parser.", turn=2),
-        inject("task_card", "Earlier requests:\n- turns 1 to 9: finished, but 3 to 4: open", turn=9),
+        inject(
+            "task_card", "Earlier requests:\n- turns 1 to 9: finished, but 3 to 4: open", turn=9
+        ),
     ],
 )
 def test_a_finished_request_is_marked_by_closing_words_or_by_a_note(note: Text) -> None:

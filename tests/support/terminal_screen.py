@@ -27,10 +27,16 @@ class Terminal:
         environment: Of the process.
         folder: Where it runs.
         kind: Of terminal; a dumb one shows no bars.
+        columns: Characters that a line takes.
     """
 
     def __init__(
-        self, *arguments: str, environment: Mapping[str, str], folder: Path, kind: str = "dumb"
+        self,
+        *arguments: str,
+        environment: Mapping[str, str],
+        folder: Path,
+        kind: str = "dumb",
+        columns: int = 100,
     ) -> None:
         self.shown = ""
         self._seen = 0  # characters of ``shown`` that ``until`` has gone past
@@ -41,7 +47,7 @@ class Terminal:
             stdout=self._slave,
             stderr=self._slave,
             cwd=folder,
-            env={**environment, "TERM": kind, "COLUMNS": "100"},
+            env={**environment, "TERM": kind, "COLUMNS": str(columns)},
             start_new_session=True,
             preexec_fn=_take_terminal,  # noqa: PLW1509 -- the only way to a controlling terminal
         )

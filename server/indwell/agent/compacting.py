@@ -2,19 +2,52 @@
 
 from __future__ import annotations
 
+import re
+
 from indwell.agent.events import Listener
 from indwell.agent.fit import fit
 from indwell.agent.session import Session
 from indwell.agent.turn_state import TurnState
+from indwell.context.compaction.preset import Preset
 from indwell.context.conversation import prompt_tokens
+from indwell.policy.approvals import short_line
 from indwell.sessions.records import Ending
 
 COMPACT = "/compact"
+_COMMAND = re.compile(r"\s*(/[a-zA-Z]+)(\s+\S)?")
+_NAME_LIMIT = 40  # characters that are shown of a name that is none
 
 
 def is_compact(words: str) -> bool:
     """Do these words ask for compaction, and for nothing else?"""
     return len(words) < 3 * len(COMPACT) and words.strip().lower() == COMPACT
+
+
+def no_command(words: str) -> str:
+    """Why words that look like a command are none; empty for a command or a prompt.
+
+    Only a single word does, such as ``/foo``: a path (``/usr/bin``) and a sentence are prompts.
+    """
+    match = _COMMAND.match(words)
+    if match is None:
+        return ""
+    name, has_more = match[1], match[2] is not None
+    if has_more and name.lower() == COMPACT:
+        return (
+            f"`{COMPACT}` takes no words; send it alone, and say what should be kept in mind in a "
+            "prompt of its own"
+        )
+    if words.strip() == name and name.lower() != COMPACT:
+        shown = short_line(name, _NAME_LIMIT)
+        return f"there is no command {shown!r}; there is `{COMPACT}`, and all else is a prompt"
+    return ""
+
+
+def unshortened(preset: Preset) -> str:
+    """The end of a sentence about what does not fit, if the settings are why it is so long."""
+    if preset.rungs:
+        return ""
+    return f'; the setting `compaction = "{preset.name}"` is why nothing was shortened'
 
 
 async def compact_now(session: Session, turn: TurnState, emit: Listener) -> tuple[Ending, str]:

@@ -23,7 +23,7 @@ from indwell.context.compaction.lines import forget
 from indwell.context.compaction.outline import Outline
 from indwell.context.compaction.preset import Preset
 from indwell.context.compaction.prospect import nothing_pays, refusal
-from indwell.context.compaction.repeats import repeats
+from indwell.context.compaction.repeats import may_repeat, repeats
 from indwell.context.compaction.restraint import after_run, failed
 from indwell.context.compaction.step import Action, Step
 from indwell.context.tokens import BLOCK_OVERHEAD, tools_tokens
@@ -53,8 +53,8 @@ async def fit(
     begun = _tokens(session, incoming)
     preset = session.parts.preset
     budget = session.conversation.config.budget
-    if preset.repeats and (pointing := repeats(session.conversation.messages)):
-        session.compact(pointing, take(session.conversation, pointing))
+    if preset.repeats and may_repeat(session.conversation.messages):
+        await _point_back(session)
         begun = _tokens(session, incoming)
     if not (force or preset.every_call or begun > _lowest(preset, budget)):
         return False
@@ -65,6 +65,14 @@ async def fit(
     if _tokens(session, incoming) > FULL * budget:
         _tell_overhead(session, turn, emit)
     return gains.total() > 0
+
+
+async def _point_back(session: Session) -> None:
+    """What the newest results show again becomes a pointer, before it is sent."""
+    now = session.conversation
+    step = await asyncio.to_thread(repeats, now.messages)
+    if step is not None:
+        session.compact(step, take(now, step))
 
 
 def too_large_for(error: ContextOverflow) -> ConversationTooLarge:
@@ -82,11 +90,7 @@ async def _run(
     begun, preset = _tokens(session, incoming), session.parts.preset
     is_urgent = force or begun > session.conversation.config.budget
     idle = frozenset() if is_urgent else failed(session.restraint, begun)
-    gains: Counter[str] = Counter()
-    try:
-        gains = await _climb(session, turn, incoming, emit, idle, force=force)
-    except SessionError as error:  # nothing is cut that cannot be read again
-        emit(events.Notice(turn.number, "warning", f"nothing could be shortened: {error}"))
+    gains = await _climb(session, turn, incoming, emit, idle, force=force)
     if not force:
         always = layer_name(preset.rungs[0].layer) if preset.every_call else ""
         for layer in gains.keys() - {always}:
@@ -103,7 +107,11 @@ async def _climb(
     *,
     force: bool,
 ) -> Counter[str]:
-    """Take actions until there is none; gives what each layer gained, in tokens."""
+    """Take actions until there is none; gives what each layer gained, in tokens.
+
+    Nothing is cut that cannot be read again: a layer whose texts the disk does not take gains
+    nothing, so it is not asked again, and the next one is.
+    """
     climb = Climb(_tokens(session, incoming), force=force, out=idle)
     gains: Counter[str] = Counter()
     while True:
@@ -137,18 +145,41 @@ def _decided(
 async def _taken(
     session: Session, turn: TurnState, step: Step, incoming: int, emit: Listener
 ) -> int:
-    """Keep what is cut, then go on with what is left; tokens gained, 0 if it was not worth it."""
+    """Keep what is cut, then go on with what is left; tokens gained, 0 if it was not taken."""
     now = session.conversation
     shorter = await asyncio.to_thread(lambda: take(now, step))
     before, after = talk.prompt_tokens(now), talk.prompt_tokens(shorter)
     if after >= before:
         return 0
-    for at in range(0, len(step.spills), AT_ONCE):
-        some = step.spills[at : at + AT_ONCE]
-        await asyncio.gather(*(session.parts.keep_as(one.name, one.text) for one in some))
+    try:
+        await _keep(session, step)
+    except SessionError as error:
+        _tell_unkept(session, turn, error, emit)
+        return 0
     session.compact(step, shorter)
     emit(events.Compacted(turn.number, step.layer, before + incoming, after + incoming, step.note))
     return before - after
+
+
+async def _keep(session: Session, step: Step) -> None:
+    """Put what is cut on disk; a name that a step has twice stands for one text.
+
+    Raises:
+        SessionError: The disk does not take it.
+    """
+    spills = tuple({one.name: one for one in step.spills}.values())
+    for at in range(0, len(spills), AT_ONCE):
+        some = spills[at : at + AT_ONCE]
+        await asyncio.gather(*(session.parts.keep_as(one.name, one.text) for one in some))
+
+
+def _tell_unkept(session: Session, turn: TurnState, error: SessionError, emit: Listener) -> None:
+    """Say once that the disk does not take what would be cut."""
+    if session.told_unkept:
+        return
+    session.told_unkept = True
+    words = f"the conversation could not be shortened as it should: {error}"
+    emit(events.Notice(turn.number, "warning", words))
 
 
 def _facts(session: Session, incoming: int) -> Facts:

@@ -29,7 +29,13 @@ from indwell.context.injections import inject
 from indwell.context.oversize import is_oversize, oversize_words
 from indwell.context.pairing import tool_uses
 from indwell.context.tokens import estimate_tokens
-from indwell.errors import ContextOverflow, RequestRejected, UserError
+from indwell.errors import (
+    ContextOverflow,
+    ConversationTooLarge,
+    RequestRejected,
+    UserError,
+    WindowTooSmall,
+)
 from indwell.messages import BROKEN_OFF, Image, Reply, Request, Text, ToolChoice, ToolResult, Usage
 from indwell.policy.approvals import short_line
 from indwell.prompt.environment import repetition_words, round_limit_words
@@ -119,17 +125,27 @@ async def _ask_model(
         return await _ask_once(session, turn, emit, words=words, tool_choice=tool_choice)
     except ContextOverflow as error:  # the endpoint counts otherwise, or its window is smaller
         if not await fit(session, turn, _incoming(session, turn, words), emit, force=True):
-            raise too_large_for(error) from error
+            raise _too_large(session, error) from error
         try:
             return await _ask_once(session, turn, emit, words=words, tool_choice=tool_choice)
         except ContextOverflow as again:
-            raise too_large_for(again) from again
+            raise _too_large(session, again) from again
     except RequestRejected as error:
         if not _ABOUT_PICTURES.search(str(error)) or not leave_out_pictures(
             session, turn.number, emit
         ):
             raise
     return await _ask_model(session, turn, emit, words=words, tool_choice=tool_choice)
+
+
+def _too_large(session: Session, error: ContextOverflow) -> ConversationTooLarge:
+    """What the user reads when the endpoint refuses what we thought would fit."""
+    if any(message.role == "assistant" for message in session.conversation.messages):
+        return too_large_for(error)
+    return WindowTooSmall(
+        f"{error}; this is a first request, so choose a model with a larger window, set `window` "
+        "to what the endpoint takes, or send less along"
+    )
 
 
 async def _ask_once(
@@ -256,7 +272,8 @@ def _repetition(session: Session, turn: TurnState, n_calls: int) -> str:
             "same arguments; say it in other words, or do this step yourself"
         )
     if times - n_calls < HINT_AT <= times:  # once, in the round that reaches it
-        _remind(session, repetition_words(name, times), turn.number)
+        is_known = any(one.name == name for one in session.parts.tools.specs)
+        _remind(session, repetition_words(name if is_known else "", times), turn.number)
     return ""
 
 

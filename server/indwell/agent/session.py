@@ -171,6 +171,7 @@ class Session:
         restraint: Which layers of compaction have gained too little of late.
         refusal: What the ladder found not to pay, the last time it was asked.
         told_overhead: Was it said that system, tools and pinned words take too much?
+        told_unkept: Was it said that the disk does not take what would be cut?
         answered_at: When the model answered last; None if it has not.
         is_outgrown: Did the last turn end because the conversation fits no request any more?
         health: How the prompt cache does, and what calls and compactions came to.
@@ -192,6 +193,7 @@ class Session:
     restraint: Restraint = Restraint()  # noqa: RUF009 - a frozen value, safe to share
     refusal: Refusal | None = None
     told_overhead: bool = False
+    told_unkept: bool = False
     answered_at: datetime | None = None
     is_outgrown: bool = False
     health: Health = Health()  # noqa: RUF009 - a frozen value, safe to share

@@ -28,7 +28,7 @@ from indwell.context.compaction.summary import apply_summary, is_usable
 from indwell.context.compaction.transcripts import transcript_files
 from indwell.context.conversation import Conversation
 from indwell.context.history import transcript
-from indwell.context.task_card import task_card
+from indwell.context.task_card import least_card, task_card
 from indwell.context.tokens import estimate_tokens
 from indwell.errors import BadReply, UserError
 from indwell.messages import BROKEN_OFF, Reply, Request, Text, Usage
@@ -62,12 +62,14 @@ def _step(session: Session, plan: SummaryPlan, facts: Facts, text: str, trouble:
     """Audit a summary and make its step; some 0.1 s for 100,000 tokens."""
     now = session.conversation
     card: Text | None = None
+    least: Text | None = None
     if session.parts.preset.card:
         card = card_of(now)
+        least = least_card(transcript(now.messages, now.history))
         live = now.messages[: plan.start] + now.messages[plan.stop :]
         text = audited(plan, text, card, live=live)
-    files = transcript_files(now, plan, facts.spill_folder)
-    step = apply_summary(now, plan, text, card=card, transcript=files.named)
+    files = transcript_files(now, plan.start, plan.stop, facts.spill_folder)
+    step = apply_summary(now, plan, text, card=card, least=least, transcript=files.named)
     note = f"{step.note}, without a model ({trouble})" if trouble else step.note
     return msgspec.structs.replace(step, spills=(*step.spills, *files.spills), note=note)
 

@@ -13,7 +13,7 @@ import msgspec
 
 from indwell.agent import events
 from indwell.agent.allowance import OverBudget
-from indwell.agent.compacting import compact_now, is_compact
+from indwell.agent.compacting import compact_now, is_compact, no_command, unshortened
 from indwell.agent.dispatch import display
 from indwell.agent.events import Listener
 from indwell.agent.rounds import (
@@ -28,7 +28,7 @@ from indwell.context.health import of_turn
 from indwell.context.ide import opened_words, problem_lines, selection_words
 from indwell.context.injections import inject
 from indwell.context.measures import named
-from indwell.errors import ConversationTooLarge, Unreachable, UserError
+from indwell.errors import ConversationTooLarge, Unreachable, UserError, WindowTooSmall
 from indwell.prompt.environment import surroundings_words
 from indwell.prompt.instructions import instruction_words
 from indwell.sessions.records import Ending, TurnFinished, TurnStarted
@@ -57,6 +57,8 @@ async def run_turn(session: Session, prompt: Prompt, emit: Listener) -> events.T
         await _begin(session, prompt, turn, emit)
         if is_compact(prompt.words):
             ending, message = await compact_now(session, turn, emit)
+        elif message := no_command(prompt.words):
+            turn.draft = ""  # sent again it would be refused again
         else:
             ending, message = await run_rounds(session, turn, emit)
     except asyncio.CancelledError:
@@ -67,7 +69,9 @@ async def run_turn(session: Session, prompt: Prompt, emit: Listener) -> events.T
         ending, message = "budget", str(error)
     except UserError as error:
         message, retryable = str(error), isinstance(error, Unreachable)
-        session.is_outgrown = isinstance(error, ConversationTooLarge)
+        if isinstance(error, ConversationTooLarge) and not isinstance(error, WindowTooSmall):
+            session.is_outgrown = True
+            message += unshortened(session.parts.preset)
     except Exception as bug:  # noqa: BLE001 - the turn boundary: a bug must not end the server
         _log.exception("turn %s of session %s", turn.number, session.id)
         message = f"something went wrong inside Indwell ({type(bug).__name__}); the log has more"

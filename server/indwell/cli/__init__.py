@@ -7,12 +7,27 @@ import sys
 from collections.abc import Sequence
 
 DONE, FAILED, USAGE = 0, 1, 2
+STOPPED = 130  # as shells say it of a program that Ctrl-C ended
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a command; 0 done, 1 the task failed, 2 the command line was wrong."""
+    """Run a command; 0 done, 1 the task failed, 2 the command line was wrong, 130 Ctrl-C."""
+    try:
+        return _main(sys.argv[1:] if arguments is None else list(arguments))
+    except KeyboardInterrupt:
+        sys.stderr.write("stopped\n")
+        return STOPPED
+    except OSError as error:
+        from indwell.cli.closed_output import hush, is_full
+
+        if not isinstance(error, BrokenPipeError) and not is_full():
+            raise
+        hush(error)
+        return FAILED
+
+
+def _main(given: list[str]) -> int:
     os.environ.pop("OPENAI_LOG", None)  # other programs' switch: it would log prompts on our stderr
-    given = sys.argv[1:] if arguments is None else list(arguments)
     if given in ([], ["serve"], ["serve", "--stdio"]):  # what editors start: nothing else is loaded
         from indwell.cli.serve import serve
 
@@ -20,15 +35,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     from indwell.cli.commands import run_command
 
     try:
-        try:
-            return run_command(given)
-        finally:
-            sys.stdout.flush()
-    except KeyboardInterrupt:
-        sys.stderr.write("stopped\n")
-        return FAILED
-    except BrokenPipeError:
-        from indwell.cli.closed_output import hush
-
-        hush()
-        return FAILED
+        return run_command(given)
+    finally:
+        sys.stdout.flush()

@@ -1,4 +1,4 @@
-"""When whoever reads our output has had enough, as ``head`` does: no word more, and no noise."""
+"""When our output goes nowhere: whoever read it has had enough, as ``head`` does, or it is full."""
 
 from __future__ import annotations
 
@@ -9,9 +9,24 @@ import sys
 from indwell.agent import events
 
 
-def hush() -> None:
-    """Let what is printed lead nowhere, so that not even the interpreter's last flush can fail."""
+def hush(error: OSError) -> None:
+    """Let what is printed lead nowhere, so that not even the interpreter's last flush can fail.
+
+    A reader that has had enough wants no word more; of any other ``error`` one sentence is said.
+    """
     sys.stdout = io.StringIO()
+    if not isinstance(error, BrokenPipeError):
+        sys.stderr.write(f"the output cannot be written ({error.strerror or error})\n")
+
+
+def is_full() -> bool:
+    """Can nothing be printed any more? It tries, for the error of a write does not say where to."""
+    try:
+        sys.stdout.write("\n")
+        sys.stdout.flush()
+    except OSError:
+        return True
+    return False
 
 
 def stopping(view: events.Listener) -> events.Listener:
@@ -22,8 +37,8 @@ def stopping(view: events.Listener) -> events.Listener:
     def tell(event: events.Event) -> None:
         try:
             view(event)
-        except BrokenPipeError:
-            hush()
+        except OSError as error:  # ``view`` only prints
+            hush(error)
             task.cancel()
 
     return tell

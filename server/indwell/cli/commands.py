@@ -140,10 +140,12 @@ def _from_logs(options: argparse.Namespace, parser: argparse.ArgumentParser) -> 
 
 def _run(options: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
     goes_on = options.resume is not None or options.continues
-    if not options.words.strip() and not goes_on:
+    if not options.words.strip() and not goes_on and options.new_from is None:
         parser.error("there are no words; say what to do, in quotes")
     if options.resume is not None and not options.resume.strip():
         parser.error("--resume: the id is empty; `indwell sessions` lists them")
+    if options.new_from is not None and not options.new_from.strip():
+        parser.error("--new-from: the id is empty; `indwell sessions` lists them")
     if options.turn is not None and not goes_on:
         parser.error("--turn: say which session goes on from it, with --resume or --continue")
     if len(options.file) > 1:
@@ -164,5 +166,6 @@ def _run(options: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
             model=options.model,
             session=NEWEST if options.continues else options.resume or "",
             turn=options.turn,
+            origin=options.new_from or "",
         )
     )

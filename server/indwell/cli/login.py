@@ -9,6 +9,7 @@ from collections.abc import Mapping
 import msgspec
 from rich.console import Console
 
+from indwell.cli import STOPPED
 from indwell.cli.addresses import address_of, found
 from indwell.cli.connect import Endpoint, Places, connect, known_key
 from indwell.cli.login_questions import ask_key, checked_key, choose_address, pick_model, say
@@ -52,10 +53,11 @@ def login(wish: Wish) -> int:
         return _failed(wish, str(error), 2)
     except IndwellError as error:
         return _failed(wish, str(error), 1)
-    except (KeyboardInterrupt, EOFError):
+    except (KeyboardInterrupt, EOFError) as error:
         if sys.stdin.isatty():
             console.print()  # the sentence begins a line of its own, after ^C
-        return _failed(wish, "stopped; nothing was stored", 1)
+        code = STOPPED if isinstance(error, KeyboardInterrupt) else 1
+        return _failed(wish, "stopped; nothing was stored", code)
     outcome = msgspec.structs.replace(outcome, notes=(*outcome.notes, *_small_context(outcome)))
     if wish.json:
         sys.stdout.write(msgspec.json.encode(outcome).decode() + "\n")

@@ -94,12 +94,19 @@ def _run(run: argparse.ArgumentParser) -> None:
         action="store_true",
         help="go on with the newest session of the folder",
     )
+    which.add_argument(
+        "--new-from",
+        metavar="ID",
+        help="begin a new session that takes the task of this one along: its requests, files and "
+        "failing checks, not what was said; for one that no longer fits the window",
+    )
     run.add_argument(
         "--turn",
         type=_turn,
         metavar="N",
         help="with --resume or --continue: take the conversation back to the end of this turn "
-        "first; files stay as they are, and the log keeps what came after it",
+        "first; files stay as they are, and the log keeps what came after it. Without words that "
+        "is all, and the words that came next are printed",
     )
     run.add_argument("--model", default="", help="ask this model (default: that of the settings)")
     run.add_argument(
@@ -163,7 +170,7 @@ def _sessions(sessions: argparse.ArgumentParser) -> None:
 def _stats(stats: argparse.ArgumentParser) -> None:
     stats.add_argument(
         "--days",
-        type=int,
+        type=_days,
         metavar="N",
         help="only the last N days; 0 for all (default: 30, or all of a session)",
     )
@@ -172,6 +179,13 @@ def _stats(stats: argparse.ArgumentParser) -> None:
     )
     stats.add_argument("--all", action="store_true", help="of all folders, not only this one")
     _json(stats)
+
+
+def _days(text: str) -> int:
+    """A number of days; anything else is told as what it is."""
+    if not (text.isascii() and text.isdecimal() and len(text) < 10):  # noqa: PLR2004
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of days; 0 counts all")
+    return int(text)
 
 
 def _turn(text: str) -> int:

@@ -10,6 +10,7 @@ from pathlib import Path
 import msgspec
 import platformdirs
 
+from indwell.cli import STOPPED
 from indwell.cli.stored_keys import key_store
 from indwell.errors import UserError
 from indwell.files.append_log import list_names
@@ -53,7 +54,10 @@ def purge(*, is_sure: bool, as_json: bool) -> int:
         question = f"Delete all of this for good? The settings in {user_file()} stay. [y/N] "
         try:
             is_sure = input(question).strip().lower() in {"y", "yes"}
-        except (KeyboardInterrupt, EOFError):
+        except KeyboardInterrupt:
+            print("\nnothing was deleted")
+            return STOPPED
+        except EOFError:
             print()
         if not is_sure:
             print("nothing was deleted")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from functools import partial
@@ -26,8 +25,6 @@ from indwell.replay.summaries import Summarise
 from indwell.replay.traces import Reader
 from indwell.sandbox.workers import mapped
 from indwell.sessions.foreign import Recorded
-
-STOPPED = 130  # as shells say it of a program that Ctrl-C ended
 
 
 class Wish(msgspec.Struct, frozen=True):
@@ -136,19 +133,11 @@ def cache_rules(name: str, **given: float | None) -> CacheRules:
 
 
 def replay(wish: Wish) -> int:
-    """Replay, and print; 130 if Ctrl-C ended it.
+    """Replay, and print.
 
     Raises:
         UserError: A file cannot be read, or holds no conversation.
     """
-    try:
-        return _replay(wish)
-    except KeyboardInterrupt:
-        sys.stderr.write("stopped\n")
-        return STOPPED
-
-
-def _replay(wish: Wish) -> int:
     read = [read_sessions(file) for file in wish.files]
     sessions = [one for found, _ in read for one in found]
     notes = [note for _, mended in read for note in mended]

@@ -13,7 +13,7 @@ from indwell.sessions.foreign import Recorded, recorded_sessions
 from indwell.sessions.lines import whole_lines
 
 STDIN = "-"
-_GZIP = b"\x1f\x8b"
+GZIP = b"\x1f\x8b"  # what packed files begin with
 _UNPACKED_B = 64 << 10  # bytes at a time: so much in front of a damage is lost with it
 
 
@@ -25,16 +25,17 @@ def read_sessions(file: str) -> tuple[tuple[Recorded, ...], tuple[str, ...]]:
     """
     trouble: list[str] = []
     name = "stdin" if file == STDIN else Path(file).name.partition(".")[0]
-    pieces = _stdin() if file == STDIN else pieces_of(Path(file).resolve())
+    pieces = stdin_pieces() if file == STDIN else pieces_of(Path(file).resolve())
     try:
         found = tuple(recorded_sessions(_lines(_unpacked(pieces, trouble)), name=name))
     except OSError as error:
         raise UserError(f"{file!r} cannot be read: {error.strerror or error}") from error
-    notes = [note for one in found for note in _named(one)]
+    notes = [note for one in found for note in named_notes(one)]
     return tuple(one for one in found if one.messages), (*notes, *trouble)
 
 
-def _named(one: Recorded) -> Iterator[str]:
+def named_notes(one: Recorded) -> Iterator[str]:
+    """What was mended or left out, each with the name of the conversation or file."""
     return (f"{one.id}: {note}" for note in one.notes)
 
 
@@ -47,7 +48,7 @@ def _lines(pieces: Iterator[bytes]) -> Iterator[bytes]:
 def _unpacked(pieces: Iterator[bytes], trouble: list[str]) -> Iterator[bytes]:
     """The bytes, unpacked if they are packed; where they are damaged they end, and that is told."""
     first = next(pieces, b"")
-    if not first.startswith(_GZIP):
+    if not first.startswith(GZIP):
         yield first
         yield from pieces
         return
@@ -70,6 +71,7 @@ def _unpacked(pieces: Iterator[bytes], trouble: list[str]) -> Iterator[bytes]:
         trouble.append(f"the packed file is cut off behind {n_bytes:,} bytes")
 
 
-def _stdin() -> Iterator[bytes]:
+def stdin_pieces() -> Iterator[bytes]:
+    """What comes on stdin, as it comes."""
     while piece := sys.stdin.buffer.read(PIECE_B):
         yield piece

@@ -14,13 +14,17 @@ import msgspec
 from rich.console import Console
 
 from indwell.agent import events
+from indwell.agent.compacting import COMPACT, is_compact, no_command
 from indwell.agent.session import Prompt, Session
 from indwell.agent.turn import run_turn
 from indwell.agent.words import taken_words
+from indwell.cli import STOPPED
 from indwell.cli.addresses import address_place
 from indwell.cli.chosen_model import NoModel, make_model
 from indwell.cli.closed_output import stopping
 from indwell.cli.compose import open_session
+from indwell.cli.new_from import naming_new_session, take_task
+from indwell.cli.rewound_session import tell_rewound
 from indwell.cli.sessions import whole_id
 from indwell.cli.terminal import AllowingApprover, TerminalApprover, TerminalView
 from indwell.cli.user_settings import read_settings
@@ -30,6 +34,7 @@ from indwell.errors import SessionError, ToolError, UserError
 from indwell.messages import Usage
 from indwell.policy.approvals import Approver
 from indwell.policy.paths import matches_any
+from indwell.sessions.branches import Rewind
 from indwell.sessions.retention import sweep
 from indwell.sessions.store import SessionStore
 from indwell.settings.model import Mode, Settings
@@ -51,6 +56,7 @@ class Wish(msgspec.Struct, frozen=True):
     ``mode`` may be freer than the settings', and ``model`` another: the user's own command line
     says so. ``session`` is the id, or the beginning of it, of one to go on with; ``NEWEST`` the
     newest. Then there need not be ``words``. ``turn``: it goes on from the end of this one.
+    ``origin``: as ``session``, of one whose task a new session takes along.
     """
 
     words: str
@@ -63,6 +69,7 @@ class Wish(msgspec.Struct, frozen=True):
     model: str = ""
     session: str = ""
     turn: int | None = None
+    origin: str = ""
 
 
 class WrongPlace(UserError):
@@ -72,7 +79,14 @@ class WrongPlace(UserError):
 def run(wish: Wish) -> int:
     """Run it; 0 if the turn is done, 1 if not, 2 if the command line was wrong."""
     view: events.Listener = _print_json if wish.json else TerminalView(Console())
+    if refused := _refused(wish):
+        view(_failed(refused, ""))
+        return 1
     try:
+        if wish.turn is not None and not wish.words.strip():
+            session, made = wait_for(_rewound(wish))
+            tell_rewound(session, made, as_json=wish.json)
+            return 0
         finished = wait_for(_turn(wish, view))
     except WrongPlace as error:
         view(_failed(f"--file: {error}", wish.words))
@@ -83,9 +97,18 @@ def run(wish: Wish) -> int:
     except (UserError, ToolError) as error:
         view(_failed(str(error), wish.words))
         return 1
-    except (KeyboardInterrupt, asyncio.CancelledError):
-        return 1  # the turn has told its end already
+    except KeyboardInterrupt:
+        return STOPPED  # the turn has told its end already
+    except asyncio.CancelledError:
+        return 1  # nobody reads any more
     return 0 if finished.ending == "done" else 1
+
+
+def _refused(wish: Wish) -> str:
+    """Why nothing is begun for these words, if it is a command that cannot be done."""
+    if is_compact(wish.words) and not wish.session:
+        return f"there is no conversation yet to shorten; go on with one: `--continue {COMPACT}`"
+    return no_command(wish.words)
 
 
 async def _turn(wish: Wish, view: events.Listener) -> events.TurnFinished:
@@ -111,14 +134,19 @@ async def _turn(wish: Wish, view: events.Listener) -> events.TurnFinished:
         session, words = await _resumed(wish, workspace, approver, settings)
     else:
         model = await asyncio.to_thread(make_model, settings)
+        store = SessionStore(state_folder(os.environ), workspace.roots[0])
+        origin = await asyncio.to_thread(_identified, wish.origin, store) if wish.origin else ""
         session = await open_session(
             workspace, approver, lambda: settings, model, environment=os.environ
         )
         words = wish.words
     try:
+        if not wish.session and origin:
+            draft = await take_task(session, store, origin)
+            words = words if words.strip() else draft or GO_ON
         words = taken_words(words)
         prompt = Prompt(words=words, title=words[:60], selection=selection)
-        return await run_turn(session, prompt, view)
+        return await run_turn(session, prompt, naming_new_session(view, session.id))
     finally:
         await session.close()
         if settings.keep_sessions_days is not None:
@@ -138,10 +166,8 @@ async def _resumed(
 
     store = SessionStore(state_folder(os.environ), workspace.roots[0])
     identifier = await asyncio.to_thread(_identified, wish.session, store)
-    taken_back = ""
     if wish.turn is not None:
-        rewound = await rewind_session(store, identifier, wish.turn, now=datetime.now(UTC))
-        taken_back = rewound.draft
+        await rewind_session(store, identifier, wish.turn, now=datetime.now(UTC))
     if not wish.model:
         seen = await asyncio.to_thread(store.overview, identifier)
         held = await held_with(settings, seen.model)
@@ -153,8 +179,22 @@ async def _resumed(
     resumed = await resume_session(
         identifier, workspace, approver, lambda: settings, model, environment=os.environ
     )
-    words = wish.words if wish.words.strip() else resumed.draft or taken_back or GO_ON
+    words = wish.words if wish.words.strip() else resumed.draft or GO_ON
     return resumed.session, words
+
+
+async def _rewound(wish: Wish) -> tuple[str, Rewind]:
+    """Take the conversation back, and no more.
+
+    Raises:
+        SessionError: It cannot be.
+    """
+    from indwell.sessions.forking import rewind_session
+
+    assert wish.turn is not None
+    store = SessionStore(state_folder(os.environ), wish.folder)
+    session = await asyncio.to_thread(_identified, wish.session, store)
+    return session, await rewind_session(store, session, wish.turn, now=datetime.now(UTC))
 
 
 def _identified(given: str, store: SessionStore) -> str:

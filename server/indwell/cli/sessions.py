@@ -20,6 +20,9 @@ from indwell.sessions.store import folder_name
 from indwell.settings.places import state_folder
 
 
+_MOST_WIDTH = 18  # characters of a cell that is neither the id nor the last one
+
+
 def list_sessions(*, all_folders: bool, as_json: bool, limit: int | None) -> int:
     """Print ``limit`` of them, newest first; 0 done, 1 if the state folder cannot be read."""
     here = Path.cwd().resolve()
@@ -35,8 +38,11 @@ def list_sessions(*, all_folders: bool, as_json: bool, limit: int | None) -> int
         sys.stdout.write(msgspec.json.encode(found).decode() + "\n")
     elif found:
         console = Console(highlight=False)
-        for one in found:
-            _print(console, one, with_folder=all_folders)
+        if console.is_terminal:
+            _print_table(console, found, with_folder=all_folders)
+        else:  # for programs: as it was, without a head
+            for one in found:
+                print("\t".join(_cells(one, with_folder=all_folders)))
         if n_older > 0:
             print(f"{n_older} older; `--limit 0` lists all", file=sys.stderr)
     else:
@@ -92,16 +98,29 @@ def whole_id(given: str, known: Sequence[str]) -> str:
     return near[0]
 
 
-def _print(console: Console, one: Stored, *, with_folder: bool) -> None:
-    """One line, the id first and never broken; without a terminal, tabs between the cells."""
+def _print_table(console: Console, found: Sequence[Stored], *, with_folder: bool) -> None:
+    """Cells below each other, the id first and never broken; what is too long is cut."""
+    folder = ("folder",) if with_folder else ()
+    rows = [("session", "turns", "cost", "model", *folder, "first words")]
+    rows += [_cells(one, with_folder=with_folder) for one in found]
+    widths = [min(max(map(cell_len, column)), _MOST_WIDTH) for column in zip(*rows, strict=True)]
+    widths[0] = max(cell_len(row[0]) for row in rows)
+    for number, row in enumerate(rows):
+        line = Text(style="" if number else "bold")
+        for at, (cell, width) in enumerate(zip(row, widths, strict=True)):
+            shown = Text(cell)
+            if 0 < at < len(row) - 1:
+                shown.truncate(width, overflow="ellipsis")
+            shown.pad_right(width - shown.cell_len)
+            line = line + shown + Text("  ")
+        line.rstrip()
+        line.truncate(max(console.width, widths[0]), overflow="ellipsis")
+        console.print(line, soft_wrap=True)
+
+
+def _cells(one: Stored, *, with_folder: bool) -> tuple[str, ...]:
     seen = one.overview
-    folder = [one.workspace] if with_folder else []
-    cells = [one.id, str(seen.turns), cost_words(seen.cost), seen.model, *folder]
-    plain = [one_line(cell) for cell in (*cells, seen.preview)]
-    if not console.is_terminal:
-        print("\t".join(plain))
-        return
-    turns = "1 turn" if seen.turns == 1 else f"{seen.turns} turns"
-    rest = Text("  ".join((turns, *plain[2:])))
-    rest.truncate(max(console.width - cell_len(plain[0]) - 2, 0), overflow="ellipsis")
-    console.print(Text(f"{plain[0]}  ", end=""), rest, sep="", soft_wrap=True)
+    folder = (one.workspace,) if with_folder else ()
+    held = " ".join(filter(None, (seen.model, "imported" if seen.imported else "")))
+    cells = (one.id, str(seen.turns), cost_words(seen.cost), held, *folder, seen.preview)
+    return tuple(one_line(cell) for cell in cells)

@@ -75,7 +75,16 @@ def _write_durable(path: Path, data: bytes) -> None:
     Raises:
         OSError: The system refuses, or the name has another text.
     """
+    if _holds(path, data):
+        return
+    try:
+        write_durable(path, data)
+    except FileExistsError:
+        if not _holds(path, data):  # else somebody wrote it meanwhile: a turn that was stopped
+            raise
+
+
+def _holds(path: Path, data: bytes) -> bool:
     with contextlib.suppress(FileNotFoundError, ToolError):  # not there; longer than ours, no file
-        if read_own(path, len(data) + 1) == data:
-            return
-    write_durable(path, data)
+        return read_own(path, len(data) + 1) == data
+    return False

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from pathlib import Path
@@ -42,6 +42,7 @@ DAYS = 30  # that are shown if nothing else is asked for
 _SESSIONS_SHOWN = 20
 _ID_SHOWN = 19  # characters: the time, which tells sessions apart
 _PLAIN_WIDTH = 160  # columns where no terminal says
+_UNBOUND_WIDTH = 10_000  # to measure what a table would like to have
 _MINUTE = 22  # characters of a time to the minute with its zone; all its seconds are of one day
 
 _Json: TypeAlias = dict[str, object]
@@ -73,7 +74,7 @@ def stats(*, days: int | None, session: str, all_folders: bool, as_json: bool) -
     console = Console(highlight=False)
     if not console.is_terminal:
         console = Console(highlight=False, width=_PLAIN_WIDTH)
-    _print(console, shown, span, with_turns=bool(session))
+    _print(console, shown, span, session=session)
     return 0
 
 
@@ -152,9 +153,15 @@ def as_data(shown: Statistics, *, with_turns: bool) -> _Json:
     return data
 
 
-def _print(console: Console, shown: Statistics, span: int, *, with_turns: bool) -> None:
+def _print(console: Console, shown: Statistics, span: int, *, session: str) -> None:
     if not shown.sessions:
         when = f" in the last {span} days" if span > 0 else ""
+        if session:
+            print(
+                f"no model calls in session {session}{when}; an imported one has none until it "
+                "goes on here"
+            )
+            return
         print(f"no model calls{when}; `--all` counts other folders', `--days 0` older ones")
         return
     console.print(_table("day", shown.days, shown.total))
@@ -162,30 +169,39 @@ def _print(console: Console, shown: Statistics, span: int, *, with_turns: bool) 
     if shown.total.estimated:
         some = f"{shown.total.estimated:,} of {shown.total.requests:,} calls"
         print(f"{some} reported no tokens; theirs are our estimates", file=sys.stderr)
-    if with_turns:
+    if session:
         for one in shown.sessions:
             turns = {str(turn): figures for turn, figures in by_turn(one).items()}
-            console.print(_table(f"turn of {one.id}", turns, None))
+            console.print(Text(f"session {one.id}, {one_line(one.model)}"), soft_wrap=True)
+            console.print(_table("turn", turns, None))
         return
-    rows = {
-        f"{one.id[:_ID_SHOWN]}  {one_line(one.model)}": one.total
-        for one in shown.sessions[:_SESSIONS_SHOWN]
-    }
-    console.print(_table("session", rows, None))
+    newest = shown.sessions[:_SESSIONS_SHOWN]
+    rows = {one.id[:_ID_SHOWN]: one.total for one in newest}
+    models = [one_line(one.model) for one in newest]
+    table = _table("session", rows, None, models)
+    wide = console.options.update(width=_UNBOUND_WIDTH)
+    if console.measure(table, options=wide).maximum > console.width:
+        table = _table("session", rows, None)  # the model first: nothing else says the rest
+    console.print(table)
     n_older = len(shown.sessions) - _SESSIONS_SHOWN
     if n_older > 0:
         print(f"{n_older} older sessions are in the sums; `--json` lists them", file=sys.stderr)
 
 
-def _table(title: str, rows: Mapping[str, Figures], total: Figures | None) -> Table:
+def _table(
+    title: str, rows: Mapping[str, Figures], total: Figures | None, models: Sequence[str] = ()
+) -> Table:
     table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column(title, overflow="fold")
+    table.add_column(title, no_wrap=True)
+    if models:
+        table.add_column("model", overflow="fold")
     for name in ("calls", "tokens in", "cached", "out", "cost"):
-        table.add_column(name, justify="right")
+        table.add_column(name, justify="right", no_wrap=name != "cost")
     table.add_column("compactions")
-    table.add_column("saved", justify="right")
-    for name, figures in rows.items():
-        table.add_row(*(Text(cell) for cell in (name, *_cells(figures))))
+    table.add_column("tokens saved", justify="right")
+    for at, (name, figures) in enumerate(rows.items()):
+        cells = (name, *models[at : at + 1], *_cells(figures))
+        table.add_row(*map(Text, cells))
     if total is not None and len(rows) > 1:
         table.add_row(*(Text(cell, style="bold") for cell in ("total", *_cells(total))))
     return table

@@ -12,7 +12,8 @@ from rich.markup import escape
 from rich.syntax import Syntax
 
 from indwell.agent import events
-from indwell.agent.receipt import compaction_words, usage_words
+from indwell.agent.receipt import usage_words
+from indwell.cli.shortenings import Shortenings
 from indwell.policy.approvals import Answer, Question, one_line, short_line, visible
 
 if sys.platform != "win32":
@@ -39,9 +40,16 @@ class TerminalView:
         self._shown_lines = 0
         self._running: set[str] = set()
         self._are_many = False  # calls at once: each end says which one it is of
+        self._shortenings = Shortenings()
 
     def __call__(self, event: events.Event) -> None:  # noqa: C901 - one flat table of events
         """Show one event."""
+        if isinstance(event, events.TurnFinished) and not event.rounds:
+            event = self._shortenings.told_by(event)
+        elif not self._shortenings.takes(event):
+            return
+        if line := self._shortenings.line(event):
+            self._line(f"[dim]{escape(visible(line))}[/]")
         match event:
             case events.Text(text=text, restart=restart):
                 self._text("\n[the answer starts again]\n" if restart else text)
@@ -63,8 +71,6 @@ class TerminalView:
                 self._line(f"  [yellow]answered: {answer}[/]")
             case events.Steered(text=text, delivered=True):
                 self._line(f"[bold]you:[/] {escape(visible(text))}")
-            case events.Compacted(before=before, after=after, note=note):
-                self._line(f"[dim]{escape(visible(compaction_words(before, after, note)))}[/]")
             case events.UsageReported():
                 pass  # the end has the sum
             case events.Notice(message=message):

@@ -9,7 +9,7 @@ from indwell.context.calls import call_of
 from indwell.context.conversation import Conversation, counted, estimated_tokens
 from indwell.context.pairing import problems, tool_uses
 from indwell.context.tokens import tools_tokens
-from indwell.errors import ConversationTooLarge
+from indwell.errors import ConversationTooLarge, WindowTooSmall
 from indwell.messages import (
     Block,
     Image,
@@ -42,6 +42,7 @@ def assemble(
 
     Raises:
         ConversationTooLarge: It does not fit the window; names the largest block.
+        WindowTooSmall: Nothing but what every request holds is too much already.
     """
     conversation = counted(conversation)
     wrong = problems(conversation.messages, start=conversation.tally.n)
@@ -67,23 +68,30 @@ def _check_size(request: Request, tokens: int, budget: int) -> None:
     if tokens <= budget:
         return
     blocks = [block for message in request.messages for block in message.blocks]
-    if not blocks:
-        raise ConversationTooLarge(
-            f"the system prompt and the tools alone take {tokens:,} tokens, and the model's "
+    fixed = tools_tokens(request.tools) + sum(block.meta.tokens for block in request.system)
+    if fixed > budget or not blocks:
+        raise WindowTooSmall(
+            f"the system prompt and the tools alone take about {fixed:,} tokens, and the model's "
             f"window leaves {budget:,}; choose a model with a larger window, or set "
             "`window` if it is known"
         )
     largest = max(blocks, key=lambda block: block.meta.tokens)
     part = f"{_called(largest, request.messages)} of turn {largest.meta.turn}"
     n_part, advice = largest.meta.tokens, ""
-    fixed = tools_tokens(request.tools) + sum(block.meta.tokens for block in request.system)
     if fixed > n_part:
         part, n_part = "the system prompt with the tools", fixed
         advice = ", or choose a model with a larger window"
+    about = (
+        f"has about {tokens:,} tokens, and the model's window leaves {budget:,}; the largest part "
+        f"is {part} with about {n_part:,} tokens"
+    )
+    if all(message.role == "user" for message in request.messages):
+        raise WindowTooSmall(
+            f"the first request {about}; choose a model with a larger window, set `window` if it "
+            "is known, or send less along"
+        )
     raise ConversationTooLarge(
-        f"the conversation has about {tokens:,} tokens, and the model's window leaves {budget:,}; "
-        f"the largest part is {part} with about {n_part:,} tokens; start a new session, which "
-        f"takes the task along{advice}"
+        f"the conversation {about}; start a new session, which takes the task along{advice}"
     )
 
 

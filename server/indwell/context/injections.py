@@ -27,8 +27,12 @@ Kind: TypeAlias = Literal[
     "skill",
     "instructions",
     "summary",
+    "left_out",
     "task_card",
 ]
+
+
+LEFT_OUT = "left-out"  # the tag of what says that something went without a trace of its own
 
 
 class _Row(NamedTuple):
@@ -51,6 +55,7 @@ KINDS: Mapping[Kind, _Row] = {
     "skill": _Row("skill", 2, "skill"),
     "instructions": _Row("project-instructions", 2, "instructions", pinned=True),
     "summary": _Row("conversation-summary", 3, "compactor"),
+    "left_out": _Row(LEFT_OUT, 3, "compactor"),
     "task_card": _Row("task-card", 1, "task_card", pinned=True),
 }
 

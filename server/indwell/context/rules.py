@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
 
 from indwell.context.work import asked
 from indwell.messages import Message
@@ -79,7 +80,9 @@ def _pattern(words: Mapping[str, str], anywhere: Mapping[str, str]) -> re.Patter
 
 _STRICT = _pattern(STRICT, STRICT_ANYWHERE)
 _LOOSE = _pattern(LOOSE, LOOSE_ANYWHERE)
-_EMPHASIS = re.compile(r"\w\W+\w+\W+\w+.*!$|\w{4,}！$")
+_WORD = re.compile(r"\w+")
+_LEAST_WORDS = 3  # of a sentence that a mark of exclamation makes a demand: "Good work!" is none
+_END_WIDE = re.compile(r"\w{4}！")
 _SENTENCE = re.compile(r"(?<=[.!?;؟।])\s+|(?<=[。！？；])|\n+")
 _ASKS = ("?", "？", "؟")
 _WIDE = "\u2e80"  # from here on a character says about as much as two Latin ones
@@ -106,7 +109,13 @@ def is_rule(sentence: str, *, in_short: bool) -> bool:
         return True
     if not in_short or sentence.endswith(_ASKS):
         return False
-    return bool(_LOOSE.search(sentence) or _EMPHASIS.search(sentence))
+    return bool(_LOOSE.search(sentence)) or _is_emphatic(sentence)
+
+
+def _is_emphatic(sentence: str) -> bool:
+    if sentence.endswith("!"):
+        return len(list(islice(_WORD.finditer(sentence), _LEAST_WORDS))) == _LEAST_WORDS
+    return bool(_END_WIDE.fullmatch(sentence[-5:]))
 
 
 def _sentences(text: str) -> Iterator[str]:

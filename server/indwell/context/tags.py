@@ -23,6 +23,7 @@ TAGS = (
     "skill",
     "project-instructions",
     "conversation-summary",
+    "left-out",
     "task-card",
 )
 """Every tag that the harness writes; a test keeps this and ``injections`` equal."""

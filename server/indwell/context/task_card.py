@@ -70,6 +70,15 @@ def task_card(messages: Sequence[Message], *, budget_tokens: int) -> Text | None
     return inject("task_card", "\n\n".join((head, *parts)), turn=now.turn)
 
 
+def least_card(messages: Sequence[Message]) -> Text | None:
+    """Only what is finished, for where no card has room; None if nothing was asked before."""
+    requests = asked(messages)
+    if not requests[:-1]:
+        return None
+    words = _finished(requests[:-1], 0, is_short=False)
+    return inject("task_card", words, turn=requests[-1].turn)
+
+
 def _rules(messages: Sequence[Message], shown: str) -> list[str]:
     """Those that the request itself does not show already."""
     flat = " ".join(shown.split())

@@ -7,16 +7,19 @@ session store are in ``append_log``.
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
 from pathlib import Path
 
 from indwell.files.copying import write_all
 from indwell.files.fresh import sync_folder
+from indwell.files.own_names import random_name
 from indwell.files.reading import read_regular
 
 _NO_FOLLOW = getattr(os, "O_NOFOLLOW", 0)
 _CLOSE = getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
+_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _NO_FOLLOW | _CLOSE
 
 
 def write_private(path: Path, data: bytes) -> Path:
@@ -26,7 +29,7 @@ def write_private(path: Path, data: bytes) -> Path:
         FileExistsError: Something, be it a link, has that name.
         OSError: The system refuses.
     """
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _NO_FOLLOW | _CLOSE, 0o600)
+    descriptor = os.open(path, _NEW, 0o600)
     try:
         write_all(descriptor, data)
     finally:
@@ -37,28 +40,37 @@ def write_private(path: Path, data: bytes) -> Path:
 def write_durable(path: Path, data: bytes) -> None:
     """Write a new file that only the user can read; after a power cut it is whole, or not there.
 
+    Two at once may write the same name: each makes a file of its own first.
+
     Raises:
-        FileExistsError: Something, be it a link, has that name or that of the half-made file.
+        FileExistsError: Something, be it a link, has that name.
         OSError: The system refuses.
     """
-    half = path.with_name(f".{path.name}.{os.getpid()}")
-    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | _NO_FOLLOW | _CLOSE
-    descriptor = os.open(half, flags, 0o600)
+    half = path.with_name(random_name())
+    descriptor = os.open(half, _NEW, 0o600)
     try:
-        write_all(descriptor, data)
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-    if path.exists() or path.is_symlink():
-        half.unlink()
-        raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(path))
-    half.rename(path)
+        try:
+            write_all(descriptor, data)
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+        _rename_to_free(half, path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            half.unlink()
+        raise
     folder = os.open(path.parent, os.O_RDONLY | _CLOSE) if os.name == "posix" else None
     try:
         sync_folder(folder)
     finally:
         if folder is not None:
             os.close(folder)
+
+
+def _rename_to_free(half: Path, path: Path) -> None:
+    if path.exists() or path.is_symlink():
+        raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(path))
+    half.rename(path)
 
 
 def rename_own(path: Path, name: str) -> Path:

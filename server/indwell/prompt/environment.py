@@ -38,8 +38,11 @@ def round_limit_words(limit: int) -> str:
 
 
 def repetition_words(name: str, times: int) -> str:
-    """The hint after the same call was made ``times`` times in a row (H64)."""
+    """The hint after the same call was made ``times`` times in a row (H64).
+
+    ``name`` is a tool's that exists; empty for any other, which may be any prose of the model's.
+    """
     return (
-        f"{name} was called {times} times in a row with the same arguments, with the same outcome "
+        f"{name or 'This call'} was {'called' if name else 'made'} {times} times in a row with the same arguments, with the same outcome "
         "to expect. Try something else, or say what stands in the way."
     )

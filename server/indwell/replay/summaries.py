@@ -22,8 +22,9 @@ from indwell.context.compaction.summary import apply_summary
 from indwell.context.compaction.transcripts import transcript_files
 from indwell.context.conversation import Conversation, part_tokens, prompt_tokens
 from indwell.context.history import transcript
-from indwell.context.task_card import task_card
+from indwell.context.task_card import least_card, task_card
 from indwell.context.tokens import estimate_tokens
+from indwell.messages import Text
 
 INSTRUCTIONS = 400  # tokens of what a summariser is told (``prompt.summary``)
 LEAST_CARD, MOST_CARD, CARD_SHARE = 300, 2_000, 20  # as in ``agent.summarise_call``
@@ -90,13 +91,14 @@ def _step(
     conversation: Conversation, plan: SummaryPlan, facts: Facts, preset: Preset, text: str
 ) -> Step:
     """As ``agent.summarise_call`` makes it: audited, with the card, and files of the originals."""
-    card = None
+    card: Text | None = None
+    least: Text | None = None
     if preset.card:
         budget = min(max(conversation.config.budget // CARD_SHARE, LEAST_CARD), MOST_CARD)
         whole = transcript(conversation.messages, conversation.history)
-        card = task_card(whole, budget_tokens=budget)
+        card, least = task_card(whole, budget_tokens=budget), least_card(whole)
         live = conversation.messages[: plan.start] + conversation.messages[plan.stop :]
         text = audited(plan, text, card, live=live)
-    files = transcript_files(conversation, plan, facts.spill_folder)
-    step = apply_summary(conversation, plan, text, card=card, transcript=files.named)
+    files = transcript_files(conversation, plan.start, plan.stop, facts.spill_folder)
+    step = apply_summary(conversation, plan, text, card=card, least=least, transcript=files.named)
     return msgspec.structs.replace(step, spills=(*step.spills, *files.spills))

@@ -6,6 +6,8 @@ holds is data of somebody else: whatever cannot be read is left out and said, no
 
 from __future__ import annotations
 
+import hashlib
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -21,6 +23,9 @@ from indwell.sessions.recorded_times import times_of
 
 _OTHERS_WORDS = frozenset({"injected", "compact_summary"})
 """Events that say: this text with the user's role was put there by the recording tool."""
+
+_UNNAMEABLE = re.compile(r"[^A-Za-z0-9_-]")  # of a tool's name or a call's id, for providers
+_MOST_OF_NAME = 64  # characters; what providers take
 
 
 class Recorded(msgspec.Struct, frozen=True):
@@ -76,6 +81,8 @@ def recorded(record: Mapping[str, Any], *, name: str = "") -> Recorded:
     reading = _Reading(_injected(record.get("events")))
     for index, entry in enumerate(record["messages"]):
         reading.take(index, entry)
+    if record["messages"] and not reading.has_words:
+        reading.notes.append("it has no words of a user")
     messages, mended = repair(reading.messages)
     return Recorded(
         id=str(record.get("id") or name),
@@ -96,6 +103,15 @@ class _Reading:
         self._injected = injected
         self._names: dict[str, ToolUse] = {}
         self._turn = 0
+
+    @property
+    def has_words(self) -> bool:
+        """Did a user say anything?"""
+        return any(
+            isinstance(block, Text) and block.meta.source == "user" and block.text.strip()
+            for message in self.messages
+            for block in message.blocks
+        )
 
     def take(self, index: int, entry: object) -> None:
         """Read one entry of the record's messages."""
@@ -135,7 +151,7 @@ class _Reading:
             if use is None:
                 self.notes.append("a call without a function was left out")
                 continue
-            self._names[use.id] = use
+            self._names[str(call.get("id") or "call")] = use
             blocks.append(use)
         if not blocks:
             blocks.append(_said("[no answer]", self._turn))
@@ -195,8 +211,18 @@ def _use(call: object, turn: int) -> ToolUse | None:
     function = call.get("function") if isinstance(call, dict) else None
     if not isinstance(call, dict) or not isinstance(function, dict):
         return None
-    name, given = str(function.get("name") or "(no name)"), function.get("arguments")
+    given = function.get("arguments")
     arguments = given if isinstance(given, str) else msgspec.json.encode(given or {}).decode()
-    name, arguments = scalar_text(name), scalar_text(arguments)
+    arguments = scalar_text(arguments)
+    name = _UNNAMEABLE.sub("_", str(function.get("name") or "no_name"))[:_MOST_OF_NAME]
     meta = _said(name + arguments, turn).meta
-    return ToolUse(str(call.get("id") or "call"), name, arguments, meta)
+    return ToolUse(_id(call.get("id")), name, arguments, meta)
+
+
+def _id(given: object) -> str:
+    """An id that providers take: the recorded one, or a short one of its own in its place."""
+    text = str(given or "call")
+    if len(text) <= _MOST_OF_NAME and not _UNNAMEABLE.search(text):
+        return text
+    data = text.encode("utf-8", "surrogatepass")
+    return f"call_{hashlib.blake2b(data, digest_size=10).hexdigest()}"

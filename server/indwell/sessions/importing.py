@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from indwell.context.pairing import tool_results
 from indwell.messages import Message, Text
 from indwell.sessions.foreign import Recorded
-from indwell.sessions.records import Record, Repaired, Said, TurnFinished, TurnStarted
+from indwell.sessions.records import IMPORTED, Record, Repaired, Said, TurnFinished, TurnStarted
 
 
 def imported_records(recorded: Recorded, *, source: str, at: str) -> Iterator[Record]:
@@ -21,7 +21,7 @@ def imported_records(recorded: Recorded, *, source: str, at: str) -> Iterator[Re
         source: Where it came from.
         at: When it is imported.
     """
-    yield Repaired(f"imported from {source} ({recorded.id})", at)
+    yield Repaired(f"{IMPORTED}{source} ({recorded.id})", at)
     for note in recorded.notes:
         yield Repaired(note, at)
     turn = 0

@@ -8,7 +8,15 @@ import msgspec
 
 from indwell.messages import Usage
 from indwell.sessions.lines import BULKY, Reading, read
-from indwell.sessions.records import Forked, Rewound, SessionStarted, Spent, TurnStarted
+from indwell.sessions.records import (
+    IMPORTED,
+    Forked,
+    Repaired,
+    Rewound,
+    SessionStarted,
+    Spent,
+    TurnStarted,
+)
 
 PREVIEW_CHARACTERS = 120  # of the first user message; about one line of a list
 
@@ -26,6 +34,7 @@ class Overview(msgspec.Struct, frozen=True):
         usage: Tokens of all of them.
         cost: US dollars; None if one price was not known.
         notices: What could not be read, a sentence each.
+        imported: Was it recorded by another tool?
     """
 
     id: str
@@ -37,6 +46,7 @@ class Overview(msgspec.Struct, frozen=True):
     usage: Usage = Usage()
     cost: float | None = 0.0
     notices: tuple[str, ...] = ()
+    imported: bool = False
 
 
 def scanned(session: str, pieces: Iterable[bytes]) -> Overview:
@@ -49,6 +59,7 @@ def overview(session: str, reading: Reading) -> Overview:
     workspace = at = model = preview = ""
     turns, usage = 0, Usage()
     cost: float | None = 0.0
+    imported = False
     for record in reading.records:
         match record:
             case SessionStarted():
@@ -65,6 +76,8 @@ def overview(session: str, reading: Reading) -> Overview:
                 model = record.model or model
             case Forked():  # what was copied was paid for elsewhere
                 model, usage, cost = record.model or model, Usage(), 0.0
+            case Repaired(what=what):
+                imported = imported or what.startswith(IMPORTED)
             case _:
                 pass  # the other records are the conversation itself
-    return Overview(session, workspace, at, model, preview, turns, usage, cost, reading.notices)
+    return Overview(session, workspace, at, model, preview, turns, usage, cost, reading.notices, imported)

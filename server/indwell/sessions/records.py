@@ -16,6 +16,7 @@ from indwell.sessions.splices import impossible
 
 Ending: TypeAlias = Literal["done", "cancelled", "failed", "limit", "repeated", "budget"]
 Purpose: TypeAlias = Literal["work", "summary"]
+IMPORTED = "imported from "  # how the note begins in the log of what another tool recorded
 
 
 class SessionStarted(msgspec.Struct, frozen=True, tag="sessionStarted"):

@@ -187,6 +187,10 @@ def test_a_summary_that_makes_nothing_smaller_is_cut_and_a_card_without_room_lef
     taken(now, apply_summary(now, plan, "on and on " * 20_000))
     card = inject("task_card", "far too much " * 9_000, turn=1)
     assert shape(taken(now, apply_summary(now, plan, "Done.", card=card)))[0] == "u: compactor user"
+    least = inject("task_card", "- turns 1 to 9: finished", turn=1)
+    after = taken(now, apply_summary(now, plan, "Done.", card=card, least=least))
+    assert shape(after)[0] == "u: compactor task_card user"
+    assert least in after.messages[0].blocks
 
 
 def test_where_no_summary_has_room_the_oldest_exchanges_are_dropped_and_a_note_says_so() -> None:

@@ -49,7 +49,7 @@ def candidates(view: View, whole: Sequence[Message], cut: int, uses: Uses) -> It
     """
     messages, history = view.messages, view.conversation.history
     stop = place_of(messages, history, cut)
-    said = {id(one) for one in _texts(whole[:stop])}
+    said = set(_texts(whole[:stop]))
     for index in range(cut):
         begin = place_of(messages, history, index)
         end = place_of(messages, history, index + 1)
@@ -68,7 +68,7 @@ def candidates(view: View, whole: Sequence[Message], cut: int, uses: Uses) -> It
                     read, pair = uses.reads.get(identifier), f"{index - 1}:{identifier}"
                     piece = Piece(text_of(original), MARKER, pair=pair, read=read)
                     yield Candidate(index, block, original, piece)
-                case Text() if _may_shorten(block) and id(block) in said:
+                case Text() if _may_shorten(block) and block.text in said:
                     kept = _must_stay(block, with_calls=calls)
                     is_said = block.meta.source == "assistant"
                     piece = Piece(block.text, kept=kept, is_said=is_said)
@@ -106,5 +106,7 @@ def _must_stay(text: Text, *, with_calls: bool) -> tuple[int, ...]:
     return (next(telling, said[0]),)
 
 
-def _texts(messages: Sequence[Message]) -> Iterator[Block]:
-    return (block for message in messages for block in message.blocks if isinstance(block, Text))
+def _texts(messages: Sequence[Message]) -> Iterator[str]:
+    """What was said as it was at first; a text that is none of these was shortened before."""
+    for message in messages:
+        yield from (block.text for block in message.blocks if isinstance(block, Text))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import re
 from collections.abc import Callable, Iterable, Sequence
@@ -17,7 +18,7 @@ from indwell.context.tokens import estimate_tokens
 from indwell.messages import Block, Message, ToolResult, ToolUse
 
 _UNSAFE = re.compile(r"[^A-Za-z0-9_-]+")
-_STAMP_BYTES = 5  # of a digest; 10 characters, for names cost tokens
+_STAMP_BYTES = 10  # of a digest, 16 characters; two texts with the same 5 are found in a second
 _NAME_LENGTH = 10  # of a call's id in a file's name: its end, for all begin alike
 
 Shorten: TypeAlias = Callable[[str], str]
@@ -66,9 +67,13 @@ def spill_name(identifier: str, text: str) -> str:
 
 
 def stamp(text: str) -> str:
-    """What tells a text from others in a file's name; a check sum could be forged by hand."""
+    """What tells a text from others in a file's name, and can hardly be forged.
+
+    In one case only: there are file systems that do not tell capitals from small letters.
+    """
     data = text.encode("utf-8", "surrogatepass")
-    return hashlib.blake2b(data, digest_size=_STAMP_BYTES).hexdigest()
+    digest = hashlib.blake2b(data, digest_size=_STAMP_BYTES).digest()
+    return base64.b32encode(digest).decode().lower()
 
 
 def spill_path(folder: str, name: str) -> str:

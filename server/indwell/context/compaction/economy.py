@@ -6,7 +6,7 @@ everything behind the first cut is sent once at the full price instead.
 
 from __future__ import annotations
 
-from indwell.context.compaction.facts import Facts
+from indwell.context.compaction.facts import Facts, Rates
 from indwell.context.conversation import Conversation
 from indwell.context.tokens import message_tokens
 
@@ -27,13 +27,14 @@ def pays(*, freed: float, rewritten: float, growth: float, facts: Facts) -> bool
         freed: Tokens that every call to come is shorter.
         rewritten: Tokens that stand behind the first cut afterwards.
         growth: Tokens that a call adds to the conversation.
-        facts: Prices, and whether there is a cache to lose at all.
+        facts: Prices, and whether there is a cache to lose at all. Where nothing costs anything, as
+            with a model on this machine, the usual ratios stand for the time.
     """
-    if not facts.is_cached or not facts.rates.cached:
+    if not facts.is_cached:
         return freed > 0
-    rates = facts.rates
-    ratio = max(0.0, rates.cache_write - rates.cached) / rates.cached
-    return freed > 0 and freed**2 >= 2 * max(0.0, rewritten) * growth * ratio
+    rates = facts.rates if facts.rates.input or facts.rates.cached else Rates()
+    rewrite = max(0.0, rewritten) * max(0.0, rates.cache_write - rates.cached)
+    return freed > 0 and freed**2 * rates.cached >= 2 * rewrite * growth
 
 
 def growth(conversation: Conversation) -> float:

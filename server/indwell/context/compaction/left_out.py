@@ -1,54 +1,49 @@
-"""What went without a trace of its own: one marker names it, and the files that have it (H21)."""
+"""What went without a trace of its own: one note names it, and the files that have it (H21).
+
+The note is data of the lowest trust, for it repeats what calls were about.
+"""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
-from indwell.context.compaction.cuts import called, spill_name, spill_path
+from indwell.context.compaction.cuts import called
 from indwell.context.compaction.step import Spill
-from indwell.context.injections import inject
-from indwell.messages import Block, Message, Text, ToolResult, ToolUse
+from indwell.context.compaction.transcripts import transcript_files
+from indwell.context.conversation import Conversation
+from indwell.context.injections import LEFT_OUT, inject
+from indwell.messages import Block, Text, ToolUse
 
-_LISTED = 6  # calls that a marker names; the file has them all
-_WORDS = "Earlier calls and their results, and parts of earlier replies, were left out here"
-_PATH = re.compile(r"\S*left-out-[0-9a-f]{8,}\.txt")
+_LISTED = 6  # calls that a note names; the files have them all
 
 
-def is_marker(block: Block) -> bool:
-    """Did an earlier digest put it there?"""
-    return isinstance(block, Text) and block.meta.source == "reminder" and _WORDS in block.text
+def is_note(block: Block) -> bool:
+    """Did an earlier digest put it there? Nothing else makes a block of this source and tag."""
+    return (
+        isinstance(block, Text)
+        and block.meta.source == "compactor"
+        and block.text.startswith(f"<{LEFT_OUT}")
+    )
 
 
 def left_out(
-    folder: str, dropped: Sequence[Block], before: Sequence[Message]
-) -> tuple[Text, Spill]:
-    """The marker, and the file that has what was dropped.
+    conversation: Conversation, cut: int, dropped: Sequence[Block], folder: str
+) -> tuple[Text, tuple[Spill, ...]]:
+    """The note for all that was left out before ``cut``, now or earlier, and the files it names.
 
     Args:
+        conversation: Before the step.
+        cut: First live message of which nothing is left out.
+        dropped: Calls and replies that go now, as they were at first; the newest are named.
         folder: Of spills, as the model can name it.
-        dropped: Calls, results and replies as they were at first; not empty.
-        before: The live messages until now: the files that their markers name stay named.
     """
-    text = "\n\n".join(_parts(dropped))
-    spill = Spill(spill_name("left-out", text), text)
-    markers = [one for part in before for one in part.blocks if is_marker(one)]
-    older = (path for one in markers if isinstance(one, Text) for path in _PATH.findall(one.text))
-    paths = dict.fromkeys((*older, spill_path(folder, spill.name)))
+    files = transcript_files(conversation, 0, cut, folder)
     uses = [one for one in dropped if isinstance(one, ToolUse)]
     listed = "; ".join(dict.fromkeys(called(use) for use in uses[-_LISTED:]))
     newest = f" (the newest: {listed})" if listed else ""
-    words = f"{_WORDS}{newest}. All of it, oldest first: {', '.join(paths)}"
-    return inject("reminder", words, turn=before[-1].turn), spill
-
-
-def _parts(blocks: Sequence[Block]) -> Iterator[str]:
-    """Calls, results and replies, as text to read again."""
-    for block in blocks:
-        match block:
-            case ToolUse():
-                yield f"## {block.name} {block.arguments}"
-            case ToolResult() | Text():
-                yield block.text
-            case _:
-                pass
+    words = (
+        "Earlier calls and their results, and parts of earlier replies, were left out "
+        f"here{newest}. All of the conversation up to here: {files.named}"
+    )
+    turn = conversation.messages[cut - 1].turn
+    return inject("left_out", words, turn=turn), files.spills

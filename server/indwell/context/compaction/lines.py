@@ -101,10 +101,9 @@ def text_of(block: Block) -> str:
 def argument_texts(arguments: str) -> tuple[str, ...]:
     """The texts among the arguments of a call; all of it as one, if it is no JSON object."""
     try:
-        given = msgspec.json.decode(arguments)
+        return tuple(_texts(msgspec.json.decode(arguments)))
     except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
         return (arguments,)
-    return tuple(_texts(given))
 
 
 def names_of(block: Block) -> Iterable[str]:

@@ -7,6 +7,7 @@ from typing import NamedTuple, TypeGuard
 
 from indwell.context.compaction.cuts import spill_name, spill_path
 from indwell.context.compaction.exchanges import is_boundary, tokens_of
+from indwell.context.compaction.left_out import is_note
 from indwell.context.compaction.step import Spill, SummaryPlan
 from indwell.context.compaction.view import View
 from indwell.context.history import group_start, group_stop, place_of
@@ -59,6 +60,7 @@ def plan_summary(
         return None
     later = [one for message in view.messages[stop:] for one in message.blocks]
     kept = kept_blocks(source, view, keep_replies=keep_replies and start > 0, later=later)
+    kept = Kept((*_notes(view.messages, start, stop), *kept.blocks), kept.spills)
     foldable = tokens_of(view.messages[start:stop]) - block_tokens(kept.blocks)
     target = max(_LEAST_TARGET, foldable // SUMMARY_SHARE)
     gain = foldable - target - HEAD_TOKENS
@@ -127,6 +129,12 @@ def kept_blocks(
     left_out = set(map(id, hidden))
     shown = (one for one in said if id(one) not in left_out)
     return Kept((*pinned.values(), pointer, *shown), (spill,))
+
+
+def _notes(messages: Sequence[Message], start: int, stop: int) -> tuple[Block, ...]:
+    """The note of what was left out, if it tells of more than the plan's own files do."""
+    blocks = (block for message in messages[start:stop] for block in message.blocks)
+    return tuple(filter(is_note, blocks))[-1:] if start else ()
 
 
 def is_users_words(block: Block) -> TypeGuard[Text]:

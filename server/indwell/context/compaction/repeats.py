@@ -7,12 +7,16 @@ cache is broken: the result has not been in any request yet. Pure.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
 
 import msgspec
 
-from indwell.context.calls import call_of
+from indwell.context.calls import Call, call_of
+from indwell.context.compaction.exchanges import tokens_of
+from indwell.context.compaction.lines import text_of
 from indwell.context.compaction.step import Step
+from indwell.context.conversation import Conversation
 from indwell.context.history import History, Splice, place_of, transcript
 from indwell.context.tokens import estimate_tokens
 from indwell.messages import Block, Message, ToolResult, ToolUse
@@ -22,21 +26,30 @@ LEAST_SAVED = 50  # tokens
 LEAST_MESSAGES = 5  # words, a call and its result, and again a call and its result
 LOOKED_BACK = 400  # messages; what is further away is not pointed at
 _WORDS = "unchanged since they were read above"
-_NUMBER = re.compile(r"\s*(\d+)[→\t]")
+_NUMBERED = re.compile(r"\s*(\d{1,9})[→\t](.*)", re.DOTALL)
+
+
+def may_repeat(messages: Sequence[Message]) -> bool:
+    """Do the newest results hold a file at all? Quick to say."""
+    return (
+        len(messages) >= LEAST_MESSAGES
+        and messages[-1].role == "user"
+        and any(call.kind == "read" for call, _ in _calls(messages[-2]))
+    )
 
 
 def repeats(messages: Sequence[Message]) -> Step | None:
     """Shorten what the newest results show again; None if they show nothing again.
 
+    Work is in proportion to the reads of the same files: not on the event loop.
+
     Args:
         messages: The live ones; the last holds results that were not sent yet.
     """
-    if len(messages) < LEAST_MESSAGES or messages[-1].role != "user":
+    if not may_repeat(messages):
         return None
-    paths = dict(_reads(messages[-2]))
-    if not paths:
-        return None
-    shown = _shown(messages[:-2], set(paths.values()))
+    paths = {use.id: call.path for call, use in _calls(messages[-2]) if call.kind == "read"}
+    shown = _shown(messages[-LOOKED_BACK:-2], set(paths.values()))
     last = messages[-1]
     blocks = tuple(
         _pointing(block, shown[paths[block.tool_use_id]])
@@ -48,6 +61,25 @@ def repeats(messages: Sequence[Message]) -> Step | None:
         return None
     index = len(messages) - 1
     return Step("repeats", (Splice(index, index + 1, (Message(last.role, blocks, last.turn),)),))
+
+
+def whole_again(conversation: Conversation, step: Step) -> Step:
+    """The step, and behind what it takes away all that pointed there as it was.
+
+    Unless the conversation grew by that: a pointer names its lines, so they can be read again.
+    """
+    begin = min((one.start for one in step.splices), default=len(conversation.messages))
+    rewritten = {at for one in step.splices for at in range(one.start, one.stop)}
+    unfold = unfolded(conversation.messages, conversation.history, begin)
+    more = [Splice(at, at + 1, (one,)) for at, one in unfold.items() if at not in rewritten]
+    gain = sum(
+        tokens_of(conversation.messages[one.start : one.stop]) - tokens_of(one.messages)
+        for one in (*step.splices, *more)
+    )
+    if not more or gain <= 0:
+        return step
+    ordered = sorted((*step.splices, *more), key=lambda one: one.start)
+    return msgspec.structs.replace(step, splices=tuple(ordered))
 
 
 def unfolded(messages: Sequence[Message], history: History, start: int) -> dict[int, Message]:
@@ -84,40 +116,52 @@ def _points(block: Block) -> bool:
     return isinstance(block, ToolResult) and _WORDS in block.text
 
 
-def _reads(message: Message) -> Iterator[tuple[str, str]]:
-    """The calls of a reply that read a file: their ids, with its path."""
+def _calls(message: Message) -> Iterator[tuple[Call, ToolUse]]:
+    """The calls of a reply that are about a file."""
     for block in message.blocks:
         if isinstance(block, ToolUse):
             call = call_of(block)
-            if call.kind == "read" and call.path:
-                yield block.id, call.path
+            if call.path:
+                yield call, block
 
 
-def _shown(messages: Sequence[Message], paths: set[str]) -> dict[str, frozenset[str]]:
-    """The lines of earlier reads of these files that still stand there, by path."""
-    shown: dict[str, set[str]] = {}
-    start = max(0, len(messages) - LOOKED_BACK)
-    for index in range(start, len(messages) - 1):
-        reads = {use: path for use, path in _reads(messages[index]) if path in paths}
-        if not reads:
-            continue
-        for block in messages[index + 1].blocks:
-            if isinstance(block, ToolResult) and block.tool_use_id in reads and not block.is_error:
-                lines = shown.setdefault(reads[block.tool_use_id], set())
-                lines.update(block.text.split("\n"))
-    return {path: frozenset(lines) for path, lines in shown.items()}
+def _shown(messages: Sequence[Message], paths: set[str]) -> dict[str, dict[int, str]]:
+    """By path and number the lines of files as they were shown last, and not touched since."""
+    shown: dict[str, dict[int, str]] = {}
+    for reply, results in pairwise(messages):
+        reads: dict[str, str] = {}
+        for call, use in _calls(reply) if reply.role == "assistant" else ():
+            known = shown.get(call.path, {})
+            if call.path not in paths:
+                continue
+            if call.kind == "read":
+                reads[use.id] = call.path
+            elif call.kind == "edit":
+                touched = set(text_of(use).split("\n"))
+                shown[call.path] = {at: line for at, line in known.items() if line not in touched}
+            else:
+                shown[call.path] = {}
+        for block in results.blocks:
+            if isinstance(block, ToolResult) and block.tool_use_id in reads:
+                lines = shown.setdefault(reads[block.tool_use_id], {})
+                lines |= {
+                    int(found[1]): found[2]
+                    for line in block.text.split("\n")
+                    if (found := _NUMBERED.fullmatch(line))
+                }
+    return shown
 
 
-def _pointing(result: ToolResult, shown: frozenset[str]) -> ToolResult:
+def _pointing(result: ToolResult, shown: Mapping[int, str]) -> ToolResult:
     """The result with pointers for the runs of its lines that are shown already."""
     lines: list[str] = []
     run: list[str] = []
     for line in (*result.text.split("\n"), None):
-        if line is not None and (line in shown or not line.strip()):
+        found = _NUMBERED.fullmatch(line) if line is not None else None
+        if line is not None and found and shown.get(int(found[1])) == found[2]:
             run.append(line)
             continue
-        said = sum(len(one) + 1 for one in run if one.strip())
-        lines += [_pointer(run)] if said >= LEAST_RUN else run
+        lines += [_pointer(run)] if sum(map(len, run)) >= LEAST_RUN else run
         run = []
         if line is not None:
             lines.append(line)
@@ -129,6 +173,7 @@ def _pointing(result: ToolResult, shown: frozenset[str]) -> ToolResult:
 
 
 def _pointer(run: Sequence[str]) -> str:
-    numbers = [int(found[1]) for line in run if (found := _NUMBER.match(line))]
-    which = f"lines {numbers[0]} to {numbers[-1]}" if numbers else f"{len(run)} lines"
-    return f"[{which}: {_WORDS}]"
+    first, last = (_NUMBERED.fullmatch(line) for line in (run[0], run[-1]))
+    assert first
+    assert last
+    return f"[lines {first[1]} to {last[1]}: {_WORDS}]"

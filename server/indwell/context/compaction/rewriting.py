@@ -1,4 +1,4 @@
-"""The messages with the chosen lines: shortened blocks, exchanges that go, a marker. Pure."""
+"""The messages with the chosen lines: shortened blocks, exchanges that go, a note. Pure."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from indwell.context.compaction.candidates import Candidate
 from indwell.context.compaction.cuts import spill_name, spill_path
-from indwell.context.compaction.left_out import is_marker, left_out
+from indwell.context.compaction.left_out import is_note, left_out
 from indwell.context.compaction.shortened import (
     short_injection,
     short_reply,
@@ -40,13 +40,13 @@ def rewritten(
     rewrite = _Rewrite(view, found, kept)
     changed, gone = rewrite.messages(cut, behind)
     spills = list(rewrite.spills)
-    if rewrite.dropped:
+    if rewrite.dropped or any(is_note(one) for part in view.messages[:cut] for one in part.blocks):
         folder = view.facts.spill_folder
-        marker, spill = left_out(folder, rewrite.dropped, view.messages[:cut])
+        note, files = left_out(view.conversation, cut, rewrite.dropped, folder)
         there = max(at for at, one in changed.items() if one.role == "user" and at < cut)
         host = changed[there]
-        changed[there] = Message(host.role, (*host.blocks, marker), host.turn)
-        spills.append(spill)
+        changed[there] = Message(host.role, (*host.blocks, note), host.turn)
+        spills += files
     splices = [
         Splice(at, at + 1, (message,))
         for at, message in changed.items()
@@ -117,8 +117,8 @@ class _Rewrite:
         return changed, gone
 
     def _blocks(self, message: Message) -> tuple[Block, ...]:
-        """What stays of a message, without an older marker."""
-        shorter = (self._shorter(one) for one in message.blocks if not is_marker(one))
+        """What stays of a message, without an older note."""
+        shorter = (self._shorter(one) for one in message.blocks if not is_note(one))
         return tuple(one for one in shorter if one is not None)
 
     def _shorter(self, block: Block) -> Block | None:

@@ -44,7 +44,8 @@ def short_injection(text: Text, lines: Sequence[str], kept: Collection[int], pat
 
 def short_reply(text: Text, lines: Sequence[str], kept: Collection[int]) -> Text:
     """The agent's own words with chosen lines; no marker, for it would learn to write them."""
-    return _with_text(text, "\n".join(_with_gaps(lines, kept)))
+    end = [] if len(lines) - 1 in kept else [_GAP]
+    return _with_text(text, "\n".join((*_with_gaps(lines, kept), *end)))
 
 
 def _with_text(block: Text, text: str) -> Text:

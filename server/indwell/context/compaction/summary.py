@@ -13,6 +13,7 @@ from itertools import groupby
 from indwell.context.compaction.cuts import with_blocks
 from indwell.context.compaction.exchanges import tokens_of
 from indwell.context.compaction.plans import HEAD_TOKENS
+from indwell.context.compaction.repeats import whole_again
 from indwell.context.compaction.snip import head_and_tail
 from indwell.context.compaction.step import Step, SummaryPlan
 from indwell.context.conversation import Conversation
@@ -50,6 +51,7 @@ def apply_summary(
     text: str,
     *,
     card: Text | None = None,
+    least: Text | None = None,
     transcript: str = "",
 ) -> Step:
     """Make the step that puts a summary where the plan's messages stand.
@@ -59,6 +61,7 @@ def apply_summary(
         plan: What is replaced, and what stays.
         text: The summary; cut if the conversation would not become smaller with all of it.
         card: The task card; takes the place of older ones that stand there.
+        least: A card that is hardly more than a line, if that one has no room.
         transcript: Where the complete conversation can be read (H31).
 
     Returns:
@@ -76,14 +79,15 @@ def apply_summary(
         return splice, tokens_of(splice.messages) - tokens_of(replaced) + 1
 
     standing = _cards(conversation.messages[plan.start : plan.stop])[-1:]
-    for cards in ((card,) if card else standing, ()):
+    for cards in ((card,) if card else standing, (least,) if least else (), ()):
         splice, over = made(text, cards)
         if over > 0:
             room = (estimate_tokens(text) - over - HEAD_TOKENS) * _CHARACTERS_A_TOKEN
             words = head_and_tail(text, room, "") if room > 0 else _DROPPED
             splice, over = made(words, cards)
         if over <= 0:
-            return Step(plan.layer, (splice,), plan.spills, f"{plan.range} summarised")
+            step = Step(plan.layer, (splice,), plan.spills, f"{plan.range} summarised")
+            return whole_again(conversation, step)
     return Step(plan.layer, ())
 
 

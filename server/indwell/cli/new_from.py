@@ -1,0 +1,44 @@
+"""A new session that takes the task of an older one along, as its card (H29)."""
+
+from __future__ import annotations
+
+import asyncio
+
+import msgspec
+
+from indwell.agent.events import Event, Listener, TurnFinished
+from indwell.agent.resume import past_of
+from indwell.agent.session import Session
+from indwell.agent.summarise_call import card_of
+from indwell.context.conversation import queue
+from indwell.sessions.store import SessionStore
+
+
+async def take_task(session: Session, store: SessionStore, origin: str) -> str:
+    """Give ``session`` the task card of another one; the words that had no answer there, if any.
+
+    The other one stays as it is.
+
+    Raises:
+        SessionError: There is none, or it cannot be read.
+    """
+    reading = await asyncio.to_thread(store.open, origin)
+    past = await asyncio.to_thread(past_of, reading.records, is_damaged=bool(reading.damage))
+    now = session.conversation
+    was = msgspec.structs.replace(now, messages=past.messages, history=past.history)
+    card = await asyncio.to_thread(card_of, was)
+    if card is not None:
+        session.conversation = queue(now, (card,))
+    return past.draft
+
+
+def naming_new_session(view: Listener, session: str) -> Listener:
+    """``view``, told which command goes on where the window is outgrown."""
+
+    def tell(event: Event) -> None:
+        if isinstance(event, TurnFinished) and event.outgrown:
+            message = f"{event.message}; here: `indwell run --new-from {session}`"
+            event = msgspec.structs.replace(event, message=message)
+        view(event)
+
+    return tell
