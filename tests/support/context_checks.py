@@ -25,6 +25,9 @@ KEEPS_WORDS = frozenset({"default", "none", "ladder-a", "regions-d"})
 SHRINKS = 0.6
 """A conversation of which less than this share is fixed must fit after compaction."""
 
+_TRANSCRIPT = re.compile(r"transcript-(\d{4})-")
+_RUN = re.compile(r"transcript-(\d{4})-\w+\.txt to transcript-(\d{4})-")
+
 
 def check_whole(conversation: Conversation, oracle: Sequence[Message]) -> None:
     """Pairs, roles, sums and the transcript, between any two operations."""
@@ -110,9 +113,11 @@ def check_step(
     )
     named = [spill.text for spill in step.spills if spill.name in new]
     for spill in step.spills:
-        assert spill.name in new or any(spill.text in text for text in named), (
-            f"no marker of {step.layer} names the spill {spill.name!r}"
-        )
+        assert (
+            spill.name in new
+            or any(spill.text in text for text in named)
+            or _is_between(spill.name, new)
+        ), f"no marker of {step.layer} names the spill {spill.name!r}"
         assert known.get(spill.name, spill.text) == spill.text, (
             f"{step.layer} writes another text to the spill {spill.name!r}"
         )
@@ -203,3 +208,10 @@ def fixed_tokens(conversation: Conversation) -> int:
     )
     ratio = conversation.calibration.tokens(conversation.config.model, 1_000_000) / 1_000_000
     return round((frame + words + tail - cuttable) * max(1.0, ratio))
+
+
+def _is_between(name: str, text: str) -> bool:
+    """Is it one of a run of transcript files of which the first and the last are named?"""
+    own = _TRANSCRIPT.match(name)
+    runs = _RUN.finditer(text)
+    return own is not None and any(int(run[1]) <= int(own[1]) <= int(run[2]) for run in runs)

@@ -19,6 +19,7 @@ from indwell.messages import Block, Message, ToolResult, ToolUse
 
 _UNSAFE = re.compile(r"[^A-Za-z0-9_-]+")
 _STAMP_BYTES = 10  # of a digest, 16 characters; two texts with the same 5 are found in a second
+_MOST_OF_TOOL = 64  # characters of a tool's name, as providers bound it; a model may write others
 _NAME_LENGTH = 10  # of a call's id in a file's name: its end, for all begin alike
 
 Shorten: TypeAlias = Callable[[str], str]
@@ -56,8 +57,8 @@ def results_of(messages: Sequence[Message], start: int, stop: int) -> tuple[Plac
 
 def called(use: ToolUse) -> str:
     """A call in a few words: its tool and what it was about."""
-    main = call_of(use).main
-    return f"{use.name} {main}" if main else use.name
+    main, name = call_of(use).main, _UNSAFE.sub("_", use.name)[:_MOST_OF_TOOL]
+    return f"{name} {main}" if main else name
 
 
 def spill_name(identifier: str, text: str) -> str:
@@ -84,7 +85,9 @@ def spill_path(folder: str, name: str) -> str:
 def cut_step(layer: str, view: View, cuts: Iterable[Cut]) -> Step | None:
     """The step that makes the cuts; None if not one of them saves anything.
 
-    What goes to the spill file is the result as the tool gave it, not what an earlier cut left.
+    What goes to the spill file is the result as the tool gave it, not what an earlier cut left. It
+    is handed on with each cut, also where the text seems to name the file already: a tool can write
+    such words, and in a fork it is another folder's file. Who writes leaves what is there alone.
     """
     whole: tuple[Message, ...] | None = None
     spills: dict[str, Spill] = {}
@@ -97,8 +100,7 @@ def cut_step(layer: str, view: View, cuts: Iterable[Cut]) -> Step | None:
         shorter = with_text(result, shorten(spill_path(view.facts.spill_folder, name)))
         if shorter.meta.tokens >= result.meta.tokens or len(shorter.text) >= len(result.text):
             continue
-        if name not in result.text:  # else an earlier cut has written it
-            spills[name] = Spill(name, original)
+        spills[name] = Spill(name, original)
         blocks.setdefault(index, list(view.messages[index].blocks))[at] = shorter
     if not blocks:
         return None
