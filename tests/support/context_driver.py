@@ -9,6 +9,7 @@ from indwell.context.compaction.engine import take
 from indwell.context.compaction.facts import Facts
 from indwell.context.compaction.fallback import extract
 from indwell.context.compaction.preset import Preset
+from indwell.context.compaction.repeats import repeats
 from indwell.context.compaction.step import Action, Step, SummaryPlan
 from indwell.context.compaction.summary import apply_summary, is_usable
 from indwell.context.compaction.view import full_tokens
@@ -36,6 +37,11 @@ def fitted(
         summarise: Writes summaries; what is no use is replaced by extraction (H28).
         watch: Told of each step.
     """
+    if preset.repeats and (pointing := repeats(conversation.messages)):
+        shorter = take(conversation, pointing)
+        if watch is not None:
+            watch(conversation, pointing, pointing, shorter)
+        conversation = shorter
     climb = Climb(full_tokens(conversation, facts), force=facts.force, out=facts.failed)
     layers: list[str] = []
     while (action := next_step(climb, conversation, preset, facts)) is not None:

@@ -16,7 +16,7 @@ from indwell.context.conversation import Config, Conversation, prompt_tokens, sy
 from indwell.context.history import transcript
 from indwell.context.injections import inject
 from indwell.context.pairing import problems, tool_uses
-from indwell.messages import Reply, Text, ToolCall, ToolResult, ToolUse
+from indwell.messages import Message, Reply, Text, ToolCall, ToolResult, ToolUse
 
 WINDOW = 32_000
 FILLER = "".join(f"plain words of no use at all, number {at}\n" for at in range(150))
@@ -217,3 +217,33 @@ def test_short_calls_that_stay_are_as_they_were_and_long_ones_say_where_they_are
         assert "all: /spills/" in given["shortened"]
     results = [one for part in after.messages for one in part.blocks if isinstance(one, ToolResult)]
     assert {one.tool_use_id for one in results} == {one.id for one in uses}
+
+
+def test_paths_with_blanks_stay_whole_in_the_note():
+    now = started()
+    for times in (1, 2, 3):
+        now = filled(now, 13, first=times * 100)
+        view = View(
+            conversation=now,
+            facts=Facts(spill_folder="/Users/a/Library/Application Support/x"),
+            tokens=prompt_tokens(now),
+            goal=9_000,
+            must=True,
+        )
+        step = digest(Digest(), view)
+        assert step is not None
+        now = take(now, step)
+    (note,) = notes(now)
+    assert note.count("/Users/a/Library/Application Support/x/transcript-0001-") == 1
+
+
+def test_the_next_step_is_the_same_after_the_messages_were_written_and_read():
+    now = digested(filled(with_call(started(), 1, FILLER, said=FILLER[:900]), 13))
+    now = filled(now, 12, first=300)
+    copied = msgspec.structs.replace(
+        now,
+        messages=msgspec.json.decode(msgspec.json.encode(now.messages), type=tuple[Message, ...]),
+        history=msgspec.json.decode(msgspec.json.encode(now.history), type=type(now.history)),
+        tally=type(now.tally)(),
+    )
+    assert cut(copied) == cut(now)

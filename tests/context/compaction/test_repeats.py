@@ -5,11 +5,14 @@ from __future__ import annotations
 import msgspec
 
 from indwell.context import conversation as talk
+from indwell.context.compaction.collapse import collapse
 from indwell.context.compaction.digest import digest
 from indwell.context.compaction.engine import take
 from indwell.context.compaction.facts import Facts
-from indwell.context.compaction.preset import Digest
+from indwell.context.compaction.preset import Collapse, Digest
 from indwell.context.compaction.repeats import repeats
+from indwell.context.compaction.step import SummaryPlan
+from indwell.context.compaction.summary import apply_summary
 from indwell.context.compaction.view import View
 from indwell.context.conversation import Config, Conversation, prompt_tokens, system_block
 from indwell.context.history import transcript
@@ -94,3 +97,45 @@ def test_a_digest_that_takes_the_lines_away_puts_them_back_where_they_were_point
     step = digest(Digest(), view)
     assert step is not None
     assert newest(take(now, step)) == "\n".join(BODY)
+
+
+def changed(now: Conversation, number: int, name: str, **given: str) -> Conversation:
+    """One model call that changes the file."""
+    arguments = msgspec.json.encode({"path": "shop/cart.py", **given}).decode()
+    call = ToolCall(f"call_{number}", name, arguments)
+    now = talk.with_reply(now, Reply("", (call,), finish="tool_calls"), turn=1)
+    results = [talk.tool_result(use, "done", is_error=False) for use in tool_uses(now.messages[-1])]
+    return talk.with_results(now, results, turn=1)
+
+
+def test_a_file_that_was_written_since_is_shown_whole():
+    now = changed(read(started(), 1, BODY), 2, "write_file", content="other")
+    assert repeats(read(now, 3, BODY).messages) is None
+
+
+def test_a_line_that_an_edit_was_about_is_shown_even_if_it_reads_as_before():
+    old = BODY[9].partition("\t")[2]
+    now = changed(read(started(), 1, BODY), 2, "edit_file", old_string=old, new_string="new = 1")
+    lines = newest(pointed(read(now, 3, BODY))).split("\n")
+    assert lines[1] == BODY[9]
+    assert len(lines) == 3
+
+
+def test_only_what_a_line_read_last_counts():
+    other = [f"{at}\tother_{at}(something, else)" for at in range(1, 61)]
+    now = read(read(started(), 1, BODY), 2, other)
+    assert repeats(read(now, 3, BODY).messages) is None
+    mixed = [*BODY[:30], *other[30:]]
+    assert "[lines 31 to 60:" in newest(pointed(read(now, 3, mixed)))
+    assert BODY[0] in newest(pointed(read(now, 3, mixed)))
+
+
+def test_a_summary_of_what_was_pointed_at_puts_the_lines_back():
+    now = read(started(), 1, BODY)
+    for number in range(2, 8):
+        now = read(now, number, [f"{at}\tother {number}" for at in range(200)], path=f"{number}.x")
+    now = pointed(read(now, 20, BODY))
+    view = View(conversation=now, facts=Facts(), tokens=prompt_tokens(now), goal=2_000, must=True)
+    plan = collapse(Collapse(), view)
+    assert isinstance(plan, SummaryPlan)
+    assert newest(take(now, apply_summary(now, plan, "They were read."))) == "\n".join(BODY)

@@ -1,0 +1,63 @@
+"""When a rewrite of the cached prefix is worth it."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from indwell.context.compaction.economy import growth, pays
+from indwell.context.compaction.facts import Facts, Rates
+from indwell.context.conversation import Config, Conversation
+from indwell.messages import Message, Meta, Text
+
+TOKENS = st.integers(1, 500_000)
+
+
+def at(freed: float, rewritten: float, grown: float, **rates: float) -> bool:
+    return pays(freed=freed, rewritten=rewritten, growth=grown, facts=Facts(rates=Rates(**rates)))
+
+
+def cost_a_call(freed: float, rewritten: float, grown: float) -> float:
+    """Of a saw whose teeth are ``freed`` high: what is paid beyond the prompt at its lowest."""
+    return 1.15 * rewritten * grown / freed + 0.1 * freed / 2
+
+
+@given(TOKENS, st.integers(10, 5_000))
+def test_it_pays_from_the_height_on_at_which_a_call_costs_least(rewritten, grown):
+    heights = [10 * 1.05**step for step in range(320)]
+    best = min(heights, key=lambda height: cost_a_call(height, rewritten, grown))
+    assert not at(best / 1.06, rewritten, grown)
+    assert at(best * 1.06, rewritten, grown)
+
+
+@given(TOKENS, TOKENS, st.integers(1, 5_000))
+def test_more_freed_or_less_to_rewrite_never_pays_less(freed, rewritten, grown):
+    if at(freed, rewritten, grown):
+        assert at(freed + 1, rewritten, grown)
+        assert at(freed, rewritten - 1, grown)
+
+
+def test_cached_tokens_that_cost_nothing_are_never_worth_a_rewrite():
+    assert not at(100_000, 1_000, 700, input=3.0, cached=0.0, cache_write=3.75)
+    assert not at(100, 500_000, 700, input=3.0, cached=1e-9, cache_write=3.75)
+
+
+def test_where_nothing_costs_anything_the_usual_ratios_stand_for_the_time():
+    free = {"input": 0.0, "cached": 0.0, "cache_write": 0.0}
+    assert at(30_000, 10_000, 700, **free) == at(30_000, 10_000, 700)
+    assert at(3_000, 10_000, 700, **free) == at(3_000, 10_000, 700)
+
+
+def test_without_a_cache_whatever_gets_shorter_pays():
+    facts = Facts(is_cached=False)
+    assert pays(freed=1, rewritten=100_000, growth=700, facts=facts)
+    assert not pays(freed=0, rewritten=0, growth=700, facts=facts)
+
+
+def test_growth_is_of_what_came_not_of_what_is_left():
+    def message(role, tokens):
+        return Message(role, (Text("x", Meta(tier=1, source="user", tokens=tokens - 4)),), 1)
+
+    roles = ("user", "assistant")
+    messages = tuple(message(roles[number % 2], 500) for number in range(40))
+    assert growth(Conversation(Config("m", 32_000, 0), (), messages=messages)) == 1_000
