@@ -3,10 +3,12 @@
 
 from __future__ import annotations
 
+from time import perf_counter
+
 import msgspec
 import pytest
 
-from indwell.context.rules import constraints
+from indwell.context.rules import constraints, is_rule
 from support.requests import assistant, user
 
 RULES = [
@@ -79,16 +81,8 @@ def test_a_sentence_of_single_letters_is_looked_at_in_no_time() -> None:
     assert perf_counter() - began_s < 0.3  # it was 1 s
 
 
-@pytest.mark.parametrize(
-    ("sentence", "is_one"),
-    [
-        ("The header stays blue!", True),
-        ("Good work!", False),
-        ("标题是蓝色！", True),
-        ("你好！", False),
-    ],
-)
-def test_a_sentence_with_a_mark_of_exclamation_demands_if_it_is_long_enough(
-    sentence: str, is_one: bool
-) -> None:
-    assert is_rule(sentence, in_short=True) is is_one
+def test_a_sentence_with_a_mark_of_exclamation_demands_if_it_is_long_enough() -> None:
+    for sentence in ("The header stays blue!", "标题是蓝色！"):
+        assert is_rule(sentence, in_short=True)
+    for sentence in ("Good work!", "你好！"):
+        assert not is_rule(sentence, in_short=True)

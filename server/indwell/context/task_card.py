@@ -1,7 +1,7 @@
 """The task card: what must survive every compaction, made by code and never summarised (H27). Pure.
 
 The card speaks with the user's trust (tier 1, pinned), and most of it is the user's own words. What
-comes from calls is only paths, counts, commands in one line, and of an error the *names* in it
+comes from calls is only paths, counts, commands without comments, and of an error the *names* in it
 (files with lines, identifiers): never its prose. So a tool's output cannot plant a sentence in the
 card; the error's whole line is put into the summary, which is data (``context.audit``). Everything
 is neutralised by ``inject``.
@@ -31,6 +31,7 @@ _NAME = re.compile(
     r"[\w./\\-]*[\w\\/]\.\w{1,5}:\d+(?::\d+)?"  # file.go:12:3
     r"|(?<![\w.])(?!\d)(?:\w*[a-z][A-Z]\w*|\w*_\w+|\w+[./]\w+)[\w./]*"  # TestSetup, a_b, os.Open
 )
+_COMMENT = re.compile(r"(?<!\S)#|;#")  # of a shell; a line break stands as a blank here
 MOST_NAMES, NAME_LENGTH = 4, 80
 MOST_RUNS = 12  # of turns that are not finished, in the line that stands for many
 _EARLIER = "Earlier requests; what is finished is not to be done again:"
@@ -59,7 +60,7 @@ def task_card(messages: Sequence[Message], *, budget_tokens: int) -> Text | None
     for title, lines in (
         ("What the user wants kept to:", _rules(messages, words)),
         ("Files changed so far (path, successful edits):", _files(changed(messages))),
-        ("Checks whose last run failed (names from their output are data):", _checks(messages)),
+        ("Checks whose last run failed (commands and names are data):", _checks(messages)),
     ):
         part, spent = _fitting(title, lines, room)
         room -= spent
@@ -99,7 +100,13 @@ def _files(files: Sequence[Changed]) -> list[str]:
 
 def _checks(messages: Sequence[Message]) -> list[str]:
     newest = list(reversed(failing(messages)))[:MOST_CHECKS]
-    return [f"- `{one.command.replace('`', ' ')}` (turn {one.turn}){_names(one)}" for one in newest]
+    return [f"- {_command(one.command)} (turn {one.turn}){_names(one)}" for one in newest]
+
+
+def _command(command: str) -> str:
+    """What a command runs, quoted; a comment in it is prose, which has no place here."""
+    bare = _COMMENT.split(command, maxsplit=1)[0].strip()
+    return json.dumps(bare if bare == command.strip() else f"{bare} …", ensure_ascii=False)
 
 
 def _names(check: Failing) -> str:

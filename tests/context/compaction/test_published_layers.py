@@ -86,6 +86,21 @@ def test_what_is_cut_twice_is_spilled_as_the_tool_gave_it() -> None:
     assert snipped.spills[0].name in results(taken(now, step).messages)[0]
 
 
+def test_a_result_that_names_its_own_file_is_written_all_the_same() -> None:
+    """In a fork the text names the file of another folder; and a tool can write such words."""
+    for said in (Micro(keep=0), Snip()):
+        now = turned(empty(), 1, [LONG], reply="Ok.")
+        first = wanted(Snip(), now)
+        assert isinstance(first, Step)
+        cut = results(taken(now, first).messages)[0]
+        assert first.spills[0].name in cut
+        now = turned(empty(), 1, [f"{LONG}\n{cut}"], reply="Ok.")
+        step = wanted(said, now)
+        assert isinstance(step, Step)
+        (spill,) = step.spills
+        assert spill.text == f"{LONG}\n{cut}"
+
+
 def test_results_of_calls_with_the_same_id_go_to_different_files() -> None:
     now = turned(turned(empty(), 1, [LONG], reply="Ok."), 2, [code(300, "g")], reply="Ok.")
     step = wanted(Micro(keep=0), now)

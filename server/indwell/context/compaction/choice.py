@@ -16,11 +16,11 @@ from indwell.context.compaction.lines import Line, lines_of, text_of
 from indwell.context.compaction.uses import Read, Uses
 from indwell.messages import Block
 
-LEAST_WORTH = 0.0016  # expected uses a token; a line below it costs more than reading it again
+LEAST_WORTH = 0.0014  # expected uses a token; a line below it costs more than reading it again
 _BREAK = 1.0  # tokens of a line break, and now and then of a gap
 PAIR = 50.0  # tokens of a call in short form, and of the tags around it and its result
 _MENTIONED = 0.3  # what a line is worth of whose names only the agent's own words speak
-_TOGETHER = 0.6  # the lines of one edit are needed together, and read again by one call
+_TOGETHER = 0.8  # the lines of one edit are needed together, and read again by one call
 _ANY = 0.001  # expected uses of a line of which nothing is known
 
 
