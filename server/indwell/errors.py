@@ -19,6 +19,7 @@
     │   │   └── BadReply       what came back is no chat completion
     │   ├── ConversationTooLarge  it does not fit the window
     │   │   └── WindowTooSmall     not even a first request does
+    │   ├── NobodyThere        an endpoint that much depends on cannot be used at all
     │   ├── SettingsError      a settings file cannot be used
     │   └── SessionError       a session cannot be found, read or written
     └── (anything else is a bug and travels)
@@ -121,6 +122,10 @@ class ConversationTooLarge(UserError):
 
 class WindowTooSmall(ConversationTooLarge):
     """Not even a first request fits, so a new session would not, either."""
+
+
+class NobodyThere(UserError):
+    """An endpoint that much depends on cannot be used at all, so nothing more is tried."""
 
 
 class SettingsError(UserError):

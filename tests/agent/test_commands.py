@@ -16,7 +16,7 @@ def test_what_only_begins_so_is_a_prompt(words) -> None:
     assert not is_compact(words)
 
 
-@pytest.mark.parametrize("words", ["/compact keep the limits", " /Compact\nplease", "/foo", "/help "])
+@pytest.mark.parametrize("words", ["/compact keep the limits", " /Compact\nplease", "/foo", "/fo "])
 async def test_no_model_hears_a_command_that_cannot_be(tmp_path: Path, words) -> None:
     async with a_world(tmp_path, [says()]) as world:
         finished = await world.turn(words)

@@ -6,8 +6,6 @@ import json
 
 import pytest
 
-from indwell.sessions.branches import lived
-from indwell.sessions.records import Rewound, fold
 from indwell.sessions.store import SessionStore
 from support.branch_logs import log_of
 from support.editing import READ, USAGE, Home, results

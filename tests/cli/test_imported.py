@@ -22,9 +22,7 @@ def home(tmp_path) -> Home:
     return Home(tmp_path)
 
 
-async def run(
-    home: Home, *arguments: str, base_url: str = "", stdin: bytes | None = None
-) -> Ended:
+async def run(home: Home, *arguments: str, base_url: str = "", stdin: bytes | None = None) -> Ended:
     environment = home.environment(base_url)
     return await indwell(*arguments, environment=environment, folder=home.workspace, stdin=stdin)
 

@@ -128,7 +128,7 @@ async def test_each_session_is_one_line_with_its_id_first_and_whole(home) -> Non
     with Terminal("sessions", environment=home.environment(), folder=home.workspace) as terminal:
         assert terminal.ends() == 0
     head, *lines = terminal.shown.splitlines()
-    assert head.split() == ["session", "turns", "cost", "model", "first", "words"]
+    assert head.split() == ["session", "turns", "cost", "model", "words"]
     assert [line.split()[0] for line in lines] == names[::-1]
     assert max(map(len, lines)) <= 100
     assert lines[0].endswith("…")
@@ -147,7 +147,7 @@ async def test_the_cells_of_a_list_stand_below_each_other_and_imported_ones_are_
     with Terminal("sessions", environment=home.environment(), folder=home.workspace) as terminal:
         assert terminal.ends() == 0
     head, first, second = terminal.shown.splitlines()
-    at = head.index("first words")
+    at = head.index("words")
     assert (first[at : at + 8], second[at : at + 5]) == ("What can", "hello")
     assert second[head.index("model") :].startswith("imported ")
 

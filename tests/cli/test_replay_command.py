@@ -13,7 +13,7 @@ from indwell.cli.parser import make_parser
 from indwell.cli.replay import Wish, _rates, wish_of
 from indwell.errors import UserError
 from indwell.replay.cache_rules import CACHES
-from support.editing import Home
+from support.editing import MODEL, Home
 from support.loopback_endpoint import (
     HANG,
     LoopbackEndpoint,
@@ -143,8 +143,11 @@ async def test_a_picture_is_written_as_its_name_says(home) -> None:
         ended = await replay(home, path, "--plot", str(target), "--preset", "slide,default")
         assert ended.code == 0
         assert target.read_bytes().startswith(begins)
+    drawn = (home.workspace / "a.svg").read_text()
+    assert ">tokens</text>" in drawn
+    assert ">a</text>" in drawn, "the session's name"
     ended = await replay(home, path, "--plot", str(home.workspace / "no" / "a.svg"))
-    assert (ended.code, "the picture was not written" in ended.stderr) == (2, True)
+    assert (ended.code, "/no'" in ended.stderr, ended.stdout) == (2, True, "")
 
 
 @pytest.mark.parametrize(
@@ -155,7 +158,9 @@ async def test_a_picture_is_written_as_its_name_says(home) -> None:
         (["--cache-block", "0"], "--cache-block: 0 is not 1 or more"),
         (["--cache-life", "-1"], "--cache-life: -1 is not 0 or more"),
         (["--window", "0"], "--window: a number of tokens"),
+        (["--window", "6000"], "--window: 6,000 tokens do not even take the 6,000 that stand for"),
         (["--summary-ratio", "2"], "--summary-ratio: between 0 and 1"),
+        (["--summary-ratio", "0.2", "--model", "m"], "as long as it writes them"),
         (["--pause", "nan"], "--pause: seconds"),
         (["--plot", "a.gif"], "ends with .svg or .png"),
     ],
@@ -171,6 +176,7 @@ async def test_a_wrong_command_line_ends_with_2_and_no_trace(home) -> None:
     ended = await replay(home, path, "--prices", "no-such-model")
     assert (ended.code, ended.stdout) == (2, "")
     assert "the price of 'no-such-model'" in ended.stderr
+    assert ended.stderr.startswith("usage: indwell replay "), "its own usage"
     assert "Traceback" not in ended.stderr
 
 
@@ -208,11 +214,18 @@ async def test_rules_and_pauses_reach_the_figures(home) -> None:
 async def test_costs_are_in_dollars_by_a_price_list(home) -> None:
     path = written(home, "one.jsonl", record("a", entries(4)))
     table = await replay(home, path, "--preset", "none", "--prices", "gpt-5")
-    assert "cost in US dollars, as gpt-5 costs" in table.stdout
+    assert "cost in US dollars, as gpt-5 costs at your endpoint" in table.stdout
+    assert "1 session, window 64,000" in table.stdout
+    other = await replay(home, path, "--preset", "none", "--prices", "claude-sonnet-4-5")
+    assert "as claude-sonnet-4-5 costs at anthropic, not your endpoint" in other.stdout
+    home.configure(f'model = "{MODEL}"\nprice_in = 2.0\nprice_out = 8.0\n')
+    own = await replay(home, path, "--preset", "none", "--prices", MODEL)
+    assert f"as {MODEL} costs by your settings" in own.stdout
     ratios = Wish((path,))
-    dollars = _rates(msgspec.structs.replace(ratios, prices="gpt-5"))
+    listed = _rates(msgspec.structs.replace(ratios, prices="gpt-5"))
     assert _rates(ratios) is None
-    assert dollars is not None
+    assert listed is not None
+    dollars, _ = listed
     assert 0 < dollars.cached < dollars.input < dollars.output
 
 
@@ -224,9 +237,10 @@ async def test_a_model_of_the_endpoint_writes_the_summaries(home) -> None:
         ended = await replay(home, *arguments, base_url=endpoint.base_url)
     figures = untimed(ended)["presets"]["regions-d"]
     assert ended.code == 0
-    (notice,) = ended.stderr.splitlines()
+    notice, spent = ended.stderr.splitlines()
     assert "the window of 'summer' is not known" in notice
     n_calls = len(endpoint.seen)
+    assert spent.startswith(f"summaries by summer: {n_calls} calls, {5_000 * n_calls:,} tokens in")
     assert 0 < n_calls <= figures["compactions"] * 3
     # No list knows its price, so the usual ratios count: 1 for input, 5 for output.
     assert figures["summary_cost"] == pytest.approx(n_calls * (5_000 + 5 * 100) / 1e6)
@@ -246,6 +260,24 @@ async def test_where_the_model_fails_code_extracts_and_says_so(home) -> None:
     assert figures["compactions"] > 0
     assert "summaries were extracted by code: " in ended.stderr
     assert "no such model" in ended.stderr
+
+
+async def test_an_endpoint_that_takes_no_key_ends_it_at_the_first_summary(home) -> None:
+    path = written(home, "one.jsonl", record("a", entries(12)))
+    arguments = (path, "--preset", "regions-d", "--window", "12000", "--model", "summer")
+    async with LoopbackEndpoint(lambda _seen: refuse(401, "no such key")) as endpoint:
+        ended = await replay(home, *arguments, base_url=endpoint.base_url)
+        assert len(endpoint.seen) == 1
+    assert (ended.code, ended.stdout) == (1, "")
+    assert "'summer' cannot write summaries: " in ended.stderr
+    assert "Traceback" not in ended.stderr
+
+
+async def test_the_help_says_what_rows_and_presets_are(home) -> None:
+    told = (await replay(home, "--help")).stdout
+    for word in ("edit lines", "recoverable", "violations", "ladder-a", "auto-b", "regions-d"):
+        assert f"\n  {word} " in told
+    assert max(map(len, told.splitlines())) <= 100
 
 
 async def test_without_an_endpoint_a_model_cannot_be_asked(home) -> None:

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import argparse
 import secrets
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 from indwell.cli.parser import make_parser
-from indwell.errors import UserError
+from indwell.errors import NobodyThere, UserError
 
 
 def run_command(arguments: Sequence[str] | None) -> int:
     """Run a command; 0 done, 1 the task failed, 2 the command line was wrong."""
     parser = make_parser()
     options = parser.parse_args(arguments)
+    parser = getattr(options, "parser", parser)
     match options.command:
         case "login" | "logout" | "models" | "doctor":
             return _first_minutes(options)
@@ -120,6 +122,9 @@ def _replay(options: argparse.Namespace, parser: argparse.ArgumentParser) -> int
 
     try:
         return replay(wish_of(options))
+    except NobodyThere as error:
+        print(str(error), file=sys.stderr)
+        return 1
     except UserError as error:
         parser.error(str(error))
 

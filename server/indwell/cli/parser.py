@@ -40,6 +40,8 @@ def make_parser() -> argparse.ArgumentParser:
     purge = commands.add_parser("purge", help="delete all sessions, permissions and keys")
     purge.add_argument("--yes", action="store_true", help="do it without asking")
     _json(purge)
+    for one in commands.choices.values():
+        one.set_defaults(parser=one)  # what is wrong there is told with its own usage
     return parser
 
 
@@ -146,8 +148,8 @@ def _sessions(sessions: argparse.ArgumentParser) -> None:
         metavar="ID",
         help="of the session to show or to fork, or of those to delete; its beginning is enough. "
         "fork: a new session that goes on from the end of a turn (`--turn`). import: files "
-        "that other tools recorded (JSONL). replay-request: a session, and the number of a request "
-        "that is made again from its log",
+        "that other tools recorded (JSONL; `-`: stdin). replay-request: a session, and the number "
+        "of a request that is made again from its log",
     )
     sessions.add_argument("--all", action="store_true", help="of all folders, not only this one")
     sessions.add_argument(

@@ -51,17 +51,11 @@ def purge(*, is_sure: bool, as_json: bool) -> int:
         if not sys.stdin.isatty():
             print("say --yes to delete this", file=sys.stderr)
             return 2
-        question = f"Delete all of this for good? The settings in {user_file()} stay. [y/N] "
-        try:
-            is_sure = input(question).strip().lower() in {"y", "yes"}
-        except KeyboardInterrupt:
-            print("\nnothing was deleted")
-            return STOPPED
-        except EOFError:
-            print()
-        if not is_sure:
+        code = _asked()
+        if code:
             print("nothing was deleted")
-            return 1
+            return code
+        is_sure = True
     if as_json and not is_sure:
         sys.stdout.write(msgspec.json.encode({"would_delete": items}).decode() + "\n")
         return 0
@@ -110,6 +104,19 @@ def places(
     own = tuple(state / name for name in OURS) if is_shared else (state,)
     more = (path for path in others if not settings.is_relative_to(path) and path != state)
     return (*own, *dict.fromkeys(more))
+
+
+def _asked() -> int:
+    """0 if the user says yes, 1 if not, 130 after Ctrl-C."""
+    question = f"Delete all of this for good? The settings in {user_file()} stay. [y/N] "
+    try:
+        return 0 if input(question).strip().lower() in {"y", "yes"} else 1
+    except EOFError:
+        print()
+        return 1
+    except KeyboardInterrupt:
+        print()
+        return STOPPED
 
 
 def _delete(items: Sequence[Item], store: KeyStore) -> tuple[str, ...]:

@@ -18,6 +18,7 @@ from indwell.context.compaction.presets import PRESETS
 from indwell.errors import ToolError, UserError
 from indwell.files import write_atomic
 from indwell.replay.cache_rules import CACHES, CacheRules
+from indwell.replay.course import PREFIX_TOKENS
 from indwell.replay.figures import Figures, total
 from indwell.replay.measure import replayed
 from indwell.replay.plot import FORMATS, plot
@@ -25,6 +26,8 @@ from indwell.replay.summaries import Summarise
 from indwell.replay.traces import Reader
 from indwell.sandbox.workers import mapped
 from indwell.sessions.foreign import Recorded
+
+RATIO = 0.2  # of simulated summaries, if nothing else is asked for
 
 
 class Wish(msgspec.Struct, frozen=True):
@@ -47,7 +50,7 @@ class Wish(msgspec.Struct, frozen=True):
     files: tuple[str, ...]
     presets: tuple[str, ...] = tuple(PRESETS)
     window: int = 64_000
-    ratio: float = 0.2
+    ratio: float = RATIO
     cache: CacheRules = CACHES["plain"]
     pause_s: float = 0.0
     model: str = ""
@@ -76,17 +79,27 @@ def wish_of(options: argparse.Namespace) -> Wish:
     """
     if options.window < 1:
         raise UserError("--window: a number of tokens, 1 or more")
-    if not 0 <= options.summary_ratio <= 1:
+    if options.window <= PREFIX_TOKENS:
+        raise UserError(
+            f"--window: {options.window:,} tokens do not even take the {PREFIX_TOKENS:,} that "
+            "stand for the system prompt and the tools"
+        )
+    ratio = RATIO if options.summary_ratio is None else options.summary_ratio
+    if not 0 <= ratio <= 1:
         raise UserError("--summary-ratio: between 0 and 1")
+    if options.model and options.summary_ratio is not None:
+        raise UserError("--summary-ratio: the summaries of --model are as long as it writes them")
     if not 0 <= options.pause < float("inf"):
         raise UserError("--pause: seconds, 0 or more")
     if options.plot is not None and Path(options.plot).suffix.lower() not in FORMATS:
         raise UserError(f"--plot: the file's name ends with {' or '.join(FORMATS)}")
+    if options.plot is not None and not Path(options.plot).resolve().parent.is_dir():
+        raise UserError(f"--plot: there is no folder {str(Path(options.plot).parent)!r}")
     return Wish(
         files=tuple(options.files),
         presets=preset_names(options.preset),
         window=options.window,
-        ratio=options.summary_ratio,
+        ratio=ratio,
         cache=cache_rules(
             options.cache,
             minimum=options.cache_minimum,
@@ -137,6 +150,7 @@ def replay(wish: Wish) -> int:
 
     Raises:
         UserError: A file cannot be read, or holds no conversation.
+        NobodyThere: The model that should write summaries cannot be asked.
     """
     read = [read_sessions(file) for file in wish.files]
     sessions = [one for found, _ in read for one in found]
@@ -144,8 +158,8 @@ def replay(wish: Wish) -> int:
     if not sessions:
         why = "".join(f"; {note}" for note in notes[:3])
         raise UserError(f"no conversation in {', '.join(wish.files)}{why}")
-    rates = _rates(wish)
-    measured = tuple(_all(wish, sessions, rates or Rates()))
+    listed = _rates(wish)
+    measured = tuple(_all(wish, sessions, listed[0] if listed else Rates()))
     troubles = dict.fromkeys(why for row in measured for one in row for why in one.troubles)
     report = Report(
         window=wish.window,
@@ -154,17 +168,18 @@ def replay(wish: Wish) -> int:
         presets=wish.presets,
         each=measured,
         totals=tuple(total(column) for column in zip(*measured, strict=True)),
-        prices=(wish.prices or wish.model) if rates else "",
+        prices=listed[1] if listed else "",
     )
     (print_json if wish.json else print_table)(report, each=wish.each)
     if wish.plot is not None:
         path = Path(wish.plot).resolve()
-        _write(path, plot(report.series(), wish.window, path.suffix.lower()))
+        longest, series = report.series()
+        _write(path, plot(series, wish.window, path.suffix.lower(), title=longest))
     return 0
 
 
-def _rates(wish: Wish) -> Rates | None:
-    """The price list to go by; None: the usual ratios of prices, for no list is known.
+def _rates(wish: Wish) -> tuple[Rates, str] | None:
+    """The price list to go by, and in words whose it is; None: none is known, so ratios count.
 
     Raises:
         UserError: One is asked for that nobody knows.
@@ -173,12 +188,13 @@ def _rates(wish: Wish) -> Rates | None:
         return None
     from indwell.cli.replay_model import listed_rates
 
-    rates = listed_rates(wish.prices or wish.model)
-    if rates is None and wish.prices:
+    listed = listed_rates(wish.prices or wish.model, anywhere=bool(wish.prices))
+    if listed is None and wish.prices:
         raise UserError(
-            f"--prices: the price of {wish.prices!r} at your endpoint is not known; name another"
+            f"--prices: the price of {wish.prices!r} is not known: not in your settings, not at "
+            "your endpoint, and in no list; name another"
         )
-    return rates
+    return listed
 
 
 def _all(wish: Wish, sessions: Sequence[Recorded], rates: Rates) -> Iterator[tuple[Figures, ...]]:

@@ -4,12 +4,38 @@ from __future__ import annotations
 
 import argparse
 
+_GLOSSARY = """\
+rows of the table:
+  requests     calls of the main model; re-reads and summaries are not among them
+  tokens       of all prompts; cached: the share of them that a cache would have served
+  cost         of all calls, in prices of a million input tokens (or US dollars), with summaries
+               and with what had to be read again because it was gone; summaries: of that, theirs
+  kept         of the names that the agent went on to use and whose source had been shortened, the
+               share that still stood in the request
+  edit lines   the same for lines that an edit had to match
+  recoverable  of what was lost, the share whose own file is named where it was cut
+  compactions  requests before which anything was shortened; largest: tokens of the largest request
+  violations   broken rules: calls without results, over the window, the user's words missing, ...
+  seconds      of computing
+
+presets:
+  default      Indwell's own: old results become digests when that pays, then summaries by region
+  ladder-a     a published design, re-implemented: cut long results, then one summary of what is old
+  auto-b       a published design, re-implemented: old results emptied before each call, then one
+               summary of everything
+  regions-d    a published design, re-implemented: the largest runs of calls summed up first
+  slide        the oldest exchanges are dropped, nothing is summed up
+  none         nothing is shortened
+"""
+
 
 def replay_options(replay: argparse.ArgumentParser) -> None:
     """Add them to the command's parser."""
+    replay.formatter_class = argparse.RawDescriptionHelpFormatter
+    replay.epilog = _GLOSSARY
     replay.description = (
-        "Runs recorded conversations through the real assembly and compaction, and prints for each "
-        "preset what the requests would have cost, and what the agent would have missed."
+        "Runs recorded conversations through the real assembly and compaction, and prints\n"
+        "for each preset what the requests would have cost, and what the agent would have missed."
     )
     replay.add_argument(
         "files", nargs="+", metavar="FILE", help=".jsonl or .jsonl.gz; - reads stdin"
@@ -34,10 +60,9 @@ def _summaries(group: argparse._ArgumentGroup) -> None:
     group.add_argument(
         "--summary-ratio",
         type=float,
-        default=0.2,
         metavar="R",
         help="tokens of a simulated summary as a share of what it stands for; 0: extraction by "
-        "code, without a model (default: 0.2)",
+        "code, without a model (default: 0.2); not with --model",
     )
     group.add_argument(
         "--model",
@@ -49,8 +74,9 @@ def _summaries(group: argparse._ArgumentGroup) -> None:
         "--prices",
         default="",
         metavar="NAME",
-        help="show costs in US dollars by the price list of this model (default: that of --model; "
-        "else in prices of a million input tokens)",
+        help="show costs in US dollars by the price list of this model: that of your settings, "
+        "else of your endpoint, else of any list (default: that of --model; else in prices of a "
+        "million input tokens)",
     )
 
 

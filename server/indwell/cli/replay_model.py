@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -18,25 +18,29 @@ from pathlib import Path
 
 import msgspec
 
+from indwell.agent.receipt import usage_words
 from indwell.agent.session import Session
 from indwell.agent.small_model import SmallModel
 from indwell.agent.summarise_call import summary_step
 from indwell.agent.turn_state import TurnState
 from indwell.cli.chosen_model import Model, make_model
 from indwell.cli.compose import Place, make_session
-from indwell.cli.terminal import AllowingApprover
+from indwell.cli.terminal import AllowingApprover, cost_words
 from indwell.cli.user_settings import read_settings
 from indwell.context.compaction.facts import Facts, Rates
 from indwell.context.compaction.preset import Preset
 from indwell.context.compaction.step import SummaryPlan
 from indwell.context.conversation import Conversation
+from indwell.errors import NobodyThere, NotAuthorised, OutOfCredit, Unreachable
 from indwell.files.scratch import NOWHERE
-from indwell.messages import Usage
+from indwell.messages import Reply, Request, Usage
+from indwell.providers.base import Provider, StreamEvent
 from indwell.replay.summaries import Summarise, Written
 from indwell.sessions.memory_log import MemoryLog
 from indwell.settings.model import Settings
 from indwell.workspace.disk import DiskWorkspace
 
+_HOPELESS = (Unreachable, NotAuthorised, OutOfCredit)
 _TROUBLE = ", without a model ("  # as ``agent.summarise_call`` ends its note
 
 
@@ -54,10 +58,18 @@ def model_summaries(name: str) -> Iterator[Summarise]:
         print(notice, file=sys.stderr)
     session = _session(settings, model)
     with asyncio.Runner() as runner:
+        asking = _Asking(session, model, runner)
         try:
-            yield _Asking(session, model, runner)
+            yield asking
         finally:
             runner.run(session.close())
+            if asking.n_calls:
+                print(f"summaries by {name}: {_spent(session, asking.n_calls)}", file=sys.stderr)
+
+
+def _spent(session: Session, n_calls: int) -> str:
+    calls = "1 call" if n_calls == 1 else f"{n_calls:,} calls"
+    return f"{calls}, {usage_words(session.usage)}, {cost_words(session.cost)}"
 
 
 class _Asking:
@@ -65,6 +77,15 @@ class _Asking:
 
     def __init__(self, session: Session, model: Model, runner: asyncio.Runner) -> None:
         self._session, self._model, self._runner = session, model, runner
+        self._watched = _Watched(model.provider)
+        small = session.parts.small
+        assert small is not None
+        self._small = small._replace(provider=self._watched)
+
+    @property
+    def n_calls(self) -> int:
+        """Those that were answered."""
+        return self._watched.n_calls
 
     def __call__(
         self, conversation: Conversation, plan: SummaryPlan, facts: Facts, preset: Preset
@@ -72,15 +93,35 @@ class _Asking:
         session, model = self._session, self._model
         config = msgspec.structs.replace(conversation.config, model=model.name)
         session.conversation = msgspec.structs.replace(conversation, config=config)
-        session.parts = replace(session.parts, preset=preset)
+        session.parts = replace(session.parts, preset=preset, small=self._small)
         facts = msgspec.structs.replace(
             facts, rates=model.rates, small=model.rates, is_cached=False
         )
         before = session.usage
         turn = TurnState(1, "", "")
         step = self._runner.run(summary_step(session, turn, plan, facts, lambda _event: None))
+        if self._watched.hopeless:
+            raise NobodyThere(f"{model.name!r} cannot write summaries: {self._watched.hopeless}")
         trouble = step.note.partition(_TROUBLE)[2].removesuffix(")")
         return Written(step, price(before, session.usage, model.rates), trouble)
+
+
+class _Watched:
+    """A ``Provider`` that remembers a failure which no other summary would be spared."""
+
+    def __init__(self, provider: Provider) -> None:
+        self._provider = provider
+        self.hopeless, self.n_calls = "", 0
+
+    async def complete(self, request: Request, on_event: Callable[[StreamEvent], None]) -> Reply:
+        """Ask the provider itself."""
+        try:
+            reply = await self._provider.complete(request, on_event)
+        except _HOPELESS as error:
+            self.hopeless = str(error)
+            raise
+        self.n_calls += 1
+        return reply
 
 
 def price(before: Usage, after: Usage, rates: Rates) -> float:
@@ -97,16 +138,31 @@ def price(before: Usage, after: Usage, rates: Rates) -> float:
     )
 
 
-def listed_rates(name: str) -> Rates | None:
-    """The prices of a model, in US dollars for a million tokens; None if no list has them."""
-    from indwell.providers.facts import facts_for
+def listed_rates(name: str, *, anywhere: bool = False) -> tuple[Rates, str] | None:
+    """The prices of a model, in US dollars for a million tokens, and in words whose they are.
 
-    settings = read_settings(os.environ).settings
-    prices = facts_for(name, settings.base_url, now=datetime.now(UTC)).prices
+    The user's own settings count first, then what its endpoint asks.
+
+    Args:
+        name: Of the model.
+        anywhere: Else take those of any other endpoint.
+    """
+    from indwell.providers.facts import facts_for, prices_anywhere
+    from indwell.providers.pricing import OwnRates, overridden
+
+    now, settings = datetime.now(UTC), read_settings(os.environ).settings
+    prices, whose = facts_for(name, settings.base_url, now=now).prices, "at your endpoint"
+    own = OwnRates(
+        settings.price_in, settings.price_out, settings.price_cached, settings.price_cache_write
+    )
+    if name == settings.model and own != OwnRates():
+        prices, whose = overridden(prices, own), "by your settings"
+    if prices is None and anywhere and (found := prices_anywhere(name, now=now)):
+        prices, whose = found[0], f"at {found[1]}, not your endpoint"
     if prices is None:
         return None
     one = prices.rates
-    return Rates(one.input, one.cached, one.cache_write, one.output)
+    return Rates(one.input, one.cached, one.cache_write, one.output), f"{name} costs {whose}"
 
 
 def _session(settings: Settings, model: Model) -> Session:

@@ -5,12 +5,15 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 
 from indwell.policy.approvals import one_line
 from indwell.replay.figures import Figures
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 Item = TypeVar("Item")
 _WIDTH = 100  # characters, where no terminal says it
@@ -27,7 +30,8 @@ class Report(msgspec.Struct, frozen=True):
         presets: Their names.
         each: For each session the figures of each preset.
         totals: For each preset.
-        prices: Whose price list costs are shown by; empty: in prices of a million input tokens.
+        prices: What price list costs are shown by, in words; empty: in prices of a million input
+            tokens.
     """
 
     window: int
@@ -38,10 +42,11 @@ class Report(msgspec.Struct, frozen=True):
     totals: tuple[Figures, ...]
     prices: str = ""
 
-    def series(self) -> dict[str, tuple[int, ...]]:
-        """Tokens of each request of the session with most of them, by preset."""
-        longest = max(self.each, key=lambda one: one[0].requests)
-        return {name: one.sizes for name, one in zip(self.presets, longest, strict=True)}
+    def series(self) -> tuple[str, dict[str, tuple[int, ...]]]:
+        """The session with most requests, and the tokens of each of them, by preset."""
+        at = max(range(len(self.each)), key=lambda number: self.each[number][0].requests)
+        rows = zip(self.presets, self.each[at], strict=True)
+        return one_line(self.names[at]), {name: one.sizes for name, one in rows}
 
 
 def progress(results: Iterable[Item], n: int) -> Iterator[Item]:
@@ -79,12 +84,13 @@ def print_table(report: Report, *, each: bool) -> None:
     console = Console(width=None if sys.stdout.isatty() else _WIDTH)
     if each:
         for name, figures in zip(report.names, report.each, strict=True):
-            console.print(_table(name, report.presets, figures))
+            _print_table(console, name, _table(report.presets, figures))
     n = len(report.names)
     title = f"{n} session{'s' if n != 1 else ''}, window {report.window:,}"
-    console.print(_table(title, report.presets, report.totals))
-    unit = f"US dollars, as {report.prices} costs" if report.prices else "a million input tokens"
+    _print_table(console, title, _table(report.presets, report.totals))
+    unit = f"US dollars, as {report.prices}" if report.prices else "a million input tokens"
     lines = [f"cost in {unit}; what was lost and read again, and summaries, are in it"]
+    lines.append("what rows and presets are: `indwell replay --help`")
     lines += _rules(report)
     lines += [f"mended: {note}" for note in report.notes[:_NOTES]]
     if len(report.notes) > _NOTES:
@@ -106,13 +112,18 @@ def _object(report: Report, n: int, figures: Iterable[Figures]) -> dict[str, obj
     return {"window": report.window, "sessions": n, "presets": by_name}
 
 
-def _table(title: str, presets: Sequence[str], figures: Iterable[Figures]) -> object:
+def _print_table(console: Console, title: str, table: object) -> None:
+    """The title on a line of its own: a table would wrap it at its own width."""
+    console.print(one_line(title), markup=False, highlight=False, style="italic", soft_wrap=True)
+    console.print(table)
+
+
+def _table(presets: Sequence[str], figures: Iterable[Figures]) -> object:
     """Presets side by side: six of them fit on 80 columns, their twelve figures would not."""
     from rich.box import SIMPLE
     from rich.table import Table
-    from rich.text import Text
 
-    table = Table(title=Text(one_line(title)), box=SIMPLE, pad_edge=False)
+    table = Table(box=SIMPLE, pad_edge=False)
     table.add_column("", no_wrap=True)
     for name in presets:
         table.add_column(name, justify="right", no_wrap=True)

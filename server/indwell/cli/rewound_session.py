@@ -18,7 +18,8 @@ def tell_rewound(session: str, made: Rewind, *, as_json: bool) -> None:
         return
     for notice in made.notices:
         print(notice, file=sys.stderr)
-    print(f"taken back to the end of turn {made.turn}; files stay as they are")
+    where = f"the end of turn {made.turn}" if made.turn else "its beginning"
+    print(f"taken back to {where}; files stay as they are")
     if made.draft:
         print(f"what was said next: {visible(made.draft)}")
     print(f'go on with it: `indwell run --resume {session} "…"`')

@@ -19,7 +19,6 @@ from indwell.sessions.retention import Stored, delete, session_ids, stored
 from indwell.sessions.store import folder_name
 from indwell.settings.places import state_folder
 
-
 _MOST_WIDTH = 18  # characters of a cell that is neither the id nor the last one
 
 
@@ -101,7 +100,7 @@ def whole_id(given: str, known: Sequence[str]) -> str:
 def _print_table(console: Console, found: Sequence[Stored], *, with_folder: bool) -> None:
     """Cells below each other, the id first and never broken; what is too long is cut."""
     folder = ("folder",) if with_folder else ()
-    rows = [("session", "turns", "cost", "model", *folder, "first words")]
+    rows = [("session", "turns", "cost", "model", *folder, "words")]
     rows += [_cells(one, with_folder=with_folder) for one in found]
     widths = [min(max(map(cell_len, column)), _MOST_WIDTH) for column in zip(*rows, strict=True)]
     widths[0] = max(cell_len(row[0]) for row in rows)

@@ -22,7 +22,15 @@ class Shortenings:
         self._notes: dict[str, None] = {}
         self._n_runs = 0
 
-    def takes(self, event: events.Event) -> bool:
+    def taken(self, event: events.Event) -> tuple[str, events.Event | None]:
+        """A line that comes first, and what is shown of ``event`` itself; None: nothing."""
+        if isinstance(event, events.TurnFinished) and not event.rounds:
+            event = self._told_by(event)
+        elif not self._takes(event):
+            return "", None
+        return self._line(event), event
+
+    def _takes(self, event: events.Event) -> bool:
         """Is there something to show? Not of a step in a run, nor once enough was told."""
         match event:
             case events.TurnStarted():
@@ -39,7 +47,7 @@ class Shortenings:
                 pass
         return True
 
-    def line(self, event: events.Event) -> str:
+    def _line(self, event: events.Event) -> str:
         """The run that ends with ``event``, if one does and it is told."""
         if self._run is None or isinstance(event, events.Notice):
             return ""
@@ -50,7 +58,7 @@ class Shortenings:
             return compaction_words(before, after, notes)
         return HINT if self._n_runs == MOST_TOLD + 1 else ""
 
-    def told_by(self, event: events.TurnFinished) -> events.TurnFinished:
+    def _told_by(self, event: events.TurnFinished) -> events.TurnFinished:
         """The end of a turn that did nothing else: it says all of it, so no line is needed."""
         notes = "; ".join(self._notes)
         if self._run is None or not event.message or event.ending != "done":

@@ -182,6 +182,7 @@ def _print(console: Console, shown: Statistics, span: int, *, session: str) -> N
     wide = console.options.update(width=_UNBOUND_WIDTH)
     if console.measure(table, options=wide).maximum > console.width:
         table = _table("session", rows, None)  # the model first: nothing else says the rest
+        table.collapse_padding = True
     console.print(table)
     n_older = len(shown.sessions) - _SESSIONS_SHOWN
     if n_older > 0:

@@ -44,26 +44,23 @@ class TerminalView:
 
     def __call__(self, event: events.Event) -> None:  # noqa: C901 - one flat table of events
         """Show one event."""
-        if isinstance(event, events.TurnFinished) and not event.rounds:
-            event = self._shortenings.told_by(event)
-        elif not self._shortenings.takes(event):
-            return
-        if line := self._shortenings.line(event):
+        line, shown = self._shortenings.taken(event)
+        if line:
             self._line(f"[dim]{escape(visible(line))}[/]")
-        match event:
+        match shown:
             case events.Text(text=text, restart=restart):
                 self._text("\n[the answer starts again]\n" if restart else text)
             case events.ToolStarted(id=id_, name=name, target=target):
                 self._shown_lines = 0
                 self._running.add(id_)
                 self._are_many = self._are_many or len(self._running) > 1
-                shown = escape(short_line(name, NAME_LIMIT))
+                called = escape(short_line(name, NAME_LIMIT))
                 on = escape(short_line(target, TARGET_LIMIT))
-                self._line(f"[cyan]▸[/] {shown} [dim]{on}[/]")
+                self._line(f"[cyan]▸[/] {called} [dim]{on}[/]")
             case events.ToolOutput(text=text):
                 self._output(text)
             case events.ToolFinished():
-                self._finished(event)
+                self._finished(shown)
             case events.EditApplied(diff=diff):
                 self._end_text()
                 self.diff(diff)
@@ -76,7 +73,7 @@ class TerminalView:
             case events.Notice(message=message):
                 self._line(f"[yellow]{escape(visible(message[:FAILURE_LIMIT]))}[/]")
             case events.TurnFinished():
-                self._end(event)
+                self._end(shown)
             case _:
                 pass
 

@@ -42,7 +42,8 @@ def repetition_words(name: str, times: int) -> str:
 
     ``name`` is a tool's that exists; empty for any other, which may be any prose of the model's.
     """
+    what = f"{name} was called" if name else "This call was made"
     return (
-        f"{name or 'This call'} was {'called' if name else 'made'} {times} times in a row with the same arguments, with the same outcome "
+        f"{what} {times} times in a row with the same arguments, with the same outcome "
         "to expect. Try something else, or say what stands in the way."
     )

@@ -81,6 +81,19 @@ def facts_for(model: str, provider_url: str | None, *, now: datetime) -> ModelFa
     return _facts(info.context_window, prices, listed, source=f"{source}, {provider.id}")
 
 
+def prices_anywhere(model: str, *, now: datetime) -> tuple[Prices, str] | None:
+    """The prices of ``model`` wherever a list has them, and whose list it is; None if none does.
+
+    Good for a comparison only: what an endpoint charges is in ``facts_for``.
+    """
+    try:
+        provider, info = data_snapshot.get_snapshot().find_provider_model(model, None, None, None)
+    except LookupError:
+        return None
+    prices = _prices(info, now)
+    return (prices, provider.id) if prices is not None else None
+
+
 def warm_up() -> None:
     """Read the bundled data now (0.3 s, in a thread), so that no prompt has to wait for it."""
     facts_for("", None, now=datetime.now(UTC))

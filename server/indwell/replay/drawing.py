@@ -9,6 +9,7 @@ import msgspec
 
 WIDTH, HEIGHT, MARGIN = 900, 420, 60  # pixels
 _COLOURS = ("#1b6ca8", "#c8553d", "#3a7d44", "#8e5ea2", "#b8860b", "#555555")
+_TITLE = 80  # characters
 _LEGEND = 130  # pixels for the name of a series
 
 Point: TypeAlias = tuple[float, float]
@@ -34,12 +35,13 @@ class Words(msgspec.Struct, frozen=True):
 Shape: TypeAlias = Line | Words
 
 
-def drawing(series: Mapping[str, Sequence[int]], window: int) -> tuple[Shape, ...]:
+def drawing(series: Mapping[str, Sequence[int]], window: int, title: str = "") -> tuple[Shape, ...]:
     """Lines of ``series``, with the window as a dashed one.
 
     Args:
         series: Tokens of each request, by name.
         window: Tokens that a request may have.
+        title: Whose requests these are; a long one is cut.
     """
     n_most = max((len(values) for values in series.values()), default=0)
     top = max([window, *(max(values, default=0) for values in series.values())]) or 1
@@ -55,6 +57,8 @@ def drawing(series: Mapping[str, Sequence[int]], window: int) -> tuple[Shape, ..
         Words((left + 5, y(window) - 5), f"window {window:,}"),
         Words((left, HEIGHT - MARGIN + 20), "request 1"),
         Words((right, HEIGHT - MARGIN + 20), f"{n_most:,}", is_end=True),
+        Words((left, HEIGHT - 12), title[:_TITLE]),
+        Words((left - 5, y(top) - 14), "tokens", is_end=True),
         Words((left - 5, y(0) + 4), "0", is_end=True),
         Words((left - 5, y(top) + 4), f"{top:,}", is_end=True),
     ]

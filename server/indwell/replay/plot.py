@@ -12,15 +12,18 @@ FORMATS = (".svg", ".png")
 _FONT = 'font-family="sans-serif" font-size="12"'
 
 
-def plot(series: Mapping[str, Sequence[int]], window: int, form: str = ".svg") -> bytes:
+def plot(
+    series: Mapping[str, Sequence[int]], window: int, form: str = ".svg", *, title: str = ""
+) -> bytes:
     """A picture of ``series``, with the window as a dashed line.
 
     Args:
         series: Tokens of each request, by name.
         window: Tokens that a request may have.
         form: One of ``FORMATS``.
+        title: Whose requests these are.
     """
-    shapes = drawing(series, window)
+    shapes = drawing(series, window, title)
     return png(shapes, WIDTH, HEIGHT) if form == ".png" else svg(shapes).encode()
 
 

@@ -80,4 +80,6 @@ def overview(session: str, reading: Reading) -> Overview:
                 imported = imported or what.startswith(IMPORTED)
             case _:
                 pass  # the other records are the conversation itself
-    return Overview(session, workspace, at, model, preview, turns, usage, cost, reading.notices, imported)
+    return Overview(
+        session, workspace, at, model, preview, turns, usage, cost, reading.notices, imported
+    )
