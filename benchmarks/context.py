@@ -21,9 +21,9 @@ from report import percentile, show
 from indwell.cli.serve import SWITCH_S
 from indwell.context import conversation as talk
 from indwell.context.assemble import assemble
+from indwell.context.compaction.digesting.lines import forget
 from indwell.context.compaction.engine import next_action, take
 from indwell.context.compaction.facts import Facts
-from indwell.context.compaction.lines import forget
 from indwell.context.compaction.presets import DEFAULT
 from indwell.context.compaction.prospect import Refusal, nothing_pays, refusal
 from indwell.context.compaction.step import Step

@@ -10,7 +10,7 @@ from indwell.context.calibration import Calibration
 from indwell.context.compaction.facts import Facts, Rates
 from indwell.context.compaction.preset import Collapse
 from indwell.context.compaction.step import SummaryPlan
-from indwell.context.compaction.summariser import Sizes, readers
+from indwell.context.compaction.summarising.summariser import Sizes, readers
 from indwell.context.conversation import Conversation, estimated_tokens
 from support.long_talks import code, empty, turned, wanted
 

@@ -16,9 +16,9 @@ from indwell.agent.growth import added_messages
 from indwell.context import conversation as talk
 from indwell.context.compaction.engine import next_action
 from indwell.context.compaction.facts import Facts, Rates
-from indwell.context.compaction.fallback import simulated
 from indwell.context.compaction.presets import PRESETS
 from indwell.context.compaction.step import Action, Step, SummaryPlan
+from indwell.context.compaction.summarising.fallback import simulated
 from indwell.context.conversation import Config, Conversation, system_block
 from indwell.context.injections import Kind, inject
 from indwell.context.oversize import is_oversize, oversize_words

@@ -9,7 +9,7 @@ from indwell.context.compaction.engine import act, take
 from indwell.context.compaction.facts import Facts
 from indwell.context.compaction.preset import Layer
 from indwell.context.compaction.step import Action, Step, SummaryPlan
-from indwell.context.compaction.summary import apply_summary
+from indwell.context.compaction.summarising.summary import apply_summary
 from indwell.context.compaction.view import View, full_tokens
 from indwell.context.conversation import Config, Conversation, system_block
 from indwell.context.history import transcript

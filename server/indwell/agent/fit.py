@@ -17,13 +17,13 @@ from indwell.agent.summarise_call import summary_step
 from indwell.agent.turn_state import TurnState
 from indwell.context import conversation as talk
 from indwell.context.compaction.climb import Climb, climbed, next_step
+from indwell.context.compaction.digesting.lines import forget
+from indwell.context.compaction.digesting.repeats import may_repeat, repeats
 from indwell.context.compaction.engine import layer_name, take, trigger
 from indwell.context.compaction.facts import Facts
-from indwell.context.compaction.lines import forget
 from indwell.context.compaction.outline import Outline
 from indwell.context.compaction.preset import Preset
 from indwell.context.compaction.prospect import nothing_pays, refusal
-from indwell.context.compaction.repeats import may_repeat, repeats
 from indwell.context.compaction.restraint import after_run, failed
 from indwell.context.compaction.step import Action, Step
 from indwell.context.tokens import BLOCK_OVERHEAD, tools_tokens

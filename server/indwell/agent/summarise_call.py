@@ -20,11 +20,11 @@ from indwell.agent.summary_request import alone, appended, sizes_of
 from indwell.agent.turn_state import TurnState
 from indwell.context.audit import audited
 from indwell.context.compaction.facts import Facts
-from indwell.context.compaction.fallback import extract
 from indwell.context.compaction.source import pieces
 from indwell.context.compaction.step import Step, SummaryPlan
-from indwell.context.compaction.summariser import Reader, readers
-from indwell.context.compaction.summary import apply_summary, is_usable
+from indwell.context.compaction.summarising.fallback import extract
+from indwell.context.compaction.summarising.summariser import Reader, readers
+from indwell.context.compaction.summarising.summary import apply_summary, is_usable
 from indwell.context.compaction.transcripts import transcript_files
 from indwell.context.conversation import Conversation
 from indwell.context.history import transcript

@@ -9,7 +9,7 @@ import msgspec
 from indwell.context.anchors import place_anchors
 from indwell.context.compaction.source import source_text
 from indwell.context.compaction.step import SummaryPlan
-from indwell.context.compaction.summariser import Sizes, output_limit
+from indwell.context.compaction.summarising.summariser import Sizes, output_limit
 from indwell.context.conversation import (
     Conversation,
     estimated_tokens,

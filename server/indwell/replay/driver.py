@@ -7,11 +7,11 @@ from collections import Counter
 import msgspec
 
 from indwell.context.compaction.climb import Climb, climbed, next_step
+from indwell.context.compaction.digesting.repeats import repeats
 from indwell.context.compaction.engine import layer_name, take, trigger
 from indwell.context.compaction.facts import Facts
 from indwell.context.compaction.preset import Preset
 from indwell.context.compaction.prospect import Refusal, nothing_pays, refusal
-from indwell.context.compaction.repeats import repeats
 from indwell.context.compaction.restraint import Restraint, after_run, failed
 from indwell.context.compaction.step import Spill, Step
 from indwell.context.conversation import Conversation, prompt_tokens

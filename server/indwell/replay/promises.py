@@ -20,7 +20,7 @@ _SHOWN = 120  # characters of a closing line by which it is known again inside a
 _TELLING = 20  # characters of a line that can stand nowhere else by chance
 _SUMMED_UP = re.compile(r"^- turns? (\d+)(?: to (\d+))?: finished(?:, but (.*))?$", re.MULTILINE)
 _RUN = re.compile(r"(\d+)(?: to (\d+))?")
-_WORDS = "words-"  # how the files are named that hold words of the user (``compaction.plans``)
+_WORDS = "words-"  # files that hold words of the user are named so (``summarising.plans``)
 
 
 class Broken(msgspec.Struct, frozen=True):

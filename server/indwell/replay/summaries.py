@@ -1,7 +1,7 @@
 """Summaries of a replay without a model: what one could have written, and what it would cost. Pure.
 
 What the calls would have cost is counted by the rules that choose who writes a summary
-(``context.compaction.summariser``). A real endpoint can stand in their place (``cli``).
+(``context.compaction.summarising.summariser``). A real endpoint can stand in their place (``cli``).
 """
 
 from __future__ import annotations
@@ -13,12 +13,17 @@ import msgspec
 
 from indwell.context.audit import audited
 from indwell.context.compaction.facts import Facts
-from indwell.context.compaction.fallback import extract, simulated
 from indwell.context.compaction.preset import Preset
 from indwell.context.compaction.source import source_text
 from indwell.context.compaction.step import Step, SummaryPlan
-from indwell.context.compaction.summariser import Sizes, apart_price, appended_price, readers
-from indwell.context.compaction.summary import apply_summary
+from indwell.context.compaction.summarising.fallback import extract, simulated
+from indwell.context.compaction.summarising.summariser import (
+    Sizes,
+    apart_price,
+    appended_price,
+    readers,
+)
+from indwell.context.compaction.summarising.summary import apply_summary
 from indwell.context.compaction.transcripts import transcript_files
 from indwell.context.conversation import Conversation, part_tokens, prompt_tokens
 from indwell.context.history import transcript

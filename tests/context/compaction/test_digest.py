@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from indwell.context import conversation as talk
-from indwell.context.compaction.digest import digest
+from indwell.context.compaction.digesting.digest import digest
 from indwell.context.compaction.engine import take
 from indwell.context.compaction.facts import Facts
 from indwell.context.compaction.left_out import is_note

@@ -2,16 +2,16 @@ from __future__ import annotations
 
 from indwell.context import conversation as talk
 from indwell.context.compaction.exchanges import tokens_of
-from indwell.context.compaction.fallback import (
+from indwell.context.compaction.preset import Collapse
+from indwell.context.compaction.step import SummaryPlan
+from indwell.context.compaction.summarising.fallback import (
     ERROR_LENGTH,
     MOST_ERRORS,
     MOST_PATHS,
     extract,
     simulated,
 )
-from indwell.context.compaction.preset import Collapse
-from indwell.context.compaction.step import SummaryPlan
-from indwell.context.compaction.summary import is_usable
+from indwell.context.compaction.summarising.summary import is_usable
 from indwell.context.conversation import Conversation
 from indwell.context.pairing import tool_uses
 from indwell.context.tokens import estimate_tokens

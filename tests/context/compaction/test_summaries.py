@@ -20,7 +20,7 @@ from indwell.context.compaction.preset import (
 )
 from indwell.context.compaction.source import pieces, source_text
 from indwell.context.compaction.step import Step, SummaryPlan
-from indwell.context.compaction.summary import apply_summary, is_usable
+from indwell.context.compaction.summarising.summary import apply_summary, is_usable
 from indwell.context.conversation import Conversation
 from indwell.context.injections import inject
 from indwell.messages import Message, Text

@@ -7,7 +7,7 @@ import re
 from indwell.context.compaction.preset import Collapse
 from indwell.context.compaction.source import source_text
 from indwell.context.compaction.step import SummaryPlan
-from indwell.context.compaction.summary import apply_summary
+from indwell.context.compaction.summarising.summary import apply_summary
 from indwell.context.compaction.transcripts import FILE_LENGTH, transcript_files
 from indwell.context.conversation import Conversation
 from support.long_talks import FOLDER, code, empty, summarised, taken, turned, wanted

@@ -10,8 +10,7 @@ from typing import assert_never
 
 import msgspec
 
-from indwell.context.compaction.collapse import collapse, cut_results
-from indwell.context.compaction.digest import digest
+from indwell.context.compaction.digesting.digest import digest
 from indwell.context.compaction.exchanges import tokens_of
 from indwell.context.compaction.facts import Facts
 from indwell.context.compaction.micro import micro
@@ -28,11 +27,12 @@ from indwell.context.compaction.preset import (
     Summarise,
     Trim,
 )
-from indwell.context.compaction.regions import regions
 from indwell.context.compaction.slide import slide
 from indwell.context.compaction.snip import snip
 from indwell.context.compaction.step import Action, Step
-from indwell.context.compaction.summarise import summarise
+from indwell.context.compaction.summarising.collapse import collapse, cut_results
+from indwell.context.compaction.summarising.regions import regions
+from indwell.context.compaction.summarising.summarise import summarise
 from indwell.context.compaction.view import View, full_tokens
 from indwell.context.conversation import Conversation, counted
 from indwell.context.history import spliced

@@ -11,11 +11,11 @@ from collections.abc import Iterable, Sequence
 from itertools import groupby
 
 from indwell.context.compaction.cuts import with_blocks
+from indwell.context.compaction.digesting.repeats import whole_again
 from indwell.context.compaction.exchanges import tokens_of
-from indwell.context.compaction.plans import HEAD_TOKENS
-from indwell.context.compaction.repeats import whole_again
 from indwell.context.compaction.snip import head_and_tail
 from indwell.context.compaction.step import Step, SummaryPlan
+from indwell.context.compaction.summarising.plans import HEAD_TOKENS
 from indwell.context.conversation import Conversation
 from indwell.context.history import Splice
 from indwell.context.injections import inject

@@ -8,17 +8,17 @@ as a whole, and a marker says so. Nothing of the user's is touched.
 
 from __future__ import annotations
 
-from indwell.context.compaction.candidates import candidates
-from indwell.context.compaction.choice import chosen
+from indwell.context.compaction.digesting.candidates import candidates
+from indwell.context.compaction.digesting.choice import chosen
+from indwell.context.compaction.digesting.repeats import unfolded
+from indwell.context.compaction.digesting.rewriting import rewritten
+from indwell.context.compaction.digesting.uses import uses_of
 from indwell.context.compaction.economy import LEAST_SHARE, growth, pays
 from indwell.context.compaction.exchanges import tokens_of
 from indwell.context.compaction.outline import Outline
 from indwell.context.compaction.preset import Digest
 from indwell.context.compaction.prospect import can_pay, goal_of, tail_of
-from indwell.context.compaction.repeats import unfolded
-from indwell.context.compaction.rewriting import rewritten
 from indwell.context.compaction.step import Step
-from indwell.context.compaction.uses import uses_of
 from indwell.context.compaction.view import View
 from indwell.context.conversation import estimated_tokens
 from indwell.context.history import transcript

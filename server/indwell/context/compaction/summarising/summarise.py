@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from indwell.context.compaction.exchanges import snapped
-from indwell.context.compaction.plans import plan_summary
 from indwell.context.compaction.preset import Summarise
 from indwell.context.compaction.step import Action
+from indwell.context.compaction.summarising.plans import plan_summary
 from indwell.context.compaction.view import View
 
 

@@ -6,10 +6,10 @@ from functools import partial
 
 from indwell.context.compaction.cuts import Cut, Place, called, cut_step, results_of
 from indwell.context.compaction.exchanges import last_exchange, snapped, tokens_of
-from indwell.context.compaction.plans import plan_summary
 from indwell.context.compaction.preset import Collapse
 from indwell.context.compaction.snip import head_and_tail
 from indwell.context.compaction.step import Action, Step
+from indwell.context.compaction.summarising.plans import plan_summary
 from indwell.context.compaction.view import View
 
 _ROOMS = (16_000, 8_000, 4_000, 2_000, 1_000, 400)  # characters that a result may keep, by need

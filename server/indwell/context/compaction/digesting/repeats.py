@@ -13,8 +13,8 @@ from itertools import pairwise
 import msgspec
 
 from indwell.context.calls import Call, call_of
+from indwell.context.compaction.digesting.lines import text_of
 from indwell.context.compaction.exchanges import tokens_of
-from indwell.context.compaction.lines import text_of
 from indwell.context.compaction.step import Step
 from indwell.context.conversation import Conversation
 from indwell.context.history import History, Splice, place_of, transcript

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from indwell.context.compaction.candidates import Candidate
 from indwell.context.compaction.cuts import spill_name, spill_path
-from indwell.context.compaction.left_out import is_note, left_out
-from indwell.context.compaction.shortened import (
+from indwell.context.compaction.digesting.candidates import Candidate
+from indwell.context.compaction.digesting.shortened import (
     short_injection,
     short_reply,
     short_result,
     short_use,
 )
+from indwell.context.compaction.left_out import is_note, left_out
 from indwell.context.compaction.step import Spill, Step
 from indwell.context.compaction.view import View
 from indwell.context.history import Splice

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from indwell.context.compaction.choice import Piece
-from indwell.context.compaction.lines import text_of
-from indwell.context.compaction.uses import Uses
+from indwell.context.compaction.digesting.choice import Piece
+from indwell.context.compaction.digesting.lines import text_of
+from indwell.context.compaction.digesting.uses import Uses
 from indwell.context.compaction.view import View
 from indwell.context.history import place_of
 from indwell.messages import Block, Message, Text, ToolResult, ToolUse

@@ -6,9 +6,9 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from indwell.context.compaction.exchanges import snapped, tail_start
-from indwell.context.compaction.plans import SUMMARY_SHARE, is_users_words, plan_summary
 from indwell.context.compaction.preset import Regions
 from indwell.context.compaction.step import Action
+from indwell.context.compaction.summarising.plans import SUMMARY_SHARE, is_users_words, plan_summary
 from indwell.context.compaction.view import View
 from indwell.context.tokens import BLOCK_OVERHEAD
 from indwell.messages import Block, Message, Text, ToolResult

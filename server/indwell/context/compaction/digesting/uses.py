@@ -8,7 +8,7 @@ from typing import NamedTuple
 import msgspec
 
 from indwell.context.calls import call_of
-from indwell.context.compaction.lines import names_of
+from indwell.context.compaction.digesting.lines import names_of
 from indwell.messages import Message, ToolUse
 
 

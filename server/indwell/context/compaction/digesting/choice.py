@@ -11,9 +11,9 @@ import heapq
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from indwell.context.compaction.chances import edit_chance, name_chance
-from indwell.context.compaction.lines import Line, lines_of, text_of
-from indwell.context.compaction.uses import Read, Uses
+from indwell.context.compaction.digesting.chances import edit_chance, name_chance
+from indwell.context.compaction.digesting.lines import Line, lines_of, text_of
+from indwell.context.compaction.digesting.uses import Read, Uses
 from indwell.messages import Block
 
 LEAST_WORTH = 0.0014  # expected uses a token; a line below it costs more than reading it again

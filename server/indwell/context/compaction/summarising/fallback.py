@@ -10,8 +10,8 @@ import msgspec
 
 from indwell.context.calls import call_of
 from indwell.context.compaction.exchanges import tokens_of
-from indwell.context.compaction.plans import SUMMARY_SHARE
 from indwell.context.compaction.step import SummaryPlan
+from indwell.context.compaction.summarising.plans import SUMMARY_SHARE
 from indwell.context.tokens import estimate_tokens
 from indwell.messages import Message, Text, ToolResult, ToolUse
 

@@ -11,8 +11,8 @@ from __future__ import annotations
 
 from math import exp, log1p
 
-from indwell.context.compaction.lines import Line
-from indwell.context.compaction.uses import Read, Uses
+from indwell.context.compaction.digesting.lines import Line
+from indwell.context.compaction.digesting.uses import Read, Uses
 
 
 def name_chance(name: str, uses: Uses) -> float:

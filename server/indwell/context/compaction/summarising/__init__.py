@@ -1,0 +1,1 @@
+"""Old messages become a summary: what it stands for, who writes it, what stays beside it (H25)."""
