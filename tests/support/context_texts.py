@@ -37,6 +37,7 @@ LINES = (
 )
 IDS = ("call_0", "call_1", "", "x" * 200, "ид-1", "a b", "toolu_01ABC")
 TOOLS = ("read_file", "edit_file", "write_file", "bash", "grep", "no_such_tool", "Open", "")
+AGAIN = 0.2  # of the results are lines of a file that is read again and again
 HUGE = 10 << 20
 """Characters of the largest results (harness, section 9)."""
 
@@ -68,9 +69,20 @@ def prompt(dice: Random) -> str:
 
 def result(dice: Random, *, huge: float) -> str:
     """What a tool gives; with the probability ``huge`` it has 10 MB."""
+    if dice.random() < AGAIN:
+        return file_lines(dice)
     if dice.random() < huge:
         return (text(dice, 10_000) or "empty") * 10_000 + "x" * HUGE
     return text(dice, 30_000)
+
+
+def file_lines(dice: Random) -> str:
+    """A part of a file that is read again and again, and now and then a line of it is another."""
+    first = dice.choice((1, 1, 20))
+    lines = [f"{at}\tdef step_{at}(cart): return total_{at}(cart)" for at in range(first, 60)]
+    if dice.random() < 0.3:
+        lines[dice.randrange(len(lines))] = f"{first}\tchanged = True"
+    return "\n".join(lines)
 
 
 def reply(dice: Random) -> Reply:
