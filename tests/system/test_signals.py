@@ -7,6 +7,7 @@ import os
 import secrets
 import signal
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -43,6 +44,16 @@ async def ended_by(number: signal.Signals, folder: Path) -> None:
     assert [ending for ending, _ in home.endings()] == ["cancelled"]
 
 
+@pytest.fixture
+def not_ignored() -> Iterator[None]:
+    """What runs the tests may ignore a hang-up (``nohup``), and its children would as well."""
+    before = {number: signal.signal(number, signal.SIG_DFL) for number in ENDING}
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)
+
+
+@pytest.mark.usefixtures("not_ignored")
 @pytest.mark.parametrize("number", ENDING)
 async def test_a_signal_before_hello_ends_it_without_a_traceback(tmp_path, number) -> None:
     async with raw_client(Home(tmp_path), hello=False) as client:
