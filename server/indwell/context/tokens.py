@@ -3,7 +3,7 @@
 This module knows no network and no clock. A text's bytes are mapped to a handful of classes, and
 what o200k makes tokens of is counted in that: letters, beginnings of words and numbers, digits,
 signs, line ends. The weights were fitted on real texts against o200k (``benchmarks/tokens.py``,
-figures in ``docs/context.md``) and err slightly high: an early compaction beats an overflow.
+``docs/tokens-and-cost.md``) and err slightly high: an early compaction beats an overflow.
 """
 
 from __future__ import annotations
