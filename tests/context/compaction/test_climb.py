@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from indwell.context.compaction.climb import MOST_RUNS, Climb, climbed, next_step
-from indwell.context.compaction.engine import freed, layer_name, next_action
+from indwell.context.compaction.engine import layer_name, next_action
+from indwell.context.compaction.exchanges import freed
 from indwell.context.compaction.facts import Facts
 from indwell.context.compaction.preset import Collapse, Preset, Rung
 from indwell.context.compaction.presets import PRESETS
@@ -64,7 +65,7 @@ def test_each_step_gains_and_force_ends_at_half_of_what_there_was(preset: str) -
     now, steps = long_talk(64_000), list[tuple[int, int]]()
 
     def watch(before: Conversation, action: object, step: Step, after: Conversation) -> None:
-        assert freed(before, step) > 0
+        assert freed(before.messages, step.splices) > 0
         steps.append((prompt_tokens(before), prompt_tokens(after)))
 
     after = fitted(now, PRESETS[preset], msgspec.structs.replace(FACTS, force=True), watch=watch)

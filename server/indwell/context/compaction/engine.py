@@ -11,7 +11,7 @@ from typing import assert_never
 import msgspec
 
 from indwell.context.compaction.digesting.digest import digest
-from indwell.context.compaction.exchanges import tokens_of
+from indwell.context.compaction.exchanges import freed
 from indwell.context.compaction.facts import Facts
 from indwell.context.compaction.micro import micro
 from indwell.context.compaction.preset import (
@@ -57,7 +57,7 @@ def next_action(conversation: Conversation, preset: Preset, facts: Facts) -> Act
         )
         for layer in _layers(rung):
             action = act(layer, view) if layer_name(layer) not in facts.failed else None
-            if isinstance(action, Step) and freed(conversation, action) <= 0:
+            if isinstance(action, Step) and freed(conversation.messages, action.splices) <= 0:
                 continue
             if action is not None:
                 return action
@@ -67,14 +67,6 @@ def next_action(conversation: Conversation, preset: Preset, facts: Facts) -> Act
 def _layers(rung: Rung) -> tuple[Layer, ...]:
     """What a rung may do: where no summary gives anything more, the results are cut (H29)."""
     return (rung.layer, Trim()) if isinstance(rung.layer, Collapse) else (rung.layer,)
-
-
-def freed(conversation: Conversation, step: Step) -> int:
-    """Estimated tokens that a step makes the conversation shorter."""
-    return sum(
-        tokens_of(conversation.messages[one.start : one.stop]) - tokens_of(one.messages)
-        for one in step.splices
-    )
 
 
 def trigger(rung: Rung, budget: int) -> float:

@@ -6,9 +6,10 @@ between exchanges keeps every call with its result.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
 
+from indwell.context.history import Splice
 from indwell.context.tokens import message_tokens
 from indwell.messages import Message, ToolResult, ToolUse
 
@@ -40,6 +41,13 @@ def boundaries(messages: Sequence[Message], start: int, stop: int) -> tuple[int,
 def tokens_of(messages: Sequence[Message]) -> int:
     """Estimated tokens of messages."""
     return sum(message_tokens(message) for message in messages)
+
+
+def freed(messages: Sequence[Message], splices: Iterable[Splice]) -> int:
+    """Estimated tokens that splices make the messages shorter; below 0 if they grow."""
+    return sum(
+        tokens_of(messages[one.start : one.stop]) - tokens_of(one.messages) for one in splices
+    )
 
 
 def tail_start(messages: Sequence[Message], *, turns: int, tokens: int, window: int) -> int:

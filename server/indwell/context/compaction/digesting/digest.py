@@ -3,7 +3,7 @@
 All lines before the protected tail compete for the room that the aim leaves, so a text loses much
 or little by what it is worth and not by where it stands. Lines are chosen from the originals: one
 that was left out comes back when the agent names it again. An exchange of which nothing stays goes
-as a whole, and a marker says so. Nothing of the user's is touched.
+as a whole, and a note says so. Nothing of the user's is touched.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from indwell.context.compaction.digesting.repeats import unfolded
 from indwell.context.compaction.digesting.rewriting import rewritten
 from indwell.context.compaction.digesting.uses import uses_of
 from indwell.context.compaction.economy import LEAST_SHARE, growth, pays
-from indwell.context.compaction.exchanges import tokens_of
+from indwell.context.compaction.exchanges import freed, tokens_of
 from indwell.context.compaction.outline import Outline
 from indwell.context.compaction.preset import Digest
 from indwell.context.compaction.prospect import can_pay, goal_of, tail_of
@@ -49,13 +49,10 @@ def digest(layer: Digest, view: View) -> Step | None:
 
 def _pays(view: View, outline: Outline, step: Step) -> bool:
     """Does it, now that it is known what it frees?"""
-    freed = sum(
-        tokens_of(view.messages[one.start : one.stop]) - tokens_of(one.messages)
-        for one in step.splices
-    )
-    return freed >= LEAST_SHARE * view.budget and pays(
-        freed=freed,
-        rewritten=outline.whole.tokens + view.facts.incoming - freed,
+    gain = freed(view.messages, step.splices)
+    return gain >= LEAST_SHARE * view.budget and pays(
+        freed=gain,
+        rewritten=outline.whole.tokens + view.facts.incoming - gain,
         growth=growth(view.conversation),
         facts=view.facts,
     )

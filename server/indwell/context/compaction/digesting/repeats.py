@@ -14,7 +14,7 @@ import msgspec
 
 from indwell.context.calls import Call, call_of
 from indwell.context.compaction.digesting.lines import text_of
-from indwell.context.compaction.exchanges import tokens_of
+from indwell.context.compaction.exchanges import freed
 from indwell.context.compaction.step import Step
 from indwell.context.conversation import Conversation
 from indwell.context.history import History, Splice, place_of, transcript
@@ -72,11 +72,7 @@ def whole_again(conversation: Conversation, step: Step) -> Step:
     rewritten = {at for one in step.splices for at in range(one.start, one.stop)}
     unfold = unfolded(conversation.messages, conversation.history, begin)
     more = [Splice(at, at + 1, (one,)) for at, one in unfold.items() if at not in rewritten]
-    gain = sum(
-        tokens_of(conversation.messages[one.start : one.stop]) - tokens_of(one.messages)
-        for one in (*step.splices, *more)
-    )
-    if not more or gain <= 0:
+    if not more or freed(conversation.messages, (*step.splices, *more)) <= 0:
         return step
     ordered = sorted((*step.splices, *more), key=lambda one: one.start)
     return msgspec.structs.replace(step, splices=tuple(ordered))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from indwell.context.compaction.cuts import Cut, Place, called, cut_step, results_of
-from indwell.context.compaction.exchanges import last_exchange, snapped, tokens_of
+from indwell.context.compaction.exchanges import freed, last_exchange, snapped, tokens_of
 from indwell.context.compaction.preset import Collapse
 from indwell.context.compaction.snip import head_and_tail
 from indwell.context.compaction.step import Action, Step
@@ -48,7 +48,7 @@ def cut_results(view: View, layer: str = "collapse") -> Step | None:
             ),
         )
         best = step or best
-        if step and _freed(view, step) >= wanted:
+        if step and freed(view.messages, step.splices) >= wanted:
             break
     return best
 
@@ -56,13 +56,3 @@ def cut_results(view: View, layer: str = "collapse") -> Step | None:
 def _shortened(place: Place, room: int, path: str) -> str:
     more = f" of {called(place.use)}; all of it is in {path}"
     return head_and_tail(place.result.text, room, more)
-
-
-def _freed(view: View, step: Step) -> int:
-    return sum(
-        before.meta.tokens - after.meta.tokens
-        for splice in step.splices
-        for before, after in zip(
-            view.messages[splice.start].blocks, splice.messages[0].blocks, strict=True
-        )
-    )
