@@ -12,6 +12,8 @@ from collections.abc import Coroutine, Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
 
+import msgspec
+
 from indwell.agent.events import (
     EditApplied,
     Listener,
@@ -28,8 +30,9 @@ from indwell.errors import ToolError
 from indwell.files import has_other_names, locate
 from indwell.messages import Image, ToolResult, ToolUse
 from indwell.policy.approvals import question_for, short_line
-from indwell.policy.decide import Allow, Ask, Asked, Deny, Effect, decide
-from indwell.sessions.records import Intent
+from indwell.policy.decide import Allow, Ask, Asked, Decision, Deny, Effect, decide
+from indwell.policy.widening import NOTHING_MORE, Widening
+from indwell.sessions.records import Decided, Intent, Verdict
 from indwell.tools.base import Call, Outcome, ToolContext
 from indwell.workspace.base import Change
 from indwell.workspace.comparing.diff import compare, unified
@@ -44,6 +47,16 @@ LEAST_ROOM, MOST_ROOM = 4_000, 256_000  # characters of one result
 MOST_CALLS = 64  # of one reply that are run; a reply with more is no plan but a flood
 
 _HUNK = re.compile(r"^@@ .*", re.MULTILINE)  # no line of a text begins so in a diff
+
+
+_WORDS: Mapping[type, Verdict] = {Allow: "allow", Ask: "ask", Deny: "deny"}
+
+
+class Permit(msgspec.Struct, frozen=True):
+    """How a call may run: where its paths led when that was decided, and with what beyond."""
+
+    judged: Mapping[str, Path] = {}
+    widening: Widening = NOTHING_MORE
 
 
 async def dispatch(
@@ -112,12 +125,12 @@ async def _run_one(
     try:
         if isinstance(call, ToolError):
             raise call
-        judged = await _permit(session, use, call, emit)
+        permit = await _permit(session, use, call, emit)
         if call.effect != "read":
             intent = Intent(turn, use.id, use.name, use.arguments, session.timestamp())
             session.parts.log.append(intent)
             await session.parts.log.commit()
-        outcome = await call.run(_context(session, use, emit, judged))
+        outcome = await call.run(_context(session, use, emit, permit))
     except ToolError as error:
         outcome = Outcome(text=str(error), is_error=True, figure="failed")
     for change in outcome.changes:
@@ -131,21 +144,24 @@ async def _run_one(
     return outcome
 
 
-async def _permit(session: Session, use: ToolUse, call: Call, emit: Listener) -> Mapping[str, Path]:
-    """Return if the call may run: where its paths led when that was decided.
+async def _permit(session: Session, use: ToolUse, call: Call, emit: Listener) -> Permit:
+    """Return if the call may run, and how.
 
     Raises:
         ToolError: It may not; the model reads why.
     """
     asked = _asked(session, use, call)
-    judged = dict(zip(call.facts.paths, map(Path, asked.resolved), strict=True))
-    match decide(asked, session.parts.policy()):
+    judged = _judged(call, asked)
+    decision = decide(asked, session.parts.policy())
+    match decision:
         case Allow():
-            return judged
+            _note(session, use, asked, decision)
+            return Permit(judged, decision.widening)
         case Deny(reason=reason):
+            _note(session, use, asked, decision)
             raise ToolError(f"not allowed: {reason}")
         case Ask() as ask:
-            context = _context(session, use, emit, judged)
+            context = _context(session, use, emit, Permit(judged))
             preview = await call.preview(context) if call.preview else ""
             question = question_for(use.id, asked, ask, preview)
             turn = use.meta.turn
@@ -156,6 +172,7 @@ async def _permit(session: Session, use: ToolUse, call: Call, emit: Listener) ->
             )
             answer = await session.parts.approver.ask(question)
             emit(PermissionAnswered(turn, use.id, question.id, answer))
+            _note(session, use, asked, decision, answer)
             if answer == "no":
                 raise ToolError(
                     "the user did not allow this; go on without it, or say what it is needed for"
@@ -163,7 +180,31 @@ async def _permit(session: Session, use: ToolUse, call: Call, emit: Listener) ->
             await _check_unchanged(session, use, call, asked, preview)
             if answer != "once" and ask.rule:
                 await session.parts.grant(ask.rule, answer == "always")
-            return judged
+            return Permit(judged, ask.widening)
+
+
+def _note(
+    session: Session, use: ToolUse, asked: Asked, decision: Decision, answer: str = ""
+) -> None:
+    """Write down what was decided, and by which rule, for ``indwell audit``; reads are not."""
+    if asked.effect == "read" and isinstance(decision, Allow):
+        return
+    widening = decision.widening.words if not isinstance(decision, Deny) else ""
+    session.parts.log.append(
+        Decided(
+            turn=use.meta.turn,
+            tool_use_id=use.id,
+            tool=asked.tool,
+            what=asked.command or ", ".join(asked.paths),
+            cwd=asked.cwd,
+            decision=_WORDS[type(decision)],
+            rule=decision.by,
+            reason="" if isinstance(decision, Allow) else decision.reason,
+            answer=answer,
+            widening=widening,
+            at=session.timestamp(),
+        )
+    )
 
 
 async def _check_unchanged(
@@ -177,8 +218,8 @@ async def _check_unchanged(
     now = _asked(session, use, call)
     previewed = ""
     if call.preview:
-        judged = dict(zip(call.facts.paths, map(Path, now.resolved), strict=True))
-        previewed = await call.preview(_context(session, use, lambda _: None, judged))
+        permit = Permit(_judged(call, now))
+        previewed = await call.preview(_context(session, use, lambda _: None, permit))
     # Somebody may type above the lines that were shown while the question stands. That moves the
     # same change by some lines; the lines themselves, and those around them, are what was allowed.
     if now != asked or _HUNK.sub("@@", previewed) != _HUNK.sub("@@", preview):
@@ -208,6 +249,7 @@ def _asked(session: Session, use: ToolUse, call: Call) -> Asked:
         cwd=facts.cwd,
         arguments=use.arguments,
         has_other_names=facts.effect == "edit" and any(map(has_other_names, resolved)),
+        wants=facts.wants,
     )
 
 
@@ -225,9 +267,11 @@ def _resolved(session: Session, written: str, effect: Effect) -> Path:
             raise outside from None
 
 
-def _context(
-    session: Session, use: ToolUse, emit: Listener, judged: Mapping[str, Path]
-) -> ToolContext:
+def _judged(call: Call, asked: Asked) -> Mapping[str, Path]:
+    return dict(zip(call.facts.paths, map(Path, asked.resolved), strict=True))
+
+
+def _context(session: Session, use: ToolUse, emit: Listener, permit: Permit) -> ToolContext:
     return ToolContext(
         workspace=session.parts.workspace,
         seen=session.seen,
@@ -237,7 +281,8 @@ def _context(
         hidden=session.parts.hidden,
         takes_pictures=session.conversation.config.takes_pictures,
         most_chars=_room(session),
-        judged=judged,
+        judged=permit.judged,
+        confinement=session.parts.confine(permit.widening),
     )
 
 

@@ -36,8 +36,10 @@ from indwell.errors import UserError
 from indwell.messages import Message, Usage
 from indwell.policy.approvals import Approver
 from indwell.policy.decide import Policy
+from indwell.policy.widening import Widening
 from indwell.prompt.environment import Surroundings
 from indwell.providers.base import Provider
+from indwell.sandbox.confinement import Confinement
 from indwell.sessions.records import Compacted, Record, Said, Steered, repairs
 from indwell.sessions.splices import rewritten
 from indwell.tools.base import Registry
@@ -91,6 +93,11 @@ async def holds_nothing() -> None:
     """A provider that has nothing to let go of."""
 
 
+def unconfined(widening: Widening) -> None:
+    """No bounds: for tools that start nothing."""
+    del widening
+
+
 @dataclass(frozen=True, slots=True)
 class Parts:
     """What a session works with; put together in ``cli``.
@@ -121,6 +128,7 @@ class Parts:
         small: A cheaper model for summaries, if there is one.
         summary_timeout_s: Seconds that a summary may take.
         wish: Compaction that somebody asked for.
+        confine: The bounds of a command that may do this much more; None is none.
     """
 
     provider: Provider
@@ -148,6 +156,7 @@ class Parts:
     small: SmallModel | None = None
     summary_timeout_s: float = 60.0
     wish: Wish = field(default_factory=Wish)
+    confine: Callable[[Widening], Confinement | None] = unconfined
 
 
 @dataclass(slots=True)

@@ -22,6 +22,8 @@ def run_command(arguments: Sequence[str] | None) -> int:
             return _first_minutes(options)
         case "sessions" | "purge":
             return _last_minutes(options, parser)
+        case "trust" | "permissions" | "audit":
+            return _safety(options, parser)
         case "stats":
             from indwell.cli.stats import stats
 
@@ -115,6 +117,28 @@ def _last_minutes(options: argparse.Namespace, parser: argparse.ArgumentParser) 
         parser.error("sessions list: takes no ID")
     limit = max(options.limit, 0) or None
     return list_sessions(all_folders=options.all, as_json=options.json, limit=limit)
+
+
+def _safety(options: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
+    try:
+        match options.command:
+            case "trust":
+                from indwell.cli.trust import trust
+
+                return trust(options)
+            case "audit":
+                from indwell.cli.audit import audit
+
+                return audit(options)
+        if options.action == "explain":
+            from indwell.cli.explain import explain
+
+            return explain(options)
+        from indwell.cli.permissions import permissions
+
+        return permissions(options)
+    except UserError as error:
+        parser.error(str(error))
 
 
 def _replay(options: argparse.Namespace, parser: argparse.ArgumentParser) -> int:

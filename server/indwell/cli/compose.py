@@ -20,6 +20,7 @@ from indwell.agent.resume import tools_digest
 from indwell.agent.session import Log, Parts, Session
 from indwell.cli.budgets import budgets_of, unkept
 from indwell.cli.chosen_model import Model
+from indwell.cli.confining import confiner, strength
 from indwell.cli.spill import Spill
 from indwell.cli.user_settings import is_trusted
 from indwell.context.compaction.presets import PRESETS
@@ -134,7 +135,13 @@ def make_session(
         workspace=workspace,
         approver=approver,
         policy=lambda: Policy(
-            settings().mode, settings().deny, rules.granted, own, tuple(map(str, readable))
+            mode=settings().mode,
+            deny=settings().deny,
+            granted=rules.granted,
+            own=own,
+            readable=tuple(map(str, readable)),
+            roots=tuple(map(str, workspace.roots)),
+            writes_confined=strength().level in {"S3", "S3m"},
         ),
         grant=rules.grant,
         log=place.log,
@@ -155,6 +162,7 @@ def make_session(
         rates=model.rates,
         small=model.small,
         wish=wish,
+        confine=confiner(workspace.roots, settings),
     )
     prompt = system_prompt(
         _machine(), tuple(spec.name for spec in tools.specs), now_settings.instructions

@@ -6,6 +6,7 @@ import argparse
 
 from indwell import __version__
 from indwell.cli.replay_grammar import replay_options
+from indwell.cli.safety_grammar import audit_options, permissions_options, trust_options
 from indwell.settings.model import FREEDOM
 
 LIST_LIMIT = 20  # sessions; H61
@@ -33,6 +34,11 @@ def make_parser() -> argparse.ArgumentParser:
     demo.add_argument("--json", action="store_true", help="print one JSON object at the end")
     _scripted(demo)
     _sessions(commands.add_parser("sessions", help="list, show, import or delete past sessions"))
+    trust_options(commands.add_parser("trust", help="trust a folder, or no longer"))
+    permissions_options(
+        commands.add_parser("permissions", help="list what you allowed, and take it back")
+    )
+    audit_options(commands.add_parser("audit", help="what was asked, allowed and run in a session"))
     _stats(commands.add_parser("stats", help="show what calls took: tokens, cache, cost"))
     replay_options(
         commands.add_parser("replay", help="run recorded conversations again, without a model")
@@ -130,6 +136,9 @@ def _run(run: argparse.ArgumentParser) -> None:
         "--allow-commands",
         action="store_true",
         help="run what the model asks for without asking you; for containers",
+    )
+    run.add_argument(
+        "--trust", action="store_true", help="trust the folder as it is now, without a question"
     )
     _scripted(run)
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import msgspec
 
 from indwell.cli.chosen_model import Model, make_model
-from indwell.policy.dangerous import why_dangerous
+from indwell.policy.commands.dangerous import why_dangerous
 from indwell.policy.paths import matches_any
 from indwell.settings.load import lacking
 from indwell.settings.model import Settings

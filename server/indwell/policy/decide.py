@@ -11,8 +11,12 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-from indwell.policy.dangerous import why_dangerous
+from indwell.policy.commands.dangerous import why_dangerous
+from indwell.policy.commands.judge import Situation, judge
+from indwell.policy.commands.verdict import Part
 from indwell.policy.paths import is_beneath, is_protected, matches_any
+from indwell.policy.rules import Rules
+from indwell.policy.widening import NOTHING_MORE, Widening
 from indwell.settings.model import Mode
 
 Effect: TypeAlias = Literal["read", "edit", "run"]
@@ -36,6 +40,7 @@ class Asked(msgspec.Struct, frozen=True):
         arguments: The whole call as JSON text: what an approval is bound to.
         has_other_names: A file that would be changed is known elsewhere by other names (hard
             links), and nobody can say by which.
+        wants: What a command is to do beyond the sandbox, as the model asked for it.
     """
 
     tool: str
@@ -46,23 +51,39 @@ class Asked(msgspec.Struct, frozen=True):
     cwd: str = ""
     arguments: str = ""
     has_other_names: bool = False
+    wants: Widening = NOTHING_MORE
 
 
 class Allow(msgspec.Struct, frozen=True):
-    """Run it."""
+    """Run it, with ``widening`` beyond the sandbox; ``by`` is the rule that won, for the log."""
+
+    by: str = ""
+    widening: Widening = NOTHING_MORE
 
 
 class Ask(msgspec.Struct, frozen=True):
-    """Ask the user; ``reason`` is shown, ``rule`` is what a standing answer would store."""
+    """Ask the user.
+
+    Attributes:
+        reason: Shown.
+        rule: What a standing answer would store; empty if none can be given.
+        by: The rule that won, for the log.
+        widening: What a yes allows beyond the sandbox, for this one call.
+        risky: The parts of a command that are the reason.
+    """
 
     reason: str
     rule: str
+    by: str = ""
+    widening: Widening = NOTHING_MORE
+    risky: tuple[Part, ...] = ()
 
 
 class Deny(msgspec.Struct, frozen=True):
-    """Do not run it; ``reason`` goes to the model."""
+    """Do not run it; ``reason`` goes to the model, ``by`` is the rule that won, for the log."""
 
     reason: str
+    by: str = ""
 
 
 Decision: TypeAlias = Allow | Ask | Deny
@@ -78,6 +99,11 @@ class Policy(msgspec.Struct, frozen=True):
         own: Absolute folders of Indwell itself: settings, permissions, sessions. No tool goes
             there, also when the workspace holds them.
         readable: Absolute folders beneath ``own`` that may be read all the same.
+        rules: The user's rules.
+        restricted: Absolute folders of the workspace that the user does not trust: nothing in them
+            is changed or run.
+        roots: The workspace's folders, absolute.
+        writes_confined: Commands run in a sandbox that keeps their writes in the workspace.
     """
 
     mode: Mode
@@ -85,6 +111,10 @@ class Policy(msgspec.Struct, frozen=True):
     granted: frozenset[str] = frozenset()
     own: tuple[str, ...] = ()
     readable: tuple[str, ...] = ()
+    rules: Rules = Rules()
+    restricted: tuple[str, ...] = ()
+    roots: tuple[str, ...] = ()
+    writes_confined: bool = False
 
 
 def decide(asked: Asked, policy: Policy) -> Decision:
@@ -97,6 +127,12 @@ def decide(asked: Asked, policy: Policy) -> Decision:
         )
     if is_own(asked, policy):
         return Deny("settings, permissions and sessions of Indwell itself are the user's alone")
+    if asked.effect != "read" and _is_restricted(asked, policy):
+        return Deny(
+            "the user has not said that this folder is to be trusted, so nothing in it is changed "
+            "or run; reading and answering works",
+            by="restricted folder",
+        )
     match asked.effect:
         case "read":
             return Allow()
@@ -121,7 +157,8 @@ def rule_of(asked: Asked) -> str:
     Odd names stand in quotes, so that no folder's name can pass for part of a command.
     """
     if asked.effect == "run":
-        return f"{asked.tool} in {quote(asked.cwd or '.')}: {asked.command}"
+        more = f" {asked.wants.words}" if asked.wants.words else ""
+        return f"{asked.tool} in {quote(asked.cwd or '.')}{more}: {asked.command}"
     return f"{asked.tool}: {', '.join(quote(path) for path in sorted(set(asked.paths)))}"
 
 
@@ -141,20 +178,59 @@ def _decide_edit(asked: Asked, policy: Policy) -> Decision:
 
 
 def _decide_run(asked: Asked, policy: Policy) -> Decision:
-    if policy.mode == "plan":
-        return Deny("the mode is `plan`: no command may run; describe what you would run instead")
     if len(asked.command) > COMMAND_LIMIT:
         return Deny(
             f"a command of {len(asked.command):,} characters cannot be shown to the user; write a "
-            "script to a file and run that"
+            "script to a file and run that",
+            by="length",
         )
     danger = why_dangerous(asked.command)
     if danger:  # before any standing answer, and in every mode: nobody means it (H49)
         return Deny(
             f"the command {danger}; no answer allows that here. If the user wants it, they can "
-            "run it in a terminal of their own"
+            "run it in a terminal of their own",
+            by="dangerous",
         )
+    verdict = judge(asked.command, situation_of(asked, policy))
+    if verdict.decision == "deny":
+        return Deny(verdict.reason, by=verdict.rule)
+    if policy.mode == "plan" and verdict.decision == "ask":
+        return Deny(
+            f"the mode is `plan`, in which only commands run that change nothing: {verdict.reason}; "
+            "describe what you would run instead",
+            by="plan",
+        )
+    widening = _joined(verdict.widening, asked.wants)
+    if verdict.decision == "allow" and asked.wants == NOTHING_MORE:
+        return Allow(by=verdict.rule)
     rule = rule_of(asked)
     if rule in policy.granted:
-        return Allow()
-    return Ask("every command is asked for", rule=rule)
+        return Allow(by=f"your answer: {rule}", widening=widening)
+    reason = verdict.reason or f"it is to run {widening.words}"
+    risky = tuple(part for part in verdict.parts if part.decision != "allow")
+    return Ask(reason, rule, by=verdict.rule, widening=widening, risky=risky)
+
+
+def situation_of(asked: Asked, policy: Policy) -> Situation:
+    """What a command is judged by."""
+    return Situation(
+        rules=policy.rules,
+        writes_confined=policy.writes_confined and policy.mode != "ask",
+        reads_only=policy.mode == "plan",
+        cwd=asked.cwd,
+        roots=policy.roots,
+        secrets=policy.deny,
+    )
+
+
+def _is_restricted(asked: Asked, policy: Policy) -> bool:
+    places = (*asked.resolved, *([asked.cwd] if asked.cwd else []))
+    return any(is_beneath(place, policy.restricted) for place in places)
+
+
+def _joined(needed: Widening, wanted: Widening) -> Widening:
+    return Widening(
+        hosts=tuple(dict.fromkeys((*needed.hosts, *wanted.hosts))),
+        shows_secrets=needed.shows_secrets or wanted.shows_secrets,
+        unconfined=needed.unconfined or wanted.unconfined,
+    )

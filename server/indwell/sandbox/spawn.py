@@ -8,6 +8,7 @@ from pathlib import Path
 import msgspec
 
 from indwell.errors import ToolError
+from indwell.sandbox.confinement import Confinement
 from indwell.sandbox.finished import Finished
 from indwell.sandbox.limits import Limits, overrun, shell_prefix
 from indwell.sandbox.pool import COMMANDS
@@ -26,6 +27,7 @@ async def spawn(
     env: Mapping[str, str] | None = None,
     pass_fds: Sequence[int] = (),
     limits: Limits | None = None,
+    confinement: Confinement | None = None,
 ) -> Finished:
     """Run shell text with bash; both output streams arrive as one, as on a terminal.
 
@@ -38,6 +40,7 @@ async def spawn(
         env: Variables besides the allowed ones of our own environment.
         pass_fds: Descriptors that the shell may use, under the same numbers.
         limits: What it may take.
+        confinement: What it may do; None is all that we may.
 
     Raises:
         ToolError: There is no bash, or ``cwd`` cannot be used.
@@ -48,6 +51,7 @@ async def spawn(
         raise ToolError("bash was not found on PATH; install it, or work without commands")
     limits = limits or Limits()
     mark = new_mark()
+    del confinement  # see sandbox.confined
     finished = await run_program(
         [str(shell), *SHELL, shell_prefix(limits, mark, cwd, timeout_s) + command],
         cwd=cwd,

@@ -14,6 +14,8 @@ import msgspec
 from indwell.errors import ToolError
 from indwell.messages import ToolSpec
 from indwell.policy.decide import Effect
+from indwell.policy.widening import NOTHING_MORE, Widening
+from indwell.sandbox.confinement import Confinement
 from indwell.tools.seen import Seen
 from indwell.workspace.base import Change, Workspace
 
@@ -31,6 +33,7 @@ class Facts(msgspec.Struct, frozen=True):
         command: The shell text that would run; empty unless ``effect`` is ``run``.
         cwd: Where it would run; empty unless ``effect`` is ``run``.
         subject: What to show people instead of the paths, such as a search pattern.
+        wants: What it is to do beyond the sandbox, as the model asks for it.
     """
 
     tool: str
@@ -39,6 +42,7 @@ class Facts(msgspec.Struct, frozen=True):
     command: str = ""
     cwd: str = ""
     subject: str = ""
+    wants: Widening = NOTHING_MORE
 
 
 class Picture(msgspec.Struct, frozen=True):
@@ -84,6 +88,7 @@ class ToolContext(msgspec.Struct, frozen=True):
         facts: What this call was allowed to do; the call itself sets it.
         most_chars: Characters that one result may have; what goes on is told.
         judged: Where each path of the call led when it was decided on, by the path as written.
+        confinement: The bounds of what it runs; None is none, which somebody allowed.
     """
 
     workspace: Workspace
@@ -96,6 +101,7 @@ class ToolContext(msgspec.Struct, frozen=True):
     facts: Facts | None = None
     most_chars: int = 256_000
     judged: Mapping[str, Path] = {}
+    confinement: Confinement | None = None
 
     def resolve(self, written: str) -> Path:
         """The file that the model means: the one that was decided on, if a link moved since.

@@ -87,6 +87,7 @@ async def _run(shell: Shell, arguments: Bash, context: ToolContext) -> Outcome:
             limit_b=3 * TAIL_B,
             on_chunk=output.feed,
             pass_fds=(writing,),
+            confinement=context.confinement,
         )
         trail = _read_trail(reading)
     after = await asyncio.to_thread(_follow, shell, trail, workspace)

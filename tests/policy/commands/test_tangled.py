@@ -5,7 +5,7 @@ import tracemalloc
 
 import pytest
 
-from indwell.policy.dangerous import why_dangerous
+from indwell.policy.commands.dangerous import why_dangerous
 from indwell.policy.decide import COMMAND_LIMIT
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from indwell.policy.shell_words import HOME, UNKNOWN, folder
+from indwell.policy.commands.shell_words import HOME, UNKNOWN, folder
 
 _TOP = frozenset(
     [

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from indwell.policy.dangerous import why_dangerous
+from indwell.policy.commands.dangerous import why_dangerous
 from indwell.policy.decide import Asked, Deny, Mode, Policy, decide, rule_of
 from tools.shared_data import shared_cases
 
@@ -249,7 +249,8 @@ def test_the_reason_goes_to_the_model() -> None:
     decision = decide(Asked("bash", "run", command="rm -rf /"), Policy("auto"))
     assert decision == Deny(
         "the command removes '/' with all that is in it; no answer allows that here. If the user "
-        "wants it, they can run it in a terminal of their own"
+        "wants it, they can run it in a terminal of their own",
+        by="dangerous",
     )
 
 

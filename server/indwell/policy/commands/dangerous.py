@@ -13,8 +13,8 @@ from functools import cache
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from indwell.policy.destructive import destroys, is_device
-from indwell.policy.shell_words import (
+from indwell.policy.commands.destructive import destroys, is_device
+from indwell.policy.commands.shell_words import (
     HOME,
     UNKNOWN,
     Effort,

@@ -1,0 +1,1 @@
+"""What a shell text would do: read with tree-sitter, judged part by part. No boundary by itself."""

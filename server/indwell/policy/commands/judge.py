@@ -1,0 +1,34 @@
+"""From a shell text to a verdict: ``deny > ask > allow`` over all of its parts."""
+
+from __future__ import annotations
+
+import msgspec
+
+from indwell.policy.commands.verdict import Verdict
+from indwell.policy.rules import Rules
+
+
+class Situation(msgspec.Struct, frozen=True):
+    """Where and under which rules a command would run.
+
+    Attributes:
+        rules: The user's.
+        writes_confined: A sandbox keeps it in the workspace, so that builds and tests may run.
+        reads_only: Nothing may be changed: the mode is ``plan``.
+        cwd: Where it runs, absolute; empty if that is not known.
+        roots: The workspace's folders, absolute.
+        secrets: Globs of files whose contents the user keeps to themselves.
+    """
+
+    rules: Rules = Rules()
+    writes_confined: bool = False
+    reads_only: bool = False
+    cwd: str = ""
+    roots: tuple[str, ...] = ()
+    secrets: tuple[str, ...] = ()
+
+
+def judge(command: str, situation: Situation) -> Verdict:
+    """Judge a command; never raises for what is in it."""
+    del command, situation
+    return Verdict("ask", "commands", "every command is asked for")

@@ -1,0 +1,36 @@
+"""What one call may do beyond the sandbox's default. The model can only ask for it."""
+
+from __future__ import annotations
+
+import msgspec
+
+ANY_HOST = "*"
+
+
+class Widening(msgspec.Struct, frozen=True):
+    """More than a sandboxed command has by itself; for one call.
+
+    Attributes:
+        hosts: Names it may reach through the proxy, such as ``github.com``; ``ANY_HOST`` for all.
+            Empty is no network (SBX-20).
+        shows_secrets: It may read the files that are otherwise hidden from commands.
+        unconfined: It runs without any sandbox, with all that the user can do.
+    """
+
+    hosts: tuple[str, ...] = ()
+    shows_secrets: bool = False
+    unconfined: bool = False
+
+    @property
+    def words(self) -> str:
+        """In words for people, such as ``with network to github.com``; empty for nothing more."""
+        if self.unconfined:
+            return "outside the sandbox"
+        hosts = "any host" if ANY_HOST in self.hosts else ", ".join(self.hosts)
+        parts = [f"with network to {hosts}"] if hosts else []
+        if self.shows_secrets:
+            parts.append("with your secret files readable")
+        return " and ".join(parts)
+
+
+NOTHING_MORE = Widening()
