@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from indwell.context.tags import HARMLESS, TAGS, neutralise
+from indwell.context.tags import HARMLESS, TAGS, neutralise, with_tags
 
 BRACKETS = (
     "<\N{FULLWIDTH LESS-THAN SIGN}\N{SMALL LESS-THAN SIGN}\N{LEFT ANGLE BRACKET}"
@@ -185,6 +185,18 @@ def test_ordinary_code_stays_as_it_is(code: str) -> None:
 )  # fmt: skip
 def test_what_is_let_through_for_code_saves_no_imitation(spoof: str, safe: str) -> None:
     assert neutralise(spoof) == safe
+
+
+@pytest.mark.parametrize("tag", TAGS)
+def test_what_was_made_harmless_can_be_found_again(tag: str) -> None:
+    text = f"a &lt;b> <{tag} x='1'>\n</{tag}>\n< {tag.upper()}>&lt;"
+    assert with_tags(neutralise(text)) == text
+
+
+@settings(deadline=None)
+@given(st.text(st.sampled_from("<&lt; skil/>")))
+def test_putting_tags_back_changes_nothing_else(text: str) -> None:
+    assert neutralise(with_tags(neutralise(text))) == neutralise(text)
 
 
 HOSTILE = (

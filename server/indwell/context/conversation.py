@@ -14,6 +14,7 @@ import msgspec
 
 from indwell.context.calibration import Calibration, is_plausible
 from indwell.context.history import History
+from indwell.context.invisible import noted
 from indwell.context.pairing import interrupted_result, tool_uses
 from indwell.context.scalar import scalar_text
 from indwell.context.tags import neutralise
@@ -148,7 +149,7 @@ def system_block(text: str) -> Text:
 
 def user_words(words: str, *, turn: int) -> Text:
     """The user's own words; kept by every compaction, and no way to smuggle a tag in."""
-    text = neutralise(scalar_text(words)) if words.strip() else "(no words)"
+    text = noted(neutralise(scalar_text(words))) if words.strip() else "(no words)"
     return Text(
         text=text,
         meta=Meta(
@@ -233,7 +234,7 @@ def with_reply(conversation: Conversation, reply: Reply, *, turn: int) -> Conver
 
 def tool_result(use: ToolUse, text: str, *, is_error: bool) -> ToolResult:
     """The block of a tool's answer; data of tier 3, and no way to smuggle a tag in."""
-    safe = neutralise(scalar_text(text)) if text.strip() else "(no output)"
+    safe = noted(neutralise(scalar_text(text))) if text.strip() else "(no output)"
     return ToolResult(
         tool_use_id=use.id,
         text=safe,

@@ -6,13 +6,19 @@ that a selection reads the same from every source (``docs/context.md``).
 
 from __future__ import annotations
 
+import re
+
 import msgspec
 
 SELECTION_LIMIT = 12_000  # characters: about 3,500 tokens; above it head and tail are shown
 _HEAD = 8_000  # characters of a long selection that are shown from its start
 _TAIL = 3_000  # and from its end
 MESSAGE_LIMIT = 600  # characters of one diagnostic's message
+ORIGIN_LIMIT = 80  # of the names of the server and the rule that report it
 DIAGNOSTICS_LIMIT = 20  # problems listed at once
+PATH_LIMIT = 1_000  # of a path, which some systems let grow to 4,096 bytes
+
+_PLAIN = re.compile(r"[\w./@+=~:\\-]+")
 
 
 class Problem(msgspec.Struct, frozen=True):
@@ -28,7 +34,7 @@ class Problem(msgspec.Struct, frozen=True):
     @property
     def label(self) -> str:
         """One line, with where it comes from."""
-        origin = " ".join(part for part in (self.source, self.code) if part)
+        origin = " ".join(f"{self.source} {self.code}".split())[:ORIGIN_LIMIT]
         message = " ".join(self.message.split())
         if len(message) > MESSAGE_LIMIT:
             message = message[:MESSAGE_LIMIT] + " …"
@@ -73,7 +79,7 @@ def selection_words(selection: Selection) -> str:
         if selection.first_line == selection.last_line
         else f"lines {selection.first_line}-{selection.last_line}"
     )
-    head = f"The user selected {lines} of {selection.path}"
+    head = f"The user selected {lines} of {_named(selection.path)}"
     head += " (not saved yet)" if selection.unsaved else ""
     head += f" ({selection.note})" if selection.note else ""
     parts = [f"{head}:", bounded_text(selection)]
@@ -93,7 +99,7 @@ def bounded_text(selection: Selection) -> str:
     # Whole lines end with a line end of their own: it belongs to the last line.
     last = selection.last_line - tail.removesuffix("\n").count("\n")
     return (
-        f"{head}\n[… {left_out:,} characters left out here; read_file {selection.path} "
+        f"{head}\n[… {left_out:,} characters left out here; read_file {_named(selection.path)} "
         f"from line {first} to {last} has them …]\n{tail}"
     )
 
@@ -103,7 +109,7 @@ def opened_words(opened: OpenedFile) -> str:
     state = ", not saved yet" if opened.unsaved else ""
     kind = f"{opened.language}, " if opened.language else ""
     return (
-        f"The user looks at {opened.path} ({kind}{opened.size:,} bytes{state}). "
+        f"The user looks at {_named(opened.path)} ({kind}{opened.size:,} bytes{state}). "
         "It may or may not matter for the task."
     )
 
@@ -114,3 +120,10 @@ def problem_lines(problems: tuple[Problem, ...]) -> str:
     if len(problems) > DIAGNOSTICS_LIMIT:
         shown.append(f"- and {len(problems) - DIAGNOSTICS_LIMIT} more")
     return "\n".join(shown)
+
+
+def _named(path: str) -> str:
+    """A path among words: in quotes if it could be read as more than a name, and bounded."""
+    if len(path) > PATH_LIMIT:
+        path = f"{path[: PATH_LIMIT // 2]}…{path[-PATH_LIMIT // 2 :]}"
+    return path if _PLAIN.fullmatch(path) else f"'{' '.join(path.split())}'"

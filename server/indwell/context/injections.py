@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal, NamedTuple, TypeAlias
 
+from indwell.context.invisible import noted, seen
 from indwell.context.scalar import scalar_text
 from indwell.context.tags import neutralise
 from indwell.context.tokens import estimate_tokens
@@ -79,7 +80,7 @@ def inject(
     """
     row = KINDS[kind]
     shown = "".join(f' {name}="{_attribute(value)}"' for name, value in (attributes or {}).items())
-    body = neutralise(scalar_text(text)).strip("\n")
+    body = noted(neutralise(scalar_text(text))).strip("\n")
     wrapped = f"<{row.tag}{shown}>\n{body}\n</{row.tag}>"
     return Text(
         text=wrapped,
@@ -100,4 +101,4 @@ def _attribute(value: str) -> str:
     flat = " ".join(value.split())
     for raw, entity in (("&", "&amp;"), ('"', "&quot;"), ("<", "&lt;"), (">", "&gt;")):
         flat = flat.replace(raw, entity)
-    return neutralise(flat)
+    return seen(neutralise(flat)).text

@@ -56,6 +56,7 @@ _JOINERS = "-_‐‑‒–—−﹣－＿"  # noqa: RUF001 - look-alikes are the
 # Between letters of one name, for a reader who looks past them.
 _BETWEEN = frozenset(":.+\\~*·•\u29fa\u29f9")
 _FILLERS = frozenset("/\\／⁄∕⧸＼\u29f9\u29fa|[{(!?'\"`.\ufffd" + BRACKETS)  # noqa: RUF001 - look-alikes are the point
+_LONGEST = 200  # characters in which a name stands, if nobody hides it
 _NAMES = tuple(re.sub("[-_]", "", tag) for tag in TAGS)
 _FIRST = "".join(sorted({name[0] for name in _NAMES}))
 # The look-ahead only saves time: an ASCII letter or sign behind the bracket that begins no tag.
@@ -94,6 +95,16 @@ def neutralise(text: str) -> str:
     if not parts:
         return text
     return "".join((*parts, text[copied:]))
+
+
+def with_tags(text: str) -> str:
+    """Put ``<`` back where ``neutralise`` could have taken it: what a model copied of a file."""
+    before, *rest = text.split(HARMLESS)
+    parts = [before]
+    for piece in rest:
+        is_ours = neutralise(f"<{piece[:_LONGEST]}").startswith(HARMLESS)
+        parts += "<" if is_ours else HARMLESS, piece
+    return "".join(parts)
 
 
 @lru_cache(maxsize=4096)

@@ -12,6 +12,7 @@ from indwell.files.listing import (
     has_other_names,
     list_folder,
     modified_s,
+    names_of_file,
     newest_first,
 )
 from indwell.files.private import read_own, rename_own, write_durable, write_private
@@ -30,6 +31,7 @@ __all__ = [
     "locate",
     "make_private_folder",
     "modified_s",
+    "names_of_file",
     "newest_first",
     "open_beneath",
     "opened_beneath",

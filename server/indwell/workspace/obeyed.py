@@ -1,0 +1,69 @@
+"""The places in a folder that something runs, loads or obeys without being told to. Pure.
+
+A name that is missing here is not asked about; so a new tool that runs a file of a repository on
+its own is a new line.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, TypeAlias
+
+import msgspec
+
+from indwell.settings.trusted_files import Seen
+
+Kind: TypeAlias = Literal["settings", "instructions", "servers", "programs"]
+
+INSTRUCTIONS = frozenset(
+    {"agents.md", "agents.override.md", "claude.md", "claude.local.md", "gemini.md", "skill.md"}
+)
+"""Names of files that models are given as instructions, in any folder; without case."""
+
+FILES: tuple[tuple[Kind, str], ...] = (
+    *(
+        ("instructions", name)
+        for name in (
+            *("AGENTS.md", "AGENTS.override.md", "CLAUDE.md", "CLAUDE.local.md", "GEMINI.md"),
+            *("SKILL.md", ".cursorrules", ".windsurfrules", ".github/copilot-instructions.md"),
+        )
+    ),
+    *(
+        ("servers", name)
+        for name in (".mcp.json", "mcp.json", ".cursor/mcp.json", ".vscode/mcp.json")
+    ),
+    *(
+        ("programs", name)
+        for name in (
+            *(".vscode/tasks.json", ".vscode/settings.json", ".vscode/launch.json"),
+            *(".claude/settings.json", ".codex/config.toml", ".gemini/settings.json"),
+            *(".devcontainer/devcontainer.json", ".devcontainer.json", ".zed/tasks.json"),
+            *(".zed/settings.json", ".helix/languages.toml", ".exrc", ".nvim.lua", ".nvimrc"),
+            *(".vimrc", ".lazy.lua", ".dir-locals.el", ".envrc", "mise.toml", ".mise.toml"),
+            *(".yarnrc", ".yarnrc.yml", ".npmrc", ".cargo/config.toml", ".cargo/config"),
+            *(".pre-commit-config.yaml", "lefthook.yml", "lefthook.yaml", ".lefthook.yml"),
+        )
+    ),
+)
+FOLDERS: tuple[tuple[Kind, str], ...] = (
+    ("settings", ".indwell"),
+    ("instructions", ".cursor/rules"),
+    ("instructions", ".agents/skills"),
+    ("instructions", ".claude/skills"),
+    ("programs", ".husky"),
+)
+
+
+class Executable(msgspec.Struct, frozen=True):
+    """One file that is executed, loaded or obeyed.
+
+    Attributes:
+        name: Relative to the folder; absolute for a repository around it.
+        kind: By what it does.
+        seen: Its content, to be known again; an empty digest is never known again.
+        lines: Its text, for a diff; empty if it is long, no text, or likely to hold a secret.
+    """
+
+    name: str
+    kind: Kind
+    seen: Seen
+    lines: tuple[str, ...] = ()

@@ -1,0 +1,60 @@
+"""Only what nobody but the user can have written is read."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from indwell.errors import ToolError
+from indwell.files.guarded import read_guarded
+
+LIMIT_B = 100
+
+
+@pytest.fixture
+def kept(tmp_path):
+    folder = tmp_path / "own"
+    folder.mkdir(mode=0o700)
+    path = folder / "answers"
+    path.write_bytes(b"mine")
+    path.chmod(0o600)
+    return path
+
+
+def test_an_own_file_is_read(kept) -> None:
+    assert read_guarded(kept, LIMIT_B) == b"mine"
+
+
+@pytest.mark.parametrize("mode", [0o620, 0o602, 0o666])
+def test_tru_07_what_others_may_write_is_not_read(kept, mode) -> None:
+    kept.chmod(mode)
+    with pytest.raises(ToolError, match="others may write"):
+        read_guarded(kept, LIMIT_B)
+
+
+def test_tru_07_a_folder_that_others_may_write_is_as_bad(kept) -> None:
+    kept.parent.chmod(0o777)
+    with pytest.raises(ToolError, match="others may write"):
+        read_guarded(kept, LIMIT_B)
+
+
+@pytest.mark.skipif(os.name != "posix" or os.geteuid() != 0, reason="only root gives files away")
+def test_tru_07_what_belongs_to_somebody_else_is_not_read(kept) -> None:
+    os.chown(kept, 65534, 65534)
+    with pytest.raises(ToolError, match="belongs to somebody else"):
+        read_guarded(kept, LIMIT_B)
+
+
+def test_a_link_is_not_followed(kept) -> None:
+    link = kept.with_name("link")
+    link.symlink_to(kept)
+    with pytest.raises(OSError, match="symbolic links"):
+        read_guarded(link, LIMIT_B)
+
+
+def test_a_huge_file_is_none_of_ours(kept) -> None:
+    kept.write_bytes(b"x" * (LIMIT_B + 1))
+    kept.chmod(0o600)
+    with pytest.raises(ToolError, match="larger than"):
+        read_guarded(kept, LIMIT_B)

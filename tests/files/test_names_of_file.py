@@ -1,0 +1,24 @@
+"""Other names of a file (hard links), looked for in given folders and followed by no link."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from indwell.files import names_of_file
+
+
+def test_twins_are_found_in_the_folders_that_are_named_and_nowhere_else(tmp_path: Path) -> None:
+    for name in ("a", "b", "c"):
+        (tmp_path / name).mkdir()
+    file = tmp_path / "a" / "x"
+    file.write_text("x")
+    (tmp_path / "a" / "other").write_text("x")
+    twins = [tmp_path / "a" / "y", tmp_path / "b" / "x"]
+    for twin in (*twins, tmp_path / "c" / "x"):
+        os.link(file, twin)
+    (tmp_path / "b" / "link").symlink_to(file)
+    folders = [tmp_path / "a", tmp_path / "b", tmp_path / "missing"]
+    assert sorted(names_of_file(file, folders)) == twins
+    assert names_of_file(tmp_path / "gone", folders) == ()
+    assert names_of_file(tmp_path / "a" / "other", folders) == ()

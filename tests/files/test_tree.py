@@ -1,0 +1,136 @@
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from indwell.files import tree as module
+from indwell.files.aside import put_aside, put_link
+from indwell.files.stub_folders import is_stub, make_stub, remove_stub
+from indwell.files.tree import Tree
+
+
+def wanted(path: str) -> bool:
+    return path.rpartition("/")[2].startswith("w")
+
+
+def paths(tree: Tree) -> set[str]:
+    return {one.path for one in tree.look().found}
+
+
+def test_only_what_is_wanted_is_found_and_shut_folders_are_not_entered(tmp_path: Path) -> None:
+    for name in ("w1", "a/w2", "a/b/w3", "node_modules/w4", "a/other"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("")
+    tree = Tree(tmp_path, wanted, {"node_modules"})
+    assert paths(tree) == {"w1", "a/w2", "a/b/w3"}
+
+
+def test_what_changed_is_seen_again_and_what_did_not_is_not_listed(tmp_path: Path) -> None:
+    (tmp_path / "a" / "b").mkdir(parents=True)
+    listed = []
+    tree = Tree(tmp_path, lambda path: listed.append(path) or wanted(path))  # type: ignore[func-returns-value]
+    assert paths(tree) == set()
+    listed.clear()
+    assert (paths(tree), listed) == (set(), [])
+    (tmp_path / "a" / "b" / "w").write_text("")
+    assert (paths(tree), listed) == ({"a/b/w"}, ["a/b/w"])
+    (tmp_path / "a" / "b" / "w").unlink()
+    assert paths(tree) == set()
+
+
+def test_links_are_told_and_not_followed(tmp_path: Path) -> None:
+    (tmp_path / "w1").symlink_to("/etc")
+    (tmp_path / "folder").symlink_to(tmp_path)
+    found = Tree(tmp_path, wanted).look().found
+    assert [(one.path, one.leads_to, one.is_folder) for one in found] == [("w1", "/etc", False)]
+
+
+def test_a_file_that_holds_something_else_has_another_stamp(tmp_path: Path) -> None:
+    (tmp_path / "w1").write_text("a")
+    tree = Tree(tmp_path, wanted)
+    before = tree.look().found[0]
+    (tmp_path / "w1").write_text("ab")
+    assert tree.look().found[0].stamp != before.stamp
+
+
+def test_other_names_of_a_file_are_found(tmp_path: Path) -> None:
+    (tmp_path / "a").mkdir()
+    (tmp_path / "w1").write_text("")
+    (tmp_path / "a" / "other").hardlink_to(tmp_path / "w1")
+    tree = Tree(tmp_path, wanted)
+    found = tree.look().found
+    assert {path: one.path for path, one in tree.other_names(found).items()} == {"a/other": "w1"}
+
+
+def test_too_much_is_left_out_the_deepest_first_and_said(tmp_path: Path) -> None:
+    (tmp_path / "w0").write_text("")
+    for number in range(module.MOST_FOLDERS + 5):
+        (tmp_path / f"f{number:05}").mkdir()
+    (tmp_path / "f00000" / "deep").mkdir()
+    seen = Tree(tmp_path, wanted).look()
+    assert ([one.path for one in seen.found], seen.is_whole) == (["w0"], False)
+
+
+def test_a_folder_that_is_gone_is_empty(tmp_path: Path) -> None:
+    assert Tree(tmp_path / "gone", wanted).look().found == ()
+
+
+def test_what_is_put_aside_keeps_its_content_and_a_free_name(tmp_path: Path) -> None:
+    (tmp_path / "a").mkdir()
+    for text in ("one", "two"):
+        (tmp_path / "a" / "x").write_text(text)
+        assert put_aside(tmp_path, "a/x", "old") == ("a/old" if text == "one" else "a/1-old")
+    assert {one.name: one.read_text() for one in (tmp_path / "a").iterdir()} == {
+        "old": "one", "1-old": "two",
+    }  # fmt: skip
+    assert put_aside(tmp_path, "a/x", "old") is None
+
+
+def test_a_link_on_the_way_is_not_followed(tmp_path: Path) -> None:
+    (tmp_path / "real").mkdir()
+    (tmp_path / "real" / "x").write_text("kept")
+    (tmp_path / "root").mkdir()
+    (tmp_path / "root" / "a").symlink_to(tmp_path / "real")
+    try:
+        put_aside(tmp_path / "root", "a/x", "old")
+    except Exception as error:  # noqa: BLE001 - whatever it is, nothing was renamed
+        assert "link" in str(error)  # noqa: PT017
+    assert (tmp_path / "real" / "x").read_text() == "kept"
+
+
+def test_a_link_is_put_back_only_where_nothing_stands(tmp_path: Path) -> None:
+    put_link(tmp_path, "link", "there")
+    assert (tmp_path / "link").readlink() == Path("there")
+    put_link(tmp_path, "link", "elsewhere")
+    assert (tmp_path / "link").readlink() == Path("there")
+
+
+def test_a_stub_is_known_again_and_removed_only_if_it_is_one(tmp_path: Path) -> None:
+    stub, own = tmp_path / "stub", tmp_path / "own"
+    own.mkdir()
+    assert (make_stub(stub), make_stub(stub), make_stub(own)) == (True, True, False)
+    assert (is_stub(stub), is_stub(own)) == (True, False)
+    remove_stub(own)
+    assert own.is_dir()
+    (stub / "file").write_text("")
+    remove_stub(stub)
+    assert stub.is_dir()
+    (stub / "file").unlink()
+    remove_stub(stub)
+    assert not stub.exists()
+    assert make_stub(tmp_path / "gone" / "stub") is False
+
+
+@given(names=st.lists(st.sampled_from(["w", "a", "b", "c"]), max_size=4))
+def test_a_second_look_is_as_good_as_a_first(names: list[str], tmp_path_factory: object) -> None:
+    folder = Path(os.path.realpath(tmp_path_factory.mktemp("t")))  # type: ignore[attr-defined]
+    tree = Tree(folder, wanted)
+    tree.look()
+    at = folder
+    for name in names:
+        at /= name
+        at.mkdir()
+        assert {one.path for one in tree.look().found} == paths(Tree(folder, wanted))

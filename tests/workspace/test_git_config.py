@@ -1,0 +1,86 @@
+"""Which lines of a ``.git/config`` can make git run something."""
+
+from __future__ import annotations
+
+import pytest
+
+from indwell.workspace.git_config import Executing, executing
+
+CLONE = """\
+[core]
+\trepositoryformatversion = 0
+\tfilemode = true
+\tbare = false
+\tlogallrefupdates = true
+[remote "origin"]
+\turl = https://github.com/a/b.git
+\tfetch = +refs/heads/*:refs/remotes/origin/*
+[branch "main"]
+\tremote = origin
+\tmerge = refs/heads/main
+\tvscode-merge-base = origin/main
+; a comment
+[user]
+\tname = A. User
+\temail = a@example.org
+[submodule "x"]
+\tactive = true
+"""
+
+
+def test_a_plain_clone_executes_nothing() -> None:
+    assert executing(CLONE) == Executing()
+    assert executing(CLONE.replace("\n", "\r\n")) == Executing()
+
+
+def test_names_of_branches_and_other_remotes_change_nothing() -> None:
+    more = '[branch "x [core] y"]\n\tremote = other\n[remote "o"]\n\turl = git@host:a/b\n'
+    assert executing(CLONE + more) == Executing()
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("[core]\n\tfsmonitor = cmd", "core.fsmonitor = cmd"),
+        ("[CORE]\n\tFsMonitor=cmd", "core.fsmonitor = cmd"),
+        ("[core]\n\tsshCommand = x", "core.sshcommand = x"),
+        ("[core]\n\tpager = x", "core.pager = x"),
+        ("[core] fsmonitor = cmd", "[core] fsmonitor = cmd"),
+        ('[filter "x"]\n\tclean = cmd', "filter.clean = cmd"),
+        ('[filter "lfs"]\n\tsmudge = cmd', "filter.smudge = cmd"),
+        ("[alias]\n\tst = !cmd", "alias.st = !cmd"),
+        ("[credential]\n\thelper = !cmd", "credential.helper = !cmd"),
+        ("[diff]\n\texternal = cmd", "diff.external = cmd"),
+        ('[diff "x"]\n\ttextconv = cmd', "diff.textconv = cmd"),
+        ('[merge "x"]\n\tdriver = cmd', "merge.driver = cmd"),
+        ("[gpg]\n\tprogram = cmd", "gpg.program = cmd"),
+        ("[sequence]\n\teditor = cmd", "sequence.editor = cmd"),
+        ('[remote "o"]\n\turl = ext::sh -c cmd', "remote.url = ext::sh -c cmd"),
+        ('[remote "o"]\n\turl = ssh://-oProxyCommand=x/y', "remote.url = ssh://-oProxyCommand=x/y"),
+        ('[remote "o"]\n\tuploadpack = cmd', "remote.uploadpack = cmd"),
+        ('[remote "o"]\n\tproxy = x', "remote.proxy = x"),
+        ('[submodule "o"]\n\tupdate = !cmd', "submodule.update = !cmd"),
+        ('[url "x"]\n\tinsteadOf = y', "url.insteadof = y"),
+        ("[init]\n\ttemplateDir = x", "init.templatedir = x"),
+        ("[core", "[core"),
+        ("[branch.x]\n\tremote = y", "branch.x.remote = y"),
+    ],
+)
+def test_what_runs_or_is_not_understood_counts(text, line) -> None:
+    assert executing(CLONE + text).lines == (line,)
+
+
+def test_a_line_that_goes_on_hides_nothing() -> None:
+    text = "[user]\n\tname = x \\\n\t y\n# \\\n[core]\n\tname = z\n\tfsmonitor = cmd\n"
+    lines = executing(text).lines
+    assert lines[:3] == ("name = x \\", "y", "# \\")
+    assert "[core]" in lines
+    assert any("fsmonitor" in line for line in lines)
+
+
+def test_hooks_and_included_files_are_named() -> None:
+    text = "[core]\n\thooksPath = .githooks\n[include]\n\tpath = ../evil\n"
+    text += '[includeIf "gitdir:x"]\n\tpath = "other"\n'
+    found = executing(text)
+    assert (found.hooks, found.includes) == (".githooks", ("../evil", "other"))
+    assert len(found.lines) == 3
