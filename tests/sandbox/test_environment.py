@@ -1,8 +1,11 @@
 from __future__ import annotations
 
+import shutil
+
 import pytest
 
 from indwell.sandbox.environment import FIXED, clean_environment
+from indwell.sandbox.spawn import spawn
 
 
 def test_keys_tokens_sockets_and_loaders_stay_behind() -> None:
@@ -46,3 +49,38 @@ def test_prc_14_terminal_width_language_and_ci_are_the_same_for_everybody(
 
 def test_what_the_caller_adds_wins() -> None:
     assert clean_environment({"PATH": "/bin"}, {"TERM": "xterm"})["TERM"] == "xterm"
+
+
+PROGRAM = "touch {outside}/ran; false"
+
+
+@pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
+@pytest.mark.parametrize(
+    "command", ["cd sub && git status", "git -C sub log", "cd sub && git diff"]
+)
+async def test_tru_17_a_folder_that_looks_like_a_repository_runs_nothing(tmp_path, command) -> None:
+    """Files that a model may write by itself: no folder of the name ``.git``."""
+    fake, outside = tmp_path / "work" / "sub", tmp_path / "outside"
+    outside.mkdir()
+    for folder in ("objects", "refs"):
+        (fake / folder).mkdir(parents=True)
+    (fake / "HEAD").write_text("ref: refs/heads/main\n")
+    program = PROGRAM.format(outside=outside)
+    (fake / "config").write_text(
+        f'[core]\n\tbare = false\n\tworktree = .\n\tfsmonitor = "{program}"\n'
+    )
+    await spawn(command, cwd=fake.parent, timeout_s=30)
+    assert list(outside.iterdir()) == []
+
+
+@pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
+async def test_tru_17_a_mere_look_at_a_real_repository_runs_no_monitor(tmp_path) -> None:
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    made = "git init -q . && echo x > a && git -c user.name=a -c user.email=a@b add a"
+    await spawn(made, cwd=tmp_path, timeout_s=30)
+    with (tmp_path / ".git" / "config").open("a") as config:
+        config.write(f'[core]\n\tfsmonitor = "{PROGRAM.format(outside=outside)}"\n')
+    finished = await spawn("git status --short", cwd=tmp_path, timeout_s=30)
+    assert "A  a" in finished.output
+    assert list(outside.iterdir()) == []

@@ -1,7 +1,8 @@
-"""What a confined command can do, and how well this machine can hold it. Pure values."""
+"""What a confined command can do, and how well this machine can hold it."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Literal, TypeAlias
 
 import msgspec
@@ -26,15 +27,39 @@ class Strength(msgspec.Struct, frozen=True):
     words: str = ""
 
 
+class Guarded(msgspec.Struct, frozen=True):
+    """What a look at the disk found to be guarded from one command. Paths absolute and resolved.
+
+    Attributes:
+        protected: Files and folders beneath the writable ones that it may not change.
+        missing: Folders that it may not make: ones that editors obey the moment they appear.
+        hidden: Files and folders whose contents it may not see.
+        scratch: See ``Confinement``.
+        settle: Looks again when all of the command has ended, puts aside what it made although it
+            may not, and says so, a sentence each; blocks.
+    """
+
+    protected: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
+    hidden: tuple[str, ...] = ()
+    scratch: str = ""
+    settle: Callable[[], tuple[str, ...]] = tuple
+
+
 class Confinement(msgspec.Struct, frozen=True):
     """The bounds of one command. Paths are absolute and resolved.
 
     Attributes:
-        writable: Folders that it may write to: the workspace's roots.
-        protected: Files and folders beneath them that it may not change, nor create if missing.
+        writable: Folders that it may write to: the workspace's roots; none to read only.
+        protected: Files and folders beneath them that it may not change.
         hidden: Files and folders whose contents it may not see.
         hosts: Names it may reach through the proxy; empty is none at all.
         unix_sockets: May it make sockets of the family AF_UNIX?
+        readable: Folders that it sees wherever they lie; those it may write to it does anyway.
+        scratch: A folder of the session's own that stands at /tmp; an empty one if not given.
+        missing: Folders beneath the writable ones that it may not make.
+        look: Finds what else is protected and hidden, just before the command runs; blocks.
+        settle: See ``Guarded``; what ``look`` found brings its own.
     """
 
     writable: tuple[str, ...]
@@ -42,3 +67,24 @@ class Confinement(msgspec.Struct, frozen=True):
     hidden: tuple[str, ...] = ()
     hosts: tuple[str, ...] = ()
     unix_sockets: bool = False
+    readable: tuple[str, ...] = ()
+    scratch: str = ""
+    missing: tuple[str, ...] = ()
+    look: Callable[[], Guarded] | None = None
+    settle: Callable[[], tuple[str, ...]] = tuple
+
+
+def looked_up(confinement: Confinement) -> Confinement:
+    """The same bounds with all that ``look`` finds; blocks."""
+    if confinement.look is None:
+        return confinement
+    found = confinement.look()
+    return msgspec.structs.replace(
+        confinement,
+        protected=(*confinement.protected, *found.protected),
+        hidden=(*confinement.hidden, *found.hidden),
+        missing=(*confinement.missing, *found.missing),
+        scratch=confinement.scratch or found.scratch,
+        look=None,
+        settle=found.settle,
+    )

@@ -34,10 +34,16 @@ FIXED: Mapping[str, str] = {
     "GIT_EDITOR": "true",
     "GIT_SEQUENCE_EDITOR": "true",
     "GIT_TERMINAL_PROMPT": "0",
+    "GIT_CONFIG_COUNT": "2",
+    "GIT_CONFIG_KEY_0": "core.fsmonitor",
+    "GIT_CONFIG_VALUE_0": "false",
+    "GIT_CONFIG_KEY_1": "safe.bareRepository",
+    "GIT_CONFIG_VALUE_1": "explicit",
 }
 """The same in every run and for every user: nothing waits for a person, a pager or an editor, and
 messages are English (PRC-04, PRC-14). ``CI`` is never set: with it build tools take warnings for
-errors, and test runners write no snapshots."""
+errors, and test runners write no snapshots. Git starts no program that a repository names for a
+mere ``git status``, and takes no folder for a repository that only looks like one (TRU-17)."""
 
 
 def clean_environment(

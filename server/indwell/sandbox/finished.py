@@ -21,6 +21,7 @@ class Finished(msgspec.Struct, frozen=True):
         overrun: What it took too much of, in words, such as ``over 600 s of processor time``; it,
             or a part of it, was ended for that. Empty if it kept within its limits.
         may_run_on: A part of it may still run: not all could be ended in the time there is for it.
+        notes: What was done about what it made although it may not, a sentence each.
     """
 
     exit_code: int
@@ -34,6 +35,7 @@ class Finished(msgspec.Struct, frozen=True):
     left_running: int
     overrun: str = ""
     may_run_on: bool = False
+    notes: tuple[str, ...] = ()
 
     @property
     def output(self) -> str:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import select
 import signal
 import sys
 import time
@@ -36,6 +37,17 @@ def signal_group(pid: int, name: str) -> bool:
     except PermissionError:  # macOS says so of a group of zombies
         return False
     return True
+
+
+def signal_wrapped(pid: int, run: Run, name: str) -> None:
+    """Send a signal to what a sandbox runs, and not to the sandbox's own group.
+
+    That is the group of its child, which leads a session, and as the first of its namespace hears
+    no signal but KILL itself. Blocks.
+    """
+    for one in processes(run.began) if IS_LINUX else ():
+        if one.parent == pid and one.session == one.pid:
+            signal_group(one.pid, name)
 
 
 class Left(msgspec.Struct, frozen=True):
@@ -72,6 +84,39 @@ def end_descendants(pid: int, run: Run) -> Left:
             is_certain = _end_orphans(run, found, enough_at)
             n_quiet = 0 if is_alive else _QUIET if is_certain else n_quiet + 1
     return Left(len(found), n_quiet == _QUIET)
+
+
+def end_wrapped(pid: int, run: Run) -> Left:
+    """The same, when a program has ended that was the way into a namespace of processes.
+
+    With the first process of that namespace, which is ours by then, the kernel ends all the others
+    before it counts as dead; so nothing has to be searched for. Blocks.
+    """
+    over(run)
+    until = time.monotonic() + SEARCH_S
+    for number in children() or ():
+        process = None if is_started(number) else process_of(number)
+        if process is not None and is_orphan_of(run, process):
+            _signal(number, signal.SIGKILL)
+            _see_end(number, until)
+    if _end_orphans(run, set(), until):
+        return Left(0)
+    return end_descendants(pid, run)
+
+
+def _see_end(pid: int, until: float) -> None:
+    if sys.platform != "linux":
+        return
+    try:
+        descriptor = os.pidfd_open(pid)
+    except OSError:  # it has been waited for
+        return
+    try:
+        ending = select.poll()
+        ending.register(descriptor, select.POLLIN)
+        ending.poll(max(0, int((until - time.monotonic()) * 1_000)))
+    finally:
+        os.close(descriptor)
 
 
 def _end_orphans(run: Run, found: set[int], enough_at: float) -> bool:

@@ -45,11 +45,11 @@ async def pipe_into(capture: Capture) -> AsyncIterator[WriteEnd]:
         end.let_go()
 
 
-async def feed(process: asyncio.subprocess.Process, data: bytes) -> None:
+async def feed(stdin: asyncio.StreamWriter | None, data: bytes) -> None:
     """Write standard input; a program may end without reading all of it."""
-    if process.stdin is None:
+    if stdin is None:
         return
     with contextlib.suppress(BrokenPipeError, ConnectionResetError):
-        process.stdin.write(data)
-        await process.stdin.drain()
-    process.stdin.close()
+        stdin.write(data)
+        await stdin.drain()
+    stdin.close()

@@ -12,14 +12,20 @@ import sys
 import time
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from indwell.errors import ToolError
 from indwell.sandbox.capture import Capture
 from indwell.sandbox.environment import clean_environment, raw
 from indwell.sandbox.finished import Finished
 from indwell.sandbox.guard import guard
-from indwell.sandbox.leftovers import Left, end_descendants, signal_group
+from indwell.sandbox.leftovers import (
+    Left,
+    end_descendants,
+    end_wrapped,
+    signal_group,
+    signal_wrapped,
+)
 from indwell.sandbox.limits import Limits
 from indwell.sandbox.orphans import Run, ended, running, waited_for
 from indwell.sandbox.pipes import feed, pipe_into
@@ -34,6 +40,38 @@ KILL_WAIT_S = 5.0  # a process in an uninterruptible wait (a dead network drive)
 DEFAULT_LIMIT_B = 96_000
 
 T = TypeVar("T")
+
+
+class Started(Protocol):
+    """A program that runs, as far as it matters here; asyncio's own is one."""
+
+    @property
+    def pid(self) -> int:
+        """Its number, which is also that of its session and group."""
+
+    @property
+    def stdin(self) -> asyncio.StreamWriter | None:
+        """Where its standard input is written, if anywhere."""
+
+    async def wait(self) -> int:
+        """Wait for its end; gives its status, negative for a signal."""
+
+
+class Starter(Protocol):
+    """What starts a program; ``start_plainly`` is one."""
+
+    def __call__(
+        self,
+        argv: Sequence[str],
+        *,
+        cwd: Path,
+        env: Mapping[str, str],
+        stdin: int,
+        stdout: int,
+        stderr: int,
+        pass_fds: tuple[int, ...],
+    ) -> Coroutine[None, None, Started]:
+        """Start it."""
 
 
 def find_program(name: str) -> Path | None:
@@ -62,8 +100,10 @@ async def run_program(
     merge_errors: bool = False,
     mark: str = "",
     limits: Limits | None = None,
-    pool: Pool = PROGRAMS,
+    pool: Pool | None = PROGRAMS,
     alone: bool = False,
+    is_wrapped: bool = False,
+    start: Starter | None = None,
 ) -> Finished:
     """Run a program without a shell, in a session of its own, with a clean environment.
 
@@ -80,8 +120,10 @@ async def run_program(
         merge_errors: Standard error joins standard output.
         mark: What tells its descendants, if it sets that among its limits itself.
         limits: What it may take in all; nothing is watched by default.
-        pool: Where it waits for a place; that is no part of its time.
+        pool: Where it waits for a place, if the caller has none; that is no part of its time.
         alone: It starts no other program, so none is looked for; that spares 2 ms and more.
+        is_wrapped: The program proper runs below the one that is started, in its own session.
+        start: What starts it; plainly if not given.
 
     Raises:
         ToolError: The program or ``cwd`` cannot be used.
@@ -90,13 +132,13 @@ async def run_program(
     output = Capture(limit_b, on_chunk)
     errors = Capture(0 if merge_errors else limit_b)
     async with (
-        pool.place(),
+        pool.place() if pool else contextlib.nullcontext(),
         pipe_into(output) as out,
         pipe_into(errors) as err,
         _guarded(mark or new_mark(), alone=alone) as run,
     ):
         began = time.monotonic()
-        starting = _start(
+        starting = (start or start_plainly)(
             argv,
             cwd=cwd,
             env=clean_environment(os.environ, {**(env or {}), MARK: run.mark}),
@@ -110,7 +152,7 @@ async def run_program(
         guard.watch(run.mark, process.pid)
         out.let_go()
         err.let_go()
-        feeder = asyncio.create_task(feed(process, stdin))
+        feeder = asyncio.create_task(feed(process.stdin, stdin))
         done = asyncio.create_task(process.wait())
         watch = None if limits is None else Watch(process.pid, run, limits)
         watching = asyncio.create_task(watch.until_too_much()) if watch else None
@@ -119,14 +161,15 @@ async def run_program(
                 raise asyncio.CancelledError  # noqa: TRY301 - it came while the program started
             timed_out = await _wait(done, timeout_s, enough, watching)
             if not done.done():
-                await _stop(
-                    process.pid, run, done, TIMEOUT_GRACE_S if timed_out else 0, alone=alone
-                )
+                grace_s = TIMEOUT_GRACE_S if timed_out else 0
+                await _stop(process.pid, run, done, grace_s, alone=alone, is_wrapped=is_wrapped)
             await asyncio.wait({output.closed, errors.closed}, timeout=DRAIN_S)
-            left = await _end_rest(process.pid, run, alone=alone)
+            left = await _end_rest(process.pid, run, alone=alone, is_wrapped=is_wrapped)
             await asyncio.wait({output.closed, errors.closed}, timeout=DRAIN_S)
         except asyncio.CancelledError:
-            await _in_peace(_stop(process.pid, run, done, CANCEL_GRACE_S, alone=alone))
+            await _in_peace(
+                _stop(process.pid, run, done, CANCEL_GRACE_S, alone=alone, is_wrapped=is_wrapped)
+            )
             raise
         finally:
             helpers: set[asyncio.Task[Any]] = {feeder, done, *((watching,) if watching else ())}
@@ -145,7 +188,8 @@ async def run_program(
         errors=errors.head + errors.tail,
         timed_out=timed_out,
         seconds=time.monotonic() - began,
-        left_running=0 if timed_out or overrun else left.n,
+        # What a sandbox ran dies with it, at no certain moment.
+        left_running=0 if timed_out or overrun or is_wrapped else left.n,
         may_run_on=not left.is_gone,
         overrun=overrun,
     )
@@ -162,7 +206,7 @@ async def _guarded(mark: str, *, alone: bool) -> AsyncIterator[Run]:
             guard.forget(mark)
 
 
-async def _start(
+async def start_plainly(
     argv: Sequence[str],
     *,
     cwd: Path,
@@ -171,7 +215,12 @@ async def _start(
     stdout: int,
     stderr: int,
     pass_fds: tuple[int, ...],
-) -> asyncio.subprocess.Process:
+) -> Started:
+    """Start a program in a session of its own.
+
+    Raises:
+        ToolError: The program or ``cwd`` cannot be used.
+    """
     try:
         return await asyncio.create_subprocess_exec(
             *map(raw, argv),
@@ -206,11 +255,20 @@ async def _wait(
 
 
 async def _stop(
-    pid: int, run: Run, ended: asyncio.Task[int], grace_s: float, *, alone: bool
+    pid: int,
+    run: Run,
+    ended: asyncio.Task[int],
+    grace_s: float,
+    *,
+    alone: bool,
+    is_wrapped: bool,
 ) -> None:
     """End a program and all that it started: TERM, a moment, KILL."""
-    if grace_s:
+    if grace_s and is_wrapped:
+        await asyncio.to_thread(signal_wrapped, pid, run, "SIGTERM")
+    elif grace_s:
         signal_group(pid, "SIGTERM")
+    if grace_s:
         await asyncio.wait({ended}, timeout=grace_s)
     if not ended.done():
         signal_group(pid, "SIGKILL")
@@ -218,8 +276,10 @@ async def _stop(
     await asyncio.wait({ended}, timeout=KILL_WAIT_S)
 
 
-async def _end_rest(pid: int, run: Run, *, alone: bool) -> Left:
-    return Left(0) if alone else await asyncio.to_thread(end_descendants, pid, run)
+async def _end_rest(pid: int, run: Run, *, alone: bool, is_wrapped: bool = False) -> Left:
+    if alone:
+        return Left(0)
+    return await asyncio.to_thread(end_wrapped if is_wrapped else end_descendants, pid, run)
 
 
 async def _in_peace(work: Coroutine[None, None, T]) -> tuple[T, bool]:

@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import functools
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from pathlib import Path
+from typing import Protocol
 
 import msgspec
 
 from indwell.errors import ToolError
+from indwell.sandbox.confined import held, resolved, settled
 from indwell.sandbox.confinement import Confinement
 from indwell.sandbox.finished import Finished
 from indwell.sandbox.limits import Limits, overrun, shell_prefix
 from indwell.sandbox.pool import COMMANDS
-from indwell.sandbox.program import DEFAULT_LIMIT_B, find_program, new_mark, run_program
+from indwell.sandbox.program import (
+    DEFAULT_LIMIT_B,
+    Starter,
+    find_program,
+    new_mark,
+    run_program,
+    start_plainly,
+)
 
 SHELL = ("--norc", "--noprofile", "-c")  # never a login shell: 0.3 s against 1 ms
 
@@ -43,7 +53,7 @@ async def spawn(
         confinement: What it may do; None is all that we may.
 
     Raises:
-        ToolError: There is no bash, or ``cwd`` cannot be used.
+        ToolError: There is no bash, ``cwd`` cannot be used, or it cannot be confined here.
         asyncio.CancelledError: Once everything it started has ended.
     """
     shell = find_program("bash")
@@ -51,20 +61,72 @@ async def spawn(
         raise ToolError("bash was not found on PATH; install it, or work without commands")
     limits = limits or Limits()
     mark = new_mark()
-    del confinement  # see sandbox.confined
-    finished = await run_program(
-        [str(shell), *SHELL, shell_prefix(limits, mark, cwd, timeout_s) + command],
-        cwd=cwd,
+    words = [str(shell), *SHELL, shell_prefix(limits, mark, cwd, timeout_s) + command]
+    run = functools.partial(
+        run_program,
         timeout_s=timeout_s,
         limit_b=limit_b,
         on_chunk=on_chunk,
-        env=env,
-        pass_fds=pass_fds,
         merge_errors=True,
         mark=mark,
         limits=limits,
-        pool=COMMANDS,
+        pool=None,
     )
+    # The place comes first: what is protected is looked at just before the command runs.
+    async with COMMANDS.place():
+        if confinement is None:
+            finished = await run(words, cwd=cwd, env=env, pass_fds=pass_fds)
+        else:
+            finished = await _held(confinement, run, words, cwd, env or {}, pass_fds)
     if finished.timed_out or finished.overrun:
         return finished
     return msgspec.structs.replace(finished, overrun=overrun(finished.exit_code, limits, timeout_s))
+
+
+class _Run(Protocol):
+    """``run_program`` with all but what depends on the sandbox."""
+
+    def __call__(
+        self,
+        argv: Sequence[str],
+        *,
+        cwd: Path,
+        env: Mapping[str, str] | None,
+        pass_fds: Sequence[int],
+        is_wrapped: bool = False,
+        start: Starter = start_plainly,
+    ) -> Coroutine[None, None, Finished]: ...
+
+
+def _failed(finished: Finished) -> tuple[str, ...]:
+    """Did the sandbox itself fail, such as for a folder that went away meanwhile?"""
+    if finished.exit_code != 1 or not finished.head.startswith(b"bwrap: "):
+        return ()
+    return ("the sandbox could not be set up, so nothing was run; try again",)
+
+
+async def _held(  # noqa: PLR0917 - all that a run takes
+    bounds: Confinement,
+    run: _Run,
+    words: Sequence[str],
+    cwd: Path,
+    env: Mapping[str, str],
+    pass_fds: Sequence[int],
+) -> Finished:
+    """Run it within its bounds, and look afterwards at what it made although it may not."""
+    bounds = await resolved(bounds)
+    notes: tuple[str, ...] = ()
+    try:
+        async with held(bounds, cwd) as how:
+            finished = await run(
+                [*how.prefix, *words],
+                cwd=cwd,
+                env={**how.environment, **env},
+                pass_fds=(*pass_fds, *how.pass_fds),
+                is_wrapped=how.is_wrapped,
+                start=how.start,
+            )
+            told = (*how.told(), *_failed(finished))
+    finally:
+        notes = await settled(bounds)
+    return msgspec.structs.replace(finished, notes=(*told, *notes))

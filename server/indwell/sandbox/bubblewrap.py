@@ -1,0 +1,181 @@
+"""The arguments of bubblewrap for one command: namespaces, and mounts in their order. Pure.
+
+The recipe of `safety.md` §3.3. All of the disk is there to read, and nothing of it to write but the
+workspace. What a mount protects is a name, so each folder above it is a mount as well: one that is
+not could be renamed, and another put in its place (SBX-03, SBX-04).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import PurePosixPath
+
+import msgspec
+
+from indwell.sandbox.confinement import Confinement
+
+MOST_MOUNTS = 64
+"""Of protected and hidden paths together. 20 take 3 ms, 60 take 12, 150 take 44: bubblewrap reads
+the list of all mounts again for each. What is over is looked at when the command has ended."""
+
+_TEMPORARY_B = 512 << 20  # memory behind a file system of its own, which no limit of ours counts
+_SCRATCH = "/tmp"  # noqa: S108 - the place in the sandbox, private there
+
+ENVIRONMENT: Mapping[str, str] = {
+    "TMPDIR": _SCRATCH,
+    "XDG_CACHE_HOME": f"{_SCRATCH}/.cache",
+    "GOCACHE": f"{_SCRATCH}/.cache/go-build",
+    "UV_CACHE_DIR": f"{_SCRATCH}/.cache/uv",
+    "npm_config_cache": f"{_SCRATCH}/.cache/npm",
+}
+"""Where programs put what they keep for themselves: the home folder cannot be written."""
+
+
+class Host(msgspec.Struct, frozen=True):
+    """What of this machine the arguments depend on.
+
+    Attributes:
+        bwrap: The program.
+        covers: Parts of /proc that root can write to, without any capability.
+        temporary: Folders that get an empty file system: /run, /var/tmp and the like.
+        kept: Folders below those that programs are found in.
+        binds_handles: It can mount what is open already, so that nobody puts a link in between.
+    """
+
+    bwrap: str
+    covers: tuple[str, ...] = ("/proc/sys",)
+    temporary: tuple[str, ...] = ("/run", "/var/tmp")  # noqa: S108 - in the sandbox
+    kept: tuple[str, ...] = ()
+    binds_handles: bool = False
+
+
+def arguments(
+    host: Host,
+    bounds: Confinement,
+    folders: frozenset[str],
+    *,
+    cwd: str,
+    filter_fd: int,
+    handles: Mapping[str, int] | None = None,
+) -> tuple[str, ...]:
+    """What stands before the words of a confined command.
+
+    Args:
+        host: This machine.
+        bounds: What the command may do.
+        folders: Those of the hidden paths that are folders.
+        cwd: Where it runs.
+        filter_fd: The descriptor that the filter of system calls is read from.
+        handles: Open descriptors of ``bound_places``; those without one are left out. None if the
+            program cannot take them, and the paths are used.
+    """
+    before, after = _split(bounds.hidden, (*bounds.readable, *bounds.writable))
+    return (
+        host.bwrap,
+        *("--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"),
+        *_each("--ro-bind", host.covers),
+        *_scratch(bounds),
+        *_empty(host.temporary),
+        *_each("--ro-bind", host.kept),
+        *_hide(before, folders),
+        *_each("--ro-bind", [one for one in bounds.readable if one not in bounds.writable]),
+        *_each("--bind", bounds.writable),
+        *_guard(bounds, after, folders, handles),
+        *("--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try"),
+        *("--unshare-net", "--cap-drop", "ALL", "--new-session", "--die-with-parent"),
+        *("--seccomp", str(filter_fd), "--chdir", cwd, "--"),
+    )
+
+
+def most_important(
+    protected: Sequence[str], hidden: Sequence[str]
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """As many of each as get a mount: the hidden first, then the least deep."""
+    kept = tuple(sorted(hidden, key=_depth)[:MOST_MOUNTS])
+    return tuple(sorted(protected, key=_depth)[: MOST_MOUNTS - len(kept)]), kept
+
+
+def _depth(path: str) -> tuple[int, str]:
+    return (path.count("/"), path)
+
+
+def _split(hidden: Sequence[str], writable: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Those that must stand before the workspace's mounts, which lie in them, and the others."""
+    before = [one for one in hidden if any(is_in(root, one) for root in writable)]
+    return before, [one for one in hidden if one not in before]
+
+
+def is_in(path: str, folder: str) -> bool:
+    """Is a path in a folder, or the folder itself?"""
+    return folder in {"/", path} or path.startswith(f"{folder}/")
+
+
+def _each(option: str, paths: Sequence[str]) -> Iterator[str]:
+    for path in paths:
+        yield from (option, path, path)
+
+
+def _scratch(bounds: Confinement) -> tuple[str, ...]:
+    """What stands at /tmp: the session's folder, unless places for mounts would be made in it.
+
+    Commands could put links there, and the next ones' mounts would follow them.
+    """
+    places = (*bounds.readable, *bounds.writable, *bounds.protected, *bounds.hidden)
+    if bounds.scratch and not any(is_in(path, _SCRATCH) for path in places):
+        return ("--bind", bounds.scratch, _SCRATCH)
+    return ("--size", str(_TEMPORARY_B), "--tmpfs", _SCRATCH)
+
+
+def _empty(paths: Sequence[str]) -> Iterator[str]:
+    for path in paths:
+        yield from ("--size", str(_TEMPORARY_B), "--tmpfs", path)
+
+
+def _hide(paths: Sequence[str], folders: frozenset[str]) -> Iterator[str]:
+    """Folders are empty; files say that permission is denied, as a device does on such a mount."""
+    for path in paths:
+        if path in folders:
+            # No more than this: mounting it read-only as well would be a second mount.
+            yield from ("--perms", "0500", "--tmpfs", path)
+        else:
+            yield from ("--ro-bind", "/dev/null", path)
+
+
+def bound_places(bounds: Confinement) -> Mapping[str, str]:
+    """Places beneath the workspace that get a mount of what stands there, with its option.
+
+    The protected and missing ones, and the folders above those and above the hidden ones.
+    """
+    shut = dict.fromkeys((*bounds.protected, *bounds.missing), "--ro-bind")
+    above = [one for path in (*shut, *bounds.hidden) for one in _above(path, bounds)]
+    # In a folder that is read-only already, a mount of its own would make it writable again.
+    opened = [path for path in above if not any(is_in(path, one) for one in bounds.protected)]
+    return {**dict.fromkeys(opened, "--bind"), **shut}
+
+
+def _guard(
+    bounds: Confinement,
+    hidden: Sequence[str],
+    folders: frozenset[str],
+    handles: Mapping[str, int] | None,
+) -> Iterator[str]:
+    """Protected, missing and hidden paths with the folders above them; the upper ones first."""
+    mounts: dict[str, tuple[str, ...]] = {}
+    for path, option in bound_places(bounds).items():
+        if handles is None:
+            mounts[path] = (f"{option}-try", path, path)
+        elif path in handles:
+            mounts[path] = (f"{option}-fd", str(handles[path]), path)
+    mounts |= {path: tuple(_hide([path], folders)) for path in hidden}
+    for _, mount in sorted(mounts.items(), key=lambda one: one[0].split("/")):
+        yield from mount
+
+
+def _above(path: str, bounds: Confinement) -> Iterator[str]:
+    """The folders between a path and the workspace's folder that it lies in."""
+    for parent in PurePosixPath(path).parents:
+        if str(parent) in bounds.writable:
+            return
+        if not any(is_in(str(parent), root) for root in bounds.writable):
+            return
+        yield str(parent)

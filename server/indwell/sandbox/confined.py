@@ -1,0 +1,197 @@
+"""Hold a command within its bounds by what this machine has for it; never without (SBX-22)."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import functools
+import os
+import stat
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+
+import msgspec
+
+from indwell.errors import ToolError
+from indwell.files.handles import handle
+from indwell.files.removing import remove_own_tree
+from indwell.files.scratch import NOWHERE, scratch_folder
+from indwell.sandbox import seatbelt
+from indwell.sandbox.bubblewrap import ENVIRONMENT, arguments, bound_places, most_important
+from indwell.sandbox.confinement import Confinement, looked_up
+from indwell.sandbox.filter_pipe import filter_pipe
+from indwell.sandbox.landlock_start import start_held
+from indwell.sandbox.program import Started, Starter, start_plainly
+from indwell.sandbox.strength import host, strength
+from indwell.sandbox.stubs import stubs_for
+
+
+class Held(msgspec.Struct, frozen=True):
+    """How to start a command so that it is held.
+
+    Attributes:
+        prefix: Words before its own.
+        environment: Variables that it gets besides.
+        pass_fds: Descriptors that those words need.
+        is_wrapped: They start a process of their own around the command.
+        start: What starts it.
+        told: What is to be said once it has ended, a sentence each.
+    """
+
+    prefix: tuple[str, ...] = ()
+    environment: Mapping[str, str] = {}
+    pass_fds: tuple[int, ...] = ()
+    is_wrapped: bool = False
+    start: Starter = start_plainly
+    told: Callable[[], tuple[str, ...]] = tuple
+
+
+async def resolved(bounds: Confinement) -> Confinement:
+    """The bounds with all that a look at the disk finds."""
+    return await asyncio.to_thread(looked_up, bounds)
+
+
+async def settled(bounds: Confinement) -> tuple[str, ...]:
+    """Put aside what a command made although it may not, once all of it has ended; in words."""
+    return await asyncio.to_thread(bounds.settle)
+
+
+def held(bounds: Confinement, cwd: Path) -> contextlib.AbstractAsyncContextManager[Held]:
+    """Prepare a command that runs in ``cwd``, within bounds that are ``resolved``.
+
+    Raises:
+        ToolError: It cannot be held here.
+    """
+    match strength().level:
+        case "S3":
+            return _by_bubblewrap(bounds, cwd)
+        case "S3m":
+            return _by_seatbelt(bounds)
+        case "S2":
+            return _by_landlock(bounds)
+        case _:
+            raise ToolError(
+                f"the command was to be sandboxed, which this machine cannot: {strength().reason}"
+            )
+
+
+@contextlib.asynccontextmanager
+async def _by_bubblewrap(bounds: Confinement, cwd: Path) -> AsyncIterator[Held]:
+    there, folders = _existing(bounds.hidden)  # 0.1 ms, less than a thread takes
+    protected, hidden = most_important(bounds.protected, there)
+    async with contextlib.AsyncExitStack() as stack:
+        stubs = stack.enter_context(stubs_for(bounds.missing))
+        filter_fd = stack.enter_context(filter_pipe(bounds))
+        bounds = msgspec.structs.replace(bounds, protected=protected, hidden=hidden, missing=stubs)
+        handles = _handles(stack, bound_places(bounds)) if host().binds_handles else None
+        words = arguments(
+            host(), bounds, folders, cwd=str(cwd), filter_fd=filter_fd, handles=handles
+        )
+        needed = (filter_fd, *(handles or {}).values())
+        if not bounds.hosts:
+            yield Held(words, ENVIRONMENT, needed, is_wrapped=True)
+            return
+        from indwell.sandbox.proxy import way_to  # noqa: PLC0415 - 10 ms, and seldom needed
+
+        way = await stack.enter_async_context(way_to(bounds.hosts))
+        yield Held(
+            (*words, *way.argv),
+            {**ENVIRONMENT, **way.env},
+            (*needed, *way.pass_fds),
+            is_wrapped=True,
+            told=way.told,
+        )
+
+
+@contextlib.asynccontextmanager
+async def _by_seatbelt(bounds: Confinement) -> AsyncIterator[Held]:
+    bounds = await asyncio.to_thread(_with_ends, bounds)
+    async with contextlib.AsyncExitStack() as stack:
+        scratch = str(await stack.enter_async_context(_scratch(bounds)))
+        environment = {"TMPDIR": scratch}
+        port = 0
+        if bounds.hosts:
+            from indwell.sandbox.proxy import way_by_port  # noqa: PLC0415 - as above
+
+            way = await stack.enter_async_context(way_by_port(bounds.hosts))
+            port = way.port
+            environment |= way.env
+        yield Held(seatbelt.argv(bounds, scratch, proxy_port=port), environment)
+
+
+@contextlib.asynccontextmanager
+async def _by_landlock(bounds: Confinement) -> AsyncIterator[Held]:
+    if bounds.hosts:
+        raise ToolError(
+            "there is no network for commands without bubblewrap; run it outside the sandbox, or "
+            "ask the user to install bubblewrap"
+        )
+    bounds = await asyncio.to_thread(_with_ends, bounds)
+    async with _scratch(bounds) as scratch:
+        yield Held(start=functools.partial(_start_by_landlock, bounds, scratch))
+
+
+async def _start_by_landlock(
+    bounds: Confinement,
+    scratch: Path,
+    argv: Sequence[str],
+    *,
+    cwd: Path,
+    env: Mapping[str, str],
+    stdin: int,
+    stdout: int,
+    stderr: int,
+    pass_fds: tuple[int, ...],
+) -> Started:
+    del stdin  # a command reads nothing
+    return await start_held(
+        argv,
+        cwd=cwd,
+        env=env,
+        stdout=stdout,
+        stderr=stderr,
+        pass_fds=pass_fds,
+        confinement=bounds,
+        scratch=scratch,
+    )
+
+
+@contextlib.asynccontextmanager
+async def _scratch(bounds: Confinement) -> AsyncIterator[Path]:
+    """A folder for temporary files: the session's, or one for this command alone."""
+    if bounds.scratch:
+        yield Path(bounds.scratch)
+        return
+    path = await asyncio.to_thread(lambda: scratch_folder().resolve())
+    if path == NOWHERE:
+        raise ToolError("no folder for temporary files could be made, so nothing was run")
+    try:
+        yield path
+    finally:
+        with contextlib.suppress(OSError):
+            await asyncio.to_thread(remove_own_tree, path)
+
+
+def _with_ends(bounds: Confinement) -> Confinement:
+    """Hide also what hidden links lead to."""
+    there, _ = _existing(bounds.hidden)
+    return msgspec.structs.replace(bounds, hidden=tuple({*bounds.hidden, *there}))
+
+
+def _handles(stack: contextlib.AsyncExitStack, places: Iterable[str]) -> dict[str, int]:
+    """Open each place by a way without links; what is gone, or a link by now, is left out."""
+    handles: dict[str, int] = {}
+    for place in places:
+        with contextlib.suppress(OSError):
+            handles[place] = stack.enter_context(handle(place))
+    return handles
+
+
+def _existing(paths: tuple[str, ...]) -> tuple[tuple[str, ...], frozenset[str]]:
+    """Those that are there, without links on the way to them, and which of them are folders."""
+    there: dict[str, bool] = {}
+    for path in paths:
+        with contextlib.suppress(OSError):
+            is_folder = stat.S_ISDIR(os.stat(path).st_mode)  # noqa: PTH116 - forty of them each time
+            there[os.path.realpath(path)] = is_folder
+    return tuple(there), frozenset(path for path, is_folder in there.items() if is_folder)

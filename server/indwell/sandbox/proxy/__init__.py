@@ -1,0 +1,26 @@
+"""The way of a confined command to named hosts, and to no other: a proxy in the server (SBX-19)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from contextlib import AbstractAsyncContextManager
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from indwell.sandbox.proxy.handover import Way
+
+# h11 takes 10 ms to import, which nobody is to wait for who asks for no network.
+
+
+def way_to(hosts: Iterable[str]) -> AbstractAsyncContextManager[Way]:
+    """See ``handover.way_to``."""
+    from indwell.sandbox.proxy import handover  # noqa: PLC0415 - see above
+
+    return handover.way_to(hosts)
+
+
+def way_by_port(hosts: Iterable[str]) -> AbstractAsyncContextManager[Way]:
+    """See ``handover.way_by_port``."""
+    from indwell.sandbox.proxy import handover  # noqa: PLC0415 - see above
+
+    return handover.way_by_port(hosts)

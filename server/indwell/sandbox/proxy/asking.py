@@ -1,0 +1,99 @@
+"""What a command asks the proxy for, from the one parse of its request. Pure."""
+
+from __future__ import annotations
+
+import re
+
+import h11
+import msgspec
+
+from indwell.sandbox.proxy.hosts import Allowed, Place, place_of
+
+_HTTP = re.compile(r"http://(?P<authority>[^/?#]*)(?P<rest>[/?][^#]*)?", re.IGNORECASE)
+_HTTP_PORT = 80
+_OURS = frozenset(  # headers that are for one hop, or that another parser could read otherwise
+    [
+        *(b"connection", b"proxy-connection", b"keep-alive", b"proxy-authorization"),
+        *(b"proxy-authenticate", b"te", b"trailer", b"upgrade", b"host"),
+    ]
+)
+
+
+class Wanted(msgspec.Struct, frozen=True):
+    """A request that may be tried.
+
+    Attributes:
+        place: Where to.
+        target: What to ask for there, for plain HTTP; empty for a tunnel.
+    """
+
+    place: Place
+    target: str = ""
+
+
+class Refusal(msgspec.Struct, frozen=True):
+    """A request that is not carried out.
+
+    Attributes:
+        status: Of HTTP.
+        words: For whoever reads the command's output.
+        host: That was asked for; empty if that could not be read.
+    """
+
+    status: int
+    words: str
+    host: str = ""
+
+
+def wanted(request: h11.Request, hosts: Allowed) -> Wanted | Refusal:
+    """Read a request, and see whether its host may be reached."""
+    target = request.target.decode("ascii")
+    if request.method == b"CONNECT":
+        place = place_of(target)
+        if place is None or not place.port:
+            return Refusal(400, f"the address {target[:100]!r} cannot be read without doubt")
+        return _allowed(Wanted(place), hosts)
+    match = _HTTP.fullmatch(target)
+    if match is None:
+        return Refusal(400, f"a proxy is asked for http:// addresses, not for {target[:100]!r}")
+    place = place_of(match["authority"])
+    if place is None:
+        return Refusal(400, f"the address {target[:100]!r} cannot be read without doubt")
+    rest = match["rest"] or "/"
+    path = rest if rest.startswith("/") else f"/{rest}"
+    return _allowed(Wanted(Place(place.host, place.port or _HTTP_PORT), path), hosts)
+
+
+def forwarded(request: h11.Request, wish: Wanted) -> h11.Request:
+    """The request as it goes out: to the host that was judged, one only, no hop's own headers."""
+    is_chunked = any(name == b"transfer-encoding" for name, _ in request.headers)
+    dropped = _OURS | ({b"content-length"} if is_chunked else set())
+    port = "" if wish.place.port == _HTTP_PORT else f":{wish.place.port}"
+    kept = [(name, value) for name, value in request.headers if name not in dropped]
+    host = (b"Host", f"{wish.place.host}{port}".encode())
+    return h11.Request(
+        method=request.method,
+        target=wish.target,
+        headers=[host, *kept, (b"Connection", b"close")],
+    )
+
+
+def answered(response: h11.Response) -> h11.Response:
+    """A response as it comes back: the connection ends with it."""
+    kept = [
+        (name, value)
+        for name, value in response.headers
+        if name not in {b"connection", b"keep-alive", b"proxy-connection", b"upgrade"}
+    ]
+    return h11.Response(
+        status_code=response.status_code,
+        reason=response.reason,
+        headers=[*kept, (b"Connection", b"close")],
+    )
+
+
+def _allowed(wish: Wanted, hosts: Allowed) -> Wanted | Refusal:
+    if hosts.lets(wish.place):
+        return wish
+    host, port = wish.place.host, wish.place.port
+    return Refusal(403, f"the sandbox allows no connection to {host}:{port}", f"{host}:{port}")

@@ -1,0 +1,206 @@
+"""How a command behind walls comes to the proxy: it is born with a door, and we open from outside.
+
+The command's network has nothing but its own loopback. A few lines of Python, run inside before the
+command, make a listening socket there, hand it out to us through a pair of sockets, and become the
+command. A socket stays in the network where it was made: what connects to it comes from inside,
+and what we then open goes out from ours. So no path of the file system and no process of ours is
+inside, and the filter of system calls may forbid sockets of the family AF_UNIX altogether.
+
+Where the network is not walled off but single ports can be forbidden (Landlock, Seatbelt), the
+door is a port of this machine, and ``Proxy-Authorization`` tells the command from its neighbours.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import contextlib
+import os
+import secrets
+import socket
+import sys
+from collections.abc import AsyncIterator, Iterable, Mapping
+
+import msgspec
+
+from indwell.errors import ToolError
+from indwell.sandbox.proxy.hosts import Allowed, allowed
+from indwell.sandbox.proxy.service import Proxy, Reach, Resolve, reach, resolve
+
+_NAMES = ("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "all_proxy")
+_NEAR = ("localhost", "127.0.0.1", "::1")  # the command's own servers, unless ours were named
+_BACKLOG = 128
+
+# Python ignores SIGPIPE and SIGXFSZ, which a program would inherit.
+STARTER = f"""
+import os, signal, socket, sys
+out = socket.socket(fileno=int(sys.argv[1]))
+door = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+door.bind(("127.0.0.1", 0))
+door.listen({_BACKLOG})
+socket.send_fds(out, [b"."], [door.fileno()])
+address = "http://127.0.0.1:%d" % door.getsockname()[1]
+out.close(), door.close()
+os.environ.update(dict.fromkeys({_NAMES!r}, address))
+signal.signal(signal.SIGPIPE, signal.SIG_DFL), signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
+os.execvp(sys.argv[2], sys.argv[2:])
+"""
+
+
+class Way(msgspec.Struct, frozen=True):
+    """What a command needs to come to the proxy.
+
+    Attributes:
+        argv: Stands before the command, inside its walls.
+        fd: A descriptor that it must inherit, under the same number; -1 for none.
+        env: Variables that it gets.
+        port: Of this machine that it must be able to connect to; 0 for none.
+        proxy: That serves it.
+    """
+
+    argv: tuple[str, ...]
+    fd: int
+    env: Mapping[str, str]
+    port: int
+    proxy: Proxy
+
+    @property
+    def pass_fds(self) -> tuple[int, ...]:
+        """The descriptor, for ``run_program``."""
+        return () if self.fd < 0 else (self.fd,)
+
+    @property
+    def refused(self) -> tuple[str, ...]:
+        """What it asked for and did not get, as ``host:port``, in order."""
+        return tuple(self.proxy.refused)
+
+    def told(self) -> tuple[str, ...]:
+        """What is to be said of the network once the command has ended, a sentence each."""
+        if not self.refused:
+            return ()
+        return (f"the sandbox allowed no connection to {', '.join(self.refused)}",)
+
+
+@contextlib.asynccontextmanager
+async def way_to(
+    hosts: Iterable[str],
+    *,
+    resolve: Resolve = resolve,
+    reach: Reach = reach,
+    python: str = sys.executable,
+) -> AsyncIterator[Way]:
+    """The way to some hosts for a command in a network of its own; closed at the end.
+
+    Args:
+        hosts: As in ``Confinement.hosts``.
+        resolve: Names to addresses.
+        reach: Addresses to connections.
+        python: That runs the few lines.
+
+    Raises:
+        ToolError: This Python cannot be started again.
+    """
+    if not python:
+        raise ToolError("commands get no network here: the path of Python is not known")
+    proxy = Proxy(allowed(hosts), resolve=resolve, reach=reach)
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        ours.setblocking(False)  # noqa: FBT003 - its name is its meaning
+        serving = asyncio.create_task(_serve_handed_over(ours, proxy))
+        start = (python, "-I", "-S", "-c", STARTER, str(theirs.fileno()))
+        env = _around(proxy.hosts)
+        try:
+            yield Way(start, theirs.fileno(), env, 0, proxy)
+        finally:
+            await _ended(serving, proxy)
+
+
+@contextlib.asynccontextmanager
+async def way_by_port(
+    hosts: Iterable[str], *, resolve: Resolve = resolve, reach: Reach = reach
+) -> AsyncIterator[Way]:
+    """The same for a command that shares our network, but may connect to one port only."""
+    word = secrets.token_urlsafe(24)
+    credentials = f"Basic {base64.b64encode(f'indwell:{word}'.encode()).decode()}"
+    door = socket.create_server(("127.0.0.1", 0), backlog=_BACKLOG)
+    port = door.getsockname()[1]
+    env = dict.fromkeys(_NAMES, f"http://indwell:{word}@127.0.0.1:{port}")
+    async with serving(door, hosts, credentials=credentials, resolve=resolve, reach=reach) as proxy:
+        yield Way((), -1, {**env, **_around(proxy.hosts)}, port, proxy)
+
+
+def _around(hosts: Allowed) -> Mapping[str, str]:
+    """Variables that say what goes past the proxy, and that Node is to look at them."""
+    named = {place.host.strip("[]") for place in hosts.places}
+    near = ",".join(name for name in _NEAR if name not in named)
+    return {"NO_PROXY": near, "no_proxy": near, "NODE_USE_ENV_PROXY": "1"}
+
+
+@contextlib.asynccontextmanager
+async def serving(
+    door: socket.socket,
+    hosts: Iterable[str],
+    *,
+    credentials: str = "",
+    resolve: Resolve = resolve,
+    reach: Reach = reach,
+) -> AsyncIterator[Proxy]:
+    """A proxy on a socket that listens already; it is closed at the end, with all connections."""
+    proxy = Proxy(allowed(hosts), credentials=credentials, resolve=resolve, reach=reach)
+    task = asyncio.create_task(_serve(door, proxy))
+    try:
+        yield proxy
+    finally:
+        await _ended(task, proxy)
+
+
+async def _serve_handed_over(ours: socket.socket, proxy: Proxy) -> None:
+    """Wait for the one socket that comes from inside, and serve it if it is what it should be."""
+    await _readable(ours)
+    _, numbers, _, _ = socket.recv_fds(ours, 1, 1)
+    if not numbers:
+        return  # what should have sent it ended before
+    try:
+        door = socket.socket(fileno=numbers[0])
+    except OSError:  # no socket at all
+        os.close(numbers[0])
+        return
+    with door:
+        if _is_door(door):
+            await _serve(door.dup(), proxy)
+
+
+async def _serve(door: socket.socket, proxy: Proxy) -> None:
+    server = await asyncio.start_server(proxy.serve, sock=door)
+    try:
+        await asyncio.get_running_loop().create_future()  # until it is cancelled
+    finally:
+        server.close()
+
+
+async def _ended(serving: asyncio.Task[None], proxy: Proxy) -> None:
+    serving.cancel()
+    await asyncio.gather(serving, return_exceptions=True)
+    await proxy.close()
+
+
+def _is_door(handed: socket.socket) -> bool:
+    """Is it a listening TCP socket? Whatever is inside could have sent something else."""
+    if handed.family != socket.AF_INET or handed.type != socket.SOCK_STREAM:
+        return False
+    return bool(handed.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN))
+
+
+def _done(ready: asyncio.Future[None]) -> None:
+    if not ready.done():
+        ready.set_result(None)
+
+
+async def _readable(ours: socket.socket) -> None:
+    loop = asyncio.get_running_loop()
+    ready: asyncio.Future[None] = loop.create_future()
+    loop.add_reader(ours, _done, ready)
+    try:
+        await ready
+    finally:
+        loop.remove_reader(ours)

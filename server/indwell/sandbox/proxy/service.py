@@ -1,0 +1,255 @@
+"""The proxy itself: HTTP and CONNECT from a confined command to the hosts that were allowed."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import ipaddress
+from collections.abc import Awaitable, Callable, Sequence
+from typing import TypeAlias
+
+import h11
+
+from indwell.sandbox.proxy.asking import Refusal, Wanted, answered, forwarded, wanted
+from indwell.sandbox.proxy.hosts import Address, Allowed, Place, literal
+
+REQUEST_S = 30.0  # until a request is there with all its headers
+REACH_S = 15.0  # until an address answers; there may be a second one
+MOST_CONNECTIONS = 128  # at once; package managers open some tens
+_PIECE_B = 65_536
+_MOST_ADDRESSES = 4  # of one name that are tried
+_MOST_REFUSED = 20  # that are told
+
+Stream: TypeAlias = tuple[asyncio.StreamReader, asyncio.StreamWriter]
+Resolve: TypeAlias = Callable[[Place], Awaitable[Sequence[Address]]]
+Reach: TypeAlias = Callable[[Address, int], Awaitable[Stream]]
+
+
+async def resolve(place: Place) -> Sequence[Address]:
+    """Ask the system for the addresses of a name.
+
+    Raises:
+        OSError: There are none.
+    """
+    loop = asyncio.get_running_loop()
+    found = await loop.getaddrinfo(place.host, place.port)
+    return tuple(dict.fromkeys(ipaddress.ip_address(one[4][0]) for one in found))
+
+
+async def reach(address: Address, port: int) -> Stream:
+    """Connect to an address.
+
+    Raises:
+        OSError: It does not answer.
+    """
+    return await asyncio.open_connection(str(address), port)
+
+
+class Proxy:
+    """Serves connections of one command until it is closed.
+
+    Args:
+        hosts: What may be reached.
+        credentials: That a client must send as ``Proxy-Authorization``; empty where only the
+            command can come to the door.
+        resolve: Names to addresses.
+        reach: Addresses to connections.
+
+    Attributes:
+        hosts: What may be reached.
+        refused: What was asked for and may not, as ``host:port``, in order.
+    """
+
+    def __init__(
+        self,
+        hosts: Allowed,
+        *,
+        credentials: str = "",
+        resolve: Resolve = resolve,
+        reach: Reach = reach,
+    ) -> None:
+        self.refused: dict[str, None] = {}
+        self.hosts = hosts
+        self._credentials = credentials.encode()
+        self._resolve = resolve
+        self._reach = reach
+        self._serving: set[asyncio.Task[None]] = set()
+
+    def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Serve one connection, in a task of its own; for ``asyncio.start_server``."""
+        if len(self._serving) >= MOST_CONNECTIONS:
+            writer.close()
+            return
+        task = asyncio.create_task(self._serve(reader, writer))
+        self._serving.add(task)
+        task.add_done_callback(self._serving.discard)
+
+    async def close(self) -> None:
+        """End all connections."""
+        tasks = tuple(self._serving)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            # Either end may hang up or break the rules at any point; nobody is left to be told.
+            with contextlib.suppress(OSError, h11.ProtocolError, TimeoutError):
+                await self._exchange(reader, writer)
+        finally:
+            writer.close()
+
+    async def _exchange(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        client = h11.Connection(h11.SERVER)
+        try:
+            async with asyncio.timeout(REQUEST_S):
+                request = await _event(client, reader)
+        except h11.RemoteProtocolError:
+            await _refuse(client, writer, Refusal(400, "this is no request that is understood"))
+            return
+        if not isinstance(request, h11.Request):
+            return
+        wish = self._judged(request)
+        if isinstance(wish, Wanted):
+            upstream = await self._reached(wish)
+            if not isinstance(upstream, Refusal):
+                try:
+                    await self._carry(client, (reader, writer), request, wish, upstream)
+                finally:
+                    upstream[1].close()
+                return
+            wish = upstream
+        if wish.host and len(self.refused) < _MOST_REFUSED:
+            self.refused[wish.host] = None
+        await _refuse(client, writer, wish)
+
+    def _judged(self, request: h11.Request) -> Wanted | Refusal:
+        given = [value for name, value in request.headers if name == b"proxy-authorization"]
+        if self._credentials and given != [self._credentials]:
+            return Refusal(407, "this proxy belongs to another command")
+        return wanted(request, self.hosts)
+
+    async def _reached(self, wish: Wanted) -> Stream | Refusal:
+        """A connection to the very address that was judged: nothing is looked up twice."""
+        place = wish.place
+        shown = f"{place.host}:{place.port}"
+        itself = literal(place.host)
+        try:
+            async with asyncio.timeout(REACH_S):
+                found = (itself,) if itself is not None else await self._resolve(place)
+        except (OSError, TimeoutError, UnicodeError):
+            return Refusal(502, f"no address was found for {place.host}")
+        if not found or not all(self.hosts.lets_address(place.host, one) for one in found):
+            words = f"{shown} leads into this machine or its own network, which the sandbox forbids"
+            return Refusal(403, words, shown)
+        for address in found[:_MOST_ADDRESSES]:
+            with contextlib.suppress(OSError, TimeoutError):
+                async with asyncio.timeout(REACH_S):
+                    return await self._reach(address, place.port)
+        return Refusal(502, f"{shown} does not answer")
+
+    async def _carry(
+        self,
+        client: h11.Connection,
+        down: Stream,
+        request: h11.Request,
+        wish: Wanted,
+        up: Stream,
+    ) -> None:
+        if wish.target:
+            await _pass_on(client, down, forwarded(request, wish), up)
+            return
+        await _event(client, down[0])  # the end of a request without a body
+        down[1].write(b"HTTP/1.1 200 Connection established\r\n\r\n")
+        early, _ = client.trailing_data
+        up[1].write(early)
+        await _both_ways(down, up)
+
+
+async def _event(connection: h11.Connection, reader: asyncio.StreamReader) -> h11.Event | type:
+    """The next event of a connection, read as far as is needed.
+
+    Raises:
+        RemoteProtocolError: What came is no HTTP.
+    """
+    while (event := connection.next_event()) is h11.NEED_DATA:
+        connection.receive_data(await reader.read(_PIECE_B))
+    return event
+
+
+async def _pass_on(client: h11.Connection, down: Stream, request: h11.Request, up: Stream) -> None:
+    """One request to the host, its response back; both written anew, not copied."""
+    server = h11.Connection(h11.CLIENT)
+    up[1].write(server.send(request) or b"")
+    sending = asyncio.create_task(_send_body(client, down[0], server, up[1]))
+    try:
+        while not isinstance(event := await _event(server, up[0]), h11.EndOfMessage):
+            if isinstance(event, h11.Response):
+                down[1].write(client.send(answered(event)) or b"")
+            elif isinstance(event, h11.Data):
+                down[1].write(client.send(event) or b"")
+            elif isinstance(event, h11.InformationalResponse):
+                go_on = h11.InformationalResponse(status_code=event.status_code, headers=[])
+                down[1].write(client.send(go_on) or b"")
+            else:
+                return
+            await down[1].drain()
+        down[1].write(client.send(h11.EndOfMessage()) or b"")
+        await down[1].drain()
+    finally:
+        sending.cancel()
+        await asyncio.gather(sending, return_exceptions=True)
+
+
+async def _send_body(
+    client: h11.Connection,
+    reader: asyncio.StreamReader,
+    server: h11.Connection,
+    writer: asyncio.StreamWriter,
+) -> None:
+    while isinstance(event := await _event(client, reader), h11.Data):
+        writer.write(server.send(event) or b"")
+        await writer.drain()
+    if isinstance(event, h11.EndOfMessage):
+        writer.write(server.send(h11.EndOfMessage()) or b"")
+        await writer.drain()
+
+
+async def _both_ways(one: Stream, other: Stream) -> None:
+    """Carry bytes until both have said that they are done, or one has broken off."""
+    tasks = {
+        asyncio.create_task(_carry_on(one[0], other[1])),
+        asyncio.create_task(_carry_on(other[0], one[1])),
+    }
+    try:
+        done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_EXCEPTION)
+        for task in done:
+            task.result()
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
+async def _carry_on(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    while data := await reader.read(_PIECE_B):
+        writer.write(data)
+        await writer.drain()
+    if writer.can_write_eof():
+        writer.write_eof()
+
+
+async def _refuse(client: h11.Connection, writer: asyncio.StreamWriter, refusal: Refusal) -> None:
+    body = f"{refusal.words}\n".encode()
+    response = h11.Response(
+        status_code=refusal.status,
+        reason=b"Refused by the sandbox" if refusal.status == 403 else b"Refused",  # noqa: PLR2004
+        headers=[
+            (b"Content-Type", b"text/plain; charset=utf-8"),
+            (b"Content-Length", str(len(body)).encode()),
+            (b"Connection", b"close"),
+        ],
+    )
+    for event in (response, h11.Data(data=body), h11.EndOfMessage()):
+        writer.write(client.send(event) or b"")
+    await writer.drain()

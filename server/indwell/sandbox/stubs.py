@@ -1,0 +1,30 @@
+"""Empty folders that stand in for missing ones while commands run, so that nobody makes those.
+
+A mount needs a place on the disk. Each stub is made before the first command that needs it, and
+goes with the last one: the kernel takes a mount away, in every sandbox, when its place is removed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from indwell.files.stub_folders import make_stub, remove_stub
+
+_in_use: Counter[str] = Counter()  # of this process; only its event loop touches it
+
+
+@contextlib.contextmanager
+def stubs_for(paths: Sequence[str]) -> Iterator[tuple[str, ...]]:
+    """Let each of these folders be there, also for other commands; gives those that are stubs."""
+    taken = tuple(path for path in paths if _in_use[path] or make_stub(Path(path)))
+    _in_use.update(taken)
+    try:
+        yield taken
+    finally:
+        _in_use.subtract(taken)
+        for path in taken:
+            if not _in_use[path]:
+                remove_stub(Path(path))

@@ -1,0 +1,56 @@
+"""Whatever bytes a command sends to the proxy: what goes out is what was allowed, or nothing."""
+
+from __future__ import annotations
+
+import h11
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from indwell.sandbox.proxy.asking import Refusal, Wanted, forwarded, wanted
+from indwell.sandbox.proxy.hosts import Place, allowed
+
+HOSTS = allowed(["allowed.example", "*.below.example", "10.0.0.9:8080"])
+ODD = st.sampled_from(
+    ["allowed.example", "a.below.example", "attacker.example", "10.0.0.9:8080", "127.0.0.1", "@",
+     ":443", ":80", ":", "/", "\\", "#", "?", "%00", "[::1]", "http://", "https://", ".", "x", "..",
+     "0x7f.1", "2130706433", "*"]
+)  # fmt: skip
+TARGETS = st.lists(ODD, max_size=6).map("".join)
+
+
+@settings(max_examples=1_000)
+@given(method=st.sampled_from(["CONNECT", "GET", "POST", "FOO"]), target=TARGETS, host=TARGETS)
+def test_no_request_is_read_in_two_ways(method: str, target: str, host: str) -> None:
+    connection = h11.Connection(h11.SERVER)
+    connection.receive_data(f"{method} {target} HTTP/1.1\r\nHost: {host or 'x'}\r\n\r\n".encode())
+    try:
+        request = connection.next_event()
+    except h11.RemoteProtocolError:
+        return
+    assert isinstance(request, h11.Request)
+    wish = wanted(request, HOSTS)
+    if isinstance(wish, Refusal):
+        return
+    name, port = wish.place.host, wish.place.port
+    is_below = name.endswith(".below.example")
+    assert wish.place == Place("10.0.0.9", 8080) or (
+        port in {80, 443} and (name == "allowed.example" or is_below)
+    )
+    if wish.target:
+        sent = forwarded(request, wish)
+        assert [value for header, value in sent.headers if header == b"host"] == [
+            (name if port == 80 else f"{name}:{port}").encode()
+        ]
+        assert sent.target.startswith(b"/")
+
+
+@given(st.binary(max_size=200))
+def test_no_bytes_are_more_than_a_request_or_none(data: bytes) -> None:
+    connection = h11.Connection(h11.SERVER)
+    connection.receive_data(data)
+    try:
+        event = connection.next_event()
+    except h11.RemoteProtocolError:
+        return
+    if isinstance(event, h11.Request):
+        assert isinstance(wanted(event, HOSTS), Refusal | Wanted)

@@ -1,0 +1,141 @@
+"""The arguments of bubblewrap: which mounts, and in which order."""
+
+from __future__ import annotations
+
+import itertools
+
+from indwell.sandbox.bubblewrap import (
+    MOST_MOUNTS,
+    Host,
+    arguments,
+    bound_places,
+    is_in,
+    most_important,
+)
+from indwell.sandbox.confinement import Confinement
+
+HOST = Host("/usr/bin/bwrap", covers=("/proc/sys", "/proc/fs"), kept=("/run/current-system",))
+MOUNTS = {"--ro-bind", "--bind", "--ro-bind-try", "--bind-try"}
+
+
+def words(bounds: Confinement, folders: frozenset[str] = frozenset()) -> list[str]:
+    return list(arguments(HOST, bounds, folders, cwd="/w", filter_fd=9))
+
+
+def mounts(bounds: Confinement, folders: frozenset[str] = frozenset()) -> list[tuple[str, str]]:
+    """Options with the places that they change, in order."""
+    given = words(bounds, folders)
+    found = []
+    for at, word in enumerate(given):
+        if word in MOUNTS:
+            found.append((word, given[at + 2]))
+        elif word == "--tmpfs":
+            found.append((word, given[at + 1]))
+    return found
+
+
+def test_sbx_01_capabilities_and_namespaces_are_dropped() -> None:
+    given = words(Confinement(writable=("/w",)))
+    pairs = set(itertools.pairwise(given))
+    assert {("--cap-drop", "ALL"), ("--seccomp", "9"), ("--chdir", "/w")} <= pairs
+    for option in ("pid", "ipc", "uts", "net"):
+        assert f"--unshare-{option}" in given
+    assert {"--die-with-parent", "--new-session"} <= set(given)
+    assert given[-1] == "--"
+
+
+def test_sbx_20_hosts_never_share_the_network() -> None:
+    for hosts in ((), ("*",), ("example.com",)):
+        given = words(Confinement(writable=("/w",), hosts=hosts))
+        assert "--unshare-net" in given
+        assert "--share-net" not in given
+
+
+def test_sbx_02_what_root_can_write_in_proc_is_covered() -> None:
+    order = mounts(Confinement(writable=("/w",)))
+    assert order[0] == ("--ro-bind", "/")
+    assert {("--ro-bind", "/proc/sys"), ("--ro-bind", "/proc/fs")} <= set(order)
+
+
+def test_sbx_15_the_workspace_comes_after_the_empty_folders() -> None:
+    order = mounts(Confinement(writable=("/tmp/x/w",)))
+    assert order.index(("--bind", "/tmp/x/w")) > order.index(("--tmpfs", "/tmp"))
+
+
+def test_sbx_04_each_folder_above_a_protected_path_is_a_mount_before_it() -> None:
+    bounds = Confinement(writable=("/w",), protected=("/w/pkg/a/.git/config", "/w/AGENTS.md"))
+    order = mounts(bounds)
+    assert order[order.index(("--bind", "/w")) + 1 :] == [
+        ("--ro-bind-try", "/w/AGENTS.md"),
+        ("--bind-try", "/w/pkg"),
+        ("--bind-try", "/w/pkg/a"),
+        ("--bind-try", "/w/pkg/a/.git"),
+        ("--ro-bind-try", "/w/pkg/a/.git/config"),
+    ]
+
+
+def test_what_lies_in_a_protected_folder_is_not_made_writable_again() -> None:
+    bounds = Confinement(
+        writable=("/w",), protected=("/w/.vscode",), hidden=("/w/.vscode/deep/.env",)
+    )
+    order = mounts(bounds)
+    assert ("--bind-try", "/w/.vscode/deep") not in order
+    assert order[-2:] == [("--ro-bind-try", "/w/.vscode"), ("--ro-bind", "/w/.vscode/deep/.env")]
+
+
+def test_hidden_folders_are_empty_and_hidden_files_devices() -> None:
+    bounds = Confinement(writable=("/w",), hidden=("/home/u/.ssh", "/home/u/.netrc"))
+    given = " ".join(words(bounds, frozenset(["/home/u/.ssh"])))
+    assert "--perms 0500 --tmpfs /home/u/.ssh" in given
+    assert "--ro-bind /dev/null /home/u/.netrc" in given
+
+
+def test_a_workspace_in_a_hidden_folder_is_seen() -> None:
+    bounds = Confinement(writable=("/home/u/.claude/w",), hidden=("/home/u/.claude",))
+    order = mounts(bounds, frozenset(["/home/u/.claude"]))
+    assert order.index(("--tmpfs", "/home/u/.claude")) < order.index(
+        ("--bind", "/home/u/.claude/w")
+    )
+
+
+def test_to_read_only_the_workspace_is_mounted_so() -> None:
+    order = mounts(Confinement(writable=(), readable=("/tmp/w",)))
+    assert ("--ro-bind", "/tmp/w") in order
+    assert all(option != "--bind" for option, _ in order)
+
+
+def test_the_sessions_folder_is_not_at_tmp_if_mounts_would_be_made_in_it() -> None:
+    plain = mounts(Confinement(writable=("/w",), scratch="/tmp/indwell-1"))
+    below = mounts(Confinement(writable=("/tmp/w",), scratch="/tmp/indwell-1"))
+    assert ("--bind", "/tmp") in plain
+    assert ("--tmpfs", "/tmp") in below
+    assert ("--bind", "/tmp") not in below
+
+
+def test_missing_folders_are_covered_read_only() -> None:
+    given = " ".join(words(Confinement(writable=("/w",), missing=("/w/.vscode",))))
+    assert "--ro-bind-try /w/.vscode /w/.vscode" in given
+
+
+def test_as_many_as_are_affordable_get_a_mount_the_hidden_and_shallow_first() -> None:
+    deep = tuple(f"/w/a/b/c/{i}" for i in range(MOST_MOUNTS))
+    protected, hidden = most_important((*deep, "/w/AGENTS.md"), ("/w/.env",))
+    assert (protected[0], hidden) == ("/w/AGENTS.md", ("/w/.env",))
+    assert len(protected) + len(hidden) == MOST_MOUNTS
+
+
+def test_a_path_is_in_a_folder_by_component() -> None:
+    assert [is_in(path, "/w") for path in ("/w", "/w/a", "/ww", "/")] == [True, True, False, False]
+    assert is_in("/anything", "/")
+
+
+def test_open_places_are_mounted_by_their_handles_and_others_left_out() -> None:
+    bounds = Confinement(writable=("/w",), protected=("/w/a/kept", "/w/gone"))
+    assert dict(bound_places(bounds)) == {
+        "/w/a": "--bind", "/w/a/kept": "--ro-bind", "/w/gone": "--ro-bind",
+    }  # fmt: skip
+    handles = {"/w/a": 7, "/w/a/kept": 8}
+    given = arguments(HOST, bounds, frozenset(), cwd="/w", filter_fd=9, handles=handles)
+    text = " ".join(given)
+    assert "--bind-fd 7 /w/a --ro-bind-fd 8 /w/a/kept" in text
+    assert "/w/gone" not in text

@@ -1,0 +1,146 @@
+"""Landlock, where bubblewrap is missing: what it holds on this machine's own kernel."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import sys
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from indwell.errors import ToolError
+from indwell.files.handles import Child, children
+from indwell.sandbox import landlock
+from indwell.sandbox.confinement import Confinement
+from indwell.sandbox.landlock_rules import LIMITS, READ_FILE, WRITE_FILE, rules_of
+from indwell.sandbox.landlock_start import start_held
+
+ATTEMPTS = Path(__file__).with_name("landlock_attempts.py")
+NOBODY = 65_534
+
+needs_landlock = pytest.mark.skipif(bool(landlock.why_not()), reason=landlock.why_not())
+
+
+async def attempts(user: int, *more: str) -> dict[str, bool]:
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, str(ATTEMPTS), str(user), *more,
+        stdout=asyncio.subprocess.PIPE,
+        env={**os.environ, "CANARY": "canary-4711"},  # as it was at the start, for /proc
+        cwd="/",
+    )  # fmt: skip
+    output, _ = await process.communicate()
+    assert process.returncode == 0
+    found: dict[str, bool] = json.loads(output)
+    return found
+
+
+@needs_landlock
+@pytest.mark.parametrize("user", [0, NOBODY])
+async def test_sbx_23_landlock_refuses_to_write_connect_signal_and_read_what_is_hidden(
+    user: int,
+) -> None:
+    if user and os.geteuid():
+        pytest.skip("only root can become another user")
+    came_of = await attempts(user)
+    assert {title for title, done in came_of.items() if done and "allowed: " not in title} == set()
+    assert {title for title, done in came_of.items() if not done and "allowed: " in title} == set()
+    assert len(came_of) > 50
+
+
+@needs_landlock
+async def test_without_bounds_the_same_attempts_succeed() -> None:
+    if os.geteuid():
+        pytest.skip("some of them need root")
+    came_of = await attempts(0, "free")
+    assert {title for title, done in came_of.items() if not done} == set()
+
+
+def test_sbx_23_what_landlock_cannot_hold_is_said() -> None:
+    assert any(".git" in one for one in LIMITS)
+    assert all(one == one.strip() and not one.endswith(".") for one in LIMITS)
+
+
+@needs_landlock
+async def test_a_program_that_cannot_be_started_is_the_models_to_know(tmp_path: Path) -> None:
+    with pytest.raises(ToolError, match="could not be started"):
+        await start_held(
+            ["/nonexistent"], cwd=tmp_path, env={}, stdout=2, stderr=2, pass_fds=(),
+            confinement=Confinement((str(tmp_path),)), scratch=tmp_path,
+        )  # fmt: skip
+
+
+@needs_landlock
+async def test_a_kernel_that_refuses_the_filter_says_so(tmp_path: Path) -> None:
+    with ThreadPoolExecutor(1) as alone, pytest.raises(OSError, match="Invalid argument"):
+        alone.submit(landlock.enter, [], b"\xff" * 8).result()
+    (tmp_path / "free").touch()
+
+
+TREE = {
+    "/": ["home", "tmp", "usr", "dev", "file"],
+    "/home": ["me", "you"],
+    "/home/me": [".ssh", "work", ".bashrc"],
+    "/home/me/.ssh": ["key"],
+    "/home/me/work": [".env", "src", "secrets"],
+    "/home/me/work/src": ["main.py", ".env"],
+    "/home/me/work/secrets": ["a"],
+    "/tmp": ["other"],
+    "/tmp/other": ["their"],
+    "/usr": ["bin"],
+    "/usr/bin": ["ls"],
+    "/home/you": [],
+    "/dev": ["sda"],
+}
+FILES = {f"{folder.rstrip('/')}/{name}" for folder in TREE for name in TREE[folder]} - set(TREE)
+
+
+def in_tree(folder: str) -> Sequence[Child]:
+    return [Child(name, is_folder=f"{folder.rstrip('/')}/{name}" in TREE) for name in TREE[folder]]
+
+
+def reached(confinement: Confinement, access: int) -> set[str]:
+    """The files of the tree that a rule gives ``access`` to."""
+    rules = rules_of(confinement, "/tmp/scratch", in_tree)
+    given_to = [rule.path.rstrip("/") for rule in rules if rule.access & access]
+    return {
+        file for file in FILES if any(file == one or file.startswith(f"{one}/") for one in given_to)
+    }
+
+
+def test_what_is_hidden_is_left_out_and_all_beside_it_is_not() -> None:
+    hidden = ("/home/me/.ssh", "/home/me/work/.env", "/home/me/work/src/.env")
+    confinement = Confinement(("/home/me/work",), hidden=hidden)
+    shut = {"/home/me/.ssh/key", *hidden[1:], "/tmp/other/their", "/dev/sda"}
+    assert reached(confinement, READ_FILE) == FILES - shut
+    assert reached(confinement, WRITE_FILE) == {
+        file for file in FILES if file.startswith("/home/me/work/")
+    }
+
+
+@settings(deadline=None)
+@given(st.frozensets(st.sampled_from(sorted({*FILES, *TREE} - {"/"})), max_size=6), st.data())
+def test_no_rule_ever_lets_anything_hidden_be_read(
+    hidden: frozenset[str], data: st.DataObject
+) -> None:
+    root = data.draw(st.sampled_from(sorted(set(TREE) - {"/"})))
+    seen = reached(Confinement((root,), hidden=tuple(hidden)), READ_FILE)
+    shut = {file for file in FILES if any(f"{file}/".startswith(f"{one}/") for one in hidden)}
+    assert seen & shut == set()
+    assert {file for file in FILES - shut if file.startswith(f"{root}/")} <= seen
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="handles are Linux's")
+def test_no_link_is_followed_on_the_way_to_a_folder(tmp_path: Path) -> None:
+    (tmp_path / "real").mkdir()
+    (tmp_path / "real" / "file").touch()
+    (tmp_path / "real" / "link").symlink_to("/etc")
+    (tmp_path / "link").symlink_to("real")
+    assert children(f"{tmp_path}/real") == (Child("file", is_folder=False),)
+    with pytest.raises(OSError, match="symbolic links"):
+        children(f"{tmp_path}/link")

@@ -1,0 +1,99 @@
+"""SEC-02, SEC-08: what other programs can see of ours, and what is left of it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+linux = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="looks into /proc")
+
+TAKEN = """
+import os
+from pathlib import Path
+from indwell.cli.own_environment import own_environment
+environment = own_environment()
+first = Path("/proc/self/environ").read_bytes()
+there = b"\\0".join(f"{n}={v}".encode() for n, v in os.environ.items())
+print(environment["OPENAI_API_KEY"], environment["HTTPS_PROXY"], environment["PLAIN"])
+print(first.count(b"canary"), b"PLAIN=shown" in first, b"PATH=/" in first)
+print(there.count(b"canary"), os.environ["HTTPS_PROXY"], os.popen("env | grep -c canary").read())
+"""
+
+
+def ended(code: str, **environment: str) -> str:
+    given = {"PATH": "/usr/bin:/bin", **environment}
+    command = [sys.executable, "-c", code]
+    return subprocess.run(command, env=given, capture_output=True, text=True, check=True).stdout
+
+
+@linux
+def test_sec_02_a_key_is_read_once_and_then_stands_in_no_environment() -> None:
+    said = ended(
+        TAKEN,
+        OPENAI_API_KEY="canary-1",
+        DB_PASSWORD="canary-2",
+        HTTPS_PROXY="http://me:canary-3@proxy:1",
+        PLAIN="shown",
+    )
+    assert said.splitlines()[:3] == [
+        "canary-1 http://me:canary-3@proxy:1 shown",
+        "0 True True",
+        # The HTTP client looks for its proxy in ours; children of `popen` are no children of ours.
+        "1 http://me:canary-3@proxy:1 1",
+    ]
+
+
+@linux
+def test_sec_02_an_empty_variable_and_one_that_stands_twice_are_taken_out() -> None:
+    said = ended(TAKEN, OPENAI_API_KEY="canary-1", TOKEN_PROXY="", HTTPS_PROXY="", PLAIN="shown")
+    assert said.splitlines()[1] == "0 True True"
+
+
+NO_CORE = """
+import os, resource, signal
+from indwell.sandbox.own_process import keep_private
+keep_private()
+print(resource.getrlimit(resource.RLIMIT_CORE)[0], flush=True)
+child = os.fork()
+if not child:
+    print(resource.getrlimit(resource.RLIMIT_CORE)[0], flush=True)
+    os.kill(os.getpid(), signal.SIGSEGV)
+print(os.WCOREDUMP(os.waitpid(child, 0)[1]))
+"""
+
+
+@linux
+def test_sec_08_neither_we_nor_a_child_leave_a_core_file() -> None:
+    assert ended(NO_CORE).split() == ["0", "0", "False"]
+
+
+@linux
+@pytest.mark.skipif(Path("/proc/self").stat().st_uid != 0, reason="becomes another user")
+def test_sec_02_a_program_of_the_same_user_cannot_read_our_memory_or_environment() -> None:
+    code = """
+import ctypes, os, sys
+from indwell.sandbox.own_process import keep_private
+os.setgroups([]), os.setgid(65534), os.setuid(65534)
+ctypes.CDLL(None).prctl(4, 1, 0, 0, 0)  # as every program begins; changing the user took it away
+
+def neighbour():
+    pid = os.getpid()
+    if not os.fork():
+        for name in ("environ", "mem", "auxv"):
+            try:
+                os.close(os.open(f"/proc/{pid}/{name}", os.O_RDONLY))
+                print("opened", end=" ")
+            except OSError as error:
+                print(type(error).__name__, end=" ")
+        sys.stdout.flush()
+        os._exit(0)
+    os.wait()
+
+neighbour()
+keep_private()
+neighbour()
+"""
+    assert ended(code).split() == ["opened"] * 3 + ["PermissionError"] * 3
