@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -61,8 +62,43 @@ def test_a_broken_file_stops_with_its_line() -> None:
 
 def test_the_users_globs_come_on_top_of_the_defaults() -> None:
     assert load({}, 'deny = ["*.db", ".env", "!secrets.*"]') == Loaded(
-        Settings(deny=(*SECRETS, "*.db", "!secrets.*"))
+        Settings(deny=(*SECRETS, "*.db", ".env", "!secrets.*"))
     )
+
+
+def test_what_a_rule_denies_to_read_is_denied_as_if_it_stood_in_deny() -> None:
+    loaded = load({}, '[rules]\ndeny = ["read: private/**", "git push *"]\nask = ["make *"]')
+    assert loaded == Loaded(
+        Settings(
+            deny=(*SECRETS, "private/**"),
+            rules_deny=("read: private/**", "git push *"),
+            rules_ask=("make *",),
+        )
+    )
+
+
+@pytest.mark.parametrize("pattern", ["", " ", "edit:", "read: !.env", "git\u200b push", "a\nb"])
+def test_a_rule_that_says_nothing_stops_everything_until_it_is_mended(pattern: str) -> None:
+    with pytest.raises(SettingsError, match="is no pattern"):
+        load({}, f"[rules]\ndeny = [{json.dumps(pattern)}]")
+
+
+def test_pol_15_a_workspace_adds_rules_that_ask_or_deny_and_none_that_allow() -> None:
+    table = """
+    mode = "auto"
+    [rules]
+    allow = ["*", "edit: **"]
+    ask = ["npm *"]
+    deny = ["git push *", "read: !.env"]
+    """
+    loaded = load({}, '[rules]\nallow = ["make *"]\ndeny = ["rm *"]', workspace_file=table)
+    assert (loaded.settings.rules_allow, loaded.settings.rules_ask) == (("make *",), ("npm *",))
+    assert loaded.settings.rules_deny == ("rm *",)  # one of the two is no pattern: none is taken
+    assert [one.split(" ")[0] for one in loaded.notices] == [
+        "mode",
+        "'rules_allow'",
+        ".indwell/config.toml:",
+    ]
 
 
 @pytest.mark.parametrize(

@@ -16,8 +16,10 @@ PAGE = Path(__file__).parents[2] / "docs" / "settings.md"
 MAY = {
     "_tighter_mode": "choose a tighter one",
     "_off": "turn it off",
+    "_on": "turn it on",
     "_lower": "lower it",
     "_more_globs": "add globs",
+    "_more_rules": "add patterns",
 }
 
 

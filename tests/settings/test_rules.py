@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 
 from indwell.errors import SettingsError
@@ -36,3 +38,42 @@ async def test_a_damaged_file_grants_nothing_and_is_not_written_over(tmp_path, t
     with pytest.raises(SettingsError, match="counts for this session only"):
         await book.grant("b", always=True)
     assert (book.granted, path.read_bytes()) == (frozenset({"b"}), data)
+
+
+async def test_what_is_taken_back_ends_at_once_in_servers_that_run(tmp_path) -> None:
+    path = tmp_path / "rules.json"
+    running, other = RuleBook(path), RuleBook(path)
+    for rule in ("a", "b", "c"):
+        await running.grant(rule, always=True)
+    assert other.always == ("a", "b", "c")
+    assert other.revoke(["a", "c", "never given"]) == 2
+    assert (running.granted, other.granted) == (frozenset("b"), frozenset("b"))
+    path.unlink()
+    assert running.granted == frozenset()
+
+
+async def test_what_is_for_the_session_stays_in_memory_and_is_not_taken_back(tmp_path) -> None:
+    path = tmp_path / "rules.json"
+    book = RuleBook(path)
+    await book.grant("a", always=False)
+    assert (book.granted, book.always, path.exists()) == (frozenset("a"), (), False)
+    assert book.revoke(["a"]) == 0
+
+
+async def test_servers_that_write_at_once_lose_no_rule(tmp_path) -> None:
+    path = tmp_path / "rules.json"
+    rules = [f"rule {number}" for number in range(40)]
+    await asyncio.gather(*(RuleBook(path).grant(rule, always=True) for rule in rules))
+    assert RuleBook(path).granted == frozenset(rules)
+
+
+async def test_a_file_that_breaks_while_a_server_runs_grants_nothing_from_then_on(tmp_path) -> None:
+    path = tmp_path / "rules.json"
+    book = RuleBook(path)
+    await book.grant("a", always=True)
+    path.write_text("[")
+    assert (book.granted, book.problem != "") == (frozenset(), True)
+    with pytest.raises(SettingsError, match="mend or delete it"):
+        book.revoke(["a"])
+    path.write_text('["a"]')
+    assert (book.granted, book.problem) == (frozenset("a"), "")

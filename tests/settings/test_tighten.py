@@ -69,7 +69,7 @@ def is_no_wider(settings: Settings, than: Settings, *, may_choose: bool) -> bool
         match name:
             case "mode":
                 fits = FREEDOM.index(now) <= FREEDOM.index(before)
-            case "deny":
+            case "deny" | "rules_ask" | "rules_deny":
                 added = now[len(before) :]
                 fits = now[: len(before)] == before and not any(g.startswith("!") for g in added)
             case "model":
@@ -114,12 +114,13 @@ def test_what_is_not_taken_is_always_said(settings: Settings, name: str, value: 
         is_same = msgspec.convert(value, TYPES[name]) == getattr(settings, name)
     except (msgspec.ValidationError, TypeError):
         is_same = False
-    if name == "deny" and isinstance(value, list):
-        is_same = set(value) <= set(settings.deny)
+    adds = name in {"deny", "rules_ask", "rules_deny"}
+    if adds and isinstance(value, list):
+        is_same = set(value) <= set(getattr(settings, name))
     if not is_taken and not (is_same and name in RULES):
         assert len(result.notices) == 1
         assert name in result.notices[0]
-    if is_taken and name != "deny":
+    if is_taken and not adds:
         assert result.notices == ()
 
 

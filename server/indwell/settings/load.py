@@ -6,6 +6,7 @@ and the workspace's file then only tighten.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -23,8 +24,12 @@ VARIABLES: Mapping[str, str] = {
     "OPENAI_BASE_URL": "base_url",
     "INDWELL_MODEL": "model",
     "INDWELL_PROVIDER": "provider",
+    "INDWELL_TRUSTED": "trusted",
 }
-"""Environment variables and the settings they set; ``INDWELL_STATE`` is apart, no setting."""
+"""Environment variables and the settings they set; ``INDWELL_STATE`` is apart, no setting.
+
+``INDWELL_TRUSTED`` is a list as ``PATH`` is, and adds to the folders of the user's file.
+"""
 
 WORKSPACE_FILE = ".indwell/config.toml"
 EDITOR_OPTIONS = "the editor's options"
@@ -61,14 +66,17 @@ def load(
     """
     from_file = check(parse_toml(user_file or "", user_file_name), user_file_name)
     from_environment = _environment(environment)
-    merged = Settings(**_with_default_deny({**from_file.values, **from_environment}))
+    trusted = (*from_file.values.get("trusted", ()), *from_environment.get("trusted", ()))
+    merged = Settings(
+        **_with_default_deny({**from_file.values, **from_environment, "trusted": trusted})
+    )
     users, notices = _keep_key_at_home(merged, from_file, from_environment, user_file_name)
     loaded = Loaded(users, from_file.notices + notices)
     if editor_options is not None:
         loaded = _tightened(loaded, editor_options, EDITOR_OPTIONS, chooses=True)
     if workspace_file is not None:
         loaded = _with_workspace(loaded, workspace_file)
-    return loaded
+    return Loaded(_with_unreadable(loaded.settings), loaded.notices)
 
 
 def lacking(settings: Settings, user_file_name: str = "config.toml") -> str:
@@ -112,17 +120,29 @@ def _environment(environment: Mapping[str, str]) -> dict[str, Any]:
         text = environment.get(variable, "").strip()  # set but empty means not set
         if text:
             try:
-                values[name] = convert(name, text)
+                values[name] = convert(name, _folders(text) if name == "trusted" else text)
             except SettingsError as error:
                 raise SettingsError(f"{variable}: {error}; mend it and try again") from error
     return values
+
+
+def _folders(text: str) -> list[str]:
+    return [folder for folder in text.split(os.pathsep) if folder]
 
 
 def _with_default_deny(values: Mapping[str, Any]) -> dict[str, Any]:
     """The user's own globs come on top: nobody should lose the defaults by adding one."""
     if "deny" not in values:
         return dict(values)
-    return {**values, "deny": tuple(dict.fromkeys(Settings().deny + values["deny"]))}
+    return {**values, "deny": Settings().deny + tuple(dict.fromkeys(values["deny"]))}
+
+
+def _with_unreadable(settings: Settings) -> Settings:
+    """Files that a rule denies to read are kept from searches, selections and commands as well."""
+    split = (rule.partition(":") for rule in settings.rules_deny)
+    globs = (rest.strip() for head, _, rest in split if head.strip().casefold() == "read")
+    new = tuple(glob for glob in dict.fromkeys(globs) if glob not in ("", *settings.deny))
+    return msgspec.structs.replace(settings, deny=settings.deny + new) if new else settings
 
 
 def _keep_key_at_home(

@@ -151,13 +151,38 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     deny: Annotated[
         tuple[str, ...],
         Meta(
-            description="Globs of files whose contents never go to the model, added to those "
-            "below; `!glob` takes files out again"
+            description="Globs of files whose contents never go to the model; those below, which "
+            "are asked for, stand in front, and `!glob` takes files out again"
         ),
     ] = SECRETS
+    rules_allow: Annotated[
+        tuple[str, ...],
+        Meta(
+            description="What runs without a question: patterns for commands (`npm test`, `git "
+            "fetch *`), files (`edit: docs/**`, `read: .env.test`) and tools (`tool: bash`)"
+        ),
+    ] = ()
+    rules_ask: Annotated[
+        tuple[str, ...],
+        Meta(description="What is asked for each time, whatever else allows it; patterns as above"),
+    ] = ()
+    rules_deny: Annotated[
+        tuple[str, ...],
+        Meta(description="What never runs, in no mode and by no answer; patterns as above"),
+    ] = ()
+    redact_secrets: Annotated[
+        bool,
+        Meta(
+            description="Take keys and tokens of known forms out of what tools show the model and "
+            "the session's log; a mark stands in their place"
+        ),
+    ] = True
     trusted: Annotated[
         tuple[str, ...],
-        Meta(description="Folders whose own settings and instructions count; absolute or with `~`"),
+        Meta(
+            description="Folders, with all in them, that are trusted whatever they hold, without a "
+            "question; absolute or with `~`"
+        ),
     ] = ()
     instructions: Annotated[
         str, Meta(description="Your standing instructions to the model, for every session")

@@ -6,39 +6,58 @@ Never in the repository: a rule that travels with it would be the repository's, 
 from __future__ import annotations
 
 import asyncio
+import os
 import re
+from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import TypeAlias
 
 import msgspec
 
 from indwell.errors import SettingsError, ToolError
 from indwell.files import make_private_folder, read_own, write_atomic
+from indwell.files.locked import locked
 
 LIMIT_B = 1 << 20  # a rule file larger than this is none of ours
+LOCK_TIMEOUT_S = 5.0  # for other servers that write the same file; each takes milliseconds
 _LAST_COMMA = re.compile(rb",\s*\]\s*$")  # what stays when somebody deletes the last line
+
+_Mark: TypeAlias = tuple[int, int, int] | None
 
 
 class RuleBook:
     """Exact rules: those for always are kept on disk, those for the session in memory.
 
-    A file that cannot be read grants nothing, and is not written over: people edit it.
+    The file is looked at again when it was changed, so that what is taken back ends at once. One
+    that cannot be read grants nothing, and is not written over: people edit it.
 
     Args:
         path: A JSON list of rules; need not exist.
-
-    Attributes:
-        problem: Why the file grants nothing, and how to mend it; empty if it could be read.
     """
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._always, self.problem = _load(path)
+        self._mark = _mark(path)
+        self._always, self._problem = _load(path)
         self._session: frozenset[str] = frozenset()
 
     @property
     def granted(self) -> frozenset[str]:
         """All rules in force."""
+        self._look()
         return self._always | self._session
+
+    @property
+    def always(self) -> tuple[str, ...]:
+        """Those for always, sorted."""
+        self._look()
+        return tuple(sorted(self._always))
+
+    @property
+    def problem(self) -> str:
+        """Why the file grants nothing, and how to mend it; empty if it could be read."""
+        self._look()
+        return self._problem
 
     async def grant(self, rule: str, always: bool) -> None:  # noqa: FBT001 - the answer's two kinds
         """Remember a rule.
@@ -46,24 +65,56 @@ class RuleBook:
         Raises:
             SettingsError: It cannot be written; then it counts for this session only.
         """
-        self._session |= {rule}
         if not always:
+            self._session |= {rule}
             return
-        if self.problem:
-            raise SettingsError(f"{self.problem}; the rule counts for this session only")
-        rules = sorted(self._always | {rule})
         try:
-            data = msgspec.json.format(msgspec.json.encode(rules))
-            await asyncio.to_thread(self._write, data)
-        except (ToolError, OSError) as error:
-            raise SettingsError(
-                f"the rule could not be kept ({error}); it counts for this session only"
-            ) from error
-        self._always = frozenset(rules)
+            await asyncio.to_thread(self._change, lambda rules: rules | {rule})
+        except SettingsError as error:
+            self._session |= {rule}
+            raise SettingsError(f"{error}; the rule counts for this session only") from error
 
-    def _write(self, data: bytes) -> None:
-        make_private_folder(self._path.parent)
-        write_atomic(self._path, data, [self._path.parent])
+    def revoke(self, rules: Iterable[str]) -> int:
+        """Take rules for always back; gives how many there were. Blocks.
+
+        Raises:
+            SettingsError: The file cannot be read or written; nothing is taken back.
+        """
+        gone = frozenset(rules)
+        before = self._change(lambda known: known - gone)
+        return len(before & gone)
+
+    def _change(self, change: Callable[[frozenset[str]], frozenset[str]]) -> frozenset[str]:
+        """Change what is on disk now, which others may have changed; gives what was there."""
+        try:
+            make_private_folder(self._path.parent)
+            with locked(self._path.with_suffix(".lock"), timeout_s=LOCK_TIMEOUT_S):
+                before, problem = _load(self._path)
+                if problem:
+                    raise SettingsError(problem)
+                after = change(before)
+                if after != before:
+                    data = msgspec.json.format(msgspec.json.encode(sorted(after)))
+                    write_atomic(self._path, data, [self._path.parent])
+        except (ToolError, OSError) as error:
+            raise SettingsError(f"the permissions could not be kept ({error})") from error
+        self._always, self._mark = after, _mark(self._path)
+        return before
+
+    def _look(self) -> None:
+        mark = _mark(self._path)
+        if mark != self._mark:
+            self._mark = mark
+            self._always, self._problem = _load(self._path)
+
+
+def _mark(path: Path) -> _Mark:
+    """What changes when the file does; takes some microseconds."""
+    try:
+        kind = os.stat(path, follow_symlinks=False)  # noqa: PTH116 - Path.stat makes a longer way
+    except OSError:
+        return None
+    return kind.st_mtime_ns, kind.st_size, kind.st_ino
 
 
 def _load(path: Path) -> tuple[frozenset[str], str]:

@@ -88,6 +88,12 @@ def _off(current: bool, wanted: bool) -> tuple[bool, str]:  # noqa: FBT001 -- tw
     return wanted, ""
 
 
+def _on(current: bool, wanted: bool) -> tuple[bool, str]:  # noqa: FBT001 -- two values of one setting
+    if current and not wanted:
+        return current, "it may only be turned on"
+    return wanted, ""
+
+
 def _lower(current: float | None, wanted: float | None) -> tuple[float | None, str]:
     if wanted is None or (current is not None and wanted > current):
         return current, f"it may only be lower than your {current or 0:g}"
@@ -103,6 +109,18 @@ def _more_globs(current: tuple[str, ...], wanted: tuple[str, ...]) -> tuple[tupl
     return current + taken, (
         f"{shown(refused)} is more than it may add ({MAX_GLOBS} globs without '!', up to "
         f"{MAX_GLOB_CHARACTERS} characters and 4 '*', of which one '**'); the others count"
+    )
+
+
+def _more_rules(current: tuple[str, ...], wanted: tuple[str, ...]) -> tuple[tuple[str, ...], str]:
+    new = tuple(rule for rule in dict.fromkeys(wanted) if rule not in current)
+    taken = tuple(rule for rule in new[:MAX_GLOBS] if _is_harmless(rule))
+    refused = next((rule for rule in new if rule not in taken), None)
+    if refused is None:
+        return current + taken, ""
+    return current + taken, (
+        f"{shown(refused)} is more than it may add ({MAX_GLOBS} patterns of up to "
+        f"{MAX_GLOB_CHARACTERS} characters and 4 '*'); the others count"
     )
 
 
@@ -138,6 +156,9 @@ RULES: Mapping[str, Rule] = {
     "attach_opened_file": _off,
     "attach_diagnostics": _off,
     "deny": _more_globs,
+    "redact_secrets": _on,
+    "rules_ask": _more_rules,
+    "rules_deny": _more_rules,
     "apply_edit_timeout_s": _lower,
     "answer_timeout_s": _lower,
     "command_timeout_s": _lower,

@@ -23,8 +23,11 @@ TYPES: Mapping[str, Any] = {
 }
 """Each setting's type, with its bounds."""
 
-STRICT = frozenset({"api_key", "base_url", "deny", "mode", "provider"})
+STRICT = frozenset({"api_key", "base_url", "deny", "mode", "provider", "rules_ask", "rules_deny"})
 """Settings where a default in the place of a broken value could give away what is protected."""
+
+RULE_SUBJECTS = ("read", "edit", "tool")
+"""Words in front of the colon of a pattern that is for no command."""
 
 _SHOWN = 60  # characters of a name or value that a notice repeats
 _HUGE = 10**_SHOWN  # Python refuses to write numbers of over 4,300 digits
@@ -118,9 +121,32 @@ def convert(name: str, value: object) -> Any:  # noqa: ANN401 -- as many types a
     except msgspec.ValidationError as error:
         expected = _choices(name) or str(error).removeprefix("Expected ")
         raise SettingsError(f"{name} = {shown(value)} does not fit, expected {expected}") from error
+    if name.startswith("rules_"):
+        return tuple(_pattern(name, one) for one in converted)
     if name == "deny":  # a folder as ignore files write it
         return tuple(f"{glob}**" if glob.endswith("/") else glob for glob in converted)
     return converted
+
+
+def _pattern(name: str, written: str) -> str:
+    """Take a rule's pattern, without the blanks around it.
+
+    Raises:
+        SettingsError: It is empty, or holds what no pattern shows.
+    """
+    pattern = written.strip()
+    head, colon, rest = pattern.partition(":")
+    names_nothing = (
+        colon
+        and head.strip().casefold() in RULE_SUBJECTS
+        and (not rest.strip() or rest.strip().startswith("!"))  # nothing is taken out of a rule
+    )
+    if not pattern or names_nothing or not pattern.isprintable():
+        raise SettingsError(
+            f"{name} holds {shown(written)}, which is no pattern; write one such as 'git push *' "
+            "or 'edit: src/**'"
+        )
+    return pattern
 
 
 def unknown(name: str, source: str) -> str:

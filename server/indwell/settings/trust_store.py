@@ -1,0 +1,113 @@
+"""Which folders the user trusts, and as what: in the state folder, never in a repository.
+
+A trusted folder is kept with digests of what was executable or obeyed in it, so that nothing else
+is trusted later (TRU-05). A file that cannot be read, or that others could have written, trusts
+nothing and is not written over (TRU-07).
+
+Everything here blocks: call it in a thread.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from indwell.errors import SettingsError, ToolError
+from indwell.files import exists, make_private_folder, write_atomic, write_durable
+from indwell.files.guarded import read_guarded
+from indwell.files.locked import locked
+from indwell.settings.trusted_files import Answer
+
+FILE = Path("trust") / "answers.json"
+"""In the state folder."""
+
+LIMIT_B = 16 << 20  # some thousand folders with long instruction files
+LOCK_S = 60.0  # a hundred writers at once are through in a second
+
+
+class Answers(msgspec.Struct, frozen=True):
+    """All answers by the folder's real path; ``problem`` says why there are none."""
+
+    folders: Mapping[str, Answer] = {}
+    problem: str = ""
+
+
+class _File(msgspec.Struct, frozen=True):
+    version: Literal[1]
+    folders: dict[str, Answer]
+
+
+class TrustStore:
+    """The answers of one user.
+
+    Args:
+        state: The state folder.
+    """
+
+    def __init__(self, state: Path) -> None:
+        self.path = state / FILE
+
+    def read(self) -> Answers:
+        """All answers; never raises for what is wrong with the file."""
+        try:
+            return Answers(self._folders())
+        except SettingsError as error:
+            return Answers(problem=str(error))
+
+    def keep(self, folder: Path, answer: Answer) -> None:
+        """Keep an answer about a folder.
+
+        Raises:
+            SettingsError: The file cannot be read or written; it stays as it is.
+        """
+
+        def put(folders: dict[str, Answer]) -> bool:
+            folders[str(folder)] = answer
+            return True
+
+        self._change(put)
+
+    def forget(self, folder: Path) -> bool:
+        """Forget what was said of a folder; False if nothing was.
+
+        Raises:
+            SettingsError: The file cannot be read or written; it stays as it is.
+        """
+        return self._change(lambda folders: folders.pop(str(folder), None) is not None)
+
+    def _change(self, change: Callable[[dict[str, Answer]], bool]) -> bool:
+        folder = self.path.parent
+        try:
+            make_private_folder(folder)
+            with locked(folder / "lock", timeout_s=LOCK_S):
+                folders = self._folders()
+                is_changed = change(folders)
+                if is_changed:
+                    data = msgspec.json.format(msgspec.json.encode(_File(1, folders)))
+                    if exists(self.path):
+                        write_atomic(self.path, data, [folder])
+                    else:
+                        write_durable(self.path, data)  # with a mode that is the user's alone
+                return is_changed
+        except (ToolError, OSError) as error:
+            raise SettingsError(f"the answer could not be kept ({error})") from error
+
+    def _folders(self) -> dict[str, Answer]:
+        """What stands in the file.
+
+        Raises:
+            SettingsError: It cannot be used.
+        """
+        try:
+            kept = msgspec.json.decode(read_guarded(self.path, LIMIT_B), type=_File)
+        except FileNotFoundError:
+            return {}
+        except (ToolError, OSError, UnicodeDecodeError, msgspec.DecodeError) as error:
+            raise SettingsError(
+                f"the file of trusted folders {str(self.path)!r} cannot be used ({error}), so no "
+                "folder in it is trusted; mend it, or move it away"
+            ) from error
+        return kept.folders

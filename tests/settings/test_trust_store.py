@@ -1,0 +1,117 @@
+"""What the user said of folders is kept whole, or trusts nothing."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from indwell.errors import SettingsError
+from indwell.settings.trust_store import Answers, TrustStore
+from indwell.settings.trusted_files import Answer, Seen, line_digest, seen
+
+YES = Answer(trusted=True, at="2026-11-21T19:00:00+00:00", files={"AGENTS.md": Seen("d", ("l",))})
+NO = Answer(trusted=False, at="2026-11-21T19:00:00+00:00")
+N_WRITERS, N_PROCESSES = 100, 10
+
+WRITER = """
+import sys, threading
+from pathlib import Path
+from indwell.settings.trust_store import TrustStore
+from indwell.settings.trusted_files import Answer
+store, first, n = TrustStore(Path(sys.argv[1])), int(sys.argv[2]), int(sys.argv[3])
+def write(number):
+    store.keep(Path(f"/work/{number}"), Answer(trusted=True, at="now"))
+threads = [threading.Thread(target=write, args=(number,)) for number in range(first, first + n)]
+for thread in threads: thread.start()
+for thread in threads: thread.join()
+"""
+
+
+@pytest.fixture
+def store(tmp_path) -> TrustStore:
+    return TrustStore(tmp_path / "state")
+
+
+def test_nothing_is_said_at_first(store) -> None:
+    assert store.read() == Answers()
+
+
+def test_answers_are_kept_and_forgotten(store) -> None:
+    store.keep(Path("/a"), YES)
+    store.keep(Path("/a/b"), NO)
+    assert store.read() == Answers({"/a": YES, "/a/b": NO})
+    assert store.forget(Path("/a"))
+    assert not store.forget(Path("/a"))
+    assert store.read() == Answers({"/a/b": NO})
+    assert (store.path.stat().st_mode & 0o777, store.path.parent.stat().st_mode & 0o777) == (
+        0o600,
+        0o700,
+    )
+
+
+def test_no_text_of_a_file_is_kept(store) -> None:
+    kept = seen(b"export KEY=hunter2\n", lines=("export KEY=hunter2",))
+    store.keep(Path("/a"), Answer(trusted=True, at="now", files={".envrc": kept}))
+    assert b"hunter2" not in store.path.read_bytes()
+    assert kept.lines == (line_digest("export KEY=hunter2"),)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        b"",
+        b"{",
+        b"[]",
+        b"\xff\xfe",
+        b'{"version": 1, "folders": {"/a": {"trusted": "yes", "at": ""}}}',
+        b'{"version": 2, "folders": {}}',
+        b'{"version": 1, "folders": {"/a": {"trusted": true, "at": ""}}',
+    ],
+)
+def test_tru_07_a_broken_file_trusts_nothing_and_stays_as_it_is(store, text) -> None:
+    store.keep(Path("/a"), YES)
+    store.path.write_bytes(text)
+    answers = store.read()
+    assert answers.folders == {}
+    assert "cannot be used" in answers.problem
+    assert str(store.path) in answers.problem
+    with pytest.raises(SettingsError, match="mend it, or move it away"):
+        store.keep(Path("/b"), NO)
+    with pytest.raises(SettingsError, match="mend it, or move it away"):
+        store.forget(Path("/a"))
+    assert store.path.read_bytes() == text
+
+
+def test_tru_07_a_file_that_others_may_write_trusts_nothing_and_stays(store) -> None:
+    store.keep(Path("/a"), YES)
+    before = store.path.read_bytes()
+    store.path.chmod(0o666)
+    answers = store.read()
+    assert answers.folders == {}
+    assert "others may write" in answers.problem
+    with pytest.raises(SettingsError, match="others may write"):
+        store.keep(Path("/b"), YES)
+    assert store.path.read_bytes() == before
+
+
+def test_a_folder_in_the_file_s_place_trusts_nothing(store) -> None:
+    store.path.mkdir(parents=True, mode=0o700)
+    assert "cannot be used" in store.read().problem
+
+
+def test_tru_08_a_hundred_writers_at_once_lose_no_answer(store) -> None:
+    each = N_WRITERS // N_PROCESSES
+    state = str(store.path.parent.parent)
+    writers = [
+        subprocess.Popen([sys.executable, "-c", WRITER, state, str(first), str(each)])
+        for first in range(0, N_WRITERS, each)
+    ]
+    while any(writer.poll() is None for writer in writers):
+        assert store.read().problem == ""  # whole at every moment
+    assert {writer.returncode for writer in writers} == {0}
+    assert set(store.read().folders) == {f"/work/{number}" for number in range(N_WRITERS)}
+    assert json.loads(store.path.read_bytes())["version"] == 1
