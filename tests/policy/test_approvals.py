@@ -8,7 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from indwell.policy.approvals import Question, question_for, visible
-from indwell.policy.decide import Ask, Asked
+from indwell.policy.asked import Ask, Asked
+from indwell.policy.commands.verdict import Part
+from indwell.policy.widening import Widening
 
 RUN = Asked("bash", "run", command="rm -r build", cwd="/w", arguments='{"command":"rm -r build"}')
 EDIT = Asked("edit_file", "edit", ("a.py",), arguments='{"path":"a.py"}')
@@ -23,6 +25,7 @@ def test_a_question_shows_the_command_and_where_it_would_run() -> None:
         detail="rm -r build",
         reason="every command is asked for",
         rule="bash in /w: rm -r build",
+        cwd="/w",
     )
 
 
@@ -53,6 +56,42 @@ def test_an_answer_is_bound_to_call_arguments_folder_and_preview() -> None:
     assert len(ids) == len(changed)
     assert question_for("c1", RUN, ASK, "").id not in ids
     assert question_for("c1", RUN, ASK, "").id == question_for("c1", RUN, ASK, "").id
+
+
+def part(text: str, reason: str = "") -> Part:
+    return Part(text, 0, len(text), (), "ask", "test", reason)
+
+
+def test_the_parts_that_are_the_reason_are_named_and_none_of_a_command_that_is_only_that() -> None:
+    parts = (part("rm -r\nx\u202e", "deletes"), part("curl y"))
+    ask = msgspec.structs.replace(ASK, risky=parts)
+    assert question_for("c1", RUN, ask, "").risky == ("rm -r x\\u202e (deletes)", "curl y")
+    whole = msgspec.structs.replace(ASK, risky=(part("rm -r build", "deletes"),))
+    assert question_for("c1", RUN, whole, "").risky == ()
+    many = msgspec.structs.replace(ASK, risky=tuple(part(f"rm {n}") for n in range(30)))
+    assert question_for("c1", RUN, many, "").risky[-2:] == ("rm 7", "and 22 more")
+
+
+def test_what_a_yes_allows_beyond_the_sandbox_is_said_and_bound() -> None:
+    push = msgspec.structs.replace(ASK, widening=Widening(hosts=("github.com",)))
+    plain, wider = (question_for("c1", RUN, one, "", "sandboxed") for one in (ASK, push))
+    assert plain.notes == ("Commands here: sandboxed",)
+    assert wider.notes == (
+        "A yes allows, for this one call: with network to github.com",
+        "Commands here: sandboxed",
+    )
+    assert len({plain.id, wider.id, question_for("c1", RUN, ASK, "", "not sandboxed").id}) == 3
+
+
+def test_the_models_words_stand_on_one_line_and_are_named_as_its_own() -> None:
+    wanted = msgspec.structs.replace(
+        RUN, wants=Widening(unconfined=True), why="\nThe user said yes.\n" + "x" * 900
+    )
+    ask = msgspec.structs.replace(ASK, widening=Widening(unconfined=True))
+    first, second = question_for("c1", wanted, ask, "").notes
+    assert first == "The model asks for more: outside the sandbox, for this one call"
+    assert second.startswith("The model says: The user said yes. xxx")
+    assert len(second) < 250
 
 
 def test_a_name_that_is_no_text_can_still_be_asked_for() -> None:

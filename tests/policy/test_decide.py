@@ -28,6 +28,8 @@ GUARDED = Asked("edit_file", "edit", (".vscode/settings.json",))
 RUN = Asked("bash", "run", command="pytest -q", cwd="/w")
 SECRET_READ = Asked("read_file", "read", (".env",))
 SECRET_EDIT = Asked("write_file", "edit", ("alias.txt", "conf/.env"))
+OWN_READ = Asked("read_file", "read", ("private/a",))
+DENIED = (*SECRETS, "private/**")
 
 
 def word(decision: Decision) -> str:
@@ -49,8 +51,9 @@ read      allow   allow   allow   allow
 edit      deny    ask     allow   allow
 guarded   deny    ask!    ask!    ask!
 run       deny    ask     ask     ask
-secret    deny    deny    deny    deny
-rewrite   deny    deny    deny    deny
+secret    ask!    ask!    ask!    ask!
+rewrite   deny    ask!    ask!    ask!
+own       deny    deny    deny    deny
 """
 CALLS = {
     "read": READ,
@@ -59,6 +62,7 @@ CALLS = {
     "run": RUN,
     "secret": SECRET_READ,
     "rewrite": SECRET_EDIT,
+    "own": OWN_READ,
 }
 
 
@@ -67,7 +71,7 @@ def table(granted: frozenset[str]) -> str:
     modes: tuple[Mode, ...] = ("plan", "ask", "review", "auto")
     rows = [" " * 10 + "".join(f"{mode:8}" for mode in modes).rstrip()]
     for name, asked in CALLS.items():
-        words = [word(decide(asked, Policy(mode, SECRETS, granted))) for mode in modes]
+        words = [word(decide(asked, Policy(mode, DENIED, granted))) for mode in modes]
         rows.append(f"{name:10}" + "".join(f"{one:8}" for one in words).rstrip())
     return "\n" + "\n".join(rows) + "\n"
 
@@ -79,7 +83,7 @@ def test_every_mode_decides_on_every_kind_of_call() -> None:
 def test_a_standing_answer_frees_exactly_what_it_names_and_no_protected_or_secret_file() -> None:
     granted = frozenset(rule_of(asked) for asked in CALLS.values())
     expected = TABLE.replace("deny    ask     allow", "deny    allow   allow").replace(
-        "deny    ask     ask     ask", "deny    allow   allow   allow"
+        "deny    ask     ask     ask\n", "deny    allow   allow   allow\n"
     )
     assert table(granted) == expected
 
@@ -124,18 +128,19 @@ def test_a_path_counts_as_written_and_as_it_resolves() -> None:
     alias = Asked("read_file", "read", ("notes.txt", "secrets/key"))
     assert decide(alias, Policy("auto", ("secrets/**",))) == Deny(
         "'secrets/key' matches a deny rule for secrets; do without it, or ask the user for what is "
-        "needed from it"
+        "needed from it",
+        by="deny: secrets/**",
     )
     link = Asked("edit_file", "edit", ("notes.txt", ".git/config"))
     assert decide(link, Policy("auto")) == Ask(
-        "'.git/config' configures tools that run on this machine", rule=""
+        "'.git/config' configures tools that run on this machine", rule="", by="protected"
     )
 
 
 @pytest.mark.parametrize(("mode", "effect"), list(product(get_args(Mode), get_args(Effect))))
 def test_a_deny_rule_wins_in_every_mode_over_every_grant(mode: Mode, effect: Effect) -> None:
-    asked = Asked("tool", effect, ("src/a.py", "conf/.env"), command="x", cwd="/w")
-    policy = Policy(mode, SECRETS, frozenset([rule_of(asked)]))
+    asked = Asked("tool", effect, ("src/a.py", "private/a"), command="x", cwd="/w")
+    policy = Policy(mode, DENIED, frozenset([rule_of(asked)]))
     assert word(decide(asked, policy)) == "deny"
 
 

@@ -9,8 +9,13 @@ from typing import Literal, Protocol, TypeAlias
 import msgspec
 
 from indwell.context.tags import shows_nothing
-from indwell.policy.decide import Ask, Asked
+from indwell.policy.asked import Ask, Asked
+from indwell.policy.commands.verdict import Part
+from indwell.policy.widening import NOTHING_MORE
+from indwell.secrets.hiding import kinds_in
 
+MOST_RISKY = 8  # parts of a command that are named as the reason; then their number is told
+PART_LIMIT = 200  # characters of such a part, and of the model's words
 LONG_LINES = 15  # a dialog shows about as many
 LONG_CHARACTERS = 1_200
 _READ = 4  # times the length of a line: blanks are folded, and a huge text is not read to its end
@@ -19,6 +24,8 @@ _EMPTY_LINES = re.compile(r"\n(?:[ \t]*\n){3,}")
 _BLANKS = re.compile(r"[ \t]{41,}")
 
 Answer: TypeAlias = Literal["no", "once", "session", "always"]
+Said: TypeAlias = Answer | Literal["unanswered"]
+"""An answer, or that there was none: in time, or because nobody can be asked. Then it is no."""
 
 
 class Question(msgspec.Struct, frozen=True):
@@ -30,6 +37,12 @@ class Question(msgspec.Struct, frozen=True):
         detail: The exact text that would run, or the diff; escaped, whole.
         reason: Why it is asked.
         rule: What ``session`` and ``always`` would store; empty if only ``once`` is possible.
+        cwd: Where a command would run; empty for all else.
+        sandbox: How a command is held if the answer is yes, in words.
+        more: What a yes allows beyond the sandbox, for this one call, in words.
+        why: The model's words for wanting more; nobody else has said them.
+        wanted: Does the model itself ask for more than it has?
+        risky: The parts of a command that are the reason, each with why.
     """
 
     id: str
@@ -37,32 +50,85 @@ class Question(msgspec.Struct, frozen=True):
     detail: str
     reason: str
     rule: str
+    cwd: str = ""
+    sandbox: str = ""
+    more: str = ""
+    why: str = ""
+    wanted: bool = False
+    risky: tuple[str, ...] = ()
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a person should know besides, a line each, for where there is only text."""
+        told = [f"Because of: {one}" for one in self.risky]
+        told += [f"The model asks for more: {self.more}, for this one call"] if self.wanted else []
+        told += [f"The model says: {self.why}"] if self.wanted and self.why else []
+        told += (
+            [f"A yes allows, for this one call: {self.more}"]
+            if self.more and not self.wanted
+            else []
+        )
+        return (*told, f"Commands here: {self.sandbox}") if self.sandbox else tuple(told)
 
 
 class Approver(Protocol):
-    """Somebody who can be asked; where nobody can, the answer is no."""
+    """Somebody who can be asked; where nobody can, nothing is allowed."""
 
-    async def ask(self, question: Question) -> Answer:
-        """Ask, and wait for the answer; an error, a timeout or a closed dialog is ``no``."""
+    async def ask(self, question: Question) -> Said:
+        """Ask, and wait for the answer; an error or a closed dialog is ``no``."""
         ...
 
 
-def question_for(tool_use_id: str, asked: Asked, ask: Ask, preview: str) -> Question:
-    """Word a question; what is shown is what the hash binds."""
+def question_for(
+    tool_use_id: str, asked: Asked, ask: Ask, preview: str, sandbox: str = ""
+) -> Question:
+    """Word a question; what is shown is what the hash binds.
+
+    Args:
+        tool_use_id: Of the call.
+        asked: The call.
+        ask: Why it is asked.
+        preview: The diff of an edit, if there is one.
+        sandbox: How commands are held here, in words.
+    """
     # Not as JSON: a name on disk may hold half a surrogate pair, which only ``repr`` can write.
-    bound = repr((tool_use_id, asked, preview)).encode()
-    if asked.effect == "run":
-        title, detail = f"Run a command in {one_line(asked.cwd) or '.'}?", asked.command
-    else:
-        title = f"Change {one_line(', '.join(dict.fromkeys(asked.paths)))}?"
-        detail = preview or asked.arguments
+    bound = repr((tool_use_id, asked, preview, ask.widening, sandbox)).encode()
+    identifier = hashlib.blake2b(bound, digest_size=16).hexdigest()
+    kinds = ", ".join(kinds_in(asked.command or asked.arguments))
+    held = f"; it holds what looks like a secret ({kinds})" if kinds else ""
+    reason, rule = visible(ask.reason) + held, visible(ask.rule)
+    if asked.effect != "run":
+        verb = "Read" if asked.effect == "read" else "Change"
+        title = f"{verb} {one_line(', '.join(dict.fromkeys(asked.paths)))}?"
+        detail = folded(visible(preview or asked.arguments))
+        return Question(identifier, title, detail, reason, rule)
     return Question(
-        id=hashlib.blake2b(bound, digest_size=16).hexdigest(),
-        title=title,
-        detail=folded(visible(detail)),
-        reason=visible(ask.reason),
-        rule=visible(ask.rule),
+        id=identifier,
+        title=f"Run a command in {one_line(asked.cwd) or '.'}?",
+        detail=folded(visible(asked.command)),
+        reason=reason,
+        rule=rule,
+        cwd=one_line(asked.cwd),
+        sandbox=sandbox,
+        more=one_line(ask.widening.words),
+        why=short_line(asked.why, PART_LIMIT),
+        wanted=asked.wants != NOTHING_MORE,
+        risky=_risky(ask.risky, asked.command),
     )
+
+
+def _risky(parts: tuple[Part, ...], command: str) -> tuple[str, ...]:
+    """The parts that are the reason; none for a command that is nothing else."""
+    if len(parts) == 1 and parts[0].text.strip() == command.strip():
+        return ()
+    named = [
+        f"{short_line(one.text, PART_LIMIT)} ({short_line(one.reason, PART_LIMIT)})"
+        if one.reason
+        else short_line(one.text, PART_LIMIT)
+        for one in parts[:MOST_RISKY]
+    ]
+    more = len(parts) - MOST_RISKY
+    return (*named, f"and {more} more") if more > 0 else tuple(named)
 
 
 def visible(text: str) -> str:

@@ -6,140 +6,48 @@ resolve, and both are checked.
 
 from __future__ import annotations
 
-from shlex import quote
-from typing import Literal, TypeAlias
+from functools import lru_cache
 
 import msgspec
 
+from indwell.policy.asked import Allow, Ask, Asked, Decision, Deny, Effect, Policy
 from indwell.policy.commands.dangerous import why_dangerous
 from indwell.policy.commands.judge import Situation, judge
-from indwell.policy.commands.verdict import Part
-from indwell.policy.paths import is_beneath, is_protected, matches_any
-from indwell.policy.rules import Rules
+from indwell.policy.commands.verdict import Part, Verdict
+from indwell.policy.file_rules import by_file_rules, own_globs
+from indwell.policy.paths import is_beneath, is_protected, matching_glob
+from indwell.policy.rules import covers_files, file_rule, tool_rule
+from indwell.policy.standing import is_granted, may_stand, rule_of
 from indwell.policy.widening import NOTHING_MORE, Widening
 from indwell.settings.model import Mode
 
-Effect: TypeAlias = Literal["read", "edit", "run"]
-"""What a tool does to the world; policy, log and parallelism go by it."""
+__all__ = [
+    "Allow",
+    "Ask",
+    "Asked",
+    "Decision",
+    "Deny",
+    "Effect",
+    "Mode",
+    "Policy",
+    "decide",
+    "rule_of",
+]
 
-
+_OWN_RULES = ("ask:", "deny:")  # by the second something is asked that only a run can tell
 COMMAND_LIMIT = 8_000  # characters that a person can be expected to look at
-
-
-class Asked(msgspec.Struct, frozen=True):
-    """One call, as the policy sees it.
-
-    Attributes:
-        tool: Name of the tool.
-        effect: Read, edit or run.
-        paths: Every path of the call, relative to the workspace where it lies in it: as written
-            and as resolved.
-        resolved: Where the paths lead, absolute.
-        command: The shell text; empty unless it runs something.
-        cwd: Where it would run, relative to the workspace.
-        arguments: The whole call as JSON text: what an approval is bound to.
-        has_other_names: A file that would be changed is known elsewhere by other names (hard
-            links), and nobody can say by which.
-        wants: What a command is to do beyond the sandbox, as the model asked for it.
-    """
-
-    tool: str
-    effect: Effect
-    paths: tuple[str, ...] = ()
-    resolved: tuple[str, ...] = ()
-    command: str = ""
-    cwd: str = ""
-    arguments: str = ""
-    has_other_names: bool = False
-    wants: Widening = NOTHING_MORE
-
-
-class Allow(msgspec.Struct, frozen=True):
-    """Run it, with ``widening`` beyond the sandbox; ``by`` is the rule that won, for the log."""
-
-    by: str = ""
-    widening: Widening = NOTHING_MORE
-
-
-class Ask(msgspec.Struct, frozen=True):
-    """Ask the user.
-
-    Attributes:
-        reason: Shown.
-        rule: What a standing answer would store; empty if none can be given.
-        by: The rule that won, for the log.
-        widening: What a yes allows beyond the sandbox, for this one call.
-        risky: The parts of a command that are the reason.
-    """
-
-    reason: str
-    rule: str
-    by: str = ""
-    widening: Widening = NOTHING_MORE
-    risky: tuple[Part, ...] = ()
-
-
-class Deny(msgspec.Struct, frozen=True):
-    """Do not run it; ``reason`` goes to the model, ``by`` is the rule that won, for the log."""
-
-    reason: str
-    by: str = ""
-
-
-Decision: TypeAlias = Allow | Ask | Deny
-
-
-class Policy(msgspec.Struct, frozen=True):
-    """What decisions go by.
-
-    Attributes:
-        mode: How much the user wants to be asked.
-        deny: Globs of files whose contents never reach the model.
-        granted: Exact rules that the user gave, for this session or for always.
-        own: Absolute folders of Indwell itself: settings, permissions, sessions. No tool goes
-            there, also when the workspace holds them.
-        readable: Absolute folders beneath ``own`` that may be read all the same.
-        rules: The user's rules.
-        restricted: Absolute folders of the workspace that the user does not trust: nothing in them
-            is changed or run.
-        roots: The workspace's folders, absolute.
-        writes_confined: Commands run in a sandbox that keeps their writes in the workspace.
-    """
-
-    mode: Mode
-    deny: tuple[str, ...] = ()
-    granted: frozenset[str] = frozenset()
-    own: tuple[str, ...] = ()
-    readable: tuple[str, ...] = ()
-    rules: Rules = Rules()
-    restricted: tuple[str, ...] = ()
-    roots: tuple[str, ...] = ()
-    writes_confined: bool = False
+ASKS_FOR_ALL = "nothing holds commands on this system, so each one is asked for"
 
 
 def decide(asked: Asked, policy: Policy) -> Decision:
     """Decide on one call."""
-    denied = next((path for path in asked.paths if matches_any(path, policy.deny)), None)
+    denied = _denied(asked, policy)
     if denied is not None:
-        return Deny(
-            f"{denied!r} matches a deny rule for secrets; do without it, or ask the user for what "
-            "is needed from it"
-        )
-    if is_own(asked, policy):
-        return Deny("settings, permissions and sessions of Indwell itself are the user's alone")
-    if asked.effect != "read" and _is_restricted(asked, policy):
-        return Deny(
-            "the user has not said that this folder is to be trusted, so nothing in it is changed "
-            "or run; reading and answering works",
-            by="restricted folder",
-        )
-    match asked.effect:
-        case "read":
-            return Allow()
-        case "edit":
-            return _decide_edit(asked, policy)
-        case "run":
-            return _decide_run(asked, policy)
+        return denied
+    by_name = tool_rule(asked.tool, policy.rules.ask)
+    if by_name:
+        return _asked_by_name(_by_effect(asked, policy), by_name)
+    return _by_effect(asked, policy)
 
 
 def is_own(asked: Asked, policy: Policy) -> bool:
@@ -151,30 +59,127 @@ def is_own(asked: Asked, policy: Policy) -> bool:
     )
 
 
-def rule_of(asked: Asked) -> str:
-    """The exact rule that a standing answer stores: this very call, never a pattern.
+def judged(asked: Asked, policy: Policy) -> Verdict:
+    """What is thought of a command under these rules."""
+    return _judged(asked.command, situation_of(asked, policy))
 
-    Odd names stand in quotes, so that no folder's name can pass for part of a command.
-    """
-    if asked.effect == "run":
-        more = f" {asked.wants.words}" if asked.wants.words else ""
-        return f"{asked.tool} in {quote(asked.cwd or '.')}{more}: {asked.command}"
-    return f"{asked.tool}: {', '.join(quote(path) for path in sorted(set(asked.paths)))}"
+
+@lru_cache(maxsize=32)  # a call is looked at once more when it is answered, or explained
+def _judged(command: str, situation: Situation) -> Verdict:
+    return judge(command, situation)
+
+
+def situation_of(asked: Asked, policy: Policy) -> Situation:
+    """What a command is judged by."""
+    return Situation(
+        rules=policy.rules.for_commands,
+        writes_confined=policy.writes_confined,
+        reads_only=policy.mode == "plan",
+        cwd=asked.cwd,
+        roots=policy.roots,
+        secrets=policy.deny,
+        secret_files=policy.secret_files,
+    )
+
+
+def _denied(asked: Asked, policy: Policy) -> Deny | None:
+    """What holds for every call, before anything else is looked at."""
+    for path in asked.paths:
+        glob = matching_glob(path, own_globs(policy.deny))
+        if glob:
+            return Deny(
+                f"{path!r} matches a deny rule for secrets; do without it, or ask the user for "
+                "what is needed from it",
+                by=f"deny: {glob}",
+            )
+    if is_own(asked, policy):
+        return Deny("settings, permissions and sessions of Indwell itself are the user's alone")
+    if asked.effect != "read" and _is_restricted(asked, policy):
+        return Deny(
+            "the user has not said that this folder is to be trusted, so nothing in it is changed "
+            "or run; reading and answering works",
+            by="restricted folder",
+        )
+    by_rule = tool_rule(asked.tool, policy.rules.deny)
+    if not by_rule and asked.effect != "run":
+        by_rule = file_rule(asked.effect, asked.paths, policy.rules.deny)
+    if by_rule:
+        return Deny("the user's rules deny it; do without it", by=f"deny: {by_rule}")
+    return None
+
+
+def _asked_by_name(decision: Decision, rule: str) -> Decision:
+    """The same, but not without a question each time: a rule names the tool."""
+    match decision:
+        case Deny():
+            return decision
+        case Ask():
+            return msgspec.structs.replace(decision, rule="", by=f"ask: {rule}")
+        case Allow(widening=widening):
+            reason = "your rules ask about this tool"
+            return Ask(reason, rule="", by=f"ask: {rule}", widening=widening)
+
+
+def _by_effect(asked: Asked, policy: Policy) -> Decision:
+    match asked.effect:
+        case "read":
+            return _decide_read(asked, policy)
+        case "edit":
+            return _decide_edit(asked, policy)
+        case "run":
+            return _decide_run(asked, policy)
+
+
+def _decide_read(asked: Asked, policy: Policy) -> Decision:
+    by_rule = file_rule("read", asked.paths, policy.rules.ask)
+    if by_rule:
+        return Ask("your rules ask about reading it", rule="", by=f"ask: {by_rule}")
+    if asked.leads_out:
+        target = asked.resolved[0] if asked.resolved else ""
+        return Ask(f"a link leads out of the workspace, to {target!r}", rule="", by="link")
+    allowed = covers_files("read", asked.paths, policy.rules.allow)
+    if allowed:
+        return Allow(by=f"allow: {allowed}")
+    return _asked_as_secret(asked, policy) or Allow()
 
 
 def _decide_edit(asked: Asked, policy: Policy) -> Decision:
     if policy.mode == "plan":
-        return Deny("the mode is `plan`: nothing may be changed; describe the change instead")
-    rule = rule_of(asked)
+        return Deny(
+            "the mode is `plan`: nothing may be changed; describe the change instead", by="plan"
+        )
+    by_rule = file_rule("edit", asked.paths, policy.rules.ask)
+    if by_rule:
+        return Ask("your rules ask about changing it", rule="", by=f"ask: {by_rule}")
     protected = next((path for path in asked.paths if is_protected(path)), None)
     if protected is not None:
         # Never by a standing rule: what tools execute or trust is asked for each time (POL-01/02).
-        return Ask(f"{protected!r} configures tools that run on this machine", rule="")
-    if asked.has_other_names and rule not in policy.granted:
-        return Ask("the file has other names (hard links), and changes under all of them", rule)
-    if policy.mode == "ask" and rule not in policy.granted:
-        return Ask("the mode is `ask`: each edit is confirmed", rule=rule)
-    return Allow()
+        reason = f"{protected!r} configures tools that run on this machine"
+        return Ask(reason, rule="", by="protected")
+    rule = rule_of(asked)
+    answered = Allow(by=f"your answer: {rule}") if rule in policy.granted else None
+    if asked.has_other_names:
+        reason = "the file has other names (hard links), and changes under all of them"
+        return answered or Ask(reason, rule, by="other names")
+    allowed = covers_files("edit", asked.paths, policy.rules.allow)
+    if allowed:
+        return Allow(by=f"allow: {allowed}")
+    secret = _asked_as_secret(asked, policy)
+    if secret is not None:
+        return secret
+    if policy.mode == "ask":
+        return answered or Ask("the mode is `ask`: each edit is confirmed", rule, by="mode ask")
+    return Allow(by=f"mode {policy.mode}")
+
+
+def _asked_as_secret(asked: Asked, policy: Policy) -> Ask | None:
+    """The question about a file that holds keys by custom; each time anew."""
+    for path in asked.paths:
+        glob = matching_glob(path, policy.deny)
+        if glob:
+            reason = f"{path!r} may hold secrets, which the model would see"
+            return Ask(reason, rule="", by=f"secret: {glob}")
+    return None
 
 
 def _decide_run(asked: Asked, policy: Policy) -> Decision:
@@ -191,35 +196,77 @@ def _decide_run(asked: Asked, policy: Policy) -> Decision:
             "run it in a terminal of their own",
             by="dangerous",
         )
-    verdict = judge(asked.command, situation_of(asked, policy))
+    verdict = by_file_rules(judged(asked, policy), asked, policy)
     if verdict.decision == "deny":
-        return Deny(verdict.reason, by=verdict.rule)
-    if policy.mode == "plan" and verdict.decision == "ask":
-        return Deny(
-            f"the mode is `plan`, in which only commands run that change nothing: {verdict.reason}; "
-            "describe what you would run instead",
-            by="plan",
-        )
+        return Deny(verdict.reason or "the user's rules deny it", by=verdict.rule)
     widening = _joined(verdict.widening, asked.wants)
-    if verdict.decision == "allow" and asked.wants == NOTHING_MORE:
-        return Allow(by=verdict.rule)
-    rule = rule_of(asked)
-    if rule in policy.granted:
-        return Allow(by=f"your answer: {rule}", widening=widening)
-    reason = verdict.reason or f"it is to run {widening.words}"
+    if verdict.decision == "allow":
+        verdict = _by_place(verdict, policy)
+    if policy.mode == "plan":
+        return _planned(verdict, widening)
+    if _runs_unasked(asked, verdict):
+        is_less = policy.holds_reads and verdict.reads_only
+        widening = msgspec.structs.replace(widening, reads_only=is_less)
+        return Allow(by=verdict.rule, widening=widening)
+    stands = may_stand(asked, widening) and not _is_asked_each_time(verdict)
+    confined = policy.writes_confined
+    granted = is_granted(asked, policy.granted, widening, confined=confined) if stands else ""
+    if granted:
+        return Allow(by=f"your answer: {granted}", widening=widening)
+    rule = rule_of(asked, confined=confined, widening=widening) if stands else ""
+    by = verdict.rule if verdict.decision == "ask" else "more than the sandbox"
     risky = tuple(part for part in verdict.parts if part.decision != "allow")
-    return Ask(reason, rule, by=verdict.rule, widening=widening, risky=risky)
+    reason = verdict.reason or f"it is to run {widening.words}"
+    return Ask(reason, rule, by=by, widening=widening, risky=risky)
 
 
-def situation_of(asked: Asked, policy: Policy) -> Situation:
-    """What a command is judged by."""
-    return Situation(
-        rules=policy.rules,
-        writes_confined=policy.writes_confined and policy.mode != "ask",
-        reads_only=policy.mode == "plan",
-        cwd=asked.cwd,
-        roots=policy.roots,
-        secrets=policy.deny,
+def _by_place(verdict: Verdict, policy: Policy) -> Verdict:
+    """What is allowed is asked for all the same where the mode, or the machine, has it so."""
+    if policy.asks_for_all:
+        return msgspec.structs.replace(verdict, decision="ask", rule="shell", reason=ASKS_FOR_ALL)
+    is_users = verdict.rule.startswith("allow:")
+    if policy.mode != "ask" or verdict.reads_only or is_users:
+        return verdict
+    reason = "the mode is `ask`: what may change files is confirmed"
+    return msgspec.structs.replace(verdict, decision="ask", rule="mode ask", reason=reason)
+
+
+def _runs_unasked(asked: Asked, verdict: Verdict) -> bool:
+    """Is it allowed, and with no more than it has, or than a rule of the user's gives with it?
+
+    Who allows `npm *` allows the network that it is known to need; never a run without a sandbox.
+    """
+    if verdict.decision != "allow" or asked.wants != NOTHING_MORE:
+        return False
+    more = verdict.widening
+    is_bounded = not more.unconfined and not more.shows_secrets
+    return is_bounded and (not more.hosts or verdict.rule.startswith("allow:"))
+
+
+def _planned(verdict: Verdict, widening: Widening) -> Decision:
+    """In `plan` a command runs if it only reads, in the sandbox as it is, whatever was allowed."""
+    if verdict.decision == "allow" and verdict.reads_only and widening == NOTHING_MORE:
+        return Allow(by=verdict.rule)
+    reason = verdict.reason or "this one may change something"
+    return Deny(
+        f"the mode is `plan`, in which only commands run that change nothing: {reason}; describe "
+        "what you would run instead",
+        by="plan",
+    )
+
+
+def _is_asked_each_time(verdict: Verdict) -> bool:
+    """Is it by the user's own rule, or about what no standing answer covers (POL-02, POL-13)?"""
+    if verdict.rule.startswith(_OWN_RULES):
+        return True
+    return any(part.decision == "ask" and _touches_guarded(part) for part in verdict.parts)
+
+
+def _touches_guarded(part: Part) -> bool:
+    return (
+        part.rule.startswith(_OWN_RULES)
+        or part.rule in {"protected", "secret"}
+        or any(map(is_protected, part.words))
     )
 
 

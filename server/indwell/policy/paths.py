@@ -30,6 +30,19 @@ PROTECTED_FOLDERS = frozenset(
         ".ssh",
         ".zed",
         ".fleet",
+        ".amazonq",
+        ".buildkite",
+        ".cargo",
+        ".clinerules",
+        ".continue",
+        ".forgejo",
+        ".gitea",
+        ".gitlab",
+        ".junie",
+        ".kiro",
+        ".mvn",
+        ".opencode",
+        ".trae",
     ]
 )
 """Folders whose files editors, agents, git or CI act on without being asked."""
@@ -69,6 +82,33 @@ PROTECTED_FILES = frozenset(
         "claude.md",
         "gemini.md",
         "skill.md",
+        ".aider.conf.yml",
+        ".bash_aliases",
+        ".bash_logout",
+        ".bazelrc",
+        ".cshrc",
+        ".curlrc",
+        ".drone.yml",
+        ".gdbinit",
+        ".goosehints",
+        ".inputrc",
+        ".kshrc",
+        ".lldbinit",
+        ".mise.toml",
+        ".netrc",
+        ".pnpmfile.cjs",
+        ".pre-commit-config.yml",
+        ".rules",
+        ".tcshrc",
+        ".travis.yml",
+        ".vimrc.local",
+        ".wgetrc",
+        ".xprofile",
+        "azure-pipelines.yml",
+        "bitbucket-pipelines.yml",
+        "bunfig.toml",
+        "jenkinsfile",
+        "opencode.json",
     ]
 )
 """Files that shells, editors, package managers or agents read and obey."""
@@ -102,24 +142,33 @@ def matches_any(path: str, globs: tuple[str, ...]) -> bool:
     with a slash is for all that lies in that folder, and ``!`` in front takes a name out again,
     here whatever the order.
     """
+    return bool(matching_glob(path, globs))
+
+
+def matching_glob(path: str, globs: tuple[str, ...]) -> str:
+    """The first of ``globs`` that a path matches, as in ``matches_any``; empty if it does not."""
     components = _folded(path)
     if not components or not globs:
-        return False
-    return _matches("/".join(components), tuple(_plain(one) for one in globs))
+        return ""
+    at = _matches("/".join(components), tuple(_plain(one) for one in globs))
+    return globs[at] if at is not None else ""
 
 
 @lru_cache(maxsize=4096)
-def _matches(path: str, globs: tuple[str, ...]) -> bool:
-    wanted = [one for one in globs if not one.startswith("!")]
-    spared = [one[1:] for one in globs if one.startswith("!")]
-    return _hits(path, wanted) and not _hits(path, spared)
+def _matches(path: str, globs: tuple[str, ...]) -> int | None:
+    """The place of the first glob that hits, if none takes the path out again."""
+    hits = (at for at, one in enumerate(globs) if not one.startswith("!") and _hits(path, one))
+    at = next(hits, None)
+    if at is None or any(_hits(path, one[1:]) for one in globs if one.startswith("!")):
+        return None
+    return at
 
 
-def _hits(path: str, globs: list[str]) -> bool:
+def _hits(path: str, pattern: str) -> bool:
     from wcmatch import glob  # noqa: PLC0415 - a tenth of what the first code action waits for
 
     flags = glob.GLOBSTAR | glob.DOTGLOB | glob.FORCEUNIX
-    return any(glob.globmatch(path, _anywhere(pattern), flags=flags) for pattern in globs)
+    return bool(glob.globmatch(path, _anywhere(pattern), flags=flags))
 
 
 def _anywhere(pattern: str) -> str:

@@ -2,16 +2,94 @@
 
 from __future__ import annotations
 
+import fnmatch
+from collections.abc import Iterable
+from functools import lru_cache
+from typing import Literal, TypeAlias, get_args
+
 import msgspec
+
+from indwell.policy.paths import matching_glob
+
+FileEffect: TypeAlias = Literal["read", "edit"]
+Subject: TypeAlias = Literal["read", "edit", "tool"]
+
+_SUBJECTS: tuple[Subject, ...] = get_args(Subject)
 
 
 class Rules(msgspec.Struct, frozen=True):
     """Patterns by what they do.
 
-    A pattern is for commands, such as ``git push *`` (see ``commands.patterns``), or for a tool's
-    files: ``edit: src/**``, ``read: docs/**``.
+    A pattern is for commands, such as ``git push *`` (see ``commands.patterns``), for files that
+    tools read or change (``read: docs/**``, ``edit: src/**``), or for a tool by name (``tool:
+    write_file``).
     """
 
     allow: tuple[str, ...] = ()
     ask: tuple[str, ...] = ()
     deny: tuple[str, ...] = ()
+
+    @property
+    def for_commands(self) -> Rules:
+        """Those for commands only."""
+        if not any(map(_subject_of, (*self.allow, *self.ask, *self.deny))):
+            return self
+        allow, ask, deny = (
+            tuple(one for one in patterns if not _subject_of(one))
+            for patterns in (self.allow, self.ask, self.deny)
+        )
+        return Rules(allow, ask, deny)
+
+
+def globs_of(subject: Subject, patterns: Iterable[str]) -> tuple[str, ...]:
+    """The globs of those patterns that are for files or tools of this kind.
+
+    One with ``!`` in front would take files out of the others' reach; there is no such rule.
+    """
+    rests = (_rest(one) for one in patterns if _subject_of(one) == subject)
+    return tuple(rest for rest in rests if not rest.startswith("!"))
+
+
+def is_for_files(pattern: str) -> bool:
+    """Is it for files, and not for commands or tools?"""
+    return _subject_of(pattern) in {"read", "edit"}
+
+
+def file_rule(
+    effect: Literal["read", "edit"], paths: Iterable[str], patterns: tuple[str, ...]
+) -> str:
+    """The first pattern that one of ``paths`` fits; empty if there is none."""
+    globs = globs_of(effect, patterns)
+    if not globs:
+        return ""
+    found = filter(None, (matching_glob(path, globs) for path in paths))
+    return next((f"{effect}: {glob}" for glob in found), "")
+
+
+def covers_files(
+    effect: Literal["read", "edit"], paths: tuple[str, ...], allow: tuple[str, ...]
+) -> str:
+    """The pattern that allows this for every one of ``paths``; empty if one is not covered."""
+    globs = globs_of(effect, allow)
+    if not globs or not paths:
+        return ""
+    found = [matching_glob(path, globs) for path in paths]
+    return f"{effect}: {found[0]}" if all(found) else ""
+
+
+def tool_rule(tool: str, patterns: Iterable[str]) -> str:
+    """The first pattern that is for this tool by name; empty if there is none."""
+    name = tool.casefold()
+    found = (one for one in globs_of("tool", patterns) if fnmatch.fnmatchcase(name, one.casefold()))
+    return next((f"tool: {one}" for one in found), "")
+
+
+@lru_cache(maxsize=4096)  # each decision asks for every pattern
+def _subject_of(pattern: str) -> Subject | None:
+    head, colon, _ = pattern.partition(":")
+    word = head.strip().casefold()
+    return next((one for one in _SUBJECTS if colon and word == one), None)
+
+
+def _rest(pattern: str) -> str:
+    return pattern.partition(":")[2].strip()

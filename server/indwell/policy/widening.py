@@ -15,11 +15,13 @@ class Widening(msgspec.Struct, frozen=True):
             Empty is no network (SBX-20).
         shows_secrets: It may read the files that are otherwise hidden from commands.
         unconfined: It runs without any sandbox, with all that the user can do.
+        reads_only: Less instead: nobody was asked, as it only reads, so it may write nowhere.
     """
 
     hosts: tuple[str, ...] = ()
     shows_secrets: bool = False
     unconfined: bool = False
+    reads_only: bool = False
 
     @property
     def words(self) -> str:

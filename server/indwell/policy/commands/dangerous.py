@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from functools import cache
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from indwell.policy.commands.destructive import destroys, is_device
+from indwell.policy.commands.parsing import bash_parser
 from indwell.policy.commands.shell_words import (
     HOME,
     UNKNOWN,
@@ -25,7 +25,7 @@ from indwell.policy.commands.shell_words import (
 )
 
 if TYPE_CHECKING:
-    from tree_sitter import Node, Parser
+    from tree_sitter import Node
 
 _NESTED = 4  # texts within texts, as in `bash -c "eval …"`
 _PARSING = 6  # times the effort of a character of a word
@@ -56,14 +56,6 @@ def why_dangerous(command: str) -> str:
         return "is too tangled for anybody to see what it does"
 
 
-@cache
-def _parser() -> Parser:
-    import tree_sitter  # noqa: PLC0415 - 20 ms, which no start is to wait for
-    import tree_sitter_bash  # noqa: PLC0415
-
-    return tree_sitter.Parser(tree_sitter.Language(tree_sitter_bash.language()))
-
-
 def _has_hint(command: str) -> bool:
     """Could there be anything in it? Most texts, long scripts among them, need no parsing."""
     text = _QUOTES.sub("", command)
@@ -80,7 +72,7 @@ def _judge_text(command: str, depth: int, effort: Effort) -> str:
         return ""
     if depth < _NESTED:
         effort.spend(_PARSING * (len(command) + _START))
-    root = _parser().parse(command.encode("utf-8", "replace")).root_node
+    root = bash_parser().parse(command.encode("utf-8", "replace")).root_node
     return _Reading(root, depth, effort).judge()
 
 

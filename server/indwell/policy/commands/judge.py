@@ -2,33 +2,225 @@
 
 from __future__ import annotations
 
-import msgspec
+import re
+from collections.abc import Iterator
+from itertools import pairwise
 
-from indwell.policy.commands.verdict import Verdict
-from indwell.policy.rules import Rules
+from indwell.context.tags import shows_nothing
+from indwell.policy.commands.finding import READ_ONLY, Finding
+from indwell.policy.commands.items import Oddity, Simple
+from indwell.policy.commands.judging import Judging
+from indwell.policy.commands.reading import Reading, Tangle
+from indwell.policy.commands.second_reader import runs_of
+from indwell.policy.commands.situation import Situation
+from indwell.policy.commands.verdict import Part, Verdict
+from indwell.policy.commands.words import Word
+from indwell.policy.widening import NOTHING_MORE, Widening
 
+__all__ = ["LONGEST", "Situation", "judge"]
 
-class Situation(msgspec.Struct, frozen=True):
-    """Where and under which rules a command would run.
-
-    Attributes:
-        rules: The user's.
-        writes_confined: A sandbox keeps it in the workspace, so that builds and tests may run.
-        reads_only: Nothing may be changed: the mode is ``plan``.
-        cwd: Where it runs, absolute; empty if that is not known.
-        roots: The workspace's folders, absolute.
-        secrets: Globs of files whose contents the user keeps to themselves.
-    """
-
-    rules: Rules = Rules()
-    writes_confined: bool = False
-    reads_only: bool = False
-    cwd: str = ""
-    roots: tuple[str, ...] = ()
-    secrets: tuple[str, ...] = ()
+LONGEST = 8_000  # characters; nobody reads more in a question, and more take too long to parse
+_MOST = {"|": 400, "<<": 100}  # the parser's time grows with their square: 6 ms
+_DEEPEST = 4  # texts within texts: `bash -c "bash -c …"`
+_ORDER = {"deny": 0, "ask": 1, "allow": 2}
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
+_ASCII = re.compile(r"[\t\n\x20-\x7e]*")
+_TOKEN = re.compile(r"[^\s;&|<>()`\"'$]+")
 
 
 def judge(command: str, situation: Situation) -> Verdict:
     """Judge a command; never raises for what is in it."""
-    del command, situation
-    return Verdict("ask", "commands", "every command is asked for")
+    if len(command) > LONGEST or any(command.count(one) > most for one, most in _MOST.items()):
+        return _too_long(situation, "is too long to be judged")
+    return _judge(command, situation, _DEEPEST)
+
+
+def _too_long(situation: Situation, reason: str) -> Verdict:
+    """What is not read may be denied, so where something is, all of it is."""
+    return Verdict("deny" if situation.rules.deny else "ask", "limits", reason)
+
+
+def _judge(command: str, situation: Situation, depth: int) -> Verdict:
+    if not command.strip(" \t\n"):
+        return Verdict("allow", READ_ONLY, reads_only=True)
+    if not depth:
+        return _too_long(situation, "holds texts within texts within texts")
+    try:
+        reading = Reading(command)
+    except (Tangle, RecursionError):
+        return _too_long(situation, "is too long or too deep to be judged")
+    is_certain = not reading.is_broken and _two_agree(reading, situation)
+    judging = Judging(situation, is_certain=is_certain)
+    chars = _Characters(command, reading.data)
+    found: list[tuple[Part, Finding]] = []
+    nested: list[Finding] = []
+    for item in reading.items:
+        if isinstance(item, Oddity):
+            finding = judging.oddity(item.reason, is_hard=item.is_hard)
+            found.append((chars.part(item.start, item.end, (), finding), finding))
+        else:
+            parts = _simple(item, judging, chars, situation, depth)
+            found += parts
+            nested += [finding for _, finding in parts if item.is_nested]
+    general = [*_unseen(command, reading, judging), *_patterns_reach(reading, found, nested)]
+    if reading.expands and not _is_any(found):
+        general += _expands(situation)
+    return _combined(found, general)
+
+
+def _unseen(command: str, reading: Reading, judging: Judging) -> Iterator[Finding]:
+    """What speaks against a whole text because of what cannot be seen or understood in it."""
+    hidden = _hidden(command)
+    if hidden:
+        yield Finding("ask", "hidden", hidden)
+    if reading.is_broken:
+        yield Finding("ask", "not understood", "is not understood as a whole")
+    if (hidden or reading.is_broken) and judging.forbids:
+        yield from filter(None, [judging.denied_in(_tokens(command))])
+
+
+def _is_any(found: list[tuple[Part, Finding]]) -> bool:
+    """Does anything of it run because of a pattern of the user's?"""
+    return any(finding.by_user for _, finding in found)
+
+
+def _patterns_reach(
+    reading: Reading, found: list[tuple[Part, Finding]], nested: list[Finding]
+) -> Iterator[Finding]:
+    """A pattern is for one line, and not for what stands in a substitution."""
+    if not _is_any(found):
+        return
+    if _has_lines(reading):
+        yield Finding("ask", "lines", "has several lines, and your pattern is for one")
+    if not all(one.by_user for one in nested):
+        yield Finding("ask", "substitution", "holds a command that no pattern covers")
+
+
+def _expands(situation: Situation) -> Iterator[Finding]:
+    """Without a sandbox, a person looks at what comes from commands, arithmetic or braces (CMD-13).
+
+    In ``plan`` nobody is asked; there, what only reads is good enough.
+    """
+    if not (situation.writes_confined or situation.reads_only):
+        yield Finding("ask", "substitution", "fills in words that only a run can tell")
+
+
+def _two_agree(reading: Reading, situation: Situation) -> bool:
+    """Does a second reader find the same words? In a sandbox nothing hangs on it."""
+    if situation.writes_confined and not situation.reads_only:
+        return True
+    second = runs_of(reading.data)
+    return second is not None and second == reading.runs
+
+
+def _simple(
+    item: Simple, judging: Judging, chars: _Characters, situation: Situation, depth: int
+) -> list[tuple[Part, Finding]]:
+    words = tuple(word.text for word in item.words)
+    found = []
+    findings = judging.simple(item)
+    n_before = len(item.assignments)
+    for at, finding in enumerate(findings):
+        start, end = item.start, item.end
+        is_redirect = at >= n_before + bool(item.words)
+        if is_redirect:
+            redirect = item.redirects[at - n_before - bool(item.words)]
+            start, end = redirect.start, redirect.end
+            words = redirect.target.options if redirect.target else ()
+        shown = () if at < n_before else words
+        found.append((chars.part(start, end, shown, finding), finding))
+        for text in finding.texts:
+            inner = _judge(text, situation, depth - 1)
+            more = Finding(
+                inner.decision, inner.rule, inner.reason, inner.widening, inner.reads_only
+            )
+            found.append((chars.part(start, end, (text,), more), more))
+        for text in finding.hints:
+            inner = _judge(text, situation, depth - 1)
+            if inner.rule.startswith(("deny: ", "ask: ")):
+                more = Finding(inner.decision, inner.rule, inner.reason)
+                found.append((chars.part(start, end, (text,), more), more))
+    return found
+
+
+def _has_lines(reading: Reading) -> bool:
+    """Do commands stand on several lines? The last may be out of sight."""
+    own = [item for item in reading.items if isinstance(item, Simple) and not item.is_nested]
+    return any(b"\n" in reading.data[one.end : other.start] for one, other in pairwise(own))
+
+
+def _combined(found: list[tuple[Part, Finding]], general: list[Finding]) -> Verdict:
+    findings = [*general, *(finding for _, finding in found)]
+    if not findings:  # comments
+        return Verdict("allow", READ_ONLY, reads_only=True)
+    worst = min(findings, key=_strictness)
+    rule = worst.rule
+    if worst.effect == "allow":
+        rules = [one.rule for one in findings]
+        rule = next((one for one in rules if one != READ_ONLY), READ_ONLY)
+    return Verdict(
+        worst.effect,
+        rule,
+        worst.reason,
+        tuple(part for part, _ in found),
+        reads_only=all(one.reads_only for one in findings),
+        widening=_joined([one.widening for one in findings]),
+    )
+
+
+def _strictness(one: Finding) -> tuple[int, int]:
+    """Denied first; of what is asked, what no standing answer lifts."""
+    firm = one.rule in {"protected", "secret"} or one.rule.startswith("ask: ")
+    return _ORDER[one.effect], 0 if firm else 1
+
+
+def _joined(all_of_them: list[Widening]) -> Widening:
+    if all(one == NOTHING_MORE for one in all_of_them):
+        return NOTHING_MORE
+    return Widening(
+        hosts=tuple(dict.fromkeys(host for one in all_of_them for host in one.hosts)),
+        shows_secrets=any(one.shows_secrets for one in all_of_them),
+        unconfined=any(one.unconfined for one in all_of_them),
+    )
+
+
+class _Characters:
+    """Places in bytes as places in characters."""
+
+    def __init__(self, command: str, data: bytes) -> None:
+        self._command = command
+        self._data = data
+        self._is_ascii = len(command) == len(data)
+
+    def part(self, start: int, end: int, words: tuple[str, ...], finding: Finding) -> Part:
+        begin, stop = self._at(start), self._at(end)
+        return Part(
+            self._command[begin:stop],
+            begin,
+            stop,
+            words,
+            finding.effect,
+            finding.rule,
+            finding.reason,
+        )
+
+    def _at(self, place: int) -> int:
+        if self._is_ascii:
+            return place
+        return len(self._data[:place].decode("utf-8", "replace"))
+
+
+def _hidden(command: str) -> str:
+    """What cannot be seen in a text, in words; line ends of Windows are let be in quotes only."""
+    if _ASCII.fullmatch(command):
+        return ""
+    for character in command.replace("\r\n", "\n"):
+        if character not in "\n\t " and (
+            shows_nothing(character) or character.isspace() or "\ud800" <= character <= "\udfff"
+        ):
+            return f"holds the invisible character U+{ord(character):04X}"
+    return ""
+
+
+def _tokens(command: str) -> list[Word]:
+    return [Word(one, (one,)) for one in _TOKEN.findall(command)]

@@ -1,0 +1,124 @@
+"""What is decided on, by what, and how a decision looks. Pure values."""
+
+from __future__ import annotations
+
+from typing import Literal, TypeAlias
+
+import msgspec
+
+from indwell.policy.commands.verdict import Part
+from indwell.policy.rules import Rules
+from indwell.policy.widening import NOTHING_MORE, Widening
+from indwell.settings.model import Mode
+
+Effect: TypeAlias = Literal["read", "edit", "run"]
+"""What a tool does to the world; policy, log and parallelism go by it."""
+
+
+class Asked(msgspec.Struct, frozen=True):
+    """One call, as the policy sees it.
+
+    Attributes:
+        tool: Name of the tool.
+        effect: Read, edit or run.
+        paths: Every path of the call, relative to the workspace where it lies in it: as written
+            and as resolved.
+        resolved: Where the paths lead, absolute.
+        command: The shell text; empty unless it runs something.
+        cwd: Where it would run, relative to the workspace.
+        arguments: The whole call as JSON text: what an approval is bound to.
+        has_other_names: A file that would be changed is known elsewhere by other names (hard
+            links), and nobody can say by which.
+        wants: What a command is to do beyond the sandbox, as the model asked for it.
+        why: The model's words for that; nothing in them counts.
+        leads_out: A link of the workspace leads to a file outside of it, which is to be read.
+        scripts: Files of the workspace that the command runs, with digests of what they hold.
+    """
+
+    tool: str
+    effect: Effect
+    paths: tuple[str, ...] = ()
+    resolved: tuple[str, ...] = ()
+    command: str = ""
+    cwd: str = ""
+    arguments: str = ""
+    has_other_names: bool = False
+    wants: Widening = NOTHING_MORE
+    why: str = ""
+    leads_out: bool = False
+    scripts: tuple[tuple[str, str], ...] = ()
+
+
+class Allow(msgspec.Struct, frozen=True):
+    """Run it, with ``widening`` beyond the sandbox; ``by`` is the rule that won, for the log."""
+
+    by: str = ""
+    widening: Widening = NOTHING_MORE
+
+
+class Ask(msgspec.Struct, frozen=True):
+    """Ask the user.
+
+    Attributes:
+        reason: Shown.
+        rule: What a standing answer would store; empty if none can be given.
+        by: The rule that won, for the log.
+        widening: What a yes allows beyond the sandbox, for this one call.
+        risky: The parts of a command that are the reason.
+    """
+
+    reason: str
+    rule: str
+    by: str = ""
+    widening: Widening = NOTHING_MORE
+    risky: tuple[Part, ...] = ()
+
+
+class Deny(msgspec.Struct, frozen=True):
+    """Do not run it; ``reason`` goes to the model, ``by`` is the rule that won, for the log."""
+
+    reason: str
+    by: str = ""
+
+
+Decision: TypeAlias = Allow | Ask | Deny
+
+
+class Policy(msgspec.Struct, frozen=True):
+    """What decisions go by.
+
+    Attributes:
+        mode: How much the user wants to be asked.
+        deny: Globs of files whose contents never reach the model; those of ``SECRETS``, if they
+            stand in front, are only asked for.
+        granted: Exact rules that the user gave, for this session or for always.
+        own: Absolute folders of Indwell itself: settings, permissions, sessions. No tool goes
+            there, also when the workspace holds them.
+        readable: Absolute folders beneath ``own`` that may be read all the same.
+        rules: The user's rules.
+        restricted: Absolute folders of the workspace that the user does not trust: nothing in them
+            is changed or run.
+        roots: The workspace's folders, absolute.
+        writes_confined: Commands run in a sandbox that keeps their writes in the workspace.
+        sandbox: How well commands are held here, in a few words for people.
+        asks_for_all: Every command is asked for, as on Windows: nothing holds it there, and what it
+            starts may read its words by other rules than bash.
+        holds_reads: A command that only reads and is not asked for may write nowhere: the sandbox
+            could not keep protected files from it otherwise (Landlock).
+        secret_files: Names in the workspace that lead to secret files, absolute: where no sandbox
+            hides them, reading them is asked for.
+    """
+
+    mode: Mode
+    deny: tuple[str, ...] = ()
+    granted: frozenset[str] = frozenset()
+    own: tuple[str, ...] = ()
+    readable: tuple[str, ...] = ()
+    rules: Rules = Rules()
+    restricted: tuple[str, ...] = ()
+    roots: tuple[str, ...] = ()
+    writes_confined: bool = False
+    sandbox: str = ""
+    asks_for_all: bool = False
+    holds_reads: bool = False
+    secret_files: tuple[str, ...] = ()

@@ -1,0 +1,205 @@
+"""Programs that do something: change the workspace, reach the network, remove, need more rights."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from indwell.policy.commands.flags import names
+from indwell.policy.commands.use import Use, writing
+from indwell.policy.commands.words import Word
+from indwell.policy.widening import ANY_HOST
+
+Words = Sequence[Word]
+
+_WORKERS = names(
+    "make gmake ninja cmake ctest meson bazel gradle gradlew mvn mvnw ant sbt go gofmt"
+    " goimports golangci-lint staticcheck gotestsum cargo rustc rustfmt clippy-driver python"
+    " python2 python3 pypy3 pytest py.test tox nox mypy pyright ruff black isort flake8 pylint"
+    " bandit coverage pre-commit node deno bun npm yarn pnpm tsc tsx ts-node eslint prettier"
+    " biome jest vitest mocha ava playwright webpack rollup vite esbuild swc turbo nx lerna"
+    " next ng vue-tsc ruby rake rspec rubocop bundle php phpunit phpstan composer perl prove"
+    " lua luajit dotnet msbuild swift swiftc xcodebuild java javac kotlinc kotlin scala scalac"
+    " ghc cabal stack elixir mix erl rebar3 gcc g++ cc c++ clang clang++ ld as ar ranlib strip"
+    " objdump objcopy readelf clang-format clang-tidy cppcheck valgrind gdb protoc buf"
+    " shellcheck shfmt hadolint yamllint markdownlint terraform tflint mise just task uv"
+    " poetry pdm hatch pipenv nix-instantiate dart flutter zig nim crystal ocaml dune julia"
+    " Rscript R octave latexmk pdflatex xelatex pandoc sphinx-build mkdocs doxygen dot gofumpt"
+    " air watchexec entr time hyperfine awk sed find xxd jq yq sqlite3 protoc-gen-go wire"
+    " mockgen stringer templ sqlc lefthook commitlint hugo jekyll alembic flask django-admin"
+    " uvicorn gunicorn cypress karma tap nyc c8 depcheck knip oxlint dprint taplo pyupgrade"
+    " autoflake vulture deptry import-linter lint-imports twine-check"
+)
+_FILERS = names(
+    "mkdir touch cp mv tee install rsync-local tar unzip zip gzip gunzip bzip2 bunzip2 xz"
+    " unxz zstd unzstd zcat bzcat xzcat patch split csplit mktemp mkfifo ln chmod dos2unix"
+    " unix2dos ed ex sponge iconv rename uuidgen openssl base64 base32 sort uniq shuf cpio 7z"
+)
+"""They write what stands in their words."""
+
+_TARGET_LAST = frozenset(["cp", "mv", "ln", "install"])
+_NO_TARGETS = frozenset(["uuidgen", "openssl", "mktemp", "iconv", "base64", "base32", "shuf"])
+
+_LOADERS = names(
+    "curl wget aria2c http https xh gh glab hub ftp sftp lftp telnet nc ncat netcat socat ssh"
+    " scp rsync dig nslookup host ping traceroute whois fetch aws gcloud az kubectl helm"
+    " heroku vercel netlify fly flyctl doctl firebase wrangler cloudflared ngrok twine docker"
+    " podman nerdctl docker-compose skopeo crane terraform-cloud sentry-cli claude codex"
+    " gemini aider ollama brew apt apt-get apk dnf yum pacman zypper snap port gem pip pip3"
+    " pipx npx bunx uvx easy_install conda mamba nix nix-env nix-shell mail sendmail mutt"
+    " git-lfs stripe supabase psql mysql mongosh redis-cli winget choco scoop bitsadmin"
+    " powershell pwsh openssl-client"
+)
+_HOSTS = {"gh": ("api.github.com", "github.com"), "glab": ("gitlab.com",)}
+_UNBOUND = names(
+    "docker podman nerdctl docker-compose ssh scp sftp brew apt apt-get apk dnf yum pacman"
+    " zypper snap port kubectl nix nix-env psql mysql mongosh redis-cli ngrok cloudflared"
+)
+"""They reach other machines or the whole of this one by sockets, keys or rights."""
+
+_REMOVERS = names("rm rmdir unlink shred srm trash truncate wipe del erase rd ri")
+_PRIVILEGED = names(
+    "sudo doas su pkexec runuser systemctl service launchctl initctl update-rc.d crontab at"
+    " batch useradd usermod userdel groupadd passwd chpasswd visudo mount umount losetup"
+    " swapon mkfs fdisk parted dd sysctl modprobe insmod rmmod iptables ip6tables nft ufw"
+    " firewall-cmd ifconfig ip route hostnamectl timedatectl localectl loginctl shutdown"
+    " reboot halt poweroff init kill killall pkill renice chown chgrp chattr setfacl setcap"
+    " chroot unshare nsenter bwrap strace ltrace ptrace tmux screen open xdg-open osascript"
+    " defaults pmset security gpg gpg2 ssh-add ssh-keygen ssh-agent dscl diskutil hdiutil"
+    " csrutil spctl xattr at now wall write mesg logger mknod icacls takeown reg net sc cipher"
+    " format taskkill schtasks attrib vssadmin"
+)
+_STATEFUL = names(
+    "export declare typeset local readonly unset set shopt trap source . eval exec alias"
+    " unalias enable hash bind complete compgen compopt read mapfile readarray let getopts"
+    " shift return exit break continue wait jobs fg bg disown suspend umask ulimit history fc"
+    " dirs pushd popd printf test builtin coproc times caller logout"
+)
+_HARMLESS_STATE = frozenset(["exit", "break", "continue", "wait", "return", "shift", "jobs"])
+_INSTALLS = re.compile(
+    r"(?:install|i|ci|add|update|upgrade|up|publish|login|logout|adduser|audit|outdated|view|info"
+    r"|search|deprecate|unpublish|dist-tag|owner|pack|link|exec|x|dlx|create|init|get|mod|fetch|sync"
+    r"|lock|push|pull|release|deploy|remove|uninstall|un|rm|import|export|self|tool|vendor|yank"
+    r"|restore|workload|nuget|require|plan|apply|destroy|dedupe|star|token|team|access|hook|doctor"
+    r"|fund|ping|prune|repo|docs|bugs|explore|org|profile|whoami|down|refresh|download)"
+)
+_MANAGERS = names(
+    "npm yarn pnpm bun cargo go poetry pdm uv pipenv bundle composer dotnet mix dart flutter"
+    " gem terraform deno hatch swift cabal stack rebar3 mise helm"
+)
+
+
+def doing(name: str, words: Words) -> Use:  # noqa: C901 - a table of early answers
+    """What a program does that is not one of those that only read."""
+    texts = [word.text for word in words]
+    first = next((text for text in texts if not text.startswith(("-", "+"))), "")
+    if name in _HARMLESS_STATE and all(word.is_literal for word in words):
+        return Use("reads", takes_any=True)
+    if name in _STATEFUL:
+        return _stateful(name, words)
+    if name in _REMOVERS:
+        return Use("destroys", f"{name!r} removes or empties files")
+    if name in _PRIVILEGED or name.startswith("mkfs"):
+        return Use("privileged", f"{name!r} reaches beyond the workspace")
+    if name in _UNBOUND:
+        return Use("privileged", f"{name!r} needs what no sandbox gives: sockets, keys or rights")
+    if name in _LOADERS:
+        return Use("network", f"{name!r} needs the network", hosts=_hosts(name, words))
+    if name in _MANAGERS and (_INSTALLS.fullmatch(first) or not texts or _needs_net(name, texts)):
+        if name == "go" and first == "mod" and {"verify", "graph", "why", "edit"} & set(texts):
+            return writing("'go mod' may change the module")
+        return Use("network", f"'{name} {first}' may reach the network", hosts=(ANY_HOST,))
+    if _is_python(name) and _module(texts) in {"pip", "ensurepip", "venv"}:
+        return Use("network", "installs from the network", hosts=(ANY_HOST,))
+    if name in _FILERS:
+        return _files(name, words)
+    if name in _WORKERS or _is_python(name):
+        return writing(f"{name!r} can change files and run the workspace's programs")
+    return Use("unknown", f"{name!r} is not a program that is known")
+
+
+def _stateful(name: str, words: Words) -> Use:
+    reason = f"{name!r} changes how the shell runs what follows"
+    if name in {"source", "."}:
+        return writing("runs a script in the same shell")
+    if name in {"read", "mapfile", "readarray"} and all(
+        re.fullmatch(r"-r|\w+", word.source) for word in words
+    ):
+        return writing("'read' sets variables")
+    if name == "set" and all(
+        re.fullmatch(r"[-+][euxo]+|pipefail|errexit|nounset", w.source) for w in words
+    ):
+        return writing(reason)
+    if name == "export" and all(re.match(r"\w+(?:=|$)", word.source) for word in words):
+        return writing(reason)
+    return Use("unknown", reason)
+
+
+def _needs_net(name: str, texts: Sequence[str]) -> bool:
+    if name == "go":
+        return any(re.search(r"@(?:latest|v\d|master|main)", text) for text in texts)
+    return False
+
+
+def _is_python(name: str) -> bool:
+    return re.fullmatch(r"python[\d.]*|pypy3?", name) is not None
+
+
+def _module(texts: Sequence[str]) -> str:
+    """The module that ``python -m`` runs."""
+    for at, text in enumerate(texts[:-1]):
+        if re.fullmatch(r"-[a-zA-Z]*m", text):
+            return texts[at + 1]
+    return next((text[2:] for text in texts if re.match(r"-m\w", text)), "")
+
+
+def _hosts(name: str, words: Words) -> tuple[str, ...]:
+    """Where it connects to, if that stands there; else anywhere."""
+    if name in _HOSTS and not any(word.text.startswith("--hostname") for word in words):
+        return _HOSTS[name]
+    found = []
+    for word in words:
+        if not word.is_literal:
+            return (ANY_HOST,)
+        if at := re.fullmatch(
+            r"https?://(?:[^/@\s]*@)?([A-Za-z0-9.-]+)(?::\d+)?(?:[/?#].*)?", word.text
+        ):
+            found.append(at[1].lower())
+    risky = any(
+        word.text.startswith(("-x", "--proxy", "-K", "--config", "--connect-to", "--resolve", "-i"))
+        for word in words
+    )
+    is_loader = name in {"curl", "wget", "http", "https", "xh"}
+    return tuple(dict.fromkeys(found)) if found and is_loader and not risky else (ANY_HOST,)
+
+
+def _files(name: str, words: Words) -> Use:
+    operands = tuple(word for word in words if not word.text.startswith("-"))
+    reason = f"{name!r} changes files"
+    if name == "chmod":
+        if any(
+            re.fullmatch(r"[ugoa]*\+[rwxX]*[sS][rwxX]*|[4-7]\d{3}", word.text) for word in operands
+        ):
+            return Use("privileged", "'chmod' gives a program more rights")
+        return writing(reason, *operands[1:])
+    if name in {"cp", "mv", "ln", "install"}:
+        targets = _directories(words) or operands[-1:]
+        sources = tuple(word for word in operands if word not in targets)
+        if name == "mv":
+            return Use("writes", reason, writes=(*targets, *sources))
+        return Use("writes", reason, reads=sources, writes=targets)
+    if name in {"tar", "unzip", "zip", "cpio", "7z", *_NO_TARGETS}:
+        return Use("writes", reason, reads=operands)
+    return writing(reason, *operands)
+
+
+def _directories(words: Words) -> tuple[Word, ...]:
+    """The folder behind ``-t``."""
+    found: list[Word] = []
+    for at, word in enumerate(words):
+        if word.text in {"-t", "--target-directory"} and at + 1 < len(words):
+            found.append(words[at + 1])
+        elif word.text.startswith("--target-directory="):
+            value = word.text.partition("=")[2]
+            found.append(Word(value, (value,)))
+    return tuple(found)

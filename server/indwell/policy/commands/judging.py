@@ -1,0 +1,294 @@
+"""A simple command judged: the user's rules first, then what is known of its program."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+import msgspec
+
+from indwell.policy.commands.finding import (
+    READ_ONLY,
+    WORKSPACE_WRITE,
+    Finding,
+    ask,
+    forbidden,
+    worst,
+)
+from indwell.policy.commands.items import Assignment, Redirect, Simple
+from indwell.policy.commands.path_rules import PathRules
+from indwell.policy.commands.patterns import allowing, forbidding, governing, patterns_of
+from indwell.policy.commands.places import SINKS, Grounds
+from indwell.policy.commands.shell_words import STAR, UNKNOWN
+from indwell.policy.commands.situation import Situation
+from indwell.policy.commands.use import Use
+from indwell.policy.commands.using import use_of
+from indwell.policy.commands.words import Word
+from indwell.policy.commands.wrappers import loosely_unwrapped
+from indwell.policy.widening import ANY_HOST, NOTHING_MORE, Widening
+
+_HARMLESS_NAMES = re.compile(
+    r"LC_[A-Z]+|LANG|LANGUAGE|TZ|NO_COLOR|CLICOLOR|COLUMNS|GIT_PAGER|PAGER"
+)
+_DEEPEST = 6  # wrappers within wrappers
+_OPAQUE = frozenset(["unknown", "privileged", "network"])
+_MOST_HINTS = 8
+_MOST_WORDS = 500  # of a command that another runs
+_OWN_NAME = re.compile(
+    r"(?!LD_|DYLD|BASH|GIT|GCONV|GLIBC|MALLOC|LC_|LOC|NLS|RES|HOST|TZ|IFS|ENV|HOME|PWD|OLDPWD|SHELL"
+    r"|PS\d|POSIX|TMP|CDPATH|HIST|OPT|REPLY|UID|EUID|LESS|MAN|PAGER|EDITOR|VISUAL|COPROC|DIRSTACK"
+    r"|FUNC|GLOB|PROMPT|READLINE|SECONDS|RANDOM|TIMEFORMAT|EXEC|CHILD|COMP|MAP|BLOCK|LS_|TABSIZE)"
+    r"(?!.*(?:PATH|OPT|PRELOAD|CONF|RC$|CMD|COMMAND|FLAGS))[A-Z][A-Z0-9_]*"
+)
+_PLAIN = frozenset(["ls", "cat", "head", "tail", "wc", "echo", "pwd", "stat", "grep", "true", "nl"])
+_HARMLESS_VALUE = re.compile(r"[\w.@+-]*")
+
+
+class Judging:
+    """Judges simple commands in one situation.
+
+    Args:
+        situation: Where and under which rules.
+        is_certain: Two readers agree on the words; if not, nothing runs without a sandbox.
+    """
+
+    def __init__(self, situation: Situation, *, is_certain: bool) -> None:
+        self._situation = situation
+        self._confined = situation.writes_confined and not situation.reads_only
+        self._is_certain = is_certain
+        self._deny = patterns_of(situation.rules.deny)
+        self._ask = patterns_of(situation.rules.ask)
+        self._allow = patterns_of(situation.rules.allow)
+        self._allows_all = any(one.text.strip() == "*" for one in self._allow.others)
+        self._grounds = Grounds(
+            situation.cwd, situation.roots, situation.secrets, situation.secret_files
+        )
+
+        self._paths = PathRules(self._grounds, are_hidden=situation.writes_confined)
+
+    @property
+    def forbids(self) -> bool:
+        """Are there patterns that deny or ask?"""
+        return bool(self._deny or self._ask)
+
+    def oddity(self, reason: str, *, is_hard: bool) -> Finding:
+        """Judge a construct that is not understood."""
+        if not is_hard and self._allows_all:
+            return Finding("allow", "allow: *", by_user=True)
+        if not is_hard and self._confined:
+            return Finding("allow", WORKSPACE_WRITE)
+        return ask("not understood", reason)
+
+    def simple(self, one: Simple) -> list[Finding]:
+        """Judge a command, its assignments and its redirects."""
+        found = [self._assignment(each, one) for each in one.assignments]
+        if one.words:
+            found.append(self._command(one.words, one, 0))
+        found += [self._redirect(each, one.folders) for each in one.redirects]
+        return found
+
+    def denied_in(self, words: Sequence[Word]) -> Finding | None:
+        """What denies or asks for words of a text that could not be parsed: at any place."""
+        for at in range(min(len(words), _MOST_WORDS)):
+            if found := self._forbidden(tuple(words[at : at + 8]), certain_only=True):
+                return found
+        return None
+
+    def _command(self, words: tuple[Word, ...], one: Simple, depth: int) -> Finding:
+        if found := self._forbidden(words):
+            return found
+        if depth > _DEEPEST or (depth and len(words) > _MOST_WORDS):
+            return ask("not understood", "runs a program that runs a program, and so on")
+        use = use_of(words, one, self._grounds)
+        inner = [self._command(each, one, depth + 1) for each in use.inner]
+        found = self._judged(words, use, one, inner)
+        if use.kind in _OPAQUE and self.forbids and (named := self._named(words)):
+            found = named
+        acting = next((one.rule for one in inner if not one.reads_only), found.rule)
+        return msgspec.structs.replace(
+            found,
+            rule=acting if found.rule == READ_ONLY else found.rule,
+            reads_only=found.reads_only and all(each.reads_only for each in inner),
+            texts=use.texts + tuple(text for each in inner for text in each.texts),
+            hints=self._hints(words, use) + tuple(text for each in inner for text in each.hints),
+        )
+
+    def _judged(
+        self, words: tuple[Word, ...], use: Use, one: Simple, inner: Sequence[Finding]
+    ) -> Finding:
+        """What is run inside counts first: neither a pattern nor a wrapper makes it harmless."""
+        hardest = worst(inner)
+        if hardest is not None and hardest.effect != "allow":
+            return hardest
+        if pattern := allowing(words, self._allow):
+            return self._allowed_by_user(pattern, words, use, one)
+        if governor := governing(words, self._allow):
+            return ask(f"allow: {governor}", f"is not what your pattern {governor!r} allows")
+        return self._used(words, use, one)
+
+    def _named(self, words: tuple[Word, ...]) -> Finding | None:
+        """What is denied may be named in the words of a program that nobody here knows."""
+        return self.denied_in(words[1:]) if any(map(self._is_spoken_of, words[1:])) else None
+
+    def _hints(self, words: tuple[Word, ...], use: Use) -> tuple[str, ...]:
+        """Texts among such words, in which what is denied may be named too."""
+        if use.kind not in _OPAQUE or not self.forbids:
+            return ()
+        texts = [word for word in words[1:] if " " in word.text and self._is_spoken_of(word)]
+        return tuple(word.text for word in texts[:_MOST_HINTS])
+
+    def _is_spoken_of(self, word: Word) -> bool:
+        """Could what is denied or asked for stand in a word (of one of its options)?"""
+        return any(
+            patterns.could_speak_of(text)
+            for patterns in (self._deny, self._ask)
+            for text in word.options
+        )
+
+    def _forbidden(self, words: tuple[Word, ...], *, certain_only: bool = False) -> Finding | None:
+        if not (self._deny or self._ask):
+            return None
+        ways = [words, *loosely_unwrapped(words)]
+        for patterns, effect in ((self._deny, "deny"), (self._ask, "ask")):
+            for way in ways:
+                text, is_certain = forbidding(way, patterns)
+                if text and is_certain:
+                    return forbidden(effect == "deny", text)
+                if text and not certain_only:
+                    return ask(f"{effect}: {text}", f"may be what your rule {text!r} is about")
+        return None
+
+    def _allowed_by_user(
+        self, pattern: str, words: tuple[Word, ...], use: Use, one: Simple
+    ) -> Finding:
+        """A pattern covers it; secrets, protected files and unknown shell texts still ask."""
+        rule = f"allow: {pattern}"
+        named = (*use.reads, *use.writes) or words[1:]
+        if found := self._paths.secret(named, one.folders, use):
+            return found
+        if not (self._is_certain or self._confined or pattern.strip() == "*"):
+            return ask("not understood", "is written in a way that two readers do not agree on")
+        writes = use.writes if use.kind in {"writes", "reads"} else words[1:]
+        if use.kind == "unknown":
+            writes = words[1:]
+        if found := self._paths.protected(writes, one.folders):
+            return found
+        widening = _widening(use)
+        return Finding(
+            "allow",
+            rule,
+            widening=widening,
+            reads_only=use.kind == "reads",
+            by_user=True,
+        )
+
+    def _used(self, words: tuple[Word, ...], use: Use, one: Simple) -> Finding:
+        """By what is known of the program."""
+        match use.kind:
+            case "unknown":
+                return ask("unknown", use.reason)
+            case "network":
+                return ask("network", use.reason, _widening(use))
+            case "privileged":
+                return ask("outside", use.reason, Widening(unconfined=True))
+            case "destroys":
+                return ask("removes", use.reason)
+        if found := self._paths.secret((*use.reads, *use.writes), one.folders, use):
+            return found
+        if use.kind == "reads":
+            return self._read(words, use, one)
+        return self._write(use, one)
+
+    def _read(self, words: tuple[Word, ...], use: Use, one: Simple) -> Finding:
+        if self._confined:
+            return Finding("allow", READ_ONLY, reads_only=True)
+        if not self._is_certain:
+            return ask("not understood", "is written in a way that two readers do not agree on")
+        if not use.takes_any and not use.inner and any(not w.is_known for w in words[1:]):
+            return ask("unknown", "reads what only a run can tell")
+        if any(word.splits and UNKNOWN in word.text for word in use.reads):
+            return ask("unknown", "reads what only a run can tell")
+        if not one.folders and (use.is_here or use.reads):
+            return ask("outside", "runs in a folder that only a run can tell")
+        here = (Word(".", (".",)),) if use.is_here and not use.reads else ()
+        for word in (*use.reads, *here):
+            if outside := self._paths.outside(word, one.folders):
+                return ask("outside", f"reads {outside!r}, outside the workspace")
+        return Finding("allow", READ_ONLY, reads_only=True)
+
+    def _write(self, use: Use, one: Simple) -> Finding:
+        if found := self._paths.protected(use.writes, one.folders):
+            return found
+        if not self._confined:
+            if self._situation.reads_only:
+                return ask("writes", use.reason)
+            return ask("writes", f"{use.reason}, and no sandbox keeps it in the workspace")
+        for word in use.writes:
+            if outside := self._paths.unwritable(word, one.folders):
+                return ask(
+                    "outside",
+                    f"writes {outside!r}, outside the workspace",
+                    Widening(unconfined=True),
+                )
+        return Finding("allow", WORKSPACE_WRITE)
+
+    def _redirect(self, one: Redirect, folders: tuple[str, ...]) -> Finding:
+        target, operator = one.target, one.operator
+        if operator in {"<<", "<<-", "<<<"} or target is None:
+            if operator == "<<<" or self._confined or self._allows_all:
+                return Finding("allow", READ_ONLY, reads_only=True)
+            return ask("not understood", "feeds a command a text of several lines")
+        if operator in {">&", "<&"} and re.fullmatch(r"\d+-?|-", target.text):
+            return Finding("allow", READ_ONLY, reads_only=True)
+        if all(text in SINKS for text in target.options) and not target.splits:
+            return Finding("allow", READ_ONLY, reads_only=True)
+        if target.splits or not target.is_known or len(target.options) > 1 or STAR in target.text:
+            return ask("redirect", "reads or writes a file that only a run can tell")
+        if re.match(r"/dev/(?:tcp|udp)/", target.text):
+            return ask("network", "connects to another machine", Widening(hosts=(ANY_HOST,)))
+        if operator in {"<", "<>"} and operator == "<":
+            return self._redirect_from(target, folders)
+        writes = Use("writes", f"writes {target.text!r}", writes=(target,))
+        if found := self._paths.secret((target,), folders):
+            return found
+        return self._write(writes, Simple((), (), (), 0, 0, folders))
+
+    def _redirect_from(self, target: Word, folders: tuple[str, ...]) -> Finding:
+        if found := self._paths.secret((target,), folders):
+            return found
+        use = Use("reads", reads=(target,), takes_any=True)
+        return self._read((target,), use, Simple((), (), (), 0, 0, folders))
+
+    def _assignment(self, one: Assignment, of: Simple) -> Finding:
+        if self._allows_all:
+            return Finding("allow", "allow: *", by_user=True)
+        if of.words and _HARMLESS_NAMES.fullmatch(one.name) and one.value and one.value.is_literal:
+            is_pager = one.name.endswith("PAGER")
+            if (
+                (one.value.text in {"cat", ""})
+                if is_pager
+                else _HARMLESS_VALUE.fullmatch(one.value.text)
+            ):
+                return Finding("allow", READ_ONLY, reads_only=True)
+        if self._confined:
+            return Finding("allow", WORKSPACE_WRITE)
+        if self._situation.reads_only and self._is_idle(one, of):
+            return Finding("allow", READ_ONLY, reads_only=True)
+        return ask("assignment", f"sets {one.name!r}, which may change what runs")
+
+    def _is_idle(self, one: Assignment, of: Simple) -> bool:
+        """In ``plan``, where nobody is asked: a variable that means nothing to a plain program."""
+        return (
+            bool(of.words)
+            and of.words[0].source in _PLAIN
+            and one.value is not None
+            and one.value.is_literal
+            and _HARMLESS_VALUE.fullmatch(one.value.text) is not None
+            and _OWN_NAME.fullmatch(one.name) is not None
+        )
+
+
+def _widening(use: Use) -> Widening:
+    if use.kind == "privileged":
+        return Widening(unconfined=True)
+    return Widening(hosts=use.hosts) if use.hosts else NOTHING_MORE

@@ -1,0 +1,198 @@
+"""Patterns for commands, as the user writes them: ``git push *``, ``npm run build``, ``ls -l?``.
+
+A pattern is matched against the words of one simple command, joined by one blank; ``*`` stands for
+anything, ``?`` for one character. A name alone stands for the program with any words, and `` *`` at
+the end for none as well. What denies and asks is also matched as a beginning, without case, by the
+program's name wherever the program lies; what allows must match exactly.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+import shlex
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+
+import msgspec
+
+from indwell.policy.commands.shell_words import HOME, STAR, UNKNOWN
+from indwell.policy.commands.words import Word
+
+_GAP = "\x1f"  # a blank within a word
+_QUOTES = re.compile(r"[\\'\"]")
+_FILE_RULE = re.compile(r"(?:edit|read|write):\s")
+
+
+class Pattern(msgspec.Struct, frozen=True, gc=False):
+    """A pattern, read.
+
+    Attributes:
+        text: As the user wrote it.
+        words: Its words, in lower case; a blank within one is a blank.
+        exact: What allows.
+        prefix: What denies or asks.
+    """
+
+    text: str
+    words: tuple[str, ...]
+    exact: re.Pattern[str]
+    prefix: re.Pattern[str]
+
+
+class Patterns(msgspec.Struct, frozen=True):
+    """Patterns by the program they are for.
+
+    Attributes:
+        named: Those that begin with a name, by it.
+        others: Those that begin with a wildcard.
+    """
+
+    named: dict[str, tuple[Pattern, ...]]
+    others: tuple[Pattern, ...]
+
+    def __bool__(self) -> bool:
+        return bool(self.named or self.others)
+
+    def could_speak_of(self, text: str) -> bool:
+        """Could a text name one of the programs? It saves reading most texts."""
+        lower = _QUOTES.sub("", text.lower())
+        return bool(self.others) or any(name in lower for name in self.named)
+
+    def of(self, word: Word) -> Iterator[Pattern]:
+        """Those that could match a command whose first word this is."""
+        if word.is_literal:
+            text = word.text.lower()
+            for name in {text: 0, _name(text): 0}:
+                yield from self.named.get(name, ())
+        else:
+            for some in self.named.values():
+                yield from some
+        yield from self.others
+
+
+@lru_cache(maxsize=64)
+def patterns_of(texts: tuple[str, ...]) -> Patterns:
+    """Read patterns; those for the files of a tool (``edit: src/**``) are not for commands."""
+    named: dict[str, tuple[Pattern, ...]] = {}
+    others: tuple[Pattern, ...] = ()
+    for text in texts:
+        if text.strip() and not _FILE_RULE.match(text):
+            pattern = _read(text)
+            first = pattern.words[0]
+            if re.search(r"[*?]", first):
+                others += (pattern,)
+            else:
+                named[first] = (*named.get(first, ()), pattern)
+    return Patterns(named, others)
+
+
+def allowing(words: Sequence[Word], patterns: Patterns) -> str:
+    """The text of the first pattern that covers a whole command exactly, or nothing."""
+    if not patterns or not words or not words[0].is_literal:
+        return ""
+    line = " ".join(_plain(word).replace(" ", _GAP) for word in words)
+    return next((one.text for one in patterns.of(words[0]) if one.exact.fullmatch(line)), "")
+
+
+def governing(words: Sequence[Word], patterns: Patterns) -> str:
+    """The text of a pattern that is for this very program and its first words, or nothing.
+
+    Who writes ``ls -l?`` has said which ``ls`` they mean: what does not match is asked for, though
+    it were allowed without the pattern.
+    """
+    for one in patterns.of(words[0]) if words else ():
+        fixed = _fixed(one.words)
+        if fixed and len(words) >= len(fixed):
+            texts = [_plain(word).lower() for word in words[: len(fixed)]]
+            if texts == list(fixed):
+                return one.text
+    return ""
+
+
+def forbidding(words: Sequence[Word], patterns: Patterns) -> tuple[str, bool]:
+    """The text of the first pattern that begins like a command, and whether that is certain.
+
+    Not certain is a match by words that only a run can tell.
+    """
+    perhaps = ""
+    alike = list(patterns.of(words[0])) if words else []
+    lines = _lines(words) if alike else []
+    for one in alike:
+        if any(one.prefix.match(line) for line in lines):
+            return one.text, True
+        if not perhaps and not all(w.is_literal for w in words) and _could_match(words, one):
+            perhaps = one.text
+    return perhaps, False
+
+
+def _read(text: str) -> Pattern:
+    try:
+        words = tuple(shlex.split(text))
+    except ValueError:
+        words = tuple(text.split())
+    words = words or tuple(text.split())
+    body = "\\ ".join(_regex(word.replace(" ", _GAP)) for word in words)
+    if len(words) == 1 and not re.search(r"[*?]", words[0]):
+        exact = prefix = f"{body}(?: .*)?"
+    elif words[-1] == "*" and len(words) > 1:
+        head = "\\ ".join(_regex(word.replace(" ", _GAP)) for word in words[:-1])
+        exact = prefix = f"{head}(?: .*)?"
+    else:
+        exact, prefix = body, f"{body}(?: .*)?"
+    return Pattern(
+        text,
+        tuple(word.lower() for word in words),
+        re.compile(exact, re.DOTALL),
+        re.compile(f"(?:{prefix})$", re.DOTALL | re.IGNORECASE),
+    )
+
+
+def _regex(word: str) -> str:
+    return "".join({"*": ".*", "?": "."}.get(one, re.escape(one)) for one in word)
+
+
+def _fixed(words: tuple[str, ...]) -> tuple[str, ...]:
+    """The words of a pattern before its first wildcard."""
+    for at, word in enumerate(words):
+        if re.search(r"[*?]", word):
+            return words[:at]
+    return words
+
+
+def _plain(word: Word) -> str:
+    return word.text.replace(HOME, "~").replace(STAR, "*").replace(UNKNOWN, "$")
+
+
+def _name(path: str) -> str:
+    return posixpath.basename(path).removesuffix(".exe")
+
+
+def _lines(words: Sequence[Word]) -> list[str]:
+    """Every way in which a command could be written, as far as it matters for what is denied."""
+    texts = [_plain(word) for word in words]
+    name = _name(texts[0])
+    lines = [" ".join([name, *texts[1:]]), " ".join(texts)]
+    marked = [text.replace(" ", _GAP) for text in [name, *texts[1:]]]
+    short = [text for text in marked[1:] if text]
+    return [*dict.fromkeys([*lines, " ".join(marked), " ".join([marked[0], *short])])]
+
+
+def _could_match(words: Sequence[Word], pattern: Pattern) -> bool:
+    """Could the words that only a run can tell make a command match?"""
+    for at, wanted in enumerate(pattern.words):
+        if at >= len(words):
+            return False
+        word = words[at]
+        if word.splits or "*" in wanted:
+            return True
+        options = [posixpath.basename(one) if at == 0 else one for one in word.options]
+        if not any(_could_be(one.lower(), wanted) for one in options):
+            return False
+    return True
+
+
+def _could_be(text: str, wanted: str) -> bool:
+    parts = re.split(f"[{UNKNOWN}{STAR}{HOME}]", text)
+    known = ".*".join(map(re.escape, parts))
+    return re.fullmatch(known, wanted) is not None or "?" in wanted

@@ -1,0 +1,30 @@
+"""Where and under which rules a command would run."""
+
+from __future__ import annotations
+
+import msgspec
+
+from indwell.policy.rules import Rules
+
+
+class Situation(msgspec.Struct, frozen=True):
+    """Where and under which rules a command would run.
+
+    Attributes:
+        rules: The user's.
+        writes_confined: A sandbox keeps it in the workspace, so that builds and tests may run.
+        reads_only: Nothing may be changed: the mode is ``plan``.
+        cwd: Where it runs, absolute; empty if that is not known.
+        roots: The workspace's folders, absolute.
+        secrets: Globs of files whose contents the user keeps to themselves.
+        secret_files: Such files that are known to exist, absolute: without a sandbox, searching a
+            folder that holds one is asked for.
+    """
+
+    rules: Rules = Rules()
+    writes_confined: bool = False
+    reads_only: bool = False
+    cwd: str = ""
+    roots: tuple[str, ...] = ()
+    secrets: tuple[str, ...] = ()
+    secret_files: tuple[str, ...] = ()

@@ -1,0 +1,49 @@
+"""What running a program comes to, as the tables of programs say it."""
+
+from __future__ import annotations
+
+from typing import Literal, TypeAlias
+
+import msgspec
+
+from indwell.policy.commands.words import Word
+
+Kind: TypeAlias = Literal["reads", "writes", "network", "destroys", "privileged", "unknown"]
+"""From harmless to not known. ``writes`` is what a sandbox keeps in the workspace."""
+
+
+class Use(msgspec.Struct, frozen=True):
+    """A use of a program.
+
+    Attributes:
+        kind: The worst that it does.
+        reason: Why it is not harmless, half a sentence for people.
+        reads: Words that are paths to read.
+        writes: Words that are paths to write.
+        is_here: It reads the folder it runs in.
+        is_deep: It reads the contents of all files beneath what it reads.
+        skips_hidden: Then without names that begin with a dot.
+        only: Then only files whose names match one of these globs; empty for all.
+        takes_any: Words that only a run can tell make no difference.
+        hosts: Where it connects to.
+        inner: Words of commands that it runs.
+        texts: Shell texts that it runs.
+    """
+
+    kind: Kind
+    reason: str = ""
+    reads: tuple[Word, ...] = ()
+    writes: tuple[Word, ...] = ()
+    is_here: bool = False
+    is_deep: bool = False
+    skips_hidden: bool = False
+    only: tuple[str, ...] = ()
+    takes_any: bool = False
+    hosts: tuple[str, ...] = ()
+    inner: tuple[tuple[Word, ...], ...] = ()
+    texts: tuple[str, ...] = ()
+
+
+def writing(reason: str, *writes: Word) -> Use:
+    """A use that changes files."""
+    return Use("writes", reason, writes=writes)

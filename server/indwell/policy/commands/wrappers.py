@@ -1,0 +1,120 @@
+"""Programs that run the words behind them, and shells that run a text: what is run is judged."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Mapping, Sequence
+
+from indwell.policy.commands.flags import Options, UnknownOption, given, options
+from indwell.policy.commands.words import Word
+
+SHELLS = frozenset(["sh", "bash", "dash", "zsh", "ksh", "ash", "mksh", "fish"])
+
+_WRAPPERS: Mapping[str, tuple[Options, int]] = {
+    "env": (options("i0", "u", "ignore-environment null", "unset"), 0),
+    "command": (options("p"), 0),
+    "builtin": (options(), 0),
+    "exec": (options("cl", "a"), 0),
+    "nohup": (options(), 0),
+    "setsid": (options("fw", "", "fork wait", ""), 0),
+    "nice": (options("#", "n", "", "adjustment"), 0),
+    "ionice": (options("t", "cn", "ignore", "class classdata"), 0),
+    "time": (options("pv", "fo", "portability verbose", "format output"), 0),
+    "timeout": (options("v", "ks", "foreground preserve-status verbose", "kill-after signal"), 1),
+    "stdbuf": (options("", "ioe", "", "input output error"), 0),
+    "xargs": (
+        options(
+            "0rtx",
+            "InPLdsaE",
+            "null no-run-if-empty verbose exit",
+            "max-args max-procs max-lines replace delimiter",
+        ),
+        0,
+    ),
+    "sudo": (options("nEHSkb", "ugpCDhRrTtU", "non-interactive preserve-env", "user group"), 0),
+    "doas": (options("n", "uC"), 0),
+    "busybox": (options(), 0),
+    "toybox": (options(), 0),
+    "chrt": (options("bfior", "", "", ""), 1),
+    "taskset": (options("c"), 1),
+    "watch": (options("dtbegcx", "n", "", "interval"), 0),
+    "parallel": (options("", "j", "", "jobs"), 0),
+    "flock": (options("nsxu", "w"), 1),
+    "caffeinate": (options("dims"), 0),
+    "unbuffer": (options(), 0),
+    "npx": (options("y", "", "yes no-install", ""), 0),
+}
+"""Their options, and how many words stand before the program."""
+
+QUIET = frozenset(
+    ["command", "nohup", "nice", "ionice", "timeout", "stdbuf", "time", "xargs", "env"]
+)
+"""They add nothing to what they run."""
+
+_ASSIGNED = re.compile(r"\w+\+?=")
+
+
+def program_name(word: Word) -> str:
+    """The name under which a program is known; empty for one of a folder of its own, or unknown."""
+    if not word.is_literal:
+        return ""
+    folder, _, name = word.text.rpartition("/")
+    if folder and posixpath.normpath(folder) not in {"/bin", "/usr/bin", "/usr/local/bin"}:
+        return ""
+    return name if "/" not in word.text or word.text.startswith("/") else ""
+
+
+def base_name(word: Word) -> str:
+    """The last part of a program's path, whatever folder it lies in."""
+    return posixpath.basename(word.text)
+
+
+def unwrapped(words: Sequence[Word]) -> tuple[Word, ...] | None:
+    """What a wrapper runs; none if it is no wrapper, empty if it runs nothing.
+
+    Raises:
+        UnknownOption: The wrapper's own options are not known.
+    """
+    if not words:
+        return None
+    name = base_name(words[0])
+    if name not in _WRAPPERS:
+        return None
+    known, n_before = _WRAPPERS[name]
+    behind = list(words[1:])
+    if name == "command" and behind and behind[0].text in {"-v", "-V"}:
+        return None
+    inner = list(given(behind, known, permutes=False).operands)
+    if name in {"env", "sudo", "doas"}:
+        while inner and _ASSIGNED.match(inner[0].text):
+            inner.pop(0)
+    return tuple(inner[n_before:])
+
+
+def sets_variables(words: Sequence[Word]) -> bool:
+    """Does ``env`` set variables for what it runs?"""
+    return base_name(words[0]) == "env" and any(_ASSIGNED.match(word.text) for word in words[1:])
+
+
+def loosely_unwrapped(words: Sequence[Word]) -> list[tuple[Word, ...]]:
+    """Every command that the words behind a wrapper may be, for what is denied."""
+    name = base_name(words[0]) if words else ""
+    if name not in _WRAPPERS and not words[0].could_be_option:
+        return []
+    return [tuple(words[at:]) for at in range(1, min(len(words), 24))]
+
+
+def shell_text(words: Sequence[Word]) -> Word | None:
+    """The text that a shell is given with ``-c``."""
+    if not words or base_name(words[0]).lower() not in SHELLS | {"su", "script"}:
+        return None
+    for at, word in enumerate(words[1:-1], start=1):
+        if re.fullmatch(r"-[a-zA-Z]*c|--command", word.text):
+            return words[at + 1]
+    return None
+
+
+def is_unknown_option(error: UnknownOption) -> str:
+    """In words."""
+    return f"its option {str(error)!r} is not known"

@@ -1,0 +1,103 @@
+"""Which paths of a workspace are guarded from commands, told fast enough for a hundred thousand."""
+
+from __future__ import annotations
+
+import fnmatch
+import re
+from collections.abc import Callable, Iterable
+from typing import Literal, TypeAlias
+
+from indwell.policy.paths import is_protected, matches_any
+
+Kind: TypeAlias = Literal["", "protected", "hidden"]
+
+GIT_OBEYS = (
+    *("config", "config.worktree", "commondir", "hooks", "info/attributes", "modules"),
+    *("worktrees",),
+)
+"""What git runs or obeys in a ``.git`` folder; all else there a commit may have to change.
+
+``modules`` and ``worktrees`` hold such folders again. A file ``commondir`` sends git elsewhere for
+its configuration, so none may appear either."""
+
+SHUT = frozenset(
+    [
+        ".git",  # see GIT_OBEYS
+        *("node_modules", "__pycache__", "site-packages", ".tox", ".nox", "bower_components"),
+        *(".mypy_cache", ".ruff_cache", ".pytest_cache", ".hypothesis", ".gradle", ".terraform"),
+    ]
+)
+"""Folders of installed or made files, of which nobody's editor or agent obeys one."""
+
+BARE = "HEAD"
+"""The file that makes a folder with ``objects`` and ``refs`` a repository, whose ``config`` git
+obeys for whoever stands in that folder."""
+
+OBEYED_AT_ONCE = (".vscode", ".indwell")
+"""Folders in which running editors obey what appears; so they cannot even be made."""
+
+_SPECIAL = re.compile(r"[*?]+")
+
+
+def kind_of(deny: tuple[str, ...]) -> Callable[[str], Kind]:
+    """What tells the kind of a path that begins at the workspace's folder.
+
+    Args:
+        deny: Globs of files that are hidden, as in the settings.
+    """
+    may_match = _prefilter(deny)
+
+    def kind(path: str) -> Kind:
+        if may_match(path) and matches_any(path, deny):
+            return "hidden"
+        return "protected" if is_guarded(path) else ""
+
+    return kind
+
+
+def is_guarded(path: str) -> bool:
+    """Is it protected, or what makes a folder a repository?"""
+    return is_protected(path) or path.rpartition("/")[2] == BARE
+
+
+def _prefilter(deny: tuple[str, ...]) -> Callable[[str], bool]:
+    """A quick look that never says no where a glob matches; one in a hundred paths passes it."""
+    wanted = [one.casefold().removeprefix("./") for one in deny if not one.startswith("!")]
+    plain = [one for one in wanted if "/" not in one and "[" not in one and "\\" not in one]
+    names = re.compile("|".join(fnmatch.translate(one) for one in plain) or r"(?!)")
+    pieces = [max(_SPECIAL.split(one), key=len) for one in wanted if one not in plain]
+    if any("[" in one or "\\" in one for one in wanted):
+        pieces.append("")
+
+    def may_match(path: str) -> bool:
+        if not path.isascii():
+            return True
+        folded = path.casefold()
+        name = folded.rpartition("/")[2].rstrip(". ") or folded
+        whole = f"/{folded}/"
+        return names.match(name) is not None or any(one in whole for one in pieces)
+
+    return may_match
+
+
+def is_set_aside(path: str) -> bool:
+    """Is a file of this name put aside if a command made it? A protected one, if it is new.
+
+    Builds write a ``package.json`` into what they make, which nothing obeys by itself.
+    """
+    name = path.casefold().rpartition("/")
+    return not (name[1] and name[2] == "package.json")
+
+
+def set_aside_name(name: str) -> str:
+    """A name for what is put aside: one that nothing obeys."""
+    return f"quarantined-{name}.txt"
+
+
+def topmost(paths: Iterable[str]) -> tuple[str, ...]:
+    """Those that lie in none of the others, sorted."""
+    kept: list[str] = []
+    for path in sorted(paths, key=lambda one: one.split("/")):
+        if not kept or not path.startswith(f"{kept[-1]}/"):
+            kept.append(path)
+    return tuple(kept)

@@ -1,0 +1,168 @@
+"""Is a folder trusted, and what is the user asked about it? Pure.
+
+An answer is for what was executable or obeyed in the folder when it was given (TRU-05). The nearest
+answer counts (TRU-06); one for a folder above covers only what it has seen.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
+from typing import Literal, TypeAlias
+
+import msgspec
+
+from indwell.policy.approvals import one_line, short_line
+from indwell.settings.redaction import redacted
+from indwell.settings.trusted_files import Answer, Seen, line_digest
+from indwell.workspace.obeyed import Executable, Kind
+
+State: TypeAlias = Literal["trusted", "restricted", "open"]
+
+STAY = "Stay restricted"
+TRUST = "Trust this folder"
+
+MOST_NAMES = 12  # of one kind in a question; the others are counted
+MOST_LINES = 30  # of a diff in a question; a dialog has room for about as many
+LINE_CHARACTERS = 160
+
+_KINDS: Mapping[Kind, str] = {
+    "instructions": "Instructions that would go to the model",
+    "settings": "Settings of Indwell, which may tighten yours",
+    "servers": "Servers that agents start",
+    "programs": "Run or loaded by git, editors, shells and tools on their own",
+}
+
+_OPENING = (
+    "Now it is restricted: reading and answering works, edits and commands do not. If you trust "
+    "it, they do, as your mode and rules allow, and this counts:"
+)
+
+
+class Standing(msgspec.Struct, frozen=True):
+    """How a folder stands.
+
+    Attributes:
+        folder: Its real path.
+        state: ``open``: nobody has said anything of it as it is now, so it is restricted.
+        by: What decided, in words.
+        items: What is executable or obeyed in it; empty where that was not looked at.
+        before: What of it was trusted earlier; None if it never was.
+        is_whole: It is trusted whatever it holds.
+        remedy: What to do where it is restricted, in words.
+    """
+
+    folder: str
+    state: State
+    by: str
+    items: tuple[Executable, ...] = ()
+    before: Mapping[str, Seen] | None = None
+    is_whole: bool = False
+    remedy: str = "to trust it, run `indwell trust` in it"
+
+    @property
+    def question(self) -> str:
+        """What the user is asked."""
+        return question_words(self.folder, self.items, self.before)
+
+
+def nearest(folder: str, answers: Mapping[str, Answer]) -> str | None:
+    """The folder with an answer that is this one or the closest above it; by component."""
+    parts = _components(folder)
+    above = [one for one in answers if parts[: len(_components(one))] == _components(one)]
+    return max(above, key=lambda one: len(_components(one)), default=None)
+
+
+def is_unchanged(before: Mapping[str, Seen], now: Sequence[Executable]) -> bool:
+    """Is there nothing now that was not trusted as it is? What is gone harms nobody."""
+    return all(
+        one.seen.digest and one.name in before and before[one.name].digest == one.seen.digest
+        for one in now
+    )
+
+
+def question_words(
+    folder: str, items: Sequence[Executable], before: Mapping[str, Seen] | None
+) -> str:
+    """The question, with all that trusting would enable."""
+    if before is not None:
+        opening = (
+            f"Indwell: files of {one_line(folder)!r} that you trusted have changed. Trust the "
+            "folder as it is now? Until then nothing in it is changed or run."
+        )
+        lines = list(islice(_difference(before, items), MOST_LINES + 1))
+        if len(lines) > MOST_LINES:
+            lines[MOST_LINES] = "… and more"
+        return "\n".join([opening, *lines])
+    lines = [
+        f"Indwell: do you trust the files in {one_line(folder)!r}?",
+        _OPENING,
+    ]
+    for kind, words in _KINDS.items():
+        names = [one.name for one in items if one.kind == kind]
+        if names:
+            lines.append(f"- {words}: {_listed(names)}")
+    if not items:
+        lines.append("- (no file in it is run or obeyed on its own so far)")
+    lines.append("You are asked again when one of these files changes.")
+    return "\n".join(lines)
+
+
+def restricted_words(standing: Standing, n_instructions: int) -> str:
+    """What the user is told once, where a prompt works in a restricted folder."""
+    ignored = (
+        f" {n_instructions} instruction {'file' if n_instructions == 1 else 'files'} ignored "
+        "(untrusted)."
+        if n_instructions
+        else ""
+    )
+    return (
+        f"{one_line(standing.folder)!r} is restricted ({standing.by}): reading and answering "
+        f"works, edits and commands do not.{ignored} What to do: {standing.remedy}."
+    )
+
+
+def _listed(names: Sequence[str]) -> str:
+    shown = ", ".join(short_line(name, LINE_CHARACTERS) for name in names[:MOST_NAMES])
+    return f"{shown} and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else shown
+
+
+def _difference(before: Mapping[str, Seen], now: Sequence[Executable]) -> Iterator[str]:
+    """Each file that differs, with its new lines; of lines that are gone only the number is kept.
+
+    The names come first: a long diff of one file cannot push another out of sight.
+    """
+    changed = [one for one in now if not is_unchanged(before, (one,))]
+    new = [one.name for one in changed if one.name not in before]
+    if new:
+        yield f"New: {_listed(new)}"
+    altered = [one.name for one in changed if one.name in before]
+    if altered:
+        yield f"Changed: {_listed(altered)}"
+    present = {one.name for one in now}
+    gone = [name for name in before if name not in present]
+    if gone:
+        yield f"Gone: {_listed(gone)}"
+    for one in changed:
+        yield f"{short_line(one.name, LINE_CHARACTERS)}:"
+        yield from _line_difference(before.get(one.name, Seen("")).lines, one)
+
+
+def _line_difference(before: Sequence[str], now: Executable) -> Iterator[str]:
+    if not now.lines:
+        yield "  (its text is not shown: long, no text, or likely to hold keys)"
+        return
+    digests = [line_digest(line) for line in now.lines]
+    matcher = difflib.SequenceMatcher(None, before, digests, autojunk=False)
+    for tag, first, last, start, end in matcher.get_opcodes():
+        if tag == "equal":
+            continue
+        if last > first:
+            yield f"− {last - first} {'line' if last - first == 1 else 'lines'}"
+        for line in now.lines[start:end]:
+            yield f"+ {short_line(redacted(line), LINE_CHARACTERS)}"
+
+
+def _components(path: str) -> tuple[str, ...]:
+    return tuple(part for part in path.replace("\\", "/").split("/") if part)

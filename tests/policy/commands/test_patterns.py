@@ -1,0 +1,108 @@
+from __future__ import annotations
+
+import pytest
+
+from indwell.policy.commands.judge import Situation, judge
+from indwell.policy.rules import Rules
+
+
+def judged(
+    command: str, *, allow: str = "", deny: str = "", ask: str = "", confined: bool = False
+) -> str:
+    rules = Rules(*(tuple(one.split("|")) if one else () for one in (allow, ask, deny)))
+    return judge(command, Situation(rules=rules, writes_confined=confined)).decision
+
+
+@pytest.mark.parametrize(
+    ("pattern", "command", "covers"),
+    [
+        ("npm *", "npm install x", True),
+        ("npm *", "npm", True),
+        ("npm *", "npx x", False),
+        ("npm", "npm run x", True),
+        ("npm install", "npm install", True),
+        ("npm install", "npm install x", False),
+        ("npm run *", "npm  run   x", True),
+        ("npm *", "NPM install", False),
+        ("npm *", "./npm install", False),
+        ("npm *", "/usr/bin/npm install", False),
+        ("make te?t", "make test", True),
+        ("make te?t", "make teest", False),
+        ("make *", "make 'a b'", True),
+        ("make all", "'make all'", False),
+        ("make 'a b'", "make 'a b'", True),
+        ("make a b", "make 'a b'", False),
+        ("*", "anything at all", True),
+        ("edit: *", "edit: x", False),
+        ("npm *", "npm x; npm y", True),
+        ("npm *", "npm x && evil", False),
+        ("npm *", "npm x | evil", False),
+        ("npm *", "npm x > f", False),
+        ("npm *", "npm x > /dev/null", True),
+        ("npm *", "npm x\nnpm y", False),
+        ("npm *", "npm $(evil)", False),
+        ("npm *", "npm $(ls)", False),
+        ("npm *|ls", "npm $(ls)", True),
+        ("npm *", "npm x &", False),
+        ("npm *", "x=1 npm x", False),
+        ("npm *", "$npm x", False),
+        ("*", "npm x > f", False),
+        ("*", "x=(a b); for i in a; do make; done", True),
+        ("*", 'echo "${x@P}"', False),
+        ("*", "echo ${!x}", False),
+        ("*", "cat <<<$(whoami)", False),
+        ("*", "echo =(cat x)", False),
+        ("*", "ls *(e:whoami:)", False),
+        ("timeout *", "timeout 5 make", False),
+        ("bash *", "bash -c 'make'", False),
+        ("find *", "find . -exec rm {} +", False),
+    ],
+)
+def test_pol_11_what_allows_covers_every_part_exactly(
+    pattern: str,
+    command: str,
+    covers: bool,  # noqa: FBT001 - a column of the table
+) -> None:
+    assert (judged(command, allow=pattern) == "allow") is covers
+
+
+def test_pol_11_who_names_a_form_of_a_command_means_that_form() -> None:
+    assert judged("ls -la", allow="ls -l?") == "allow"
+    assert judged("ls -lah", allow="ls -l?") == "ask"
+    assert judged("git status", allow="git log *") == "allow"
+
+
+def test_pol_12_the_hundredth_part_is_denied_too() -> None:
+    assert judged("ls; " * 100 + "rm x", deny="rm *") == "deny"
+    assert judged(" && ".join(["ls"] * 120) + " | git push", deny="git push", allow="*") == "deny"
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        *(
+            "git push",
+            "git push origin",
+            "GIT PUSH",
+            "/usr/bin/git push",
+            "env git push",
+            "git 'push'",
+        ),
+        *("ls | git push", "bash -c 'git push'", 'git "pu"sh x', "sudo git push", "(git push)"),
+    ],
+)
+def test_pol_13_denying_beats_asking_and_asking_beats_allowing(command: str) -> None:
+    assert judged(command, deny="git push *", ask="git *", allow="*") == "deny"
+    assert judged(command, ask="git push *", allow="*|git push *") == "ask"
+    assert judged(command, ask="git push *", allow="*|git push *", confined=True) == "ask"
+
+
+def test_what_might_be_denied_is_asked_for() -> None:
+    assert judged("git $x", deny="git push *", allow="*") == "ask"
+    assert judged("$x push", deny="git push *", allow="*") == "ask"
+    assert judged("npm run $x", deny="git push *", allow="npm *") == "allow"
+
+
+def test_a_pattern_of_the_user_lifts_no_question_about_secrets() -> None:
+    rules = Rules(allow=("cat *", "*"))
+    assert judge("cat .env", Situation(rules=rules, secrets=(".env",))).rule == "secret"

@@ -1,0 +1,75 @@
+from __future__ import annotations
+
+import string
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from indwell.policy.guarded import is_set_aside, kind_of, set_aside_name, topmost
+from indwell.policy.paths import PROTECTED_FILES, PROTECTED_FOLDERS, is_protected, matches_any
+from indwell.settings.model import SECRETS
+
+
+@pytest.mark.parametrize(
+    ("path", "kind"),
+    [
+        (".git", "protected"),
+        ("pkg/a/.git", "protected"),
+        (".VSCode/settings.json", "protected"),
+        ("AGENTS.md", "protected"),
+        (".env", "hidden"),
+        ("sub/.env.local", "hidden"),
+        (".env.example", "protected"),
+        ("keys/server.PEM", "hidden"),
+        (".aws/credentials", "hidden"),
+        ("src/main.py", ""),
+    ],
+)
+def test_paths_have_their_kind(path: str, kind: str) -> None:
+    assert kind_of(SECRETS)(path) == kind
+
+
+words = st.text(string.ascii_letters + "._-*", min_size=1, max_size=8)
+some = st.sampled_from([".env", ".envrc", "id_rsa", "x.pem", ".aws", ".docker", "config.json", "a"])
+
+
+@given(st.lists(words | some | st.text(max_size=4), min_size=1, max_size=4))
+def test_the_quick_look_misses_nothing(parts: list[str]) -> None:
+    path = "/".join(part.replace("/", "") or "x" for part in parts)
+    assert (kind_of(SECRETS)(path) == "hidden") == matches_any(path, SECRETS)
+
+
+globs = st.lists(
+    st.sampled_from(
+        ["secrets/", "**/deep", "/top", "a/**/b", "*.[kp]ey", "x?z", "A*", "./here", "!a/b/b", "*"]
+    ),
+    min_size=1,
+    max_size=4,
+)
+names = st.sampled_from(
+    ["secrets", "deep", "top", "a", "b", "m.key", "m.pey", "xyz", "Abc", "here", "c"]
+)
+
+
+@given(globs, st.lists(names, min_size=1, max_size=4))
+def test_the_quick_look_misses_nothing_whatever_the_globs(
+    deny: list[str], parts: list[str]
+) -> None:
+    path = "/".join(parts)
+    assert (kind_of(tuple(deny))(path) == "hidden") == matches_any(path, tuple(deny))
+
+
+@pytest.mark.parametrize("name", sorted({*PROTECTED_FILES, *PROTECTED_FOLDERS, "a.code-workspace"}))
+def test_what_is_put_aside_is_obeyed_by_nothing(name: str) -> None:
+    assert not is_protected(set_aside_name(name))
+
+
+def test_a_package_of_a_build_is_left_and_one_of_the_workspace_is_not() -> None:
+    assert is_set_aside("package.json")
+    assert not is_set_aside("dist/esm/package.json")
+    assert is_set_aside("dist/.vscode")
+
+
+def test_the_topmost_are_those_that_lie_in_no_other() -> None:
+    assert topmost(["a/b", "a", "a.b/c", "b/c/d", "b/c/d/e", "ab"]) == ("a", "a.b/c", "ab", "b/c/d")

@@ -1,0 +1,114 @@
+"""Nothing that should tighten a decision ever loosens it: rules, modes, a missing sandbox."""
+
+from __future__ import annotations
+
+import msgspec
+from hypothesis import given
+from hypothesis import strategies as st
+
+from indwell.policy.decide import Allow, Ask, Asked, Decision, Deny, Policy, decide, rule_of
+from indwell.policy.rules import Rules
+from indwell.policy.widening import NOTHING_MORE, Widening
+from indwell.settings.model import FREEDOM, SECRETS
+
+COMMANDS = (
+    "ls", "cat a.txt | head", "git log", "git push origin main", "git commit -m x", "make test",
+    "pytest -q", "rm -r build", "rm -rf /", "curl https://a.example/x", "npm install", "sudo ls",
+    "echo x > out.txt", "echo x > .git/config", "cat .env", "cat private/k", "cat /etc/hosts",
+    "touch ../x", "ssh host ls", "bash -c 'ls'", "FOO=1 make", "ls; curl x", "$(which ls)", "",
+    "python3 a.py", "sed -i s/a/b/ a.txt", "for i in 1 2; do echo $i; done", "(", "ls *.lock",
+)  # fmt: skip
+PATTERNS = (
+    "*", "ls", "git *", "git push *", "make *", "npm *", "curl", "rm *", "cat *", "echo *",
+    "sudo *", "ssh *", "edit: **", "edit: *.lock", "read: **", "read: private/**",
+    "tool: bash", "tool: *",
+)  # fmt: skip
+PATHS = ("a.txt", ".env", "private/k", ".git/config", "src/x.lock", "AGENTS.md")
+
+patterns = st.lists(st.sampled_from(PATTERNS), max_size=3).map(tuple)
+rules = st.builds(Rules, patterns, patterns, patterns)
+wishes = st.sampled_from([NOTHING_MORE, NOTHING_MORE, Widening(hosts=("a.example",))])
+calls = st.one_of(
+    st.builds(
+        lambda command, wants: Asked("bash", "run", command=command, cwd="/w", wants=wants),
+        st.sampled_from(COMMANDS),
+        wishes,
+    ),
+    st.builds(
+        lambda effect, path: Asked(f"{effect}_file", effect, (path,), (f"/w/{path}",)),
+        st.sampled_from(["read", "edit"]),
+        st.sampled_from(PATHS),
+    ),
+)
+policies = st.builds(
+    Policy,
+    mode=st.sampled_from(FREEDOM),
+    deny=st.sampled_from([SECRETS, (*SECRETS, "private/**")]),
+    rules=rules,
+    roots=st.just(("/w",)),
+    writes_confined=st.booleans(),
+)
+
+
+def strictness(decision: Decision) -> int:
+    """0 runs, 1 is asked and an answer may stand, 2 is asked each time, 3 is denied."""
+    match decision:
+        case Allow():
+            return 0
+        case Ask(rule=rule):
+            return 1 if rule else 2
+        case Deny():
+            return 3
+
+
+def all_granted(asked: Asked, policy: Policy) -> Policy:
+    """Every standing answer that a question about this call could have left behind."""
+    decision = decide(asked, policy)
+    offered = {decision.rule} if isinstance(decision, Ask) else set()
+    return msgspec.structs.replace(policy, granted=frozenset({rule_of(asked), *offered}))
+
+
+@given(calls, policies, patterns, patterns)
+def test_more_rules_that_ask_or_deny_never_loosen(
+    asked: Asked, policy: Policy, ask: tuple[str, ...], deny: tuple[str, ...]
+) -> None:
+    before = policy.rules
+    more = Rules(before.allow, before.ask + ask, before.deny + deny)
+    tighter = msgspec.structs.replace(policy, rules=more)
+    assert strictness(decide(asked, tighter)) >= strictness(decide(asked, policy))
+
+
+@given(calls, policies)
+def test_a_tighter_mode_never_loosens(asked: Asked, policy: Policy) -> None:
+    found = [
+        strictness(decide(asked, msgspec.structs.replace(policy, mode=mode))) for mode in FREEDOM
+    ]
+    assert found == sorted(found, reverse=True)
+
+
+@given(calls, policies)
+def test_a_missing_sandbox_never_loosens(asked: Asked, policy: Policy) -> None:
+    held, unheld = (
+        decide(asked, msgspec.structs.replace(policy, writes_confined=one)) for one in (True, False)
+    )
+    # Whether an answer may stand is another matter: without a sandbox it widens nothing.
+    assert isinstance(unheld, Deny) or not isinstance(held, Deny)
+    assert not isinstance(unheld, Allow) or isinstance(held, Allow)
+
+
+@given(calls, policies)
+def test_no_standing_answer_lifts_a_no_or_what_is_asked_each_time(
+    asked: Asked, policy: Policy
+) -> None:
+    before = strictness(decide(asked, policy))
+    after = strictness(decide(asked, all_granted(asked, policy)))
+    assert after == (0 if before == 1 else before)
+
+
+@given(calls, policies)
+def test_a_run_without_a_sandbox_is_never_unasked(asked: Asked, policy: Policy) -> None:
+    decision = decide(asked, all_granted(asked, policy))
+    if isinstance(decision, Allow):
+        assert not decision.widening.unconfined
+        assert not decision.widening.shows_secrets
+        assert asked.wants == NOTHING_MORE

@@ -1,0 +1,141 @@
+"""Rules for files and tools: deny before ask before allow, and what none of them may lift."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from indwell.policy.decide import Allow, Ask, Asked, Decision, Deny, Mode, Policy, decide
+from indwell.policy.rules import Rules, covers_files, file_rule, tool_rule
+from indwell.settings.model import SECRETS
+
+EDIT = Asked("edit_file", "edit", ("src/a.py",), resolved=("/w/src/a.py",))
+READ = Asked("read_file", "read", ("src/a.py",))
+MODES: tuple[Mode, ...] = ("plan", "ask", "review", "auto")
+
+
+def word(decision: Decision) -> str:
+    """The decision, and the rule that won."""
+    match decision:
+        case Allow(by=by):
+            return f"allow by {by}" if by else "allow"
+        case Ask(by=by):
+            return f"ask by {by}"
+        case Deny(by=by):
+            return f"deny by {by}"
+
+
+def decided(asked: Asked, rules: Rules, mode: Mode = "review") -> str:
+    return word(decide(asked, Policy(mode, SECRETS, rules=rules, roots=("/w",))))
+
+
+@pytest.mark.parametrize(
+    ("rules", "expected"),
+    [
+        (Rules(), "allow by mode review"),
+        (Rules(allow=("edit: src/**",)), "allow by allow: edit: src/**"),
+        (Rules(ask=("edit: src/**",)), "ask by ask: edit: src/**"),
+        (Rules(deny=("edit: *.py",)), "deny by deny: edit: *.py"),
+        (Rules(allow=("edit: **",), ask=("edit: *.py",)), "ask by ask: edit: *.py"),
+        (Rules(ask=("edit: *.py",), deny=("edit: src/",)), "deny by deny: edit: src/"),
+        (Rules(deny=("read: *.py",)), "allow by mode review"),
+        (Rules(deny=("tool: edit_*",)), "deny by deny: tool: edit_*"),
+        (Rules(ask=("tool: EDIT_FILE",)), "ask by ask: tool: EDIT_FILE"),
+        (Rules(ask=(" Edit :  *.py ",)), "ask by ask: edit: *.py"),
+    ],
+)
+def test_deny_wins_over_ask_and_ask_over_allow(rules: Rules, expected: str) -> None:
+    assert decided(EDIT, rules) == expected
+
+
+def test_a_rule_that_allows_edits_spares_the_question_of_the_mode_ask_and_of_no_other() -> None:
+    rules = Rules(allow=("edit: src/**", "edit: .env", "edit: .git/**"))
+    assert [decided(EDIT, rules, mode) for mode in MODES] == [
+        "deny by plan",
+        *["allow by allow: edit: src/**"] * 3,
+    ]
+    both = msgspec.structs.replace(EDIT, paths=("src/a.py", "lib/b.py"))
+    assert decided(both, rules, "ask") == "ask by mode ask"
+    for path in (".env", ".git/hooks/x"):
+        guarded = msgspec.structs.replace(EDIT, paths=(path,))
+        assert [decided(guarded, rules, mode)[:3] for mode in MODES] == ["den", "ask", "ask", "ask"]
+    linked = msgspec.structs.replace(EDIT, has_other_names=True)
+    assert decided(linked, rules) == "ask by other names"
+
+
+def test_what_holds_keys_by_custom_is_asked_for_and_what_the_user_named_is_denied() -> None:
+    key = Asked("read_file", "read", ("conf/server.pem",))
+    assert decided(key, Rules()) == "ask by secret: *.pem"
+    assert decided(key, Rules(allow=("read: *.pem",))) == "allow by allow: read: *.pem"
+    own = Policy("auto", (*SECRETS, "*.sqlite", ".env"))
+    assert word(decide(Asked("read_file", "read", ("x.sqlite",)), own)) == "deny by deny: *.sqlite"
+    assert word(decide(Asked("read_file", "read", (".env",)), own)) == "deny by deny: .env"
+    spared = Policy("auto", (*SECRETS, "!.env.test"))
+    assert decide(Asked("read_file", "read", (".env.test",)), spared) == Allow()
+
+
+def test_a_file_that_a_link_leads_out_to_is_asked_for_whatever_is_allowed() -> None:
+    out = Asked("read_file", "read", ("a",), resolved=("/etc/hosts",), leads_out=True)
+    for rules in (Rules(), Rules(allow=("read: **",))):
+        assert decided(out, rules) == "ask by link"
+    assert decided(out, Rules(deny=("read: a",))) == "deny by deny: read: a"
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_no_rule_lifts_what_is_denied(mode: Mode) -> None:
+    everything = Rules(allow=("*", "edit: **", "read: **", "tool: *"))
+    policy = Policy(mode, rules=everything, own=("/state",), restricted=("/w",), roots=("/w",))
+    own = Asked("read_file", "read", ("x",), resolved=("/state/sessions/1",))
+    calls = [own, EDIT, Asked("bash", "run", command="ls", cwd="/w/src")]
+    assert [word(decide(one, policy))[:4] for one in calls] == ["deny"] * 3
+
+
+def test_rules_for_commands_are_told_from_those_for_files_and_tools() -> None:
+    rules = Rules(("git *", "edit: a"), ("read: b", "make: x"), ("tool: bash", "rm *"))
+    assert rules.for_commands == Rules(("git *",), ("make: x",), ("rm *",))
+    plain = Rules(("a",), ("b",), ("c",))
+    assert plain.for_commands is plain
+
+
+def test_a_rule_takes_nothing_out_of_another() -> None:
+    assert file_rule("read", ["a/x"], ("read: a/**", "read: !a/x")) == "read: a/**"
+    assert covers_files("edit", ("a/x",), ("edit: !b",)) == ""
+    assert covers_files("edit", (), ("edit: **",)) == ""
+
+
+@given(st.text(), st.lists(st.text(max_size=12).map("tool:{}".format), max_size=3))
+def test_no_name_and_no_pattern_breaks_the_decision(tool: str, patterns: list[str]) -> None:
+    assert isinstance(tool_rule(tool, patterns), str)
+    assert isinstance(file_rule("edit", [tool], tuple(patterns)), str)
+
+
+def test_a_command_that_names_a_file_of_a_rule_is_decided_by_it() -> None:
+    rules = Rules(("*",), ("edit: db/**",), ("edit: *.lock", "read: private/**"))
+    commands = {
+        "rm x.lock": "deny by deny: edit: *.lock",
+        "cat x.lock": "allow by allow: *",
+        "cp a db/x": "ask by ask: edit: db/**",
+        "cat private/a": "deny by deny: read: private/**",
+        "tool --out=private/a": "deny by deny: read: private/**",
+        "cp a *.l?ck": "ask by ask: edit",
+        "cat *.l?ck": "allow by allow: *",
+    }
+    policy = Policy("auto", rules=rules, roots=("/w",), writes_confined=True)
+    found = {
+        one: word(decide(Asked("bash", "run", command=one, cwd="/w"), policy)) for one in commands
+    }
+    assert found == commands
+
+
+def test_a_command_that_names_a_denied_file_or_an_untrusted_folder_is_denied() -> None:
+    policy = Policy(
+        "auto", (*SECRETS, "*.sqlite"), roots=("/w", "/v"), restricted=("/v",), writes_confined=True
+    )
+    for command in ("cp x.sqlite y", "cp a /v/b", "cp a ../v"):
+        asked = Asked("bash", "run", command=command, cwd="/w")
+        assert isinstance(decide(asked, policy), Deny), command
+    for command in ("ls *.sqlite", "cp a b"):
+        asked = Asked("bash", "run", command=command, cwd="/w")
+        assert not isinstance(decide(asked, policy), Deny), command

