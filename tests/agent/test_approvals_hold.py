@@ -50,7 +50,10 @@ def meddle(world: World, happens: Callable[[], None]) -> Meddler:
 
 async def test_a_command_is_asked_for_in_the_folder_it_would_run_in(tmp_path: Path) -> None:
     workspace, root = on_disk(tmp_path)
-    script = [asks(call("bash", command="cd evil"), call("bash", command="pwd")), says("done")]
+    script = [
+        asks(*(call("bash", command=f"rm -f x; {one}") for one in ("cd evil", "pwd"))),
+        says("done"),
+    ]
     registry = standard_tools(Shell(root))
     async with a_world(
         tmp_path, script, workspace=workspace, registry=registry, answers=["once", "once"]
@@ -65,14 +68,14 @@ async def test_a_command_is_asked_for_in_the_folder_it_would_run_in(tmp_path: Pa
 
 async def test_a_rule_for_one_folder_is_none_for_another(tmp_path: Path) -> None:
     workspace, root = on_disk(tmp_path)
-    calls = ("pwd", "cd evil", "pwd")
+    calls = ("rm -f x; pwd", "rm -f x; cd evil", "rm -f x; pwd")
     script = [asks(*(call("bash", command=one) for one in calls)), says("done")]
     registry = standard_tools(Shell(root))
     async with a_world(
         tmp_path, script, workspace=workspace, registry=registry, answers=["session", "once", "no"]
     ) as world:
         await world.turn()
-    assert [one.detail for one in world.approver.questions] == ["pwd", "cd evil", "pwd"]
+    assert [one.detail for one in world.approver.questions] == list(calls)
     assert "did not allow" in world.results[2].text
 
 
@@ -126,7 +129,7 @@ def test_no_tool_goes_into_the_folders_of_indwell_itself(effect: str) -> None:
     )
     assert isinstance(decide(asked, policy), Deny)
     near = msgspec.structs.replace(asked, resolved=("/h/.config/indwell-notes/a.md",))
-    assert decide(near, policy) == Allow()
+    assert isinstance(decide(near, policy), Allow)
 
 
 def test_what_was_kept_for_the_session_may_be_read_and_only_read() -> None:

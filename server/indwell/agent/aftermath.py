@@ -42,12 +42,18 @@ class Aftermath:
         self._told.pop(change.path, None)
 
     async def blocks(
-        self, seen: Seen, workspace: Workspace, hidden: Callable[[str], bool], *, turn: int
+        self,
+        seen: Seen,
+        workspace: Workspace,
+        hidden: Callable[[str], bool],
+        *,
+        turn: int,
+        hide: Callable[[str], str] = str,
     ) -> tuple[Text, ...]:
         """A block for each file that reads differently from what the model knows; in order.
 
         A file whose difference is shown whole counts as read again. Of what is ``hidden`` by a
-        deny rule that came since, nothing is said.
+        deny rule that came since, nothing is said; secrets in the others are taken out by ``hide``.
         """
         watch, known = workspace.watch, seen.paths()
         for path in known[self._n_followed :]:
@@ -60,7 +66,7 @@ class Aftermath:
             for path in changed | late
             if seen.digest(path) is not None and not hidden(display(path, workspace.roots))
         )
-        return await self._tell(told, late, seen, workspace, turn) if told else ()
+        return await self._tell(told, late, seen, workspace, turn, hide=hide) if told else ()
 
     async def _tell(
         self,
@@ -69,6 +75,8 @@ class Aftermath:
         seen: Seen,
         workspace: Workspace,
         turn: int,
+        *,
+        hide: Callable[[str], str],
     ) -> tuple[Text, ...]:
         blocks: list[Text] = []
         n_more = 0
@@ -85,7 +93,7 @@ class Aftermath:
                 self._words, path, now, seen, workspace.roots, is_late=path in late
             )
             attributes = {"path": display(path, workspace.roots)}
-            blocks.append(inject("changed_file", words, turn=turn, attributes=attributes))
+            blocks.append(inject("changed_file", hide(words), turn=turn, attributes=attributes))
         if n_more:
             blocks.append(inject("changed_file", more_changed_words(n_more), turn=turn))
         return tuple(blocks)

@@ -25,7 +25,9 @@ def mend(session: Session, turn: int, emit: Listener) -> None:
 async def tell_aftermath(session: Session, turn: int) -> None:
     """Let the request say what became of the files that the model knows (editor §4)."""
     parts = session.parts
-    blocks = await session.aftermath.blocks(session.seen, parts.workspace, parts.hidden, turn=turn)
+    blocks = await session.aftermath.blocks(
+        session.seen, parts.workspace, parts.hidden, turn=turn, hide=parts.hide
+    )
     session.conversation = talk.queue(session.conversation, blocks)
 
 

@@ -7,36 +7,24 @@ A tool's failure is a result for the model. What was finished when a turn is can
 from __future__ import annotations
 
 import asyncio
-import re
-from collections.abc import Coroutine, Mapping, Sequence
+from collections.abc import Coroutine, Sequence
 from itertools import groupby
-from pathlib import Path
 
-import msgspec
-
-from indwell.agent.events import (
-    EditApplied,
-    Listener,
-    PermissionAnswered,
-    PermissionAsked,
-    ToolFinished,
-    ToolOutput,
-    ToolStarted,
-)
+from indwell.agent.asked import display
+from indwell.agent.events import EditApplied, Listener, ToolFinished, ToolOutput, ToolStarted
+from indwell.agent.permit import Permit, Preview, permitted
+from indwell.agent.secrecy import check_no_marks, kept_back, remember
 from indwell.agent.session import Session
 from indwell.context.conversation import tool_result
 from indwell.context.pictures import tool_picture
 from indwell.errors import ToolError
-from indwell.files import has_other_names, locate
 from indwell.messages import Image, ToolResult, ToolUse
-from indwell.policy.approvals import question_for, short_line
-from indwell.policy.decide import Allow, Ask, Asked, Decision, Deny, Effect, decide
-from indwell.policy.widening import NOTHING_MORE, Widening
-from indwell.sessions.records import Decided, Intent, Verdict
+from indwell.policy.approvals import short_line
+from indwell.sessions.records import Intent
 from indwell.tools.base import Call, Outcome, ToolContext
 from indwell.workspace.base import Change
 from indwell.workspace.comparing.diff import compare, unified
-from indwell.workspace.paths import parse, visible
+from indwell.workspace.paths import visible
 from indwell.workspace.text import shown
 
 PARALLEL = 8  # read-only calls at once; H57
@@ -45,18 +33,6 @@ TOLD_LIMIT = 20_000  # characters of a target or a failure that are told; a scre
 CODE_CHARS = 3  # a token of numbered code has about as many; H15
 LEAST_ROOM, MOST_ROOM = 4_000, 256_000  # characters of one result
 MOST_CALLS = 64  # of one reply that are run; a reply with more is no plan but a flood
-
-_HUNK = re.compile(r"^@@ .*", re.MULTILINE)  # no line of a text begins so in a diff
-
-
-_WORDS: Mapping[type, Verdict] = {Allow: "allow", Ask: "ask", Deny: "deny"}
-
-
-class Permit(msgspec.Struct, frozen=True):
-    """How a call may run: where its paths led when that was decided, and with what beyond."""
-
-    judged: Mapping[str, Path] = {}
-    widening: Widening = NOTHING_MORE
 
 
 async def dispatch(
@@ -76,11 +52,11 @@ async def dispatch(
     bound = [(use, _bind(session, use)) for use in uses[:MOST_CALLS]]
     flood = ToolError(f"a reply may have {MOST_CALLS} calls; this one was not run, call it again")
     bound += [(use, flood) for use in uses[MOST_CALLS:]]
-    gate = asyncio.Semaphore(PARALLEL)
+    gate, asking = asyncio.Semaphore(PARALLEL), asyncio.Lock()
 
     async def one(use: ToolUse, call: Call | ToolError) -> None:
         async with gate:
-            outcome = await _run_one(session, use, call, emit)
+            outcome = await _run_one(session, use, call, emit, asking)
         changes.extend(outcome.changes)
         pictures.extend(tool_picture(use, one.media_type, one.data) for one in outcome.pictures)
         results[use.id] = tool_result(use, outcome.text, is_error=outcome.is_error)
@@ -116,7 +92,7 @@ def _is_read(call: Call | ToolError) -> bool:
 
 
 async def _run_one(
-    session: Session, use: ToolUse, call: Call | ToolError, emit: Listener
+    session: Session, use: ToolUse, call: Call | ToolError, emit: Listener, asking: asyncio.Lock
 ) -> Outcome:
     turn, started = use.meta.turn, session.parts.monotonic()
     name = short_line(use.name, NAME_LIMIT)
@@ -125,14 +101,18 @@ async def _run_one(
     try:
         if isinstance(call, ToolError):
             raise call
-        permit = await _permit(session, use, call, emit)
+        check_no_marks(call, use.arguments)
+        preview = _previewing(session, use, call)
+        permit = await permitted(session, use, call, emit, preview, asking)
         if call.effect != "read":
             intent = Intent(turn, use.id, use.name, use.arguments, session.timestamp())
             session.parts.log.append(intent)
             await session.parts.log.commit()
         outcome = await call.run(_context(session, use, emit, permit))
+        remember(session, call, permit.widening, outcome)
     except ToolError as error:
         outcome = Outcome(text=str(error), is_error=True, figure="failed")
+    outcome = await kept_back(session, outcome)
     for change in outcome.changes:
         await session.aftermath.made(change)
         emit(await asyncio.to_thread(_edit_applied, session, use, change, outcome))
@@ -144,131 +124,13 @@ async def _run_one(
     return outcome
 
 
-async def _permit(session: Session, use: ToolUse, call: Call, emit: Listener) -> Permit:
-    """Return if the call may run, and how.
+def _previewing(session: Session, use: ToolUse, call: Call) -> Preview:
+    async def preview(permit: Permit) -> str:
+        if call.preview is None:
+            return ""
+        return await call.preview(_context(session, use, lambda _: None, permit))
 
-    Raises:
-        ToolError: It may not; the model reads why.
-    """
-    asked = _asked(session, use, call)
-    judged = _judged(call, asked)
-    decision = decide(asked, session.parts.policy())
-    match decision:
-        case Allow():
-            _note(session, use, asked, decision)
-            return Permit(judged, decision.widening)
-        case Deny(reason=reason):
-            _note(session, use, asked, decision)
-            raise ToolError(f"not allowed: {reason}")
-        case Ask() as ask:
-            context = _context(session, use, emit, Permit(judged))
-            preview = await call.preview(context) if call.preview else ""
-            question = question_for(use.id, asked, ask, preview)
-            turn = use.meta.turn
-            emit(
-                PermissionAsked(
-                    turn, use.id, question.id, question.title, question.detail, question.reason
-                )
-            )
-            answer = await session.parts.approver.ask(question)
-            emit(PermissionAnswered(turn, use.id, question.id, answer))
-            _note(session, use, asked, decision, answer)
-            if answer == "no":
-                raise ToolError(
-                    "the user did not allow this; go on without it, or say what it is needed for"
-                )
-            await _check_unchanged(session, use, call, asked, preview)
-            if answer != "once" and ask.rule:
-                await session.parts.grant(ask.rule, answer == "always")
-            return Permit(judged, ask.widening)
-
-
-def _note(
-    session: Session, use: ToolUse, asked: Asked, decision: Decision, answer: str = ""
-) -> None:
-    """Write down what was decided, and by which rule, for ``indwell audit``; reads are not."""
-    if asked.effect == "read" and isinstance(decision, Allow):
-        return
-    widening = decision.widening.words if not isinstance(decision, Deny) else ""
-    session.parts.log.append(
-        Decided(
-            turn=use.meta.turn,
-            tool_use_id=use.id,
-            tool=asked.tool,
-            what=asked.command or ", ".join(asked.paths),
-            cwd=asked.cwd,
-            decision=_WORDS[type(decision)],
-            rule=decision.by,
-            reason="" if isinstance(decision, Allow) else decision.reason,
-            answer=answer,
-            widening=widening,
-            at=session.timestamp(),
-        )
-    )
-
-
-async def _check_unchanged(
-    session: Session, use: ToolUse, call: Call, asked: Asked, preview: str
-) -> None:
-    """A yes is for what was shown: the same paths, the same change, under the rules of now.
-
-    Raises:
-        ToolError: Something moved while the question stood; nothing was done.
-    """
-    now = _asked(session, use, call)
-    previewed = ""
-    if call.preview:
-        permit = Permit(_judged(call, now))
-        previewed = await call.preview(_context(session, use, lambda _: None, permit))
-    # Somebody may type above the lines that were shown while the question stands. That moves the
-    # same change by some lines; the lines themselves, and those around them, are what was allowed.
-    if now != asked or _HUNK.sub("@@", previewed) != _HUNK.sub("@@", preview):
-        raise ToolError("what it would do changed while the user was asked; nothing was done")
-    match decide(now, session.parts.policy()):
-        case Deny(reason=reason):
-            raise ToolError(f"not allowed: {reason}")
-        case _:
-            return
-
-
-def _asked(session: Session, use: ToolUse, call: Call) -> Asked:
-    """The facts of a call with every path as written and as it resolves (FS-05).
-
-    Raises:
-        ToolError: A path leads out of the workspace and of the folders that may be read.
-    """
-    facts = call.facts
-    resolved = [_resolved(session, written, facts.effect) for written in facts.paths]
-    paths = [*facts.paths, *(display(session, str(path)) for path in resolved)]
-    return Asked(
-        tool=facts.tool,
-        effect=facts.effect,
-        paths=tuple(dict.fromkeys(paths)),
-        resolved=tuple(str(path) for path in resolved),
-        command=facts.command,
-        cwd=facts.cwd,
-        arguments=use.arguments,
-        has_other_names=facts.effect == "edit" and any(map(has_other_names, resolved)),
-        wants=facts.wants,
-    )
-
-
-def _resolved(session: Session, written: str, effect: Effect) -> Path:
-    """Where a path leads, in the workspace or, for reading, in the folders that may be read."""
-    workspace, read_roots = session.parts.workspace, session.parts.read_roots
-    try:
-        return workspace.resolve(written)
-    except ToolError as outside:
-        if effect != "read" or not read_roots:
-            raise
-        try:
-            return locate(parse(written, workspace.roots[0]), read_roots).path
-        except ToolError:
-            raise outside from None
-
-
-def _judged(call: Call, asked: Asked) -> Mapping[str, Path]:
-    return dict(zip(call.facts.paths, map(Path, asked.resolved), strict=True))
+    return preview
 
 
 def _context(session: Session, use: ToolUse, emit: Listener, permit: Permit) -> ToolContext:
@@ -313,13 +175,3 @@ def _edit_applied(session: Session, use: ToolUse, change: Change, outcome: Outco
         created=change.before is None,
         verified=change.verified,
     )
-
-
-def display(session: Session, path: str) -> str:
-    """A path as people read it: relative to the first root that holds it."""
-    for root in session.parts.workspace.roots:
-        if path == str(root):
-            return "."
-        if path.startswith(f"{root}/"):
-            return path[len(str(root)) + 1 :]
-    return path

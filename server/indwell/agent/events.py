@@ -12,7 +12,7 @@ from typing import Any, Literal, TypeAlias
 import msgspec
 
 from indwell.messages import Usage
-from indwell.policy.approvals import Answer
+from indwell.policy.approvals import Said
 from indwell.sessions.records import Ending
 
 
@@ -98,11 +98,11 @@ class PermissionAsked(_Event, frozen=True):
 
 
 class PermissionAnswered(_Event, frozen=True):
-    """What the user (or nobody: ``no``) said."""
+    """What the user said; ``unanswered`` (nobody did, in time) is as good as ``no``."""
 
     id: str
     question: str
-    answer: Answer
+    answer: Said
 
 
 class UsageReported(_Event, frozen=True):

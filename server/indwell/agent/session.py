@@ -35,7 +35,7 @@ from indwell.context.tally import Tally
 from indwell.errors import UserError
 from indwell.messages import Message, Usage
 from indwell.policy.approvals import Approver
-from indwell.policy.decide import Policy
+from indwell.policy.asked import Policy
 from indwell.policy.widening import Widening
 from indwell.prompt.environment import Surroundings
 from indwell.providers.base import Provider
@@ -93,6 +93,11 @@ async def holds_nothing() -> None:
     """A provider that has nothing to let go of."""
 
 
+def shown_as_it_is(text: str) -> str:
+    """Hides nothing: for tools that can come by no secret."""
+    return text
+
+
 def unconfined(widening: Widening) -> None:
     """No bounds: for tools that start nothing."""
     del widening
@@ -129,6 +134,8 @@ class Parts:
         summary_timeout_s: Seconds that a summary may take.
         wish: Compaction that somebody asked for.
         confine: The bounds of a command that may do this much more; None is none.
+        hide: A text without the secrets in it; the same object if there are none.
+        secret_files: Names in the workspace that lead to secret files, absolute; blocks.
     """
 
     provider: Provider
@@ -157,6 +164,8 @@ class Parts:
     summary_timeout_s: float = 60.0
     wish: Wish = field(default_factory=Wish)
     confine: Callable[[Widening], Confinement | None] = unconfined
+    hide: Callable[[str], str] = shown_as_it_is
+    secret_files: Callable[[], tuple[str, ...]] = tuple
 
 
 @dataclass(slots=True)
@@ -183,6 +192,7 @@ class Session:
         told_unkept: Was it said that the disk does not take what would be cut?
         answered_at: When the model answered last; None if it has not.
         is_outgrown: Did the last turn end because the conversation fits no request any more?
+        shown_secrets: Values of secret files that the user let the model see.
         health: How the prompt cache does, and what calls and compactions came to.
     """
 
@@ -198,6 +208,7 @@ class Session:
     steering: tuple[str, ...] = ()
     turn_runs: bool = False
     notice: str = ""
+    shown_secrets: set[str] = field(default_factory=set)
     aftermath: Aftermath = field(default_factory=Aftermath)
     restraint: Restraint = Restraint()  # noqa: RUF009 - a frozen value, safe to share
     refusal: Refusal | None = None

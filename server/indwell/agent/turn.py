@@ -13,14 +13,15 @@ import msgspec
 
 from indwell.agent import events
 from indwell.agent.allowance import OverBudget
+from indwell.agent.asked import display
 from indwell.agent.compacting import compact_now, is_compact, no_command, unshortened
-from indwell.agent.dispatch import display
 from indwell.agent.events import Listener
 from indwell.agent.rounds import (
     fitting_words,
     keep_partial_answer,
     run_rounds,
 )
+from indwell.agent.secrecy import hidden
 from indwell.agent.session import Prompt, Session
 from indwell.agent.turn_state import TurnState
 from indwell.context import conversation as talk
@@ -98,7 +99,7 @@ async def _begin(session: Session, prompt: Prompt, turn: TurnState, emit: Listen
     await _count_what_was_loaded(session)
     now = await session.parts.surroundings()
     blocks = [inject("environment", surroundings_words(now), turn=turn.number)]
-    instructions = await session.parts.instructions()
+    instructions = await hidden(session, await session.parts.instructions())
     if instructions:
         blocks.append(inject("instructions", instruction_words(instructions), turn=turn.number))
     attached: list[str] = []
@@ -106,10 +107,12 @@ async def _begin(session: Session, prompt: Prompt, turn: TurnState, emit: Listen
         blocks.append(inject("ide_opened_file", opened_words(prompt.opened), turn=turn.number))
     if prompt.selection is not None:
         marked = prompt.selection
-        blocks.append(inject("ide_selection", selection_words(marked), turn=turn.number))
+        words = await hidden(session, selection_words(marked))
+        blocks.append(inject("ide_selection", words, turn=turn.number))
         attached.append(f"{marked.path}:{marked.first_line}-{marked.last_line}")
     if prompt.problems:
-        blocks.append(inject("diagnostics", problem_lines(prompt.problems), turn=turn.number))
+        words = await hidden(session, problem_lines(prompt.problems))
+        blocks.append(inject("diagnostics", words, turn=turn.number))
         attached.append(f"{len(prompt.problems)} problems")
     session.conversation = talk.queue(session.conversation, blocks)
     turn.words = await fitting_words(session, turn.words)

@@ -12,10 +12,10 @@ import msgspec
 
 from indwell.context.history import History, Splice, spliced
 from indwell.messages import Anchors, Message, ToolChoice, ToolSpec, Usage
+from indwell.sessions.decided import Decided
 from indwell.sessions.splices import impossible
 
 Ending: TypeAlias = Literal["done", "cancelled", "failed", "limit", "repeated", "budget"]
-Verdict: TypeAlias = Literal["allow", "ask", "deny"]
 Purpose: TypeAlias = Literal["work", "summary"]
 IMPORTED = "imported from "  # how the note begins in the log of what another tool recorded
 
@@ -80,36 +80,6 @@ class Intent(msgspec.Struct, frozen=True, tag="intent"):
     tool: str
     arguments: str
     at: str
-
-
-class Decided(msgspec.Struct, frozen=True, tag="decided", omit_defaults=True):
-    """Whether a call may run, by which rule, and what the user said; reads that may are left out.
-
-    Attributes:
-        turn: Of the session.
-        tool_use_id: Of the call.
-        tool: Its name.
-        what: The command, or the paths.
-        cwd: Where a command would run.
-        decision: What the rules say.
-        rule: The one that won.
-        reason: Why it is asked or denied.
-        answer: Of the user, if they were asked.
-        widening: What it may do beyond the sandbox, in words.
-        at: When.
-    """
-
-    turn: int
-    tool_use_id: str
-    tool: str
-    what: str
-    decision: Verdict
-    at: str
-    cwd: str = ""
-    rule: str = ""
-    reason: str = ""
-    answer: str = ""
-    widening: str = ""
 
 
 class Sent(msgspec.Struct, frozen=True, tag="sent"):

@@ -13,7 +13,7 @@ import msgspec
 
 from indwell.errors import ToolError
 from indwell.messages import ToolSpec
-from indwell.policy.decide import Effect
+from indwell.policy.asked import Effect
 from indwell.policy.widening import NOTHING_MORE, Widening
 from indwell.sandbox.confinement import Confinement
 from indwell.tools.seen import Seen
@@ -34,6 +34,8 @@ class Facts(msgspec.Struct, frozen=True):
         cwd: Where it would run; empty unless ``effect`` is ``run``.
         subject: What to show people instead of the paths, such as a search pattern.
         wants: What it is to do beyond the sandbox, as the model asks for it.
+        why: The model's words for that.
+        may_leave: It can read a file that a link of the workspace leads to, if the user allows it.
     """
 
     tool: str
@@ -43,6 +45,8 @@ class Facts(msgspec.Struct, frozen=True):
     cwd: str = ""
     subject: str = ""
     wants: Widening = NOTHING_MORE
+    why: str = ""
+    may_leave: bool = False
 
 
 class Picture(msgspec.Struct, frozen=True):

@@ -45,7 +45,9 @@ def make_read_file() -> Tool[ReadFile]:
         ),
         arguments=ReadFile,
         effect="read",
-        facts=lambda arguments: Facts(tool="read_file", effect="read", paths=(arguments.path,)),
+        facts=lambda arguments: Facts(
+            tool="read_file", effect="read", paths=(arguments.path,), may_leave=True
+        ),
         run=_run,
     )
 
@@ -54,9 +56,10 @@ async def _run(arguments: ReadFile, context: ToolContext) -> Outcome:
     try:
         path = context.resolve(arguments.path)
     except ToolError:
-        if not context.read_roots:
+        judged = context.judged.get(arguments.path)
+        if not context.read_roots and judged is None:
             raise
-        written = parse(arguments.path, context.workspace.roots[0])
+        written = judged or parse(arguments.path, context.workspace.roots[0])
         return await asyncio.to_thread(_run_beneath, arguments, written, context)
     try:
         snapshot = await context.workspace.read(path)
@@ -72,10 +75,13 @@ async def _run(arguments: ReadFile, context: ToolContext) -> Outcome:
 
 def _run_beneath(arguments: ReadFile, path: Path, context: ToolContext) -> Outcome:
     """A file in the folders that may only be read: a spilled text as a rule."""
+    inside = any(map(path.is_relative_to, context.read_roots))
+    # Outside of all of them only what was decided on: a file that a link of the workspace leads to.
+    roots = context.read_roots if inside or arguments.path not in context.judged else (path.parent,)
     try:
-        snapshot = _read_beneath(path, context.read_roots)
+        snapshot = _read_beneath(path, roots)
     except TooLarge:
-        page = LargeFiles(context.read_roots).within(
+        page = LargeFiles(roots).within(
             path,
             lambda large: _page(arguments, large, context.most_chars),
             nothing_declared,

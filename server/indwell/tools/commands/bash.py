@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import re
 import signal
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,6 +15,7 @@ import msgspec
 
 from indwell.errors import ToolError
 from indwell.files import locate
+from indwell.policy.widening import Widening
 from indwell.sandbox import Finished, spawn
 from indwell.tools.base import Facts, Outcome, Tool, ToolContext
 from indwell.tools.commands.command_output import SPILL_LIMIT_B, TAIL_B, CommandOutput
@@ -23,7 +25,12 @@ from indwell.workspace.paths import display
 
 DEFAULT_TIMEOUT_S = 120
 MAX_TIMEOUT_S = 600
+MOST_HOSTS = 10  # that one command asks for; a person reads them all
+HOST_LIMIT = 253  # characters of a name; RFC 1035
 _PIPE_B = 65_536
+
+# A name, perhaps with a port: no address, no pattern.
+_HOST = re.compile(r"(?=.*[A-Za-z])\w(?:[\w.-]*\w)?(?::[1-9]\d{0,4})?", re.ASCII)
 
 
 class Bash(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -35,6 +42,19 @@ class Bash(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         int,
         msgspec.Meta(ge=0, description="output lines to keep, 250 for chatty commands; 0 for all"),
     ] = 0
+    network: Annotated[
+        tuple[str, ...],
+        msgspec.Meta(
+            description="hosts it must reach, such as pypi.org; the user is asked each time"
+        ),
+    ] = ()
+    unsandboxed: Annotated[
+        bool,
+        msgspec.Meta(
+            description="only after the sandbox made it fail; the user is asked each time"
+        ),
+    ] = False
+    why: Annotated[str, msgspec.Meta(description="for the user: what that is needed for")] = ""
 
 
 class Shell:
@@ -61,10 +81,30 @@ def make_bash(shell: Shell) -> Tool[Bash]:
         arguments=Bash,
         effect="run",
         facts=lambda arguments: Facts(
-            tool="bash", effect="run", command=arguments.command, cwd=str(shell.cwd)
+            tool="bash",
+            effect="run",
+            command=arguments.command,
+            cwd=str(shell.cwd),
+            wants=_wanted(arguments),
+            why=arguments.why,
         ),
         run=lambda arguments, context: _run(shell, arguments, context),
     )
+
+
+def _wanted(arguments: Bash) -> Widening:
+    """What the model asks for beyond the sandbox; it gets nothing by that (POL-16).
+
+    Raises:
+        ToolError: A host is no name, or there are more than a person reads.
+    """
+    if len(arguments.network) > MOST_HOSTS:
+        raise ToolError(f"`network` may name {MOST_HOSTS} hosts; name those that are needed")
+    for host in arguments.network:
+        if len(host) > HOST_LIMIT or not _HOST.fullmatch(host):
+            raise ToolError(f"{host[:80]!r} is no name of a host; write one such as 'pypi.org'")
+    hosts = tuple(dict.fromkeys(host.lower() for host in arguments.network))
+    return Widening(hosts=hosts, unconfined=arguments.unsandboxed)
 
 
 async def _run(shell: Shell, arguments: Bash, context: ToolContext) -> Outcome:
@@ -91,6 +131,7 @@ async def _run(shell: Shell, arguments: Bash, context: ToolContext) -> Outcome:
         )
         trail = _read_trail(reading)
     after = await asyncio.to_thread(_follow, shell, trail, workspace)
+    after += [f"[{note}]" for note in finished.notes]
     after += await _notes_after(workspace)
     text, cut = await asyncio.to_thread(output.finish, finished, arguments.max_lines)
     if cut is not None:

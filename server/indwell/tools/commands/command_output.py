@@ -10,7 +10,7 @@ from indwell.sandbox import Finished
 from indwell.tools.commands.screen import Screen
 from indwell.tools.truncate import Cut, cut_output, without_escapes
 
-SPILL_LIMIT_B = 5_000_000  # of one output kept to be read again; it passes through memory
+SPILL_LIMIT_B = 4_000_000  # of one output kept to be read again; it passes through memory
 LIVE_CHARS = 200_000  # shown while the command runs; the rest waits for its end
 TAIL_B = 100_000  # kept of the end of an output over SPILL_LIMIT_B
 _PIECE_B = 1 << 14  # at worst 3 ms, for bytes at random

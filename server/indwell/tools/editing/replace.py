@@ -14,6 +14,8 @@ from typing import Annotated
 
 import msgspec
 
+from indwell.context.invisible import restored
+from indwell.context.tags import with_tags
 from indwell.errors import ToolError
 from indwell.tools.editing.alike import find_alike
 from indwell.tools.editing.closest import closest
@@ -83,6 +85,9 @@ def _replaced_one(text: str, edit: Edit, path: str, *, exactly: bool) -> tuple[s
     if edit.old == edit.new:
         raise ToolError("old and new are the same, so there is nothing to change")
     places, is_exact = _places(text, edit)
+    if not places and (meant := _unshown(edit, text)) != edit:
+        edit = meant
+        places, is_exact = _places(text, edit)
     note = f"replaced in {len(places)} places" if len(places) > 1 else ""
     if not places:
         alike = None if exactly else find_alike(text, edit.old)
@@ -126,6 +131,12 @@ def put(
         pieces += [text[at:start], new]
         at = stop
     return "".join([*pieces, text[at:]])
+
+
+def _unshown(edit: Edit, text: str) -> Edit:
+    """The edit with the characters and tags of the file, which the model saw escaped (INJ-06)."""
+    old, new = (with_tags(restored(one, text)) for one in (edit.old, edit.new))
+    return msgspec.structs.replace(edit, old=old, new=new)
 
 
 def _places(text: str, edit: Edit) -> tuple[list[tuple[int, int]], bool]:

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import msgspec
 
+from indwell.context.invisible import restored
 from indwell.errors import EditRefused, TextMoved, TooLarge, ToolError
 from indwell.tools.base import Facts, Outcome, Tool, ToolContext
 from indwell.tools.editing.edit import TRIES, known_text, read_known
@@ -137,7 +138,11 @@ def _changed(snapshot: Snapshot, known: str, path: str, seen: Seen) -> EditRefus
 
 
 def _like(base: Snapshot | None, content: str) -> str:
-    """The new text with the line endings of a file that uses CRLF throughout."""
+    """The new text with the line endings of a file that uses CRLF throughout.
+
+    And with its invisible characters where the model gives back their escapes (INJ-06).
+    """
+    content = content if base is None else restored(content, base.text)
     if base is None or "\r" in content or "\r\n" not in base.text:
         return content
     if base.text.count("\n") != base.text.count("\r\n"):

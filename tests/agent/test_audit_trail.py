@@ -1,0 +1,69 @@
+"""What is written down of each decision, so that ``indwell audit`` can tell it."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import dataclasses
+from pathlib import Path
+
+from indwell.agent.events import PermissionAsked
+from indwell.policy.approvals import Question, Said
+from indwell.policy.decide import Policy
+from indwell.sessions.acts import Act, acts
+from support.session import World, a_tool, a_world, asks, call, says
+
+
+class Silent:
+    """Never answers."""
+
+    async def ask(self, question: Question) -> Said:
+        del question
+        await asyncio.Event().wait()
+        raise AssertionError
+
+
+async def acted(world: World) -> list[tuple[str, str | None, str, str]]:
+    """Tool, decision, answer and end of each act in the log."""
+    found: tuple[Act, ...] = acts(await world.records())
+    return [(act.tool, act.decision, act.answer, act.end) for act in found]
+
+
+async def test_reads_that_may_are_not_listed_and_everything_else_is(tmp_path: Path) -> None:
+    script = [
+        asks(
+            call("read_file", "c1", path="a.py"),
+            call("write_file", "c2", path="b.py", content="x"),
+            call("write_file", "c3", path=".git/config", content="x"),
+            call("write_file", "c4", path=".vscode/tasks.json", content="x"),
+            call("read_file", "c5", path=".env"),
+        ),
+        says(),
+    ]
+    policy = Policy("auto", deny=(".env",))
+    async with a_world(
+        tmp_path, script, files={"a.py": "1"}, policy=policy, answers=["no", "once"]
+    ) as world:
+        await world.turn()
+        assert await acted(world) == [
+            ("write_file", "allow", "", "done"),
+            ("write_file", "ask", "no", "refused"),
+            ("write_file", "ask", "once", "done"),
+            ("read_file", "deny", "", "denied"),
+        ]
+
+
+async def test_a_question_that_stood_when_the_turn_was_stopped_is_on_record(tmp_path: Path) -> None:
+    async def run(_name: str, _context: object) -> str:
+        raise AssertionError
+
+    tool = a_tool("work", run, effect="run")
+    async with a_world(tmp_path, [asks(call("work", name="make"))], tools=[tool]) as world:
+        world.session.parts = dataclasses.replace(world.session.parts, approver=Silent())
+        turn = world.begin()
+        await world.until(lambda event: isinstance(event, PermissionAsked))
+        turn.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await turn
+        ((tool_name, decision, answer, _),) = await acted(world)
+    assert (tool_name, decision, answer) == ("work", "ask", "")

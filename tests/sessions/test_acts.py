@@ -1,0 +1,105 @@
+"""What a log says about decisions, and about what came of them."""
+
+from __future__ import annotations
+
+from indwell.messages import Message, Meta, ToolResult
+from indwell.sessions.acts import Act, acts
+from indwell.sessions.decided import Decided
+from indwell.sessions.records import Intent, Record, Rewound, Said, TurnStarted
+from sessions.session_logs import AT
+
+
+def decided(turn: int, id_: str, decision: str = "allow", **more: str) -> Decided:
+    return Decided(turn, id_, "bash", f"run {id_}", decision, AT, **more)
+
+
+def intent(turn: int, id_: str) -> Intent:
+    return Intent(turn, id_, "bash", '{"command": "x"}', AT)
+
+
+def result(turn: int, id_: str, text: str, *, is_error: bool = False) -> Said:
+    meta = Meta(tier=2, source="tool", tokens=1, turn=turn, tool_use_id=id_)
+    return Said(Message("user", (ToolResult(id_, text, meta, is_error),), turn), AT)
+
+
+def check(*records: Record) -> list[tuple[str, str, str]]:
+    """Id, end and ending of each act."""
+    return [(act.id, act.end, act.ending) for act in acts((TurnStarted(1, "go", AT), *records))]
+
+
+def test_each_call_has_what_was_decided_and_what_came_of_it() -> None:
+    found = check(
+        decided(1, "ran"),
+        intent(1, "ran"),
+        result(1, "ran", "exit code 9\nout\nexit code 1\n[the working directory is now 'a']"),
+        decided(1, "failed"),
+        intent(1, "failed"),
+        result(1, "failed", "no such folder\nlook again", is_error=True),
+        decided(1, "denied", "deny", reason="dangerous"),
+        result(1, "denied", "not allowed: dangerous", is_error=True),
+        decided(1, "refused", "ask", answer="no"),
+        result(1, "refused", "the user did not allow this", is_error=True),
+        decided(1, "nobody", "ask", answer="unanswered"),
+        result(1, "nobody", "nobody answered whether this may run", is_error=True),
+        decided(1, "killed", "ask", answer="once"),
+        intent(1, "killed"),
+    )
+    assert found == [
+        ("ran", "done", "exit code 1"),
+        ("failed", "failed", "no such folder"),
+        ("denied", "denied", ""),
+        ("refused", "refused", ""),
+        ("nobody", "refused", ""),
+        ("killed", "unknown", ""),
+    ]
+
+
+def test_what_a_command_prints_is_not_how_it_ended() -> None:
+    assert check(decided(1, "a"), result(1, "a", "exit code 0 is what I say")) == [
+        ("a", "done", "")
+    ]
+
+
+def test_an_intent_without_a_decision_is_of_an_older_log() -> None:
+    assert acts((TurnStarted(1, "go", AT), intent(1, "old"), result(1, "old", "exit code 0"))) == (
+        Act(
+            1,
+            "old",
+            AT,
+            "bash",
+            '{"command": "x"}',
+            began=True,
+            end="done",
+            ending="exit code 0",
+        ),
+    )
+
+
+def test_turns_that_were_left_behind_are_audited_too_and_keep_their_own_results() -> None:
+    records = (
+        TurnStarted(1, "go", AT),
+        decided(1, "c1"),
+        result(1, "c1", "exit code 0"),
+        TurnStarted(2, "more", AT),
+        decided(2, "c2", answer=""),
+        result(2, "c2", "exit code 3"),
+        Rewound(1, "m", AT),
+        TurnStarted(3, "again", AT),
+        decided(3, "c2"),
+        result(3, "c2", "exit code 4"),
+    )
+    assert [(act.turn, act.left, act.ending) for act in acts(records)] == [
+        (1, False, "exit code 0"),
+        (2, True, "exit code 3"),
+        (3, False, "exit code 4"),
+    ]
+
+
+def test_an_id_that_comes_twice_in_a_turn_is_two_acts() -> None:
+    found = check(
+        decided(1, "c"),
+        result(1, "c", "exit code 0"),
+        decided(1, "c", "deny"),
+        result(1, "c", "not allowed", is_error=True),
+    )
+    assert found == [("c", "done", "exit code 0"), ("c", "denied", "")]
