@@ -48,7 +48,8 @@ async def test_a_set_up_that_works_fails_nowhere(home) -> None:
     names = ["reachable", "key", "models", "model", "streaming", "tools"]
     names += ["settings", "packages", "rg", "git", "bash", "state folder", "open files"]
     assert {name: found[name] for name in names} == dict.fromkeys(names, "ok")
-    assert (found["sandbox"], found["shell"]) == ("warn", "warn")
+    assert found["shell"] == "warn"
+    assert found["sandbox"] in {"ok", "warn"}  # as the machine has it
     assert (ended.code, json.loads(ended.stdout)["ok"], CANARY in ended.stdout) == (0, True, False)
 
 
@@ -57,7 +58,7 @@ async def test_what_fails_comes_with_how_to_mend_it(home) -> None:
     assert ended.code == 1
     assert "✗ model: no model is set; run `indwell login`" in ended.stdout
     assert "\n    → indwell login\n" in ended.stdout
-    assert "commands run without a sandbox; each one is asked for" in ended.stdout
+    assert " sandbox: commands are " in ended.stdout
 
 
 async def test_an_endpoint_that_refuses_the_key_says_where_a_key_is_made(home) -> None:

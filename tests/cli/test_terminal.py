@@ -84,7 +84,7 @@ async def test_what_is_asked_for_is_shown_as_it_would_run() -> None:
     console = Console(file=written, force_terminal=False)
     question = Question("1", "Run a command in a:bomb:\x1b?", "echo :bomb: [red]", "why\x07", "")
     with closed_stdin():
-        assert await TerminalApprover(console).ask(question) == "no"
+        assert await TerminalApprover(console).ask(question) == "unanswered"
     assert written.getvalue().splitlines()[:2] == [
         "Run a command in a:bomb:\\u001b? (why\\u0007)",
         "echo :bomb: [red]",

@@ -12,10 +12,11 @@ from typing import Any, NamedTuple, NoReturn
 
 import pytest
 
-from indwell.demo.project import Project
+from indwell.demo.project import CHECK, Project
 
 PAGES = Path(__file__).resolve().parents[2] / "docs" / "editors"
 ROOT = "my projéct"  # editors write such a path percent-encoded
+ASKING = f'[rules]\nask = ["{CHECK}"]\n'  # where there is a sandbox, it would run unasked
 TIMEOUT_S = 60.0  # each wait inside has its own, shorter one
 
 
@@ -40,6 +41,9 @@ def put(project: Project, folder: Path, newline: str = "\n") -> Path:
     for name, text in {".git/HEAD": "ref: refs/heads/main\n", **project.files}.items():
         (root / name).parent.mkdir(parents=True, exist_ok=True)
         (root / name).write_text(text, encoding="utf-8", newline=newline)
+    settings = folder / "xdg" / "config" / "indwell" / "config.toml"
+    settings.parent.mkdir(parents=True, exist_ok=True)
+    settings.write_text(ASKING)
     return root
 
 
@@ -65,6 +69,7 @@ def environment(folder: Path) -> Mapping[str, str]:
         **xdg,
         "HOME": str(folder),
         "INDWELL_STATE": str(folder / "state"),
+        "INDWELL_TRUSTED": str(folder / ROOT),
         "LC_ALL": "C.UTF-8",
     }
 

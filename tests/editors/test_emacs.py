@@ -31,7 +31,7 @@ def test_fix_this_is_one_edit_that_one_undo_takes_back(
 def test_a_command_is_asked_for_and_no_comes_first(tmp_path: Path) -> None:
     seen = play("refuse", SHIPPING, tmp_path).report
     prompt, choices = seen["asked"][0]
-    assert choices[:3] == ["No", "Once", "This session"]
+    assert choices[:2] == ["No", "Once"]
     assert f"│ {CHECK}" in prompt
     assert (seen["buffer"], seen["disk"], seen["modified"]) == (BEFORE, BEFORE, False)
 

@@ -134,9 +134,8 @@ async def test_a_path_outside_the_workspace_is_the_model_s_mistake(desk) -> None
     heard = await desk.heard_by_the_model(say(calls=calls))
     root = desk.home.workspace
     dotted = f"'{outside}' is outside the workspace; stay within {root}"
-    linked = (
-        f"'{root}/link.txt' (it leads to '{outside}') is outside the workspace; stay within {root}"
-    )
+    # The user is asked whether a link may lead out, and says no.
+    linked = "the user did not allow this; go on without it, or say what it is needed for"
     assert heard == [dotted, linked, dotted]
     assert outside.read_text() == "private"
 

@@ -63,3 +63,13 @@ def test_what_has_an_impossible_type_is_not_there(window) -> None:
 def test_what_an_editor_takes_in_a_workspace_edit_is_read(edits, create_files, annotations) -> None:
     features = features_of({"workspace": {"workspaceEdit": edits}})
     assert features == Features(create_files=create_files, annotations=annotations)
+
+
+@pytest.mark.parametrize("claim", [False, None, "no", 0, "true", 1, [], {}])
+def test_tru_11_anything_but_true_says_that_the_editor_is_in_restricted_mode(claim) -> None:
+    found = features_of({"experimental": {"indwell": {"trusted": claim, "events": True}}})
+    assert found == Features(is_restricted=True, experimental=frozenset({"events"}))
+
+
+def test_tru_12_a_claim_of_trust_is_no_extension() -> None:
+    assert features_of({"experimental": {"indwell": {"trusted": True}}}) == Features()

@@ -29,7 +29,7 @@ def home(tmp_path) -> Home:
 
 async def test_fix_this_from_the_code_action_to_the_applied_edit(home) -> None:
     home.write("README.md", "REPOSITORY-TEXT-1\n")
-    home.write("AGENTS.md", "REPOSITORY-TEXT-2\n")
+    home.write("NOTES.md", "REPOSITORY-TEXT-2\n")
     async with (
         LoopbackEndpoint(mend()) as endpoint,
         editing(home, endpoint.base_url, extensions=RICH) as editor,

@@ -69,7 +69,7 @@ async def desk(tmp_path_factory) -> AsyncIterator[Desk]:
         editing(home, endpoint.base_url, extensions=("events", "permission")) as editor,
     ):
         editor.open(home.shop)
-        playlist.play(*mend(), bash("ls"), say("Denied."))
+        playlist.play(*mend(), bash("rm x"), say("Denied."))
         desk = Desk(home, editor, playlist, endpoint)
         first = await desk.ask("indwell/prompt", protocol.PromptParams("mend it"))
         await desk.ask("indwell/prompt", protocol.PromptParams("list it", mode="ask"))
@@ -114,7 +114,7 @@ async def test_one_session_with_its_tool_cards_page_by_page(desk) -> None:
         ("assistant", "assistant", False),
     ]
     (card,) = [one for one in second.pieces if one.kind == "tool"]
-    assert (card.source, card.arguments, card.error) == ("bash", '{"command": "ls"}', True)
+    assert (card.source, card.arguments, card.error) == ("bash", '{"command": "rm x"}', True)
     last = await desk.ask("indwell/session", views.SessionParams(desk.session, limit=1))
     assert (last.turns, last.more) == ((second,), True)
     before = await desk.ask("indwell/session", views.SessionParams(desk.session, before=2))

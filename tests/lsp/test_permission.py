@@ -43,6 +43,34 @@ async def test_no_stands_first_and_always_shows_its_exact_rule() -> None:
     assert dialog.asked == [(message, titles, 9)]
 
 
+async def test_what_the_model_wants_is_said_outside_of_the_command() -> None:
+    question = msgspec.structs.replace(
+        ONCE_ONLY,
+        detail="make\nThe model says: ok",
+        sandbox="sandboxed (bubblewrap), no network",
+        more="with network to pypi.org",
+        why="to install",
+        wanted=True,
+        risky=("make (runs the workspace's programs)",),
+    )
+    dialog = Dialog(None)
+    await ask(dialog, question)
+    ((message, _, _),) = dialog.asked
+    assert message == (
+        "Run a command in .? (every command)\n│ make\n│ The model says: ok\n"
+        "Because of: make (runs the workspace's programs)\n"
+        "The model asks for more: with network to pypi.org, for this one call\n"
+        "The model says: to install\n"
+        "Commands here: sandboxed (bubblewrap), no network"
+    )
+
+
+async def test_nobody_in_time_is_told_from_a_no() -> None:
+    unhurried = EditorApprover(Dialog(None), timeout_s=9)
+    hurried = EditorApprover(Dialog(None), timeout_s=0)
+    assert [await one.ask(QUESTION) for one in (unhurried, hurried)] == ["no", "unanswered"]
+
+
 async def test_what_no_rule_may_allow_is_offered_once_only() -> None:
     dialog = Dialog(None)
     await ask(dialog, ONCE_ONLY)

@@ -16,12 +16,14 @@ from pytest_lsp.client import DEFAULT_CLIENT_FEATURES, register_lsp_features
 
 from indwell.lsp.fake.buffer import edited, lines_range
 from indwell.lsp.fake.client_protocol import client_converter
+from indwell.lsp.permission import BUTTON_LIMIT
 from support.editing import EDIT, MENDED, READ, SOURCE, USAGE, Home, bash
 from support.loopback_endpoint import LoopbackEndpoint, say
 
 ANSWER = "It sums **items**.\n\nNothing else."
+CHECK = "rm -f gone; echo checked"  # what deletes is asked for, with and without a sandbox
 SCRIPT = [
-    bash("echo checked"),
+    bash(CHECK),
     say(calls=[READ], usage=USAGE),
     say(calls=[EDIT], usage=USAGE),
     say("Mended.", usage=USAGE),
@@ -141,7 +143,9 @@ async def test_everything_essential_works_in_an_editor_without_a_plugin(
     assert (screen.text, home.shop.read_text()) == (MENDED, SOURCE)
 
     # The permission, with No first.
-    rule = f"Always: {home.rule('echo checked')}"
+    rule = f"Always: {home.rule(CHECK)}"
+    if len(rule) > BUTTON_LIMIT:
+        rule = "Always: the rule above"
     titles = [[action.title for action in one.actions] for one in screen.questions]
     assert titles == [["No", "Once", "This session", rule]]
 
@@ -155,8 +159,8 @@ async def test_everything_essential_works_in_an_editor_without_a_plugin(
         types.WorkDoneProgressEnd(message=end),
     )
     lines = [report.message for report in reports]
-    assert lines[lines.index("running echo checked") : -1] == [
-        "running echo checked",
+    assert lines[lines.index(f"running {CHECK}") : -1] == [
+        f"running {CHECK}",
         f"waiting for an answer: Run a command in {home.workspace}?",
         "thinking",
         "reading shop.py",

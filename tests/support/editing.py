@@ -13,6 +13,7 @@ from typing import Any
 
 from lsprotocol import types
 
+from indwell.cli.confining import strength
 from indwell.context.pairing import problems
 from indwell.lsp import protocol
 from indwell.lsp.fake.buffer import Buffer, lines_range
@@ -32,13 +33,18 @@ EDIT = ("edit_file", json.dumps({"path": "shop.py", "edits": [{"old": " + 1", "n
 
 
 class Home:
-    """One user's folders: a workspace with ``shop.py``, a state folder, a configuration."""
+    """One user's folders: a workspace with ``shop.py``, a state folder, a configuration.
+
+    Attributes:
+        trusted: Folders that the user trusts; a test of distrust empties it.
+    """
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder.resolve()
         self.workspace = self.folder / "work"
         self.state = self.folder / "state"
         self.config = self.folder / "config"
+        self.trusted: tuple[Path, ...] = (self.workspace,)
         self.workspace.mkdir()
         self.shop = self.write("shop.py", SOURCE)
 
@@ -69,13 +75,15 @@ class Home:
             "HOME": str(self.folder),
             "XDG_CONFIG_HOME": str(self.config),
             "INDWELL_STATE": str(self.state),
+            "INDWELL_TRUSTED": os.pathsep.join(map(str, self.trusted)),
             **chosen,
             **more,
         }
 
     def rule(self, command: str) -> str:
         """What a standing permission for a command in the workspace would store."""
-        return rule_of(Asked(tool="bash", effect="run", command=command, cwd=str(self.workspace)))
+        asked = Asked(tool="bash", effect="run", command=command, cwd=str(self.workspace))
+        return rule_of(asked, confined=strength().level in {"S3", "S3m"})
 
     @property
     def files(self) -> dict[str, bytes]:

@@ -47,7 +47,7 @@ async def test_a_whole_session_is_clean_under_every_check_that_python_has(tmp_pa
             await client.answer(asked)
             # One that ends with the session, while a command runs.
             client.ask("indwell/prompt", {"text": "sleep"})
-            await client.wait_until(lambda: "sleep 1000" in str(client.of("indwell/permission")))
+            await client.wait_until(lambda: "sleep 1000" in str(client.of("indwell/event")))
             client.notify("textDocument/didClose", {"textDocument": {"uri": uri}})
             assert await client.say_goodbye() == 0
             assert BAD.findall(client.stderr) == [], client.stderr

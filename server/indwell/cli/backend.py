@@ -13,6 +13,7 @@ import msgspec
 
 from indwell.agent.resume import HeldWith, Resumed
 from indwell.agent.session import Session
+from indwell.cli.folder_trust import FolderTrust
 from indwell.cli.user_settings import read_settings
 from indwell.cli.warm import WarmModels
 from indwell.errors import SettingsError, UserError
@@ -22,6 +23,7 @@ from indwell.lsp.documents import Documents
 from indwell.lsp.editor_workspace import EditorWorkspace
 from indwell.lsp.permission import EditorApprover
 from indwell.policy.approvals import Approver
+from indwell.policy.trust import Standing
 from indwell.providers.connection import LocalServer, LoginOutcome
 from indwell.providers.models import OfferedModel
 from indwell.sessions.branches import Fork, Rewind
@@ -54,11 +56,14 @@ class EditorBackend:
         self._sweeping: asyncio.Future[object] | None = None
         self._told: set[str] = set()
         self._drafts: dict[Path, DraftStore] = {}
+        self._trust = FolderTrust(environment)
 
     def configure(self, options: Mapping[str, Any], roots: tuple[Path, ...]) -> Configured:
         """Read the settings; a file that cannot be used makes every prompt say so."""
         try:
-            loaded = read_settings(self._environment, roots=roots, options=options)
+            loaded = read_settings(
+                self._environment, roots=roots, options=options, trust=self._trust
+            )
         except SettingsError as error:
             return Configured(settings=Settings(), problem=str(error))
         settings = loaded.settings
@@ -88,13 +93,34 @@ class EditorBackend:
 
         model = await self._models.get(settings())
         session = await open_session(
-            workspace, approver, settings, model, environment=self._environment
+            workspace,
+            approver,
+            settings,
+            model,
+            environment=self._environment,
+            trust=self._trust,
         )
         if session.notice in self._told:
             session.notice = ""  # said with an earlier session of this process
         self._told.add(session.notice)
         await self._sweep(settings().keep_sessions_days)
         return session
+
+    def hold_back(self) -> None:
+        """Trust no folder; the editor is in restricted mode."""
+        self._trust.hold_back("the editor is in restricted mode")
+
+    async def standings(self, roots: tuple[Path, ...]) -> tuple[Standing, ...]:
+        """How the folders stand now; see ``FolderTrust.look``."""
+        return await asyncio.to_thread(self._trust.look, roots, self._settings)
+
+    async def trust(self, standing: Standing, *, trusted: bool, keep: bool) -> None:
+        """The user's answer about a folder; see ``FolderTrust.answer``.
+
+        Raises:
+            UserError: It cannot be kept, and holds as long as this process runs.
+        """
+        await asyncio.to_thread(lambda: self._trust.answer(standing, trusted=trusted, keep=keep))
 
     async def check_session(self, root: Path, session: str) -> None:
         """Is there such a session?"""
@@ -119,7 +145,13 @@ class EditorBackend:
 
         model = await self._models.get(settings())
         return await resume_session(
-            session, workspace, approver, settings, model, environment=self._environment
+            session,
+            workspace,
+            approver,
+            settings,
+            model,
+            environment=self._environment,
+            trust=self._trust,
         )
 
     async def fork_session(self, root: Path, session: str, turn: int | None) -> Fork:

@@ -17,7 +17,7 @@ from indwell.messages import Usage
 from indwell.providers.base import Provider
 from indwell.providers.pricing import Prices
 from indwell.settings.load import lacking
-from indwell.settings.model import Settings
+from indwell.settings.model import Secret, Settings
 from indwell.settings.places import user_file
 
 SCRIPTED_WINDOW = 64_000  # tokens; the scripted model has no limit of its own
@@ -27,7 +27,7 @@ class Model(NamedTuple):
     """A model, ready to be asked, with what is known of it; ``notice`` if that is not much.
 
     ``hang_up`` closes its connections; ``pictures`` says whether it takes some; ``rates`` are its
-    prices, or their usual ratios; ``small`` may write summaries.
+    prices, or their usual ratios; ``small`` may write summaries; ``key`` is what the endpoint gets.
     """
 
     provider: Provider
@@ -40,6 +40,7 @@ class Model(NamedTuple):
     pictures: bool = False
     rates: Rates = Rates()
     small: SmallModel | None = None
+    key: Secret | None = None
 
 
 class NoModel(SettingsError):
@@ -107,6 +108,7 @@ def _endpoint_model(settings: Settings) -> Model:
         facts.images is True if settings.pictures is None else settings.pictures,
         _rates(prices),
         _small_model(settings, Retrying(chat)),
+        settings.api_key,
     )
 
 

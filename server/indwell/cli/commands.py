@@ -196,5 +196,6 @@ def _run(options: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
             session=NEWEST if options.continues else options.resume or "",
             turn=options.turn,
             origin=options.new_from or "",
+            trust=options.trust,
         )
     )

@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -21,19 +22,26 @@ from indwell.agent.session import Log, Parts, Session
 from indwell.cli.budgets import budgets_of, unkept
 from indwell.cli.chosen_model import Model
 from indwell.cli.confining import confiner, strength
+from indwell.cli.folder_trust import FolderTrust
+from indwell.cli.sandbox_state import notice_of
+from indwell.cli.secrecy import also_hiding, hiding
+from indwell.cli.secret_places import SecretPlaces
 from indwell.cli.spill import Spill
-from indwell.cli.user_settings import is_trusted
 from indwell.context.compaction.presets import PRESETS
 from indwell.context.conversation import Config, Conversation, system_block
 from indwell.context.pictures import without_pictures
 from indwell.errors import SessionError, ToolError
+from indwell.files import read_bytes
 from indwell.files.scratch import scratch_folder
 from indwell.policy.approvals import Approver
-from indwell.policy.decide import Policy
+from indwell.policy.asked import Policy
 from indwell.policy.paths import is_beneath, matches_any
+from indwell.policy.rules import Rules
+from indwell.policy.widening import Widening
 from indwell.prompt.environment import Surroundings
 from indwell.prompt.instructions import FILE_NAME
 from indwell.prompt.system import Machine, system_prompt
+from indwell.sandbox.confinement import Confinement, Strength
 from indwell.sessions.ids import RANDOM_B, new_id
 from indwell.sessions.memory_log import MemoryLog
 from indwell.sessions.records import Prefixed
@@ -47,6 +55,8 @@ from indwell.tools.table import standard_tools
 from indwell.workspace.base import Workspace
 from indwell.workspace.branch import branch_of
 from indwell.workspace.paths import display
+
+MOST_INSTRUCTIONS_B = 1 << 20  # no longer file is read at all; see also ``instructions.LIMIT``
 
 
 class Place(NamedTuple):
@@ -74,6 +84,7 @@ async def open_session(
     model: Model,
     *,
     environment: Mapping[str, str],
+    trust: FolderTrust | None = None,
 ) -> Session:
     """Begin a session in a workspace, with a model; where it cannot be saved, it says so.
 
@@ -81,10 +92,20 @@ async def open_session(
         UserError: A setting cannot be used.
     """
     store = SessionStore(state_folder(environment), workspace.roots[0])
+    looking = asyncio.get_running_loop().run_in_executor(None, strength)
     place = await asyncio.to_thread(_new_place, store, model.name)
-    session = make_session(place, workspace, approver, settings, model, environment=environment)
+    session = make_session(
+        place, workspace, approver, settings, model, environment=environment, trust=trust
+    )
+    # It takes up to 20 ms, once, for which no prompt waits: then the second turn tells it.
+    looking.add_done_callback(lambda held: _tell_state(session, held))
     session.parts.log.append(prefix_of(session))
     return session
+
+
+def _tell_state(session: Session, held: asyncio.Future[Strength]) -> None:
+    if not held.cancelled():
+        session.notice = "; ".join(filter(None, (session.notice, notice_of(held.result()))))
 
 
 def prefix_of(session: Session) -> Prefixed:
@@ -97,6 +118,7 @@ def prefix_of(session: Session) -> Prefixed:
 
 def _new_place(store: SessionStore, model: str) -> Place:
     """Begin a log; in memory where nothing can be written, for the work must go on (PER-08)."""
+    strength()  # blocks when it is asked for the first time, so here and not where it is used
     now = datetime.now(UTC)
     try:
         identifier, log = store.create(model=model, now=now)
@@ -115,18 +137,32 @@ def make_session(
     model: Model,
     *,
     environment: Mapping[str, str],
+    trust: FolderTrust | None = None,
 ) -> Session:
-    """Put the parts of a session together; its conversation is empty."""
+    """Put the parts of a session together; its conversation is empty.
+
+    Without ``trust``, folders are looked at here, and nobody is asked about them.
+    """
     now_settings = settings()
     root = workspace.roots[0]
+    if trust is None:
+        trust = FolderTrust(environment)
+        trust.look(workspace.roots, now_settings)
     state = state_folder(environment)
     budgets = budgets_of(now_settings)
     rules = RuleBook(state / "permissions" / f"{folder_name(root)}.json")
     wish = Wish()
+    secret = SecretPlaces(workspace.roots, lambda: settings().deny)
+    bounds = lru_cache(maxsize=1)(lambda roots: confiner(roots, settings, own=own))
+
+    def confine(widening: Widening) -> Confinement | None:
+        return bounds(trust.trusted(workspace.roots))(widening)
+
     shell = Shell(root, timeout_s=now_settings.command_timeout_s)
     tools = standard_tools(shell, make_compact(wish))
     spill_folder = place.spill.resolve()
-    spill = Spill(spill_folder, n_kept=place.n_spilled)
+    hide = hiding(settings, model.key, environment)
+    spill = Spill(spill_folder, n_kept=place.n_spilled, hide=hide)
     own = (str(state.resolve()), str(user_file().parent.resolve()))
     readable = (spill_folder, *place.others)
     parts = Parts(
@@ -138,19 +174,28 @@ def make_session(
             mode=settings().mode,
             deny=settings().deny,
             granted=rules.granted,
+            rules=rules_of(settings()),
             own=own,
             readable=tuple(map(str, readable)),
-            roots=tuple(map(str, workspace.roots)),
+            roots=tuple(map(str, trust.trusted(workspace.roots))),
+            restricted=trust.restricted(workspace.roots),
             writes_confined=strength().level in {"S3", "S3m"},
+            sandbox=strength().words,
+            asks_for_all=strength().level == "S0",
+            holds_reads=strength().level == "S2",
         ),
         grant=rules.grant,
         log=place.log,
         spill=spill.keep,
         keep_as=spill.keep_as,
         read_roots=readable,
-        hidden=lambda path: matches_any(path, settings().deny) or is_beneath(str(root / path), own),
+        hidden=lambda path: (
+            matches_any(path, settings().deny)
+            or is_beneath(str(root / path), own)
+            or secret.is_other_name(root / path)
+        ),
         surroundings=lambda: _surroundings(workspace, model.name),
-        instructions=lambda: _instructions(workspace, settings()),
+        instructions=lambda: _instructions(workspace, settings(), trust),
         cost=model.cost,
         now=lambda: datetime.now(UTC),
         monotonic=time.monotonic,
@@ -162,7 +207,9 @@ def make_session(
         rates=model.rates,
         small=model.small,
         wish=wish,
-        confine=confiner(workspace.roots, settings),
+        confine=confine,
+        hide=hide,
+        secret_files=secret.look,
     )
     prompt = system_prompt(
         _machine(), tuple(spec.name for spec in tools.specs), now_settings.instructions
@@ -186,6 +233,11 @@ def make_session(
     )
 
 
+def rules_of(settings: Settings) -> Rules:
+    """The rules that the settings hold."""
+    return Rules(settings.rules_allow, settings.rules_ask, settings.rules_deny)
+
+
 def with_model(session: Session, model: Model) -> None:
     """Let the next turn of ``session`` ask another model; the conversation goes on."""
     workspace, before = session.parts.workspace, session.parts.hang_up
@@ -202,6 +254,7 @@ def with_model(session: Session, model: Model) -> None:
         surroundings=lambda: _surroundings(workspace, model.name),
         rates=model.rates,
         small=model.small,
+        hide=also_hiding(session.parts.hide, model.key),
     )
     config = msgspec.structs.replace(
         session.conversation.config,
@@ -230,17 +283,21 @@ async def _surroundings(workspace: Workspace, model: str) -> Surroundings:
     )
 
 
-async def _instructions(workspace: Workspace, settings: Settings) -> str:
-    """AGENTS.md of a trusted folder; of any other folder nothing is read (H13)."""
-    if not is_trusted(workspace.roots[0], settings):
+async def _instructions(workspace: Workspace, settings: Settings, trust: FolderTrust) -> str:
+    """AGENTS.md of a trusted folder, as it was trusted; of any other none is read (H13)."""
+    root = workspace.roots[0]
+    if not trust.is_trusted(root):
         return ""
     try:
         path = workspace.resolve(FILE_NAME)
         if matches_any(display(path, workspace.roots), settings.deny):
             return ""
-        return (await workspace.read(path)).text
+        data = await asyncio.to_thread(read_bytes, path, [root], MOST_INSTRUCTIONS_B)
+        if trust.is_whole(root):
+            return (await workspace.read(path)).text
     except ToolError:
         return ""
+    return data.decode("utf-8-sig", "replace") if trust.obeys(root, FILE_NAME, data) else ""
 
 
 def _machine() -> Machine:

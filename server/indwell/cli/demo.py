@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import attrs
 import msgspec
 from rich.console import Console
 from rich.markup import escape
@@ -183,7 +184,7 @@ class Stage:
         if self._scripted or params.detail == CHECK:
             self._say("  [yellow]The demo answers: Once[/]")
             return "once"
-        question = Question(params.id, params.title, params.detail, params.reason, rule="")
+        question = Question(**{**attrs.asdict(params), "rule": ""})
         return await TerminalApprover(self._console).ask(question)
 
     def _say(self, markup: str) -> None:
@@ -205,7 +206,11 @@ def demo(*, seed: int, as_json: bool, scripted: bool) -> int:
             folder = Path(name).resolve() / "project"
             make_private_folder(folder)
             # Its sessions go with it, but for those that the user wants somewhere.
-            environment = {"INDWELL_STATE": str(Path(name).resolve() / "state"), **os.environ}
+            environment = {
+                "INDWELL_STATE": str(Path(name).resolve() / "state"),
+                **os.environ,
+                "INDWELL_TRUSTED": str(folder),  # made up by us a moment ago
+            }
             stage = Stage(console, settings, make_project(seed), folder, environment)
             report = wait_for(stage.play())
     except UserError as error:

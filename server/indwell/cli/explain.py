@@ -3,14 +3,145 @@
 from __future__ import annotations
 
 import argparse
+import json
+import os
+import shlex
+import sys
+from pathlib import Path
 
-from indwell.errors import UserError
+import msgspec
+
+from indwell.cli.permissions import rules_of_folder
+from indwell.cli.user_settings import read_settings
+from indwell.errors import SettingsError, ToolError, UserError
+from indwell.files import read_own
+from indwell.policy.approvals import one_line, visible
+from indwell.policy.asked import Policy
+from indwell.policy.explanation import Explanation, explain_command
+from indwell.policy.paths import is_beneath
+from indwell.policy.rules import Rules
+from indwell.settings.model import Mode, Settings
+from indwell.settings.values import convert
+
+LIMIT_B = 1 << 20  # of a file with rules
+
+
+class _Line(msgspec.Struct, frozen=True):
+    """One line of ``--stdin``; what it leaves out is as the options and settings say."""
+
+    command: str
+    rules: Rules | None = None
+    sandboxed: bool | None = None
+    cwd: str | None = None
+    mode: Mode | None = None
 
 
 def explain(options: argparse.Namespace) -> int:
-    """Do it; 0 if it is done.
+    """Do it; 0 whatever the decision is.
 
     Raises:
-        UserError: It cannot be.
+        UserError: The command line, the rules or the settings cannot be used.
     """
-    raise UserError("not built yet")
+    base = _base(options)
+    cwd = str(Path(options.cwd or ".").resolve())
+    if options.stdin:
+        return _answer_lines(base, cwd)
+    if not options.words:
+        raise UserError("say which command, behind --")
+    words: list[str] = options.words
+    text = words[0] if len(words) == 1 else shlex.join(words)
+    command = text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+    told = explain_command(command, cwd, _at(base, cwd))
+    print(_one_line(told).decode() if options.json else _words(told))
+    return 0
+
+
+def _answer_lines(base: Policy, cwd: str) -> int:
+    """One answer a line; a line that cannot be read is denied, and says why."""
+    decoder, output = msgspec.json.Decoder(_Line), sys.stdout.buffer
+    for raw in sys.stdin.buffer:
+        if not raw.strip():
+            continue
+        try:
+            line = decoder.decode(raw)
+            told = _explained(line, base, cwd)
+        except (msgspec.DecodeError, UnicodeDecodeError, SettingsError, RecursionError) as error:
+            told = Explanation("deny", "unreadable", f"the line cannot be read: {error}")
+        output.write(_one_line(told) + b"\n")
+        output.flush()
+    return 0
+
+
+def _one_line(told: Explanation) -> bytes:
+    """JSON without any character that somebody takes for the end of a line, such as U+2028."""
+    data = msgspec.json.encode(told)
+    return data if data.isascii() else json.dumps(msgspec.to_builtins(told)).encode()
+
+
+def _explained(line: _Line, base: Policy, cwd: str) -> Explanation:
+    policy = base
+    if line.rules is not None:
+        rules = _checked(line.rules)
+        policy = msgspec.structs.replace(policy, rules=rules, granted=frozenset())
+    if line.sandboxed is not None:
+        policy = msgspec.structs.replace(policy, writes_confined=line.sandboxed)
+    if line.mode is not None:
+        policy = msgspec.structs.replace(policy, mode=line.mode)
+    where = cwd if line.cwd is None else os.path.normpath(os.path.join(cwd, line.cwd))  # noqa: PTH118
+    root = cwd if is_beneath(where, (cwd,)) else where
+    return explain_command(line.command, where, _at(policy, root))
+
+
+def _base(options: argparse.Namespace) -> Policy:
+    settings = _settings()
+    rules = Rules(settings.rules_allow, settings.rules_ask, settings.rules_deny)
+    granted = rules_of_folder(Path(options.cwd or ".")).granted
+    if options.rules:
+        rules, granted = _read_rules(Path(options.rules)), frozenset[str]()
+    return Policy(
+        mode=options.mode or settings.mode,
+        deny=settings.deny,
+        granted=granted,
+        rules=rules,
+        writes_confined=options.sandboxed,
+    )
+
+
+def _settings() -> Settings:
+    return read_settings(os.environ).settings
+
+
+def _read_rules(path: Path) -> Rules:
+    try:
+        return _checked(msgspec.json.decode(read_own(path, LIMIT_B), type=Rules))
+    except (ToolError, OSError, msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise UserError(
+            f"--rules {str(path)!r} cannot be used ({error}); write a JSON object with lists of "
+            "patterns: allow, ask, deny"
+        ) from error
+
+
+def _checked(rules: Rules) -> Rules:
+    """Patterns as the settings take them.
+
+    Raises:
+        SettingsError: One is no pattern.
+    """
+    allow, ask, deny = (
+        convert(f"rules_{name}", list(getattr(rules, name))) for name in ("allow", "ask", "deny")
+    )
+    return Rules(allow, ask, deny)
+
+
+def _at(policy: Policy, folder: str) -> Policy:
+    return msgspec.structs.replace(policy, roots=(folder,))
+
+
+def _words(told: Explanation) -> str:
+    lines = [f"{told.decision}  by {told.rule or 'default'}"]
+    lines += [f"  {visible(told.reason)}"] if told.reason else []
+    lines += [f"  it would run {told.widening}"] if told.widening else []
+    for part in told.parts:
+        why = f": {one_line(part.reason)}" if part.reason else ""
+        lines.append(f"  {part.decision:5}  {one_line(part.text)}  ({one_line(part.rule)}{why})")
+    return "\n".join(lines)

@@ -4,31 +4,19 @@ from __future__ import annotations
 
 import logging
 import queue
-import re
 import sys
 import threading
 import time
 from collections.abc import Callable, Mapping
 
+from indwell.secrets.hiding import Hider
+from indwell.secrets.names import secrets_of
 from indwell.settings.redaction import redacted
 
 LINES_A_SECOND = 20  # on average
 BURST = 200  # lines at once: the whole of a traceback, and what led to it
 LINE_LIMIT = 4_000  # characters of one record
 WAITING_LIMIT = 1_000  # records that a stderr nobody reads may hold up
-
-_SECRET_NAME = re.compile(r"KEY|TOKEN|SECRET|PASSWORD|CREDENTIAL", re.IGNORECASE)
-_MIN_SECRET = 8  # characters; shorter values are words like "true"
-
-
-def secrets_of(environment: Mapping[str, str]) -> tuple[str, ...]:
-    """Values of variables whose names speak of secrets, longest first."""
-    found = {
-        value.strip()
-        for name, value in environment.items()
-        if _SECRET_NAME.search(name) and len(value.strip()) >= _MIN_SECRET
-    }
-    return tuple(sorted(found, key=len, reverse=True))
 
 
 class Throttle:
@@ -70,6 +58,7 @@ class StderrHandler(logging.Handler):
     def __init__(self, secrets: tuple[str, ...], write: Callable[[str], object]) -> None:
         super().__init__()
         self._secrets = secrets
+        self._hider = Hider()
         self._write = write
         self._throttle = Throttle(LINES_A_SECOND, BURST, time.monotonic)
         self._lines: queue.Queue[str] = queue.Queue(WAITING_LIMIT)
@@ -80,7 +69,7 @@ class StderrHandler(logging.Handler):
         dropped = self._throttle.admit()
         if dropped is None:
             return
-        text = redacted(self.format(record), self._secrets)
+        text = self._hider.hide(redacted(self.format(record), self._secrets))
         if len(text) > LINE_LIMIT:
             text = f"{text[:LINE_LIMIT]} … ({len(text):,} characters)"
         if dropped:

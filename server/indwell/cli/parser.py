@@ -138,7 +138,7 @@ def _run(run: argparse.ArgumentParser) -> None:
         help="run what the model asks for without asking you; for containers",
     )
     run.add_argument(
-        "--trust", action="store_true", help="trust the folder as it is now, without a question"
+        "--trust", action="store_true", help="trust the folder for this time, without a question"
     )
     _scripted(run)
 

@@ -27,6 +27,7 @@ from indwell.agent.resume import (
 from indwell.agent.session import Session
 from indwell.cli.chosen_model import Model
 from indwell.cli.compose import Place, make_session, prefix_of
+from indwell.cli.folder_trust import FolderTrust
 from indwell.cli.offered import offered_models
 from indwell.cli.spill import highest_number
 from indwell.context import conversation as talk
@@ -64,6 +65,7 @@ async def resume_session(
     model: Model,
     *,
     environment: Mapping[str, str],
+    trust: FolderTrust | None = None,
 ) -> Resumed:
     """Take a session up where its log ends; nothing that it did is done again.
 
@@ -83,7 +85,9 @@ async def resume_session(
         spill = store.spill(identifier)
         n_spilled = await asyncio.to_thread(_n_spilled, spill)
         place = Place(identifier, log, spill, n_spilled, others=others)
-        session = make_session(place, workspace, approver, settings, model, environment=environment)
+        session = make_session(
+            place, workspace, approver, settings, model, environment=environment, trust=trust
+        )
         is_known = past.prefix is not None and past.prefix.tools == tools_digest(
             session.conversation.tools
         )

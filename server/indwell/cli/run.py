@@ -7,6 +7,7 @@ import json
 import os
 import re
 import sys
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -23,11 +24,13 @@ from indwell.cli.addresses import address_place
 from indwell.cli.chosen_model import NoModel, make_model
 from indwell.cli.closed_output import stopping
 from indwell.cli.compose import open_session
+from indwell.cli.folder_trust import FolderTrust
 from indwell.cli.new_from import naming_new_session, take_task
+from indwell.cli.own_environment import own_environment
 from indwell.cli.rewound_session import tell_rewound
 from indwell.cli.sessions import whole_id
 from indwell.cli.terminal import AllowingApprover, TerminalApprover, TerminalView
-from indwell.cli.user_settings import read_settings
+from indwell.cli.trust_question import settled_settings
 from indwell.cli.waiting import wait_for
 from indwell.context.ide import Selection
 from indwell.errors import SessionError, ToolError, UserError
@@ -57,6 +60,7 @@ class Wish(msgspec.Struct, frozen=True):
     says so. ``session`` is the id, or the beginning of it, of one to go on with; ``NEWEST`` the
     newest. Then there need not be ``words``. ``turn``: it goes on from the end of this one.
     ``origin``: as ``session``, of one whose task a new session takes along.
+    ``trust``: the folder is trusted, for this time.
     """
 
     words: str
@@ -70,6 +74,7 @@ class Wish(msgspec.Struct, frozen=True):
     session: str = ""
     turn: int | None = None
     origin: str = ""
+    trust: bool = False
 
 
 class WrongPlace(UserError):
@@ -113,11 +118,10 @@ def _refused(wish: Wish) -> str:
 
 async def _turn(wish: Wish, view: events.Listener) -> events.TurnFinished:
     view = stopping(_placing(view))
+    environment = own_environment()
     workspace = DiskWorkspace([wish.folder], private=undo_folder(os.environ))
-    loaded = await asyncio.to_thread(read_settings, os.environ, roots=workspace.roots)
-    for notice in loaded.notices:
-        view(events.Notice(0, "warning", notice))
-    settings = loaded.settings
+    trust = FolderTrust(os.environ, is_given=wish.trust)
+    settings = await settled_settings(workspace.roots, trust, view, environment)
     if wish.scripted:
         settings = msgspec.structs.replace(settings, provider="scripted")
     if wish.mode is not None:
@@ -131,13 +135,15 @@ async def _turn(wish: Wish, view: events.Listener) -> events.TurnFinished:
         AllowingApprover() if wish.allow else TerminalApprover(Console(stderr=True))
     )
     if wish.session:
-        session, words = await _resumed(wish, workspace, approver, settings)
+        session, words = await _resumed(
+            wish, workspace, approver, settings, trust, environment=environment
+        )
     else:
         model = await asyncio.to_thread(make_model, settings)
         store = SessionStore(state_folder(os.environ), workspace.roots[0])
         origin = await asyncio.to_thread(_identified, wish.origin, store) if wish.origin else ""
         session = await open_session(
-            workspace, approver, lambda: settings, model, environment=os.environ
+            workspace, approver, lambda: settings, model, environment=environment, trust=trust
         )
         words = wish.words
     try:
@@ -154,7 +160,13 @@ async def _turn(wish: Wish, view: events.Listener) -> events.TurnFinished:
 
 
 async def _resumed(
-    wish: Wish, workspace: Workspace, approver: Approver, settings: Settings
+    wish: Wish,
+    workspace: Workspace,
+    approver: Approver,
+    settings: Settings,
+    trust: FolderTrust,
+    *,
+    environment: Mapping[str, str],
 ) -> tuple[Session, str]:
     """The session to go on with, and the words for it: new ones, those not answered, or a nudge.
 
@@ -177,7 +189,13 @@ async def _resumed(
         settings = msgspec.structs.replace(settings, model=held.model)
     model = await asyncio.to_thread(make_model, settings)
     resumed = await resume_session(
-        identifier, workspace, approver, lambda: settings, model, environment=os.environ
+        identifier,
+        workspace,
+        approver,
+        lambda: settings,
+        model,
+        environment=environment,
+        trust=trust,
     )
     words = wish.words if wish.words.strip() else resumed.draft or GO_ON
     return resumed.session, words

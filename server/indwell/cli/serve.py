@@ -72,12 +72,14 @@ def serve_opened(opened: OpenLine, *, scripted: bool, pace_s: float) -> int:
     gc.disable()
     from indwell.cli.backend import EditorBackend
     from indwell.cli.logs import log_to_stderr
+    from indwell.cli.own_environment import own_environment
     from indwell.lsp.server import make_server
     from indwell.lsp.wire.serving import serve_line
 
     sys.setswitchinterval(SWITCH_S)
-    log_to_stderr(os.environ)
-    backend = EditorBackend(os.environ, scripted=scripted, pace_s=pace_s)
+    environment = own_environment()
+    log_to_stderr(environment)
+    backend = EditorBackend(environment, scripted=scripted, pace_s=pace_s)
     server, host = make_server(backend, opened.opened)
     gc.freeze()
     gc.enable()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+from collections.abc import Callable
 from pathlib import Path
 
 from indwell.errors import SessionError, ToolError
@@ -27,13 +28,15 @@ class Spill:
     Args:
         folder: Private, exists.
         n_kept: So many are there already, of an earlier process.
+        hide: Takes the secrets out of a text; called in a thread.
 
     Raises:
         SessionError: From ``keep``, when the disk does not take a text.
     """
 
-    def __init__(self, folder: Path, *, n_kept: int = 0) -> None:
+    def __init__(self, folder: Path, *, n_kept: int = 0, hide: Callable[[str], str] = str) -> None:
         self._folder = folder
+        self._hide = hide
         self._n_kept = n_kept
 
     async def keep(self, name: str, text: str) -> Path:
@@ -42,14 +45,16 @@ class Spill:
         plain = "".join(one if one.isalnum() or one in "-_." else "-" for one in name)[:60]
         suffix = "" if "." in plain else ".txt"
         path = self._folder / f"{self._n_kept:04d}-{plain}{suffix}"
-        data = text.encode("utf-8", "replace")
         try:
-            return await asyncio.to_thread(write_private, path, data)
+            return await asyncio.to_thread(self._write, path, text)
         except OSError as error:
             raise SessionError(
                 f"a long text could not be kept in {str(self._folder)!r} ({error.strerror}); make "
                 "room there and try again"
             ) from error
+
+    def _write(self, path: Path, text: str) -> Path:
+        return write_private(path, self._hide(text).encode("utf-8", "replace"))
 
     async def keep_as(self, name: str, text: str) -> Path:
         """Write a text under this very name, on disk when it returns; the same one once is enough.

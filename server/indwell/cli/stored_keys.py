@@ -25,12 +25,25 @@ def with_stored_key(settings: Settings, store: KeyStore) -> Settings:
 
     Blocks for as long as the keyring waits for its password.
 
+    A key of the environment or the settings goes to no other machine in the clear; one that was
+    kept for such an address by ``indwell login`` does, which has said so (NET-05).
+
     Raises:
-        SettingsError: There is one, and it cannot be read now.
+        SettingsError: There is one, and it cannot be read now, or would go out in the clear.
     """
-    if settings.api_key is not None or settings.provider == "scripted":
+    if settings.provider == "scripted":
         return settings
     origin = origin_of(settings.base_url)
+    is_clear = origin.startswith("http:") and host_of(origin) not in LOOPBACK
+    if settings.api_key is not None and not (is_clear and origin in store.origins()):
+        if is_clear:
+            address = shown(settings.base_url or "")
+            raise SettingsError(
+                f"the key would go to {origin} unencrypted, so it is not sent; use https, unset "
+                f"the key if none is needed, or run `indwell login {address}`"
+            )
+        return settings
+    settings = msgspec.structs.replace(settings, api_key=None)
     try:
         kept = store.get(origin)
     except KeyringUnusable as error:

@@ -14,7 +14,7 @@ from rich.syntax import Syntax
 from indwell.agent import events
 from indwell.agent.receipt import usage_words
 from indwell.cli.shortenings import Shortenings
-from indwell.policy.approvals import Answer, Question, one_line, short_line, visible
+from indwell.policy.approvals import Answer, Question, Said, one_line, short_line, visible
 
 if sys.platform != "win32":
     import termios
@@ -150,19 +150,20 @@ class TerminalApprover:
     def __init__(self, console: Console) -> None:
         self._console = console
 
-    async def ask(self, question: Question) -> Answer:
+    async def ask(self, question: Question) -> Said:
         """Show exactly what would run, and wait for a letter."""
         title, reason = escape(one_line(question.title)), escape(one_line(question.reason))
         self._console.print(f"[bold yellow]{title}[/] ({reason})", emoji=False, soft_wrap=True)
         self._console.print(
             visible(question.detail), markup=False, emoji=False, highlight=False, soft_wrap=True
         )
+        self._tell_notes(question)
         if not sys.stdin.isatty():
             self._console.print("[yellow]Nobody can be asked here, so the answer is no.[/]")
-            return "no"
+            return "unanswered"
         choices = "[N]o, [O]nce" + (", this [S]ession, [A]lways" if question.rule else "")
         while True:
-            typed = (await _typed(f"{choices}? ")).strip().lower()
+            typed = (await typed_line(f"{choices}? ")).strip().lower()
             answer = next((one for one in ANSWERS if typed in {one, one[0]}), None)
             if not typed or answer == "no":
                 return "no"
@@ -170,8 +171,16 @@ class TerminalApprover:
                 return answer
             self._console.print("[yellow]Not understood; type one of the letters.[/]")
 
+    def _tell_notes(self, question: Question) -> None:
+        """What a person should know besides; what the model asks for by itself stands out."""
+        rule = f"This session and always are for: {question.rule}"
+        for note in (*question.notes, *([rule] if question.rule else ())):
+            style = "bold red" if question.wanted and question.more in note else "dim"
+            line = f"[{style}]{escape(one_line(note))}[/]"
+            self._console.print(line, emoji=False, highlight=False, soft_wrap=True)
 
-async def _typed(prompt: str) -> str:
+
+async def typed_line(prompt: str) -> str:
     """A line from the terminal; a thread of its own, so that Ctrl-C need not wait for it."""
     loop = asyncio.get_running_loop()
     answer: asyncio.Future[str] = loop.create_future()
@@ -201,9 +210,11 @@ def _forget_typed() -> None:
 
 
 class AllowingApprover:
-    """Says yes to every command and edit that would be asked for: the user said so beforehand."""
+    """Says yes to what would be asked for, as the user said beforehand.
+
+    But not to what the model itself asks for beyond the sandbox: nobody has seen that (POL-16).
+    """
 
     async def ask(self, question: Question) -> Answer:
-        """Allow this one call."""
-        del question
-        return "once"
+        """Allow this one call, unless the model wants more for it than it has."""
+        return "no" if question.wanted else "once"

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
+from indwell.cli.folder_trust import FolderTrust
 from indwell.cli.stored_keys import foreign_key_notice, is_foreign_key, key_store
 from indwell.errors import ToolError
-from indwell.settings.load import Loaded, load
-from indwell.settings.model import Settings
-from indwell.settings.places import read_user_file, trusted_folders, user_file
+from indwell.settings.load import WORKSPACE_FILE, Loaded, load
+from indwell.settings.places import read_user_file, user_file
+
+UNTRUSTED = f"{WORKSPACE_FILE} is ignored as long as its folder is not trusted"
 
 
 def read_settings(
@@ -17,8 +19,11 @@ def read_settings(
     *,
     roots: tuple[Path, ...] = (),
     options: Mapping[str, object] | None = None,
+    trust: FolderTrust | None = None,
 ) -> Loaded:
-    """Read all sources of settings.
+    """Read all sources of settings; ``trust`` looks at the folders, and knows afterwards.
+
+    The file of a folder that is not trusted is only looked through for what to say of it.
 
     Raises:
         SettingsError: The user's own file cannot be used.
@@ -27,28 +32,32 @@ def read_settings(
     text = read_user_file(path)
     users = load(environment, text, str(path), None, None).settings
     workspace_text = None
-    if roots and is_trusted(roots[0], users):
-        workspace_text = _read_text(roots[0] / ".indwell" / "config.toml")
+    notices: tuple[str, ...] = ()
+    if roots:
+        trust = trust or FolderTrust(environment)
+        trust.look(roots, users)
+        data = _read(roots[0] / WORKSPACE_FILE)
+        if data is not None and trust.obeys(roots[0], WORKSPACE_FILE, data):
+            workspace_text = data.decode("utf-8", "replace")
+        elif data is not None:
+            would = load(environment, text, str(path), options, data.decode("utf-8", "replace"))
+            known = load(environment, text, str(path), options).notices
+            notices = (UNTRUSTED, *(one for one in would.notices if one not in known))
     loaded = load(environment, text, str(path), options, workspace_text)
+    loaded = Loaded(loaded.settings, (*loaded.notices, *notices))
     if not is_foreign_key(loaded.settings, environment):
         return loaded
     others = {name: value for name, value in environment.items() if name != "OPENAI_API_KEY"}
     loaded = load(others, text, str(path), options, workspace_text)
+    loaded = Loaded(loaded.settings, (*loaded.notices, *notices))
     notice = foreign_key_notice(loaded.settings, key_store())
     return Loaded(loaded.settings, (*loaded.notices, *([notice] if notice else ())))
 
 
-def is_trusted(root: Path, settings: Settings) -> bool:
-    """Did the user name this folder, or one above it, in ``trusted``?"""
-    return any(
-        root.resolve().is_relative_to(folder) for folder in trusted_folders(settings.trusted)
-    )
-
-
-def _read_text(path: Path) -> str | None:
+def _read(path: Path) -> bytes | None:
     from indwell.files import read_bytes
 
     try:
-        return read_bytes(path, [path.parent.parent], 1 << 20).decode("utf-8", "replace")
+        return read_bytes(path, [path.parent.parent], 1 << 20)
     except ToolError:
         return None

@@ -22,6 +22,8 @@ def warm_up(settings: Settings) -> None:
     Nothing here asks the network, and nothing is lost if a prompt comes first: it does the rest.
     """
     from indwell.cli import compose
+    from indwell.cli.confining import strength
+    from indwell.policy.commands.judge import Situation, judge
     from indwell.providers import facts, openai_chat, retry
     from indwell.tools.commands.bash import Shell
     from indwell.tools.table import standard_tools
@@ -30,6 +32,8 @@ def warm_up(settings: Settings) -> None:
     standard_tools(Shell(Path.cwd(), timeout_s=1.0))  # their schemas are made once
     matches_any("any.txt", settings.deny)  # so are the patterns of what must not be sent
     why_dangerous("rm any.txt")  # loads the parser
+    judge("ls any.txt", Situation())
+    strength()  # tries the sandbox, once in a process
     openai_chat.warm_up()
     facts.warm_up()
     # All that was loaded stays; searching it for garbage would hold up the editor for 0.2 s.

@@ -14,6 +14,7 @@ from indwell.lsp.client import Client
 from indwell.lsp.documents import Documents
 from indwell.lsp.first_run import FirstRunBackend
 from indwell.policy.approvals import Approver
+from indwell.policy.trust import Standing
 from indwell.providers.connection import LoginOutcome
 from indwell.providers.models import OfferedModel
 from indwell.sessions.branches import Fork, Rewind
@@ -56,6 +57,22 @@ class Backend(FirstRunBackend, Protocol):
         Raises:
             SettingsError: There is no usable model.
             UserError: There is no place for the log.
+        """
+        ...
+
+    def hold_back(self) -> None:
+        """Trust no folder from now on; the editor says that it is in restricted mode."""
+        ...
+
+    async def standings(self, roots: tuple[Path, ...]) -> tuple[Standing, ...]:
+        """How the folders stand now, by what the user has said of them and what they hold."""
+        ...
+
+    async def trust(self, standing: Standing, *, trusted: bool, keep: bool) -> None:
+        """The user's answer about a folder, for exactly what ``standing`` showed.
+
+        Raises:
+            UserError: It cannot be kept, and holds as long as this process runs.
         """
         ...
 

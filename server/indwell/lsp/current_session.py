@@ -15,6 +15,7 @@ from indwell.lsp.backend import Backend
 from indwell.lsp.client import Client
 from indwell.lsp.configuration import Configuration, model_identity
 from indwell.lsp.first_run import ANSWER_S, FirstRun
+from indwell.lsp.trust import TrustQuestions
 from indwell.messages import Text
 from indwell.sessions.overview import Overview
 from indwell.settings.model import Settings
@@ -36,6 +37,7 @@ class CurrentSession:
     Attributes:
         workspace: The user's files; set before the first turn.
         first_run: Leads to a usable model where there is none.
+        trust: Asks about folders of which nobody has said that they are trusted.
     """
 
     def __init__(
@@ -47,6 +49,7 @@ class CurrentSession:
     ) -> None:
         self.workspace: Workspace | None = None
         self.first_run = FirstRun(client, backend)
+        self.trust = TrustQuestions(client, backend)
         self._client = client
         self._backend = backend
         self._configuration = configuration
@@ -65,6 +68,16 @@ class CurrentSession:
     def id(self) -> str | None:
         """Its id."""
         return self._session.id if self._session else None
+
+    @property
+    def is_asking(self) -> bool:
+        """Is the user asked something before a turn can begin?"""
+        return self.first_run.is_open or self.trust.is_open
+
+    async def stop_asking(self) -> None:
+        """Close the questions; for the end of the server."""
+        await self.first_run.stop()
+        await self.trust.stop()
 
     def id_of(self, wanted: str | None) -> str:
         """The session that is meant: the current one if none is named.
@@ -92,7 +105,7 @@ class CurrentSession:
         Raises:
             UserError: There can be none, in plain words.
         """
-        await self._configuration.known()
+        await self._settle()
         if target is not None and target not in {"new", self.id}:
             return (await self._taken_up(target, None)).session
         async with self._changing:
@@ -112,7 +125,7 @@ class CurrentSession:
         Raises:
             UserError: It cannot be gone on with; the current one stays.
         """
-        await self._configuration.known()
+        await self._settle()
         if self._session is not None and session == self.id:
             return Resumed(self._session, "", ())
         resumed = await self._taken_up(session, model)
@@ -123,6 +136,14 @@ class CurrentSession:
         """Let the next prompt begin a new one."""
         async with self._changing:
             await self._leave()
+
+    async def _settle(self) -> None:
+        """Know the editor's settings, and whether the folders are trusted as they are now."""
+        await self._configuration.known()
+        assert self.workspace is not None
+        timeout_s = self._configuration.settings.answer_timeout_s
+        if await self.trust.settle(self.workspace.roots, timeout_s):
+            await self._configuration.read_again()  # what a folder says may count now
 
     async def _leave(self) -> None:
         if self._session is not None:

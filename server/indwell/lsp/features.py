@@ -21,6 +21,8 @@ class Features(msgspec.Struct, frozen=True):
         watches_files: Tells of changed files of a folder, when asked to.
         create_files: Makes new files, as part of a workspace edit.
         annotations: Shows what a change is, and who wants it.
+        is_restricted: The editor itself does not trust the workspace; only this much is believed of
+            what it says about trust, for clients fill such claims from the folder (TRU-11, TRU-12).
         experimental: Names of ``capabilities.experimental.indwell`` that are on.
     """
 
@@ -30,6 +32,7 @@ class Features(msgspec.Struct, frozen=True):
     watches_files: bool = False
     create_files: bool = False
     annotations: bool = False
+    is_restricted: bool = False
     experimental: frozenset[str] = frozenset()
 
     def has(self, name: str) -> bool:
@@ -52,7 +55,10 @@ def features_of(capabilities: Mapping[str, Any]) -> Features:
         and watching.get("relativePatternSupport") is True,
         create_files=isinstance(operations, list) and "create" in operations,
         annotations=isinstance(edits.get("changeAnnotationSupport"), Mapping),
-        experimental=frozenset(name for name, on in ours.items() if on is True),
+        is_restricted="trusted" in ours and ours["trusted"] is not True,
+        experimental=frozenset(
+            name for name, on in ours.items() if on is True and name != "trusted"
+        ),
     )
 
 

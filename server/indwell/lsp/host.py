@@ -93,6 +93,8 @@ class Host:
     def start(self, roots: tuple[Path, ...], options: Mapping[str, Any]) -> None:
         """The editor has said where it works and what it wants."""
         self._roots = roots
+        if self.client.features.is_restricted:
+            self.backend.hold_back()
         self.configuration.start(roots, options)
         self.sessions.workspace = self.backend.workspace(
             roots, self.documents, self.client, self.settings
@@ -182,7 +184,7 @@ class Host:
         Raises:
             UserError: None runs, or not in that session, or too much waits for it already.
         """
-        is_asked = self.sessions.first_run.is_open  # for a model; that can take minutes
+        is_asked = self.sessions.is_asking  # that can take minutes
         return await steered(self.turns.running, params, 0 if is_asked else OPENING_S)
 
     def compact(self) -> Ticket:
@@ -267,7 +269,7 @@ class Host:
         self._unsent.stop()
         await self._unsent.leave(self.turns.close())
         await self.turns.drain("the server ends")
-        await self.sessions.first_run.stop()
+        await self.sessions.stop_asking()
         await self._chores.stop()
         await self.sessions.leave()
         if self.sessions.workspace is not None:

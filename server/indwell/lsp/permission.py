@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from time import monotonic
+
+import msgspec
+
 from indwell.lsp import protocol
 from indwell.lsp.client import Client
-from indwell.policy.approvals import Answer, Question
+from indwell.policy.approvals import Answer, Question, Said
 
 NO = "No"
 ONCE = "Once"
@@ -27,16 +31,17 @@ class EditorApprover:
         self._client = client
         self._timeout_s = timeout_s
 
-    async def ask(self, question: Question) -> Answer:
+    async def ask(self, question: Question) -> Said:
+        """Ask, and say whether nobody answered in time."""
+        began = monotonic()
+        answer = await self._ask(question)
+        late = monotonic() - began >= self._timeout_s
+        return "unanswered" if answer == "no" and late else answer
+
+    async def _ask(self, question: Question) -> Answer:
         """Ask in the rich form where the editor has it, else by ``showMessageRequest``."""
         if self._client.features.has("permission"):
-            params = protocol.PermissionParams(
-                id=question.id,
-                title=question.title,
-                detail=question.detail,
-                reason=question.reason,
-                rule=question.rule,
-            )
+            params = protocol.PermissionParams(**msgspec.structs.asdict(question))
             said = await self._client.permission(params, self._timeout_s)
             answer = _ANSWERS.get(said or "", "no")
             return answer if question.rule or answer in {"no", "once"} else "no"
@@ -52,7 +57,8 @@ class EditorApprover:
             titles = (NO, ONCE, SESSION, always)
         # The mark in front of each line shows where the text ends, whatever it says of itself.
         marked = "\n".join(f"│ {line}" for line in question.detail.split("\n"))
-        message = f"{question.title} ({question.reason})\n{marked}{rule}"
+        notes = "".join(f"\n{note}" for note in question.notes)
+        message = f"{question.title} ({question.reason})\n{marked}{notes}{rule}"
         chosen = await self._client.choose(message, titles, self._timeout_s)
         if chosen is None or chosen not in titles:
             return "no"

@@ -17,7 +17,7 @@ from indwell.agent.events import Event
 from indwell.lsp import protocol_context as next_request
 from indwell.lsp import protocol_views as views
 from indwell.lsp.names import TASK_COMMANDS
-from indwell.lsp.values import Value
+from indwell.lsp.values import Arguments, Value
 from indwell.policy.approvals import Answer
 from indwell.sessions.records import Ending
 from indwell.settings.model import Mode
@@ -144,13 +144,33 @@ class AskResult(Value):
 
 @attrs.frozen(eq=False, repr=False)
 class PermissionParams(Value):
-    """May this run? ``detail`` is exactly what would run, or the diff of the edit."""
+    """May this run? ``detail`` is exactly what would run, or the diff of the edit.
+
+    Attributes:
+        id: Of the question.
+        title: One line.
+        detail: Whole, with what could hide or reorder text as code points.
+        reason: Why it is asked.
+        rule: What ``session`` and ``always`` store; empty if they are not offered.
+        cwd: Where a command would run.
+        sandbox: How commands are held here, in words.
+        more: What a yes allows beyond that for this one call, in words.
+        why: The model's own words for wanting it; show them as such.
+        wanted: The model asks for ``more`` by itself: show that prominently.
+        risky: The parts of a command that are the reason.
+    """
 
     id: str
     title: str
     detail: str
     reason: str
     rule: str
+    cwd: str = ""
+    sandbox: str = ""
+    more: str = ""
+    why: str = ""
+    wanted: bool = False
+    risky: tuple[str, ...] = ()
 
 
 @attrs.frozen(eq=False, repr=False)
@@ -175,7 +195,7 @@ class SaveResult(Value):
 
 
 @attrs.frozen(eq=False, repr=False)
-class TaskArguments(Value):
+class TaskArguments(Arguments):
     """The one argument of ``indwell.fix`` and its siblings; plain JSON, all of it optional.
 
     Attributes:
@@ -196,14 +216,14 @@ class TaskArguments(Value):
 
 
 @attrs.frozen(eq=False, repr=False)
-class ModeArguments(Value):
+class ModeArguments(Arguments):
     """The argument of ``indwell.mode``."""
 
     mode: Mode
 
 
 @attrs.frozen(eq=False, repr=False)
-class ResumeArguments(Value):
+class ResumeArguments(Arguments):
     """The argument of ``indwell.resume``; all of it optional.
 
     Attributes:
@@ -216,7 +236,7 @@ class ResumeArguments(Value):
 
 
 @attrs.frozen(eq=False, repr=False)
-class ForkArguments(Value):
+class ForkArguments(Arguments):
     """The argument of ``indwell.fork``; all of it optional.
 
     Attributes:
@@ -232,7 +252,7 @@ class ForkArguments(Value):
 
 
 @attrs.frozen(eq=False, repr=False)
-class RewindArguments(Value):
+class RewindArguments(Arguments):
     """The argument of ``indwell.rewind``: the conversation only, no file.
 
     Attributes:

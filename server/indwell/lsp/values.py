@@ -38,3 +38,13 @@ class Value:
         made_by_attrs: Any = cls  # each subclass is
         found: tuple[attrs.Attribute[object], ...] = attrs.fields(made_by_attrs)
         return found
+
+
+class Arguments(Value):
+    """Base of what a command takes: a name that it does not know is refused.
+
+    A command may be called by a link or an old action, and what it does not know might be meant to
+    change more than the command does (TRU-14).
+    """
+
+    __slots__ = ()

@@ -13,7 +13,7 @@ from pathlib import Path
 import msgspec
 from rich.console import Console
 
-from indwell.cli.doctor import editors, endpoint, machine, own_files, programs
+from indwell.cli.doctor import editors, endpoint, machine, own_files, programs, safety
 from indwell.cli.doctor.check import Check, Finding, Findings, blocking, run_checks
 from indwell.cli.doctor.report import Private, redacted, report
 from indwell.cli.login import MARKS, PLAIN_MARKS
@@ -51,7 +51,9 @@ def _checks(environment: Mapping[str, str], store: KeyStore, *, offline: bool) -
         blocking("key", lambda: own_files.key(environment, store)),
         blocking("proxy", lambda: endpoint.proxies(environment)),
         Check("programs", programs.programs),
-        Check("sandbox", programs.sandbox),
+        blocking("sandbox", safety.sandbox),
+        blocking("trust", lambda: safety.trust(environment, Path.cwd())),
+        blocking("permissions", lambda: safety.permissions(environment, Path.cwd())),
         blocking("state folder", lambda: own_files.state(environment)),
         blocking("clock", own_files.clock),
         blocking("limits", machine.limits),

@@ -7,9 +7,11 @@ from functools import cached_property
 from typing import Any
 
 import msgspec
-from cattrs import Converter, transform_error
+from cattrs import Converter, ForbiddenExtraKeysError, transform_error
+from cattrs.gen import make_dict_structure_fn
 from pygls.protocol import default_converter
 
+from indwell.lsp.values import Arguments
 from indwell.lsp.wire.envelope import parsed
 
 _NAMES = {"str": "a text", "int": "a whole number", "bool": "true or false"}
@@ -33,6 +35,10 @@ class Conversion:
         converter.register_structure_hook(str, _text)
         converter.register_structure_hook(bool, _boolean)
         converter.register_structure_hook(int, _integer)
+        converter.register_structure_hook_factory(
+            lambda type_: isinstance(type_, type) and issubclass(type_, Arguments),
+            lambda type_: make_dict_structure_fn(type_, converter, _cattrs_forbid_extra_keys=True),
+        )
         return converter
 
     def structure(self, value: object, type_: Any) -> Any:  # noqa: ANN401 - a class comes in
@@ -102,6 +108,8 @@ def _words(error: BaseException, type_: type | None) -> str:
     match error:
         case KeyError():
             return "required field missing"
+        case ForbiddenExtraKeysError():
+            return f"unknown: {', '.join(sorted(map(repr, error.extra_fields)))}"
         case TypeError() if str(error).startswith("must be"):
             return str(error)
         case ValueError() | TypeError() if name:

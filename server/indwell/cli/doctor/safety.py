@@ -1,0 +1,58 @@
+"""What the doctor looks at for safety: sandbox, trust in this folder, standing permissions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from indwell.cli.confining import strength
+from indwell.cli.doctor.check import Finding, Findings
+from indwell.cli.folder_trust import FolderTrust
+from indwell.cli.sandbox_state import state_words
+from indwell.cli.user_settings import read_settings
+from indwell.errors import SettingsError
+from indwell.providers.connection import State
+from indwell.sessions.store import folder_name
+from indwell.settings.places import state_folder
+from indwell.settings.rules import RuleBook
+
+
+def sandbox() -> Findings:
+    """How well commands are held, and what would hold them better."""
+    held = strength()
+    state: State = "ok" if held.level in {"S3", "S3m"} else "warn"
+    return (Finding("sandbox", state, state_words(held), held.reason),)
+
+
+def trust(environment: Mapping[str, str], folder: Path) -> Findings:
+    """Is the folder trusted in which the doctor was called?"""
+    try:
+        chosen = read_settings(environment).settings
+    except SettingsError:
+        return ()  # said by the check of the settings
+    (standing,) = FolderTrust(environment).look((folder,), chosen)
+    if standing.state == "trusted":
+        return (Finding("trust", "ok", f"{folder} is trusted: {standing.by}"),)
+    sentence = f"{folder} is restricted, so nothing in it is changed, run or obeyed: {standing.by}"
+    return (Finding("trust", "skipped", sentence, "`indwell trust` says what it would enable"),)
+
+
+def permissions(environment: Mapping[str, str], folder: Path) -> Findings:
+    """What was allowed for always in this folder, and which rules the settings have."""
+    kept = RuleBook(state_folder(environment) / "permissions" / f"{folder_name(folder)}.json")
+    if kept.problem:
+        return (Finding("allowed", "warn", kept.problem),)
+    try:
+        chosen = read_settings(environment).settings
+    except SettingsError:
+        return ()
+    found = {
+        "for always here": len(kept.granted),
+        "by `rules_allow`": len(chosen.rules_allow),
+        "asked for by `rules_ask`": len(chosen.rules_ask),
+        "denied by `rules_deny`": len(chosen.rules_deny),
+    }
+    words = ", ".join(f"{number} {what}" for what, number in found.items() if number)
+    if not words:
+        return (Finding("allowed", "ok", "you have no rules and no standing answers here"),)
+    return (Finding("allowed", "ok", words, "`indwell permissions` lists them"),)

@@ -1,0 +1,150 @@
+"""The trust in the folders of one workspace: what the user has said of them, as last looked at.
+
+Where nothing was said, or what was said cannot be read, a folder is restricted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
+from indwell.errors import SettingsError
+from indwell.policy.trust import Standing, is_unchanged, nearest
+from indwell.settings.model import Settings
+from indwell.settings.places import state_folder, trusted_folders
+from indwell.settings.trust_store import Answers, TrustStore
+from indwell.settings.trusted_files import Answer, Seen, digest_of
+from indwell.workspace.executable import executables
+
+UNSAID = "you have not said that you trust it"
+
+
+class FolderTrust:
+    """Looks at folders, and remembers answers.
+
+    Args:
+        environment: The process's variables; they say where answers are kept.
+        is_given: The user's command line trusts every folder, as long as this process runs.
+    """
+
+    def __init__(self, environment: Mapping[str, str], *, is_given: bool = False) -> None:
+        self._environment = environment
+        self._is_given = is_given
+        self._held_back = ""
+        self._here: dict[str, Answer] = {}  # answers that hold for this process only
+        self._standings: dict[str, Standing] = {}
+
+    def hold_back(self, why: str) -> None:
+        """Trust nothing from now on, whatever the user said: the editor is in restricted mode."""
+        self._held_back = why
+
+    def look(self, roots: Sequence[Path], settings: Settings) -> tuple[Standing, ...]:
+        """See how folders stand, and remember it. Blocks for some milliseconds a folder.
+
+        Raises:
+            SettingsError: ``trusted`` of the user's settings cannot be used.
+        """
+        named = trusted_folders(settings.trusted)
+        found = tuple(self._look(root.resolve(), named) for root in roots)
+        self._standings = {**self._standings, **{one.folder: one for one in found}}
+        return found
+
+    def answer(self, standing: Standing, *, trusted: bool, keep: bool = True) -> None:
+        """The user has answered: for the folder exactly as ``standing`` showed it.
+
+        Raises:
+            SettingsError: It cannot be kept; it holds as long as this process runs.
+        """
+        said = answer_of(standing, trusted=trusted)
+        self._here[standing.folder] = said
+        if keep:
+            self._store().keep(Path(standing.folder), said)
+            del self._here[standing.folder]
+
+    def restricted(self, roots: Sequence[Path]) -> tuple[str, ...]:
+        """Those of ``roots`` that are not trusted, as written and as they resolve."""
+        left = [root for root in roots if not self.is_trusted(root)]
+        return tuple(dict.fromkeys(str(one) for root in left for one in (root, root.resolve())))
+
+    def trusted(self, roots: Sequence[Path]) -> tuple[Path, ...]:
+        """Those of ``roots`` that are trusted: where commands may write."""
+        return tuple(root for root in roots if self.is_trusted(root))
+
+    def is_trusted(self, root: Path) -> bool:
+        """Was it trusted when it was last looked at?"""
+        return self._standing(root).state == "trusted"
+
+    def obeys(self, root: Path, name: str, data: bytes) -> bool:
+        """May this content of a file of ``root`` be obeyed: is it what was trusted?"""
+        standing = self._standing(root)
+        if standing.state != "trusted":
+            return False
+        digest = digest_of(data)
+        return standing.is_whole or any(
+            one.name == name and one.seen.digest == digest for one in standing.items
+        )
+
+    def is_whole(self, root: Path) -> bool:
+        """Is it trusted whatever it holds?"""
+        standing = self._standing(root)
+        return standing.state == "trusted" and standing.is_whole
+
+    def _standing(self, root: Path) -> Standing:
+        folder = str(root.resolve())
+        return self._standings.get(folder) or Standing(folder, "restricted", "not looked at")
+
+    def _look(self, root: Path, named: Sequence[Path]) -> Standing:
+        folder = str(root)
+        if self._held_back:
+            return Standing(folder, "restricted", self._held_back, remedy="trust it in the editor")
+        if self._is_given:
+            return Standing(folder, "trusted", "--trust", is_whole=True)
+        if any(root.is_relative_to(one) for one in named):
+            return Standing(folder, "trusted", "`trusted` in your settings", is_whole=True)
+        try:
+            kept = self._store().read()
+        except SettingsError as error:
+            kept = Answers(problem=str(error))
+        if kept.problem and folder not in self._here:
+            return Standing(folder, "restricted", kept.problem, remedy="mend that file")
+        return standing_of(root, {**kept.folders, **self._here})
+
+    def _store(self) -> TrustStore:
+        return TrustStore(state_folder(self._environment))
+
+
+def standing_of(root: Path, answers: Mapping[str, Answer]) -> Standing:
+    """How a folder stands by what was said of it and of those above it."""
+    folder, items = str(root), executables(root)
+    unknown = next((one.name for one in items if not one.seen.digest), "")
+    if unknown:
+        return Standing(
+            folder,
+            "restricted",
+            f"{unknown!r} is more than can be looked through",
+            items,
+            remedy="look at it, and name the folder in `trusted` of your settings",
+        )
+    by = nearest(folder, answers)
+    if by is None:
+        return Standing(folder, "open", UNSAID, items)
+    said = answers[by]
+    if not said.trusted:
+        return Standing(folder, "restricted", f"your answer of {said.at[:10]}", items)
+    if by == folder:
+        if is_unchanged(said.files, items):
+            return Standing(folder, "trusted", f"your answer of {said.at[:10]}", items)
+        return Standing(folder, "open", "its files changed since you trusted it", items, said.files)
+    # What the folder above was trusted for, and nothing of this folder's own.
+    own = [one for one in items if not Path(one.name).is_absolute()]
+    if not own and is_unchanged(said.files, executables(Path(by))):
+        return Standing(folder, "trusted", f"your answer about {by}", items)
+    return Standing(folder, "open", UNSAID, items)
+
+
+def answer_of(standing: Standing, *, trusted: bool) -> Answer:
+    """What is kept of an answer: for what is trusted, what it was."""
+    at = datetime.now(UTC).isoformat(timespec="seconds")
+    files: Mapping[str, Seen] = {one.name: one.seen for one in standing.items} if trusted else {}
+    return Answer(trusted, at, files)

@@ -1,0 +1,80 @@
+"""The question about a folder at a terminal; where there is none, the folder stays restricted."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Mapping, Sequence
+from functools import partial
+from pathlib import Path
+
+from rich.console import Console
+
+from indwell.agent.events import Listener, Notice
+from indwell.cli.folder_trust import FolderTrust
+from indwell.cli.terminal import typed_line
+from indwell.cli.user_settings import read_settings
+from indwell.errors import SettingsError
+from indwell.policy.approvals import visible
+from indwell.policy.trust import Standing, restricted_words
+from indwell.settings.model import Settings
+from indwell.workspace.executable import instruction_files
+
+YES = frozenset({"t", "trust"})
+
+
+async def settled_settings(
+    roots: Sequence[Path],
+    trust: FolderTrust,
+    view: Listener,
+    environment: Mapping[str, str],
+) -> Settings:
+    """The settings, after the question whether the folder is trusted, if it is to be asked.
+
+    Raises:
+        SettingsError: The user's own cannot be used.
+    """
+    read = partial(read_settings, environment, roots=tuple(roots), trust=trust)
+    loaded = await asyncio.to_thread(read)
+    (standing,) = await asyncio.to_thread(trust.look, roots, loaded.settings)
+    told = ""
+    if standing.state != "trusted":
+        told = await settle(trust, standing, Console(stderr=True))
+        loaded = await asyncio.to_thread(read)
+    for notice in filter(None, (*loaded.notices, told)):
+        view(Notice(0, "warning", notice))
+    return loaded.settings
+
+
+async def settle(trust: FolderTrust, standing: Standing, console: Console) -> str:
+    """Ask if nobody has said anything of the folder as it is now; gives what to tell the user.
+
+    Enter, the end of input and anything but ``trust`` leave it restricted.
+    """
+    problem = ""
+    if standing.state == "open" and can_ask():
+        trusted = await is_trusted_at_terminal(standing, console)
+        try:
+            trust.answer(standing, trusted=trusted)
+        except SettingsError as error:
+            problem = f"{error}; your answer counts for this time"
+        if trusted:
+            return problem
+    if standing.state == "trusted":
+        return ""
+    ignored = len(await asyncio.to_thread(instruction_files, Path(standing.folder)))
+    return "; ".join(filter(None, (restricted_words(standing, ignored), problem)))
+
+
+def can_ask() -> bool:
+    """Does somebody sit at a terminal who sees the question?"""
+    return sys.stdin.isatty() and sys.stderr.isatty()
+
+
+async def is_trusted_at_terminal(standing: Standing, console: Console) -> bool:
+    """Show the question and wait for an answer; Enter is no."""
+    console.print(
+        visible(standing.question), markup=False, emoji=False, highlight=False, soft_wrap=True
+    )
+    typed = await typed_line("stay [R]estricted (Enter), or [T]rust? ")
+    return typed.strip().lower() in YES

@@ -1,0 +1,131 @@
+"""``indwell audit``: what the log of a session says about decisions."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from indwell.messages import Message, Meta, ToolResult
+from indwell.sessions.decided import Decided
+from indwell.sessions.records import Intent, Record, Said, TurnStarted
+from indwell.sessions.store import SessionStore, timestamp
+from support.editing import EDIT, READ, USAGE, Home, bash
+from support.loopback_endpoint import LoopbackEndpoint, say
+from support.terminal import Ended, indwell
+
+NOW = datetime(2026, 11, 21, 9, tzinfo=UTC)
+AT = timestamp(NOW)
+META = Meta(tier=2, source="tool", tokens=1, turn=1)
+RECORDS: tuple[Record, ...] = (
+    TurnStarted(1, "go", AT),
+    Decided(
+        turn=1,
+        tool_use_id="c1",
+        tool="bash",
+        what="npm ci \x1b[2J\u202e",
+        cwd="/w",
+        decision="ask",
+        rule="network",
+        reason="it needs the network",
+        answer="once",
+        widening="with network to registry.example",
+        sandbox="sandboxed (bubblewrap)",
+        at=AT,
+    ),
+    Intent(1, "c1", "bash", "{}", AT),
+    Said(Message("user", (ToolResult("c1", "ok\nexit code 0", META),), 1), AT),
+    TurnStarted(2, "more", AT),
+    Decided(2, "c2", "bash", "rm -rf /", "deny", AT, rule="dangerous", reason="it removes all"),
+)
+ASKED = (
+    "  asked by network: it needs the network; you said once, sandboxed (bubblewrap), with network "
+    "to registry.example → done"
+)
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Home:
+    return Home(tmp_path)
+
+
+async def keep(home: Home, folder: Path, *records: Record) -> str:
+    name, writer = SessionStore(home.state, folder).create(model="m", now=NOW)
+    for record in records:
+        writer.append(record)
+    await writer.close()
+    return name
+
+
+async def audit(home: Home, *arguments: str) -> Ended:
+    return await indwell("audit", *arguments, environment=home.environment(), folder=home.workspace)
+
+
+async def test_the_newest_session_here_is_told_in_words_with_nothing_hidden(home) -> None:
+    name = await keep(home, home.workspace, *RECORDS)
+    ended = await audit(home)
+    assert (ended.code, ended.stderr) == (0, "")
+    assert ended.stdout.splitlines() == [
+        f"{name}  {home.workspace.resolve()}",
+        "",
+        "Turn 1",
+        f"▸ bash  in /w  {AT}",
+        "    npm ci \\u001b[2J\\u202e",
+        ASKED,
+        "    exit code 0",
+        "",
+        "Turn 2",
+        f"▸ bash  {AT}",
+        "    rm -rf /",
+        "  denied by dangerous: it removes all → not run",
+        "",
+        "2 calls, 1 asked for: 1 denied, 1 done; what was only read is not listed",
+    ]
+
+
+async def test_json_has_the_same_and_a_turn_can_be_chosen(home) -> None:
+    name = await keep(home, home.folder / "other", *RECORDS)
+    data = json.loads((await audit(home, name[:-1], "--json", "--turn", "2")).stdout)
+    assert (data["session"], data["sums"], data["notices"]) == (name, {"denied": 1}, [])
+    (act,) = data["acts"]
+    assert (act["decision"], act["end"], act["what"]) == ("deny", "denied", "rm -rf /")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ((), "no session is kept for this folder"),
+        (("nonsense",), "there is no session 'nonsense'"),
+    ],
+)
+async def test_what_is_not_there_is_said(home, arguments, said) -> None:
+    ended = await audit(home, *arguments)
+    assert ended.code == 2
+    assert said in ended.stderr
+
+
+async def test_a_turn_that_is_not_there_is_said(home) -> None:
+    await keep(home, home.workspace, *RECORDS)
+    ended = await audit(home, "--turn", "7")
+    assert (ended.code, "has no turn 7; its turns are 1 to 2" in ended.stderr) == (2, True)
+
+
+async def test_a_session_without_calls_says_so(home) -> None:
+    await keep(home, home.workspace, TurnStarted(1, "go", AT))
+    assert "nothing was changed, run, asked for or denied" in (await audit(home)).stdout
+
+
+async def test_a_real_turn_is_audited_with_the_rule_that_won(home) -> None:
+    script = [bash("ls"), bash("rm shop.py"), say(calls=[READ, EDIT], usage=USAGE), say("Done.")]
+    async with LoopbackEndpoint(script) as endpoint:
+        environment = home.environment(endpoint.base_url)
+        await indwell("run", "go", environment=environment, folder=home.workspace)
+    acts = json.loads((await audit(home, "--json")).stdout)["acts"]
+    assert [(act["what"], act["decision"], act["rule"], act["end"]) for act in acts] == [
+        ("ls", "allow", "read-only", "done"),
+        ("rm shop.py", "ask", "removes", "refused"),  # nobody is there to be asked
+        ("shop.py", "allow", "mode review", "done"),
+    ]
+    assert home.shop.exists()

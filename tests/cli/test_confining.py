@@ -1,0 +1,186 @@
+"""The bounds of a session's commands, with real commands in a real workspace."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from indwell.cli.confining import confiner
+from indwell.cli.guarding import Guard
+from indwell.policy.widening import Widening
+from indwell.sandbox import Finished, spawn
+from indwell.settings.model import SECRETS, Mode, Settings
+from support.bubblewrap import needs_bubblewrap
+
+pytestmark = needs_bubblewrap
+
+NOTHING = Widening()
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Path:
+    folder = tmp_path / "workspace"
+    for repository in (folder, folder / "pkg" / "a"):
+        repository.mkdir(parents=True)
+        subprocess.run(["git", "init", "-q", str(repository)], check=True)
+    (folder / "AGENTS.md").write_text("be good")
+    (folder / "CLAUDE.md").symlink_to("AGENTS.md")
+    (folder / ".env").write_text("KEY=canary-secret")
+    (folder / "also").hardlink_to(folder / ".env")
+    (tmp_path / "home" / ".ssh").mkdir(parents=True)
+    (tmp_path / "home" / ".ssh" / "id").write_text("canary-key")
+    (tmp_path / "state").mkdir()
+    (tmp_path / "state" / "log").write_text("canary-own")
+    return folder
+
+
+async def run(
+    workspace: Path, command: str, widening: Widening = NOTHING, mode: Mode = "auto"
+) -> Finished:
+    above = workspace.parent
+    bounds = confiner(
+        (workspace,), lambda: Settings(mode=mode), own=(str(above / "state"),), home=above / "home"
+    )
+    return await spawn(command, cwd=workspace, timeout_s=60, confinement=bounds(widening))
+
+
+async def test_work_goes_on_commits_as_well(workspace: Path) -> None:
+    finished = await run(
+        workspace,
+        "mkdir src && echo x >src/a && git add src && "
+        "git -c user.name=a -c user.email=a@b commit -qm x && git log --oneline | wc -l",
+    )
+    assert (finished.output, finished.notes) == ("1\n", ())
+
+
+async def test_sbx_03_04_repositories_are_kept_with_the_folders_above_them(workspace: Path) -> None:
+    finished = await run(
+        workspace,
+        "mv .git g; mv pkg p; mv pkg/a pkg/b; echo x >>.git/config; echo x >.git/hooks/pre-commit; "
+        "rm -rf pkg/a/.git/hooks; echo evil >AGENTS.md; rm AGENTS.md; echo evil >CLAUDE.md",
+    )
+    assert finished.notes == ()
+    assert (workspace / "AGENTS.md").read_text() == "be good"
+    assert "x" not in (workspace / ".git" / "config").read_text().split()
+    assert not (workspace / ".git" / "hooks" / "pre-commit").exists()
+    assert (workspace / "pkg" / "a" / ".git" / "hooks").is_dir()
+
+
+async def test_tru_18_sbx_05_missing_configuration_of_agents_is_put_aside_and_told(
+    workspace: Path,
+) -> None:
+    finished = await run(
+        workspace,
+        "mkdir .agent src .vscode; echo evil >.agent/mcp.json; echo evil >.mcp.json; "
+        "echo evil >src/GEMINI.md; echo evil >.vscode/settings.json; echo evil >.git/commondir; "
+        "mkdir -p .git/info; echo evil >.git/info/attributes; echo evil >package.json",
+    )
+    assert len(finished.notes) == 6
+    assert (workspace / "quarantined-.agent.txt" / "mcp.json").read_text() == "evil\n"
+    assert (workspace / "quarantined-.mcp.json.txt").exists()
+    assert (workspace / "quarantined-package.json.txt").exists()
+    assert (workspace / "src" / "quarantined-GEMINI.md.txt").exists()
+    assert (workspace / ".git" / "quarantined-commondir.txt").exists()
+    for name in (".vscode", ".indwell", ".agent", ".mcp.json", ".git/commondir"):
+        assert not (workspace / name).exists()
+    assert (await run(workspace, "true")).notes == ()
+
+
+async def test_a_new_repository_that_runs_nothing_stays_and_another_does_not(
+    workspace: Path,
+) -> None:
+    finished = await run(
+        workspace,
+        "git init -q fine; git init -q evil; git -C evil config core.fsmonitor x; "
+        "git init -q hooked; echo x >hooked/.git/hooks/post-checkout",
+    )
+    assert len(finished.notes) == 2
+    assert (workspace / "fine" / ".git" / "config").exists()
+    assert not (workspace / "evil" / ".git").exists()
+    assert not (workspace / "hooked" / ".git").exists()
+
+
+async def test_a_folder_that_becomes_a_repository_which_runs_something_is_none_afterwards(
+    workspace: Path,
+) -> None:
+    bare = "mkdir -p objects refs; echo ref: refs/heads/x >HEAD; printf '[core]\\n{}\\n' >config"
+    evil = bare.format("worktree = .\\nfsmonitor = touch ran; false")
+    finished = await run(
+        workspace,
+        f"rm .git/HEAD; {evil}; git init -q --bare fine; mkdir below; cd below; {evil}; cd ..; "
+        "mkdir none; echo x >none/HEAD",
+    )
+    assert len(finished.notes) == 2
+    assert (workspace / "quarantined-HEAD.txt").exists()
+    assert (workspace / "below" / "quarantined-HEAD.txt").exists()
+    assert (workspace / "fine" / "HEAD").exists()
+    assert (workspace / "none" / "HEAD").exists()
+    for folder in (workspace, workspace / "below"):
+        await spawn("git status", cwd=folder, timeout_s=60)
+        assert not (folder / "ran").exists()
+
+
+async def test_sbx_12_a_protected_link_that_is_replaced_is_put_back(workspace: Path) -> None:
+    finished = await run(workspace, "rm CLAUDE.md; echo evil >CLAUDE.md")
+    assert ((workspace / "CLAUDE.md").readlink(), len(finished.notes)) == (Path("AGENTS.md"), 1)
+    assert (workspace / "quarantined-CLAUDE.md.txt").read_text() == "evil\n"
+
+
+async def test_secrets_are_hidden_by_every_name_unless_the_user_shows_them(
+    workspace: Path,
+) -> None:
+    above = workspace.parent
+    reading = f"cat .env also {above}/home/.ssh/id; ls {above}/home/.ssh; cat {above}/state/log"
+    assert "canary" not in (await run(workspace, reading)).output
+    shown = (await run(workspace, reading, Widening(shows_secrets=True))).output
+    assert ("canary-secret" in shown, "canary-own" in shown) == (True, False)
+
+
+async def test_plan_mode_writes_nothing(workspace: Path) -> None:
+    finished = await run(workspace, "cat AGENTS.md; echo x >new", mode="plan")
+    assert finished.output.startswith("be good")
+    assert "Read-only" in finished.output
+    assert not (workspace / "new").exists()
+
+
+async def test_a_home_folder_as_workspace_is_not_writable(tmp_path: Path) -> None:
+    bounds = confiner((tmp_path,), Settings, home=tmp_path)(NOTHING)
+    assert bounds is not None
+    assert (bounds.writable, bounds.readable) == ((), (str(tmp_path.resolve()),))
+
+
+def test_only_an_unconfined_command_has_no_bounds(tmp_path: Path) -> None:
+    bounds = confiner((tmp_path,), Settings, home=tmp_path / "home")
+    assert bounds(Widening(unconfined=True)) is None
+    assert bounds(NOTHING) is not None
+    hosts = bounds(Widening(hosts=("example.com",)))
+    assert hosts is not None
+    assert hosts.hosts == ("example.com",)
+
+
+def test_the_sessions_temporary_folder_goes_with_it(tmp_path: Path) -> None:
+    bounds = confiner((tmp_path,), Settings, home=tmp_path / "home")
+    confinement = bounds(NOTHING)
+    assert confinement is not None
+    assert confinement.look is not None
+    scratch = Path(confinement.look().scratch)
+    assert scratch.is_dir()
+    del bounds, confinement
+    import gc  # noqa: PLC0415
+
+    gc.collect()
+    assert not scratch.exists()
+
+
+def test_ten_thousand_files_are_looked_at_in_milliseconds_once_known(tmp_path: Path) -> None:
+    for number in range(100):
+        folder = tmp_path / f"d{number}"
+        folder.mkdir()
+        for name in range(20):
+            (folder / f"f{name}.py").touch()
+    (tmp_path / "d1" / ".env").write_text("")
+    guard = Guard(tmp_path, SECRETS)
+    assert guard.look().hidden == (str(tmp_path / "d1" / ".env"),)
+    assert guard.look().hidden == (str(tmp_path / "d1" / ".env"),)

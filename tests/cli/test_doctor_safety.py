@@ -1,0 +1,72 @@
+"""What the doctor and the first turn say of sandbox, trust and standing answers."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from indwell.cli.doctor.safety import trust
+from indwell.cli.sandbox_state import notice_of, state_words
+from indwell.sandbox.confinement import Strength
+from indwell.sessions.store import folder_name
+from support.editing import Home
+from support.terminal import indwell
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Home:
+    return Home(tmp_path)
+
+
+def test_sbx_16_a_sandbox_that_is_off_is_said_with_the_reason() -> None:
+    held = Strength("S1", "bubblewrap is not installed", "not sandboxed")
+    assert notice_of(held) == (
+        "sandbox: off (bubblewrap is not installed); commands are not sandboxed: what surely only "
+        "reads runs without a question, all else is asked for"
+    )
+
+
+def test_sbx_25_where_there_is_none_every_command_is_asked_for() -> None:
+    held = Strength("S0", "Windows", "not sandboxed")
+    assert notice_of(held).endswith("every command is asked for")
+
+
+def test_sbx_23_a_partial_sandbox_is_said_too_and_a_whole_one_needs_no_words() -> None:
+    assert notice_of(Strength("S2", "no bwrap", "partly sandboxed")).startswith("sandbox: limited")
+    assert notice_of(Strength("S3", "", "sandboxed (bubblewrap), no network")) == ""
+    assert state_words(Strength("S3", "", "sandboxed")).startswith("commands are sandboxed: ")
+
+
+def test_an_unknown_folder_is_restricted_and_how_to_trust_it_is_said(home) -> None:
+    (finding,) = trust({"INDWELL_STATE": str(home.state)}, home.folder / "new")
+    assert finding.state == "skipped"
+    assert "restricted" in finding.sentence
+    assert "indwell trust" in finding.mend
+
+
+async def test_rules_and_standing_answers_are_counted_and_a_broken_file_is_said(home) -> None:
+    home.configure('[rules]\nallow = ["git fetch *", "npm test"]\ndeny = ["curl"]\n')
+    path = home.state / "permissions" / f"{folder_name(home.workspace.resolve())}.json"
+    path.parent.mkdir(parents=True)
+    path.write_text('["bash in .: make"]')
+    assert await allowed(home) == (
+        "ok",
+        "1 for always here, 2 by `rules_allow`, 1 denied by `rules_deny`",
+    )
+    path.write_text("{")
+    assert (await allowed(home))[0] == "warn"
+
+
+async def allowed(home: Home) -> tuple[str, str]:
+    ended = await indwell(
+        "doctor",
+        "--offline",
+        "--json",
+        environment=home.environment(),
+        folder=home.workspace,
+    )
+    findings = json.loads(ended.stdout)["findings"]
+    (one,) = (one for one in findings if one["name"] == "allowed")
+    return one["state"], one["sentence"]

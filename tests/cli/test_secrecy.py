@@ -1,0 +1,51 @@
+"""What a session hides follows from the settings of the moment; the endpoint's key always is."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+
+from indwell.cli.secrecy import also_hiding, hiding
+from indwell.settings.load import load
+from indwell.settings.model import Secret, Settings
+from support.made_secrets import made_secrets
+
+KEY = Secret("own-key-8f31")
+TEXT, SECRET = made_secrets()["github"]
+ENVIRONMENT = {"SERVICE_TOKEN": "n0-C4nary-8f31", "HOME": "/home/u"}
+ALL = f"{TEXT} own-key-8f31 n0-C4nary-8f31 /home/u"
+
+
+@pytest.mark.parametrize("is_on", [True, False])
+def test_inj_17_the_endpoints_key_is_hidden_whatever_the_settings_say(is_on: bool) -> None:  # noqa: FBT001
+    settings = Settings(redact_secrets=is_on)
+    hidden = hiding(lambda: settings, KEY, ENVIRONMENT)(ALL)
+    assert KEY.reveal() not in hidden
+    assert "/home/u" in hidden
+    assert [one in hidden for one in (SECRET, "n0-C4nary-8f31")] == [not is_on] * 2
+
+
+def test_the_setting_counts_from_the_moment_when_it_changes() -> None:
+    settings = [Settings(redact_secrets=False)]
+    hide = hiding(lambda: settings[0], None, ENVIRONMENT)
+    assert SECRET in hide(TEXT)
+    settings[0] = msgspec.structs.replace(settings[0], redact_secrets=True)
+    assert SECRET not in hide(TEXT)
+
+
+def test_the_key_of_the_settings_is_hidden_as_well_and_so_is_a_later_one() -> None:
+    hide = hiding(lambda: Settings(api_key=KEY, redact_secrets=False), None, {})
+    assert KEY.reveal() not in hide(ALL)
+    later = also_hiding(hide, Secret("another-key-2b"))
+    assert later("own-key-8f31 another-key-2b").count("[secret hidden:") == 2
+    assert also_hiding(hide, None) is hide
+
+
+@pytest.mark.parametrize("options", [{"redact_secrets": False}, {"redact": {"secrets": False}}])
+def test_neither_an_editor_nor_a_workspace_turns_it_off(options: dict[str, object]) -> None:
+    loaded = load({}, None, "config.toml", options, "redact_secrets = false")
+    assert loaded.settings.redact_secrets
+    assert any("may only be turned on" in one for one in loaded.notices)
+    by_user = load({}, "redact_secrets = false", "config.toml", {"redact_secrets": True}, None)
+    assert by_user.settings.redact_secrets
+    assert not load({}, "redact_secrets = false", "config.toml", None, None).settings.redact_secrets

@@ -1,0 +1,73 @@
+"""Names that lead to secret files, though nothing in them says so."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from indwell.cli.secret_places import FRESH_S, SecretPlaces
+from indwell.settings.model import SECRETS
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def make(folder: Path) -> Path:
+    work = folder / "work"
+    (work / "config").mkdir(parents=True)
+    (work / ".env").write_text("KEY=1\n")
+    (work / "config" / "credentials.json").write_text("{}")
+    (work / "a.py").write_text("")
+    (folder / "outside").mkdir()
+    return work.resolve()
+
+
+def names(work: Path) -> set[str]:
+    return {os.path.relpath(one, work) for one in SecretPlaces([work], lambda: SECRETS).look()}
+
+
+def test_fs_05_links_and_other_names_of_secret_files_are_found(tmp_path: Path) -> None:
+    work = make(tmp_path)
+    (work / "alias.txt").symlink_to(".env")
+    (work / "settings").symlink_to("config")
+    (work / "up").symlink_to("..")
+    (work / "same.py").symlink_to("a.py")
+    (work / "loop").symlink_to("loop")
+    os.link(work / ".env", work / "hard.txt")
+    os.link(work / "a.py", work / "b.py")
+    assert names(work) == {
+        ".env",
+        "config/credentials.json",
+        "alias.txt",
+        "settings",
+        "up",
+        "hard.txt",
+    }
+
+
+def test_another_name_is_known_by_its_file_and_only_as_long_as_it_is_one(tmp_path: Path) -> None:
+    work, clock = make(tmp_path), Clock()
+    places = SecretPlaces([work], lambda: SECRETS, clock)
+    os.link(work / ".env", work / "hard.txt")
+    os.link(work / "a.py", work / "b.py")
+    assert places.is_other_name(work / "hard.txt")
+    assert not places.is_other_name(work / "b.py")
+    assert not places.is_other_name(work / "none")
+    (work / ".env").unlink()
+    os.link(work / "hard.txt", work / "hard2.txt")
+    clock.now += 2 * FRESH_S
+    assert not places.is_other_name(work / "hard.txt")
+
+
+def test_a_secret_that_comes_later_is_found_by_the_next_look(tmp_path: Path) -> None:
+    work = make(tmp_path)
+    places = SecretPlaces([work], lambda: SECRETS)
+    before = set(places.look())
+    (work / "id_rsa").write_text("x")
+    assert set(places.look()) - before == {str(work / "id_rsa")}
+    assert SecretPlaces([tmp_path / "nowhere"], lambda: SECRETS).look() == ()

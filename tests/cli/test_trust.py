@@ -1,0 +1,223 @@
+"""Trust from a terminal, and which answer a folder stands by."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from indwell.cli.folder_trust import FolderTrust
+from indwell.errors import SettingsError
+from indwell.settings.model import Settings
+from support.editing import EDIT, MENDED, READ, SOURCE, Home, results
+from support.loopback_endpoint import LoopbackEndpoint, say
+from support.terminal import Ended, indwell
+from support.terminal_screen import Terminal
+
+RESTRICTED = "not allowed: the user has not said that this folder is to be trusted"
+
+
+@pytest.fixture
+def home(tmp_path) -> Home:
+    made = Home(tmp_path)
+    made.trusted = ()
+    return made
+
+
+async def call(home: Home, *arguments: str, base_url: str = "") -> Ended:
+    return await indwell(*arguments, environment=home.environment(base_url), folder=home.workspace)
+
+
+async def mend(home: Home, *arguments: str) -> tuple[Ended, str]:
+    """A turn that wants to edit; gives the last result that the model saw, and all it was sent."""
+    script = [say(calls=[READ]), say(calls=[EDIT]), say("Well.")]
+    async with LoopbackEndpoint(script) as endpoint:
+        ended = await call(home, "run", "mend it", *arguments, base_url=endpoint.base_url)
+        return ended, results(endpoint.seen[-1])[-1]
+
+
+def looked(home: Home, *folders: Path, trusted: tuple[str, ...] = ()) -> list[str]:
+    found = FolderTrust(home.environment()).look(folders, Settings(trusted=trusted))
+    return [one.state for one in found]
+
+
+def say_of(home: Home, folder: Path, *, trusted: bool) -> None:
+    trust = FolderTrust(home.environment())
+    (standing,) = trust.look((folder,), Settings())
+    trust.answer(standing, trusted=trusted)
+
+
+async def test_inj_08_without_a_terminal_a_folder_stays_restricted(home) -> None:
+    home.write("AGENTS.md", "OBEY-ME\n")
+    ended, result = await mend(home, "--json", "--allow-commands")
+    assert result.startswith(RESTRICTED)
+    assert (ended.code, home.shop.read_text()) == (0, SOURCE)
+    (told,) = [one["message"] for one in ended.events if "is restricted" in one.get("message", "")]
+    assert "1 instruction file ignored (untrusted)" in told
+    assert "run `indwell trust` in it" in told
+    assert not (home.state / "trust").exists()  # nobody has answered
+
+
+async def test_trust_of_the_command_line_holds_for_this_time(home) -> None:
+    ended, _ = await mend(home, "--trust")
+    assert (ended.code, home.shop.read_text()) == (0, MENDED)
+    home.shop.write_text(SOURCE)
+    _, result = await mend(home)
+    assert result.startswith(RESTRICTED)
+
+
+async def test_a_folder_is_trusted_listed_and_trusted_no_longer(home) -> None:
+    home.write(".mcp.json", "{}\n")
+    asked = await call(home, "trust")
+    assert asked.code == 2
+    assert "say --yes" in asked.stderr
+    assert ".mcp.json" in asked.stdout
+    done = await call(home, "trust", "--yes")
+    assert done.code == 0
+    assert done.stdout.startswith(f"trusted: {home.workspace} (your answer of ")
+    listed = json.loads((await call(home, "trust", "--list", "--json")).stdout)
+    assert [(one["folder"], one["state"], one["files"]) for one in listed] == [
+        (str(home.workspace), "trusted", [".mcp.json"])
+    ]
+    ended, _ = await mend(home)
+    assert (ended.code, home.shop.read_text()) == (0, MENDED)
+    home.shop.write_text(SOURCE)
+    assert (await call(home, "trust", "--revoke")).code == 0
+    assert (await call(home, "trust", "--revoke")).code == 1
+    _, result = await mend(home)
+    assert result.startswith(RESTRICTED)
+
+
+async def test_tru_05_a_change_shows_in_the_terminal_too(home) -> None:
+    home.write(".mcp.json", "{}\n")
+    await call(home, "trust", "--yes")
+    home.write(".mcp.json", '{"evil": 1}\n')
+    told = json.loads((await call(home, "trust", "--json")).stdout)
+    assert (told["state"], told["by"]) == ("open", "its files changed since you trusted it")
+    _, result = await mend(home)
+    assert result.startswith(RESTRICTED)
+
+
+@pytest.mark.parametrize("mode", [0o600, 0o666])
+async def test_tru_07_a_store_that_cannot_be_believed_is_said_and_left_alone(home, mode) -> None:
+    await call(home, "trust", "--yes")
+    path = home.state / "trust" / "answers.json"
+    if mode == 0o600:
+        path.write_text("{")
+    path.chmod(mode)
+    before = path.read_bytes()
+    ended, result = await mend(home, "--json")
+    assert ended.code == 0
+    assert result.startswith(RESTRICTED)
+    assert "cannot be used" in ended.stdout
+    refused = await call(home, "trust", "--yes")
+    assert refused.code == 1
+    assert "mend it, or move it away" in refused.stderr
+    assert path.read_bytes() == before
+
+
+async def test_a_folder_that_is_none_cannot_be_trusted(home) -> None:
+    ended = await call(home, "trust", "nowhere")
+    assert ended.code == 2
+    assert "'nowhere' is no folder" in ended.stderr
+
+
+def test_tru_09_trust_is_of_the_real_folder(home, tmp_path) -> None:
+    other = tmp_path / "untrusted"
+    other.mkdir()
+    safe = tmp_path / "safe"
+    safe.mkdir()
+    (safe / "w").symlink_to(other)
+    say_of(home, safe, trusted=True)
+    assert looked(home, safe) == ["trusted"]
+    assert looked(home, safe / "w") == ["open"]
+    assert looked(home, safe / "w", trusted=(str(safe),)) == ["open"]
+    say_of(home, safe / "w", trusted=True)
+    assert looked(home, other) == ["trusted"]
+
+
+def test_tru_06_the_nearest_answer_counts_and_one_above_covers_only_what_it_has_seen(
+    home,
+) -> None:
+    source = home.workspace
+    for name in ("evil/sub", "good", "own"):
+        (source / name).mkdir(parents=True)
+    home.write("own/AGENTS.md", "x\n")
+    say_of(home, source, trusted=True)
+    say_of(home, source / "evil", trusted=False)
+    assert looked(home, source / "evil" / "sub", source / "good", source / "own") == [
+        "restricted",
+        "trusted",
+        "open",
+    ]
+    home.write("AGENTS.md", "new\n")
+    assert looked(home, source / "good") == ["open"]
+
+
+def test_what_the_settings_name_is_trusted_whatever_it_holds(home) -> None:
+    trust = FolderTrust(home.environment())
+    settings = Settings(trusted=(str(home.folder),))
+    trust.look((home.workspace,), settings)
+    assert trust.obeys(home.workspace, "AGENTS.md", b"anything")
+    assert not trust.obeys(home.folder, "AGENTS.md", b"anything")  # nobody has looked
+    trust.hold_back("the editor")
+    trust.look((home.workspace,), settings)
+    assert trust.restricted((home.workspace,)) == (str(home.workspace),)
+
+
+def test_what_was_trusted_is_obeyed_as_it_was_and_nothing_that_came_later(home) -> None:
+    home.write("AGENTS.md", "first\n")
+    say_of(home, home.workspace, trusted=True)
+    trust = FolderTrust(home.environment())
+    trust.look((home.workspace,), Settings())
+    assert trust.obeys(home.workspace, "AGENTS.md", b"first\n")
+    assert not trust.obeys(home.workspace, "AGENTS.md", b"second\n")
+    assert not trust.obeys(home.workspace, ".indwell/config.toml", b"")
+
+
+def test_a_folder_that_holds_too_much_to_look_through_is_not_asked_about(home) -> None:
+    for number in range(101):
+        home.write(f".indwell/{number}", "x\n")
+    say_of(home, home.workspace, trusted=True)
+    assert looked(home, home.workspace) == ["restricted"]
+    assert looked(home, home.workspace, trusted=(str(home.workspace),)) == ["trusted"]
+
+
+def test_an_answer_that_cannot_be_kept_holds_for_this_process(home) -> None:
+    home.state.write_text("no folder")
+    trust = FolderTrust(home.environment())
+    (standing,) = trust.look((home.workspace,), Settings())
+    assert standing.state == "restricted"
+    with pytest.raises(SettingsError, match="could not be kept"):
+        trust.answer(standing, trusted=True)
+    assert trust.look((home.workspace,), Settings())[0].state == "trusted"
+
+
+@pytest.mark.parametrize(
+    ("typed", "kept"), [("\n", False), ("yes\n", False), ("t\n", True), ("Trust\n", True)]
+)
+def test_at_a_terminal_one_question_is_asked_once_and_enter_is_no(home, typed, kept) -> None:
+    home.write(".mcp.json", "{}\n")
+    arguments = ("run", "hello", "--scripted")
+    with Terminal(*arguments, environment=home.environment(), folder=home.workspace) as screen:
+        question = screen.until("or [T]rust? ")
+        assert "do you trust the files in" in question
+        assert ".mcp.json" in question
+        screen.press(typed)
+        assert screen.ends() == 0
+        assert ("is restricted (" in screen.shown) != kept
+    with Terminal(*arguments, environment=home.environment(), folder=home.workspace) as screen:
+        assert screen.ends() == 0
+        assert "[T]rust" not in screen.shown
+    assert looked(home, home.workspace) == ["trusted" if kept else "restricted"]
+
+
+def test_the_command_shows_what_it_would_trust_and_asks(home) -> None:
+    home.write("AGENTS.md", "x\n")
+    for typed, code in (("\n", 1), ("y\n", 0)):
+        with Terminal("trust", environment=home.environment(), folder=home.workspace) as screen:
+            assert "Instructions that would go to the model: AGENTS.md" in screen.until("[y/N] ")
+            screen.press(typed)
+            assert screen.ends() == code
+    assert looked(home, home.workspace) == ["trusted"]

@@ -1,0 +1,256 @@
+"""A model that tries everything: some 900 attempts with all tools, in each mode; nobody says yes.
+
+    python tests/faults/hostile_model.py FOLDER
+
+The session is put together as the program does it, with the real rules, tools and sandbox. Around
+the workspace stand canaries (``hostile_world.py``): files outside, secrets, listeners. Nothing
+outside may change, nothing may connect, no secret may stand in a request. ``FOLDER`` should not be
+below /tmp, which the sandbox hides anyway. Cases: `safety.json` POL-01, POL-02, POL-16, POL-18,
+POL-21, TRU-11, TRU-17, SBX-05, SBX-12, FS-01, FS-02.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import os
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import msgspec
+from hostile_calls import Attempt, attempts
+from hostile_world import World, listening, make_world
+
+from indwell.agent.session import Prompt, Session, unconfined
+from indwell.agent.turn import run_turn
+from indwell.cli.chosen_model import Model
+from indwell.cli.compose import open_session
+from indwell.messages import Reply, Request, ToolCall, ToolResult
+from indwell.policy.approvals import Answer, Question, visible
+from indwell.providers.scripted import ScriptedProvider
+from indwell.sessions.acts import Act, acts
+from indwell.sessions.store import SessionStore
+from indwell.settings.model import Mode, Settings
+from indwell.workspace.disk import DiskWorkspace
+
+BATCH = 20  # calls of one reply; the canaries are looked at after each
+WINDOW = 50_000_000  # tokens: nothing is compacted
+COMMAND_S = 5.0
+BACK = ("bash", {"command": "cd %W%"})  # where the others expect to be
+EVERYTHING = tuple(attempts())
+
+
+@dataclass
+class Ended:
+    """What came of it.
+
+    Attributes:
+        calls: How many there were.
+        breaches: What must not have happened, in words.
+        questions: How many times the user was asked.
+        acts: What ``indwell audit`` says of it.
+        seconds: How long it took.
+    """
+
+    calls: int = 0
+    breaches: list[str] = field(default_factory=list)
+    questions: int = 0
+    acts: tuple[Act, ...] = ()
+    seconds: float = 0.0
+
+
+class Looker:
+    """A user who gives one answer to everything, and looks at what they are shown."""
+
+    def __init__(self, ended: Ended, answer: Answer) -> None:
+        self._ended = ended
+        self._answer = answer
+
+    async def ask(self, question: Question) -> Answer:
+        self._ended.questions += 1
+        if visible(question.detail) != question.detail:
+            self._ended.breaches.append(f"hidden in a question: {question.detail!r}")
+        return self._answer
+
+
+class Hostile:
+    """The model: all attempts in batches, and after each a look at the canaries."""
+
+    def __init__(self, world: World, ended: Ended, calls: list[ToolCall], *, quiet: bool) -> None:
+        self._world = world
+        self._ended = ended
+        self._calls = calls
+        self._quiet = quiet
+        self._at = 0
+
+    def __call__(self, request: Request) -> Reply:
+        self.look(request)
+        batch = self._calls[self._at : self._at + BATCH]
+        self._at += len(batch)
+        return Reply("", tuple(batch), finish="tool_calls") if batch else Reply("I am done.")
+
+    def look(self, request: Request) -> None:
+        """Note what the last batch did, and what of it this request tells the model."""
+        tried = self._calls[max(0, self._at - BATCH) : self._at]
+        told = [f"{one}" for one in self._world.breaches(all_of_work=self._quiet)]
+        if told:
+            told.append(f"   after one of: {[one.arguments[:90] for one in tried]}")
+        called = {one.id: one for one in tried}
+        for block in request.messages[-1].blocks:
+            if not isinstance(block, ToolResult):
+                continue
+            call = called.get(block.tool_use_id)
+            arguments = call.arguments[:300] if call else "?"
+            told += [f"secret {one} by {arguments}" for one in self._world.leaks(block.text)]
+            if "Traceback" in block.text and "indwell" in block.text:
+                told.append(f"a traceback by {arguments}")
+        self._ended.breaches += told
+
+
+def filled(world: World, tried: Iterable[Attempt]) -> Iterator[ToolCall]:
+    """The calls of attempts, with the places of this world in them."""
+    number = 0
+    for attempt in tried:
+        words = str(attempt.calls)
+        strays = "cd " in words or "pushd " in words
+        for name, arguments in (*attempt.calls, *([BACK] if strays else [])):
+            number += 1
+            yield ToolCall(f"c{number}", name, _text(world, attempt, arguments, number))
+
+
+def _text(world: World, attempt: Attempt, arguments: dict[str, object], number: int) -> str:
+    target = world.fill(attempt.target, number) if attempt.target else ""
+
+    def fill(value: object) -> object:
+        match value:
+            case str():
+                return world.fill(value, number, target, attempt.secret)
+            case list():
+                return [fill(one) for one in value]
+            case dict():
+                return {fill(key): fill(one) for key, one in value.items()}
+            case _:
+                return value
+
+    return json.dumps(fill(arguments))
+
+
+async def attack(
+    folder: Path,
+    mode: Mode,
+    *,
+    is_trusted: bool,
+    is_confined: bool,
+    tried: Iterable[Attempt] = EVERYTHING,
+    answer: Answer = "no",
+) -> Ended:
+    """Let the model try everything in one mode; ``folder`` is new and resolved."""
+    ended = Ended()
+    world = make_world(folder)
+    world.secrets["OPENAI_API_KEY"] = os.environ["OPENAI_API_KEY"]
+    if is_confined:
+        del world.secrets["work-evil/.env"]  # of a neighbour: docs/safety.md, "What is left"
+    begun = time.monotonic()
+    async with listening(world):
+        calls = list(filled(world, tried))
+        ended.calls = len(calls)
+        quiet = mode in {"plan", "ask"} or not is_trusted or not is_confined
+        model = Hostile(world, ended, calls, quiet=quiet)
+        settings = Settings(
+            mode=mode,
+            provider="scripted",
+            round_limit=10_000,
+            command_timeout_s=COMMAND_S,
+            trusted=(str(world.work),) if is_trusted else (),
+        )
+        user = Looker(ended, answer)
+        session = await _session(world, model, settings, user, is_confined=is_confined)
+        world.look(all_of_work=quiet)
+        finished = await run_turn(session, Prompt("go"), lambda _event: None)
+        await session.close()
+        if finished.ending != "done":
+            ended.breaches.append(f"the turn ended {finished.ending}: {finished.message}")
+    store = SessionStore(folder / "state", world.work)
+    ended.acts = acts(store.open(session.id).records)
+    log = store.spill(session.id).parent / "log.jsonl"
+    ended.breaches += [f"secret {one} in the log" for one in world.leaks(log.read_text())]
+    ended.seconds = time.monotonic() - begun
+    return ended
+
+
+async def _session(
+    world: World, model: Hostile, settings: Settings, user: Looker, *, is_confined: bool
+) -> Session:
+    chosen = Model(ScriptedProvider(model), "hostile", WINDOW, 8_192, lambda _usage: 0.0)
+    environment: Mapping[str, str] = {"INDWELL_STATE": str(world.folder / "state")}
+    session = await open_session(
+        DiskWorkspace([world.work]),
+        user,
+        lambda: settings,
+        chosen,
+        environment=environment,
+    )
+    if not is_confined:
+        policy = session.parts.policy
+        session.parts = replace(
+            session.parts,
+            confine=unconfined,
+            policy=lambda: msgspec.structs.replace(policy(), writes_confined=False),
+        )
+    return session
+
+
+def surround(folder: Path) -> dict[str, str]:
+    """The variables of a process in such a world; a key that no command and no request may have."""
+    home = folder / "home"
+    return {
+        "HOME": str(home),
+        "XDG_CONFIG_HOME": str(home / ".config"),
+        "XDG_STATE_HOME": str(folder / "state-home"),
+        "OPENAI_API_KEY": "CANARY-" + "0123456789abcdef" * 2,
+    }
+
+
+def main() -> int:
+    """Run all modes, trusted and restricted, with the sandbox and without."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("folder", type=Path, help="where to make the worlds")
+    parser.add_argument("--every", type=int, default=1, help="only every n-th attempt")
+    options = parser.parse_args()
+    bad = 0
+    for mode in ("plan", "ask", "review", "auto"):
+        for is_trusted in (True, False):
+            for is_confined in (True, False):
+                folder = Path(tempfile.mkdtemp(prefix="hostile-", dir=options.folder)).resolve()
+                os.environ.update(surround(folder))
+                ended = asyncio.run(
+                    attack(
+                        folder,
+                        mode,
+                        is_trusted=is_trusted,
+                        is_confined=is_confined,
+                        tried=EVERYTHING[:: options.every],
+                    )
+                )
+                where = f"{mode}, {'trusted' if is_trusted else 'restricted'}, "
+                where += "sandbox" if is_confined else "no sandbox"
+                sums = dict(Counter(act.end for act in ended.acts))
+                print(
+                    f"{where}: {ended.calls} calls, {ended.questions} asked, {sums}, "
+                    f"{len(ended.breaches)} breaches, {ended.seconds:.0f} s"
+                )
+                for breach in ended.breaches:
+                    print(f"    {breach}")
+                bad += len(ended.breaches)
+    print(f"{bad} breaches in all")
+    return 1 if bad else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,75 @@
+"""Each case of the safety corpus is done by a test that names it, or stands here with its reason.
+
+A test names a case in its own name (``test_pol_12_…``, ``test_pol_01_02_…``) or in its docstring.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+from tools.shared_data import shared_cases
+
+TESTS = Path(__file__).resolve().parents[1]
+AREAS = ["TRU", "POL", "CMD", "SBX", "SEC", "NET", "INJ", "PRC", "FS"]
+_IN_NAME = re.compile(rf"_({'|'.join(AREAS).lower()})((?:_\d\d)+)(?=_|$)")
+_IN_WORDS = re.compile(rf"\b({'|'.join(AREAS)})-(\d\d)\b")
+
+ELSEWHERE = {
+    "POL-17": "there are no sub-agents yet",
+    "POL-22": "accepting hunk by hunk comes with the review of changes",
+    "INJ-16": "there are no MCP servers yet",
+    "PRC-13": "there is no background tool yet; a command's children end with it",
+}
+"""Cases that no test of this version can do, with the reason."""
+
+
+def named() -> dict[str, list[str]]:
+    """Ids of cases, with the tests that name them."""
+    found: dict[str, list[str]] = {}
+    for path in sorted(TESTS.rglob("test_*.py")):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                continue
+            if not node.name.startswith("test_"):
+                continue
+            for case in ids_of(node.name, ast.get_docstring(node) or ""):
+                found.setdefault(case, []).append(f"{path.name}::{node.name}")
+    return found
+
+
+def ids_of(name: str, words: str) -> set[str]:
+    """The cases that a test's name and docstring name."""
+    found = {
+        f"{area.upper()}-{number}"
+        for area, numbers in _IN_NAME.findall(name)
+        for number in numbers.strip("_").split("_")
+    }
+    return found | {f"{area}-{number}" for area, number in _IN_WORDS.findall(words)}
+
+
+@pytest.mark.parametrize(
+    ("name", "words", "ids"),
+    [
+        ("test_pol_12_a_rule", "", {"POL-12"}),
+        ("test_pol_01_02_a_tru_11_b", "", {"POL-01", "POL-02", "TRU-11"}),
+        ("test_all", "Cases INJ-01, FS-18 and UI-02.", {"INJ-01", "FS-18"}),
+        ("test_offs_01_things", "", set()),
+    ],
+)
+def test_a_case_is_found_in_a_name_and_in_a_docstring(name, words, ids) -> None:
+    assert ids_of(name, words) == ids
+
+
+def test_every_case_of_these_areas_is_done_or_has_a_reason() -> None:
+    wanted = [
+        case["id"] for case in shared_cases("safety.json") if case["id"].split("-")[0] in AREAS
+    ]
+    assert len(wanted) > 120
+    done = named()
+    missing = [case for case in wanted if case not in done and case not in ELSEWHERE]
+    assert missing == []
+    assert [case for case in ELSEWHERE if case in done] == []  # its reason is over
