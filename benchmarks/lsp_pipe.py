@@ -104,6 +104,7 @@ def serving(command: Sequence[str], **variables: str) -> Iterator[Pipe]:
             "HOME": name,
             "XDG_CONFIG_HOME": name,
             "INDWELL_STATE": str(folder / "state"),
+            "INDWELL_TRUSTED": str(workspace),
             **variables,
         }
         with (folder / "log").open("wb") as log:
