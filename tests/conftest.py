@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import sysconfig
+import time
 from pathlib import Path
 from types import FrameType
 
@@ -23,7 +24,9 @@ DOORS = {
 EXCUSED = {
     ("open", "cli/demo.py"): "empties the temporary folder that it made",
     ("open", "demo/repairs.py"): "Python looks for the file of text with a syntax error",
+    ("open", "agent/permit.py"): "so it does for a line of the traceback that goes to the log",
 }
+END_S = 2.0  # from the end of a server's input to its own (safety.md, section 6)
 _violations: set[tuple[str, str, str]] = set()
 
 
@@ -65,4 +68,7 @@ def no_process_is_left(tmp_path_factory: pytest.TempPathFactory) -> object:
     """Fails the run if a server, or what it started, outlived the test that began it."""
     yield
     if sys.platform == "linux":
-        assert strays(tmp_path_factory.getbasetemp()) == {}
+        until = time.monotonic() + END_S
+        while (left := strays(tmp_path_factory.getbasetemp())) and time.monotonic() < until:
+            time.sleep(0.05)  # the server of the last test may still be on its way out
+        assert left == {}

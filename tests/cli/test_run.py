@@ -86,7 +86,7 @@ async def test_lines_of_a_file_go_out_as_a_selection(home) -> None:
         "shop.py:2": "The user selected line 2 of shop.py:\n    return sum(items) + 1",
         "shop.py": f"The user selected lines 1-2 of shop.py:\n{SOURCE}",
         "shop.py:L1-L2": f"The user selected lines 1-2 of shop.py:\n{SOURCE}",
-        "deep/a b.py:2-3": "The user selected lines 2-3 of deep/a b.py:\ntwo\r\nthree\r\n",
+        "deep/a b.py:2-3": "The user selected lines 2-3 of 'deep/a b.py':\ntwo\r\nthree\r\n",
     }
     async with LoopbackEndpoint(lambda _seen: say("Well.")) as endpoint:
         runs = [run(home, place, "--file", place, base_url=endpoint.base_url) for place in wishes]

@@ -6,8 +6,9 @@ from shlex import quote
 
 import pytest
 
-from indwell.policy.decide import Ask, Asked, Decision, Deny, Mode, Policy, decide, rule_of
+from indwell.policy.decide import Allow, Ask, Asked, Decision, Deny, Mode, Policy, decide, rule_of
 from indwell.policy.rules import Rules
+from indwell.policy.widening import Widening
 from indwell.settings.model import SECRETS
 
 PATHS = (
@@ -141,8 +142,15 @@ def test_pol_12_a_deny_rule_is_found_behind_any_number_of_harmless_parts() -> No
 
 def test_pol_18_no_rule_lets_a_command_change_anything_in_plan_mode() -> None:
     everything = Rules(allow=("*", "touch *", "npm *", "git *"))
-    for command in ("touch x", "npm test", "git commit -m x", "echo x > y", "python3 a.py"):
+    for command in ("touch x", "git commit -m x", "echo x > y", "npm install", "npm run fix"):
         asked = Asked("bash", "run", command=command, cwd="/w")
         assert isinstance(decided(asked, "plan", confined=True, rules=everything), Deny), command
+    for command in ("npm test", "python3 a.py", "git log > /tmp/x"):
+        asked = Asked("bash", "run", command=command, cwd="/w")
+        assert isinstance(decided(asked, "plan", confined=False, rules=everything), Deny), command
+        for rules in (everything, Rules()):
+            held = decided(asked, "plan", confined=True, rules=rules)
+            assert isinstance(held, Allow), command
+            assert held.widening == Widening(reads_only=True)  # the sandbox lets it write nowhere
     reads = Asked("bash", "run", command="git log --oneline | head -3", cwd="/w")
     assert decided(reads, "plan", confined=True, rules=Rules()).by == "read-only"

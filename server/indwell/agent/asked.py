@@ -14,7 +14,7 @@ from indwell.errors import ToolError
 from indwell.files import has_other_names, locate, names_of_file, read_bytes
 from indwell.messages import ToolUse
 from indwell.policy.asked import Asked
-from indwell.policy.commands.judge import Situation, judge
+from indwell.policy.commands.situation import Situation
 from indwell.policy.decide import COMMAND_LIMIT
 from indwell.policy.named_files import run_files
 from indwell.tools.base import Facts
@@ -55,6 +55,8 @@ async def with_scripts(session: Session, asked: Asked) -> Asked:
     """The same, bound to what the scripts hold that a command runs, as they are now."""
     if asked.effect != "run" or len(asked.command) > COMMAND_LIMIT:
         return asked
+    from indwell.policy.commands.judge import judge  # noqa: PLC0415 - no start is to wait for it
+
     roots = session.parts.workspace.roots
     names = tuple(map(str, roots))
     verdict = judge(asked.command, Situation(cwd=asked.cwd, roots=names))

@@ -12,6 +12,7 @@ from pathlib import Path
 import msgspec
 
 from indwell.cli.permissions import rules_of_folder
+from indwell.cli.secret_places import SecretPlaces
 from indwell.cli.user_settings import read_settings
 from indwell.errors import SettingsError, ToolError, UserError
 from indwell.files import read_own
@@ -51,7 +52,7 @@ def explain(options: argparse.Namespace) -> int:
     words: list[str] = options.words
     text = words[0] if len(words) == 1 else shlex.join(words)
     command = text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
-    told = explain_command(command, cwd, _at(base, cwd))
+    told = explain_command(command, cwd, _knowing_secrets(_at(base, cwd)))
     print(_one_line(told).decode() if options.json else _words(told))
     return 0
 
@@ -135,6 +136,18 @@ def _checked(rules: Rules) -> Rules:
 
 def _at(policy: Policy, folder: str) -> Policy:
     return msgspec.structs.replace(policy, roots=(folder,))
+
+
+def _knowing_secrets(policy: Policy) -> Policy:
+    """As in a session: without a sandbox, a command may not read what leads to secret files.
+
+    Takes a second at the most, in a folder of 100,000 files.
+    """
+    roots = tuple(filter(Path.is_dir, map(Path, policy.roots)))
+    if policy.writes_confined or not roots:
+        return policy
+    found = SecretPlaces(roots, lambda: policy.deny).look()
+    return msgspec.structs.replace(policy, secret_files=found)
 
 
 def _words(told: Explanation) -> str:

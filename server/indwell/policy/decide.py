@@ -12,7 +12,7 @@ import msgspec
 
 from indwell.policy.asked import Allow, Ask, Asked, Decision, Deny, Effect, Policy
 from indwell.policy.commands.dangerous import why_dangerous
-from indwell.policy.commands.judge import Situation, judge
+from indwell.policy.commands.situation import Situation
 from indwell.policy.commands.verdict import Part, Verdict
 from indwell.policy.file_rules import by_file_rules, own_globs
 from indwell.policy.paths import is_beneath, is_protected, matching_glob
@@ -66,6 +66,8 @@ def judged(asked: Asked, policy: Policy) -> Verdict:
 
 @lru_cache(maxsize=32)  # a call is looked at once more when it is answered, or explained
 def _judged(command: str, situation: Situation) -> Verdict:
+    from indwell.policy.commands.judge import judge  # noqa: PLC0415 - no start is to wait for it
+
     return judge(command, situation)
 
 
@@ -203,7 +205,7 @@ def _decide_run(asked: Asked, policy: Policy) -> Decision:
     if verdict.decision == "allow":
         verdict = _by_place(verdict, policy)
     if policy.mode == "plan":
-        return _planned(verdict, widening)
+        return _planned(verdict, widening, is_held=policy.writes_confined)
     if _runs_unasked(asked, verdict):
         is_less = policy.holds_reads and verdict.reads_only
         widening = msgspec.structs.replace(widening, reads_only=is_less)
@@ -243,10 +245,14 @@ def _runs_unasked(asked: Asked, verdict: Verdict) -> bool:
     return is_bounded and (not more.hosts or verdict.rule.startswith("allow:"))
 
 
-def _planned(verdict: Verdict, widening: Widening) -> Decision:
-    """In `plan` a command runs if it only reads, in the sandbox as it is, whatever was allowed."""
-    if verdict.decision == "allow" and verdict.reads_only and widening == NOTHING_MORE:
-        return Allow(by=verdict.rule)
+def _planned(verdict: Verdict, widening: Widening, *, is_held: bool) -> Decision:
+    """In `plan` a command runs if it only reads, or a sandbox holds it, whatever was allowed.
+
+    The sandbox then lets it write nowhere, also if the mode is another when it begins to run.
+    """
+    is_harmless = verdict.reads_only or (is_held and verdict.is_held)
+    if verdict.decision == "allow" and is_harmless and widening == NOTHING_MORE:
+        return Allow(by=verdict.rule, widening=Widening(reads_only=is_held))
     reason = verdict.reason or "this one may change something"
     return Deny(
         f"the mode is `plan`, in which only commands run that change nothing: {reason}; describe "

@@ -14,6 +14,9 @@ from policy.commands.labelled import READ_ONLY, dangerous, dangerous_outside, li
 OPEN = Situation(secrets=SECRETS, cwd="/w/p", roots=("/w/p",))
 CONFINED = Situation(secrets=SECRETS, cwd="/w/p", roots=("/w/p",), writes_confined=True)
 PLAN = Situation(secrets=SECRETS, cwd="/w/p", roots=("/w/p",), reads_only=True)
+HELD = Situation(
+    secrets=SECRETS, cwd="/w/p", roots=("/w/p",), reads_only=True, writes_confined=True
+)
 
 
 def judged(command: str, situation: Situation = OPEN) -> str:
@@ -45,6 +48,54 @@ def test_cmd_01_nothing_dangerous_passes_for_reading_in_plan_mode() -> None:
     """There, nobody is asked: what words from read-only commands do is let be (CMD-13)."""
     passed = allowed(list(dict.fromkeys(dangerous())), PLAN)
     assert [one for one in passed if one != "FOO=bar ls"] == []
+
+
+def test_cmd_01_a_sandbox_in_plan_mode_lets_nothing_pass_that_it_would_not_let_pass_otherwise() -> (
+    None
+):
+    assert allowed(dangerous_outside(), HELD) == []
+    passed = allowed(list(dict.fromkeys(dangerous())), HELD)
+    assert allowed(passed, CONFINED) == passed
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        *("go test ./...", "cargo build 2>&1 | tee /tmp/cargo.log", "make check | tail -n 50"),
+        *("python3 -m json.tool data.json", "npm test", "bun run test", "./run.sh", "bash run.sh"),
+        *("FOO=1 make", "timeout 60 pytest -q", "source .venv/bin/activate && pytest", "make &"),
+        *("bash -c 'make'", "python3 - <<'E'\nprint(1)\nE", "black --check .", "xargs make"),
+        *("mkdir -p /tmp/o && gcc a.c -o /tmp/o/a", "git log > /tmp/x", "sed -i s/a/b/ /tmp/x"),
+    ],
+)
+def test_in_plan_mode_what_builds_and_tests_runs_where_a_sandbox_holds_it(command: str) -> None:
+    verdict = judge(command, HELD)
+    assert (verdict.decision, verdict.rule, verdict.is_held) == ("allow", "held read-only", True)
+    assert not verdict.reads_only
+    assert judged(command, PLAN) == "ask"
+    assert not judge(command, CONFINED).is_held
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        *("rm a", "mv a /tmp/b", "cp /tmp/a b", "touch a", "mkdir a", "ln -s a b", "truncate -s0 a"),
+        *("sed -i s/a/b/ a", "perl -pi -e s/a/b/ a", "sort -o a b", "ls | tee a", "make > a"),
+        *("git add .", "git commit -m x", "git stash", "git restore a", "git apply a", "git clean"),
+        *("git push", "npm install", "pip install x", "go get x", "cargo fmt", "ruff check --fix"),
+        *("make install", "black .", "go mod tidy", "patch -p1 < a", "tar xf a.tar", "./a > b"),
+        *("tee /tmp/../w/p/a", "tee /tmp/$X", "cp .env /tmp/a", "make; rm a", "bash -c 'rm a'"),
+        *("nohup mv a b", "FOO=1 mv a b", "xargs rm", "curl x", "sudo make", "docker ps", "nope"),
+        *("cat > x.py <<'E'\nx\nE", "echo a > tmp/a", "echo $(rm a)", "python3 -m pip install x"),
+    ],
+)
+def test_in_plan_mode_what_is_there_to_change_something_runs_in_no_sandbox(command: str) -> None:
+    assert judged(command, HELD) == "ask"
+
+
+def test_a_workspace_in_tmp_is_no_scratch_folder() -> None:
+    held = Situation(cwd="/tmp/p", roots=("/tmp/p",), reads_only=True, writes_confined=True)
+    assert allowed(["make > a", "make > /tmp/p/a", "make > /tmp/a"], held) == ["make > /tmp/a"]
 
 
 def test_cmd_02_ordinary_reading_runs_without_a_question() -> None:

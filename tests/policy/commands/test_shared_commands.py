@@ -39,6 +39,16 @@ def test_nothing_that_others_deny_is_allowed_and_most_that_they_allow_is() -> No
     assert outcomes["allow", "deny"] == 0
 
 
+def test_a_sandbox_that_holds_the_workspace_frees_builds_and_tests_in_plan_mode_only_there() -> None:
+    outcomes = Counter()
+    for case in shared_cases("bash_safety.json"):
+        if case["policy"].get("mode") == "read_only_plan":
+            held = situation_of(case["policy"], writes_confined=True, cwd="/w", roots=("/w",))
+            outcomes[case["expected"], judge(case["command"], held).decision == "allow"] += 1
+    assert outcomes["deny", True] == 0
+    assert outcomes["allow", False] <= 8  # network, and files of Windows
+
+
 def test_most_commands_of_real_sessions_need_no_question_in_a_sandbox_and_are_judged_in_time() -> (
     None
 ):

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 from indwell.policy.commands.flags import names
-from indwell.policy.commands.use import Use, writing
+from indwell.policy.commands.use import Use, working, writing
 from indwell.policy.commands.words import Word
 from indwell.policy.widening import ANY_HOST
 
@@ -83,6 +83,11 @@ _INSTALLS = re.compile(
     r"|restore|workload|nuget|require|plan|apply|destroy|dedupe|star|token|team|access|hook|doctor"
     r"|fund|ping|prune|repo|docs|bugs|explore|org|profile|whoami|down|refresh|download)"
 )
+_CHANGES = re.compile(
+    r"--(?:in-?place|write|overwrite|fix|apply|update-?snapshots?)(?:[=-].*)?|-w|-i|-i\..*"
+    r"|clean|distclean|fmt|format|fix|tidy|new|generate|install(?:[-:].*)?|uninstall|version|prune"
+)
+_FORMATTERS = names("black isort rustfmt gofumpt autoflake pyupgrade swiftformat taplo dprint")
 _MANAGERS = names(
     "npm yarn pnpm bun cargo go poetry pdm uv pipenv bundle composer dotnet mix dart flutter"
     " gem terraform deno hatch swift cabal stack rebar3 mise helm"
@@ -114,24 +119,35 @@ def doing(name: str, words: Words) -> Use:  # noqa: C901 - a table of early answ
     if name in _FILERS:
         return _files(name, words)
     if name in _WORKERS or _is_python(name):
-        return writing(f"{name!r} can change files and run the workspace's programs")
+        reason = f"{name!r} can change files and run the workspace's programs"
+        return writing(reason) if _is_to_change(name, texts) else working(reason)
     return Use("unknown", f"{name!r} is not a program that is known")
+
+
+def _is_to_change(name: str, texts: Sequence[str]) -> bool:
+    """Is it asked to change the workspace itself, and not by the way as a build does?"""
+    if any(_CHANGES.fullmatch(text) for text in texts):
+        return True
+    if name in {"perl", "ruby"}:
+        return any(re.match(r"-[^-]*i", text) for text in texts)
+    looks = any(text.startswith(("--check", "--diff", "-check", "--list")) for text in texts)
+    return name in _FORMATTERS and not looks
 
 
 def _stateful(name: str, words: Words) -> Use:
     reason = f"{name!r} changes how the shell runs what follows"
     if name in {"source", "."}:
-        return writing("runs a script in the same shell")
+        return working("runs a script in the same shell")
     if name in {"read", "mapfile", "readarray"} and all(
         re.fullmatch(r"-r|\w+", word.source) for word in words
     ):
-        return writing("'read' sets variables")
+        return working("'read' sets variables")
     if name == "set" and all(
         re.fullmatch(r"[-+][euxo]+|pipefail|errexit|nounset", w.source) for w in words
     ):
-        return writing(reason)
+        return working(reason)
     if name == "export" and all(re.match(r"\w+(?:=|$)", word.source) for word in words):
-        return writing(reason)
+        return working(reason)
     return Use("unknown", reason)
 
 

@@ -12,6 +12,7 @@ from indwell.policy.widening import NOTHING_MORE, Widening
 
 READ_ONLY = "read-only"
 WORKSPACE_WRITE = "workspace-write"
+HELD = "held read-only"
 
 
 class Finding(msgspec.Struct, frozen=True):
@@ -23,6 +24,8 @@ class Finding(msgspec.Struct, frozen=True):
         reason: Why it is not allowed.
         widening: What it needs beyond the sandbox.
         reads_only: It changes nothing.
+        is_held: It may do anything, and the sandbox keeps it from changing what lies outside
+            ``/tmp``.
         by_user: A pattern of the user's allows it.
         texts: Shell texts that it runs, to be judged as well.
         hints: Texts that it may run, in which what the user denies is looked for.
@@ -33,9 +36,13 @@ class Finding(msgspec.Struct, frozen=True):
     reason: str = ""
     widening: Widening = NOTHING_MORE
     reads_only: bool = False
+    is_held: bool = False
     by_user: bool = False
     texts: tuple[str, ...] = ()
     hints: tuple[str, ...] = ()
+
+
+HELD_FINDING = Finding("allow", HELD, is_held=True)
 
 
 def ask(rule: str, reason: str, widening: Widening = NOTHING_MORE) -> Finding:

@@ -107,7 +107,7 @@ def _expands(situation: Situation) -> Iterator[Finding]:
 
 def _two_agree(reading: Reading, situation: Situation) -> bool:
     """Does a second reader find the same words? In a sandbox nothing hangs on it."""
-    if situation.writes_confined and not situation.reads_only:
+    if situation.writes_confined:
         return True
     second = runs_of(reading.data)
     return second is not None and second == reading.runs
@@ -132,7 +132,12 @@ def _simple(
         for text in finding.texts:
             inner = _judge(text, situation, depth - 1)
             more = Finding(
-                inner.decision, inner.rule, inner.reason, inner.widening, inner.reads_only
+                inner.decision,
+                inner.rule,
+                inner.reason,
+                inner.widening,
+                inner.reads_only,
+                inner.is_held,
             )
             found.append((chars.part(start, end, (text,), more), more))
         for text in finding.hints:
@@ -164,6 +169,8 @@ def _combined(found: list[tuple[Part, Finding]], general: list[Finding]) -> Verd
         worst.reason,
         tuple(part for part, _ in found),
         reads_only=all(one.reads_only for one in findings),
+        is_held=any(one.is_held for one in findings)
+        and all(one.reads_only or one.is_held for one in findings),
         widening=_joined([one.widening for one in findings]),
     )
 

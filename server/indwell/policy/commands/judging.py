@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import msgspec
 
 from indwell.policy.commands.finding import (
+    HELD_FINDING,
     READ_ONLY,
     WORKSPACE_WRITE,
     Finding,
@@ -55,6 +56,7 @@ class Judging:
     def __init__(self, situation: Situation, *, is_certain: bool) -> None:
         self._situation = situation
         self._confined = situation.writes_confined and not situation.reads_only
+        self._held = situation.writes_confined and situation.reads_only
         self._is_certain = is_certain
         self._deny = patterns_of(situation.rules.deny)
         self._ask = patterns_of(situation.rules.ask)
@@ -77,6 +79,8 @@ class Judging:
             return Finding("allow", "allow: *", by_user=True)
         if not is_hard and self._confined:
             return Finding("allow", WORKSPACE_WRITE)
+        if not is_hard and self._held:
+            return HELD_FINDING
         return ask("not understood", reason)
 
     def simple(self, one: Simple) -> list[Finding]:
@@ -109,6 +113,7 @@ class Judging:
             found,
             rule=acting if found.rule == READ_ONLY else found.rule,
             reads_only=found.reads_only and all(each.reads_only for each in inner),
+            is_held=_is_held([found, *inner]),
             texts=use.texts + tuple(text for each in inner for text in each.texts),
             hints=self._hints(words, use) + tuple(text for each in inner for text in each.hints),
         )
@@ -179,6 +184,7 @@ class Judging:
             rule,
             widening=widening,
             reads_only=use.kind == "reads",
+            is_held=self._held and self._is_holdable(use, one),
             by_user=True,
         )
 
@@ -219,6 +225,8 @@ class Judging:
     def _write(self, use: Use, one: Simple) -> Finding:
         if found := self._paths.protected(use.writes, one.folders):
             return found
+        if self._held and self._is_holdable(use, one):
+            return HELD_FINDING
         if not self._confined:
             if self._situation.reads_only:
                 return ask("writes", use.reason)
@@ -232,10 +240,16 @@ class Judging:
                 )
         return Finding("allow", WORKSPACE_WRITE)
 
+    def _is_holdable(self, use: Use, one: Simple) -> bool:
+        """In ``plan``, with a sandbox that holds the workspace: is it not there to change that?"""
+        if use.kind != "writes" or not (use.is_work or use.writes):
+            return False
+        return all(self._paths.is_scratch(word, one.folders) for word in use.writes)
+
     def _redirect(self, one: Redirect, folders: tuple[str, ...]) -> Finding:
         target, operator = one.target, one.operator
         if operator in {"<<", "<<-", "<<<"} or target is None:
-            if operator == "<<<" or self._confined or self._allows_all:
+            if operator == "<<<" or self._situation.writes_confined or self._allows_all:
                 return Finding("allow", READ_ONLY, reads_only=True)
             return ask("not understood", "feeds a command a text of several lines")
         if operator in {">&", "<&"} and re.fullmatch(r"\d+-?|-", target.text):
@@ -272,6 +286,8 @@ class Judging:
                 return Finding("allow", READ_ONLY, reads_only=True)
         if self._confined:
             return Finding("allow", WORKSPACE_WRITE)
+        if self._held:
+            return HELD_FINDING
         if self._situation.reads_only and self._is_idle(one, of):
             return Finding("allow", READ_ONLY, reads_only=True)
         return ask("assignment", f"sets {one.name!r}, which may change what runs")
@@ -286,6 +302,11 @@ class Judging:
             and _HARMLESS_VALUE.fullmatch(one.value.text) is not None
             and _OWN_NAME.fullmatch(one.name) is not None
         )
+
+
+def _is_held(found: Sequence[Finding]) -> bool:
+    """Does the sandbox hold what of it does more than read?"""
+    return any(one.is_held for one in found) and all(one.is_held or one.reads_only for one in found)
 
 
 def _widening(use: Use) -> Widening:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from indwell.policy.commands.finding import Finding, ask, secret, shown
 from indwell.policy.commands.places import SINKS, TEMPORARY, Grounds
-from indwell.policy.commands.shell_words import STAR
+from indwell.policy.commands.shell_words import HOME, STAR, UNKNOWN
 from indwell.policy.commands.use import Use
 from indwell.policy.commands.words import Word
 from indwell.policy.paths import is_beneath
@@ -96,6 +96,22 @@ class PathRules:
                 if not (inside or path in SINKS):
                     return shown(text)
         return ""
+
+
+    def is_scratch(self, word: Word, folders: tuple[str, ...]) -> bool:
+        """Does a word surely name what a sandbox has for itself: beneath ``/tmp``, or no file?"""
+        paths = [
+            path
+            for text in _path_texts(word)
+            for path in self._grounds.paths(text, folders or ("",))
+        ]
+        return word.is_known and bool(folders) and bool(paths) and all(map(self._is_own, paths))
+
+    def _is_own(self, path: str) -> bool:
+        if path in SINKS:
+            return True
+        is_sure = path.startswith("/") and not any(one in path for one in (STAR, HOME, UNKNOWN))
+        return is_sure and is_beneath(path, TEMPORARY) and not self._grounds.is_inside(path)
 
 
 def _path_texts(word: Word) -> list[str]:

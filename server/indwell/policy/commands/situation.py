@@ -13,7 +13,8 @@ class Situation(msgspec.Struct, frozen=True):
     Attributes:
         rules: The user's.
         writes_confined: A sandbox keeps it in the workspace, so that builds and tests may run.
-        reads_only: Nothing may be changed: the mode is ``plan``.
+        reads_only: Nothing may be changed: the mode is ``plan``. With ``writes_confined`` the
+            sandbox sees to it, so that builds and tests may run all the same.
         cwd: Where it runs, absolute; empty if that is not known.
         roots: The workspace's folders, absolute.
         secrets: Globs of files whose contents the user keeps to themselves.

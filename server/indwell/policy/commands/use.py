@@ -28,6 +28,7 @@ class Use(msgspec.Struct, frozen=True):
         hosts: Where it connects to.
         inner: Words of commands that it runs.
         texts: Shell texts that it runs.
+        is_work: It builds, tests or runs other programs; that it changes files is by the way.
     """
 
     kind: Kind
@@ -42,8 +43,14 @@ class Use(msgspec.Struct, frozen=True):
     hosts: tuple[str, ...] = ()
     inner: tuple[tuple[Word, ...], ...] = ()
     texts: tuple[str, ...] = ()
+    is_work: bool = False
 
 
 def writing(reason: str, *writes: Word) -> Use:
     """A use that changes files."""
     return Use("writes", reason, writes=writes)
+
+
+def working(reason: str, *texts: str) -> Use:
+    """A use that runs what nobody here knows, such as a build or a script."""
+    return Use("writes", reason, texts=texts, is_work=True)

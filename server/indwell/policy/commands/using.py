@@ -9,7 +9,7 @@ from indwell.policy.commands.items import Simple
 from indwell.policy.commands.places import TEMPORARY, Grounds
 from indwell.policy.commands.readers import reading
 from indwell.policy.commands.shell_words import UNKNOWN
-from indwell.policy.commands.use import Use
+from indwell.policy.commands.use import Use, working
 from indwell.policy.commands.words import Word
 from indwell.policy.commands.wrappers import (
     QUIET,
@@ -39,16 +39,12 @@ def use_of(words: tuple[Word, ...], one: Simple, grounds: Grounds) -> Use:
     if text is not None and lower in SHELLS:
         if not text.is_literal:
             return Use("unknown", "runs a text that only a run can tell")
-        return Use("writes", "runs a text in another shell", texts=(text.text,))
+        return working("runs a text in another shell", text.text)
     if lower in SHELLS:
         return _shell(words, one)
     if name == "eval":
         if all(word.is_literal for word in words[1:]):
-            return Use(
-                "writes",
-                "'eval' runs its words",
-                texts=(" ".join(word.text for word in words[1:]),),
-            )
+            return working("'eval' runs its words", " ".join(word.text for word in words[1:]))
         return Use("unknown", "'eval' runs what only a run can tell")
     try:
         inner = unwrapped(words)
@@ -67,9 +63,9 @@ def _shell(words: tuple[Word, ...], one: Simple) -> Use:
     """A shell that runs a file, or what it is fed."""
     operands = [word for word in words[1:] if not word.text.startswith("-")]
     if operands:
-        return Use("writes", "runs a script", reads=tuple(operands[:1]))
+        return Use("writes", "runs a script", reads=tuple(operands[:1]), is_work=True)
     if one.input:
-        return Use("writes", "runs what it is fed", texts=one.input)
+        return working("runs what it is fed", *one.input)
     return Use("unknown", "runs whatever it reads")
 
 
@@ -86,7 +82,8 @@ def _wrapped(name: str, words: tuple[Word, ...], inner: tuple[Word, ...]) -> Use
         return Use("reads", inner=((*inner, more),))
     if name in QUIET and not sets_variables(words):
         return Use("reads", inner=(inner,))
-    return Use("writes", f"{name!r} changes how a program runs", inner=(inner,))
+    reason = f"{name!r} changes how a program runs"
+    return Use("writes", reason, inner=(inner,), is_work=True)
 
 
 def _of_folder(words: tuple[Word, ...], grounds: Grounds) -> Use:
@@ -98,5 +95,5 @@ def _of_folder(words: tuple[Word, ...], grounds: Grounds) -> Use:
         grounds.is_inside(path) or is_beneath(path, TEMPORARY)
         for path in grounds.paths(first.text, ("",))
     ):
-        return Use("writes", f"runs a program of the workspace, {first.text!r}")
+        return working(f"runs a program of the workspace, {first.text!r}")
     return Use("unknown", f"runs the program {first.text!r}, which is not known")

@@ -43,6 +43,7 @@ class Verdict(msgspec.Struct, frozen=True):
         reason: Why it is asked or denied, in half a sentence for people.
         parts: All of its parts, in the order of the source.
         reads_only: It changes nothing, as far as it is understood.
+        is_held: It is allowed in ``plan`` only as the sandbox lets it write nowhere but ``/tmp``.
         widening: What it needs beyond the sandbox to do its work, such as network for ``git push``.
     """
 
@@ -51,4 +52,5 @@ class Verdict(msgspec.Struct, frozen=True):
     reason: str = ""
     parts: tuple[Part, ...] = ()
     reads_only: bool = False
+    is_held: bool = False
     widening: Widening = NOTHING_MORE
