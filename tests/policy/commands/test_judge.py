@@ -79,8 +79,15 @@ def test_in_plan_mode_what_builds_and_tests_runs_where_a_sandbox_holds_it(comman
 @pytest.mark.parametrize(
     "command",
     [
-        *("rm a", "mv a /tmp/b", "cp /tmp/a b", "touch a", "mkdir a", "ln -s a b", "truncate -s0 a"),
-        *("sed -i s/a/b/ a", "perl -pi -e s/a/b/ a", "sort -o a b", "ls | tee a", "make > a"),
+        *("rm a", "mv a /tmp/b", "cp /tmp/a b", "touch a", "mkdir a", "ln -s a b"),
+        *(
+            "truncate -s0 a",
+            "sed -i s/a/b/ a",
+            "perl -pi -e s/a/b/ a",
+            "sort -o a b",
+            "ls | tee a",
+            "make > a",
+        ),
         *("git add .", "git commit -m x", "git stash", "git restore a", "git apply a", "git clean"),
         *("git push", "npm install", "pip install x", "go get x", "cargo fmt", "ruff check --fix"),
         *("make install", "black .", "go mod tidy", "patch -p1 < a", "tar xf a.tar", "./a > b"),

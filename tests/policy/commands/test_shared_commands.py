@@ -39,7 +39,7 @@ def test_nothing_that_others_deny_is_allowed_and_most_that_they_allow_is() -> No
     assert outcomes["allow", "deny"] == 0
 
 
-def test_a_sandbox_that_holds_the_workspace_frees_builds_and_tests_in_plan_mode_only_there() -> None:
+def test_a_sandbox_that_holds_the_workspace_frees_builds_and_tests_in_plan_mode() -> None:
     outcomes = Counter()
     for case in shared_cases("bash_safety.json"):
         if case["policy"].get("mode") == "read_only_plan":

@@ -97,7 +97,6 @@ class PathRules:
                     return shown(text)
         return ""
 
-
     def is_scratch(self, word: Word, folders: tuple[str, ...]) -> bool:
         """Does a word surely name what a sandbox has for itself: beneath ``/tmp``, or no file?"""
         paths = [
