@@ -112,7 +112,7 @@ async def test_a_folder_that_becomes_a_repository_which_runs_something_is_none_a
         f"rm .git/HEAD; {evil}; git init -q --bare fine; mkdir below; cd below; {evil}; cd ..; "
         "mkdir none; echo x >none/HEAD",
     )
-    assert len(finished.notes) == 2
+    assert len(finished.notes) == 3
     assert (workspace / "quarantined-HEAD.txt").exists()
     assert (workspace / "below" / "quarantined-HEAD.txt").exists()
     assert (workspace / "fine" / "HEAD").exists()

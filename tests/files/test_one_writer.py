@@ -50,12 +50,16 @@ def test_edt_13_of_two_processes_that_edit_one_file_the_second_is_told_and_nothi
     if is_hard_linked:
         (tmp_path / "other").hardlink_to(path)
     command = [sys.executable, "-c", ADD, str(path), str(tmp_path)]
-    running = [
-        subprocess.Popen([*command, letter], stdout=subprocess.PIPE, text=True) for letter in "ab"
-    ]
-    moved = [int(one.communicate(timeout=60)[0]) for one in running]
-    assert [one.returncode for one in running] == [0, 0]
-    assert sorted(path.read_text()) == ["a"] * 40 + ["b"] * 40
+    for times in range(1, 6):  # on a busy machine one can be done before the other begins
+        running = [
+            subprocess.Popen([*command, letter], stdout=subprocess.PIPE, text=True)
+            for letter in "ab"
+        ]
+        moved = [int(one.communicate(timeout=60)[0]) for one in running]
+        assert [one.returncode for one in running] == [0, 0]
+        assert sorted(path.read_text()) == ["a"] * 40 * times + ["b"] * 40 * times
+        if sum(moved) > 0:
+            break
     assert sum(moved) > 0  # they met
 
 

@@ -1,14 +1,16 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from pathlib import Path
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from indwell.files import tree as module
 from indwell.files.aside import put_aside, put_link
-from indwell.files.stub_folders import is_stub, make_stub, remove_stub
+from indwell.files.stub_folders import hold_stub, is_stub, make_stub, remove_stub
 from indwell.files.tree import Tree
 
 
@@ -20,12 +22,14 @@ def paths(tree: Tree) -> set[str]:
     return {one.path for one in tree.look().found}
 
 
-def test_only_what_is_wanted_is_found_and_shut_folders_are_not_entered(tmp_path: Path) -> None:
-    for name in ("w1", "a/w2", "a/b/w3", "node_modules/w4", "a/other"):
+def test_only_what_is_wanted_is_found_and_shut_folders_are_not_entered_deeply(
+    tmp_path: Path,
+) -> None:
+    for name in ("w1", "a/w2", "a/b/w3", "node_modules/w4", "node_modules/x/w5", "a/other"):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text("")
     tree = Tree(tmp_path, wanted, {"node_modules"})
-    assert paths(tree) == {"w1", "a/w2", "a/b/w3"}
+    assert paths(tree) == {"w1", "a/w2", "a/b/w3", "node_modules/w4"}
 
 
 def test_what_changed_is_seen_again_and_what_did_not_is_not_listed(tmp_path: Path) -> None:
@@ -67,11 +71,64 @@ def test_other_names_of_a_file_are_found(tmp_path: Path) -> None:
 
 def test_too_much_is_left_out_the_deepest_first_and_said(tmp_path: Path) -> None:
     (tmp_path / "w0").write_text("")
-    for number in range(module.MOST_FOLDERS + 5):
+    for number in range(25):
         (tmp_path / f"f{number:05}").mkdir()
     (tmp_path / "f00000" / "deep").mkdir()
-    seen = Tree(tmp_path, wanted).look()
+    seen = Tree(tmp_path, wanted, most_folders=20).look()
     assert ([one.path for one in seen.found], seen.is_whole) == (["w0"], False)
+
+
+def test_what_was_found_once_is_looked_at_by_name_when_there_is_too_much(tmp_path: Path) -> None:
+    (tmp_path / "z" / "deep").mkdir(parents=True)
+    for name in ("z/deep/w", "z/deep/w-gone"):
+        (tmp_path / name).write_text("")
+    tree = Tree(tmp_path, wanted, most_folders=20)
+    assert paths(tree) == {"z/deep/w", "z/deep/w-gone"}
+    for number in range(25):
+        (tmp_path / f"f{number:05}").mkdir()
+    (tmp_path / "z" / "deep" / "w-gone").unlink()
+    for _ in range(2):
+        seen = tree.look()
+        assert ({one.path for one in seen.found}, seen.is_whole) == ({"z/deep/w"}, False)
+
+
+@pytest.mark.parametrize("mode", [0o000, 0o311, 0o644])
+def test_a_folder_that_is_closed_is_told_and_what_was_known_of_it_kept(mode: int) -> None:
+    said = as_nobody(CLOSED, f"{mode:o}")
+    assert said.split("\n") == ["['closed/w']", "['closed/w'] ('closed',)", "['closed/w'] ()"]
+
+
+CLOSED = """
+import os, pathlib, sys, tempfile
+from indwell.files.tree import Tree
+if os.geteuid() == 0:
+    os.setgroups([])
+    os.setgid(65534)
+    os.setuid(65534)
+with tempfile.TemporaryDirectory() as name:
+    root = pathlib.Path(name)
+    (root / "closed").mkdir()
+    (root / "closed" / "w").write_text("")
+    tree = Tree(root, lambda path: path.endswith("w"))
+    print([one.path for one in tree.look().found])
+    for mode in (int(sys.argv[1], 8), 0o755):
+        (root / "closed").chmod(mode)
+        seen = tree.look()
+        print([one.path for one in seen.found], seen.unreadable)
+"""
+
+
+def as_nobody(program: str, *words: str) -> str:
+    """What a program prints that stops being root, for whom no folder is closed."""
+    done = subprocess.run(
+        [sys.executable, "-c", program, *words],
+        check=True,
+        capture_output=True,
+        text=True,
+        cwd="/",
+        env={"PYTHONPATH": str(Path(__file__).parents[2] / "server")},
+    )
+    return done.stdout.strip()
 
 
 def test_a_folder_that_is_gone_is_empty(tmp_path: Path) -> None:
@@ -122,6 +179,36 @@ def test_a_stub_is_known_again_and_removed_only_if_it_is_one(tmp_path: Path) -> 
     remove_stub(stub)
     assert not stub.exists()
     assert make_stub(tmp_path / "gone" / "stub") is False
+
+
+def test_a_stub_that_another_process_holds_is_not_removed(tmp_path: Path) -> None:
+    stub = tmp_path / "stub"
+    assert make_stub(stub)
+    ours, theirs = hold_stub(stub), hold_stub(stub)  # a lock is one of an open file
+    remove_stub(stub, ours)
+    assert is_stub(stub)
+    remove_stub(stub, theirs)
+    assert not stub.exists()
+    assert hold_stub(stub) is None
+
+
+def test_closed_folders_of_our_own_are_removed_as_well() -> None:
+    assert as_nobody(REMOVING) == "True False"
+
+
+REMOVING = """
+import os, pathlib, shutil, sys, tempfile
+from indwell.files.removing import remove_own_tree
+if os.geteuid() == 0:
+    os.setgroups([])
+    os.setgid(65534)
+    os.setuid(65534)
+root = pathlib.Path(tempfile.mkdtemp())
+(root / "a" / "b" / "c").mkdir(parents=True)
+(root / "a" / "b").chmod(0)
+(root / "a").chmod(0o500)
+print(remove_own_tree(root), root.exists())
+"""
 
 
 @given(names=st.lists(st.sampled_from(["w", "a", "b", "c"]), max_size=4))

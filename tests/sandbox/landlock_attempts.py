@@ -9,6 +9,7 @@ that the attempts are good ones.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import os
 import socket
@@ -175,6 +176,12 @@ class World:
         stands = {one.name: one for one in self.out.iterdir()}
         return set(stands) != {"file"} or stands["file"].read_text() != SECRET
 
+    def has_lost(self) -> bool:
+        """Has the stranger's process ended? A killed one is there for a moment more."""
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self.stranger.wait(0.2)
+        return self.stranger.poll() is not None
+
     def connected(self) -> bool:
         for one in (self.tcp, self.abstract, self.named):
             try:
@@ -238,7 +245,7 @@ async def main(world: World) -> dict[str, bool]:
     await tried(READ, lambda said: SECRET in said)
     await tried(DEVICES, lambda said: SECRET in said)
     await tried(NETWORK, lambda said: world.connected() or SECRET in said)
-    is_hurt = lambda said: world.stranger.poll() is not None or bool(signalled) or SECRET in said  # noqa: E731
+    is_hurt = lambda said: world.has_lost() or bool(signalled) or SECRET in said  # noqa: E731
     await tried(SIGNALS, is_hurt)
     for title, text in WORKS.items():
         code, said = await world.run(text)

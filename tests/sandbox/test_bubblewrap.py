@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import itertools
 
+import pytest
+
+from indwell.errors import ToolError
 from indwell.sandbox.bubblewrap import (
     MOST_MOUNTS,
     Host,
     arguments,
     bound_places,
+    fitting,
     is_in,
-    most_important,
 )
 from indwell.sandbox.confinement import Confinement
 
@@ -86,7 +89,7 @@ def test_what_lies_in_a_protected_folder_is_not_made_writable_again() -> None:
 def test_hidden_folders_are_empty_and_hidden_files_devices() -> None:
     bounds = Confinement(writable=("/w",), hidden=("/home/u/.ssh", "/home/u/.netrc"))
     given = " ".join(words(bounds, frozenset(["/home/u/.ssh"])))
-    assert "--perms 0500 --tmpfs /home/u/.ssh" in given
+    assert "--perms 0500 --size 4096 --tmpfs /home/u/.ssh" in given
     assert "--ro-bind /dev/null /home/u/.netrc" in given
 
 
@@ -117,11 +120,28 @@ def test_missing_folders_are_covered_read_only() -> None:
     assert "--ro-bind-try /w/.vscode /w/.vscode" in given
 
 
-def test_as_many_as_are_affordable_get_a_mount_the_hidden_and_shallow_first() -> None:
+def test_minor_paths_get_a_mount_as_far_as_there_is_room_the_shallow_first() -> None:
     deep = tuple(f"/w/a/b/c/{i}" for i in range(MOST_MOUNTS))
-    protected, hidden = most_important((*deep, "/w/AGENTS.md"), ("/w/.env",))
-    assert (protected[0], hidden) == ("/w/AGENTS.md", ("/w/.env",))
-    assert len(protected) + len(hidden) == MOST_MOUNTS
+    bounds = Confinement(
+        writable=("/w",), protected=("/w/AGENTS.md",), hidden=("/w/.env",), minor=(*deep, "/w/x/p")
+    )
+    held = fitting(bounds)
+    assert (held.protected[:2], held.minor) == (("/w/AGENTS.md", "/w/x/p"), ())
+    assert len(bound_places(held)) + len(held.hidden) == MOST_MOUNTS
+
+
+@pytest.mark.parametrize("kind", ["protected", "hidden"])
+def test_sbx_01_more_than_the_sandbox_can_hold_is_not_run_instead_of_left_open(kind: str) -> None:
+    many = tuple(f"/w/{i}.pem" for i in range(MOST_MOUNTS + 1))
+    with pytest.raises(ToolError, match="more than the sandbox can hold"):
+        fitting(Confinement(writable=("/w",), **{kind: many}))  # type: ignore[arg-type]
+
+
+def test_in_nested_folders_of_a_workspace_the_folders_up_to_the_outermost_are_mounts() -> None:
+    bounds = Confinement(writable=("/w", "/w/a/b"), protected=("/w/a/b/c/.git/config",))
+    assert set(bound_places(bounds)) == {
+        "/w/a/b/c/.git/config", "/w/a/b/c/.git", "/w/a/b/c", "/w/a/b", "/w/a",
+    }  # fmt: skip
 
 
 def test_a_path_is_in_a_folder_by_component() -> None:

@@ -10,9 +10,11 @@ from pathlib import Path
 
 from indwell.cli.guarding import Guard
 from indwell.files.removing import remove_own_tree
-from indwell.files.scratch import NOWHERE, scratch_folder
+from indwell.files.scratch import NOWHERE, parted, scratch_folder
+from indwell.policy.rules import globs_of
 from indwell.policy.widening import Widening
 from indwell.sandbox.confinement import Confinement, Guarded
+from indwell.sandbox.finding import own_installation
 from indwell.sandbox.strength import strength
 from indwell.settings.model import Settings
 
@@ -27,10 +29,23 @@ HOME_SECRETS = (
     *(".netrc", ".git-credentials", ".npmrc", ".pypirc", ".pgpass", ".my.cnf", ".vault-token"),
     *(".cargo/credentials", ".cargo/credentials.toml", ".gem/credentials", ".terraform.d"),
     *(".bash_history", ".zsh_history", ".python_history", ".psql_history", ".claude.json"),
+    *(".zhistory", ".mysql_history", ".sqlite_history", ".node_repl_history", ".rediscli_history"),
+    *(".local/share/fish/fish_history", ".local/share/containers/auth.json", ".fly", ".oci"),
+    *(".config/doctl", ".config/hcloud", ".config/containers/auth.json", ".boto", ".s3cfg"),
+    *(".config/BraveSoftware", ".config/microsoft-edge", ".config/vivaldi", ".config/opera"),
+    *("snap/firefox", "snap/chromium", ".var/app", ".config/Cursor/User/globalStorage"),
+    *(".config/VSCodium/User/globalStorage", ".local/share/opencode/auth.json", ".config/goose"),
+    *(".huggingface", ".cache/huggingface/token", ".cache/huggingface/stored_tokens", ".kaggle"),
+    *(".config/pypoetry/auth.toml", ".gradle/gradle.properties", ".m2/settings.xml"),
+    *(".m2/settings-security.xml", ".composer/auth.json", ".config/composer/auth.json"),
+    *(".config/Bitwarden", ".config/Bitwarden CLI", ".config/1Password", ".config/age"),
+    *(".config/NuGet", ".nuget/NuGet/NuGet.Config", ".config/heroku", ".yarnrc.yml"),
 )
 """Of the home folder: keys, tokens, and what the user typed; only what is there costs anything."""
 
-SYSTEM_SECRETS = ("/etc/shadow", "/etc/gshadow", "/etc/ssl/private")
+SYSTEM_SECRETS = (
+    *("/etc/shadow", "/etc/gshadow", "/etc/shadow-", "/etc/gshadow-", "/etc/ssl/private"),
+)
 """That root can read."""
 
 _NOT_WRITABLE = ("/etc", "/usr", "/bin", "/sbin", "/lib", "/lib64", "/boot", "/var", "/opt", "/srv")
@@ -42,16 +57,19 @@ def confiner(
     *,
     own: Sequence[str] = (),
     home: Path | None = None,
+    restricted: Sequence[Path] = (),
 ) -> Callable[[Widening], Confinement | None]:
     """What gives each command of a session its bounds; None is none at all.
 
     Args:
-        roots: The workspace's folders, resolved.
+        roots: The workspace's folders that are trusted, resolved.
         settings: Those of now.
         own: Folders of Indwell itself, which no widening shows.
         home: The user's folder, if it is not that of the system.
+        restricted: Folders that are not trusted, in the others or beside them: nothing in them is
+            changed, and their secret files are hidden as well.
     """
-    return _Bounds(roots, settings, tuple(own), home or Path.home()).of
+    return _Bounds(roots, settings, tuple(own), home or Path.home(), tuple(restricted)).of
 
 
 class _Bounds:
@@ -61,27 +79,32 @@ class _Bounds:
         settings: Callable[[], Settings],
         own: tuple[str, ...],
         home: Path,
+        restricted: tuple[Path, ...],
     ) -> None:
-        self._roots = tuple(root.resolve() for root in roots)
+        self._roots = tuple(dict.fromkeys(root.resolve() for root in roots))
+        beside = dict.fromkeys(root.resolve() for root in restricted)
+        self._restricted = tuple(root for root in beside if root not in self._roots)
         self._settings = settings
         self._own = own
         self._home = home.resolve()
-        self._guards: dict[tuple[Path, tuple[str, ...]], Guard] = {}
+        self._guards: dict[tuple[Path, tuple[str, ...], tuple[str, ...]], Guard] = {}
 
     def of(self, widening: Widening) -> Confinement | None:
         """The bounds of one command; says nothing of the disk yet."""
         if widening.unconfined or strength().level in {"S1", "S0"}:
             return None
         settings = self._settings()
-        deny = () if widening.shows_secrets else settings.deny
+        # What the user's rules deny, no widening shows or opens.
+        reads, edits = (globs_of(one, settings.rules_deny) for one in ("read", "edit"))
+        deny = (*reads, *(() if widening.shows_secrets else settings.deny))
         only_reads = settings.mode == "plan" or widening.reads_only
         writable = () if only_reads else tuple(filter(self._may_be_written, self._roots))
         return Confinement(
             writable=tuple(map(str, writable)),
-            readable=tuple(map(str, self._roots)),
+            readable=tuple(map(str, (*self._restricted, *self._roots))),
             hidden=(*self._own, *(() if widening.shows_secrets else self._secrets)),
             hosts=widening.hosts,
-            look=lambda: self._look(deny, writable),
+            look=lambda: self._look(deny, edits, writable, only_git=widening.writes_protected),
         )
 
     def _may_be_written(self, root: Path) -> bool:
@@ -93,26 +116,53 @@ class _Bounds:
         system = SYSTEM_SECRETS if hasattr(os, "geteuid") and os.geteuid() == 0 else ()
         return (*(str(self._home / name) for name in HOME_SECRETS), *system)
 
-    def _look(self, deny: tuple[str, ...], writable: Collection[Path]) -> Guarded:
-        guards = [self._guard(root, deny) for root in self._roots]
-        looks = [guard.look() for guard in guards]
-        open_ones = [one for root, one in zip(self._roots, looks, strict=True) if root in writable]
+    def _look(
+        self,
+        deny: tuple[str, ...],
+        edits: tuple[str, ...],
+        writable: Collection[Path],
+        *,
+        only_git: bool,
+    ) -> Guarded:
+        looks = {
+            root: self._guard(root, deny, edits).look(only_git=only_git) for root in self._roots
+        }
+        beside = [self._guard(root, deny, ()).look() for root in self._restricted]
+        open_ones = [one for root, one in looks.items() if root in writable]
+        installed = () if only_git else own_installation(self._roots)
+        shut = [
+            str(one)
+            for one in (*self._restricted, *installed)
+            if any(one.is_relative_to(root) for root in writable)
+        ]
+        every = (*looks.values(), *beside)
+        scratch, mask = self._scratch
         return Guarded(
-            scratch=self._scratch,
-            protected=tuple(path for one in open_ones for path in one.protected),
-            missing=tuple(path for one in open_ones for path in one.missing),
-            hidden=tuple(path for one in looks for path in one.hidden),
+            scratch=scratch,
+            mask=mask,
+            protected=(*shut, *(path for one in open_ones for path in one.protected)),
+            minor=tuple(path for one in open_ones for path in one.minor),
+            missing=tuple(
+                path for one in open_ones for path in one.missing if not _is_in_one(path, shut)
+            ),
+            hidden=tuple(dict.fromkeys(path for one in every for path in one.hidden)),
+            refused=next((one.refused for one in every if one.refused), ""),
             settle=lambda: tuple(note for one in open_ones for note in one.settle()),
         )
 
     @functools.cached_property
-    def _scratch(self) -> str:
-        """What the session's commands find at /tmp; it goes when the session does."""
+    def _scratch(self) -> tuple[str, str]:
+        """What the session's commands find at /tmp, and where files are hidden; both go with it."""
         folder = scratch_folder()
         if folder == NOWHERE:
-            return ""
+            return "", ""
         weakref.finalize(self, remove_own_tree, folder)
-        return str(folder.resolve())
+        temporary, mask = parted(folder.resolve())
+        return str(temporary), str(mask)
 
-    def _guard(self, root: Path, deny: tuple[str, ...]) -> Guard:
-        return self._guards.setdefault((root, deny), Guard(root, deny))
+    def _guard(self, root: Path, deny: tuple[str, ...], edits: tuple[str, ...]) -> Guard:
+        return self._guards.setdefault((root, deny, edits), Guard(root, deny, edits))
+
+
+def _is_in_one(path: str, folders: Collection[str]) -> bool:
+    return any(path == one or path.startswith(f"{one}/") for one in folders)

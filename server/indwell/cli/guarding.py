@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import contextlib
-import logging
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from indwell.cli.aftermath import SAMPLE, settle
+from indwell.cli.aftermath import Look, settle
+from indwell.cli.git_guarding import GitGuard
 from indwell.files.stub_folders import is_stub
-from indwell.files.tree import Found, Tree, found_at, names_in
-from indwell.policy.guarded import GIT_OBEYS, OBEYED_AT_ONCE, SHUT, kind_of, topmost
+from indwell.files.tree import MOST_FOLDERS, Found, Tree, found_at
+from indwell.policy.guarded import (
+    BARE,
+    OBEYED_AT_ONCE,
+    SHUT,
+    is_guarded,
+    is_set_aside,
+    kind_of,
+    topmost,
+)
 from indwell.sandbox.confinement import Guarded
-
-log = logging.getLogger(__name__)
 
 
 class Guard:
@@ -22,70 +28,141 @@ class Guard:
     Args:
         root: The folder, resolved.
         deny: Globs of files that are hidden from commands.
+        edits: Globs of files that the user's rules let nobody change.
+        most_folders: In a bigger one no command can be held.
     """
 
-    def __init__(self, root: Path, deny: tuple[str, ...]) -> None:
+    def __init__(
+        self,
+        root: Path,
+        deny: tuple[str, ...],
+        edits: tuple[str, ...] = (),
+        *,
+        most_folders: int = MOST_FOLDERS,
+    ) -> None:
         self._root = root
-        self._kind = kind_of(deny)
-        self._is_whole = True
-        self._tree = Tree(root, lambda path: bool(self._kind(path)), SHUT)
+        self._kind = kind_of(deny, edits)
+        self._tree = Tree(root, self._is_wanted, SHUT, most_folders=most_folders)
+        self._git = GitGuard(root)
 
-    def look(self) -> Guarded:
-        """Find what is guarded now; blocks, for about a millisecond per thousand folders."""
+    def look(self, *, only_git: bool = False) -> Guarded:
+        """Find what is guarded now; blocks, for about a millisecond per thousand folders.
+
+        Args:
+            only_git: The user lets this command change protected files; but not what git obeys.
+        """
         before = self.seen()
-        hidden = [one for path, one in before.items() if self._kind(path) == "hidden"]
+        if why := self._why_not(before):
+            return Guarded(refused=why)
+        open_ones = {path: one for path, one in before.found.items() if not before.is_closed(path)}
+        hidden = [one for one in open_ones.values() if self._is_hidden(one)]
         # A commit changes a `.git` folder; what git obeys in it stands in `before` by itself.
-        shut = [one for one in before.values() if not _is_repository(one) and one not in hidden]
-        named = self._tree.other_names(before.values())
+        shut = [
+            one
+            for path, one in open_ones.items()
+            if not (_is_repository(one) or before.is_head(path))
+            and one not in hidden
+            and (not only_git or path in before.git or _is_gits(path) or self._is_denied(path))
+        ]
+        named = self._tree.other_names(open_ones.values())
         secret = {path for path, one in named.items() if one in hidden}
+        others = {
+            path for path, one in named.items() if one in shut and path not in open_ones
+        } - secret
+        kept = topmost([*(one.path for one in shut if not one.leads_to), *others])
+        sure = {*before.git, *before.ends, *others}
+        minor = [one for one in kept if one not in sure and not _is_obeyed(one)]
+        major = [path for path in kept if path not in minor]
+        copies = self._git.copies(open_ones, before.git)
         return Guarded(
             protected=(
-                *self._places(before[path] for path in topmost(_paths(shut))),
-                *(str(self._root / path) for path in named.keys() - secret - before.keys()),
+                *self._whole(major),
+                *self._ends(one for one in shut if one.leads_to),
             ),
-            missing=tuple(str(self._root / one) for one in OBEYED_AT_ONCE if one not in before),
-            hidden=(*self._places(hidden), *(str(self._root / path) for path in secret)),
-            settle=lambda: settle(self._root, before, self.seen()),
+            minor=tuple(self._whole(minor)),
+            missing=()
+            if only_git
+            else tuple(str(self._root / one) for one in OBEYED_AT_ONCE if one not in open_ones),
+            hidden=(
+                *self._whole(one.path for one in hidden if not one.leads_to),
+                *self._ends(one for one in hidden if one.leads_to),
+                *self._whole(secret),
+                *self._whole(before.closed),
+            ),
+            settle=lambda: settle(
+                self._root, before, self.seen(), self._is_secret, copies, only_git=only_git
+            ),
         )
 
-    def seen(self) -> Mapping[str, Found]:
+    def seen(self) -> Look:
         """All that is guarded, by path from the folder on; blocks."""
         look = self._tree.look()
-        if self._is_whole and not look.is_whole:
-            log.warning("%s is too big: deeper folders are not guarded from commands", self._root)
-        self._is_whole = look.is_whole
-        found = {one.path: one for one in look.found if not self._is_stub(one)}
-        for repository in [one for one in found.values() if _is_repository(one)]:
-            found |= {one.path: one for one in self._in_git(repository.path)}
-        return found
+        found = {
+            one.path: one
+            for one in look.found
+            if not self._is_stub(one) and (one.leads_to or self._kind(one.path))
+        }
+        led = dict(self._led_to(found.values()))
+        names = self._git.names(found.values())
+        by_git = {one.path: one for one in self._git.there(names)}
+        linked = dict(self._led_to(by_git.values()))
+        there = {path: one for path, one in {**led, **linked}.items() if one is not None}
+        return Look(
+            found={**there, **found, **by_git},
+            git=frozenset((*names, *by_git, *linked)),
+            ends=frozenset(led),
+            todos=self._git.todos(names),
+            closed=look.unreadable,
+            is_whole=look.is_whole,
+        )
 
-    def _in_git(self, git: str) -> Iterator[Found]:
-        for name in GIT_OBEYS:
-            one = found_at(str(self._root), f"{git}/{name}")
-            if one is None:
+    def _led_to(self, found: Iterable[Found]) -> Iterator[tuple[str, Found | None]]:
+        """What protected links lead to beneath the folder, be it there or not."""
+        for one in found:
+            if not one.leads_to or self._is_hidden(one):
                 continue
-            yield one
-            if name == "hooks" and one.is_folder:
-                yield from self._hooks(one.path)
+            with contextlib.suppress(OSError, RuntimeError, ValueError):
+                real = (self._root / one.path).resolve()
+                if real.is_relative_to(self._root) and real != self._root:
+                    at = real.relative_to(self._root).as_posix()
+                    yield at, found_at(str(self._root), at)
 
-    def _hooks(self, at: str) -> Iterator[Found]:
-        """Those that git runs."""
-        for name in names_in(self._root / at):
-            if not name.endswith(SAMPLE) and (one := found_at(str(self._root), f"{at}/{name}")):
-                yield one
+    def _why_not(self, before: Look) -> str:
+        """Why no command can be held here; empty if one can."""
+        if "" in before.closed:
+            return f"{str(self._root)!r} cannot be looked into"
+        if before.is_whole:
+            return ""
+        return (
+            f"{str(self._root)!r} holds more than {MOST_FOLDERS:,} folders, or a million files, "
+            "which is more than can be looked through for secret and protected files"
+        )
+
+    def _is_wanted(self, path: str) -> bool:
+        return bool(self._kind(path)) or self._kind(f"{path}/x") == "hidden"
+
+    def _is_hidden(self, one: Found) -> bool:
+        """Is it a secret file, or a link to a folder under whose name all is secret?"""
+        is_secret = self._is_secret(one.path)
+        return is_secret or (bool(one.leads_to) and self._is_secret(f"{one.path}/x"))
+
+    def _is_secret(self, path: str) -> bool:
+        return self._kind(path) == "hidden"
+
+    def _is_denied(self, path: str) -> bool:
+        return self._kind(path) == "denied"
 
     def _is_stub(self, one: Found) -> bool:
         return one.path in OBEYED_AT_ONCE and one.is_folder and is_stub(self._root / one.path)
 
-    def _places(self, found: Iterable[Found]) -> Iterator[str]:
-        """Where they are; of a link what it leads to, if that is in the workspace."""
-        for one in found:
-            path = self._root / one.path
-            if not one.leads_to:
-                yield str(path)
-                continue
+    def _whole(self, paths: Iterable[str]) -> Iterator[str]:
+        return (str(self._root / path) for path in paths)
+
+    def _ends(self, links: Iterable[Found]) -> Iterator[str]:
+        """What links lead to, if that is in the workspace."""
+        for one in links:
             with contextlib.suppress(OSError, RuntimeError):
-                real = path.resolve(strict=True)
+                real = (self._root / one.path).resolve(strict=True)
                 if real.is_relative_to(self._root) and real != self._root:
                     yield str(real)
 
@@ -94,5 +171,10 @@ def _is_repository(one: Found) -> bool:
     return one.is_folder and one.path.rpartition("/")[2] == ".git"
 
 
-def _paths(found: Iterable[Found]) -> tuple[str, ...]:
-    return tuple(one.path for one in found)
+def _is_obeyed(path: str) -> bool:
+    """Does something obey it by itself?"""
+    return is_guarded(path) and is_set_aside(path)
+
+
+def _is_gits(path: str) -> bool:
+    return ".git" in path.split("/") or path.rpartition("/")[2] == BARE

@@ -10,10 +10,12 @@ from indwell.files.listing import (
     Entry,
     exists,
     has_other_names,
+    is_file,
     list_folder,
     modified_s,
     names_of_file,
     newest_first,
+    same_file,
 )
 from indwell.files.private import read_own, rename_own, write_durable, write_private
 from indwell.files.reading import Opened, opened_beneath, read_bytes
@@ -27,6 +29,7 @@ __all__ = [
     "copy_range",
     "exists",
     "has_other_names",
+    "is_file",
     "list_folder",
     "locate",
     "make_private_folder",
@@ -39,6 +42,7 @@ __all__ = [
     "read_own",
     "rename_own",
     "replace_with",
+    "same_file",
     "write_all",
     "write_atomic",
     "write_durable",

@@ -51,6 +51,22 @@ def put_link(root: Path, at: str, leads_to: str) -> None:
             os.symlink(leads_to, name, dir_fd=folder)
 
 
+def put_file(root: Path, at: str, data: bytes, mode: int) -> None:
+    """Make a file as it was, if nothing stands there.
+
+    Raises:
+        ToolError: The folder has become a link, or is gone.
+        OSError: The system refuses, or something stands there.
+    """
+    place = Place(root=root, parts=tuple(at.split("/")))
+    with parent_folder(place) as (folder, name):
+        if folder is None:
+            raise FileNotFoundError(at)
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0)
+        with open(os.open(name, flags, mode, dir_fd=folder), "wb") as file:  # noqa: PTH123 - a handle
+            file.write(data)
+
+
 def _exists(name: str, folder: int) -> bool:
     try:
         os.stat(name, dir_fd=folder, follow_symlinks=False)

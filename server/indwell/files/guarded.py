@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import stat
 from pathlib import Path
+from shlex import quote
 
 from indwell.errors import ToolError
 from indwell.files.reading import read_regular
@@ -44,6 +45,6 @@ def read_guarded(path: Path, limit_b: int) -> bytes:
 
 def _check(found: os.stat_result, path: Path) -> None:
     if found.st_uid != os.geteuid():
-        raise ToolError(f"{str(path)!r} belongs to somebody else")
+        raise ToolError(f"{str(path)!r} belongs to somebody else; move it away")
     if found.st_mode & _OTHERS_WRITE:
-        raise ToolError(f"others may write {str(path)!r}")
+        raise ToolError(f"others may write it; run `chmod go-w {quote(str(path))}`")

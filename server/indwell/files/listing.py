@@ -72,6 +72,19 @@ def names_of_file(path: Path, folders: Iterable[Path]) -> tuple[Path, ...]:
     return tuple(found)
 
 
+def is_file(path: Path) -> bool:
+    """Does a plain file stand at ``path``, or a link to one?"""
+    return path.is_file()
+
+
+def same_file(one: Path, other: Path) -> bool:
+    """Are these two names of one file? Follows no link."""
+    try:
+        return os.path.samestat(one.lstat(), other.lstat())
+    except OSError:
+        return False
+
+
 def modified_s(path: Path) -> float:
     """When a file was last changed, in seconds since 1970; 0 if it is gone. Follows no link."""
     try:

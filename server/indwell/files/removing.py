@@ -5,8 +5,12 @@ An ``OSError`` travels: the floor above knows what the thing was and words the s
 
 from __future__ import annotations
 
+import contextlib
+import os
 import shutil
 from pathlib import Path
+
+_HANDLE = getattr(os, "O_PATH", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_DIRECTORY", 0)
 
 
 def remove_own(path: Path) -> bool:
@@ -34,7 +38,27 @@ def remove_own_tree(path: Path) -> bool:
         shutil.rmtree(path)
     except FileNotFoundError:
         return False
+    except PermissionError:  # commands leave folders of ours that are closed
+        _open_folders(path)
+        shutil.rmtree(path)
     return True
+
+
+def _open_folders(path: Path) -> None:
+    """Let us into each folder of a tree; links are not followed."""
+    _open(path)
+    for at, names, _ in os.walk(path):
+        for name in names:
+            _open(Path(at, name))
+
+
+def _open(folder: Path) -> None:
+    with contextlib.suppress(OSError):
+        descriptor = os.open(folder, _HANDLE)
+        try:
+            Path(f"/proc/self/fd/{descriptor}").chmod(0o700)
+        finally:
+            os.close(descriptor)
 
 
 def size_b(path: Path) -> int:

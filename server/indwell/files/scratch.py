@@ -14,3 +14,11 @@ def scratch_folder() -> Path:
         return Path(tempfile.mkdtemp(prefix="indwell-"))
     except OSError:
         return NOWHERE
+
+
+def parted(folder: Path) -> tuple[Path, Path]:
+    """In such a folder, one for others' temporary files, and beside it an empty unreadable file."""
+    temporary, mask = folder / "tmp", folder / "hidden"
+    temporary.mkdir(mode=0o700, exist_ok=True)
+    mask.touch(mode=0, exist_ok=True)
+    return temporary, mask

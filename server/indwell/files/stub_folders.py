@@ -1,11 +1,19 @@
-"""An empty folder that stands in for a missing one, known by its mode."""
+"""An empty folder that stands in for a missing one, known by its mode.
+
+Several of our processes may need the same one, so each holds a lock on it while it does: the kernel
+takes a mount away, in every sandbox, when the folder beneath it is removed.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import os
 import stat
+import sys
 from pathlib import Path
+
+if sys.platform != "win32":
+    import fcntl
 
 _MODE = 0o1755  # sticky, which means nothing here and hardly any folder is; the user may fill it
 
@@ -33,8 +41,49 @@ def is_stub(path: Path) -> bool:
         return False
 
 
-def remove_stub(path: Path) -> None:
-    """Remove it, unless somebody put something into it, or made it theirs by another mode."""
-    if is_stub(path):
-        with contextlib.suppress(OSError):
-            path.rmdir()
+def hold_stub(path: Path) -> int | None:
+    """Keep others from removing it, until the descriptor is closed; None if it is gone."""
+    if sys.platform == "win32":
+        return None
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    except OSError:
+        return None
+    with contextlib.suppress(OSError):  # where locks are not known, as before
+        fcntl.flock(descriptor, fcntl.LOCK_SH)
+    try:
+        is_there = os.path.samestat(os.fstat(descriptor), path.lstat())
+    except OSError:
+        is_there = False
+    if is_there:
+        return descriptor
+    os.close(descriptor)
+    return None
+
+
+def remove_stub(path: Path, held: int | None = None) -> None:
+    """Remove it, unless somebody put something into it, made it theirs by its mode, or holds it.
+
+    Args:
+        path: The folder.
+        held: Our own hold on it, which ends.
+    """
+    try:
+        if is_stub(path) and (held is None or _is_alone(held)):
+            with contextlib.suppress(OSError):
+                path.rmdir()
+    finally:
+        if held is not None:
+            os.close(held)
+
+
+def _is_alone(descriptor: int) -> bool:
+    if sys.platform == "win32":
+        return True
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:
+        return True
+    return True

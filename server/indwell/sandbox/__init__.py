@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from indwell.sandbox.finding import find_program
 from indwell.sandbox.finished import Finished
 from indwell.sandbox.limits import Limits
-from indwell.sandbox.program import find_program, run_program
+from indwell.sandbox.program import run_program
 from indwell.sandbox.spawn import spawn
 
 __all__ = ["Finished", "Limits", "find_program", "run_program", "spawn"]

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import errno
 import functools
 import os
 import stat
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
@@ -17,13 +18,16 @@ from indwell.files.handles import handle
 from indwell.files.removing import remove_own_tree
 from indwell.files.scratch import NOWHERE, scratch_folder
 from indwell.sandbox import seatbelt
-from indwell.sandbox.bubblewrap import ENVIRONMENT, arguments, bound_places, most_important
+from indwell.sandbox.bubblewrap import ENVIRONMENT, arguments, bound_places, fitting
 from indwell.sandbox.confinement import Confinement, looked_up
 from indwell.sandbox.filter_pipe import filter_pipe
 from indwell.sandbox.landlock_start import start_held
 from indwell.sandbox.program import Started, Starter, start_plainly
 from indwell.sandbox.strength import host, strength
 from indwell.sandbox.stubs import stubs_for
+
+_STATUS_B = 4096
+_GONE = frozenset({errno.ENOENT, errno.ENOTDIR, errno.ELOOP})
 
 
 class Held(msgspec.Struct, frozen=True):
@@ -36,6 +40,7 @@ class Held(msgspec.Struct, frozen=True):
         is_wrapped: They start a process of their own around the command.
         start: What starts it.
         told: What is to be said once it has ended, a sentence each.
+        was_set_up: Was all ready for the command, so that it ran? Asked once it has ended.
     """
 
     prefix: tuple[str, ...] = ()
@@ -44,6 +49,7 @@ class Held(msgspec.Struct, frozen=True):
     is_wrapped: bool = False
     start: Starter = start_plainly
     told: Callable[[], tuple[str, ...]] = tuple
+    was_set_up: Callable[[], bool] = lambda: True
 
 
 async def resolved(bounds: Confinement) -> Confinement:
@@ -78,18 +84,25 @@ def held(bounds: Confinement, cwd: Path) -> contextlib.AbstractAsyncContextManag
 @contextlib.asynccontextmanager
 async def _by_bubblewrap(bounds: Confinement, cwd: Path) -> AsyncIterator[Held]:
     there, folders = _existing(bounds.hidden)  # 0.1 ms, less than a thread takes
-    protected, hidden = most_important(bounds.protected, there)
     async with contextlib.AsyncExitStack() as stack:
         stubs = stack.enter_context(stubs_for(bounds.missing))
         filter_fd = stack.enter_context(filter_pipe(bounds))
-        bounds = msgspec.structs.replace(bounds, protected=protected, hidden=hidden, missing=stubs)
+        bounds = fitting(msgspec.structs.replace(bounds, hidden=there, missing=stubs))
         handles = _handles(stack, bound_places(bounds)) if host().binds_handles else None
+        reading, status_fd = stack.enter_context(_status())
         words = arguments(
-            host(), bounds, folders, cwd=str(cwd), filter_fd=filter_fd, handles=handles
+            host(),
+            bounds,
+            folders,
+            cwd=str(cwd),
+            filter_fd=filter_fd,
+            handles=handles,
+            status_fd=status_fd,
         )
-        needed = (filter_fd, *(handles or {}).values())
+        needed = (filter_fd, status_fd, *(handles or {}).values())
+        was_set_up = functools.partial(_has_ended, reading)
         if not bounds.hosts:
-            yield Held(words, ENVIRONMENT, needed, is_wrapped=True)
+            yield Held(words, ENVIRONMENT, needed, is_wrapped=True, was_set_up=was_set_up)
             return
         from indwell.sandbox.proxy import way_to  # noqa: PLC0415 - 10 ms, and seldom needed
 
@@ -100,6 +113,7 @@ async def _by_bubblewrap(bounds: Confinement, cwd: Path) -> AsyncIterator[Held]:
             (*needed, *way.pass_fds),
             is_wrapped=True,
             told=way.told,
+            was_set_up=was_set_up,
         )
 
 
@@ -172,18 +186,46 @@ async def _scratch(bounds: Confinement) -> AsyncIterator[Path]:
             await asyncio.to_thread(remove_own_tree, path)
 
 
+@contextlib.contextmanager
+def _status() -> Iterator[tuple[int, int]]:
+    """A pipe through which bubblewrap says what became of the command."""
+    reading, writing = os.pipe()
+    try:
+        os.set_blocking(reading, False)
+        yield reading, writing
+    finally:
+        os.close(reading)
+        os.close(writing)
+
+
+def _has_ended(reading: int) -> bool:
+    """It tells how the command ended only if it could begin."""
+    try:
+        return b'"exit-code"' in os.read(reading, _STATUS_B)
+    except BlockingIOError:
+        return False
+
+
 def _with_ends(bounds: Confinement) -> Confinement:
-    """Hide also what hidden links lead to."""
+    """Hide also what hidden links lead to; here there is room for all that is protected."""
     there, _ = _existing(bounds.hidden)
-    return msgspec.structs.replace(bounds, hidden=tuple({*bounds.hidden, *there}))
+    return msgspec.structs.replace(
+        bounds,
+        hidden=tuple({*bounds.hidden, *there}),
+        protected=(*bounds.protected, *bounds.minor),
+        minor=(),
+    )
 
 
 def _handles(stack: contextlib.AsyncExitStack, places: Iterable[str]) -> dict[str, int]:
     """Open each place by a way without links; what is gone, or a link by now, is left out."""
     handles: dict[str, int] = {}
     for place in places:
-        with contextlib.suppress(OSError):
+        try:
             handles[place] = stack.enter_context(handle(place))
+        except OSError as error:
+            if error.errno not in _GONE:
+                raise ToolError(f"nothing was run: {place!r} could not be held: {error}") from error
     return handles
 
 

@@ -7,6 +7,8 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
+from indwell.errors import ToolError
+
 Level: TypeAlias = Literal["S3", "S3m", "S2", "S1", "S0"]
 """From the best to none: bubblewrap and seccomp, Seatbelt, Landlock and seccomp, limits of the
 process only, nothing (Windows, unknown shells)."""
@@ -32,17 +34,24 @@ class Guarded(msgspec.Struct, frozen=True):
 
     Attributes:
         protected: Files and folders beneath the writable ones that it may not change.
+        minor: Such that nothing obeys by itself (a ``package.json`` deep down): held as far as
+            there is room, and else looked at when the command has ended.
         missing: Folders that it may not make: ones that editors obey the moment they appear.
         hidden: Files and folders whose contents it may not see.
         scratch: See ``Confinement``.
+        mask: See ``Confinement``.
+        refused: Why no command can be held, a clause; empty if one can.
         settle: Looks again when all of the command has ended, puts aside what it made although it
             may not, and says so, a sentence each; blocks.
     """
 
     protected: tuple[str, ...] = ()
+    minor: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
     hidden: tuple[str, ...] = ()
     scratch: str = ""
+    mask: str = ""
+    refused: str = ""
     settle: Callable[[], tuple[str, ...]] = tuple
 
 
@@ -58,6 +67,9 @@ class Confinement(msgspec.Struct, frozen=True):
         readable: Folders that it sees wherever they lie; those it may write to it does anyway.
         scratch: A folder of the session's own that stands at /tmp; an empty one if not given.
         missing: Folders beneath the writable ones that it may not make.
+        minor: See ``Guarded``.
+        mask: An empty file that nobody may read, which stands where files are hidden; a device
+            does if none is given.
         look: Finds what else is protected and hidden, just before the command runs; blocks.
         settle: See ``Guarded``; what ``look`` found brings its own.
     """
@@ -70,21 +82,34 @@ class Confinement(msgspec.Struct, frozen=True):
     readable: tuple[str, ...] = ()
     scratch: str = ""
     missing: tuple[str, ...] = ()
+    minor: tuple[str, ...] = ()
+    mask: str = ""
     look: Callable[[], Guarded] | None = None
     settle: Callable[[], tuple[str, ...]] = tuple
 
 
 def looked_up(confinement: Confinement) -> Confinement:
-    """The same bounds with all that ``look`` finds; blocks."""
+    """The same bounds with all that ``look`` finds; blocks.
+
+    Raises:
+        ToolError: It cannot see what is to be guarded.
+    """
     if confinement.look is None:
         return confinement
     found = confinement.look()
+    if found.refused:
+        raise ToolError(
+            f"nothing was run: {found.refused}; ask for it outside the sandbox, or let the user "
+            "open a smaller folder"
+        )
     return msgspec.structs.replace(
         confinement,
         protected=(*confinement.protected, *found.protected),
         hidden=(*confinement.hidden, *found.hidden),
         missing=(*confinement.missing, *found.missing),
+        minor=(*confinement.minor, *found.minor),
         scratch=confinement.scratch or found.scratch,
+        mask=confinement.mask or found.mask,
         look=None,
         settle=found.settle,
     )

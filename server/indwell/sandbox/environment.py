@@ -59,7 +59,8 @@ def clean_environment(
     """
     kept = {name: value for name, value in source.items() if name.upper() in ALLOWED}
     folders = source.get("PATH", os.defpath).split(os.pathsep)
-    kept["PATH"] = os.pathsep.join(folder for folder in folders if Path(folder).is_absolute())
+    absolute = os.pathsep.join(folder for folder in folders if Path(folder).is_absolute())
+    kept["PATH"] = absolute or os.defpath  # an empty one means the working directory
     return {**kept, **FIXED, **(extra or {})}
 
 

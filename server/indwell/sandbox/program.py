@@ -6,9 +6,7 @@ import asyncio
 import contextlib
 import os
 import secrets
-import shutil
 import signal
-import sys
 import time
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
 from pathlib import Path
@@ -72,13 +70,6 @@ class Starter(Protocol):
         pass_fds: tuple[int, ...],
     ) -> Coroutine[None, None, Started]:
         """Start it."""
-
-
-def find_program(name: str) -> Path | None:
-    """Find a program beside our own Python (where packages install theirs), else on PATH."""
-    beside = shutil.which(name, path=str(Path(sys.executable).parent))
-    found = beside or shutil.which(name, path=clean_environment(os.environ)["PATH"])
-    return None if found is None else Path(found)
 
 
 def new_mark() -> str:

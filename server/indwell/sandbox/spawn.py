@@ -2,27 +2,30 @@
 
 from __future__ import annotations
 
+import asyncio
 import functools
 from collections.abc import Callable, Coroutine, Mapping, Sequence
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Protocol
 
 import msgspec
 
 from indwell.errors import ToolError
-from indwell.sandbox.confined import held, resolved, settled
+from indwell.sandbox.confined import Held, held, resolved, settled
 from indwell.sandbox.confinement import Confinement
+from indwell.sandbox.finding import find_program, path_without
 from indwell.sandbox.finished import Finished
 from indwell.sandbox.limits import Limits, overrun, shell_prefix
 from indwell.sandbox.pool import COMMANDS
 from indwell.sandbox.program import (
     DEFAULT_LIMIT_B,
     Starter,
-    find_program,
     new_mark,
     run_program,
     start_plainly,
 )
+
+_MOST_LINES, _MOST_NAMES = 20, 3  # that are looked through, and told
 
 SHELL = ("--norc", "--noprofile", "-c")  # never a login shell: 0.3 s against 1 ms
 
@@ -38,6 +41,8 @@ async def spawn(
     pass_fds: Sequence[int] = (),
     limits: Limits | None = None,
     confinement: Confinement | None = None,
+    never_in: Sequence[Path] = (),
+    unasked: bool = False,
 ) -> Finished:
     """Run shell text with bash; both output streams arrive as one, as on a terminal.
 
@@ -51,12 +56,15 @@ async def spawn(
         pass_fds: Descriptors that the shell may use, under the same numbers.
         limits: What it may take.
         confinement: What it may do; None is all that we may.
+        never_in: Folders of the workspace: bash itself is none that lies in one.
+        unasked: Nobody was asked, as it only reads. Then, unconfined, no program of those folders
+            is found by its bare name either: ``ls`` is not what a model wrote there.
 
     Raises:
         ToolError: There is no bash, ``cwd`` cannot be used, or it cannot be confined here.
         asyncio.CancelledError: Once everything it started has ended.
     """
-    shell = find_program("bash")
+    shell = await asyncio.to_thread(find_program, "bash", never_in)
     if shell is None:
         raise ToolError("bash was not found on PATH; install it, or work without commands")
     limits = limits or Limits()
@@ -75,6 +83,8 @@ async def spawn(
     # The place comes first: what is protected is looked at just before the command runs.
     async with COMMANDS.place():
         if confinement is None:
+            if unasked:
+                env = {**(env or {}), "PATH": path_without(never_in)}
             finished = await run(words, cwd=cwd, env=env, pass_fds=pass_fds)
         else:
             finished = await _held(confinement, run, words, cwd, env or {}, pass_fds)
@@ -98,11 +108,30 @@ class _Run(Protocol):
     ) -> Coroutine[None, None, Finished]: ...
 
 
-def _failed(finished: Finished) -> tuple[str, ...]:
+def _failed(finished: Finished, how: Held) -> tuple[str, ...]:
     """Did the sandbox itself fail, such as for a folder that went away meanwhile?"""
-    if finished.exit_code != 1 or not finished.head.startswith(b"bwrap: "):
+    if finished.exit_code != 1 or not finished.head.startswith(b"bwrap: ") or how.was_set_up():
         return ()
     return ("the sandbox could not be set up, so nothing was run; try again",)
+
+
+def _hidden_words(finished: Finished, bounds: Confinement) -> tuple[str, ...]:
+    """Which hidden files a command was refused, as far as it says so."""
+    if not finished.exit_code:
+        return ()
+    refused = [
+        line
+        for part in (finished.head, finished.tail)
+        for line in part.decode("utf-8", "replace").splitlines()
+        if "ermission denied" in line
+    ][:_MOST_LINES]
+    names = {PurePath(path).name for path in bounds.hidden}
+    found = sorted(name for name in names if any(name in line for line in refused))
+    if not found:
+        return ()
+    listed = ", ".join(map(repr, found[:_MOST_NAMES]))
+    why = "may hold secrets and is hidden from commands, which was the reason for"
+    return (f"{listed} {why} 'Permission denied'",)
 
 
 async def _held(  # noqa: PLR0917 - all that a run takes
@@ -126,7 +155,7 @@ async def _held(  # noqa: PLR0917 - all that a run takes
                 is_wrapped=how.is_wrapped,
                 start=how.start,
             )
-            told = (*how.told(), *_failed(finished))
+            told = (*how.told(), *_failed(finished, how), *_hidden_words(finished, bounds))
     finally:
         notes = await settled(bounds)
     return msgspec.structs.replace(finished, notes=(*told, *notes))

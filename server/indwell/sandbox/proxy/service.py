@@ -11,7 +11,8 @@ from typing import TypeAlias
 import h11
 
 from indwell.sandbox.proxy.asking import Refusal, Wanted, answered, forwarded, wanted
-from indwell.sandbox.proxy.hosts import Address, Allowed, Place, literal
+from indwell.sandbox.proxy.hosts import LOCALHOST, Address, Allowed, Place, literal
+from indwell.sandbox.proxy.own_address import is_own
 
 REQUEST_S = 30.0  # until a request is there with all its headers
 REACH_S = 15.0  # until an address answers; there may be a second one
@@ -23,6 +24,7 @@ _MOST_REFUSED = 20  # that are told
 Stream: TypeAlias = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 Resolve: TypeAlias = Callable[[Place], Awaitable[Sequence[Address]]]
 Reach: TypeAlias = Callable[[Address, int], Awaitable[Stream]]
+IsOwn: TypeAlias = Callable[[Address], bool]
 
 
 async def resolve(place: Place) -> Sequence[Address]:
@@ -54,6 +56,7 @@ class Proxy:
             command can come to the door.
         resolve: Names to addresses.
         reach: Addresses to connections.
+        is_own: Is an address this machine's? To those leads no name but ``localhost``.
 
     Attributes:
         hosts: What may be reached.
@@ -67,12 +70,14 @@ class Proxy:
         credentials: str = "",
         resolve: Resolve = resolve,
         reach: Reach = reach,
+        is_own: IsOwn = is_own,
     ) -> None:
         self.refused: dict[str, None] = {}
         self.hosts = hosts
         self._credentials = credentials.encode()
         self._resolve = resolve
         self._reach = reach
+        self._is_own = is_own
         self._serving: set[asyncio.Task[None]] = set()
 
     def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -139,7 +144,7 @@ class Proxy:
                 found = (itself,) if itself is not None else await self._resolve(place)
         except (OSError, TimeoutError, UnicodeError):
             return Refusal(502, f"no address was found for {place.host}")
-        if not found or not all(self.hosts.lets_address(place.host, one) for one in found):
+        if not found or not all(self._may_lead(place, one) for one in found):
             words = f"{shown} leads into this machine or its own network, which the sandbox forbids"
             return Refusal(403, words, shown)
         for address in found[:_MOST_ADDRESSES]:
@@ -147,6 +152,12 @@ class Proxy:
                 async with asyncio.timeout(REACH_S):
                     return await self._reach(address, place.port)
         return Refusal(502, f"{shown} does not answer")
+
+    def _may_lead(self, place: Place, address: Address) -> bool:
+        is_named = place.host == LOCALHOST or literal(place.host) is not None
+        return self.hosts.lets_address(place.host, address) and (
+            is_named or not self._is_own(address)
+        )
 
     async def _carry(
         self,

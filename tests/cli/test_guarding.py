@@ -1,0 +1,341 @@
+"""What a hostile workspace or command does to slip by the guards, with real commands."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from indwell.cli.confining import confiner
+from indwell.cli.guarding import Guard
+from indwell.errors import ToolError
+from indwell.policy.widening import Widening
+from indwell.sandbox import Finished, spawn
+from indwell.sandbox.bubblewrap import MOST_MOUNTS
+from indwell.settings.model import SECRETS, Settings
+from support.bubblewrap import needs_bubblewrap
+
+pytestmark = needs_bubblewrap
+
+EVIL = "[core]\\n\\tfsmonitor = touch ran; false\\n"
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Path:
+    folder = tmp_path / "workspace"
+    git(tmp_path, "init", "-q", str(folder))
+    (folder / ".env").write_text("KEY=canary-secret")
+    (tmp_path / "home" / ".ssh").mkdir(parents=True)
+    (tmp_path / "home" / ".ssh" / "id").write_text("canary-key")
+    return folder
+
+
+def git(cwd: Path, *words: str) -> None:
+    subprocess.run(["git", *words], check=True, cwd=cwd, capture_output=True)
+
+
+async def run(
+    workspace: Path,
+    command: str,
+    widening: Widening | None = None,
+    restricted: Sequence[Path] = (),
+    deny: tuple[str, ...] = (),
+) -> Finished:
+    home = workspace.parent / "home"
+    bounds = confiner(
+        (workspace,), lambda: Settings(rules_deny=deny), home=home, restricted=restricted
+    )
+    confinement = bounds(widening or Widening())
+    return await spawn(command, cwd=workspace, timeout_s=60, confinement=confinement)
+
+
+async def test_sbx_01_decoys_of_secret_files_uncover_nothing(workspace: Path) -> None:
+    for number in range(70):
+        (workspace / f"!{number}.pem").touch()
+    home = workspace.parent / "home"
+    finished = await run(workspace, f"cat .env {home}/.ssh/id; echo x >>.git/config")
+    assert "canary" not in finished.output
+    assert "x" not in (workspace / ".git" / "config").read_text().split()
+
+
+async def test_sbx_01_with_more_decoys_than_there_is_room_for_nothing_runs(workspace: Path) -> None:
+    for number in range(MOST_MOUNTS):
+        (workspace / f"!{number}.pem").touch()
+    with pytest.raises(ToolError, match="more than the sandbox can hold"):
+        await run(workspace, "cat .env")
+
+
+def test_a_workspace_that_is_too_big_to_look_through_holds_no_command(workspace: Path) -> None:
+    (workspace / "zz" / "app").mkdir(parents=True)
+    (workspace / "zz" / "app" / ".env").touch()
+    guard = Guard(workspace, SECRETS, most_folders=20)
+    before = guard.look()
+    assert (before.refused, str(workspace / "zz" / "app" / ".env") in before.hidden) == ("", True)
+    for number in range(30):
+        (workspace / f"d{number}").mkdir()
+    notes = before.settle()
+    assert [note for note in notes if "gone" in note or "renamed" in note] == []
+    assert "no command runs in the sandbox" in notes[0]
+    assert "more than" in guard.look().refused
+
+
+async def test_what_the_configuration_of_git_names_is_kept(workspace: Path) -> None:
+    (workspace / ".githooks").mkdir()
+    (workspace / ".githooks" / "pre-commit").write_text("true")
+    (workspace / "git-settings").write_text("[core]\n")
+    (workspace / "later").mkdir()
+    git(workspace, "config", "core.hooksPath", ".githooks")
+    git(workspace, "config", "include.path", "../git-settings")
+    git(workspace, "config", "--add", "include.path", "../later/more")
+    finished = await run(
+        workspace,
+        f"echo evil >>.githooks/pre-commit; echo evil >.githooks/post-checkout; mv .githooks x; "
+        f"printf '{EVIL}' | tee -a git-settings >later/more; ls -A .githooks",
+    )
+    assert (workspace / ".githooks" / "pre-commit").read_text() == "true"
+    assert not (workspace / ".githooks" / "post-checkout").exists()
+    assert (workspace / "git-settings").read_text() == "[core]\n"
+    assert not (workspace / "later" / "more").exists()
+    assert len(finished.notes) == 1
+
+
+async def test_a_folder_of_gits_by_another_name_is_kept_and_work_in_it_goes_on(
+    tmp_path: Path,
+) -> None:
+    folder = tmp_path / "workspace"
+    git(tmp_path, "init", "-q", f"--separate-git-dir={folder}/real", str(folder))
+    git(tmp_path, "init", "-q", "--bare", str(folder / "other"))
+    before = (folder / "real" / "config").read_text()
+    finished = await run(
+        folder,
+        f"for at in real other; do printf '{EVIL}' | tee -a $at/config; echo evil >$at/commondir; "
+        "mkdir -p $at/hooks; echo evil >$at/hooks/post-checkout; done",
+    )
+    assert len(finished.notes) == 2
+    finished = await run(
+        folder,
+        "echo x >a; git add a; git -c user.name=a -c user.email=a@b commit -qm x; "
+        "git switch -qc b; git log --oneline b",
+    )
+    assert (finished.output[7:], finished.notes) == (" x\n", ())
+    assert (folder / "real" / "config").read_text() == before
+    for name in ("real", "other"):
+        assert not (folder / name / "commondir").exists()
+        assert not (folder / name / "hooks" / "post-checkout").exists()
+
+
+async def test_a_repository_that_is_made_in_two_steps_is_none_afterwards(workspace: Path) -> None:
+    assert (await run(workspace, "mkdir b; echo ref: refs/heads/x >b/HEAD")).notes == ()
+    finished = await run(workspace, f"mkdir b/objects b/refs; printf '{EVIL}' >b/config")
+    assert len(finished.notes) == 1
+    assert not (workspace / "b" / "config").exists()
+
+
+async def test_what_protected_links_lead_to_is_kept(workspace: Path) -> None:
+    (workspace / ".vscode").mkdir()
+    (workspace / "conf").mkdir()
+    (workspace / "conf" / "s.json").write_text("{}")
+    (workspace / "pc.sh").write_text("true")
+    (workspace / ".vscode" / "settings.json").symlink_to("../conf/s.json")
+    (workspace / ".git" / "hooks" / "pre-commit").unlink(missing_ok=True)
+    (workspace / ".git" / "hooks" / "pre-commit").symlink_to("../../pc.sh")
+    (workspace / ".husky").symlink_to("nowhere")
+    finished = await run(
+        workspace, "echo evil >conf/s.json; echo evil >pc.sh; mkdir nowhere; echo evil >nowhere/x"
+    )
+    assert (workspace / "conf" / "s.json").read_text() == "{}"
+    assert (workspace / "pc.sh").read_text() == "true"
+    assert not (workspace / "nowhere").exists()
+    assert len(finished.notes) == 1
+
+
+async def test_folders_of_installed_files_hide_no_repository(workspace: Path) -> None:
+    finished = await run(
+        workspace,
+        "mkdir -p node_modules/.vscode; git init -q node_modules; "
+        "git -C node_modules config core.fsmonitor x",
+    )
+    assert len(finished.notes) == 2
+    assert not (workspace / "node_modules" / ".git").exists()
+
+
+async def test_a_configuration_of_git_that_lost_its_mount_is_put_back(workspace: Path) -> None:
+    config = workspace / ".git" / "config"
+    before = config.read_text()
+    guarded = Guard(workspace, SECRETS).look()
+    config.unlink()
+    config.write_text(f'{before}[branch "a"]\n\tmerge = refs/heads/a\n')
+    assert guarded.settle() == ()
+    config.write_text(f"{before}[core]\n\tfsmonitor = x\n")
+    (note,) = guarded.settle()
+    assert "it is as it was" in note
+    assert config.read_text() == before
+    assert "fsmonitor" in (workspace / ".git" / "quarantined-config.txt").read_text()
+    config.unlink()
+    guarded.settle()
+    assert config.read_text() == before
+
+
+async def test_what_a_rebase_has_to_do_may_run_nothing(workspace: Path) -> None:
+    todo = workspace / ".git" / "rebase-merge" / "git-rebase-todo"
+    assert (await run(workspace, f"mkdir {todo.parent}; echo pick 0123 >{todo}")).notes == ()
+    finished = await run(workspace, f"echo exec touch ran >>{todo}")
+    assert (len(finished.notes), todo.exists()) == (1, False)
+
+
+async def test_secret_files_that_appear_keep_their_name(workspace: Path) -> None:
+    finished = await run(workspace, "echo canary >.env.local")
+    assert (workspace / ".env.local").read_text() == "canary\n"
+    assert len(finished.notes) == 1
+    assert "canary" not in (await run(workspace, "cat .env.local")).output
+
+
+async def test_a_folder_that_a_link_makes_one_of_secrets_is_hidden(workspace: Path) -> None:
+    for name in ("real", ".ssh"):
+        (workspace / name).mkdir()
+        (workspace / name / "data").write_text("canary")
+    (workspace / ".aws").symlink_to("real")
+    finished = await run(workspace, "cat .aws/data real/data .ssh/data")
+    assert "canary" not in finished.output
+
+
+async def test_a_flood_of_forbidden_files_is_told_in_a_few_lines(workspace: Path) -> None:
+    command = "for i in {1..300}; do mkdir d$i; echo evil >d$i/AGENTS.md; done"
+    finished = await run(workspace, command)
+    assert (len(finished.notes), finished.notes[-1]) == (21, "and 280 more of this kind")
+    assert not list(workspace.glob("d*/AGENTS.md"))
+
+
+async def test_folders_that_are_not_trusted_are_read_only_and_their_secrets_hidden(
+    workspace: Path,
+) -> None:
+    below, beside = workspace / "sub", workspace.parent / "beside"
+    for folder in (below, beside):
+        folder.mkdir()
+        (folder / ".env").write_text("canary-secret")
+        (folder / "a").write_text("kept")
+    finished = await run(
+        workspace,
+        f"for at in sub {beside}; do cat $at/.env $at/a; echo x >$at/a; echo x >$at/new; done; "
+        "mv sub other; echo x >fine",
+        restricted=(below, beside),
+    )
+    assert "canary" not in finished.output
+    assert finished.output.count("kept") == 2
+    for folder in (below, beside):
+        assert (sorted(one.name for one in folder.iterdir())) == [".env", "a"]
+        assert (folder / "a").read_text() == "kept"
+    assert (workspace / "fine").exists()
+
+
+async def test_with_the_users_yes_protected_files_change_but_not_what_git_obeys(
+    workspace: Path,
+) -> None:
+    (workspace / "package.json").write_text("old")
+    finished = await run(
+        workspace,
+        "echo new >package.json; echo new >AGENTS.md; mkdir .vscode; echo x >.vscode/tasks.json; "
+        f"printf '{EVIL}' | tee -a .git/config; echo x >.git/hooks/post-checkout; cat .env",
+        Widening(writes_protected=True),
+    )
+    assert (workspace / "package.json").read_text() == "new\n"
+    assert (workspace / "AGENTS.md").read_text() == "new\n"
+    assert (workspace / ".vscode" / "tasks.json").exists()
+    assert "fsmonitor" not in (workspace / ".git" / "config").read_text()
+    assert not (workspace / ".git" / "hooks" / "post-checkout").exists()
+    assert "canary" not in finished.output
+
+
+async def test_git_does_not_take_a_hidden_file_for_another_kind_of_file(workspace: Path) -> None:
+    git(workspace, "add", "-f", ".env")
+    git(workspace, "-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "x")
+    finished = await run(
+        workspace,
+        "stat -c %F .env; cat .env; git -c user.name=a -c user.email=a@b commit -aqm y; "
+        "git show --stat --format=%s",
+    )
+    assert "regular empty file" in finished.output
+    assert "ermission denied" in finished.output
+    assert "canary" not in finished.output
+    assert finished.output.rstrip().splitlines()[-1].startswith(" 1 file changed, 1 insertion")
+
+
+async def test_a_command_that_speaks_like_the_sandbox_has_run(workspace: Path) -> None:
+    finished = await run(workspace, "echo 'bwrap: x'; exit 1")
+    assert (finished.output, finished.exit_code, finished.notes) == ("bwrap: x\n", 1, ())
+
+
+async def test_the_model_is_told_which_file_was_hidden_when_a_command_fails(
+    workspace: Path,
+) -> None:
+    finished = await run(workspace, "cat .env")
+    (note,) = finished.notes
+    assert note.startswith("'.env' may hold secrets and is hidden from commands")
+    assert (await run(workspace, "echo .env; exit 1")).notes == ()
+
+
+async def test_pol_12_what_the_users_rules_deny_no_command_changes_or_reads(
+    workspace: Path,
+) -> None:
+    for name in ("docs/deep/a", "private/a", "src/a.lock"):
+        (workspace / name).parent.mkdir(parents=True)
+        (workspace / name).write_text("canary")
+    (workspace / "package.json").write_text("canary")
+    finished = await run(
+        workspace,
+        "cd docs; echo x >deep/a; echo x >b; cd ..; mv docs d; cat private/a; echo x >src/a.lock; "
+        "echo fine >src/b; echo x >package.json",
+        Widening(shows_secrets=True, writes_protected=True),
+        deny=("edit: docs/**", "read: private/**", "edit: *.lock", "edit: package.json"),
+    )
+    assert "canary" not in finished.output
+    assert (workspace / "docs" / "deep" / "a").read_text() == "canary"
+    assert not (workspace / "docs" / "b").exists()
+    assert (workspace / "src" / "a.lock").read_text() == "canary"
+    assert (workspace / "src" / "b").exists()
+    assert (workspace / "package.json").read_text() == "canary"
+
+
+def test_a_closed_folder_is_hidden_whole_and_what_the_user_has_in_it_stays() -> None:
+    """Root closes nothing to itself, so another user looks."""
+    done = subprocess.run(
+        [sys.executable, "-c", CLOSED],
+        check=True,
+        capture_output=True,
+        text=True,
+        cwd="/",
+        env={"PYTHONPATH": str(Path(__file__).parents[2] / "server")},
+    )
+    assert done.stdout.split("\n") == ["True True", "()", "True True", "True", ""]
+
+
+CLOSED = """
+import os, pathlib, sys, tempfile
+from indwell.cli.guarding import Guard
+from indwell.settings.model import SECRETS
+from wcmatch import glob
+if os.geteuid() == 0:
+    os.setgroups([])
+    os.setgid(65534)
+    os.setuid(65534)
+with tempfile.TemporaryDirectory() as name:
+    root = pathlib.Path(name).resolve()
+    closed = root / "closed"
+    (closed / "sub" / ".git").mkdir(parents=True)
+    (closed / "sub" / "AGENTS.md").write_text("")
+    (closed / ".env").write_text("")
+    closed.chmod(0o311)
+    guard = Guard(root, SECRETS)
+    look = guard.look()
+    print(str(closed) in look.hidden, look.protected == ())
+    closed.chmod(0o755)
+    print(look.settle())
+    open_look = guard.look()
+    print(str(closed / ".env") in open_look.hidden, (closed / "sub" / "AGENTS.md").exists())
+    closed.chmod(0o311)
+    print("cannot be looked into" in open_look.settle()[0])
+    closed.chmod(0o755)
+"""
