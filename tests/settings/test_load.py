@@ -166,6 +166,10 @@ def test_notices_come_from_every_source() -> None:
             "#" * 70_000,
             ".indwell/config.toml is ignored: it is longer than any settings need to be",
         ),
+        (
+            f"{'.'.join(['a'] * 32_000)} = 1",  # took twelve seconds
+            ".indwell/config.toml is ignored: it is longer than any settings need to be",
+        ),
     ],
 )
 def test_a_broken_workspace_file_keeps_nobody_from_working(workspace: str, notice: str) -> None:

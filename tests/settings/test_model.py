@@ -57,6 +57,9 @@ def test_every_mode_has_its_place_in_the_order_of_freedom() -> None:
         "id_ed25519.pub",
         ".npmrc",
         "deploy/credentials.json",
+        "config/credentials.yml.enc",
+        "home/credentials",
+        "secrets.prod.json",
         "secrets.yaml",
         "/home/u/.aws/config",
         "home/.ssh/known_hosts",
@@ -70,7 +73,10 @@ def test_files_that_hold_keys_are_denied_from_the_start(path: str) -> None:
 
 @pytest.mark.parametrize(
     "path",
-    [".env.example", "a/.env.sample", ".env.template", "environment.py", "keys.py", "README.md"],
+    [
+        *(".env.example", "a/.env.sample", ".env.template", "environment.py", "keys.py"),
+        *("README.md", "app/credentials.py", "credentials_test.go", "secrets.d.ts", "secrets.rs"),
+    ],
 )
 def test_files_that_only_look_like_it_are_not(path: str) -> None:
     assert not matches_any(path, SECRETS)

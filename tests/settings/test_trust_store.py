@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from indwell.errors import SettingsError
-from indwell.settings.trust_store import Answers, TrustStore
+from indwell.settings.trust_store import LIMIT_B, MOST_LINES, Answers, TrustStore
 from indwell.settings.trusted_files import Answer, Seen, line_digest, seen
 
 YES = Answer(trusted=True, at="2026-11-21T19:00:00+00:00", files={"AGENTS.md": Seen("d", ("l",))})
@@ -115,3 +115,26 @@ def test_tru_08_a_hundred_writers_at_once_lose_no_answer(store) -> None:
     assert {writer.returncode for writer in writers} == {0}
     assert set(store.read().folders) == {f"/work/{number}" for number in range(N_WRITERS)}
     assert json.loads(store.path.read_bytes())["version"] == 1
+
+
+def test_m2_an_answer_about_endless_lines_is_kept_with_few_of_them(store) -> None:
+    files = {str(number): Seen("d" * 64, ("l" * 12,) * 999) for number in range(500)}
+    store.keep(Path("/evil"), Answer(trusted=True, at="now", files=files))
+    store.keep(Path("/a"), YES)
+    kept = store.read().folders
+    assert kept["/a"] == YES
+    assert {name: one.digest for name, one in kept["/evil"].files.items()} == {
+        name: one.digest for name, one in files.items()
+    }
+    assert sum(len(one.lines) for one in kept["/evil"].files.values()) <= MOST_LINES
+    assert store.path.stat().st_size < LIMIT_B / 100
+
+
+def test_m2_an_answer_for_which_there_is_no_room_is_refused_and_harms_no_other(store) -> None:
+    store.keep(Path("/a"), YES)
+    before = store.path.read_bytes()
+    files = {"n" * 200 + str(number): Seen("d" * 64) for number in range(70_000)}
+    with pytest.raises(SettingsError, match="is full; take back"):
+        store.keep(Path("/evil"), Answer(trusted=True, at="now", files=files))
+    assert store.path.read_bytes() == before
+    assert store.read() == Answers({"/a": YES})

@@ -136,6 +136,14 @@ def test_a_value_of_the_wrong_type_is_named_and_the_default_stays(
             "https://me:pw@host/v1",
             "base_url holds a user or password; put the key in api_key instead",
         ),
+        (
+            "rules_deny",
+            ["edti: docs/**"],
+            (
+                "rules_deny holds 'edti: docs/**', and there are no rules for 'edti'; write "
+                "'read: …', 'edit: …' or 'tool: …', or the words of a command"
+            ),
+        ),
         ("api_key", 12_345, "api_key does not fit, expected a text in quotes"),
         ("api_key", "sk-12 45", NO_KEY),
         ("api_key", "“sk”", NO_KEY),
@@ -174,3 +182,9 @@ def test_a_notice_shows_foreign_text_cut_and_escaped() -> None:
     assert check({"\x1b[31m" + "x" * 500: 1}, "c").notices == (
         "unknown setting '\\x1b[31m" + "x" * 55 + "'… in c is ignored",
     )
+
+
+def test_patterns_of_commands_may_hold_colons() -> None:
+    patterns = ["npm run test:unit", "write: docs/**", "echo x: *", "ssh host:22"]
+    given = check({"rules_deny": patterns}, "config.toml")
+    assert given == Given({"rules_deny": tuple(patterns)})

@@ -179,8 +179,15 @@ def test_inj_08_a_huge_file_is_not_read_and_known_by_its_times(folder) -> None:
 
 def test_a_folder_of_huge_files_is_not_read_to_its_end(folder) -> None:
     for number in range(3):
-        folder.write(f".indwell/{number}", "x" * (100 << 10))
+        folder.write(f".indwell/{number}", "x" * (executable.FOLDER_B // 2))
     assert folder.digests == {".indwell/…": ""}
+
+
+def test_a_collection_of_skills_can_be_trusted(folder) -> None:
+    for number in range(300):
+        folder.write(f".claude/skills/{number}/SKILL.md", "x" * 2_000)
+    assert len(folder.digests) == 300
+    assert all(folder.digests.values())
 
 
 def test_more_files_than_anybody_reads_are_never_known_again(folder) -> None:

@@ -82,5 +82,57 @@ def test_hooks_and_included_files_are_named() -> None:
     text = "[core]\n\thooksPath = .githooks\n[include]\n\tpath = ../evil\n"
     text += '[includeIf "gitdir:x"]\n\tpath = "other"\n'
     found = executing(text)
-    assert (found.hooks, found.includes) == (".githooks", ("../evil", "other"))
+    assert (found.hooks, found.includes) == ((".githooks",), ("../evil", "other"))
     assert len(found.lines) == 3
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[include]\n\tpath = ../one ; a comment",
+        "[include]\n\tpath = ../one# a comment",
+        '[include]\n\tpath = "../one"',
+        '[include]\n\tpath = "../o"ne',
+        "[include]\n\tpath = ../o\\\nne",
+        "[include]\n\tpa\\\nth = ../one",
+        "[include] path = ../one",
+        '[branch "x"] [include] path = ../one',
+        "[include] # here\n\tpath = ../one",
+        "\ufeff[include]\n\tpath = ../one",
+        '[includeIf "onbranch:x"]\n\tpath = ../one',
+    ],
+)
+def test_an_included_file_is_found_as_git_finds_it(text) -> None:
+    assert "../one" in executing(text).includes
+
+
+def test_a_section_with_a_comment_behind_it_is_the_one_that_counts() -> None:
+    text = '[branch "x"]\n[alias] # mine\n\tdescription = !cmd\n[remote \n\turl = x\n'
+    lines = executing(text).lines
+    assert lines == ("[alias] # mine", "alias.description = !cmd", "[remote", "[.url = x")
+
+
+def test_what_tools_write_into_a_configuration_asks_nobody_again() -> None:
+    text = """
+[branch "x"]
+\tgithub-pr-owner-number = a#b#1
+\tgk-merge-base = origin/main
+\tgh-merge-base = main
+[core]
+\tquotepath = false
+[lfs "https://host/x"]
+\taccess = basic
+[remote "o"]
+\tmirror = true
+[advice]
+\tdetachedHead = false
+[gui]
+\twmstate = normal
+[diff]
+\talgorithm = histogram
+[submodule]
+\trecurse = true
+[fetch]
+\twriteCommitGraph = true
+"""
+    assert executing(text) == Executing()

@@ -34,6 +34,7 @@ VARIABLES: Mapping[str, str] = {
 WORKSPACE_FILE = ".indwell/config.toml"
 EDITOR_OPTIONS = "the editor's options"
 MAX_WORKSPACE_CHARACTERS = 64 * 1024
+MAX_WORKSPACE_DOTS = 1_000  # the reader's time grows with the square of the dots in a name
 
 
 class Loaded(msgspec.Struct, frozen=True):
@@ -162,7 +163,7 @@ def _keep_key_at_home(
 
 def _with_workspace(loaded: Loaded, text: str) -> Loaded:
     """A repository's broken file must not keep anybody from working; it is said instead."""
-    if len(text) > MAX_WORKSPACE_CHARACTERS:
+    if len(text) > MAX_WORKSPACE_CHARACTERS or text.count(".") > MAX_WORKSPACE_DOTS:
         notice = f"{WORKSPACE_FILE} is ignored: it is longer than any settings need to be"
         return Loaded(loaded.settings, (*loaded.notices, notice))
     try:

@@ -19,6 +19,12 @@ FREEDOM: tuple[Mode, ...] = ("plan", "ask", "review", "auto")
 DAY_S = 86_400
 """No wait is longer; it also keeps `inf` out."""
 
+_DATA = (
+    *("json", "y*ml", "toml", "ini", "cfg", "conf", "xml", "csv", "txt", "properties"),
+    *("db", "sqlite", "enc", "gpg", "age", "bak", "old"),
+)
+"""Ends of files that hold data: ``credentials.py`` is source text, and git is to see it."""
+
 SECRETS = (
     ".env",
     ".env.*",
@@ -42,8 +48,9 @@ SECRETS = (
     ".git-credentials",
     ".npmrc",
     ".pypirc",
-    "credentials*",
-    "secrets.*",
+    "credentials",
+    *(f"credentials*.{ending}" for ending in _DATA),
+    *(f"secrets.*{ending}" for ending in _DATA),  # `secrets.json`, `secrets.prod.json`
     "*.jks",
     "*.tfstate",
     "*.tfvars",

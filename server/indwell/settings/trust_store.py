@@ -19,12 +19,13 @@ from indwell.errors import SettingsError, ToolError
 from indwell.files import exists, make_private_folder, write_atomic, write_durable
 from indwell.files.guarded import read_guarded
 from indwell.files.locked import locked
-from indwell.settings.trusted_files import Answer
+from indwell.settings.trusted_files import Answer, Seen
 
 FILE = Path("trust") / "answers.json"
 """In the state folder."""
 
 LIMIT_B = 16 << 20  # some thousand folders with long instruction files
+MOST_LINES = 2_000  # of one answer, for diffs; the other files are known as a whole
 LOCK_S = 60.0  # a hundred writers at once are through in a second
 
 
@@ -65,7 +66,7 @@ class TrustStore:
         """
 
         def put(folders: dict[str, Answer]) -> bool:
-            folders[str(folder)] = answer
+            folders[str(folder)] = shortened(answer)
             return True
 
         self._change(put)
@@ -87,6 +88,11 @@ class TrustStore:
                 is_changed = change(folders)
                 if is_changed:
                     data = msgspec.json.format(msgspec.json.encode(_File(1, folders)))
+                    if len(data) > LIMIT_B:  # it could not be read again, and then trusts nothing
+                        raise SettingsError(
+                            f"the file of trusted folders {str(self.path)!r} is full; take back "
+                            "what you need no longer with `indwell trust --revoke FOLDER`"
+                        )
                     if exists(self.path):
                         write_atomic(self.path, data, [folder])
                     else:
@@ -111,3 +117,14 @@ class TrustStore:
                 "folder in it is trusted; mend it, or move it away"
             ) from error
         return kept.folders
+
+
+def shortened(answer: Answer) -> Answer:
+    """The same answer with so many lines that a thousand folders fit into the file."""
+    left = MOST_LINES
+    files: dict[str, Seen] = {}
+    for name, one in answer.files.items():
+        keeps = len(one.lines) <= left
+        files[name] = one if keeps else Seen(one.digest)
+        left -= len(one.lines) if keeps else 0
+    return msgspec.structs.replace(answer, files=files)

@@ -26,7 +26,7 @@ TYPES: Mapping[str, Any] = {
 STRICT = frozenset({"api_key", "base_url", "deny", "mode", "provider", "rules_ask", "rules_deny"})
 """Settings where a default in the place of a broken value could give away what is protected."""
 
-RULE_SUBJECTS = ("read", "edit", "tool")
+RULE_SUBJECTS = ("read", "edit", "write", "tool")
 """Words in front of the colon of a pattern that is for no command."""
 
 _SHOWN = 60  # characters of a name or value that a notice repeats
@@ -141,6 +141,14 @@ def _pattern(name: str, written: str) -> str:
         and head.strip().casefold() in RULE_SUBJECTS
         and (not rest.strip() or rest.strip().startswith("!"))  # nothing is taken out of a rule
     )
+    is_unknown = (
+        colon and head.strip().isalpha() and rest[:1].isspace()  # no program is called so
+    ) and head.strip().casefold() not in RULE_SUBJECTS
+    if is_unknown:
+        raise SettingsError(
+            f"{name} holds {shown(written)}, and there are no rules for {head.strip()!r}; write "
+            "'read: …', 'edit: …' or 'tool: …', or the words of a command"
+        )
     if not pattern or names_nothing or not pattern.isprintable():
         raise SettingsError(
             f"{name} holds {shown(written)}, which is no pattern; write one such as 'git push *' "

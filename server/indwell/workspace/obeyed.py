@@ -15,7 +15,10 @@ from indwell.settings.trusted_files import Seen
 Kind: TypeAlias = Literal["settings", "instructions", "servers", "programs"]
 
 INSTRUCTIONS = frozenset(
-    {"agents.md", "agents.override.md", "claude.md", "claude.local.md", "gemini.md", "skill.md"}
+    [
+        *("agents.md", "agents.override.md", "claude.md", "claude.local.md", "gemini.md"),
+        *("skill.md", "qwen.md", "crush.md", "warp.md"),
+    ]
 )
 """Names of files that models are given as instructions, in any folder; without case."""
 
@@ -25,22 +28,34 @@ FILES: tuple[tuple[Kind, str], ...] = (
         for name in (
             *("AGENTS.md", "AGENTS.override.md", "CLAUDE.md", "CLAUDE.local.md", "GEMINI.md"),
             *("SKILL.md", ".cursorrules", ".windsurfrules", ".github/copilot-instructions.md"),
+            *("QWEN.md", "CRUSH.md", "WARP.md", ".goosehints", ".rules"),
         )
     ),
     *(
         ("servers", name)
-        for name in (".mcp.json", "mcp.json", ".cursor/mcp.json", ".vscode/mcp.json")
+        for name in (
+            *(".mcp.json", "mcp.json", ".cursor/mcp.json", ".vscode/mcp.json", ".roo/mcp.json"),
+            *(".kiro/settings/mcp.json", ".amazonq/mcp.json", ".junie/mcp/mcp.json"),
+            *("opencode.json", "opencode.jsonc", ".crush.json", "crush.json"),
+        )
     ),
     *(
         ("programs", name)
         for name in (
             *(".vscode/tasks.json", ".vscode/settings.json", ".vscode/launch.json"),
-            *(".claude/settings.json", ".codex/config.toml", ".gemini/settings.json"),
+            *(".claude/settings.json", ".claude/settings.local.json", ".codex/config.toml"),
+            *(".codex/hooks.json", ".cursor/hooks.json", ".gemini/settings.json"),
+            *(".qwen/settings.json", ".zed/debug.json"),
+            *(".pnpmfile.cjs", ".pnp.cjs", ".pnp.loader.mjs", ".bazelrc", ".mvn/jvm.config"),
+            *(".mvn/maven.config", ".mvn/extensions.xml", "bunfig.toml", ".tool-versions"),
+            *(".gdbinit", ".lldbinit", ".dir-locals-2.el", ".lvimrc", ".autoenv.zsh"),
+            *("mise.local.toml", ".mise.local.toml", ".mise/config.toml", ".gitpod.yml"),
             *(".devcontainer/devcontainer.json", ".devcontainer.json", ".zed/tasks.json"),
             *(".zed/settings.json", ".helix/languages.toml", ".exrc", ".nvim.lua", ".nvimrc"),
             *(".vimrc", ".lazy.lua", ".dir-locals.el", ".envrc", "mise.toml", ".mise.toml"),
             *(".yarnrc", ".yarnrc.yml", ".npmrc", ".cargo/config.toml", ".cargo/config"),
             *(".pre-commit-config.yaml", "lefthook.yml", "lefthook.yaml", ".lefthook.yml"),
+            *(".lefthook.yaml", "lefthook-local.yml", "lefthook-local.yaml"),
         )
     ),
 )
@@ -50,6 +65,7 @@ FOLDERS: tuple[tuple[Kind, str], ...] = (
     ("instructions", ".agents/skills"),
     ("instructions", ".claude/skills"),
     ("programs", ".husky"),
+    ("programs", ".yarn/plugins"),
 )
 
 
