@@ -11,6 +11,7 @@ from indwell.agent.events import PermissionAsked
 from indwell.policy.approvals import Question, Said
 from indwell.policy.decide import Policy
 from indwell.sessions.acts import Act, acts
+from indwell.workspace.disk import DiskWorkspace
 from support.session import World, a_tool, a_world, asks, call, says
 
 
@@ -67,3 +68,23 @@ async def test_a_question_that_stood_when_the_turn_was_stopped_is_on_record(tmp_
             await turn
         ((tool_name, decision, answer, _),) = await acted(world)
     assert (tool_name, decision, answer) == ("work", "ask", "")
+
+
+async def test_what_is_refused_because_of_where_it_leads_is_on_record(tmp_path: Path) -> None:
+    root = tmp_path / "work"
+    root.mkdir()
+    script = [
+        asks(
+            call("read_file", "c1", path="/etc/passwd"),
+            call("write_file", "c2", path="../../etc/x", content="x"),
+        ),
+        says(),
+    ]
+    async with a_world(tmp_path, script, workspace=DiskWorkspace([root])) as world:
+        await world.turn()
+        found = acts(await world.records())
+    assert [(act.tool, act.what, act.decision, act.end) for act in found] == [
+        ("read_file", "/etc/passwd", "deny", "denied"),
+        ("write_file", "../../etc/x", "deny", "denied"),
+    ]
+    assert all("outside" in act.reason for act in found)

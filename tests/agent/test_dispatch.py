@@ -265,7 +265,7 @@ async def test_a_path_through_the_spill_folder_is_judged_by_where_it_leads(tmp_p
     async with a_world(tmp_path, [through, says()], workspace=workspace, policy=policy) as world:  # type: ignore[list-item] # a step
         await world.turn()
         read, written = world.results
-        assert read.text.startswith("not allowed: 'secrets/k' matches a deny rule")
+        assert read.text.startswith("not allowed: 'secrets/k' matches '/secrets/**'")
         assert written.text == NO
         assert [path.name for path in (folder / ".vscode").iterdir()] == ["settings.json"]
 

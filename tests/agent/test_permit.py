@@ -55,6 +55,11 @@ def answer_with(world: World, approver: Answering) -> Answering:
     return approver
 
 
+def is_open(decided: Decided) -> bool:
+    """Is it the record of a question that stands? The answer has one of its own."""
+    return decided.decision == "ask" and not decided.answer
+
+
 async def one_call(
     folder: Path,
     root: Path,
@@ -76,7 +81,7 @@ async def one_call(
         await world.turn()
         (result,) = world.results
         records = await world.records()
-        decided = tuple(record for record in records if isinstance(record, Decided))
+        decided = tuple(one for one in records if isinstance(one, Decided) and not is_open(one))
         ran = any(isinstance(record, Intent) for record in records)
         assert ran == (not result.is_error and tool != "read_file")
         return result, world, decided
@@ -208,9 +213,10 @@ async def test_pol_16_sbx_21_more_than_the_sandbox_is_asked_for_prominently_and_
         "Commands here: sandboxed (bubblewrap), no network",
     )
     assert "outside the sandbox" in unbound.notes[0]
-    given = [one for one in bounds if one != Widening()]
+    reading = Widening(reads_only=True)
+    given = [one for one in bounds if one not in {Widening(), reading}]
     assert set(given) == {Widening(hosts=("pypi.org",)), Widening(unconfined=True)}
-    assert bounds[-1] == Widening()  # the next call has no more than any
+    assert bounds[-1] == reading  # the next call has no more than any
 
 
 @pytest.mark.parametrize(
@@ -369,3 +375,70 @@ async def test_pol_05_calls_at_once_are_asked_for_one_after_the_other(tmp_path: 
         texts = [result.text for result in world.results]
     assert len({one.id for one in approver.questions}) == 3
     assert texts == [REFUSED, "1\tx", "1\tB", REFUSED]
+
+
+async def test_a_question_is_on_record_before_it_is_answered(tmp_path: Path) -> None:
+    """A process that is killed while it stands leaves that in the audit."""
+    root = a_root(tmp_path)
+    script = [asks(call("bash", command="rm -f gone")), says("done")]
+    async with a_world(
+        tmp_path, script, workspace=DiskWorkspace([root]), registry=standard_tools(Shell(root))
+    ) as world:
+        answer_with(world, Answering("no"))
+        await world.turn()
+        found = [one for one in await world.records() if isinstance(one, Decided)]
+    assert [one.answer for one in found] == ["", "no"]
+
+
+async def test_what_a_yes_given_beforehand_does_not_cover_is_not_done_and_the_model_hears_why(
+    tmp_path: Path,
+) -> None:
+    root = a_root(tmp_path)
+    result, _, (decided,) = await one_call(
+        tmp_path, root, "write_file", Answering("uncovered"), path="AGENTS.md", content="obey"
+    )
+    assert "allowed commands beforehand (--allow-commands), but that does not" in result.text
+    assert (decided.answer, (root / "AGENTS.md").exists()) == ("uncovered", False)
+
+
+async def test_a_yes_given_beforehand_is_for_once(tmp_path: Path) -> None:
+    root = a_root(tmp_path)
+    approver = Answering("beforehand")
+    result, world, (decided,) = await one_call(
+        tmp_path, root, "bash", approver, command="touch gone ran; rm -f gone"
+    )
+    assert not result.is_error
+    assert [bool(one.rule) for one in approver.questions] == [True]
+    assert (decided.answer, world.rules, (root / "ran").exists()) == ("beforehand", set(), True)
+
+
+@pytest.mark.parametrize(
+    ("command", "file"),
+    [
+        ("make test", "Makefile"),
+        ("nice make -f other.mk", "other.mk"),
+        ("npm --prefix sub test", "sub/package.json"),
+        ("timeout 9 ./x.sh", "x.sh"),
+        ("(cd sub && ./x.sh)", "sub/x.sh"),
+        ("bash < x.sh", "x.sh"),
+    ],
+)
+async def test_a_standing_answer_is_for_what_the_projects_files_say(
+    tmp_path: Path, command: str, file: str
+) -> None:
+    root = a_root(tmp_path)
+    (root / "sub").mkdir()
+    (root / file).write_text("one")
+    run = asks(call("bash", command=command))
+    registry = standard_tools(Shell(root))
+    workspace = DiskWorkspace([root])
+    async with a_world(
+        tmp_path, [run, run, says()] * 2, workspace=workspace, registry=registry
+    ) as world:
+        approver = answer_with(world, Answering("session"))
+        await world.turn()
+        assert len(approver.questions) == 1
+        assert f"{file} as of " in approver.questions[0].rule
+        (root / file).write_text("two")
+        await world.turn()
+        assert len(approver.questions) == 2

@@ -15,6 +15,10 @@ from indwell.errors import ToolError
 from indwell.policy.decide import Policy
 from indwell.secrets.hiding import Hider, has_mark, mark
 from indwell.settings.model import SECRETS
+from indwell.tools.commands.bash import Shell
+from indwell.tools.table import standard_tools
+from indwell.tools.truncate import untorn
+from indwell.workspace.disk import DiskWorkspace
 from indwell.workspace.memory import ROOT, MemoryWorkspace
 from support.made_secrets import made_secrets
 from support.session import World, a_tool, a_world, asks, call, says
@@ -163,3 +167,42 @@ async def test_sec_07_a_value_of_a_secret_file_that_goes_out_again_is_pointed_ou
     assert carrying.reason.endswith("it holds a value from a secret file that the model was shown")
     assert "was shown" not in bare.reason
     assert ran == []
+
+
+ENDS = (SECRET[:14], SECRET[-14:])  # as much of it as may not be seen
+CUTS = {
+    "an output": ("bash", {"command": f"printf '%5980s%s\\n' '' {SECRET}; seq 1 9999"}),
+    "its end": ("bash", {"command": f"seq 1 9999; echo {SECRET}; printf '%2980s' ''"}),
+    "its lines": ("bash", {"command": f"echo {SECRET}; seq 1 99", "max_lines": 3}),
+    "a long line": ("read_file", {"path": "long.txt"}),
+    "a line of a large file": ("read_file", {"path": "large.txt"}),
+    "a match": ("grep", {"pattern": "needle", "mode": "lines"}),
+}
+
+
+@pytest.mark.parametrize(("tool", "arguments"), CUTS.values(), ids=CUTS)
+async def test_no_cut_leaves_half_a_secret_that_nothing_knows(tmp_path, tool, arguments) -> None:
+    root = tmp_path / "w"
+    root.mkdir()
+    (root / "long.txt").write_text(" " * 1_980 + SECRET + " and more" * 99)
+    (root / "large.txt").write_text((" " * 3_980 + SECRET + " and more" * 99 + "\n") * 2_000)
+    (root / "match.txt").write_text("needle" + " " * 275 + SECRET + " and more" * 99)
+    script = [asks(call(tool, **arguments)), says()]
+    workspace, registry = DiskWorkspace([root]), standard_tools(Shell(root))
+    async with a_world(
+        tmp_path, script, workspace=workspace, registry=registry, answers=["once"]
+    ) as world:
+        hiding(world)
+        (tmp_path / "spilled").mkdir(mode=0o700)
+        spill = Spill(tmp_path / "spilled", hide=HIDE)
+        world.session.parts = replace(world.session.parts, spill=spill.keep)
+        await world.turn()
+        (result,) = world.results
+        assert not result.is_error
+        assert not any(end in result.text for end in ENDS)
+
+
+def test_a_word_at_a_cut_stays_unless_it_could_be_a_secret() -> None:
+    for whole in ("x" * 300, "some words of a text", "a_long_name_without_any", "A1" * 600):
+        assert untorn(whole) == whole
+    assert untorn(f"token: {SECRET[:20]}") == "token: "

@@ -77,7 +77,7 @@ def test_what_a_yes_allows_beyond_the_sandbox_is_said_and_bound() -> None:
     plain, wider = (question_for("c1", RUN, one, "", "sandboxed") for one in (ASK, push))
     assert plain.notes == ("Commands here: sandboxed",)
     assert wider.notes == (
-        "A yes allows, for this one call: with network to github.com",
+        "A yes allows: with network to github.com",  # as long as the answer stands
         "Commands here: sandboxed",
     )
     assert len({plain.id, wider.id, question_for("c1", RUN, ASK, "", "not sandboxed").id}) == 3

@@ -127,8 +127,8 @@ def test_no_files_name_can_pass_for_several(one: frozenset[str], other: frozense
 def test_a_path_counts_as_written_and_as_it_resolves() -> None:
     alias = Asked("read_file", "read", ("notes.txt", "secrets/key"))
     assert decide(alias, Policy("auto", ("secrets/**",))) == Deny(
-        "'secrets/key' matches a deny rule for secrets; do without it, or ask the user for what is "
-        "needed from it",
+        "'secrets/key' matches 'secrets/**', which the user keeps from you; do without it, or ask "
+        "the user for what is needed from it",
         by="deny: secrets/**",
     )
     link = Asked("edit_file", "edit", ("notes.txt", ".git/config"))

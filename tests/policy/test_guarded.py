@@ -60,6 +60,15 @@ def test_the_quick_look_misses_nothing_whatever_the_globs(
     assert (kind_of(tuple(deny))(path) == "hidden") == matches_any(path, tuple(deny))
 
 
+@pytest.mark.parametrize(
+    "path", ["Stra\u00dfe/a", "STRASSE/a", "cafe\u0301.x", "caf\u00e9\u200b.X"]
+)
+def test_letters_beyond_ascii_are_compared_as_everywhere(path: str) -> None:
+    deny = ("stra\u00dfe/", "cafe\u0301.*")
+    assert kind_of(deny)(path) == "hidden"
+    assert matches_any(path, deny)
+
+
 @pytest.mark.parametrize("name", sorted({*PROTECTED_FILES, *PROTECTED_FOLDERS, "a.code-workspace"}))
 def test_what_is_put_aside_is_obeyed_by_nothing(name: str) -> None:
     assert not is_protected(set_aside_name(name))

@@ -8,8 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from indwell.policy.decide import Allow, Ask, Asked, Policy, decide
-from indwell.policy.paths import is_protected, matches_any
+from indwell.policy.paths import is_beneath, is_inside, is_protected, matches_any
 from indwell.settings.model import SECRETS
+from indwell.workspace.obeyed import FILES, FOLDERS, INSTRUCTIONS
 
 PROTECTED = (
     ".git/hooks/pre-commit", ".git/config", "sub/.git/config", ".gitmodules", ".gitattributes",
@@ -124,3 +125,37 @@ def test_an_exception_counts_wherever_it_stands() -> None:
 def test_no_path_and_no_glob_breaks_the_decision(path: str, globs: tuple[str, ...]) -> None:
     assert isinstance(is_protected(path), bool)
     assert isinstance(matches_any(path, globs), bool)
+
+
+def test_whatever_trust_lists_is_protected() -> None:
+    names = [name for _, name in (*FILES, *FOLDERS)]
+    assert [name for name in (*names, *INSTRUCTIONS) if not is_protected(name)] == []
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        *("CLAUDE.local.md", "AGENTS.override.md", ".devcontainer.json", "lefthook.yaml"),
+        *(".lefthook.yml", "lefthook-local.yml", ".dir-locals-2.el", ".lvimrc", "mise.local.toml"),
+        *(".mise/config.toml", ".config/mise.toml", ".yarn/releases/yarn.cjs", ".pnp.cjs"),
+        *(".yarn/plugins/x.cjs", ".run/a.run.xml", ".vs/launch.vs.json", ".gitpod.yml", "WARP.md"),
+        *(".woodpecker.yml", ".jj/repo/config.toml", ".qwen/settings.json", "QWEN.md", "CRUSH.md"),
+        *(".crush.json", ".factory/x", ".augment/x", ".theia/tasks.json", "a.sublime-project"),
+        *(".emacs.d/init.el", ".yarn/releases"),
+    ],
+)
+def test_what_newer_tools_obey_is_protected(path) -> None:
+    assert is_protected(path)
+
+
+def test_what_builds_write_beside_it_is_not() -> None:
+    for path in (".yarn/cache/x.zip", ".yarn/install-state.gz", ".config/app.toml", "lefthook.rs"):
+        assert not is_protected(path)
+
+
+def test_what_only_looks_like_a_folder_lies_in_none_where_a_yes_widens() -> None:
+    assert is_inside("/t/proj/a", ("/t/proj",))
+    assert is_inside("/t/proj", ("/t/proj",))
+    for path in ("/t/proj\\evil", "/t/PROJ/a", "/t/proj\u200b/a", "/t/project", "/t"):
+        assert not is_inside(path, ("/t/proj",)), path
+    assert is_beneath("/t/PROJ/a", ("/t/proj",))

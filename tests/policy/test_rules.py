@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from indwell.policy.decide import Allow, Ask, Asked, Decision, Deny, Mode, Policy, decide
-from indwell.policy.rules import Rules, covers_files, file_rule, tool_rule
+from indwell.policy.rules import Rules, aimless, covers_files, file_rule, tool_rule
 from indwell.settings.model import SECRETS
 
 EDIT = Asked("edit_file", "edit", ("src/a.py",), resolved=("/w/src/a.py",))
@@ -139,3 +139,11 @@ def test_a_command_that_names_a_denied_file_or_an_untrusted_folder_is_denied() -
     for command in ("ls *.sqlite", "cp a b"):
         asked = Asked("bash", "run", command=command, cwd="/w")
         assert not isinstance(decide(asked, policy), Deny), command
+
+
+def test_rules_for_tools_that_there_are_none_of_are_told() -> None:
+    tools = ("read_file", "bash")
+    assert aimless(Rules(allow=("tool: Read_*",), deny=("tool: bash", "git *")), tools) == ""
+    assert aimless(Rules(deny=("tool: bassh", "tool: bash")), tools) == (
+        "your rules name tools that there are none of: 'tool: bassh'; there are read_file, bash"
+    )

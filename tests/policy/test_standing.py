@@ -6,9 +6,10 @@ import msgspec
 import pytest
 
 from indwell.policy.asked import Asked
+from indwell.policy.commands.shell_words import STAR, UNKNOWN
 from indwell.policy.commands.verdict import Part
-from indwell.policy.named_files import named_files, run_files
-from indwell.policy.standing import is_granted, may_stand, rule_of
+from indwell.policy.named_files import Bound, bound_files, named_files
+from indwell.policy.standing import NO_FILE, is_granted, may_stand, rule_of
 from indwell.policy.widening import ANY_HOST, NOTHING_MORE, Widening
 
 RUN = Asked("bash", "run", command="./ship.sh", cwd="/w", scripts=(("ship.sh", "a" * 32),))
@@ -51,6 +52,7 @@ def test_an_answer_is_for_its_widening_only() -> None:
         (Widening(hosts=(ANY_HOST,)), False),
         (Widening(shows_secrets=True), False),
         (Widening(unconfined=True), False),
+        (Widening(writes_protected=True), False),
     ],
 )
 def test_pol_16_what_the_model_asks_for_by_itself_is_asked_each_time(
@@ -79,17 +81,63 @@ def part(*words: str) -> Part:
         (("/usr/bin/make",), ()),
         (("../../out.sh",), ()),
         (("python3", "-c", "print(1)"), ()),
-        (("rm", "a.py"), ()),
         ((), ()),
     ],
 )
 def test_the_scripts_that_a_command_runs(words: tuple[str, ...], files: tuple[str, ...]) -> None:
     cwd = "/w" if words[:1] == ("./build.sh",) else "/w/sub"
-    assert run_files([part(*words)], cwd, ("/w",)) == files
+    assert {f"/w/{file}" for file in files} <= set(bound_files([part(*words)], cwd, ("/w",)).names)
+
+
+@pytest.mark.parametrize(
+    ("words", "file"),
+    [
+        (("timeout", "9", "./x.sh"), "x.sh"),
+        (("bash", "-o", "pipefail", "x.sh"), "x.sh"),
+        (("env", "-u", "A", "./x.sh"), "x.sh"),
+        (("x.sh",), "x.sh"),  # the target of `bash < x.sh`, or what `cat x.sh | sh` names
+        (("python3.11", "x.py"), "x.py"),
+        (("python3", "-W", "ignore", "x.py"), "x.py"),
+        (("node", "--require", "./x.js", "y.js"), "x.js"),
+        (("node", "--require=./x.js"), "x.js"),
+        (("xargs", "-n", "1", "sh", "x.sh"), "x.sh"),
+        (("./x.sh && ./y.sh",), "y.sh"),  # the text of `bash -c`
+        (("make", "test"), "Makefile"),
+        (("nice", "make", "-f", "other.mk"), "other.mk"),
+        (("make", "-Csub", "all"), "sub/Makefile"),
+        (("npm", "--prefix", "web", "test"), "web/package.json"),
+        (("tox",), "tox.ini"),
+        (("just", "ship"), "justfile"),
+    ],
+)
+def test_what_a_command_may_run_or_obey_is_looked_for(words: tuple[str, ...], file: str) -> None:
+    assert f"/w/{file}" in bound_files([part(*words)], "/w", ("/w",)).names
+
+
+def test_a_script_is_looked_for_where_its_command_runs() -> None:
+    moved = msgspec.structs.replace(part("./x.sh"), folders=("sub",))
+    assert bound_files([moved], "/b", ("/w", "/b")) == Bound(("/b/sub/x.sh",))
+
+
+def test_what_is_removed_is_not_run() -> None:
+    removing = msgspec.structs.replace(part("rm", "build.log"), rule="removes")
+    assert bound_files([removing], "/w", ("/w",)) == Bound()
+
+
+@pytest.mark.parametrize(
+    "words", [("sh", f"x{STAR}.sh"), ("sh", UNKNOWN), ("sh", *map(str, range(3_000)))]
+)
+def test_what_only_a_run_can_tell_is_never_all(words: tuple[str, ...]) -> None:
+    assert not bound_files([part(*words)], "/w", ("/w",)).is_all
+
+
+def test_no_answer_stands_where_not_all_is_known() -> None:
+    gone = msgspec.structs.replace(RUN, scripts=(("ship.sh", NO_FILE),))
+    assert not may_stand(gone, NOTHING_MORE)
 
 
 def test_the_files_that_a_command_names_stand_as_the_workspace_knows_them() -> None:
     parts = [part("cp", "--target-directory=../out", "a/./b"), part("/etc/hosts")]
     assert named_files(parts, "/w/sub", ("/w",)) == (
-        "sub/cp", "sub/--target-directory=../out", "out", "sub/a/b", "/etc/hosts"
+        "sub/--target-directory=../out", "out", "sub/a/b", "/etc/hosts"
     )  # fmt: skip

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import random
+import time
+
+import pytest
 from inline_snapshot import snapshot
 
 from indwell.policy import trust
 from indwell.policy.trust import Standing, is_unchanged, nearest, question_words, restricted_words
 from indwell.settings.trusted_files import Answer, Seen, seen
-from indwell.workspace.obeyed import Executable
+from indwell.workspace.obeyed import FILES, Executable
 
 YES, NO = Answer(trusted=True, at="2026-11-21"), Answer(trusted=False, at="2026-11-21")
 
@@ -51,10 +55,10 @@ def test_the_question_lists_what_trust_enables() -> None:
     assert question_words("/work", items, None) == snapshot("""\
 Indwell: do you trust the files in '/work'?
 Now it is restricted: reading and answering works, edits and commands do not. If you trust it, they do, as your mode and rules allow, and this counts:
-- Instructions that would go to the model: AGENTS.md
-- Settings of Indwell, which may tighten yours: .indwell/config.toml
+- Run or loaded by git, editors, shells and tools on their own: .vscode/tasks.json, .git/hooks/pre-commit
 - Servers that agents start: .mcp.json
-- Run or loaded by git, editors, shells and tools on their own: .git/hooks/pre-commit, .vscode/tasks.json
+- Settings of Indwell, which may tighten yours: .indwell/config.toml
+- Instructions that would go to the model: AGENTS.md
 You are asked again when one of these files changes.\
 """)  # noqa: E501 - as it is shown
 
@@ -118,3 +122,43 @@ def test_tru_13_what_is_ignored_is_counted() -> None:
     )
     assert "ignored" not in restricted_words(standing, 0)
     assert " 1 instruction file ignored" in restricted_words(standing, 1)
+
+
+def test_m4_a_folder_with_a_backslash_in_its_name_lies_in_no_other() -> None:
+    assert nearest("/t/proj\\evil", {"/t/proj": YES}) is None
+    assert nearest("/t/PROJ/a", {"/t/proj": YES}) is None
+
+
+@pytest.mark.parametrize("is_change", [False, True])
+def test_m5_no_number_of_dummies_hides_a_name(is_change) -> None:
+    dummies = [file(f".husky/{number:03}") for number in range(100)]
+    dummies += [file(f".git/hooks/{number:03}") for number in range(100)]
+    dummies += [file(f"!{number:03}/.git/config") for number in range(500)]
+    known = [file(name, kind=kind) for kind, name in FILES]
+    words = question_words("/w", [*dummies, *known], {} if is_change else None)
+    assert [name for _, name in FILES if name not in words] == []
+    assert ".husky/ (100 files)" in words
+    assert ".git/hooks/ (100 files)" in words
+    assert len(words) < 20_000
+
+
+def test_l4_a_diff_is_made_in_time_whatever_the_lines_are() -> None:
+    shuffled = [str(number // 3) for number in range(1_000)]
+    random.Random(6).shuffle(shuffled)
+    for old, new in [
+        (["a", "b"] * 500, ["b", "a", "a"] * 333),
+        (["x"] * 1_000, [*["x"] * 999, "y"]),
+        (sorted(shuffled), shuffled),
+    ]:
+        started = time.perf_counter()
+        words = question_words("/w", [file("f", "\n".join(new))], kept(file("f", "\n".join(old))))
+        assert time.perf_counter() - started < 1.0
+        assert "f:" in words
+    assert words.endswith("f:\n  (its lines are in another order)")
+
+
+def test_of_a_long_file_that_changed_each_new_line_is_shown() -> None:
+    old = [f"line {number}" for number in range(500)]
+    new = [*old[:100], "evil", *old[102:]]
+    words = question_words("/w", [file("f", "\n".join(new))], kept(file("f", "\n".join(old))))
+    assert words.endswith("f:\n− 2 lines\n+ evil")

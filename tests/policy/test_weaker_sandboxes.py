@@ -59,7 +59,7 @@ def test_sbx_25_a_deny_rule_and_an_exact_answer_of_the_user_still_count() -> Non
 
 
 def test_sbx_23_where_landlock_holds_commands_what_runs_unasked_writes_nowhere() -> None:
-    policy = Policy("auto", roots=("/w",), holds_reads=True)
+    policy = Policy("auto", roots=("/w",))
     read = decide(run("cat a.py | head"), policy)
     assert isinstance(read, Allow)
     assert read.widening == Widening(reads_only=True)

@@ -48,6 +48,14 @@ NO_SECRETS = [
     'headers = {"Authorization": f"Bearer {self._access_token_2}"}',
     "postgres://user:password@localhost/db",
     "https://user:${PASSWORD_2}@host/x",
+    "postgres://app:%(password1)s@localhost/db",
+    "https://docs.example.com:8080/a2/b@v1.2",
+    "//registry.npmjs.org/:_authToken=${NPM_TOKEN_2026_FOR_CI}",
+    'headers["X-Api-Key"] = settings.api_key_of_service_2',
+    "x-api-key: process.env.SERVICE_KEY_NUMBER_2",
+    "Authorization: Basic <base64 of user:password1>",
+    "def check_authorization(basic_authentication_2: str) -> None:",
+    "docker://alpine:3.19.1-rc2@sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0",
     "git@github.com:owner/repo.git",
     "sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
     "commit 3b18e512dba79e4c8300dd08aeb37f8e728b8dad",
@@ -101,7 +109,9 @@ def test_known_values_are_hidden_unless_they_are_words_or_paths() -> None:
     "text",
     ["A" * 400_000, "AKIA" * 100_000, "a1_" * 130_000, "://a:" * 80_000, "eyJ." * 100_000,
      "-----BEGIN PRIVATE KEY-----" * 15_000, "sk-a1" * 80_000, ("x1" * 15 + " ") * 12_000,
-     "Bearer " * 60_000, "xoxb-" * 80_000, "secret_access_key=" * 22_000],
+     "Bearer " * 60_000, "://a:b1" * 60_000, "://u:" + "a1" * 200_000,
+     "Authorization: Basic " * 20_000, "x-api-key: a1" * 30_000, "://" * 130_000,
+     "xoxb-" * 80_000, "secret_access_key=" * 22_000],
 )  # fmt: skip
 def test_no_text_takes_long(text: str) -> None:
     began = time.process_time()

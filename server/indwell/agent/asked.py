@@ -9,19 +9,29 @@ from pathlib import Path
 
 import msgspec
 
+from indwell.agent.planted import planted
 from indwell.agent.session import Session
 from indwell.errors import ToolError
-from indwell.files import has_other_names, locate, names_of_file, read_bytes
+from indwell.files import (
+    exists,
+    has_other_names,
+    is_file,
+    locate,
+    names_of_file,
+    read_bytes,
+    same_file,
+)
 from indwell.messages import ToolUse
 from indwell.policy.asked import Asked
 from indwell.policy.commands.situation import Situation
 from indwell.policy.decide import COMMAND_LIMIT
-from indwell.policy.named_files import run_files
+from indwell.policy.guarded import BARE, is_obeyed_by_git
+from indwell.policy.named_files import MOST_SCRIPTS, Bound, bound_files
+from indwell.policy.standing import NO_FILE
 from indwell.tools.base import Facts
 from indwell.workspace.paths import parse
 
 SCRIPT_LIMIT_B = 1 << 20  # of a script that an answer is bound to; a larger one is no script
-NO_FILE = "nothing"  # in the place of a digest
 
 
 async def asked_of(session: Session, use: ToolUse, facts: Facts) -> Asked:
@@ -34,7 +44,7 @@ async def asked_of(session: Session, use: ToolUse, facts: Facts) -> Asked:
     places = [_resolved(session, written, facts) for written in facts.paths]
     resolved = [path for path, _ in places]
     linked = [path for path in resolved if has_other_names(path)]
-    twins = await asyncio.to_thread(_twins, linked, roots) if linked else ()
+    twins = await asyncio.to_thread(_twins, linked, session) if linked else ()
     paths = (*facts.paths, *(display(session, str(path)) for path in (*resolved, *twins)))
     return Asked(
         tool=facts.tool,
@@ -48,6 +58,7 @@ async def asked_of(session: Session, use: ToolUse, facts: Facts) -> Asked:
         wants=facts.wants,
         why=facts.why,
         leads_out=any(is_outside for _, is_outside in places),
+        is_git=facts.effect == "edit" and any(_is_of_git(path, roots) for path in resolved),
     )
 
 
@@ -60,11 +71,16 @@ async def with_scripts(session: Session, asked: Asked) -> Asked:
     roots = session.parts.workspace.roots
     names = tuple(map(str, roots))
     verdict = judge(asked.command, Situation(cwd=asked.cwd, roots=names))
-    files = run_files(verdict.parts, asked.cwd, names)
-    if not files:
-        return asked
-    digests = await asyncio.to_thread(_digests, [roots[0] / name for name in files], roots)
-    return msgspec.structs.replace(asked, scripts=tuple(zip(files, digests, strict=True)))
+    files = bound_files(verdict.parts, asked.cwd, names)
+    scripts: tuple[tuple[str, str], ...] = ()
+    programs: tuple[tuple[str, str], ...] = ()
+    if verdict.widening.unconfined or session.parts.confine(asked.wants) is None:
+        programs = await asyncio.to_thread(planted, verdict.parts, roots)
+    if files != Bound():
+        scripts = await asyncio.to_thread(_digests, session, files)
+    bound = tuple((display(session, name), digest) for name, digest in programs)
+    names = tuple(name for name, _ in bound)
+    return msgspec.structs.replace(asked, scripts=(*scripts, *bound), programs=names)
 
 
 def display(session: Session, path: str) -> str:
@@ -100,18 +116,43 @@ def _resolved(session: Session, written: str, facts: Facts) -> tuple[Path, bool]
             raise outside from None
 
 
-def _twins(paths: Sequence[Path], roots: Sequence[Path]) -> tuple[Path, ...]:
-    """Other names of files, in their own folders and in those above, up to the root."""
+def _twins(paths: Sequence[Path], session: Session) -> tuple[Path, ...]:
+    """Other names of files: in their own folders and those above, and of secret files anywhere."""
+    roots = session.parts.workspace.roots
+    secret = tuple(map(Path, session.parts.secret_files()))
     found: list[Path] = []
     for path in paths:
-        inside = [root for root in roots if path.is_relative_to(root)]
-        folders = [one for one in path.parents if any(map(one.is_relative_to, inside))]
-        found += names_of_file(path, folders)
+        found += names_of_file(path, _above(path, roots))
+        found += (one for one in secret if same_file(path, one))
     return tuple(found)
 
 
-def _digests(paths: Sequence[Path], roots: Sequence[Path]) -> list[str]:
-    return [_digest(path, roots) for path in paths]
+def _above(path: Path, roots: Sequence[Path]) -> list[Path]:
+    """The folders of the workspace that a path lies in."""
+    inside = [root for root in roots if path.is_relative_to(root)]
+    return [one for one in path.parents if any(map(one.is_relative_to, inside))]
+
+
+def _is_of_git(path: Path, roots: Sequence[Path]) -> bool:
+    """Does a repository hold it, or does git obey it as soon as its folder is one?"""
+    return any(
+        exists(folder / BARE)
+        and (
+            is_obeyed_by_git(path.relative_to(folder).as_posix())
+            or all(exists(folder / name) for name in ("objects", "refs"))
+        )
+        for folder in _above(path, roots)
+    )
+
+
+def _digests(session: Session, files: Bound) -> tuple[tuple[str, str], ...]:
+    """What those files hold that are there."""
+    roots = session.parts.workspace.roots
+    there = [name for name in files.names if is_file(Path(name))]
+    found = [(display(session, name), _digest(Path(name), roots)) for name in there[:MOST_SCRIPTS]]
+    if len(there) > MOST_SCRIPTS or not files.is_all:
+        found.append(("other files", NO_FILE))
+    return tuple(found)
 
 
 def _digest(path: Path, roots: Sequence[Path]) -> str:

@@ -145,6 +145,8 @@ def _context(session: Session, use: ToolUse, emit: Listener, permit: Permit) -> 
         most_chars=_room(session),
         judged=permit.judged,
         confinement=session.parts.confine(permit.widening),
+        unasked=permit.widening.reads_only,
+        hide=session.parts.hide,
     )
 
 

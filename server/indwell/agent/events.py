@@ -98,7 +98,10 @@ class PermissionAsked(_Event, frozen=True):
 
 
 class PermissionAnswered(_Event, frozen=True):
-    """What the user said; ``unanswered`` (nobody did, in time) is as good as ``no``."""
+    """What the user said; ``unanswered`` (nobody did, in time) is as good as ``no``.
+
+    ``beforehand`` and ``uncovered`` are of ``run --allow-commands``: yes for once, and no.
+    """
 
     id: str
     question: str

@@ -17,14 +17,20 @@ from indwell.agent.secrecy import carrying
 from indwell.agent.session import Session
 from indwell.errors import SettingsError, ToolError
 from indwell.messages import ToolUse
-from indwell.policy.approvals import Said, question_for
+from indwell.policy.approvals import UNHELD, Said, question_for
 from indwell.policy.asked import Allow, Ask, Asked, Decision, Deny, Policy
-from indwell.policy.decide import decide
+from indwell.policy.beforehand import why_uncovered
+from indwell.policy.decide import BY_ANSWER, decide
 from indwell.policy.widening import NOTHING_MORE, Widening
 from indwell.sessions.decided import Decided, Verdict
 from indwell.tools.base import Call
 
 _HUNK = re.compile(r"^@@ .*", re.MULTILINE)  # no line of a text begins so in a diff
+MOST_REFUSED = 5  # questions in a row without a yes; then nobody is asked in that turn
+NO_MORE = (
+    f"{MOST_REFUSED} questions in a row got no yes, so nothing more is asked in this turn; "
+    "what would need it is not done"
+)
 _WORDS: Mapping[type, Verdict] = {Allow: "allow", Ask: "ask", Deny: "deny"}
 
 _log = logging.getLogger(__name__)
@@ -65,13 +71,14 @@ async def permitted(  # noqa: PLR0917 - what a call is, and who is told and aske
     Raises:
         ToolError: It may not; the model reads why.
     """
-    weighed = await _weigh(session, use, call)
+    weighed = await _first_weighed(session, use, call)
     decision = weighed.decision
     if isinstance(decision, Ask):
         async with asking:
             weighed = await _weigh(session, use, call)  # an answer before it may have allowed it
             decision = weighed.decision
             if isinstance(decision, Ask):
+                _check_patience(session, use, weighed)
                 return await _asked_for(session, use, call, weighed, decision, emit, preview)
     _note(session, use, weighed)
     if isinstance(decision, Deny):
@@ -95,15 +102,15 @@ async def _asked_for(  # noqa: PLR0917 - as above
     """
     permit = Permit(_judged(call, weighed.asked))
     shown = await preview(permit)
-    try:
-        answer = await _answer(session, use, weighed, ask, shown, emit)
-    except asyncio.CancelledError:  # the turn was stopped while the question stood
-        _note(session, use, weighed)
-        raise
+    _note(session, use, weighed)  # as long as the question stands, and if it never is answered
+    answer = await _answer(session, use, weighed, ask, shown, emit)
     _note(session, use, weighed, answer)
-    _check_answer(answer)
+    session.refused = session.refused + 1 if answer in {"no", "unanswered"} else 0
+    if session.refused == MOST_REFUSED:
+        emit(Notice(use.meta.turn, "warning", NO_MORE))
+    _check_answer(answer, weighed, ask)
     await _check_unchanged(session, use, call, weighed, preview, shown)
-    if answer != "once" and ask.rule:
+    if answer in {"session", "always"} and ask.rule:
         try:
             await session.parts.grant(ask.rule, answer == "always")
         except SettingsError as error:  # the yes holds all the same
@@ -111,7 +118,24 @@ async def _asked_for(  # noqa: PLR0917 - as above
     return msgspec.structs.replace(permit, widening=ask.widening)
 
 
-def _check_answer(answer: Said) -> None:
+def _check_patience(session: Session, use: ToolUse, weighed: _Weighed) -> None:
+    """Who has said no time and again is not asked for more of it.
+
+    Raises:
+        ToolError: It may not run, and nobody is asked.
+    """
+    if session.refused < MOST_REFUSED:
+        return
+    decision = Deny(f"{MOST_REFUSED} questions in a row got no yes", by="no more questions")
+    _note(session, use, msgspec.structs.replace(weighed, decision=decision))
+    raise ToolError(
+        f"not allowed: the last {MOST_REFUSED} questions to the user got no yes, so nothing more "
+        "is asked in this turn; go on with what needs no question, or end the turn and say what "
+        "you would do"
+    )
+
+
+def _check_answer(answer: Said, weighed: _Weighed, ask: Ask) -> None:
     """Tell the model of a no.
 
     Raises:
@@ -120,6 +144,13 @@ def _check_answer(answer: Said) -> None:
     if answer == "no":
         raise ToolError(
             "the user did not allow this; go on without it, or say what it is needed for"
+        )
+    if answer == "uncovered":
+        why = why_uncovered(weighed.asked, ask, is_held=weighed.policy.sandbox != UNHELD)
+        raise ToolError(
+            f"not allowed: the user allowed commands beforehand (--allow-commands), but that does "
+            f"not cover this one, as {why or 'it is more than that'}; nobody can be asked, so go "
+            "on without it"
         )
     if answer == "unanswered":
         raise ToolError(
@@ -144,6 +175,21 @@ async def _answer(  # noqa: PLR0917 - all that is shown
     return answer
 
 
+async def _first_weighed(session: Session, use: ToolUse, call: Call) -> _Weighed:
+    """Decide, and write down too what is refused because of where it leads.
+
+    Raises:
+        ToolError: A path of the call is none that tools may go to.
+    """
+    try:
+        return await _weigh(session, use, call)
+    except ToolError as error:
+        facts = call.facts
+        asked = Asked(facts.tool, facts.effect, facts.paths, command=facts.command, cwd=facts.cwd)
+        _note(session, use, _Weighed(asked, Deny(str(error), by="place"), Policy("plan")))
+        raise
+
+
 async def _weigh(session: Session, use: ToolUse, call: Call) -> _Weighed:
     """Decide by the rules of now; where that fails, the answer is no (POL-20).
 
@@ -154,14 +200,32 @@ async def _weigh(session: Session, use: ToolUse, call: Call) -> _Weighed:
     try:
         policy = session.parts.policy()
         if asked.effect == "run" and not policy.writes_confined:
-            found = await asyncio.to_thread(session.parts.secret_files)
-            policy = msgspec.structs.replace(policy, secret_files=found)
-        asked = await with_scripts(session, asked)
-        return _Weighed(asked, decide(asked, policy), policy)
+            policy = await asyncio.to_thread(_looked_around, session, policy)
+        decision = decide(asked, policy)
+        if _hangs_on_files(decision):
+            asked = await with_scripts(session, asked)
+            decision = decide(asked, policy)
+        return _Weighed(asked, decision, policy)
     except Exception:  # noqa: BLE001 - the boundary of the policy: an error is a denial
         _log.exception("a call could not be decided on")
         reason = "Indwell could not decide on this call, through a fault of its own; tell the user"
         return _Weighed(asked, Deny(reason, by="fault"), policy)
+
+
+def _hangs_on_files(decision: Decision) -> bool:
+    """Is it by an answer, which is for what the files of the workspace hold?"""
+    return isinstance(decision, Ask) or (
+        isinstance(decision, Allow) and decision.by.startswith(BY_ANSWER)
+    )
+
+
+def _looked_around(session: Session, policy: Policy) -> Policy:
+    """The policy, with what only the disk can tell; blocks."""
+    return msgspec.structs.replace(
+        policy,
+        secret_files=session.parts.secret_files(),
+        repositories=session.parts.repositories(),
+    )
 
 
 async def _check_unchanged(  # noqa: PLR0917 - all that an answer is bound to

@@ -43,7 +43,8 @@ def carrying(session: Session, question: Question, arguments: str) -> Question:
     if not any(secret in arguments for secret in session.shown_secrets):
         return question
     reason = f"{question.reason}; it holds a value from a secret file that the model was shown"
-    return msgspec.structs.replace(question, reason=reason)
+    uncovered = question.uncovered or "it carries a secret that the model was shown"
+    return msgspec.structs.replace(question, reason=reason, uncovered=uncovered)
 
 
 def check_no_marks(call: Call, arguments: str) -> None:

@@ -136,6 +136,7 @@ class Parts:
         confine: The bounds of a command that may do this much more; None is none.
         hide: A text without the secrets in it; the same object if there are none.
         secret_files: Names in the workspace that lead to secret files, absolute; blocks.
+        repositories: Folders with settings of git that nobody was asked about, absolute; blocks.
     """
 
     provider: Provider
@@ -166,6 +167,7 @@ class Parts:
     confine: Callable[[Widening], Confinement | None] = unconfined
     hide: Callable[[str], str] = shown_as_it_is
     secret_files: Callable[[], tuple[str, ...]] = tuple
+    repositories: Callable[[], tuple[str, ...]] = tuple
 
 
 @dataclass(slots=True)
@@ -193,6 +195,7 @@ class Session:
         answered_at: When the model answered last; None if it has not.
         is_outgrown: Did the last turn end because the conversation fits no request any more?
         shown_secrets: Values of secret files that the user let the model see.
+        refused: Questions in a row, in this turn, that got no yes.
         health: How the prompt cache does, and what calls and compactions came to.
     """
 
@@ -209,6 +212,7 @@ class Session:
     turn_runs: bool = False
     notice: str = ""
     shown_secrets: set[str] = field(default_factory=set)
+    refused: int = 0
     aftermath: Aftermath = field(default_factory=Aftermath)
     restraint: Restraint = Restraint()  # noqa: RUF009 - a frozen value, safe to share
     refusal: Refusal | None = None

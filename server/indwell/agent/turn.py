@@ -50,7 +50,7 @@ async def run_turn(session: Session, prompt: Prompt, emit: Listener) -> events.T
     session.turns += 1
     turn = TurnState(number=session.turns, words=prompt.words, draft=prompt.words)
     started = session.parts.monotonic()
-    session.turn_runs, session.is_outgrown = True, False
+    session.turn_runs, session.is_outgrown, session.refused = True, False, 0
     ending: Ending = "failed"
     message = ""
     retryable = False

@@ -10,12 +10,14 @@ import msgspec
 
 from indwell.context.tags import shows_nothing
 from indwell.policy.asked import Ask, Asked
+from indwell.policy.beforehand import why_uncovered
 from indwell.policy.commands.verdict import Part
 from indwell.policy.widening import NOTHING_MORE
 from indwell.secrets.hiding import kinds_in
 
 MOST_RISKY = 8  # parts of a command that are named as the reason; then their number is told
 PART_LIMIT = 200  # characters of such a part, and of the model's words
+UNHELD = "not sandboxed"  # as ``Strength.words`` has it
 LONG_LINES = 15  # a dialog shows about as many
 LONG_CHARACTERS = 1_200
 _READ = 4  # times the length of a line: blanks are folded, and a huge text is not read to its end
@@ -24,8 +26,11 @@ _EMPTY_LINES = re.compile(r"\n(?:[ \t]*\n){3,}")
 _BLANKS = re.compile(r"[ \t]{41,}")
 
 Answer: TypeAlias = Literal["no", "once", "session", "always"]
-Said: TypeAlias = Answer | Literal["unanswered"]
-"""An answer, or that there was none: in time, or because nobody can be asked. Then it is no."""
+Said: TypeAlias = Answer | Literal["unanswered", "beforehand", "uncovered"]
+"""An answer, or that there was none: in time, or because nobody can be asked. Then it is no.
+
+``beforehand`` is a yes for once that ``run --allow-commands`` gave, ``uncovered`` a no: that does
+not cover it, and nobody is asked."""
 
 
 class Question(msgspec.Struct, frozen=True):
@@ -43,6 +48,7 @@ class Question(msgspec.Struct, frozen=True):
         why: The model's words for wanting more; nobody else has said them.
         wanted: Does the model itself ask for more than it has?
         risky: The parts of a command that are the reason, each with why.
+        uncovered: Why a yes given beforehand is none to this; empty if it is. For no screen.
     """
 
     id: str
@@ -56,18 +62,16 @@ class Question(msgspec.Struct, frozen=True):
     why: str = ""
     wanted: bool = False
     risky: tuple[str, ...] = ()
+    uncovered: str = ""
 
     @property
     def notes(self) -> tuple[str, ...]:
         """What a person should know besides, a line each, for where there is only text."""
+        once = "" if self.rule else ", for this one call"  # else as long as the answer stands
         told = [f"Because of: {one}" for one in self.risky]
         told += [f"The model asks for more: {self.more}, for this one call"] if self.wanted else []
         told += [f"The model says: {self.why}"] if self.wanted and self.why else []
-        told += (
-            [f"A yes allows, for this one call: {self.more}"]
-            if self.more and not self.wanted
-            else []
-        )
+        told += [f"A yes allows{once}: {self.more}"] if self.more and not self.wanted else []
         return (*told, f"Commands here: {self.sandbox}") if self.sandbox else tuple(told)
 
 
@@ -96,12 +100,23 @@ def question_for(
     identifier = hashlib.blake2b(bound, digest_size=16).hexdigest()
     kinds = ", ".join(kinds_in(asked.command or asked.arguments))
     held = f"; it holds what looks like a secret ({kinds})" if kinds else ""
-    reason, rule = visible(ask.reason) + held, visible(ask.rule)
+    reason, rule = visible(ask.reason) + held, _narrow(visible(ask.rule))
+    uncovered = why_uncovered(asked, ask, is_held=sandbox != UNHELD)
     if asked.effect != "run":
         verb = "Read" if asked.effect == "read" else "Change"
-        title = f"{verb} {one_line(', '.join(dict.fromkeys(asked.paths)))}?"
-        detail = folded(visible(preview or asked.arguments))
-        return Question(identifier, title, detail, reason, rule)
+        paths = tuple(dict.fromkeys(asked.paths))
+        title = f"{verb} {one_line(', '.join(paths))}?"
+        if asked.effect == "read" and not preview:
+            detail = "\n".join(map(one_line, paths)) or visible(asked.arguments)
+        else:
+            detail = folded(visible(preview or asked.arguments))
+        return Question(identifier, title, detail, reason, rule, uncovered=uncovered)
+    if asked.programs:
+        reason += f"; it runs {one_line(', '.join(asked.programs))}, of the workspace"
+    if others := len({part.reason for part in ask.risky if part.reason} - {ask.reason}):
+        reason = f"{reason}; and {others} more, below"
+    if sandbox and sandbox != UNHELD and ask.widening.unconfined:
+        sandbox = f"{sandbox}; this one: {ask.widening.words}"
     return Question(
         id=identifier,
         title=f"Run a command in {one_line(asked.cwd) or '.'}?",
@@ -114,6 +129,7 @@ def question_for(
         why=short_line(asked.why, PART_LIMIT),
         wanted=asked.wants != NOTHING_MORE,
         risky=_risky(ask.risky, asked.command),
+        uncovered=uncovered,
     )
 
 
@@ -143,12 +159,17 @@ def visible(text: str) -> str:
 
 def folded(text: str) -> str:
     """Say in words what would push a text's end out of sight: empty lines, blanks, its length."""
-    short = _EMPTY_LINES.sub(lambda run: f"\n[… {run[0].count(chr(10)) - 1} empty lines …]\n", text)
-    short = _BLANKS.sub(lambda run: f" [… {len(run[0])} blanks …] ", short)
+    short = _narrow(text)
     lines = text.count("\n") + 1
     if lines <= LONG_LINES and len(text) <= LONG_CHARACTERS:
         return short
     return f"[{lines:,} lines, {len(text):,} characters; look at all of them]\n{short}"
+
+
+def _narrow(text: str) -> str:
+    """Without long runs of nothing, told in words."""
+    short = _EMPTY_LINES.sub(lambda run: f"\n[… {run[0].count(chr(10)) - 1} empty lines …]\n", text)
+    return _BLANKS.sub(lambda run: f" [… {len(run[0])} blanks …] ", short)
 
 
 def one_line(text: str) -> str:

@@ -33,6 +33,10 @@ class Asked(msgspec.Struct, frozen=True):
         why: The model's words for that; nothing in them counts.
         leads_out: A link of the workspace leads to a file outside of it, which is to be read.
         scripts: Files of the workspace that the command runs, with digests of what they hold.
+        programs: Files of the workspace that bare words of the command run, as PATH leads there,
+            where no sandbox would hold it; they stand among the scripts too.
+        is_git: A file that would be changed lies in a repository of git, whatever its folder is
+            called.
     """
 
     tool: str
@@ -47,6 +51,8 @@ class Asked(msgspec.Struct, frozen=True):
     why: str = ""
     leads_out: bool = False
     scripts: tuple[tuple[str, str], ...] = ()
+    is_git: bool = False
+    programs: tuple[str, ...] = ()
 
 
 class Allow(msgspec.Struct, frozen=True):
@@ -103,10 +109,11 @@ class Policy(msgspec.Struct, frozen=True):
         sandbox: How well commands are held here, in a few words for people.
         asks_for_all: Every command is asked for, as on Windows: nothing holds it there, and what it
             starts may read its words by other rules than bash.
-        holds_reads: A command that only reads and is not asked for may write nowhere: the sandbox
-            could not keep protected files from it otherwise (Landlock).
         secret_files: Names in the workspace that lead to secret files, absolute: where no sandbox
             hides them, reading them is asked for.
+        obeyed: Files and folders, absolute, that git is told to run or obey: protected as well.
+        repositories: Folders with settings of git that nobody was asked about, absolute: without a
+            sandbox, git may not even look there unasked.
     """
 
     mode: Mode
@@ -120,5 +127,6 @@ class Policy(msgspec.Struct, frozen=True):
     writes_confined: bool = False
     sandbox: str = ""
     asks_for_all: bool = False
-    holds_reads: bool = False
     secret_files: tuple[str, ...] = ()
+    obeyed: tuple[str, ...] = ()
+    repositories: tuple[str, ...] = ()

@@ -15,7 +15,8 @@ from indwell.policy.commands.dangerous import why_dangerous
 from indwell.policy.commands.situation import Situation
 from indwell.policy.commands.verdict import Part, Verdict
 from indwell.policy.file_rules import by_file_rules, own_globs
-from indwell.policy.paths import is_beneath, is_protected, matching_glob
+from indwell.policy.guarded import is_guarded
+from indwell.policy.paths import is_beneath, is_inside, is_protected, matching_glob
 from indwell.policy.rules import covers_files, file_rule, tool_rule
 from indwell.policy.standing import is_granted, may_stand, rule_of
 from indwell.policy.widening import NOTHING_MORE, Widening
@@ -35,6 +36,7 @@ __all__ = [
 ]
 
 _OWN_RULES = ("ask:", "deny:")  # by the second something is asked that only a run can tell
+BY_ANSWER = "your answer: "  # the rules that standing answers are
 COMMAND_LIMIT = 8_000  # characters that a person can be expected to look at
 ASKS_FOR_ALL = "nothing holds commands on this system, so each one is asked for"
 
@@ -54,7 +56,7 @@ def is_own(asked: Asked, policy: Policy) -> bool:
     """Does a call lead into Indwell's own folders (but for reading what was kept for it)?"""
     return any(
         is_beneath(path, policy.own)
-        and not (asked.effect == "read" and is_beneath(path, policy.readable))
+        and not (asked.effect == "read" and is_inside(path, policy.readable))
         for path in asked.resolved
     )
 
@@ -81,6 +83,9 @@ def situation_of(asked: Asked, policy: Policy) -> Situation:
         roots=policy.roots,
         secrets=policy.deny,
         secret_files=policy.secret_files,
+        obeyed=policy.obeyed,
+        repositories=policy.repositories,
+        restricted=policy.restricted,
     )
 
 
@@ -90,8 +95,8 @@ def _denied(asked: Asked, policy: Policy) -> Deny | None:
         glob = matching_glob(path, own_globs(policy.deny))
         if glob:
             return Deny(
-                f"{path!r} matches a deny rule for secrets; do without it, or ask the user for "
-                "what is needed from it",
+                f"{path!r} matches {glob!r}, which the user keeps from you; do without it, or ask "
+                "the user for what is needed from it",
                 by=f"deny: {glob}",
             )
     if is_own(asked, policy):
@@ -106,7 +111,7 @@ def _denied(asked: Asked, policy: Policy) -> Deny | None:
     if not by_rule and asked.effect != "run":
         by_rule = file_rule(asked.effect, asked.paths, policy.rules.deny)
     if by_rule:
-        return Deny("the user's rules deny it; do without it", by=f"deny: {by_rule}")
+        return Deny(f"the user's rule {by_rule!r} denies it; do without it", by=f"deny: {by_rule}")
     return None
 
 
@@ -153,13 +158,12 @@ def _decide_edit(asked: Asked, policy: Policy) -> Decision:
     by_rule = file_rule("edit", asked.paths, policy.rules.ask)
     if by_rule:
         return Ask("your rules ask about changing it", rule="", by=f"ask: {by_rule}")
-    protected = next((path for path in asked.paths if is_protected(path)), None)
-    if protected is not None:
+    protected = _why_protected(asked, policy)
+    if protected:
         # Never by a standing rule: what tools execute or trust is asked for each time (POL-01/02).
-        reason = f"{protected!r} configures tools that run on this machine"
-        return Ask(reason, rule="", by="protected")
+        return Ask(protected, rule="", by="protected")
     rule = rule_of(asked)
-    answered = Allow(by=f"your answer: {rule}") if rule in policy.granted else None
+    answered = Allow(by=f"{BY_ANSWER}{rule}") if rule in policy.granted else None
     if asked.has_other_names:
         reason = "the file has other names (hard links), and changes under all of them"
         return answered or Ask(reason, rule, by="other names")
@@ -172,6 +176,16 @@ def _decide_edit(asked: Asked, policy: Policy) -> Decision:
     if policy.mode == "ask":
         return answered or Ask("the mode is `ask`: each edit is confirmed", rule, by="mode ask")
     return Allow(by=f"mode {policy.mode}")
+
+
+def _why_protected(asked: Asked, policy: Policy) -> str:
+    """Why changing it changes what runs or is trusted; empty if it does not."""
+    protected = next((path for path in asked.paths if is_guarded(path)), None)
+    if protected is not None:
+        return f"{protected!r} configures tools that run on this machine"
+    if asked.is_git or any(is_beneath(path, policy.obeyed) for path in asked.resolved):
+        return f"git runs or obeys {asked.paths[0]!r}"
+    return ""
 
 
 def _asked_as_secret(asked: Asked, policy: Policy) -> Ask | None:
@@ -207,14 +221,14 @@ def _decide_run(asked: Asked, policy: Policy) -> Decision:
     if policy.mode == "plan":
         return _planned(verdict, widening, is_held=policy.writes_confined)
     if _runs_unasked(asked, verdict):
-        is_less = policy.holds_reads and verdict.reads_only
-        widening = msgspec.structs.replace(widening, reads_only=is_less)
+        # What the tables take for a reader may be none: then the sandbox keeps it from writing.
+        widening = msgspec.structs.replace(widening, reads_only=verdict.reads_only)
         return Allow(by=verdict.rule, widening=widening)
     stands = may_stand(asked, widening) and not _is_asked_each_time(verdict)
     confined = policy.writes_confined
     granted = is_granted(asked, policy.granted, widening, confined=confined) if stands else ""
     if granted:
-        return Allow(by=f"your answer: {granted}", widening=widening)
+        return Allow(by=f"{BY_ANSWER}{granted}", widening=widening)
     rule = rule_of(asked, confined=confined, widening=widening) if stands else ""
     by = verdict.rule if verdict.decision == "ask" else "more than the sandbox"
     risky = tuple(part for part in verdict.parts if part.decision != "allow")
@@ -226,8 +240,7 @@ def _by_place(verdict: Verdict, policy: Policy) -> Verdict:
     """What is allowed is asked for all the same where the mode, or the machine, has it so."""
     if policy.asks_for_all:
         return msgspec.structs.replace(verdict, decision="ask", rule="shell", reason=ASKS_FOR_ALL)
-    is_users = verdict.rule.startswith("allow:")
-    if policy.mode != "ask" or verdict.reads_only or is_users:
+    if policy.mode != "ask" or verdict.reads_only or verdict.by_user:
         return verdict
     reason = "the mode is `ask`: what may change files is confirmed"
     return msgspec.structs.replace(verdict, decision="ask", rule="mode ask", reason=reason)
@@ -241,8 +254,8 @@ def _runs_unasked(asked: Asked, verdict: Verdict) -> bool:
     if verdict.decision != "allow" or asked.wants != NOTHING_MORE:
         return False
     more = verdict.widening
-    is_bounded = not more.unconfined and not more.shows_secrets
-    return is_bounded and (not more.hosts or verdict.rule.startswith("allow:"))
+    is_bounded = not (more.unconfined or more.shows_secrets or more.writes_protected)
+    return is_bounded and (not more.hosts or verdict.by_user)
 
 
 def _planned(verdict: Verdict, widening: Widening, *, is_held: bool) -> Decision:
@@ -252,7 +265,7 @@ def _planned(verdict: Verdict, widening: Widening, *, is_held: bool) -> Decision
     """
     is_harmless = verdict.reads_only or (is_held and verdict.is_held)
     if verdict.decision == "allow" and is_harmless and widening == NOTHING_MORE:
-        return Allow(by=verdict.rule, widening=Widening(reads_only=is_held))
+        return Allow(by=verdict.rule, widening=Widening(reads_only=True))
     reason = verdict.reason or "this one may change something"
     return Deny(
         f"the mode is `plan`, in which only commands run that change nothing: {reason}; describe "
@@ -285,5 +298,6 @@ def _joined(needed: Widening, wanted: Widening) -> Widening:
     return Widening(
         hosts=tuple(dict.fromkeys((*needed.hosts, *wanted.hosts))),
         shows_secrets=needed.shows_secrets or wanted.shows_secrets,
+        writes_protected=needed.writes_protected or wanted.writes_protected,
         unconfined=needed.unconfined or wanted.unconfined,
     )

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import fnmatch
 import re
+import unicodedata
 from collections.abc import Callable, Iterable
 from typing import Literal, TypeAlias
 
+from indwell.context.tags import shows_nothing
 from indwell.policy.paths import is_protected, matches_any
 
-Kind: TypeAlias = Literal["", "protected", "hidden"]
+Kind: TypeAlias = Literal["", "protected", "hidden", "denied"]
 
 GIT_OBEYS = (
     *("config", "config.worktree", "commondir", "hooks", "info/attributes", "modules"),
@@ -39,17 +41,25 @@ OBEYED_AT_ONCE = (".vscode", ".indwell")
 _SPECIAL = re.compile(r"[*?]+")
 
 
-def kind_of(deny: tuple[str, ...]) -> Callable[[str], Kind]:
+def kind_of(deny: tuple[str, ...], edits: tuple[str, ...] = ()) -> Callable[[str], Kind]:
     """What tells the kind of a path that begins at the workspace's folder.
 
     Args:
         deny: Globs of files that are hidden, as in the settings.
+        edits: Globs of files that the user's rules let nobody change; of a pattern for all that is
+            in a folder, the folder too.
     """
-    may_match = _prefilter(deny)
+    folders = tuple(
+        one.removesuffix("**").removesuffix("/") for one in edits if one.endswith("/**")
+    )
+    changing = (*edits, *filter(None, folders))
+    may_match, may_be_denied = _prefilter(deny), _prefilter(changing)
 
     def kind(path: str) -> Kind:
         if may_match(path) and matches_any(path, deny):
             return "hidden"
+        if may_be_denied(path) and matches_any(path, changing):
+            return "denied"
         return "protected" if is_guarded(path) else ""
 
     return kind
@@ -60,9 +70,15 @@ def is_guarded(path: str) -> bool:
     return is_protected(path) or path.rpartition("/")[2] == BARE
 
 
+def is_obeyed_by_git(path: str) -> bool:
+    """Does git run or obey what lies at this path from a repository's own folder on?"""
+    folded = path.casefold()
+    return any(folded == one or folded.startswith(f"{one}/") for one in GIT_OBEYS)
+
+
 def _prefilter(deny: tuple[str, ...]) -> Callable[[str], bool]:
     """A quick look that never says no where a glob matches; one in a hundred paths passes it."""
-    wanted = [one.casefold().removeprefix("./") for one in deny if not one.startswith("!")]
+    wanted = [_plain(one).removeprefix("./") for one in deny if not one.startswith("!")]
     plain = [one for one in wanted if "/" not in one and "[" not in one and "\\" not in one]
     names = re.compile("|".join(fnmatch.translate(one) for one in plain) or r"(?!)")
     pieces = [max(_SPECIAL.split(one), key=len) for one in wanted if one not in plain]
@@ -70,14 +86,18 @@ def _prefilter(deny: tuple[str, ...]) -> Callable[[str], bool]:
         pieces.append("")
 
     def may_match(path: str) -> bool:
-        if not path.isascii():
-            return True
-        folded = path.casefold()
+        folded = path.casefold() if path.isascii() else _plain(path)
         name = folded.rpartition("/")[2].rstrip(". ") or folded
         whole = f"/{folded}/"
         return names.match(name) is not None or any(one in whole for one in pieces)
 
     return may_match
+
+
+def _plain(path: str) -> str:
+    """As ``policy.paths`` compares names."""
+    seen = path if path.isascii() else "".join(one for one in path if not shows_nothing(one))
+    return unicodedata.normalize("NFC", unicodedata.normalize("NFC", seen).casefold())
 
 
 def is_set_aside(path: str) -> bool:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 import unicodedata
 from functools import lru_cache
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from indwell.context.tags import shows_nothing
@@ -47,6 +49,17 @@ PROTECTED_FOLDERS = frozenset(
         ".mvn",
         ".opencode",
         ".trae",
+        ".augment",
+        ".crush",
+        ".emacs.d",
+        ".factory",
+        ".jj",
+        ".mise",
+        ".qwen",
+        ".run",
+        ".theia",
+        ".vs",
+        ".woodpecker",
     ]
 )
 """Folders whose files editors, agents, git or CI act on without being asked."""
@@ -60,7 +73,6 @@ PROTECTED_FILES = frozenset(
         ".windsurfrules",
         ".lazy.lua",
         "mise.toml",
-        "lefthook.yml",
         "mcp.json",
         ".npmrc",
         ".pypirc",
@@ -113,12 +125,41 @@ PROTECTED_FILES = frozenset(
         "bunfig.toml",
         "jenkinsfile",
         "opencode.json",
+        ".autoenv.zsh",
+        ".crush.json",
+        ".devcontainer.json",
+        ".dir-locals-2.el",
+        ".gitpod.yml",
+        ".lvimrc",
+        ".mise.local.toml",
+        ".pnp.cjs",
+        ".pnp.loader.mjs",
+        ".pre-commit-hooks.yaml",
+        ".screenrc",
+        ".tmux.conf",
+        "agents.override.md",
+        "claude.local.md",
+        "crush.json",
+        "crush.md",
+        "lefthook-local.yaml",
+        "lefthook-local.yml",
+        "lefthook.yaml",
+        "lefthook.yml",
+        "mise.local.toml",
+        "opencode.jsonc",
+        "qwen.md",
+        "warp.md",
     ]
 )
 """Files that shells, editors, package managers or agents read and obey."""
 
-PROTECTED_BEGINNINGS = (".env", ".yarnrc")
-PROTECTED_ENDINGS = (".code-workspace",)
+PROTECTED_PAIRS = frozenset(
+    [(".yarn", "releases"), (".yarn", "plugins"), (".config", "mise"), (".config", "mise.toml")]
+)
+"""A folder and a name right in it, where what stands beside it is written by builds."""
+
+PROTECTED_BEGINNINGS = (".env", ".yarnrc", ".lefthook", ".woodpecker")
+PROTECTED_ENDINGS = (".code-workspace", ".sublime-project")
 
 
 def is_protected(path: str) -> bool:
@@ -130,6 +171,7 @@ def is_protected(path: str) -> bool:
         or name in PROTECTED_FILES
         or name.startswith(PROTECTED_BEGINNINGS)
         or name.endswith(PROTECTED_ENDINGS)
+        or any(pair in PROTECTED_PAIRS for pair in pairwise(components))
     )
 
 
@@ -137,6 +179,19 @@ def is_beneath(path: str, folders: tuple[str, ...]) -> bool:
     """Does an absolute path lie in one of these absolute folders, or is it one? By component."""
     parts = _folded(path)
     return any(parts[: len(own)] == own for own in map(_folded, folders))
+
+
+def is_inside(path: str, folders: tuple[str, ...]) -> bool:
+    """The same where a yes widens: exact, so a name that only looks alike lies elsewhere."""
+    parts = exact_parts(path)
+    return any(parts[: len(own)] == own for own in map(exact_parts, folders))
+
+
+@lru_cache(maxsize=4096)
+def exact_parts(path: str) -> tuple[str, ...]:
+    r"""Components as the disk has them; on Windows alone ``\`` stands between them."""
+    plain = path.replace("\\", "/") if sys.platform == "win32" else path
+    return tuple(part for part in plain.split("/") if part not in {"", "."})
 
 
 def matches_any(path: str, globs: tuple[str, ...]) -> bool:

@@ -14,6 +14,7 @@ from indwell.policy.paths import matching_glob
 FileEffect: TypeAlias = Literal["read", "edit"]
 Subject: TypeAlias = Literal["read", "edit", "tool"]
 
+_ALSO = {"write": "edit"}  # other words for the same
 _SUBJECTS: tuple[Subject, ...] = get_args(Subject)
 
 
@@ -84,10 +85,24 @@ def tool_rule(tool: str, patterns: Iterable[str]) -> str:
     return next((f"tool: {one}" for one in found), "")
 
 
+def aimless(rules: Rules, tools: Iterable[str]) -> str:
+    """What to say of rules for tools that there are none of; empty if all is well."""
+    names = tuple(tools)
+    patterns = dict.fromkeys(globs_of("tool", (*rules.allow, *rules.ask, *rules.deny)))
+    lost = [
+        one for one in patterns if not any(tool_rule(name, (f"tool: {one}",)) for name in names)
+    ]
+    if not lost:
+        return ""
+    named = ", ".join(f"'tool: {one}'" for one in lost)
+    return f"your rules name tools that there are none of: {named}; there are {', '.join(names)}"
+
+
 @lru_cache(maxsize=4096)  # each decision asks for every pattern
 def _subject_of(pattern: str) -> Subject | None:
     head, colon, _ = pattern.partition(":")
     word = head.strip().casefold()
+    word = _ALSO.get(word, word)
     return next((one for one in _SUBJECTS if colon and word == one), None)
 
 

@@ -7,6 +7,7 @@ from shlex import quote
 from indwell.policy.asked import Asked
 from indwell.policy.widening import ANY_HOST, NOTHING_MORE, Widening
 
+NO_FILE = "nothing"  # in the place of a digest
 _SHOWN = 16  # characters of a digest: 64 bits, more than anybody can search for a twin
 
 
@@ -32,7 +33,9 @@ def may_stand(asked: Asked, widening: Widening) -> bool:
     Not for what a program may change between two calls and then does with all that the user can
     do, and never for what the model asked for by itself (POL-16, SBX-21).
     """
-    is_bounded = not widening.unconfined and not widening.shows_secrets
+    is_bounded = not (widening.unconfined or widening.shows_secrets or widening.writes_protected)
+    if any(digest == NO_FILE for _, digest in asked.scripts):
+        return False
     return is_bounded and ANY_HOST not in widening.hosts and asked.wants == NOTHING_MORE
 
 

@@ -7,6 +7,7 @@ answer counts (TRU-06); one for a folder above covers only what it has seen.
 from __future__ import annotations
 
 import difflib
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Literal, TypeAlias
@@ -14,25 +15,32 @@ from typing import Literal, TypeAlias
 import msgspec
 
 from indwell.policy.approvals import one_line, short_line
+from indwell.policy.paths import exact_parts
 from indwell.settings.redaction import redacted
 from indwell.settings.trusted_files import Answer, Seen, line_digest
-from indwell.workspace.obeyed import Executable, Kind
+from indwell.workspace.obeyed import FILES, FOLDERS, Executable, Kind
 
 State: TypeAlias = Literal["trusted", "restricted", "open"]
 
 STAY = "Stay restricted"
 TRUST = "Trust this folder"
 
-MOST_NAMES = 12  # of one kind in a question; the others are counted
+MOST_NAMES = 12  # of one kind that are listed one by one; then folders of many stand for them
+MOST_SHOWN = 150  # of one kind; more than all the names that something looks for
+MANY = 3  # files of one folder
+MOST_COMPARED = 200  # lines; of longer texts only those that are new are told
 MOST_LINES = 30  # of a diff in a question; a dialog has room for about as many
 LINE_CHARACTERS = 160
 
 _KINDS: Mapping[Kind, str] = {
-    "instructions": "Instructions that would go to the model",
-    "settings": "Settings of Indwell, which may tighten yours",
-    "servers": "Servers that agents start",
     "programs": "Run or loaded by git, editors, shells and tools on their own",
+    "servers": "Servers that agents start",
+    "settings": "Settings of Indwell, which may tighten yours",
+    "instructions": "Instructions that would go to the model",
 }
+"""What does most comes first."""
+
+_LOOKED_FOR = frozenset(name for _, name in FILES)
 
 _OPENING = (
     "Now it is restricted: reading and answering works, edits and commands do not. If you trust "
@@ -69,9 +77,9 @@ class Standing(msgspec.Struct, frozen=True):
 
 def nearest(folder: str, answers: Mapping[str, Answer]) -> str | None:
     """The folder with an answer that is this one or the closest above it; by component."""
-    parts = _components(folder)
-    above = [one for one in answers if parts[: len(_components(one))] == _components(one)]
-    return max(above, key=lambda one: len(_components(one)), default=None)
+    parts = exact_parts(folder)
+    above = [one for one in answers if parts[: len(exact_parts(one))] == exact_parts(one)]
+    return max(above, key=lambda one: len(exact_parts(one)), default=None)
 
 
 def is_unchanged(before: Mapping[str, Seen], now: Sequence[Executable]) -> bool:
@@ -124,8 +132,32 @@ def restricted_words(standing: Standing, n_instructions: int) -> str:
 
 
 def _listed(names: Sequence[str]) -> str:
-    shown = ", ".join(short_line(name, LINE_CHARACTERS) for name in names[:MOST_NAMES])
-    return f"{shown} and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else shown
+    """All of them; where files are many their folder stands for them, and none hides another."""
+    counts = Counter(map(_front, names))
+    is_long = len(names) > MOST_NAMES
+    shown = list(
+        dict.fromkeys(
+            f"{_front(name)}/ ({counts[_front(name)]} files)"
+            if is_long and counts[_front(name)] > MANY and name not in _LOOKED_FOR
+            else name
+            for name in sorted(names, key=_rank)
+        )
+    )
+    words = ", ".join(short_line(name, LINE_CHARACTERS) for name in shown[:MOST_SHOWN])
+    left = len(shown) - MOST_SHOWN
+    return f"{words} and {left} more" if left > 0 else words
+
+
+def _rank(name: str) -> tuple[bool, bool, str]:
+    """What is looked for by its name comes first, and last what repositories in the folder hold."""
+    is_own = name.startswith(".git/") or any(name.startswith(f"{one}/") for _, one in FOLDERS)
+    return name not in _LOOKED_FOR, not is_own, name
+
+
+def _front(name: str) -> str:
+    """The folder that stands for a file."""
+    known = (folder for _, folder in FOLDERS if name.startswith(f"{folder}/"))
+    return next(known, name.rpartition("/")[0] or ".")
 
 
 def _difference(before: Mapping[str, Seen], now: Sequence[Executable]) -> Iterator[str]:
@@ -154,6 +186,9 @@ def _line_difference(before: Sequence[str], now: Executable) -> Iterator[str]:
         yield "  (its text is not shown: long, no text, or likely to hold keys)"
         return
     digests = [line_digest(line) for line in now.lines]
+    if max(len(before), len(digests)) > MOST_COMPARED:
+        yield from _new_lines(before, digests, now.lines)
+        return
     matcher = difflib.SequenceMatcher(None, before, digests, autojunk=False)
     for tag, first, last, start, end in matcher.get_opcodes():
         if tag == "equal":
@@ -164,5 +199,17 @@ def _line_difference(before: Sequence[str], now: Executable) -> Iterator[str]:
             yield f"+ {short_line(redacted(line), LINE_CHARACTERS)}"
 
 
-def _components(path: str) -> tuple[str, ...]:
-    return tuple(part for part in path.replace("\\", "/").split("/") if part)
+def _new_lines(
+    before: Sequence[str], digests: Sequence[str], lines: Sequence[str]
+) -> Iterator[str]:
+    """In time in proportion to the lines, whatever is in them."""
+    gone = Counter(before) - Counter(digests)
+    new = Counter(digests) - Counter(before)
+    if not gone and not new:
+        yield "  (its lines are in another order)"
+    if gone:
+        yield f"− {gone.total()} {'line' if gone.total() == 1 else 'lines'}"
+    for digest, line in zip(digests, lines, strict=True):
+        if new[digest] > 0:
+            new[digest] -= 1
+            yield f"+ {short_line(redacted(line), LINE_CHARACTERS)}"

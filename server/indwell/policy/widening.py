@@ -14,12 +14,16 @@ class Widening(msgspec.Struct, frozen=True):
         hosts: Names it may reach through the proxy, such as ``github.com``; ``ANY_HOST`` for all.
             Empty is no network (SBX-20).
         shows_secrets: It may read the files that are otherwise hidden from commands.
+        writes_protected: It may change protected files of the workspace (``package.json`` …), as
+            git does when it takes another state up; never what git itself obeys (its configuration
+            and hooks).
         unconfined: It runs without any sandbox, with all that the user can do.
         reads_only: Less instead: nobody was asked, as it only reads, so it may write nowhere.
     """
 
     hosts: tuple[str, ...] = ()
     shows_secrets: bool = False
+    writes_protected: bool = False
     unconfined: bool = False
     reads_only: bool = False
 
@@ -32,6 +36,8 @@ class Widening(msgspec.Struct, frozen=True):
         parts = [f"with network to {hosts}"] if hosts else []
         if self.shows_secrets:
             parts.append("with your secret files readable")
+        if self.writes_protected:
+            parts.append("with protected files of the workspace writable")
         return " and ".join(parts)
 
 

@@ -12,17 +12,22 @@ import msgspec
 from indwell.secrets.kinds import KINDS, Kind
 
 PRIVATE_KEY = "private key"
+PASSWORD = "password in an address"  # noqa: S105 - the name of a kind
 _BEGIN = re.compile(r"-----BEGIN (?:[A-Z0-9]+ ){0,3}PRIVATE KEY(?: BLOCK)?-----")
 _MOST_KEY = 20_000  # characters of a private key, with what stands before its lines
 _MOST_HEADERS = 160  # characters between its first line and the key, such as `Proc-Type: 4,…`
 _MOST_BETWEEN = 40  # characters between two lines, such as a line's number
 _LEAST_CUT = 100  # characters of a key whose end is not there; one line could be anything
 _KEY_LINE = re.compile(r"[A-Za-z0-9+/=]{40,}")
+_ADDRESS = re.compile(
+    r"://[^\s/:@\"'`<>{}()$]{0,60}:(?P<secret>[^\s/:@\"'`<>{}()$]{8,200})@(?!sha\d)[\w.\[-]"
+)
 _WORD = re.compile(r"[\w+/=.~:@-]{20,}")  # no kind of secret is shorter
 _DIGIT = re.compile(r"[0-9]")  # of 36 random letters and digits, one in 500 has none
 _PIECE = 100_000  # characters searched in one go: a search holds all threads up, here for 4 ms
 _OVERLAP = 1_000  # between two pieces; a secret is shorter
 _BEFORE = 60  # characters before the word, where its name may stand
+_LEAST_ENTROPY = 2.8  # bits a character of a password in an address; they are short
 _EXAMPLES = re.compile(
     r"example|placeholder|redacted|dummy|changeme|xxxx|your[-_]|\*\*\*|\.\.\.|01234567|abcdefgh",
     re.IGNORECASE,
@@ -42,6 +47,8 @@ def find(text: str) -> tuple[Found, ...]:
     found: list[Found] = []
     for start in range(0, len(text), _PIECE):
         found += _in_piece(text, max(start - _OVERLAP, 0), start + _PIECE)
+    if "://" in text:
+        found += _passwords(text)
     if "PRIVATE KEY" in text:
         found += _private_keys(text)
     return _apart(found)
@@ -81,6 +88,19 @@ def _of(kind: Kind, text: str, start: int, stop: int) -> Iterator[Found]:
         secret = match[group]
         if entropy(secret) >= kind.entropy and not _EXAMPLES.search(secret):
             yield Found(*match.span(group), kind.name)
+
+
+def _passwords(text: str) -> Iterator[Found]:
+    """Those of addresses, which may hold any sign and so are no words; a name may be left out."""
+    at = -1
+    while (at := text.find("://", at + 1)) >= 0:
+        match = _ADDRESS.match(text, at)
+        if match is None:
+            continue
+        secret = match["secret"]
+        is_mixed = _DIGIT.search(secret) and any(map(str.isalpha, secret))
+        if is_mixed and entropy(secret) >= _LEAST_ENTROPY and not _EXAMPLES.search(secret):
+            yield Found(*match.span("secret"), PASSWORD)
 
 
 def _private_keys(text: str) -> Iterator[Found]:

@@ -122,10 +122,25 @@ KINDS = (
         3.5,
     ),
     _kind(
-        "password in an address",
-        "://",
-        r"[a-z][a-z0-9+.-]{2,20}://[^\s/:@\"'`<>{}$]{1,60}:(?P<secret>(?=[^@\s]*\d)(?=[^@\s]*[A-Za-z])"
-        r"[^\s/:@\"'`<>{}$%]{8,200})(?=@[\w.\[-])",
+        "Authorization header",
+        "uthorization UTHORIZATION",
+        r"(?i:authorization)[\"']?\s{0,3}[:=]\s{0,3}[\"']?(?i:basic|token)\s{1,3}"
+        r"(?P<secret>(?=[\w.~+/=-]*\d)[A-Za-z0-9][\w.~+/=-]{19,})",
+        3.2,
+    ),
+    _kind(
+        "API key in a header",
+        "x-api- X-Api- X-API- x-auth- X-Auth- X-AUTH-",
+        r"(?i:x-(?:api-key|auth-token|api-token))[\"']?\s{0,3}[:=]\s{0,3}[\"']?"
+        r"(?P<secret>(?=[A-Za-z0-9+/=-]*\d)[A-Za-z0-9][A-Za-z0-9+/=-]{19,}(?![\w.(\[]))",
+        3.2,
+    ),
+    _kind(
+        "npm token",
+        "_authToken _auth _password",
+        r"_(?:authToken|auth|password)\s{0,3}=\s{0,3}[\"']?"
+        r"(?P<secret>(?=[\w+/=-]*\d)[A-Za-z0-9][\w+/=-]{19,}(?![\w.(\[]))",
+        3.2,
     ),
 )  # fmt: skip
 """Needles stand in the same word as the secret, or a few characters before it."""

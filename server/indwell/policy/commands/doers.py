@@ -5,7 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+import msgspec
+
 from indwell.policy.commands.flags import names
+from indwell.policy.commands.hosts import hosts_of
 from indwell.policy.commands.use import Use, working, writing
 from indwell.policy.commands.words import Word
 from indwell.policy.widening import ANY_HOST
@@ -28,7 +31,8 @@ _WORKERS = names(
     " air watchexec entr time hyperfine awk sed find xxd jq yq sqlite3 protoc-gen-go wire"
     " mockgen stringer templ sqlc lefthook commitlint hugo jekyll alembic flask django-admin"
     " uvicorn gunicorn cypress karma tap nyc c8 depcheck knip oxlint dprint taplo pyupgrade"
-    " autoflake vulture deptry import-linter lint-imports twine-check"
+    " autoflake vulture deptry import-linter lint-imports twine-check rails bc nm size ldd c++filt"
+    " addr2line tput clear"
 )
 _FILERS = names(
     "mkdir touch cp mv tee install rsync-local tar unzip zip gzip gunzip bzip2 bunzip2 xz"
@@ -50,7 +54,6 @@ _LOADERS = names(
     " git-lfs stripe supabase psql mysql mongosh redis-cli winget choco scoop bitsadmin"
     " powershell pwsh openssl-client"
 )
-_HOSTS = {"gh": ("api.github.com", "github.com"), "glab": ("gitlab.com",)}
 _UNBOUND = names(
     "docker podman nerdctl docker-compose ssh scp sftp brew apt apt-get apk dnf yum pacman"
     " zypper snap port kubectl nix nix-env psql mysql mongosh redis-cli ngrok cloudflared"
@@ -87,7 +90,15 @@ _CHANGES = re.compile(
     r"--(?:in-?place|write|overwrite|fix|apply|update-?snapshots?)(?:[=-].*)?|-w|-i|-i\..*"
     r"|clean|distclean|fmt|format|fix|tidy|new|generate|install(?:[-:].*)?|uninstall|version|prune"
 )
+_FED = re.compile(r"<\(|/dev/(?:stdin|fd)|/proc/(?:self|\d+)/fd|-$")
 _FORMATTERS = names("black isort rustfmt gofumpt autoflake pyupgrade swiftformat taplo dprint")
+_NODE = names("npm yarn pnpm bun")
+_REWRITES = names(
+    "install i add update upgrade up remove uninstall un rm link init create dedupe import"
+)
+"""With these they write ``package.json``, which is protected."""
+_INSTALLING = names("install i add link dedupe")
+"""With these only if something is named: else they install what stands there."""
 _MANAGERS = names(
     "npm yarn pnpm bun cargo go poetry pdm uv pipenv bundle composer dotnet mix dart flutter"
     " gem terraform deno hatch swift cabal stack rebar3 mise helm"
@@ -100,20 +111,26 @@ def doing(name: str, words: Words) -> Use:  # noqa: C901 - a table of early answ
     first = next((text for text in texts if not text.startswith(("-", "+"))), "")
     if name in _HARMLESS_STATE and all(word.is_literal for word in words):
         return Use("reads", takes_any=True)
-    if name in _STATEFUL:
-        return _stateful(name, words)
+    if found := _stateful(name, words) if name in _STATEFUL else _spared(name, words, texts):
+        return found
     if name in _REMOVERS:
-        return Use("destroys", f"{name!r} removes or empties files")
+        removed = tuple(word for word in words if not re.match(r"-\w", word.text))
+        return Use("destroys", f"{name!r} removes or empties files", writes=removed)
     if name in _PRIVILEGED or name.startswith("mkfs"):
         return Use("privileged", f"{name!r} reaches beyond the workspace")
     if name in _UNBOUND:
         return Use("privileged", f"{name!r} needs what no sandbox gives: sockets, keys or rights")
     if name in _LOADERS:
-        return Use("network", f"{name!r} needs the network", hosts=_hosts(name, words))
+        return Use("network", f"{name!r} needs the network", hosts=hosts_of(name, words))
     if name in _MANAGERS and (_INSTALLS.fullmatch(first) or not texts or _needs_net(name, texts)):
         if name == "go" and first == "mod" and {"verify", "graph", "why", "edit"} & set(texts):
             return writing("'go mod' may change the module")
-        return Use("network", f"'{name} {first}' may reach the network", hosts=(ANY_HOST,))
+        reason = f"'{name} {first}' may reach the network"
+        others = [text for text in texts if not text.startswith("-") and text != first]
+        rewrites = name in _NODE and first in _REWRITES and (first not in _INSTALLING or others)
+        return Use("network", reason, hosts=(ANY_HOST,), takes_up=bool(rewrites))
+    if name in _NODE and first == "version":
+        return Use("writes", f"'{name} version' changes files", takes_up=True)
     if _is_python(name) and _module(texts) in {"pip", "ensurepip", "venv"}:
         return Use("network", "installs from the network", hosts=(ANY_HOST,))
     if name in _FILERS:
@@ -122,6 +139,20 @@ def doing(name: str, words: Words) -> Use:  # noqa: C901 - a table of early answ
         reason = f"{name!r} can change files and run the workspace's programs"
         return writing(reason) if _is_to_change(name, texts) else working(reason)
     return Use("unknown", f"{name!r} is not a program that is known")
+
+
+def _spared(name: str, words: Words, texts: Sequence[str]) -> Use | None:
+    """Uses of programs, otherwise asked for, that do no harm."""
+    if name == "kill" and words and all(re.fullmatch(r"%\d*|\$!", w.source) for w in words):
+        return working("ends what it started")
+    is_query = name == "dpkg" and texts[:1] and texts[0] in {"-l", "-L", "-s", "-S"}
+    if is_query and not any(word.could_be_option for word in words[1:]):
+        return Use("reads")
+    if name == "bundle" and texts[:1] == ["exec"] and texts[1:]:
+        return msgspec.structs.replace(
+            working("runs a program of the workspace's bundle"), inner=(tuple(words[1:]),)
+        )
+    return None
 
 
 def _is_to_change(name: str, texts: Sequence[str]) -> bool:
@@ -135,8 +166,16 @@ def _is_to_change(name: str, texts: Sequence[str]) -> bool:
 
 
 def _stateful(name: str, words: Words) -> Use:
+    if name in {"pushd", "popd", "dirs"}:
+        return Use("reads", reads=tuple(words))
+    if name in {"ulimit", "umask"} and all(re.fullmatch(r"-[aS]", one.source) for one in words):
+        return Use("reads")
     reason = f"{name!r} changes how the shell runs what follows"
     if name in {"source", "."}:
+        if not words or any(
+            _FED.match(text) for word in words for text in (word.source, *word.options)
+        ):
+            return Use("unknown", "runs what it is fed, and not a file")
         return working("runs a script in the same shell")
     if name in {"read", "mapfile", "readarray"} and all(
         re.fullmatch(r"-r|\w+", word.source) for word in words
@@ -169,26 +208,6 @@ def _module(texts: Sequence[str]) -> str:
     return next((text[2:] for text in texts if re.match(r"-m\w", text)), "")
 
 
-def _hosts(name: str, words: Words) -> tuple[str, ...]:
-    """Where it connects to, if that stands there; else anywhere."""
-    if name in _HOSTS and not any(word.text.startswith("--hostname") for word in words):
-        return _HOSTS[name]
-    found = []
-    for word in words:
-        if not word.is_literal:
-            return (ANY_HOST,)
-        if at := re.fullmatch(
-            r"https?://(?:[^/@\s]*@)?([A-Za-z0-9.-]+)(?::\d+)?(?:[/?#].*)?", word.text
-        ):
-            found.append(at[1].lower())
-    risky = any(
-        word.text.startswith(("-x", "--proxy", "-K", "--config", "--connect-to", "--resolve", "-i"))
-        for word in words
-    )
-    is_loader = name in {"curl", "wget", "http", "https", "xh"}
-    return tuple(dict.fromkeys(found)) if found and is_loader and not risky else (ANY_HOST,)
-
-
 def _files(name: str, words: Words) -> Use:
     operands = tuple(word for word in words if not word.text.startswith("-"))
     reason = f"{name!r} changes files"
@@ -201,21 +220,25 @@ def _files(name: str, words: Words) -> Use:
     if name in {"cp", "mv", "ln", "install"}:
         targets = _directories(words) or operands[-1:]
         sources = tuple(word for word in operands if word not in targets)
+        if name == "cp" and any(word.text == "/dev/null" for word in sources):
+            return Use("destroys", "'cp' from '/dev/null' empties files", writes=targets)
         if name == "mv":
-            return Use("writes", reason, writes=(*targets, *sources))
+            return Use("writes", reason, writes=(*targets, *sources), moves_to=targets)
         return Use("writes", reason, reads=sources, writes=targets)
     if name in {"tar", "unzip", "zip", "cpio", "7z", *_NO_TARGETS}:
         return Use("writes", reason, reads=operands)
     return writing(reason, *operands)
 
 
+_INTO = re.compile(r"-[a-su-zA-RT-Z]*t(.*)|--t[a-z-]*(?:=(.*))?$", re.DOTALL)
+"""``-t FOLDER``, also behind other letters, and ``--target-directory``, also cut short."""
+
+
 def _directories(words: Words) -> tuple[Word, ...]:
     """The folder behind ``-t``."""
     found: list[Word] = []
     for at, word in enumerate(words):
-        if word.text in {"-t", "--target-directory"} and at + 1 < len(words):
-            found.append(words[at + 1])
-        elif word.text.startswith("--target-directory="):
-            value = word.text.partition("=")[2]
-            found.append(Word(value, (value,)))
+        if at_option := _INTO.match(word.text):
+            value = at_option[1] or at_option[2]
+            found += [Word(value, (value,))] if value else words[at + 1 : at + 2]
     return tuple(found)

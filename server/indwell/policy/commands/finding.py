@@ -62,6 +62,18 @@ def forbidden(is_denied: bool, text: str) -> Finding:  # noqa: FBT001 - two kind
     return Finding("ask", f"ask: {text}", f"your rule {text!r} asks")
 
 
+def joined(all_of_them: Sequence[Widening]) -> Widening:
+    """All that several findings need."""
+    if all(one == NOTHING_MORE for one in all_of_them):
+        return NOTHING_MORE
+    return Widening(
+        hosts=tuple(dict.fromkeys(host for one in all_of_them for host in one.hosts)),
+        shows_secrets=any(one.shows_secrets for one in all_of_them),
+        writes_protected=any(one.writes_protected for one in all_of_them),
+        unconfined=any(one.unconfined for one in all_of_them),
+    )
+
+
 def worst(found: Sequence[Finding]) -> Finding | None:
     """The strictest."""
     order = {"deny": 0, "ask": 1, "allow": 2}

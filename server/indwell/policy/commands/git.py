@@ -5,9 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+import msgspec
+
 from indwell.policy.commands.flags import Options, UnknownOption, given, names
 from indwell.policy.commands.git_looks import LISTING, LOG, LOOKS, SECOND
 from indwell.policy.commands.git_losses import destroys
+from indwell.policy.commands.git_taking_up import takes_up
+from indwell.policy.commands.hosts import with_port
+from indwell.policy.commands.shell_words import STAR
 from indwell.policy.commands.use import Use, writing
 from indwell.policy.commands.words import Word
 from indwell.policy.widening import ANY_HOST
@@ -18,10 +23,16 @@ _CHANGES = names(
     " hash-object worktree format-patch bundle archive rerere mktree mktag update-ref"
     " symbolic-ref reset checkout stripspace interpret-trailers fmt-merge-msg sparse-checkout"
     " config read-tree merge-tree merge-file checkout-index replace prune mergetool difftool"
-    " citool instaweb"
+    " citool instaweb restore clean rm"
 )
 _NETWORK = names("push fetch pull clone ls-remote send-email svn p4 fetch-pack send-pack")
-_OVER = re.compile(r"https?://(?:[^/@\s]*@)?([\w.-]+)|(?:ssh://)?[\w.-]+@([\w.-]+)[:/]")
+_OVER = re.compile(r"(https?)://(?:[^/@\s]*@)?([\w.-]+(?::\d+)?)(?:[/?#]|$)")
+_BY_KEY = re.compile(r"(?:git\+)?ssh://|(?!\w+://)(?:[\w.-]+@[\w.-]+|[\w-]+\.[\w.-]+):(?!//)")
+"""``ssh://host/x``, ``git@host:x``, ``host.name:x``."""
+_PLACES = frozenset(["fetch", "pull", "clone", "ls-remote"])
+_MAGIC = re.compile(r"\([\w,:=]*\)|^[/!^]+")
+"""In front of a path: ``:(glob)``, ``:/``, ``:!``."""
+_WILD = re.compile(r"\*+|\?|\[[^\]]*\]")
 _GLOBAL_ALONE = frozenset(["--no-pager", "--no-optional-locks", "--literal-pathspecs", "-P"])
 
 
@@ -49,9 +60,8 @@ def git(words: Sequence[Word]) -> Use:
     if not reads:
         return used
     # Another folder may be another repository, whose settings run programs.
-    return Use(
-        used.kind, used.reason, (*reads, *used.reads), used.writes, used.is_here, hosts=used.hosts
-    )
+    is_work = used.is_work or used.kind == "network"
+    return msgspec.structs.replace(used, reads=(*reads, *used.reads), is_work=is_work)
 
 
 def _configured(words: Sequence[Word], at: int) -> Use:
@@ -61,12 +71,16 @@ def _configured(words: Sequence[Word], at: int) -> Use:
         at += 2 if takes_word else 1
     used = _by_name(words[at].text, words[at + 1 :]) if at < len(words) else Use("reads")
     if used.kind in {"reads", "writes"}:
-        return writing("'git' with settings on the line can run other programs")
-    return used
+        settings = writing("'git' with settings on the line can run other programs")
+        return msgspec.structs.replace(settings, takes_up=used.takes_up)
+    return msgspec.structs.replace(used, is_work=True)
 
 
 def _by_name(name: str, words: Sequence[Word]) -> Use:
-    return _looking(name, words) or _acting(name, words)
+    looking = _looking(name, words)
+    if looking is not None:
+        return looking
+    return msgspec.structs.replace(_acting(name, words), takes_up=takes_up(name, words))
 
 
 def _looking(name: str, words: Sequence[Word]) -> Use | None:
@@ -107,11 +121,17 @@ def _looks(name: str, words: Sequence[Word], known: Options) -> Use:
     if not all(word.is_literal or word.is_known for word in found.operands):
         return writing(f"'git {name}' with words that only a run can tell")
     reads = found.operands
-    if name == "grep" and not found.has("-e", "-f"):
-        reads = reads[1:]
+    if name == "grep":
+        reads = reads if found.has("-e", "-f") else reads[1:]
+        reads += tuple(Word(one, (one,)) for one in found.values("-f"))
     # `HEAD:.env` shows a file of the past.
-    past = [one.text.partition(":")[2] for one in reads if ":" in one.text]
+    past = [_MAGIC.sub("", one.text.partition(":")[2]) for one in reads if ":" in one.text]
     reads += tuple(Word(one, (one,)) for one in past if one)
+    # `git` knows wildcards itself, in quotes too.
+    reads = tuple(
+        Word(one.source, tuple(_WILD.sub(STAR, text) for text in one.options), one.splits)
+        for one in reads
+    )
     # A value may be none, and a file instead: `git diff --no-index --abbrev /etc/shadow x`.
     reads += tuple(Word(one, (one,)) for _, one in found.options if "/" in one)
     paths = tuple(
@@ -121,7 +141,7 @@ def _looks(name: str, words: Sequence[Word], known: Options) -> Use:
         or one.text.startswith((".", "/"))
     )
     is_deep = found.has("--no-index", "--untracked")
-    return Use("reads", reads=paths, is_here=True, is_deep=is_deep)
+    return Use("reads", reads=paths, is_here=True, is_deep=is_deep, is_past=True)
 
 
 def _lists(name: str, words: Sequence[Word]) -> bool:
@@ -137,7 +157,7 @@ def _lists(name: str, words: Sequence[Word]) -> bool:
 
 
 def _connects(name: str, words: Sequence[Word]) -> Use:
-    hosts = [found[1] or found[2] for word in words if (found := _OVER.match(word.text))]
+    hosts = [with_port(*found.groups()) for word in words if (found := _OVER.match(word.text))]
     forced = any(
         word.text.startswith(("--force", "--delete", "--mirror", "+", ":"))
         or re.fullmatch(r"-[a-z]*[fd][a-z]*", word.text)
@@ -147,6 +167,9 @@ def _connects(name: str, words: Sequence[Word]) -> Use:
     if name == "push":
         forced_words = ", and removes or replaces what is there" if forced else ""
         reason = f"'git push' sends your work to another machine{forced_words}"
+    by_key = any(_BY_KEY.match(word.text) for word in words) and name in _PLACES
+    if name == "push" or by_key:  # keys and programs that know passwords are out of reach
+        return Use("network", reason, is_unbound=True)
     return Use("network", reason, hosts=tuple(hosts) or (ANY_HOST,))
 
 
@@ -157,4 +180,7 @@ def _changes(name: str, words: Sequence[Word]) -> Use:
         word.text in {"-x", "--exec", "--run"} or word.text.startswith("--exec=") for word in words
     ):
         return writing(f"'git {name}' runs a program")
-    return writing(f"'git {name}' changes the repository")
+    changes = writing(f"'git {name}' changes the repository")
+    if name == "archive":
+        return msgspec.structs.replace(changes, reads=tuple(words), is_past=True)
+    return changes

@@ -26,6 +26,8 @@ def _by_flag(name: str, second: str, flags: Sequence[str]) -> str:
             return f"throws stashed work away ('git stash {second}')"
         case "stash" if second not in {"pop", "apply", "branch", "create", "store"}:
             return "takes changes of yours out of sight ('git stash')"
+        case "branch" if _has(flags, "d", "--de") and not _has(flags, "DfMC", "--fo"):
+            return ""  # git keeps one whose work is nowhere else
         case "branch" | "tag" if _has(flags, "dDfMC", "--de", "--fo"):
             return f"removes or moves names ('git {name}')"
         case "worktree" if second in {"remove", "prune", "move"}:

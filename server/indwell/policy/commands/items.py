@@ -46,6 +46,7 @@ class Simple(msgspec.Struct, frozen=True):
         is_nested: Its output becomes words of another.
         input: Texts that it is fed: here-documents and here-strings.
         is_piped: It reads what another command writes.
+        is_bare: It is a redirect and nothing else, such as ``> file``.
     """
 
     words: tuple[Word, ...]
@@ -57,6 +58,7 @@ class Simple(msgspec.Struct, frozen=True):
     is_nested: bool = False
     input: tuple[str, ...] = ()
     is_piped: bool = False
+    is_bare: bool = False
 
 
 class Oddity(msgspec.Struct, frozen=True, gc=False):
@@ -67,12 +69,14 @@ class Oddity(msgspec.Struct, frozen=True, gc=False):
         start: Where it begins in the source, in bytes.
         end: Where it ends, exclusive.
         is_hard: No pattern and no sandbox makes it good enough to run without a question.
+        texts: Shell texts that it runs, to be judged as well.
     """
 
     reason: str
     start: int
     end: int
     is_hard: bool
+    texts: tuple[str, ...] = ()
 
 
 Item: TypeAlias = Simple | Oddity

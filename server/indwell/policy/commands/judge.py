@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from indwell.context.tags import shows_nothing
-from indwell.policy.commands.finding import READ_ONLY, Finding
+from indwell.policy.commands.finding import READ_ONLY, Finding, joined
+from indwell.policy.commands.folders import AT_START
 from indwell.policy.commands.items import Oddity, Simple
 from indwell.policy.commands.judging import Judging
 from indwell.policy.commands.reading import Reading, Tangle
@@ -15,7 +16,6 @@ from indwell.policy.commands.second_reader import runs_of
 from indwell.policy.commands.situation import Situation
 from indwell.policy.commands.verdict import Part, Verdict
 from indwell.policy.commands.words import Word
-from indwell.policy.widening import NOTHING_MORE, Widening
 
 __all__ = ["LONGEST", "Situation", "judge"]
 
@@ -58,6 +58,8 @@ def _judge(command: str, situation: Situation, depth: int) -> Verdict:
         if isinstance(item, Oddity):
             finding = judging.oddity(item.reason, is_hard=item.is_hard)
             found.append((chars.part(item.start, item.end, (), finding), finding))
+            place = (item.start, item.end)
+            found += [_inner(text, place, chars, situation, depth) for text in item.texts]
         else:
             parts = _simple(item, judging, chars, situation, depth)
             found += parts
@@ -128,24 +130,32 @@ def _simple(
             start, end = redirect.start, redirect.end
             words = redirect.target.options if redirect.target else ()
         shown = () if at < n_before else words
-        found.append((chars.part(start, end, shown, finding), finding))
-        for text in finding.texts:
-            inner = _judge(text, situation, depth - 1)
-            more = Finding(
-                inner.decision,
-                inner.rule,
-                inner.reason,
-                inner.widening,
-                inner.reads_only,
-                inner.is_held,
-            )
-            found.append((chars.part(start, end, (text,), more), more))
+        found.append((chars.part(start, end, shown, finding, item.folders), finding))
+        place = (start, end)
+        found += [_inner(text, place, chars, situation, depth) for text in finding.texts]
         for text in finding.hints:
             inner = _judge(text, situation, depth - 1)
             if inner.rule.startswith(("deny: ", "ask: ")):
                 more = Finding(inner.decision, inner.rule, inner.reason)
                 found.append((chars.part(start, end, (text,), more), more))
     return found
+
+
+def _inner(
+    text: str, place: tuple[int, int], chars: _Characters, situation: Situation, depth: int
+) -> tuple[Part, Finding]:
+    """A text within the text, such as that of ``bash -c``."""
+    inner = _judge(text, situation, depth - 1)
+    finding = Finding(
+        inner.decision,
+        inner.rule,
+        inner.reason,
+        inner.widening,
+        inner.reads_only,
+        inner.is_held,
+        inner.by_user,
+    )
+    return chars.part(*place, (text,), finding), finding
 
 
 def _has_lines(reading: Reading) -> bool:
@@ -161,8 +171,9 @@ def _combined(found: list[tuple[Part, Finding]], general: list[Finding]) -> Verd
     worst = min(findings, key=_strictness)
     rule = worst.rule
     if worst.effect == "allow":
-        rules = [one.rule for one in findings]
-        rule = next((one for one in rules if one != READ_ONLY), READ_ONLY)
+        # Named is what nobody's pattern covers: a pattern speaks for its own part alone.
+        known = sorted(findings, key=lambda one: one.by_user)
+        rule = next((one.rule for one in known if one.rule != READ_ONLY), READ_ONLY)
     return Verdict(
         worst.effect,
         rule,
@@ -171,7 +182,9 @@ def _combined(found: list[tuple[Part, Finding]], general: list[Finding]) -> Verd
         reads_only=all(one.reads_only for one in findings),
         is_held=any(one.is_held for one in findings)
         and all(one.reads_only or one.is_held for one in findings),
-        widening=_joined([one.widening for one in findings]),
+        by_user=any(one.by_user for one in findings)
+        and all(one.by_user or one.reads_only for one in findings),
+        widening=joined([one.widening for one in findings]),
     )
 
 
@@ -179,16 +192,6 @@ def _strictness(one: Finding) -> tuple[int, int]:
     """Denied first; of what is asked, what no standing answer lifts."""
     firm = one.rule in {"protected", "secret"} or one.rule.startswith("ask: ")
     return _ORDER[one.effect], 0 if firm else 1
-
-
-def _joined(all_of_them: list[Widening]) -> Widening:
-    if all(one == NOTHING_MORE for one in all_of_them):
-        return NOTHING_MORE
-    return Widening(
-        hosts=tuple(dict.fromkeys(host for one in all_of_them for host in one.hosts)),
-        shows_secrets=any(one.shows_secrets for one in all_of_them),
-        unconfined=any(one.unconfined for one in all_of_them),
-    )
 
 
 class _Characters:
@@ -199,7 +202,14 @@ class _Characters:
         self._data = data
         self._is_ascii = len(command) == len(data)
 
-    def part(self, start: int, end: int, words: tuple[str, ...], finding: Finding) -> Part:
+    def part(
+        self,
+        start: int,
+        end: int,
+        words: tuple[str, ...],
+        finding: Finding,
+        folders: tuple[str, ...] = AT_START,
+    ) -> Part:
         begin, stop = self._at(start), self._at(end)
         return Part(
             self._command[begin:stop],
@@ -209,6 +219,7 @@ class _Characters:
             finding.effect,
             finding.rule,
             finding.reason,
+            folders,
         )
 
     def _at(self, place: int) -> int:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import msgspec
 
+from indwell.policy.commands.assigned import is_harmless, is_idle
 from indwell.policy.commands.finding import (
     HELD_FINDING,
     READ_ONLY,
@@ -14,8 +15,11 @@ from indwell.policy.commands.finding import (
     Finding,
     ask,
     forbidden,
+    joined,
     worst,
 )
+from indwell.policy.commands.folders import AT_START
+from indwell.policy.commands.git_places import elsewhere
 from indwell.policy.commands.items import Assignment, Redirect, Simple
 from indwell.policy.commands.path_rules import PathRules
 from indwell.policy.commands.patterns import allowing, forbidding, governing, patterns_of
@@ -26,23 +30,12 @@ from indwell.policy.commands.use import Use
 from indwell.policy.commands.using import use_of
 from indwell.policy.commands.words import Word
 from indwell.policy.commands.wrappers import loosely_unwrapped
-from indwell.policy.widening import ANY_HOST, NOTHING_MORE, Widening
+from indwell.policy.widening import ANY_HOST, Widening
 
-_HARMLESS_NAMES = re.compile(
-    r"LC_[A-Z]+|LANG|LANGUAGE|TZ|NO_COLOR|CLICOLOR|COLUMNS|GIT_PAGER|PAGER"
-)
 _DEEPEST = 6  # wrappers within wrappers
 _OPAQUE = frozenset(["unknown", "privileged", "network"])
 _MOST_HINTS = 8
 _MOST_WORDS = 500  # of a command that another runs
-_OWN_NAME = re.compile(
-    r"(?!LD_|DYLD|BASH|GIT|GCONV|GLIBC|MALLOC|LC_|LOC|NLS|RES|HOST|TZ|IFS|ENV|HOME|PWD|OLDPWD|SHELL"
-    r"|PS\d|POSIX|TMP|CDPATH|HIST|OPT|REPLY|UID|EUID|LESS|MAN|PAGER|EDITOR|VISUAL|COPROC|DIRSTACK"
-    r"|FUNC|GLOB|PROMPT|READLINE|SECONDS|RANDOM|TIMEFORMAT|EXEC|CHILD|COMP|MAP|BLOCK|LS_|TABSIZE)"
-    r"(?!.*(?:PATH|OPT|PRELOAD|CONF|RC$|CMD|COMMAND|FLAGS))[A-Z][A-Z0-9_]*"
-)
-_PLAIN = frozenset(["ls", "cat", "head", "tail", "wc", "echo", "pwd", "stat", "grep", "true", "nl"])
-_HARMLESS_VALUE = re.compile(r"[\w.@+-]*")
 
 
 class Judging:
@@ -63,7 +56,11 @@ class Judging:
         self._allow = patterns_of(situation.rules.allow)
         self._allows_all = any(one.text.strip() == "*" for one in self._allow.others)
         self._grounds = Grounds(
-            situation.cwd, situation.roots, situation.secrets, situation.secret_files
+            situation.cwd,
+            situation.roots,
+            situation.secrets,
+            situation.secret_files,
+            situation.obeyed,
         )
 
         self._paths = PathRules(self._grounds, are_hidden=situation.writes_confined)
@@ -88,7 +85,7 @@ class Judging:
         found = [self._assignment(each, one) for each in one.assignments]
         if one.words:
             found.append(self._command(one.words, one, 0))
-        found += [self._redirect(each, one.folders) for each in one.redirects]
+        found += [self._redirect(each, one) for each in one.redirects]
         return found
 
     def denied_in(self, words: Sequence[Word]) -> Finding | None:
@@ -104,13 +101,21 @@ class Judging:
         if depth > _DEEPEST or (depth and len(words) > _MOST_WORDS):
             return ask("not understood", "runs a program that runs a program, and so on")
         use = use_of(words, one, self._grounds)
+        if found := elsewhere(words, one.folders, self._situation):
+            return found
         inner = [self._command(each, one, depth + 1) for each in use.inner]
         found = self._judged(words, use, one, inner)
         if use.kind in _OPAQUE and self.forbids and (named := self._named(words)):
             found = named
         acting = next((one.rule for one in inner if not one.reads_only), found.rule)
+        # A wrapper adds nothing: what it runs is what a pattern covers, with what that needs.
+        is_covered = found.reads_only and any(each.by_user for each in inner)
+        is_covered = is_covered and all(each.by_user or each.reads_only for each in inner)
+        is_covered = is_covered and all(word.is_known for each in use.inner for word in each)
         return msgspec.structs.replace(
             found,
+            by_user=found.by_user or is_covered,
+            widening=joined([found.widening, *(each.widening for each in inner if is_covered)]),
             rule=acting if found.rule == READ_ONLY else found.rule,
             reads_only=found.reads_only and all(each.reads_only for each in inner),
             is_held=_is_held([found, *inner]),
@@ -178,14 +183,14 @@ class Judging:
             writes = words[1:]
         if found := self._paths.protected(writes, one.folders):
             return found
-        widening = _widening(use)
+        widening = self._widening(use)
         return Finding(
             "allow",
             rule,
             widening=widening,
             reads_only=use.kind == "reads",
             is_held=self._held and self._is_holdable(use, one),
-            by_user=True,
+            by_user=not (widening.hosts and (use.is_work or one.folders != AT_START)),
         )
 
     def _used(self, words: tuple[Word, ...], use: Use, one: Simple) -> Finding:
@@ -194,13 +199,18 @@ class Judging:
             case "unknown":
                 return ask("unknown", use.reason)
             case "network":
-                return ask("network", use.reason, _widening(use))
+                return ask("network", use.reason, self._widening(use))
             case "privileged":
                 return ask("outside", use.reason, Widening(unconfined=True))
-            case "destroys":
-                return ask("removes", use.reason)
+            case "destroys" if use.takes_up or not self._are_scratch(use.writes, one):
+                return ask("removes", use.reason, self._widening(use))
+        if use.takes_up and self._confined:
+            reason = f"{use.reason}, and may replace protected files such as 'package.json'"
+            return ask("protected", reason, self._widening(use))
         if found := self._paths.secret((*use.reads, *use.writes), one.folders, use):
             return found
+        if self._are_scratch(use.moves_to, one) and not self._are_scratch(use.writes, one):
+            return ask("removes", "takes files out of the workspace, to where they do not last")
         if use.kind == "reads":
             return self._read(words, use, one)
         return self._write(use, one)
@@ -240,14 +250,29 @@ class Judging:
                 )
         return Finding("allow", WORKSPACE_WRITE)
 
+    def _are_scratch(self, words: Sequence[Word], one: Simple) -> bool:
+        """Do words name only what the sandbox has for itself, and forgets?"""
+        return (
+            self._situation.writes_confined
+            and bool(words)
+            and all(self._paths.is_scratch(word, one.folders) for word in words)
+        )
+
+    def _widening(self, use: Use) -> Widening:
+        """What it needs beyond the sandbox."""
+        if use.kind == "privileged" or use.is_unbound:
+            return Widening(unconfined=True)
+        takes_up = use.takes_up and self._confined
+        return Widening(hosts=use.hosts, writes_protected=takes_up)
+
     def _is_holdable(self, use: Use, one: Simple) -> bool:
         """In ``plan``, with a sandbox that holds the workspace: is it not there to change that?"""
         if use.kind != "writes" or not (use.is_work or use.writes):
             return False
         return all(self._paths.is_scratch(word, one.folders) for word in use.writes)
 
-    def _redirect(self, one: Redirect, folders: tuple[str, ...]) -> Finding:
-        target, operator = one.target, one.operator
+    def _redirect(self, one: Redirect, of: Simple) -> Finding:
+        target, operator, folders = one.target, one.operator, of.folders
         if operator in {"<<", "<<-", "<<<"} or target is None:
             if operator == "<<<" or self._situation.writes_confined or self._allows_all:
                 return Finding("allow", READ_ONLY, reads_only=True)
@@ -265,6 +290,9 @@ class Judging:
         writes = Use("writes", f"writes {target.text!r}", writes=(target,))
         if found := self._paths.secret((target,), folders):
             return found
+        is_empty = operator in {">", ">|"} and _is_silent(of)
+        if is_empty and not self._paths.is_scratch(target, folders):
+            return ask("removes", f"empties {target.text!r}")
         return self._write(writes, Simple((), (), (), 0, 0, folders))
 
     def _redirect_from(self, target: Word, folders: tuple[str, ...]) -> Finding:
@@ -276,40 +304,24 @@ class Judging:
     def _assignment(self, one: Assignment, of: Simple) -> Finding:
         if self._allows_all:
             return Finding("allow", "allow: *", by_user=True)
-        if of.words and _HARMLESS_NAMES.fullmatch(one.name) and one.value and one.value.is_literal:
-            is_pager = one.name.endswith("PAGER")
-            if (
-                (one.value.text in {"cat", ""})
-                if is_pager
-                else _HARMLESS_VALUE.fullmatch(one.value.text)
-            ):
-                return Finding("allow", READ_ONLY, reads_only=True)
+        if is_harmless(one, of):
+            return Finding("allow", READ_ONLY, reads_only=True)
+        if one.name in {"BASH_ENV", "ENV"}:
+            return ask("assignment", f"sets {one.name!r}, which names what a shell runs first")
         if self._confined:
             return Finding("allow", WORKSPACE_WRITE)
         if self._held:
             return HELD_FINDING
-        if self._situation.reads_only and self._is_idle(one, of):
+        if self._situation.reads_only and is_idle(one, of):
             return Finding("allow", READ_ONLY, reads_only=True)
         return ask("assignment", f"sets {one.name!r}, which may change what runs")
 
-    def _is_idle(self, one: Assignment, of: Simple) -> bool:
-        """In ``plan``, where nobody is asked: a variable that means nothing to a plain program."""
-        return (
-            bool(of.words)
-            and of.words[0].source in _PLAIN
-            and one.value is not None
-            and one.value.is_literal
-            and _HARMLESS_VALUE.fullmatch(one.value.text) is not None
-            and _OWN_NAME.fullmatch(one.name) is not None
-        )
+
+def _is_silent(of: Simple) -> bool:
+    """Does a command write nothing, so that a redirect empties a file?"""
+    return of.is_bare or (bool(of.words) and of.words[0].text in {":", "true", "false"})
 
 
 def _is_held(found: Sequence[Finding]) -> bool:
     """Does the sandbox hold what of it does more than read?"""
     return any(one.is_held for one in found) and all(one.is_held or one.reads_only for one in found)
-
-
-def _widening(use: Use) -> Widening:
-    if use.kind == "privileged":
-        return Widening(unconfined=True)
-    return Widening(hosts=use.hosts) if use.hosts else NOTHING_MORE

@@ -31,10 +31,11 @@ class PathRules:
         self, words: Sequence[Word], folders: tuple[str, ...], use: Use = _SHALLOW
     ) -> Finding | None:
         """Secret files among what is read, or beneath it."""
+        are_hidden = self._are_hidden and not use.is_past
         for word in words:
             for text in _path_texts(word):
                 for path in self._grounds.paths(text, folders or ("",)):
-                    if self._grounds.is_secret(path, are_hidden=self._are_hidden):
+                    if self._grounds.is_secret(path, are_hidden=are_hidden):
                         return secret(text)
         if self._are_hidden:
             return self._far(words, folders, is_deep=use.is_deep)
@@ -110,7 +111,8 @@ class PathRules:
         if path in SINKS:
             return True
         is_sure = path.startswith("/") and not any(one in path for one in (STAR, HOME, UNKNOWN))
-        return is_sure and is_beneath(path, TEMPORARY) and not self._grounds.is_inside(path)
+        is_beside = is_sure and is_beneath(path, TEMPORARY) and not self._grounds.is_inside(path)
+        return is_beside and not any(is_beneath(root, (path,)) for root in self._grounds.roots)
 
 
 def _path_texts(word: Word) -> list[str]:

@@ -16,7 +16,9 @@ from functools import lru_cache
 
 import msgspec
 
+from indwell.policy.commands.global_options import without_options
 from indwell.policy.commands.shell_words import HOME, STAR, UNKNOWN
+from indwell.policy.commands.wildcards import covers, matches
 from indwell.policy.commands.words import Word
 
 _GAP = "\x1f"  # a blank within a word
@@ -30,13 +32,13 @@ class Pattern(msgspec.Struct, frozen=True, gc=False):
     Attributes:
         text: As the user wrote it.
         words: Its words, in lower case; a blank within one is a blank.
-        exact: What allows.
+        allows: Its words as they stand, for what allows.
         prefix: What denies or asks.
     """
 
     text: str
     words: tuple[str, ...]
-    exact: re.Pattern[str]
+    allows: tuple[str, ...]
     prefix: re.Pattern[str]
 
 
@@ -91,8 +93,17 @@ def allowing(words: Sequence[Word], patterns: Patterns) -> str:
     """The text of the first pattern that covers a whole command exactly, or nothing."""
     if not patterns or not words or not words[0].is_literal:
         return ""
-    line = " ".join(_plain(word).replace(" ", _GAP) for word in words)
-    return next((one.text for one in patterns.of(words[0]) if one.exact.fullmatch(line)), "")
+    texts = [_plain(word) for word in words]
+    return next((one.text for one in patterns.of(words[0]) if _covers(one.allows, texts)), "")
+
+
+def _covers(allows: tuple[str, ...], texts: list[str]) -> bool:
+    """Does what allows match words exactly? Wildcards stay within a word, but for ``*`` alone."""
+    if len(allows) == 1 and (allows[0] == "*" or not re.search(r"[*?]", allows[0])):
+        return allows[0] in {"*", texts[0]}  # all, or a program with any words
+    if allows[-1] == "*" and covers(allows[:-1], texts):
+        return True
+    return covers(allows, texts)
 
 
 def governing(words: Sequence[Word], patterns: Patterns) -> str:
@@ -132,24 +143,31 @@ def _read(text: str) -> Pattern:
     except ValueError:
         words = tuple(text.split())
     words = words or tuple(text.split())
-    body = "\\ ".join(_regex(word.replace(" ", _GAP)) for word in words)
+    body = _regex(" ".join(word.replace(" ", _GAP) for word in words))
     if len(words) == 1 and not re.search(r"[*?]", words[0]):
-        exact = prefix = f"{body}(?: .*)?"
+        prefix = f"{body}(?: .*)?"
     elif words[-1] == "*" and len(words) > 1:
-        head = "\\ ".join(_regex(word.replace(" ", _GAP)) for word in words[:-1])
-        exact = prefix = f"{head}(?: .*)?"
+        head = _regex(" ".join(word.replace(" ", _GAP) for word in words[:-1]))
+        prefix = f"{head}(?: .*)?"
     else:
-        exact, prefix = body, f"{body}(?: .*)?"
+        prefix = f"{body}(?: .*)?"
     return Pattern(
         text,
         tuple(word.lower() for word in words),
-        re.compile(exact, re.DOTALL),
+        words,
         re.compile(f"(?:{prefix})$", re.DOTALL | re.IGNORECASE),
     )
 
 
-def _regex(word: str) -> str:
-    return "".join({"*": ".*", "?": "."}.get(one, re.escape(one)) for one in word)
+def _regex(glob: str) -> str:
+    """A glob as an expression that never goes back over what it has passed."""
+    first, *others = (
+        "".join("." if one == "?" else re.escape(one) for one in piece)
+        for piece in re.split(r"\*+", glob)
+    )
+    if not others:
+        return first
+    return first + "".join(f"(?>.*?{piece})" for piece in others[:-1]) + f".*{others[-1]}"
 
 
 def _fixed(words: tuple[str, ...]) -> tuple[str, ...]:
@@ -175,7 +193,9 @@ def _lines(words: Sequence[Word]) -> list[str]:
     lines = [" ".join([name, *texts[1:]]), " ".join(texts)]
     marked = [text.replace(" ", _GAP) for text in [name, *texts[1:]]]
     short = [text for text in marked[1:] if text]
-    return [*dict.fromkeys([*lines, " ".join(marked), " ".join([marked[0], *short])])]
+    lines += [" ".join(marked), " ".join([marked[0], *short])]
+    lines += [" ".join(one) for one in without_options([marked[0].lower(), *short])]
+    return [*dict.fromkeys(lines)]
 
 
 def _could_match(words: Sequence[Word], pattern: Pattern) -> bool:
@@ -193,6 +213,4 @@ def _could_match(words: Sequence[Word], pattern: Pattern) -> bool:
 
 
 def _could_be(text: str, wanted: str) -> bool:
-    parts = re.split(f"[{UNKNOWN}{STAR}{HOME}]", text)
-    known = ".*".join(map(re.escape, parts))
-    return re.fullmatch(known, wanted) is not None or "?" in wanted
+    return "?" in wanted or matches(text, wanted, many=UNKNOWN + STAR + HOME, one="")

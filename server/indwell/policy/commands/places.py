@@ -12,7 +12,8 @@ import msgspec
 
 from indwell.policy.commands.folders import joined
 from indwell.policy.commands.shell_words import HOME, STAR, UNKNOWN
-from indwell.policy.paths import is_beneath, is_protected, matches_any
+from indwell.policy.commands.wildcards import matches
+from indwell.policy.paths import is_beneath, is_inside, is_protected, matches_any
 
 SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib64", "/opt", "/nix/store", "/snap")
 """Folders of programs: nobody's own files lie there."""
@@ -40,12 +41,14 @@ class Grounds(msgspec.Struct, frozen=True):
         roots: The workspace's folders, absolute; if none is known, it is ``cwd``.
         secrets: Globs of secret files.
         secret_files: Secret files that are known to exist, absolute.
+        obeyed: Files and folders that git runs or obeys, absolute.
     """
 
     cwd: str = ""
     roots: tuple[str, ...] = ()
     secrets: tuple[str, ...] = ()
     secret_files: tuple[str, ...] = ()
+    obeyed: tuple[str, ...] = ()
 
     def paths(self, text: str, folders: tuple[str, ...]) -> Iterator[str]:
         """Where a word may lead: absolute, or relative to the place that nobody knows."""
@@ -58,7 +61,7 @@ class Grounds(msgspec.Struct, frozen=True):
             return False
         if not path.startswith("/"):
             return not self.cwd and not (path == ".." or path.startswith("../"))
-        return is_beneath(path, self.roots or ((self.cwd,) if self.cwd else ()))
+        return is_inside(path, self.roots or ((self.cwd,) if self.cwd else ()))
 
     def is_open(self, path: str) -> bool:
         """May anybody read it without a question, outside the workspace?"""
@@ -109,6 +112,8 @@ class Grounds(msgspec.Struct, frozen=True):
     def is_protected(self, path: str) -> bool:
         """Does changing it change what runs or is trusted?"""
         inner = self.inner(path)
+        if is_beneath(path, self.obeyed) or any(_leads_to(path, one) for one in self.obeyed):
+            return True
         if STAR not in inner:
             return is_protected(inner.replace(HOME, "~"))
         return is_protected(inner) or any(
@@ -142,8 +147,11 @@ def _leads_to(path: str, file: str) -> bool:
 
 def wildly(pattern: str, path: str) -> bool:
     """Does a path match a word with wildcards?"""
-    known = "[^/]*".join(map(re.escape, re.split(f"{STAR}|{UNKNOWN}", pattern)))
-    return re.fullmatch(known, path) is not None
+    wanted, found = pattern.split("/"), path.split("/")
+    return len(wanted) == len(found) and all(
+        matches(one, other, many=STAR + UNKNOWN, one="")
+        for one, other in zip(wanted, found, strict=True)
+    )
 
 
 def _overlap(word: str, glob: str) -> bool:

@@ -14,8 +14,8 @@ ANY_PATHS = names(
 """No option of theirs writes or runs anything (coreutils, util-linux, BSD, busybox)."""
 
 ANY_TEXT = names(
-    "echo basename dirname seq true false : whoami id groups pwd arch nproc uname uptime free"
-    " tty logname users who expr tr numfmt factor sleep cal locale getconf"
+    "echo basename dirname seq true false : yes whoami id groups pwd nproc uname uptime free"
+    " tty logname users who expr tr numfmt factor sleep cal locale"
 )
 """Neither does any of these, and their words are no paths to read."""
 
@@ -45,7 +45,6 @@ TABLE: Mapping[str, tuple[Options, int | None]] = {
     ),
     "base64": (options("dDi", "wb", "decode ignore-garbage", "wrap break"), 1),
     "base32": (options("di", "w", "decode ignore-garbage", "wrap"), 1),
-    "xxd": (options("abceEipuhv", "clsgon", "", ""), 1),
     "shuf": (options("erz", "n", "echo repeat zero-terminated", "head-count"), None),
     "file": (
         options(

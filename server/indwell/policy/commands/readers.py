@@ -7,8 +7,9 @@ from collections.abc import Callable, Mapping, Sequence
 
 from indwell.policy.commands.flags import Options, UnknownOption, given, names
 from indwell.policy.commands.reader_tables import ANY_PATHS, ANY_TEXT, HERE, TABLE
+from indwell.policy.commands.shell_words import STAR
 from indwell.policy.commands.text_tools import awk, find, jq, sed
-from indwell.policy.commands.use import Use, writing
+from indwell.policy.commands.use import Use, working, writing
 from indwell.policy.commands.words import Word
 
 Words = Sequence[Word]
@@ -94,59 +95,108 @@ def _named(name: str, operands: Words) -> Use:
     return writing(f"{name!r} with such words may do more than read")
 
 
+_GREP_VALUED = "ABCDdefm"
+_GREP_NAMES = names(
+    "regexp file include exclude exclude-dir exclude-from max-count context label after-context"
+    " before-context binary-files devices directories group-separator"
+)
+"""Options of ``grep`` with a value behind ``=`` or in the next word; they may be cut short."""
+
+
 def _grep(words: Words) -> Use:
     """``grep`` has no option that writes or runs; what it reads is behind the pattern."""
     reads: list[Word] = []
+    only: list[str] = []
     has_pattern = is_deep = False
-    at = 0
-    while at < len(words):
-        word = words[at]
-        at += 1
-        text = word.text
-        if word.is_literal and re.fullmatch(
-            r"-[A-Za-z0-9]*[ABCDdem]|--(?:regexp|include|exclude"
-            r"|exclude-dir|max-count|context|color|label"
-            r"|after-context|before-context)",
-            text,
-        ):
-            has_pattern |= text.endswith("e") or text == "--regexp"
-            is_deep |= bool(re.match(r"-[A-Za-z0-9]*[rR]", text)) and not text.startswith("--")
-            at += 1
-        elif word.is_literal and text.startswith("-") and len(text) > 1:
-            if text.startswith("--"):
-                is_deep |= text.startswith(("--rec", "--der", "--dir"))
-                has_pattern |= text.startswith(("--reg", "--file"))
-                if text.startswith("--f") and "=" in text:
-                    value = text.partition("=")[2]
-                    reads.append(Word(value, (value,)))
-            else:
-                is_deep |= "r" in text or "R" in text
-                if "f" in text:
-                    has_pattern = True
-                    value = text.partition("f")[2]
-                    reads.append(Word(value, (value,)) if value else words[min(at, len(words) - 1)])
-                has_pattern |= "e" in text
-        elif not has_pattern:
+    rest = list(words)
+    while rest:
+        word = rest.pop(0)
+        if word.source == "--":
+            reads += rest if has_pattern else rest[1:]
+            break
+        if not word.could_be_option or word.text == "-":
+            reads += [word] if has_pattern else []
             has_pattern = True
-        else:
-            reads.append(word)
-    only = tuple(
-        word.text.partition("=")[2] for word in words if word.text.startswith("--include=")
-    )
-    return Use("reads", reads=tuple(reads), is_here=is_deep, is_deep=is_deep, only=only)
+            continue
+        if not (
+            word.is_literal or re.match(r"--[a-z-]+=", word.text)
+        ):  # it may be an option with or without a value, or the pattern
+            reads += [word, *rest] if has_pattern else rest
+            break
+        name, value = _grep_option(word.text, rest)
+        is_deep |= any(
+            letter in "rR" or letter.startswith(("rec", "der", "dir")) for letter in name
+        )
+        for letter in name:
+            has_pattern |= letter in {"e", "f"} or letter.startswith(("reg", "fil"))
+            is_file = letter == "f" or letter.startswith(("fil", "exclude-f"))
+            reads += [value] if value and is_file else []
+            only += [value.text.replace(STAR, "*")] if value and letter.startswith("incl") else []
+        is_deep |= "d" in name and value is not None and value.text == "recurse"
+    return Use("reads", reads=tuple(reads), is_here=is_deep, is_deep=is_deep, only=tuple(only))
+
+
+def _grep_option(text: str, rest: list[Word]) -> tuple[list[str], Word | None]:
+    """The letters or the name of an option, and its value, which is taken out of ``rest``."""
+    if text.startswith("--"):
+        name, equals, value = text[2:].partition("=")
+        takes = any(one.startswith(name) for one in _GREP_NAMES)
+        if equals:
+            return [name], Word(value, (value,))
+        return [name], rest.pop(0) if takes and rest else None
+    for at, letter in enumerate(text[1:], start=1):
+        if letter in _GREP_VALUED:
+            value = text[at + 1 :]
+            found = Word(value, (value,)) if value else (rest.pop(0) if rest else None)
+            return list(text[1 : at + 1]), found
+    return list(text[1:]), None
 
 
 def _printf(words: Words) -> Use:
     at = 1 if words and words[0].source == "--" else 0
     if len(words) > at and (
-        (not at and words[0].could_be_option) or "%n" in re.sub("%%", "", words[at].text)
+        (not at and words[0].could_be_option)
+        or any(_SETS.search(one.replace("%%", "")) for one in words[at].options)
+        or (not words[at].is_known and len(words) > at + 1)
     ):
         return Use("unknown", "'printf' with an option can run what is in a name")
     return Use("reads", takes_any=True)
 
 
+_SETS = re.compile(r"%[-+ #0'\d.*hjlLqtz]*n")
+
+
+def _xxd(words: Words) -> Use:
+    """``xxd`` takes one option a word, of which only the beginning counts."""
+    operands: list[Word] = []
+    at = 0
+    while at < len(words):
+        word = words[at]
+        at += 1
+        if operands or not word.could_be_option or word.text == "-":
+            operands.append(word)
+        elif word.source in _XXD_VALUED:
+            at += 1
+        elif not word.is_literal or not _XXD.fullmatch(word.text):
+            return writing(f"'xxd' with {word.source!r} may do more than read", *words[at:])
+    if len(operands) > 1:
+        return writing("'xxd' writes to its second file", *operands[1:])
+    return Use("reads", reads=tuple(operands))
+
+
+_XXD_VALUED = frozenset(["-c", "-cols", "-g", "-l", "-len", "-n", "-o", "-s", "-seek"])
+_XXD = re.compile(r"-(?:[abCeEipuv]|ps|plain|(?:[cglo]|s)[+-]?(?:0x)?\d+)")
+
+
+def _getconf(words: Words) -> Use | None:
+    """``getconf -v`` starts a program by the path that it is given."""
+    is_plain = all(re.fullmatch(r"\w+|-a", word.source) for word in words)
+    return Use("reads") if is_plain else None
+
+
 _UNARY = frozenset(f"-{one}" for one in "bcdefgGhkLnNOprsStuwxz")
 _BINARY = names("= == != -eq -ne -lt -le -gt -ge -nt -ot -ef < >")
+_NUMERIC = names("-eq -ne -lt -le -gt -ge")
 _JOINING = frozenset(["!", "(", ")", "-a", "-o", "]"])
 
 
@@ -172,7 +222,11 @@ def _double(words: Words) -> Use:
     known = (_UNARY - {"-t"}) | _JOINING | {"]]", "&&", "||", "=", "==", "!=", "=~", "<", ">"}
     for word in words:
         if word.source.startswith("-") and word.source not in known | {"-nt", "-ot", "-ef"}:
-            return Use("unknown", "'[[' with such a comparison can run what is in a name")
+            reason = "'[[' with such a comparison can run what is in a name"
+            numbers = [one for one in words if one.source not in _NUMERIC | _JOINING | {"]]"}]
+            # What a variable holds may be a subscript all the same: the sandbox holds that.
+            is_plain = all(re.fullmatch(r"-?\d+|\"?\$\w+\"?", one.source) for one in numbers)
+            return working(reason) if is_plain else Use("unknown", reason)
     return Use("reads", takes_any=True)
 
 
@@ -210,6 +264,9 @@ _SPECIAL: Mapping[str, Callable[[Words], Use | None]] = {
     "type": lambda words: Use("reads") if all(one.is_literal for one in words) else None,
     "brew": _brew,
     "find": find,
+    "xxd": _xxd,
+    "getconf": _getconf,
+    "arch": lambda words: None if words else Use("reads"),  # on macOS it runs them
     "jq": jq,
     "cd": lambda words: Use("reads", reads=tuple(w for w in words if w.text not in {"-P", "-L"})),
 }

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from indwell.policy.commands.folders import AT_START, after_cd, either
-from indwell.policy.commands.items import Assignment, Redirect, Simple
+from indwell.policy.commands.items import Assignment, Oddity, Redirect, Simple
 from indwell.policy.commands.parsing import bash_parser
+from indwell.policy.commands.setting import LOOP_NAME, MAY_SET, changed_again, surely_runs
 from indwell.policy.commands.shell_words import UNKNOWN
 from indwell.policy.commands.word_reading import SUBSTITUTIONS, WordReading, span, text_of
 from indwell.policy.commands.words import Word
@@ -26,6 +28,7 @@ _WORDS = frozenset(
     ]
 )
 _COMMANDS = frozenset(["command", "test_command", "unset_command", "declaration_command"])
+_BACKTICK = re.compile(r"(?<!\\)(?:\\\\)*`")
 _LISTS = frozenset(
     [
         *("program", "do_group", "compound_statement", "else_clause", "elif_clause"),
@@ -62,6 +65,7 @@ class Reading(WordReading):
         self.is_broken = root.has_error
         if root.descendant_count > MOST_NODES:
             raise Tangle
+        self._changing = changed_again(root) if MAY_SET.search(self.data) else frozenset[str]()
         self._check_lines(root)
         self._read(root)
 
@@ -165,10 +169,18 @@ class Reading(WordReading):
             options = [text for value in values if value for text in value.options]
             splits = any(value.splits for value in values if value)
             unknown = splits or len(options) > 16  # noqa: PLR2004 - as the options of a word
-            self._values[text_of(name)] = (UNKNOWN,) if unknown else tuple(options)
+            self._set(text_of(name), (UNKNOWN,) if unknown else tuple(options))
+        if name is not None and not LOOP_NAME.fullmatch(text_of(name)):
+            self._odd(name, f"sets {text_of(name)!r}, which may change what runs", hard=False)
         for child in node.children:
             if child.type == "do_group":
                 self._read(child)
+        if name is not None:  # it may not have run at all, or in a shell of its own
+            self._values[text_of(name)] = (UNKNOWN,)
+
+    def _set(self, name: str, options: tuple[str, ...]) -> None:
+        """Note what a variable holds, if it is set at one place only: loops come round again."""
+        self._values[name] = (UNKNOWN,) if name in self._changing else options
 
     def _read_redirected(self, node: Node) -> None:
         body = node.child_by_field_name("body")
@@ -216,6 +228,7 @@ class Reading(WordReading):
             is_nested=self._nested > 0,
             input=tuple(texts),
             is_piped=self._piped,
+            is_bare=node is None and all(map(_stands_alone, around)),
         )
         self.items.append(simple)
         self._folders = after_cd(simple)
@@ -244,6 +257,10 @@ class Reading(WordReading):
     ) -> None:
         operator = next((child.type for child in node.children if not child.is_named), node.type)
         target: Word | None = None
+        is_quoted = any(
+            child.type == "heredoc_start" and re.search(r"[\\'\"]", text_of(child))
+            for child in node.named_children
+        )
         for child in node.named_children:
             match child.type:
                 case "file_descriptor" | "heredoc_start" | "heredoc_end" | "comment":
@@ -252,6 +269,8 @@ class Reading(WordReading):
                     texts.append(text_of(child))
                     if child.named_children:
                         self._here_document(child)
+                    if not is_quoted:
+                        self._backticks(child)
                 case _ if child.type in _WORDS and target is None and operator[:2] != "<<":
                     target = self._word(child) or Word(text_of(child), (UNKNOWN,), splits=True)
                     spans.append(span(child))
@@ -268,6 +287,14 @@ class Reading(WordReading):
                     self._read(child)
         redirects.append(Redirect(operator, target, node.start_byte, node.end_byte))
 
+    def _backticks(self, body: Node) -> None:
+        """The parser sees no substitution in backticks here; bash does."""
+        pieces = _BACKTICK.split(text_of(body))
+        if len(pieces) > 1:
+            texts = tuple(re.sub(r"\\([\\`$])", r"\1", one) for one in pieces[1::2])
+            reason = "runs what stands in backticks in a text"
+            self.items.append(Oddity(reason, *span(body), is_hard=True, texts=texts))
+
     def _here_document(self, body: Node) -> None:
         if any(child.type != "heredoc_content" for child in body.named_children):
             self._odd(body, "holds a text in which bash fills in values", hard=False)
@@ -280,9 +307,16 @@ class Reading(WordReading):
         for one in made:
             known = one.value is not None and not one.value.splits and one.value.is_known
             first = one.name not in self._values and not one.name.endswith("+")
-            self._values[one.name] = (
-                one.value.options if one.value and known and first else (UNKNOWN,)
-            )
+            is_sure = known and first and surely_runs(node)
+            self._set(one.name, one.value.options if one.value and is_sure else (UNKNOWN,))
         self.items.append(
             Simple((), (), made, node.start_byte, node.end_byte, self._folders, self._nested > 0)
         )
+
+
+def _stands_alone(redirect: Node) -> bool:
+    """Is a redirect that of no command, group or loop?"""
+    parent = redirect.parent
+    return parent is None or (
+        parent.type != "heredoc_redirect" and parent.child_by_field_name("body") is None
+    )

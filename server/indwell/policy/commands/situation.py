@@ -20,6 +20,10 @@ class Situation(msgspec.Struct, frozen=True):
         secrets: Globs of files whose contents the user keeps to themselves.
         secret_files: Such files that are known to exist, absolute: without a sandbox, searching a
             folder that holds one is asked for.
+        obeyed: Files and folders that git is told to run or obey, absolute: protected as well.
+        repositories: Folders with settings of git that nobody was asked about, absolute: without a
+            sandbox, git may not even look there unasked.
+        restricted: Folders that the user does not trust, absolute: git does not run there.
     """
 
     rules: Rules = Rules()
@@ -29,3 +33,6 @@ class Situation(msgspec.Struct, frozen=True):
     roots: tuple[str, ...] = ()
     secrets: tuple[str, ...] = ()
     secret_files: tuple[str, ...] = ()
+    obeyed: tuple[str, ...] = ()
+    repositories: tuple[str, ...] = ()
+    restricted: tuple[str, ...] = ()

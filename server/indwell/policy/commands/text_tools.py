@@ -9,17 +9,22 @@ from indwell.policy.commands.flags import UnknownOption, given, names, options
 from indwell.policy.commands.use import Use, writing
 from indwell.policy.commands.words import Word
 
-_ADDRESS = r"(?:\d+|\$|/(?:\\[^\n]|[^\\/\n])*/)"
+# A set in brackets may hold the delimiter to one program and end at it for another.
+_ADDRESS = r"(?:\d+|\$|/(?:\\[^\n]|\[\^?\]?(?:\[:\w+:\]|\\[nt]|[^\]\[\\/\n])*\]|[^\\/\n\[])*/)"
 _SED_COMMAND = re.compile(
     rf"\s*(?:{_ADDRESS}(?:\s*,\s*(?:{_ADDRESS}|\+\d+))?)?\s*!?\s*"
-    r"(?:[pdq=]|s(?P<by>[/|,:#@!%~;_])(?:\\[^\n]|(?!(?P=by))[^\\\n])*(?P=by)"
+    r"(?:[pdq=]|s(?P<by>[/|,:#@!%~;_])"
+    r"(?:\\[^\n]|\[\^?(?:(?!(?P=by))\])?(?:\[:\w+:\]|\\[nt]|(?!(?P=by))[^\]\[\\\n])*\]"
+    r"|(?!(?P=by))[^\\\n\[])*(?P=by)"
     r"(?:\\[^\n]|(?!(?P=by))[^\\\n])*(?P=by)[gpIi\d]*)\s*(?:;|\n|$)"
 )
 _SED = options(
     "nErsuz", "e", "quiet silent regexp-extended separate unbuffered null-data posix", "expression"
 )
 _AWK = options("", "Fv", "posix traditional", "field-separator assign")
-_AWK_DANGER = re.compile(r"system|getline|ARGV|ARGC|ENVIRON|PROCINFO|FS\s*=.*@|@|\||close|fflush")
+_AWK_DANGER = re.compile(
+    r"system|getline|ARGV|ARGC|ENVIRON|PROCINFO|SYMTAB|FUNCTAB|FS\s*=.*@|@|\||close|fflush"
+)
 _AWK_PATTERN = re.compile(
     r'!?/(?:\\.|[^\\/"\n])*/\s*(?:\{\s*print(?:\s+\$\w+(?:\s*,\s*\$\w+)*)?\s*\})?'
 )
@@ -114,6 +119,9 @@ def jq(words: Sequence[Word]) -> Use:
     reads: list[Word] = []
     at = 0
     while at < len(words):
+        if words[at].source == "--":  # no options behind it
+            rest += words[at:]
+            break
         n_values = _JQ_VALUES.get(words[at].source, 0)
         if not n_values:
             rest.append(words[at])

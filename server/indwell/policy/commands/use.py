@@ -29,6 +29,10 @@ class Use(msgspec.Struct, frozen=True):
         inner: Words of commands that it runs.
         texts: Shell texts that it runs.
         is_work: It builds, tests or runs other programs; that it changes files is by the way.
+        moves_to: Where it moves files that it takes away elsewhere.
+        takes_up: It may replace files of the workspace that no word names, also protected ones.
+        is_past: It reads what was committed, which no sandbox hides.
+        is_unbound: No sandbox gives it what it needs to reach other machines, such as keys.
     """
 
     kind: Kind
@@ -44,6 +48,10 @@ class Use(msgspec.Struct, frozen=True):
     inner: tuple[tuple[Word, ...], ...] = ()
     texts: tuple[str, ...] = ()
     is_work: bool = False
+    moves_to: tuple[Word, ...] = ()
+    takes_up: bool = False
+    is_past: bool = False
+    is_unbound: bool = False
 
 
 def writing(reason: str, *writes: Word) -> Use:

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+import msgspec
+
 from indwell.policy.commands.doers import doing
 from indwell.policy.commands.flags import UnknownOption
 from indwell.policy.commands.git import git
 from indwell.policy.commands.items import Simple
 from indwell.policy.commands.places import TEMPORARY, Grounds
 from indwell.policy.commands.readers import reading
-from indwell.policy.commands.shell_words import UNKNOWN
 from indwell.policy.commands.use import Use, working
 from indwell.policy.commands.words import Word
 from indwell.policy.commands.wrappers import (
     QUIET,
     SHELLS,
     base_name,
+    fed_by_xargs,
     is_unknown_option,
     program_name,
+    read_by_xargs,
     sets_variables,
     shell_text,
     unwrapped,
@@ -50,10 +53,11 @@ def use_of(words: tuple[Word, ...], one: Simple, grounds: Grounds) -> Use:
         inner = unwrapped(words)
     except UnknownOption as error:
         return Use("unknown", f"{lower!r} runs another program, and {is_unknown_option(error)}")
+    if not name:  # one of its own folder, whatever it is called; what it is given counts as well
+        own = _of_folder(words, grounds)
+        return msgspec.structs.replace(own, inner=(inner,)) if inner else own
     if inner is not None:
-        return _wrapped(name or lower, words, inner)
-    if not name:
-        return _of_folder(words, grounds)
+        return _wrapped(name, words, inner)
     if name == "git":
         return git(words[1:])
     return reading(name, words[1:]) or doing(name, words[1:])
@@ -78,8 +82,7 @@ def _wrapped(name: str, words: tuple[Word, ...], inner: tuple[Word, ...]) -> Use
     if name == "npx":  # what it runs is a package, whatever its name
         return Use("network", "'npx' may load a program from the network", hosts=(ANY_HOST,))
     if name == "xargs":
-        more = Word("…", (UNKNOWN,), splits=True)
-        return Use("reads", inner=((*inner, more),))
+        return Use("reads", reads=read_by_xargs(words), inner=(fed_by_xargs(words, inner),))
     if name in QUIET and not sets_variables(words):
         return Use("reads", inner=(inner,))
     reason = f"{name!r} changes how a program runs"

@@ -23,6 +23,7 @@ class Part(msgspec.Struct, frozen=True):
         decision: What is thought of it by itself.
         rule: Which rule won: ``read-only``, ``workspace-write``, ``allow: git *``, …
         reason: Half a sentence for people; empty if it is allowed.
+        folders: Where it may run, seen from where the whole text runs; empty if that is unknown.
     """
 
     text: str
@@ -32,6 +33,7 @@ class Part(msgspec.Struct, frozen=True):
     decision: Effect
     rule: str
     reason: str = ""
+    folders: tuple[str, ...] = ("",)
 
 
 class Verdict(msgspec.Struct, frozen=True):
@@ -45,6 +47,7 @@ class Verdict(msgspec.Struct, frozen=True):
         reads_only: It changes nothing, as far as it is understood.
         is_held: It is allowed in ``plan`` only as the sandbox lets it write nowhere but ``/tmp``.
         widening: What it needs beyond the sandbox to do its work, such as network for ``git push``.
+        by_user: A pattern of the user's allows each part that does more than read.
     """
 
     decision: Effect
@@ -54,3 +57,4 @@ class Verdict(msgspec.Struct, frozen=True):
     reads_only: bool = False
     is_held: bool = False
     widening: Widening = NOTHING_MORE
+    by_user: bool = False

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 SUBSTITUTIONS = frozenset(["command_substitution", "process_substitution"])
 
 _ARITHMETIC = re.compile(r"\$\(\([\d\s+\-*/%<>=!&|^~?:()]*\)\)")
+_WITH_NAMES = re.compile(r"\$\(\([\w\s+\-*/%<>=!&|^~?:(),]*\)\)")  # no subscripts
 _JOINED = re.compile(rb"(?<=[^\s])\\\n(?=[^\s])")
 
 
@@ -95,7 +96,8 @@ class WordReading(ABC):
             at = one.end_byte
             if one.type == "arithmetic_expansion":
                 if not _ARITHMETIC.fullmatch(text_of(one)):
-                    self._odd(one, "computes with values that only a run can tell", hard=True)
+                    hard = not _WITH_NAMES.fullmatch(text_of(one))
+                    self._odd(one, "computes with values that only a run can tell", hard=hard)
                     self._read_inside(one)
             else:
                 if one.type == "process_substitution":

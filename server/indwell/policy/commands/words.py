@@ -42,6 +42,7 @@ _IN_TEXT = re.compile(
     re.DOTALL | re.VERBOSE,
 )
 _BRACES = re.compile(r"\{([^{}\x00]*,[^{}\x00]*)\}")
+_ALONE = frozenset(["[", "]", "[[", "]]"])
 _NAME = re.compile(r"\w+")
 _SPLITS = re.compile(r"[\s*?\[\x00\x02]")
 
@@ -138,8 +139,8 @@ def _segment(  # noqa: C901 - one case for each kind of piece
             return ["" if text == "\\\n" else text[1]], False
         case "wild" | "set":
             return [STAR], False
-        case "bracket":  # half of a set with quotes in it, or the program `[`
-            return [text if len(found.string) == 1 else STAR], False
+        case "bracket":  # half of a set with quotes in it, or `[` and the like alone
+            return [text if found.string in _ALONE else STAR], False
         case "home":
             before, after = found.string[: found.start()], found.string[found.end() :]
             if not before and after[:1] not in {"", "/"}:

@@ -6,7 +6,8 @@ import posixpath
 import re
 from collections.abc import Mapping, Sequence
 
-from indwell.policy.commands.flags import Options, UnknownOption, given, options
+from indwell.policy.commands.flags import Given, Options, UnknownOption, given, options
+from indwell.policy.commands.shell_words import UNKNOWN
 from indwell.policy.commands.words import Word
 
 SHELLS = frozenset(["sh", "bash", "dash", "zsh", "ksh", "ash", "mksh", "fish"])
@@ -20,7 +21,7 @@ _WRAPPERS: Mapping[str, tuple[Options, int]] = {
     "setsid": (options("fw", "", "fork wait", ""), 0),
     "nice": (options("#", "n", "", "adjustment"), 0),
     "ionice": (options("t", "cn", "ignore", "class classdata"), 0),
-    "time": (options("pv", "fo", "portability verbose", "format output"), 0),
+    "time": (options("pv", "f", "portability verbose", "format"), 0),
     "timeout": (options("v", "ks", "foreground preserve-status verbose", "kill-after signal"), 1),
     "stdbuf": (options("", "ioe", "", "input output error"), 0),
     "xargs": (
@@ -28,7 +29,7 @@ _WRAPPERS: Mapping[str, tuple[Options, int]] = {
             "0rtx",
             "InPLdsaE",
             "null no-run-if-empty verbose exit",
-            "max-args max-procs max-lines replace delimiter",
+            "max-args max-procs delimiter",
         ),
         0,
     ),
@@ -95,6 +96,31 @@ def unwrapped(words: Sequence[Word]) -> tuple[Word, ...] | None:
 def sets_variables(words: Sequence[Word]) -> bool:
     """Does ``env`` set variables for what it runs?"""
     return base_name(words[0]) == "env" and any(_ASSIGNED.match(word.text) for word in words[1:])
+
+
+def fed_by_xargs(words: Sequence[Word], inner: Sequence[Word]) -> tuple[Word, ...]:
+    """What ``xargs`` runs, with marks for what it puts in place of ``-I``'s value, or behind."""
+    places = [one for one in _given_to_xargs(words).values("-I") if one]
+    fed = [
+        Word(word.source, tuple(_with_marks(one, places) for one in word.options), word.splits)
+        for word in inner
+    ]
+    return (*fed, Word("…", (UNKNOWN,), splits=True))
+
+
+def read_by_xargs(words: Sequence[Word]) -> tuple[Word, ...]:
+    """The file that ``xargs -a`` takes words from."""
+    return tuple(Word(one, (one,)) for one in _given_to_xargs(words).values("-a"))
+
+
+def _given_to_xargs(words: Sequence[Word]) -> Given:
+    return given(words[1:], _WRAPPERS["xargs"][0], permutes=False)
+
+
+def _with_marks(text: str, places: Sequence[str]) -> str:
+    for place in places:
+        text = text.replace(place, UNKNOWN)
+    return text
 
 
 def loosely_unwrapped(words: Sequence[Word]) -> list[tuple[Word, ...]]:

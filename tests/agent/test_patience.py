@@ -1,0 +1,33 @@
+"""Who says no time and again is left alone for the rest of the turn (L2 of the attackers)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from indwell.agent.events import Notice
+from indwell.agent.permit import MOST_REFUSED, NO_MORE
+from support.session import a_world, asks, call, says
+
+MANY = [
+    call("write_file", f"c{at}", path=f".git/hooks/h{at}", content="x")
+    for at in range(MOST_REFUSED + 3)
+]
+
+
+async def test_a_flood_of_questions_ends_after_some_refusals(tmp_path: Path) -> None:
+    async with a_world(tmp_path, [asks(*MANY), says(), asks(MANY[0]), says()]) as world:
+        await world.turn()
+        assert len(world.approver.questions) == MOST_REFUSED
+        assert [one.message for one in world.told(Notice) if isinstance(one, Notice)] == [NO_MORE]
+        assert [one.text for one in world.results][MOST_REFUSED].startswith(
+            "not allowed: the last 5 questions to the user got no yes"
+        )
+        await world.turn()  # what the user asks for next is asked about again
+        assert len(world.approver.questions) == MOST_REFUSED + 1
+
+
+async def test_a_yes_in_between_makes_it_begin_anew(tmp_path: Path) -> None:
+    answers = ["no"] * (MOST_REFUSED - 1) + ["once"] + ["no"] * 3
+    async with a_world(tmp_path, [asks(*MANY), says()], answers=answers) as world:
+        await world.turn()
+        assert len(world.approver.questions) == len(MANY)

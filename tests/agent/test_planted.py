@@ -1,0 +1,97 @@
+"""A program that a model wrote where PATH leads runs neither unseen nor unasked (S-H6)."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from agent.test_approvals_hold import meddle
+from indwell.agent.planted import planted
+from indwell.policy.commands.verdict import Part
+from indwell.policy.standing import NO_FILE
+from indwell.tools.commands.bash import Shell
+from indwell.tools.table import standard_tools
+from indwell.workspace.disk import DiskWorkspace
+from support.session import a_world, asks, call, says
+
+
+@pytest.fixture
+def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    work = (tmp_path / "work").resolve()
+    (work / ".venv" / "bin").mkdir(parents=True)
+    monkeypatch.setenv("PATH", f"{work}/.venv/bin:{os.environ['PATH']}")
+    return work
+
+
+def plant(work: Path, name: str) -> Path:
+    path = work / ".venv" / "bin" / name
+    path.write_text(f"#!/bin/sh\necho >> {work.parent}/escaped\n")
+    path.chmod(0o755)
+    return path
+
+
+def rewrite(path: Path) -> None:
+    path.write_text("#!/bin/sh\necho other\n")
+
+
+def of(*words: str) -> list[Part]:
+    text = " ".join(words)
+    return [Part(text, 0, len(text), words, "allow", "")]
+
+
+def test_a_bare_word_that_leads_into_the_workspace_is_bound_to_what_it_holds(work: Path) -> None:
+    git = plant(work, "git")
+    ((name, before),) = planted(of("sudo", "git", "push"), [work])
+    assert name == str(git)
+    git.write_text("another")
+    assert planted(of("git", "push"), [work]) == ((name, planted(of("git"), [work])[0][1]),)
+    assert planted(of("git"), [work])[0][1] not in {before, NO_FILE}
+    assert planted(of("sh", "-c", "/bin/ls"), [work]) == ()
+
+
+def test_an_environments_python_is_bound_to_where_it_leads(work: Path) -> None:
+    (work / ".venv" / "bin" / "python9").symlink_to("/bin/sh")
+    ((_, before),) = planted(of("python9", "-m", "x"), [work])
+    (work / ".venv" / "bin" / "python9").unlink()
+    (work / ".venv" / "bin" / "python9").symlink_to("/bin/cat")
+    ((_, after),) = planted(of("python9", "-m", "x"), [work])
+    assert NO_FILE not in {before, after}
+    assert before != after
+
+
+async def test_the_question_names_the_program_and_the_yes_is_for_it_as_it_is(
+    tmp_path: Path, work: Path
+) -> None:
+    git = plant(work, "git")
+    script = [asks(call("bash", command="git push")), says("done")]
+    registry = standard_tools(Shell(work))
+    workspace = DiskWorkspace([work])
+    async with a_world(tmp_path, script, workspace=workspace, registry=registry) as world:
+        meddler = meddle(world, lambda: rewrite(git))
+        await world.turn()
+    (question,) = meddler.questions
+    assert "it runs .venv/bin/git, of the workspace" in question.reason
+    assert "changed while the user was asked" in world.results[0].text
+    assert not (tmp_path / "escaped").exists()
+
+
+async def test_no_tool_of_ours_runs_a_program_of_the_workspace(tmp_path: Path, work: Path) -> None:
+    for name in ("rg", "bash", "git", "ls"):
+        plant(work, name)
+    (work / "a.txt").write_text("needle\n")
+    calls = [
+        call("grep", pattern="needle"),
+        call("glob", pattern="*.txt"),
+        call("bash", command="ls"),
+        call("bash", command="git status"),
+    ]
+    registry = standard_tools(Shell(work))
+    workspace = DiskWorkspace([work])
+    async with a_world(
+        tmp_path, [asks(*calls), says("done")], workspace=workspace, registry=registry
+    ) as world:
+        await world.turn()
+    assert "a.txt" in world.results[2].text
+    assert not (tmp_path / "escaped").exists()

@@ -1,0 +1,113 @@
+"""What rules for files and untrusted folders say of commands, by the files that these name."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+
+from indwell.policy.asked import Allow, Ask, Asked, Decision, Deny, Policy
+from indwell.policy.commands.verdict import Part, Verdict
+from indwell.policy.decide import decide
+from indwell.policy.file_rules import by_file_rules
+from indwell.policy.rules import Rules
+from indwell.policy.widening import Widening
+
+HELD = Policy("auto", roots=("/w", "/b"), writes_confined=True)
+TWO = msgspec.structs.replace(HELD, restricted=("/b", "/w/sub"))
+
+
+def run(command: str, policy: Policy = HELD) -> Decision:
+    return decide(Asked("bash", "run", command=command, cwd="/w"), policy)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "git -C /b diff",
+        "cd /b && git diff",
+        "cd sub; git status",
+        "env git -C sub log",
+        "git -C ./sub/../sub show",
+        "GIT_DIR=/b/.git git diff",
+        "git --git-dir=sub/.git diff",
+        "make -C sub test",
+        "cp x.py s''ub/z",
+        "cd sub && make",
+    ],
+)
+def test_nothing_runs_in_a_folder_that_is_not_trusted_not_even_git_that_looks(command: str) -> None:
+    assert not isinstance(run(command, TWO), Allow)
+    assert isinstance(run("cat sub/a.py /b/README", TWO), Allow)  # reading is no harm
+    assert isinstance(run("git diff", TWO), Allow)
+
+
+def test_a_rule_for_files_follows_cd() -> None:
+    part = Part("echo x > y", 0, 0, ("y",), "allow", "workspace-write", folders=("docs",))
+    verdict = Verdict("allow", "workspace-write", parts=(part,))
+    asked = Asked("bash", "run", command="cd docs && echo x > y", cwd="/w")
+    denied = msgspec.structs.replace(HELD, rules=Rules(deny=("edit: docs/**",)))
+    assert by_file_rules(verdict, asked, denied).decision == "deny"
+    unknown = msgspec.structs.replace(part, folders=())
+    verdict = msgspec.structs.replace(verdict, parts=(unknown,))
+    assert by_file_rules(verdict, asked, denied).decision == "ask"
+
+
+def test_the_name_of_a_program_is_no_file_of_the_folder() -> None:
+    denied = msgspec.structs.replace(HELD, rules=Rules(deny=("edit: *.py", "edit: x", "edit: 2")))
+    assert isinstance(
+        run("x", msgspec.structs.replace(denied, rules=Rules(deny=("read: x",)))), Ask
+    )
+    for command in ("touch x", "echo > x", "echo 2>2", "echo >x"):
+        assert isinstance(run(command, denied), Deny), command
+
+
+def test_what_is_taken_for_a_reader_may_write_nowhere_all_the_same() -> None:
+    for policy in (HELD, msgspec.structs.replace(HELD, mode="ask", writes_confined=False)):
+        found = run("cat a.py | head", policy)
+        assert isinstance(found, Allow)
+        assert found.widening == Widening(reads_only=True)
+    built = run("make all")
+    assert isinstance(built, Allow)
+    assert not built.widening.reads_only
+
+
+@pytest.mark.parametrize(
+    ("mode", "rule", "command"),
+    [
+        ("auto", "git fetch *", "git fetch origin; python3 -c 'print(1)'"),
+        ("auto", "git pull *", "git pull origin | ./x"),
+        ("ask", "npm test", "npm test; touch X"),
+    ],
+)
+def test_a_pattern_for_one_part_covers_no_other(mode: str, rule: str, command: str) -> None:
+    policy = msgspec.structs.replace(HELD, mode=mode, rules=Rules(allow=(rule,)))
+    assert isinstance(run(command, policy), Ask)
+
+
+def test_a_pattern_for_all_of_it_covers_its_network() -> None:
+    policy = msgspec.structs.replace(HELD, rules=Rules(allow=("git ls-remote *",)))
+    found = run("git ls-remote https://github.com/a/b | head", policy)
+    assert isinstance(found, Allow)
+    assert found.widening.hosts == ("github.com",)
+
+
+def test_what_may_replace_protected_files_is_asked_for_whatever_allows_it() -> None:
+    asked = Asked("bash", "run", command="git switch feat", cwd="/w")
+    policy = msgspec.structs.replace(HELD, rules=Rules(allow=("git switch *",)))
+    found = decide(asked, policy)
+    assert isinstance(found, Ask)
+    assert (found.rule, found.widening.writes_protected) == ("", True)
+
+
+def test_a_denial_names_its_rule() -> None:
+    for rule, asked in (
+        ("edit: docs/**", Asked("write_file", "edit", ("docs/a",))),
+        ("tool: write_file", Asked("write_file", "edit", ("a",))),
+        ("write: docs/**", Asked("write_file", "edit", ("docs/a",))),  # another word for `edit`
+    ):
+        found = decide(asked, Policy("auto", rules=Rules(deny=(rule,))))
+        assert isinstance(found, Deny)
+        assert rule.replace("write: ", "edit: ") in found.reason
+    kept = decide(Asked("read_file", "read", ("private/a",)), Policy("auto", ("private/**",)))
+    assert isinstance(kept, Deny)
+    assert "'private/**', which the user keeps from you" in kept.reason
