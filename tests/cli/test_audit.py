@@ -6,9 +6,12 @@ import json
 from datetime import UTC, datetime
 from pathlib import Path
 
+import msgspec
 import pytest
 
+from indwell.cli.audit import decided_words
 from indwell.messages import Message, Meta, ToolResult
+from indwell.sessions.acts import Act
 from indwell.sessions.decided import Decided
 from indwell.sessions.records import Intent, Record, Said, TurnStarted
 from indwell.sessions.store import SessionStore, timestamp
@@ -129,3 +132,39 @@ async def test_a_real_turn_is_audited_with_the_rule_that_won(home) -> None:
         ("shop.py", "allow", "mode review", "done"),
     ]
     assert home.shop.exists()
+
+
+WANTED = "with network to x.org"
+
+
+@pytest.mark.parametrize(
+    ("answer", "words"),
+    [
+        ("once", f"; you said once, sandboxed (bubblewrap), {WANTED}"),
+        ("beforehand", f"; allowed by --allow-commands, sandboxed (bubblewrap), {WANTED}"),
+        ("no", f"; it was to run {WANTED}; you said no"),
+        ("uncovered", f"; it was to run {WANTED}; not covered by --allow-commands"),
+        ("", f"; it was to run {WANTED}; no answer is on record"),
+    ],
+)
+def test_what_was_wanted_is_said_of_what_was_refused_too(answer: str, words: str) -> None:
+    act = Act(
+        1,
+        "c",
+        AT,
+        "bash",
+        "x",
+        decision="ask",
+        rule="network",
+        reason="why",
+        answer=answer,
+        widening=WANTED,
+        sandbox="sandboxed (bubblewrap), no network",
+    )
+    assert decided_words(act) == f"asked by network: why{words}"
+
+
+def test_what_ran_outside_of_the_sandbox_is_said_to_be_nowhere_else() -> None:
+    act = Act(1, "c", AT, "bash", "x", decision="ask", answer="once", sandbox="not sandboxed")
+    act = msgspec.structs.replace(act, widening="outside the sandbox")
+    assert decided_words(act) == "asked; you said once, outside the sandbox"

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from indwell.cli.doctor.editors import EDITORS
 from indwell.cli.doctor.safety import trust
 from indwell.cli.sandbox_state import notice_of, state_words
 from indwell.sandbox.confinement import Strength
@@ -70,3 +71,40 @@ async def allowed(home: Home) -> tuple[str, str]:
     findings = json.loads(ended.stdout)["findings"]
     (one,) = (one for one in findings if one["name"] == "allowed")
     return one["state"], one["sentence"]
+
+
+def test_what_the_sandbox_means_here_goes_by_mode_and_trust() -> None:
+    held = Strength("S3", "", "sandboxed")
+    assert "none runs in this folder, which is restricted" in state_words(held, is_restricted=True)
+    assert "all else is asked for; the mode is `ask`" in state_words(held, mode="ask")
+    assert "builds and tests that then write nothing" in state_words(held, mode="plan")
+    assert "builds" not in state_words(Strength("S1", "x", ""), mode="plan")
+
+
+def test_a_store_that_cannot_be_used_is_to_be_mended_and_how_is_said(home) -> None:
+    path = home.state / "trust" / "answers.json"
+    path.parent.mkdir(parents=True, mode=0o700)
+    path.write_text("{}")
+    path.chmod(0o666)
+    (finding,) = trust({"INDWELL_STATE": str(home.state)}, home.workspace)
+    assert (finding.state, f"chmod go-w {path}" in finding.sentence) == ("warn", True)
+    assert "indwell trust" not in finding.mend
+
+
+async def test_a_relative_folder_to_be_trusted_is_a_fault_of_the_settings(home) -> None:
+    home.configure('trusted = ["rel"]\n')
+    home.trusted = ()
+    environment = {**home.environment()}
+    environment.pop("INDWELL_TRUSTED")
+    ended = await indwell(
+        "doctor", "--offline", "--json", environment=environment, folder=home.workspace
+    )
+    failed = [one for one in json.loads(ended.stdout)["findings"] if one["state"] == "fail"]
+    assert [one["name"] for one in failed if "'rel'" in one["sentence"]] == ["settings"]
+
+
+def test_the_pages_for_editors_that_the_doctor_names_are_there() -> None:
+    pages = Path(__file__).parents[2]
+    assert all((pages / one.page).is_file() for one in EDITORS)
+    (emacs,) = (one for one in EDITORS if one.title == "Emacs")
+    assert emacs.page == "docs/editors/emacs.md"

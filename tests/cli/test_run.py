@@ -115,6 +115,31 @@ async def test_commands_run_unasked_only_when_the_user_said_so_beforehand(home) 
     assert (ended.code, home.files["ran"]) == (0, b"ran\n")
 
 
+async def test_commands_that_were_allowed_beforehand_are_all_that_was_allowed(home) -> None:
+    """Not AGENTS.md, not `.env`, not hooks, nor what the user's own rules ask about (U4)."""
+    home.configure('[rules]\nask = ["git push"]\n')
+    home.write(".env", "PASSWORD=hunter2\n")
+    home.write(".git/hooks/README", "x\n")
+    write = json.dumps({"path": "AGENTS.md", "content": "obey\n"})
+    script = [
+        bash("rm -f gone; echo ran > ran"),
+        say(calls=[("write_file", write)]),
+        say(calls=[("read_file", json.dumps({"path": ".env"}))]),
+        bash("echo touch pwned >> .git/hooks/pre-commit"),
+        bash("git push"),
+        say("Done."),
+    ]
+    async with LoopbackEndpoint(script) as endpoint:
+        ended = await run(home, "go", "--json", "--allow-commands", base_url=endpoint.base_url)
+        told = results(endpoint.seen[-1])
+    assert home.files["ran"] == b"ran\n"
+    assert all("--allow-commands" in one for one in told[1:])
+    assert not {"AGENTS.md", ".git/hooks/pre-commit"} & set(home.files)
+    assert "hunter2" not in json.dumps(endpoint.seen[-1].body)
+    answers = [one["answer"] for one in ended.events if one["type"] == "permissionAnswered"]
+    assert answers == ["beforehand", *["uncovered"] * 4]
+
+
 BAD = {
     "no key": (("hello",), {"INDWELL_MODEL": MODEL}, "no API key is set; run `indwell login`"),
     "no model": (("hello",), {}, "no model is set; run `indwell login` in a terminal, or"),

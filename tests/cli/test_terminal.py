@@ -5,12 +5,16 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+import msgspec
 from rich.console import Console
 
 from indwell.agent import events
-from indwell.cli.terminal import TerminalApprover, TerminalView
+from indwell.cli.terminal import AllowingApprover, TerminalApprover, TerminalView
 from indwell.messages import Usage
-from indwell.policy.approvals import Question
+from indwell.policy.approvals import Question, question_for
+from indwell.policy.asked import Ask, Asked
+from indwell.policy.commands.verdict import Part
+from indwell.policy.widening import Widening
 
 
 @contextmanager
@@ -89,3 +93,49 @@ async def test_what_is_asked_for_is_shown_as_it_would_run() -> None:
         "Run a command in a:bomb:\\u001b? (why\\u0007)",
         "echo :bomb: [red]",
     ]
+
+
+async def asked(question: Question) -> str:
+    """What a question looks like in a terminal with colours, where nobody answers."""
+    written = io.StringIO()
+    console = Console(file=written, force_terminal=True, color_system="standard", width=200)
+    with closed_stdin():
+        await TerminalApprover(console).ask(question)
+    return written.getvalue()
+
+
+async def test_what_goes_beyond_the_sandbox_stands_out() -> None:
+    """Whoever it is that wants it; and it is not said to be in the sandbox (U7)."""
+    asked_for = Asked("bash", "run", command="docker ps", cwd="/w")
+    ask = Ask("it needs more", rule="", widening=Widening(unconfined=True))
+    question = question_for("1", asked_for, ask, "", "sandboxed (bubblewrap), no network")
+    shown = await asked(question)
+    (line,) = [one for one in shown.splitlines() if "A yes allows" in one]
+    assert line.startswith("\x1b[1;31m")
+    assert "no network; this one: outside the sandbox" in shown
+
+
+async def test_a_title_says_that_there_are_more_reasons() -> None:
+    parts = tuple(Part(x, 0, 1, (x,), "ask", "r", f"does {x}") for x in ("a", "b", "c"))
+    ask = Ask("does a", rule="", risky=parts)
+    question = question_for("1", Asked("bash", "run", command="a;b;c"), ask, "")
+    assert "(does a; and 2 more, below)" in await asked(question)
+
+
+async def test_a_diff_has_its_colours_and_a_file_to_be_read_is_named() -> None:
+    diff = "--- a/x.py\n+++ b/x.py\n@@ -1 +1 @@\n-[old]\n+new\n"
+    edit = Asked("edit_file", "edit", ("x.py",))
+    shown = (await asked(question_for("1", edit, Ask("why", ""), diff))).splitlines()
+    assert "\x1b[31m-[old]\x1b[0m" in shown
+    assert "\x1b[32m+new\x1b[0m" in shown
+    read = Asked("read_file", "read", (".env", ".env"), arguments='{"path": ".env"}')
+    assert question_for("1", read, Ask("why", ""), "").detail == ".env"
+
+
+async def test_a_yes_given_beforehand_is_for_what_it_covers() -> None:
+    approver = AllowingApprover()
+    question = Question("1", "Run?", "x", "why", "")
+    assert await approver.ask(question) == "beforehand"
+    wanted = msgspec.structs.replace(question, wanted=True)
+    assert await approver.ask(wanted) == "uncovered"
+    assert await approver.ask(msgspec.structs.replace(question, uncovered="no")) == "uncovered"

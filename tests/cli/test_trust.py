@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import json
+import os
+import time
 from pathlib import Path
 
 import pytest
 
+from indwell.cli.confining import strength
 from indwell.cli.folder_trust import FolderTrust
+from indwell.cli.user_settings import UNTRUSTED, read_settings
 from indwell.errors import SettingsError
 from indwell.settings.model import Settings
+from indwell.workspace.executable import MOST_FILES
 from support.editing import EDIT, MENDED, READ, SOURCE, Home, results
 from support.loopback_endpoint import LoopbackEndpoint, say
 from support.terminal import Ended, indwell
@@ -177,7 +182,7 @@ def test_what_was_trusted_is_obeyed_as_it_was_and_nothing_that_came_later(home) 
 
 
 def test_a_folder_that_holds_too_much_to_look_through_is_not_asked_about(home) -> None:
-    for number in range(101):
+    for number in range(MOST_FILES + 1):
         home.write(f".indwell/{number}", "x\n")
     say_of(home, home.workspace, trusted=True)
     assert looked(home, home.workspace) == ["restricted"]
@@ -206,7 +211,7 @@ def test_at_a_terminal_one_question_is_asked_once_and_enter_is_no(home, typed, k
         assert ".mcp.json" in question
         screen.press(typed)
         assert screen.ends() == 0
-        assert ("is restricted (" in screen.shown) != kept
+        assert ("is restricted (your answer of 20" in screen.shown) != kept
     with Terminal(*arguments, environment=home.environment(), folder=home.workspace) as screen:
         assert screen.ends() == 0
         assert "[T]rust" not in screen.shown
@@ -215,9 +220,74 @@ def test_at_a_terminal_one_question_is_asked_once_and_enter_is_no(home, typed, k
 
 def test_the_command_shows_what_it_would_trust_and_asks(home) -> None:
     home.write("AGENTS.md", "x\n")
-    for typed, code in (("\n", 1), ("y\n", 0)):
+    for typed, code in (("\n", 1), ("r\n", 1), ("t\n", 0)):
         with Terminal("trust", environment=home.environment(), folder=home.workspace) as screen:
             assert "Instructions that would go to the model: AGENTS.md" in screen.until("[y/N] ")
             screen.press(typed)
             assert screen.ends() == code
     assert looked(home, home.workspace) == ["trusted"]
+
+
+def test_l3_a_folder_that_is_to_stay_restricted_is_so_in_a_trusted_one_as_well(home) -> None:
+    inner = home.workspace / "sub"
+    inner.mkdir()
+    say_of(home, inner, trusted=False)
+    say_of(home, home.workspace, trusted=True)
+    trust = FolderTrust(home.environment())
+    trust.look((home.workspace,), Settings())
+    assert trust.trusted((home.workspace,)) == (home.workspace,)
+    assert trust.restricted((home.workspace,)) == (str(inner),)
+    trust.look((home.workspace,), Settings(trusted=(str(home.workspace),)))
+    assert trust.restricted((home.workspace,)) == ()  # trusted whatever it holds
+
+
+@pytest.mark.parametrize("data", [b"gitdir: a\0b\n", b"gitdir: \xff\xfe", b"gitdir:", b""])
+async def test_h6_no_file_of_an_unknown_folder_ends_the_program(home, data) -> None:
+    (home.workspace / ".git").write_bytes(data)
+    ended, result = await mend(home)
+    assert (ended.code, "Traceback" in ended.stderr) == (0, False)
+    assert result.startswith(RESTRICTED)
+
+
+def test_what_git_obeys_is_known_from_the_last_look(home) -> None:
+    home.write(".git/config", "[core]\n\thooksPath = .githooks\n")
+    trust = FolderTrust(home.environment())
+    assert trust.obeyed((home.workspace,)) == ()
+    trust.look((home.workspace,), Settings())
+    assert str(home.workspace / ".githooks") in trust.obeyed((home.workspace,))
+
+
+@pytest.mark.parametrize("text", [".".join("a" * 8_000) + " = 1", "x = 1\n" * 10_000])
+def test_m1_the_settings_of_an_unknown_folder_take_no_time(home, text) -> None:
+    home.write(".indwell/config.toml", text)
+    started = time.perf_counter()
+    loaded = read_settings(home.environment(), roots=(home.workspace,))
+    assert time.perf_counter() - started < 0.5  # it was twelve seconds for 64 KB
+    assert UNTRUSTED in loaded.notices
+
+
+@pytest.mark.parametrize("link", [os.link, os.symlink])
+async def test_m6_a_secret_file_does_not_become_instructions_by_another_name(home, link) -> None:
+    home.write(".env", "TOKEN_X: hunter2-plain-words\n")
+    link(home.workspace / ".env", home.workspace / "AGENTS.md")
+    await call(home, "trust", "--yes")
+    async with LoopbackEndpoint([say("Well.")]) as endpoint:
+        await call(home, "run", "go", base_url=endpoint.base_url)
+        assert "hunter2-plain-words" not in str(endpoint.seen)
+        assert endpoint.seen
+
+
+async def test_h8_a_restricted_folder_is_not_changed_through_a_trusted_one(home) -> None:
+    if strength().level != "S3":
+        pytest.skip("no sandbox here that holds writes")
+    inner = home.workspace / "sub"
+    inner.mkdir()
+    (inner / "keep.txt").write_text("k")
+    home.write("Makefile", "test:\n\techo CHANGED > sub/keep.txt; touch new\n")
+    say_of(home, inner, trusted=False)
+    say_of(home, home.workspace, trusted=True)
+    script = [say(calls=[("bash", json.dumps({"command": "make test"}))]), say("Well.")]
+    async with LoopbackEndpoint(script) as endpoint:
+        await call(home, "run", "go", base_url=endpoint.base_url)
+    assert (inner / "keep.txt").read_text() == "k"
+    assert (home.workspace / "new").exists()

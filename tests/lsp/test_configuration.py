@@ -196,3 +196,31 @@ async def test_an_editor_that_pushes_its_settings_is_heard(tmp_path) -> None:
         "your 'review'"
     )
     assert editor.messages == [sentence]
+
+
+async def test_m1_no_folder_is_looked_at_before_the_editor_is_answered(tmp_path) -> None:
+    looked: list[tuple[Path, ...]] = []
+
+    class Looking(Users):
+        def configure(self, _options: Mapping[str, Any], roots: tuple[Path, ...]) -> Configured:
+            looked.append(roots)
+            notices = ("of the folder",) if roots else ()
+            return Configured(Settings(mode="plan") if roots else self.settings, notices=notices)
+
+    configuration = Configuration(Sections(), Looking())
+    configuration.start((tmp_path,), {})
+    assert looked == [()]
+    told, _ = await asyncio.gather(configuration.ask(), configuration.known())
+    assert (told, looked) == (("of the folder",), [(), (tmp_path,)])
+    assert configuration.settings.mode == "plan"
+
+
+async def test_a_turn_knows_the_folders_settings_though_nobody_has_asked_for_them(tmp_path) -> None:
+    class Looking(Users):
+        def configure(self, _options: Mapping[str, Any], roots: tuple[Path, ...]) -> Configured:
+            return Configured(Settings(mode="plan") if roots else self.settings)
+
+    configuration = Configuration(Sections(), Looking(), patience_s=0.01)
+    configuration.start((tmp_path,), {})
+    await configuration.known()
+    assert configuration.settings.mode == "plan"

@@ -456,3 +456,30 @@ async def test_inj_08_no_instructions_come_from_elsewhere_or_without_bounds(home
     assert "OUTSIDE-SECRET" not in everything
     assert "HUGE-" not in everything
     assert "USE-TABS" in everything
+
+
+async def test_who_said_no_can_be_asked_again_by_a_command(home) -> None:
+    home.write(".mcp.json", "{}\n")
+    async with LoopbackEndpoint(Script()) as endpoint, editing(home, endpoint.base_url) as editor:
+        editor.open(home.shop)
+        editor.answers.choose = answering(STAY)
+        await editor.ask("mend it")
+        assert any("the command `indwell.trust`" in one for one in editor.messages)
+        assert await editor.execute("indwell.trust") is False
+        editor.answers.choose = answering(TRUST)
+        assert await editor.execute("indwell.trust") is True
+        assert await editor.execute("indwell.trust") is True  # no question any more
+        assert len(questions(editor)) == 3
+        await editor.ask("mend it")
+    assert (home.workspace / "ran").exists()
+
+
+async def test_where_the_editor_is_in_restricted_mode_the_command_asks_nothing(home) -> None:
+    variables = home.environment()
+    async with raw_client(home, environment=variables, hello=False, command=_SERVE) as client:
+        capabilities = {"experimental": {"indwell": {"trusted": False}}}
+        await client.initialize(capabilities=capabilities)
+        command = {"command": "indwell.trust", "arguments": []}
+        answer = await client.request("workspace/executeCommand", command)
+        assert answer["result"] is False
+        assert client.of("window/showMessageRequest") == []

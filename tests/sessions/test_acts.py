@@ -103,3 +103,21 @@ def test_an_id_that_comes_twice_in_a_turn_is_two_acts() -> None:
         result(1, "c", "not allowed", is_error=True),
     )
     assert found == [("c", "done", "exit code 0"), ("c", "denied", "")]
+
+
+def test_a_question_that_was_never_answered_ran_nothing() -> None:
+    """After Ctrl-C the model is told of an unknown effect; there was none (U13)."""
+    found = check(
+        decided(1, "stopped", "ask"),
+        result(1, "stopped", "[interrupted before it finished; …]", is_error=True),
+        decided(1, "killed", "ask"),
+    )
+    assert found == [("stopped", "refused", ""), ("killed", "refused", "")]
+
+
+def test_a_question_and_its_answer_are_one_act() -> None:
+    records = (decided(1, "c", "ask"), decided(1, "c", "ask", answer="once"), intent(1, "c"))
+    assert check(*records, result(1, "c", "exit code 0")) == [("c", "done", "exit code 0")]
+    assert check(decided(1, "c", "ask"), decided(1, "c", "ask", answer="uncovered")) == [
+        ("c", "refused", "")
+    ]

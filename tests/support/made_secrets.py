@@ -68,6 +68,12 @@ def made_secrets(seed: int = 7) -> dict[str, tuple[str, str]]:
         "aws secret": ("aws_secret_access_key = {}", word(40)),
         "bearer": ("> Authorization: Bearer {}\n", word(40)),
         "address": ("DATABASE_URL=postgres://app:{}@db.internal:5432/app", word(16)),
+        "address without a name": ("redis://:{}@cache:6379/0", word(16)),
+        "address with signs": ("amqp://app:{}@mq/x", f"{word(5)}!%40;{word(5)}"),
+        "basic": ("Authorization: Basic {}", word(28)),
+        "old GitHub header": ('-H "Authorization: token {}"', word(40, HEX)),
+        "key in a header": ("x-api-key: {}", word(40, HEX)),
+        "npmrc": ("//registry.npmjs.org/:_authToken={}", f"{word(8, HEX)}-{word(27, HEX)}"),
         "webhook": ("https://hooks.slack.com/services/{}", f"T{word(8)}/B{word(8)}/{word(24)}"),
         "azure": ("DefaultEndpointsProtocol=https;AccountKey={}", word(86) + "=="),
     }

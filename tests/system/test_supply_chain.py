@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from indwell.sandbox.strength import find_bwrap
 from support.editing import Home
 from support.raw_client import launched, raw_client
 
@@ -46,13 +47,16 @@ def test_set_up_refuses_what_has_no_hash_and_does_not_build_from_the_network() -
     assert "--no-index" in text
 
 
-async def test_a_scripted_session_speaks_to_nobody_and_starts_nothing(tmp_path) -> None:
+async def test_a_scripted_session_speaks_to_nobody_and_starts_nothing_but_a_trial_of_the_sandbox(
+    tmp_path,
+) -> None:
     home = Home(tmp_path)
     async with raw_client(home, command=launched(LISTEN, "--scripted")) as client:
         client.open_shop()
         assert (await client.prompt())["result"]["ending"] == "done"
         assert await client.say_goodbye() == 0
-        assert client.stderr == ""
+        trial = f"PROCESS subprocess.Popen {find_bwrap()!r}"
+        assert set(client.stderr.splitlines()) <= {trial}
 
 
 async def test_the_listener_hears(tmp_path) -> None:

@@ -10,6 +10,7 @@ import msgspec
 import pytest
 
 from indwell.errors import ToolError
+from indwell.sandbox.proxy.hosts import allowed
 from indwell.tools.base import Facts, Outcome, Tool, ToolContext
 from indwell.workspace.disk import DiskWorkspace
 from indwell.workspace.memory import MemoryWorkspace
@@ -307,3 +308,22 @@ def test_arguments_nested_too_deeply_are_said() -> None:
     )
     with pytest.raises(ToolError, match="nested too deeply"):
         tool.bind('{"value": ' + "[" * 1_500 + "]" * 1_500 + "}")
+
+
+@pytest.mark.parametrize(
+    "host", ["pypi.org", "*.github.com", "*.a.b.org:8443", "localhost:3000", "GitHub.com"]
+)
+async def test_hosts_may_be_asked_for_as_the_proxy_reads_them(agent: Agent, host: str) -> None:
+    arguments = f'{{"command": "true", "network": ["{host}"]}}'
+    call = agent.tools.bind("bash", arguments)
+    assert call.facts.wants.hosts == (host.lower(),)
+    assert allowed(call.facts.wants.hosts).places
+
+
+@pytest.mark.parametrize(
+    "host",
+    ["*", "*.com", "*.*.org", "a.*.org", "1.1.1.1", "*.1.1.1", "-a.org", "a..org", "a.org:"],
+)
+async def test_what_the_proxy_could_not_read_is_asked_of_nobody(agent: Agent, host: str) -> None:
+    with pytest.raises(ToolError, match="is no name of a host"):
+        agent.tools.bind("bash", f'{{"command": "true", "network": ["{host}"]}}')

@@ -166,7 +166,7 @@ async def test_lsp_16_one_byte_a_second_while_a_command_prints_ten_megabytes(tmp
         await client.heard()
         before = client.facts
         client.ask("indwell/prompt", {"text": "print"})
-        await client.wait_until(lambda: client.of("indwell/permission") != [])
+        await client.wait_until(lambda: "toolStarted" in kinds(client))
         client.stop_reading()
         taken = asyncio.create_task(all_was_taken(endpoint, 2))
         n_bytes = 0

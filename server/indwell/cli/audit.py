@@ -30,7 +30,12 @@ _PASSED_OVER = tuple(
     f'{{"type":"{kind}",'.encode() for kind in ("prefixed", "sent", "wire", "compacted")
 )
 _COLOURS = {"done": "green", "failed": "yellow", "denied": "red", "refused": "red"}
-_ANSWERS = {"": "no answer is on record", "unanswered": "nobody answered"}
+_ANSWERS = {
+    "": "no answer is on record",
+    "unanswered": "nobody answered",
+    "beforehand": "allowed by --allow-commands",
+    "uncovered": "not covered by --allow-commands",
+}
 _ENDS = {
     "done": "done",
     "failed": "failed",
@@ -136,8 +141,9 @@ def decided_words(act: Act) -> str:
     """What was decided on a call, by which rule, and what the user said, in one line."""
     by = f" by {act.rule}" if act.rule else ""
     because = f": {act.reason}" if act.reason else ""
-    held = f", {act.sandbox}" if act.sandbox else ""
-    beyond = f"{held}, {act.widening}" if act.widening else held
+    sandbox = "" if "outside" in act.widening else act.sandbox
+    sandbox = _without_network(sandbox) if "network" in act.widening else sandbox
+    beyond = "".join(f", {one}" for one in (sandbox, act.widening) if one)
     match act.decision:
         case None:
             return "not written down"
@@ -147,8 +153,10 @@ def decided_words(act: Act) -> str:
             return f"denied{by}{because}"
         case "ask":
             answered = _ANSWERS.get(act.answer, f"you said {act.answer}")
-            given = "" if act.answer in REFUSALS else beyond
-            return f"asked{by}{because}; {answered}{given}"
+            if act.answer and act.answer not in REFUSALS:
+                return f"asked{by}{because}; {answered}{beyond}"
+            wanted = f"; it was to run {act.widening}" if act.widening else ""
+            return f"asked{by}{because}{wanted}; {answered}"
 
 
 def _sum(made: _Audit) -> str:
@@ -156,7 +164,13 @@ def _sum(made: _Audit) -> str:
         return "nothing was changed, run, asked for or denied (what was only read is not listed)"
     n_asked = sum(act.decision == "ask" for act in made.acts)
     ends = ", ".join(f"{number} {end}" for end, number in sorted(made.sums.items()))
-    return f"{len(made.acts)} calls, {n_asked} asked for: {ends}; what was only read is not listed"
+    calls = "1 call" if len(made.acts) == 1 else f"{len(made.acts)} calls"
+    return f"{calls}, {n_asked} asked for: {ends}; what was only read is not listed"
+
+
+def _without_network(sandbox: str) -> str:
+    """How a command was held, without what did not hold for this one."""
+    return sandbox.removesuffix(", no network")
 
 
 def _line(console: Console, markup: str) -> None:

@@ -137,8 +137,11 @@ def _safety(options: argparse.Namespace, parser: argparse.ArgumentParser) -> int
         from indwell.cli.permissions import permissions
 
         return permissions(options)
-    except UserError as error:
-        parser.error(str(error))
+    except UserError as error:  # the command line is well formed: its usage would say nothing
+        from indwell.policy.approvals import visible
+
+        print(visible(f"{parser.prog}: {error}"), file=sys.stderr)
+        return 2
 
 
 def _replay(options: argparse.Namespace, parser: argparse.ArgumentParser) -> int:

@@ -31,17 +31,18 @@ from indwell.context.compaction.presets import PRESETS
 from indwell.context.conversation import Config, Conversation, system_block
 from indwell.context.pictures import without_pictures
 from indwell.errors import SessionError, ToolError
-from indwell.files import read_bytes
+from indwell.files import has_other_names, read_bytes
 from indwell.files.scratch import scratch_folder
 from indwell.policy.approvals import Approver
 from indwell.policy.asked import Policy
 from indwell.policy.paths import is_beneath, matches_any
-from indwell.policy.rules import Rules
+from indwell.policy.rules import Rules, aimless
 from indwell.policy.widening import Widening
 from indwell.prompt.environment import Surroundings
 from indwell.prompt.instructions import FILE_NAME
 from indwell.prompt.system import Machine, system_prompt
 from indwell.sandbox.confinement import Confinement, Strength
+from indwell.sandbox.finding import own_installation
 from indwell.sessions.ids import RANDOM_B, new_id
 from indwell.sessions.memory_log import MemoryLog
 from indwell.sessions.records import Prefixed
@@ -153,10 +154,16 @@ def make_session(
     rules = RuleBook(state / "permissions" / f"{folder_name(root)}.json")
     wish = Wish()
     secret = SecretPlaces(workspace.roots, lambda: settings().deny)
-    bounds = lru_cache(maxsize=1)(lambda roots: confiner(roots, settings, own=own))
+
+    @lru_cache(maxsize=1)
+    def bounds(
+        trusted: tuple[Path, ...], restricted: tuple[str, ...]
+    ) -> Callable[[Widening], Confinement | None]:
+        left = tuple(dict.fromkeys(Path(one).resolve() for one in restricted))
+        return confiner(trusted, settings, own=own, restricted=left)
 
     def confine(widening: Widening) -> Confinement | None:
-        return bounds(trust.trusted(workspace.roots))(widening)
+        return bounds(trust.trusted(workspace.roots), trust.restricted(workspace.roots))(widening)
 
     shell = Shell(root, timeout_s=now_settings.command_timeout_s)
     tools = standard_tools(shell, make_compact(wish))
@@ -179,10 +186,13 @@ def make_session(
             readable=tuple(map(str, readable)),
             roots=tuple(map(str, trust.trusted(workspace.roots))),
             restricted=trust.restricted(workspace.roots),
+            obeyed=(
+                *trust.obeyed(workspace.roots),
+                *map(str, own_installation(workspace.roots)),
+            ),
             writes_confined=strength().level in {"S3", "S3m"},
             sandbox=strength().words,
             asks_for_all=strength().level == "S0",
-            holds_reads=strength().level == "S2",
         ),
         grant=rules.grant,
         log=place.log,
@@ -210,6 +220,7 @@ def make_session(
         confine=confine,
         hide=hide,
         secret_files=secret.look,
+        repositories=secret.repositories,
     )
     prompt = system_prompt(
         _machine(), tuple(spec.name for spec in tools.specs), now_settings.instructions
@@ -225,11 +236,12 @@ def make_session(
         system=(system_block(prompt),),
         tools=tools.specs,
     )
+    lost = aimless(rules_of(now_settings), (spec.name for spec in tools.specs))
     return Session(
         id=place.id,
         parts=parts,
         conversation=conversation,
-        notice=_notice(model, budgets, rules.problem, place.notice),
+        notice=_notice(model, budgets, rules.problem, place.notice, lost),
     )
 
 
@@ -291,6 +303,8 @@ async def _instructions(workspace: Workspace, settings: Settings, trust: FolderT
     try:
         path = workspace.resolve(FILE_NAME)
         if matches_any(display(path, workspace.roots), settings.deny):
+            return ""
+        if has_other_names(path):  # perhaps of a secret file, which no name tells
             return ""
         data = await asyncio.to_thread(read_bytes, path, [root], MOST_INSTRUCTIONS_B)
         if trust.is_whole(root):

@@ -11,6 +11,8 @@ from pathlib import Path
 
 import msgspec
 
+from indwell.cli.confining import strength
+from indwell.cli.folder_trust import FolderTrust
 from indwell.cli.permissions import rules_of_folder
 from indwell.cli.secret_places import SecretPlaces
 from indwell.cli.user_settings import read_settings
@@ -52,9 +54,34 @@ def explain(options: argparse.Namespace) -> int:
     words: list[str] = options.words
     text = words[0] if len(words) == 1 else shlex.join(words)
     command = text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
-    told = explain_command(command, cwd, _knowing_secrets(_at(base, cwd)))
-    print(_one_line(told).decode() if options.json else _words(told))
+    policy = _knowing_secrets(_at(base, cwd))
+    told = explain_command(command, cwd, policy)
+    if options.json:
+        print(_one_line(told).decode())
+        return 0
+    print(_words(told))
+    if not options.sandboxed:
+        print(_here(command, cwd, policy))
     return 0
+
+
+def _here(command: str, cwd: str, policy: Policy) -> str:
+    """What it would be in a session in this folder, on this machine; blocks, for 20 ms."""
+    folder, held = Path(cwd), strength()
+    trust = FolderTrust(os.environ)
+    trust.look([folder], _settings())
+    restricted = trust.restricted([folder])
+    now = msgspec.structs.replace(
+        policy,
+        writes_confined=held.level in {"S3", "S3m"},
+        asks_for_all=held.level == "S0",
+        sandbox=held.words,
+        restricted=restricted,
+    )
+    told = explain_command(command, cwd, now)
+    where = "here, where commands are " + held.words
+    where += " and the folder is restricted" if restricted else ""
+    return f"{where}: {told.decision}  by {told.rule or 'default'}"
 
 
 def _answer_lines(base: Policy, cwd: str) -> int:

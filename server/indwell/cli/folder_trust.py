@@ -9,15 +9,20 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
-from indwell.errors import SettingsError
+from indwell.errors import SettingsError, ToolError
+from indwell.policy.approvals import one_line
+from indwell.policy.paths import is_inside
 from indwell.policy.trust import Standing, is_unchanged, nearest
 from indwell.settings.model import Settings
 from indwell.settings.places import state_folder, trusted_folders
 from indwell.settings.trust_store import Answers, TrustStore
 from indwell.settings.trusted_files import Answer, Seen, digest_of
 from indwell.workspace.executable import executables
+from indwell.workspace.repository import git_places
 
 UNSAID = "you have not said that you trust it"
+UNREADABLE = (ToolError, OSError, ValueError, RuntimeError)
+"""What a repository may make of looking at it: then it is restricted."""
 
 
 class FolderTrust:
@@ -34,6 +39,8 @@ class FolderTrust:
         self._held_back = ""
         self._here: dict[str, Answer] = {}  # answers that hold for this process only
         self._standings: dict[str, Standing] = {}
+        self._said_no: tuple[str, ...] = ()
+        self._obeyed: dict[str, tuple[str, ...]] = {}
 
     def hold_back(self, why: str) -> None:
         """Trust nothing from now on, whatever the user said: the editor is in restricted mode."""
@@ -48,6 +55,7 @@ class FolderTrust:
         named = trusted_folders(settings.trusted)
         found = tuple(self._look(root.resolve(), named) for root in roots)
         self._standings = {**self._standings, **{one.folder: one for one in found}}
+        self._obeyed = {**self._obeyed, **{one.folder: _obeyed(Path(one.folder)) for one in found}}
         return found
 
     def answer(self, standing: Standing, *, trusted: bool, keep: bool = True) -> None:
@@ -63,9 +71,21 @@ class FolderTrust:
             del self._here[standing.folder]
 
     def restricted(self, roots: Sequence[Path]) -> tuple[str, ...]:
-        """Those of ``roots`` that are not trusted, as written and as they resolve."""
+        """Those of ``roots`` that are not trusted, as written and as they resolve.
+
+        And folders beneath them that the user wants to stay restricted (by real path).
+        """
         left = [root for root in roots if not self.is_trusted(root)]
-        return tuple(dict.fromkeys(str(one) for root in left for one in (root, root.resolve())))
+        asked = tuple(str(root.resolve()) for root in roots if not self.is_whole(root))
+        inner = (one for one in self._said_no if one not in asked and is_inside(one, asked))
+        return tuple(
+            dict.fromkeys((*(str(one) for root in left for one in (root, root.resolve())), *inner))
+        )
+
+    def obeyed(self, roots: Sequence[Path]) -> tuple[str, ...]:
+        """What git is told to run or obey in ``roots``, absolute, as last looked at."""
+        found = (self._obeyed.get(str(root.resolve()), ()) for root in roots)
+        return tuple(dict.fromkeys(path for paths in found for path in paths))
 
     def trusted(self, roots: Sequence[Path]) -> tuple[Path, ...]:
         """Those of ``roots`` that are trusted: where commands may write."""
@@ -108,10 +128,24 @@ class FolderTrust:
             kept = Answers(problem=str(error))
         if kept.problem and folder not in self._here:
             return Standing(folder, "restricted", kept.problem, remedy="mend that file")
-        return standing_of(root, {**kept.folders, **self._here})
+        answers = {**kept.folders, **self._here}
+        self._said_no = tuple(one for one, said in answers.items() if not said.trusted)
+        try:
+            return standing_of(root, answers)
+        except UNREADABLE as error:
+            words = f"its files could not be looked through ({one_line(str(error))})"
+            return Standing(folder, "restricted", words, remedy="look at its `.git` and settings")
 
     def _store(self) -> TrustStore:
         return TrustStore(state_folder(self._environment))
+
+
+def _obeyed(root: Path) -> tuple[str, ...]:
+    try:
+        places = git_places(root)
+    except UNREADABLE:
+        return (str(root),)  # all of it: then each change is asked for
+    return (*places.folders, *places.obeyed)
 
 
 def standing_of(root: Path, answers: Mapping[str, Answer]) -> Standing:

@@ -135,7 +135,8 @@ def _run(run: argparse.ArgumentParser) -> None:
     run.add_argument(
         "--allow-commands",
         action="store_true",
-        help="run what the model asks for without asking you; for containers",
+        help="a yes beforehand to commands that would be asked for; for containers. Not to "
+        "protected files, secrets, edits, what your own rules ask about, or to leave the sandbox",
     )
     run.add_argument(
         "--trust", action="store_true", help="trust the folder for this time, without a question"

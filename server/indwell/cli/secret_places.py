@@ -14,6 +14,7 @@ from pathlib import Path
 from indwell.files.tree import Found, Tree, found_at
 from indwell.policy.guarded import SHUT, kind_of
 from indwell.policy.paths import is_beneath
+from indwell.workspace.repository import nested
 
 FRESH_S = 1.0  # for which a look counts in a search, which asks for every file
 
@@ -47,6 +48,12 @@ class SecretPlaces:
         others = tuple(f"{root}/{path}" for root, _, paths, _ in found for path in paths)
         links = (f"{root}/{one.path}" for root, _, _, ones in found for one in ones)
         return (*secret, *others, *(one for one in links if self._leads_astray(one, secret)))
+
+    def repositories(self) -> tuple[str, ...]:
+        """Folders beneath with a repository of their own, or all if they are too many; blocks."""
+        found = [(root, *nested(root)) for root in self._roots]
+        ones = [str(one) for _, holders, _ in found for one in holders]
+        return (*ones, *(str(root) for root, _, is_whole in found if not is_whole))
 
     def is_other_name(self, path: Path) -> bool:
         """Is this another name of a secret file? Blocks for a millionth of a second, mostly."""

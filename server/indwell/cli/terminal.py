@@ -25,6 +25,11 @@ NAME_LIMIT = 60  # characters of a tool's name
 TARGET_LIMIT = 1_000  # of what it works on
 FAILURE_LIMIT = 4_000  # of why something failed
 OUTPUT_LINE_LIMIT = 2_000  # of a line of output
+_ANSWERED = {
+    "beforehand": "allowed by --allow-commands",
+    "uncovered": "not covered by --allow-commands, and nobody is asked",
+}
+_DIFF_COLOURS = {"+": "green", "-": "red", "@": "cyan"}
 
 
 class TerminalView:
@@ -65,7 +70,7 @@ class TerminalView:
                 self._end_text()
                 self.diff(diff)
             case events.PermissionAnswered(answer=answer):
-                self._line(f"  [yellow]answered: {answer}[/]")
+                self._line(f"  [yellow]{_ANSWERED.get(answer, f'answered: {answer}')}[/]")
             case events.Steered(text=text, delivered=True):
                 self._line(f"[bold]you:[/] {escape(visible(text))}")
             case events.UsageReported():
@@ -153,10 +158,9 @@ class TerminalApprover:
     async def ask(self, question: Question) -> Said:
         """Show exactly what would run, and wait for a letter."""
         title, reason = escape(one_line(question.title)), escape(one_line(question.reason))
-        self._console.print(f"[bold yellow]{title}[/] ({reason})", emoji=False, soft_wrap=True)
-        self._console.print(
-            visible(question.detail), markup=False, emoji=False, highlight=False, soft_wrap=True
-        )
+        heading = f"[bold yellow]{title}[/] ({reason})"
+        self._console.print(heading, emoji=False, highlight=False, soft_wrap=True)
+        self._tell_detail(question)
         self._tell_notes(question)
         if not sys.stdin.isatty():
             self._console.print("[yellow]Nobody can be asked here, so the answer is no.[/]")
@@ -171,11 +175,22 @@ class TerminalApprover:
                 return answer
             self._console.print("[yellow]Not understood; type one of the letters.[/]")
 
+    def _tell_detail(self, question: Question) -> None:
+        """All of it, whole; a diff by what its lines are."""
+        detail = visible(question.detail)
+        is_diff = not question.cwd and "\n@@ " in detail
+        for line in detail.split("\n"):
+            colour = _DIFF_COLOURS.get(line[:1], "") if is_diff else ""
+            self._console.print(
+                line, style=colour, markup=False, emoji=False, highlight=False, soft_wrap=True
+            )
+
     def _tell_notes(self, question: Question) -> None:
-        """What a person should know besides; what the model asks for by itself stands out."""
+        """What a person should know besides; what goes beyond the sandbox stands out."""
         rule = f"This session and always are for: {question.rule}"
         for note in (*question.notes, *([rule] if question.rule else ())):
-            style = "bold red" if question.wanted and question.more in note else "dim"
+            is_more = question.more and question.more in note
+            style = "bold red" if is_more else "dim"
             line = f"[{style}]{escape(one_line(note))}[/]"
             self._console.print(line, emoji=False, highlight=False, soft_wrap=True)
 
@@ -210,11 +225,12 @@ def _forget_typed() -> None:
 
 
 class AllowingApprover:
-    """Says yes to what would be asked for, as the user said beforehand.
+    """Says yes to commands that would be asked for, as the user said beforehand.
 
-    But not to what the model itself asks for beyond the sandbox: nobody has seen that (POL-16).
+    To nothing else: ``policy.beforehand`` says what that covers. What the model itself asks for
+    beyond the sandbox nobody has seen (POL-16).
     """
 
-    async def ask(self, question: Question) -> Answer:
-        """Allow this one call, unless the model wants more for it than it has."""
-        return "no" if question.wanted else "once"
+    async def ask(self, question: Question) -> Said:
+        """Allow this one call if what was said covers it."""
+        return "uncovered" if question.wanted or question.uncovered else "beforehand"

@@ -138,7 +138,7 @@ def _print_json(value: object) -> None:
 def _asked() -> int:
     """0 if the user says yes, 1 if not, 130 after Ctrl-C."""
     try:
-        return 0 if input("Trust it? [y/N] ").strip().lower() in {"y", "yes"} else 1
+        return 0 if input("Trust it? [y/N] ").strip().lower() in {"y", "yes", "t", "trust"} else 1
     except EOFError:
         print()
         return 1

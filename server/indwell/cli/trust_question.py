@@ -5,9 +5,11 @@ from __future__ import annotations
 import asyncio
 import sys
 from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
+import msgspec
 from rich.console import Console
 
 from indwell.agent.events import Listener, Notice
@@ -60,6 +62,9 @@ async def settle(trust: FolderTrust, standing: Standing, console: Console) -> st
             problem = f"{error}; your answer counts for this time"
         if trusted:
             return problem
+        standing = msgspec.structs.replace(
+            standing, by=f"your answer of {datetime.now(UTC):%Y-%m-%d}"
+        )
     if standing.state == "trusted":
         return ""
     ignored = len(await asyncio.to_thread(instruction_files, Path(standing.folder)))

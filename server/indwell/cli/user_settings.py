@@ -11,6 +11,7 @@ from indwell.errors import ToolError
 from indwell.settings.load import WORKSPACE_FILE, Loaded, load
 from indwell.settings.places import read_user_file, user_file
 
+MOST_UNTRUSTED_B = 16 << 10
 UNTRUSTED = f"{WORKSPACE_FILE} is ignored as long as its folder is not trusted"
 
 
@@ -23,7 +24,8 @@ def read_settings(
 ) -> Loaded:
     """Read all sources of settings; ``trust`` looks at the folders, and knows afterwards.
 
-    The file of a folder that is not trusted is only looked through for what to say of it.
+    The file of a folder that is not trusted is only looked through for what to say of it, if it is
+    short: that takes 15 ms at most.
 
     Raises:
         SettingsError: The user's own file cannot be used.
@@ -40,9 +42,11 @@ def read_settings(
         if data is not None and trust.obeys(roots[0], WORKSPACE_FILE, data):
             workspace_text = data.decode("utf-8", "replace")
         elif data is not None:
-            would = load(environment, text, str(path), options, data.decode("utf-8", "replace"))
-            known = load(environment, text, str(path), options).notices
-            notices = (UNTRUSTED, *(one for one in would.notices if one not in known))
+            notices = (UNTRUSTED,)
+            if len(data) <= MOST_UNTRUSTED_B:
+                would = load(environment, text, str(path), options, data.decode("utf-8", "replace"))
+                known = load(environment, text, str(path), options).notices
+                notices += tuple(one for one in would.notices if one not in known)
     loaded = load(environment, text, str(path), options, workspace_text)
     loaded = Loaded(loaded.settings, (*loaded.notices, *notices))
     if not is_foreign_key(loaded.settings, environment):

@@ -39,6 +39,8 @@ class Configuration:
         self._read = Configured(Settings())
         self._mode: Mode | None = None
         self._model: str | None = None
+        self._has_looked = False
+        self._reading = asyncio.Lock()
         self._asked = asyncio.Event()
         self._asked.set()
         self._patience_s = patience_s
@@ -62,23 +64,30 @@ class Configuration:
         return self._read.notices
 
     def start(self, roots: tuple[Path, ...], options: Mapping[str, Any]) -> None:
-        """The editor has said where it works and what it wants."""
+        """The editor has said where it works and what it wants.
+
+        What the folders say is not read yet: looking at them may take a second, and `ask` does.
+        """
         self._roots, self._options = roots, options
-        self._read = self._tightened(self._backend.configure(options, roots))
-        if self._client.features.configuration:
+        self._read = self._tightened(self._backend.configure(options, ()))
+        self._has_looked = not roots
+        if self._client.features.configuration or roots:
             self._asked.clear()
 
     async def ask(self) -> tuple[str, ...]:
         """Ask the editor for its section; gives what is ignored of it and was not before.
 
         An editor that does not answer in time, answers an error or nonsense has no section: what
-        was told before stays (LSP-24).
+        was told before stays (LSP-24). The folders are looked at in any case.
         """
         try:
-            answer = await self._client.configuration(SECTION)
+            has_own = self._client.features.configuration
+            answer = await self._client.configuration(SECTION) if has_own else None
+            if isinstance(answer, Mapping):
+                return await self.take(answer)
+            return () if self._has_looked else await self.read_again()
         finally:
             self._asked.set()
-        return await self.take(answer) if answer is not None else ()
 
     async def take(self, section: object) -> tuple[str, ...]:
         """Take the editor's section; gives the notices that are new."""
@@ -89,20 +98,23 @@ class Configuration:
 
     async def read_again(self) -> tuple[str, ...]:
         """Read all sources anew; a mode or model that was chosen holds until its source changes."""
-        before = self._read
-        fresh = await asyncio.to_thread(self._backend.configure, self._options, self._roots)
-        self._read = self._tightened(fresh)
-        if self._read.settings.mode != before.settings.mode:
-            self._mode = None
-        if self._read.settings.model != before.settings.model:
-            self._model = None
-        return tuple(one for one in self._read.notices if one not in before.notices)
+        async with self._reading:  # whoever comes second finds nothing new
+            before = self._read
+            fresh = await asyncio.to_thread(self._backend.configure, self._options, self._roots)
+            self._read, self._has_looked = self._tightened(fresh), True
+            if self._read.settings.mode != before.settings.mode:
+                self._mode = None
+            if self._read.settings.model != before.settings.model:
+                self._model = None
+            return tuple(one for one in self._read.notices if one not in before.notices)
 
     async def known(self) -> None:
         """Return when the editor's section is known, or will not be: bounded in any case."""
         with suppress(TimeoutError):
             async with asyncio.timeout(self._patience_s):
                 await self._asked.wait()
+        if not self._has_looked:
+            await self.read_again()
 
     def choose_mode(self, mode: Mode) -> None:
         """The user wants this mode."""

@@ -137,12 +137,19 @@ class CurrentSession:
         async with self._changing:
             await self._leave()
 
-    async def _settle(self) -> None:
+    async def ask_about_trust(self) -> bool:
+        """Ask about the folders that are not trusted, whatever was said before; are all trusted?"""
+        await self._settle(again=True)
+        assert self.workspace is not None
+        standings = await self._backend.standings(self.workspace.roots)
+        return all(one.state == "trusted" for one in standings)
+
+    async def _settle(self, *, again: bool = False) -> None:
         """Know the editor's settings, and whether the folders are trusted as they are now."""
         await self._configuration.known()
         assert self.workspace is not None
         timeout_s = self._configuration.settings.answer_timeout_s
-        if await self.trust.settle(self.workspace.roots, timeout_s):
+        if await self.trust.settle(self.workspace.roots, timeout_s, again=again):
             await self._configuration.read_again()  # what a folder says may count now
 
     async def _leave(self) -> None:

@@ -109,7 +109,7 @@ class Host:
         self._warn(self.configuration.notices)
         if self.configuration.problem:
             self.client.show(types.MessageType.Error, f"Indwell: {self.configuration.problem}")
-        if self.client.features.configuration:
+        if self.client.features.configuration or self._roots:
             self._chores.begin(self._ask_configuration())
         if self._roots:
             self._chores.begin(self._unsent.tell(self._roots[0]))
@@ -285,6 +285,7 @@ class Host:
 
     async def _session_of(self, ticket: Ticket) -> Session:
         """Where a turn begins."""
+        await self.configuration.known()  # which tells what it finds by itself
         notices = self.configuration.notices
         session = await self.sessions.get(ticket.waiting.target)
         self._warn(tuple(one for one in self.configuration.notices if one not in notices))

@@ -27,6 +27,7 @@ COMMAND_NAMES = (
     "indwell.fork",
     "indwell.rewind",
     "indwell.mode",
+    "indwell.trust",
 )
 
 METHOD_NAMES = (

@@ -41,7 +41,7 @@ class EditorApprover:
     async def _ask(self, question: Question) -> Answer:
         """Ask in the rich form where the editor has it, else by ``showMessageRequest``."""
         if self._client.features.has("permission"):
-            params = protocol.PermissionParams(**msgspec.structs.asdict(question))
+            params = _params(question)
             said = await self._client.permission(params, self._timeout_s)
             answer = _ANSWERS.get(said or "", "no")
             return answer if question.rule or answer in {"no", "once"} else "no"
@@ -64,3 +64,10 @@ class EditorApprover:
             return "no"
         by_title: dict[str, Answer] = {ONCE: "once", SESSION: "session", always: "always"}
         return by_title.get(chosen, "no")
+
+
+def _params(question: Question) -> protocol.PermissionParams:
+    """What an editor is told of a question."""
+    told = msgspec.structs.asdict(question)
+    del told["uncovered"]
+    return protocol.PermissionParams(**told)

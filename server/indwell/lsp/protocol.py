@@ -314,6 +314,7 @@ COMMANDS: Mapping[str, type | None] = {
     "indwell.fork": ForkArguments,
     "indwell.rewind": RewindArguments,
     "indwell.mode": ModeArguments,
+    "indwell.trust": None,
 }
 """Every command with the type of its one argument."""
 

@@ -172,6 +172,10 @@ def _commands(server: LanguageServer, host: Host) -> None:
             raise JsonRpcException(words, INVALID_PARAMS)
         host.set_mode(arguments.mode)
 
+    @server.command("indwell.trust")
+    async def trust() -> bool:
+        return await host.sessions.ask_about_trust()
+
     @server.feature(types.WORKSPACE_DID_CHANGE_CONFIGURATION)
     async def did_change_configuration(params: types.DidChangeConfigurationParams) -> None:
         settings = params.settings

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
+import msgspec
 from lsprotocol import types
 
 from indwell.errors import UserError
@@ -37,8 +38,12 @@ class TrustQuestions:
         """Is the user being asked now?"""
         return self._open is not None
 
-    async def settle(self, roots: tuple[Path, ...], timeout_s: float) -> bool:
+    async def settle(
+        self, roots: tuple[Path, ...], timeout_s: float, *, again: bool = False
+    ) -> bool:
         """Return when it is known how each folder stands; True if one has come to be trusted.
+
+        ``again``: the user wants to be asked, also about what they have said no to.
 
         Whoever comes while a question stands waits for the same answer; cancelling one who waits
         does not close it for the others.
@@ -46,6 +51,8 @@ class TrustQuestions:
         if self._open is None:
             standings = await self._backend.standings(roots)
             if self._open is None:
+                if again:
+                    standings = tuple(map(_open_again, standings))
                 work = self._settled(standings, timeout_s)
                 self._open = asyncio.create_task(work, name="trust")
                 self._open.add_done_callback(self._closed)
@@ -92,4 +99,15 @@ class TrustQuestions:
         self._told.add(standing.folder)
         ignored = await asyncio.to_thread(instruction_files, Path(standing.folder))
         words = restricted_words(standing, len(ignored))
-        self._client.show(types.MessageType.Warning, f"Indwell: {words}")
+        here = " In the editor: the command `indwell.trust`." if _can_be_trusted(standing) else ""
+        self._client.show(types.MessageType.Warning, f"Indwell: {words}{here}")
+
+
+def _can_be_trusted(standing: Standing) -> bool:
+    """Is a word of the user's all that it lacks? Not where the editor or a broken file says no."""
+    return standing.state != "trusted" and standing.remedy == Standing("", "open", "").remedy
+
+
+def _open_again(standing: Standing) -> Standing:
+    is_asked = _can_be_trusted(standing)
+    return msgspec.structs.replace(standing, state="open") if is_asked else standing

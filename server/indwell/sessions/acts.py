@@ -17,7 +17,7 @@ End: TypeAlias = Literal["done", "failed", "denied", "refused", "unknown"]
 """Denied by a rule, refused by the user or for want of an answer. Unknown: the log has no result,
 because the process was killed in the middle or is still at it."""
 
-REFUSALS = frozenset(["no", "unanswered"])
+REFUSALS = frozenset(["no", "unanswered", "uncovered"])
 """Answers that allow nothing."""
 
 _Key: TypeAlias = tuple[int, str]
@@ -75,8 +75,13 @@ def acts(records: Sequence[Record]) -> tuple[Act, ...]:
             case TurnStarted():
                 newest.clear()  # a session that was taken back counts its turns anew
             case Decided():
-                newest[record.turn, record.tool_use_id] = len(found)
-                found.append(_decided(record, left=id(record) not in alive))
+                act = _decided(record, left=id(record) not in alive)
+                at = newest.get((record.turn, record.tool_use_id))
+                if at is not None and _is_open(found[at]) and found[at].what == act.what:
+                    found[at] = act  # the answer to the question that was written down before
+                else:
+                    newest[record.turn, record.tool_use_id] = len(found)
+                    found.append(act)
             case Intent():
                 at = newest.get((record.turn, record.tool_use_id))
                 if at is None:
@@ -93,6 +98,11 @@ def acts(records: Sequence[Record]) -> tuple[Act, ...]:
             case _:
                 pass
     return tuple(_ended(act, at, results) for at, act in enumerate(found))
+
+
+def _is_open(act: Act) -> bool:
+    """Was it asked for and, as far as the log goes, not answered? Then it never began."""
+    return act.decision == "ask" and not act.answer and not act.began
 
 
 def _decided(record: Decided, *, left: bool) -> Act:
@@ -129,7 +139,7 @@ def _ended(act: Act, at: int, results: Mapping[int, ToolResult]) -> Act:
     result = results.get(at)
     if act.decision == "deny":
         return msgspec.structs.replace(act, end="denied")
-    if act.answer in REFUSALS:
+    if act.answer in REFUSALS or _is_open(act):
         return msgspec.structs.replace(act, end="refused")
     if result is None:
         return act

@@ -93,6 +93,8 @@ class ToolContext(msgspec.Struct, frozen=True):
         most_chars: Characters that one result may have; what goes on is told.
         judged: Where each path of the call led when it was decided on, by the path as written.
         confinement: The bounds of what it runs; None is none, which somebody allowed.
+        unasked: Nobody was asked about what it runs, as that only reads.
+        hide: A text without the secrets in it, for what is cut: half a secret has no form.
     """
 
     workspace: Workspace
@@ -106,6 +108,8 @@ class ToolContext(msgspec.Struct, frozen=True):
     most_chars: int = 256_000
     judged: Mapping[str, Path] = {}
     confinement: Confinement | None = None
+    unasked: bool = False
+    hide: Callable[[str], str] = lambda text: text
 
     def resolve(self, written: str) -> Path:
         """The file that the model means: the one that was decided on, if a link moved since.

@@ -15,6 +15,7 @@ from indwell.errors import NotText, TooLarge, ToolError
 from indwell.files import read_bytes
 from indwell.tools.base import Facts, Outcome, Tool, ToolContext
 from indwell.tools.pictures import read_picture
+from indwell.tools.truncate import untorn
 from indwell.workspace.base import Snapshot, Stamp, digest
 from indwell.workspace.disk_large import LargeFiles
 from indwell.workspace.encoding.decoding import decode, nothing_declared
@@ -151,14 +152,20 @@ def _lines(text: str, first: int) -> Iterator[str]:
     for start, stop in line_spans(text, first):
         end = text[max(start, stop - 2) : stop]
         n_chars = stop - start - len(end) + len(end.rstrip("\r\n"))
-        line = shown(text[start : start + min(n_chars, LINE_CHARS)])
-        more = n_chars - LINE_CHARS
-        yield f"{line}[… {more:,} more characters]" if more > 0 else line
+        line = text[start : start + min(n_chars, LINE_CHARS)]
+        if n_chars <= LINE_CHARS:
+            yield shown(line)
+        else:
+            line = untorn(line)
+            yield f"{shown(line)}[… {n_chars - len(line):,} more characters]"
 
 
 def _cut_bytes(line: Line) -> str:
-    text = shown(line.text)
-    return f"{text}[… {line.more_b:,} more bytes]" if line.more_b else text
+    if not line.more_b:
+        return shown(line.text)
+    text = untorn(line.text)
+    more_b = line.more_b + len(line.text[len(text) :].encode())
+    return f"{shown(text)}[… {more_b:,} more bytes]"
 
 
 def _fitting(lines: Iterator[str], first: int, room: int) -> Iterator[str]:

@@ -12,6 +12,8 @@ OUTPUT_TAIL = 3_000
 DIFF_LIMIT = 3_000  # characters; H47
 DIFF_HEAD = 2_500
 
+_MOST_WORD = 1_000  # characters; what is longer is no secret, as a picture in base64
+_LONG_WORD = re.compile(r"[\w+/=.~:@%!-]{12,}")
 _ESCAPE = re.compile(
     r"\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)?"  # operating system command: titles, links
     r"|\x1b[P^_X][^\x1b]*(?:\x1b\\)?"  # device control and other strings
@@ -64,8 +66,20 @@ def cut_diff(diff: str) -> str:
     """A diff for the model: over 3,000 characters it keeps whole lines of its first 2,500."""
     if len(diff) <= DIFF_LIMIT:
         return diff
-    stop = diff.rfind("\n", 0, DIFF_HEAD) + 1 or DIFF_HEAD
+    stop = diff.rfind("\n", 0, DIFF_HEAD) + 1 or len(untorn(diff[:DIFF_HEAD]))
     return f"{diff[:stop]}[… {diff.count(chr(10), stop):,} more lines of diff …]\n"
+
+
+def untorn(head: str) -> str:
+    """The beginning of a text that goes on, without the long word with digits that is torn there.
+
+    Half a secret has no form, so nothing would hide it.
+    """
+    end = head[-_MOST_WORD:]
+    word = _LONG_WORD.match(end[::-1])
+    if word is None or len(word[0]) == _MOST_WORD or not any(map(str.isdigit, word[0])):
+        return head
+    return head[: -len(word[0])]
 
 
 def without_escapes(text: str) -> str:

@@ -50,15 +50,16 @@ def _checks(environment: Mapping[str, str], store: KeyStore, *, offline: bool) -
         blocking("settings", lambda: own_files.settings(environment)),
         blocking("key", lambda: own_files.key(environment, store)),
         blocking("proxy", lambda: endpoint.proxies(environment)),
-        Check("programs", programs.programs),
-        blocking("sandbox", safety.sandbox),
+        Check("programs", lambda: programs.programs(Path.cwd())),
+        blocking("own place", lambda: programs.installation(Path.cwd())),
+        blocking("sandbox", lambda: safety.sandbox(environment, Path.cwd())),
         blocking("trust", lambda: safety.trust(environment, Path.cwd())),
         blocking("permissions", lambda: safety.permissions(environment, Path.cwd())),
         blocking("state folder", lambda: own_files.state(environment)),
         blocking("clock", own_files.clock),
         blocking("limits", machine.limits),
         blocking("text", machine.text),
-        Check("editors", lambda: editors.editors(Path.home())),
+        Check("editors", lambda: editors.editors(Path.home(), Path.cwd())),
     ]
     if not offline:
         checks[4:4] = [

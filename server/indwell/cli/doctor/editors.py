@@ -38,7 +38,7 @@ EDITORS = (
         "Emacs",
         "emacs",
         (".emacs", ".emacs.d/*.el", ".config/emacs/*.el", ".config/doom/*.el", ".doom.d/*.el"),
-        "docs/protocol.md",
+        "docs/editors/emacs.md",
     ),
     Editor("Helix", "hx", (".config/helix/languages.toml",), "docs/protocol.md"),
     Editor("Kate", "kate", (".config/kate/lspclient/*.json",), "docs/protocol.md"),
@@ -46,17 +46,18 @@ EDITORS = (
 )
 
 
-async def editors(home: Path) -> Findings:
-    """One finding for each editor that is on PATH; none at all is a warning."""
-    found = await asyncio.gather(*(_editor(editor, home) for editor in EDITORS))
+async def editors(home: Path, folder: Path | None = None) -> Findings:
+    """One finding for each editor that is on PATH, but not in ``folder``; none is a warning."""
+    never_in = () if folder is None or home.is_relative_to(folder) else (folder,)
+    found = await asyncio.gather(*(_editor(editor, home, never_in) for editor in EDITORS))
     here = tuple(finding for finding in found if finding is not None)
     if here:
         return here
     return (Finding("editor", "warn", "no editor that speaks LSP was found on PATH"),)
 
 
-async def _editor(editor: Editor, home: Path) -> Finding | None:
-    program = await asyncio.to_thread(find_program, editor.program)
+async def _editor(editor: Editor, home: Path, never_in: tuple[Path, ...]) -> Finding | None:
+    program = await asyncio.to_thread(find_program, editor.program, never_in)
     if program is None:
         return None
     version = await version_of(program) or "its version is not known"

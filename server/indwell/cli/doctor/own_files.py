@@ -21,7 +21,7 @@ from indwell.settings.keys import KeyStore
 from indwell.settings.load import VARIABLES, lacking
 from indwell.settings.model import Settings
 from indwell.settings.origins import origin_of
-from indwell.settings.places import state_folder, user_file
+from indwell.settings.places import state_folder, trusted_folders, user_file
 
 LITTLE_SPACE_B = 200 << 20  # a long session with its spilled texts has some ten megabytes
 NO_SPACE_B = 5 << 20
@@ -33,6 +33,7 @@ def settings(environment: Mapping[str, str]) -> Findings:
     path = user_file()
     try:
         loaded = read_settings(environment)
+        trusted_folders(loaded.settings.trusted)
     except SettingsError as error:
         return (Finding("settings", "fail", str(error), _settings_mend(error, path)),)
     where = str(path) if path.exists() else f"{path} does not exist, so the defaults count"

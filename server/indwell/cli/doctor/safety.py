@@ -17,24 +17,34 @@ from indwell.settings.places import state_folder
 from indwell.settings.rules import RuleBook
 
 
-def sandbox() -> Findings:
-    """How well commands are held, and what would hold them better."""
+def sandbox(environment: Mapping[str, str], folder: Path) -> Findings:
+    """How well commands are held here, and what would hold them better."""
     held = strength()
     state: State = "ok" if held.level in {"S3", "S3m"} else "warn"
-    return (Finding("sandbox", state, state_words(held), held.reason),)
+    try:
+        chosen = read_settings(environment).settings
+        (standing,) = FolderTrust(environment).look((folder,), chosen)
+    except SettingsError:  # said by the check of the settings
+        return (Finding("sandbox", state, state_words(held), held.reason),)
+    is_restricted = standing.state != "trusted"
+    words = state_words(held, mode=chosen.mode, is_restricted=is_restricted)
+    return (Finding("sandbox", state, words, held.reason),)
 
 
 def trust(environment: Mapping[str, str], folder: Path) -> Findings:
     """Is the folder trusted in which the doctor was called?"""
     try:
         chosen = read_settings(environment).settings
+        (standing,) = FolderTrust(environment).look((folder,), chosen)
     except SettingsError:
         return ()  # said by the check of the settings
-    (standing,) = FolderTrust(environment).look((folder,), chosen)
     if standing.state == "trusted":
         return (Finding("trust", "ok", f"{folder} is trusted: {standing.by}"),)
     sentence = f"{folder} is restricted, so nothing in it is changed, run or obeyed: {standing.by}"
-    return (Finding("trust", "skipped", sentence, "`indwell trust` says what it would enable"),)
+    if "indwell trust" in standing.remedy:
+        mend = "`indwell trust` says what it would enable"
+        return (Finding("trust", "skipped", sentence, mend),)
+    return (Finding("trust", "warn", sentence, standing.remedy),)
 
 
 def permissions(environment: Mapping[str, str], folder: Path) -> Findings:

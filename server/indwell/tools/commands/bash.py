@@ -17,6 +17,7 @@ from indwell.errors import ToolError
 from indwell.files import locate
 from indwell.policy.widening import Widening
 from indwell.sandbox import Finished, spawn
+from indwell.sandbox.proxy.hosts import allowed
 from indwell.tools.base import Facts, Outcome, Tool, ToolContext
 from indwell.tools.commands.command_output import SPILL_LIMIT_B, TAIL_B, CommandOutput
 from indwell.tools.truncate import Cut
@@ -29,8 +30,10 @@ MOST_HOSTS = 10  # that one command asks for; a person reads them all
 HOST_LIMIT = 253  # characters of a name; RFC 1035
 _PIPE_B = 65_536
 
-# A name, perhaps with a port: no address, no pattern.
-_HOST = re.compile(r"(?=.*[A-Za-z])\w(?:[\w.-]*\w)?(?::[1-9]\d{0,4})?", re.ASCII)
+# A name, or all below one, perhaps with a port: no address.
+_HOST = re.compile(
+    r"(?:\*\.(?=[^:]*\.))?(?=.*[A-Za-z])\w(?:[\w.-]*\w)?(?::[1-9]\d{0,4})?", re.ASCII
+)
 
 
 class Bash(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -45,7 +48,10 @@ class Bash(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     network: Annotated[
         tuple[str, ...],
         msgspec.Meta(
-            description="hosts it must reach, such as pypi.org; the user is asked each time"
+            description=(
+                "hosts it must reach: pypi.org, *.github.com, localhost:3000; the user is asked "
+                "each time"
+            )
         ),
     ] = ()
     unsandboxed: Annotated[
@@ -101,7 +107,8 @@ def _wanted(arguments: Bash) -> Widening:
     if len(arguments.network) > MOST_HOSTS:
         raise ToolError(f"`network` may name {MOST_HOSTS} hosts; name those that are needed")
     for host in arguments.network:
-        if len(host) > HOST_LIMIT or not _HOST.fullmatch(host):
+        is_read = len(host) <= HOST_LIMIT and _HOST.fullmatch(host) and allowed([host]).places
+        if not is_read:
             raise ToolError(f"{host[:80]!r} is no name of a host; write one such as 'pypi.org'")
     hosts = tuple(dict.fromkeys(host.lower() for host in arguments.network))
     return Widening(hosts=hosts, unconfined=arguments.unsandboxed)
@@ -128,12 +135,14 @@ async def _run(shell: Shell, arguments: Bash, context: ToolContext) -> Outcome:
             on_chunk=output.feed,
             pass_fds=(writing,),
             confinement=context.confinement,
+            never_in=workspace.roots,
+            unasked=context.unasked,
         )
         trail = _read_trail(reading)
     after = await asyncio.to_thread(_follow, shell, trail, workspace)
     after += [f"[{note}]" for note in finished.notes]
     after += await _notes_after(workspace)
-    text, cut = await asyncio.to_thread(output.finish, finished, arguments.max_lines)
+    text, cut = await asyncio.to_thread(output.finish, finished, arguments.max_lines, context.hide)
     if cut is not None:
         text = await _spilled(text, cut, finished, context)
     lines = [*before, text.rstrip("\n") or "(no output)", *_ending(finished, timeout_s), *after]
@@ -216,7 +225,7 @@ async def _spilled(text: str, cut: Cut, finished: Finished, context: ToolContext
     """Both ends of an output, and between them where the whole can be read."""
     path = await context.spill("bash", text)
     whole = "it is whole in"
-    if finished.total_b > SPILL_LIMIT_B:
+    if finished.total_b > SPILL_LIMIT_B + TAIL_B:
         whole = f"its first {SPILL_LIMIT_B:,} bytes are in"
     missing = finished.total_b - SPILL_LIMIT_B - TAIL_B
     n_chars = cut.n_chars + max(missing, 0)

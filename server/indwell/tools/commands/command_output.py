@@ -13,6 +13,8 @@ from indwell.tools.truncate import Cut, cut_output, without_escapes
 SPILL_LIMIT_B = 4_000_000  # of one output kept to be read again; it passes through memory
 LIVE_CHARS = 200_000  # shown while the command runs; the rest waits for its end
 TAIL_B = 100_000  # kept of the end of an output over SPILL_LIMIT_B
+_MOST_WORD_B = 1_000  # of a word that is looked for where an output is torn
+_BLANKS = (b"\n", b" ", b"\t")
 _PIECE_B = 1 << 14  # at worst 3 ms, for bytes at random
 
 
@@ -42,16 +44,34 @@ class CommandOutput:
             if text:
                 self._on_output(text)
 
-    def finish(self, finished: Finished, max_lines: int) -> tuple[str, Cut | None]:
-        """The text that was kept, and its ends if it is too long for the model; for a thread."""
-        n_kept = len(self._kept)
-        text = _shown(self._kept)
+    def finish(
+        self, finished: Finished, max_lines: int, hide: Callable[[str], str]
+    ) -> tuple[str, Cut | None]:
+        """The text that was kept, and its ends if it is too long for the model; for a thread.
+
+        What ``hide`` hides is hidden before anything is cut: half a secret has no form.
+        """
+        kept, end = self._kept, b""
         self._kept = bytearray()
-        n_beyond = finished.total_b - n_kept
-        if n_beyond <= 0:
+        n_beyond = finished.total_b - len(kept)
+        if n_beyond > 0:
+            end = finished.tail[-min(n_beyond, TAIL_B) :]
+        if n_beyond <= TAIL_B:
+            text = hide(_shown(kept + end))
             return text, cut_output(text, max_lines)
-        end = finished.tail[-min(n_beyond, TAIL_B) :]
-        return text, cut_output(text + _shown(end), max_lines)
+        text = hide(_shown(_up_to_a_blank(kept)))
+        return text, cut_output(text + hide(_shown(_from_a_blank(end))), max_lines)
+
+
+def _up_to_a_blank(data: bytes | bytearray) -> bytes | bytearray:
+    """Without the word that is torn at its end, which may be the head of a secret."""
+    blank = max(data.rfind(one, -_MOST_WORD_B) for one in _BLANKS)
+    return data if blank < 0 else data[: blank + 1]
+
+
+def _from_a_blank(data: bytes) -> bytes:
+    blanks = [at for one in _BLANKS if (at := data.find(one, 0, _MOST_WORD_B)) >= 0]
+    return data[min(blanks) :] if blanks else data
 
 
 def _shown(data: bytes | bytearray) -> str:

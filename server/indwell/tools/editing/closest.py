@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any
 
+from indwell.tools.truncate import untorn
 from indwell.workspace.text import shown, split_lines
 
 MAX_VOTES = 5  # places of one line of old that it votes for
@@ -96,7 +97,8 @@ def _composed(text: str) -> str:
 
 def _numbered(lines: Sequence[str], start: int, n_lines: int) -> str:
     there = enumerate(lines[start : start + n_lines], start + 1)
-    return shown("\n".join(f"{number}\t{line}" for number, line in there)[:SHOWN_CHARS])
+    text = "\n".join(f"{number}\t{line}" for number, line in there)
+    return shown(text if len(text) <= SHOWN_CHARS else untorn(text[:SHOWN_CHARS]))
 
 
 def _by_equal_lines(lines: Sequence[str], wanted: Sequence[str]) -> list[int]:

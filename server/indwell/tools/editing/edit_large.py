@@ -16,7 +16,7 @@ import msgspec
 from indwell.errors import ToolError
 from indwell.tools.base import Outcome, ToolContext
 from indwell.tools.editing.replace import MAX_COUNTED, MAX_PLACES, Edit, put
-from indwell.tools.truncate import cut_diff
+from indwell.tools.truncate import cut_diff, untorn
 from indwell.workspace.base import Change, Snapshot, Stamp
 from indwell.workspace.comparing.diff import count_changes, unified_diff
 from indwell.workspace.large import Large, Splice
@@ -258,7 +258,7 @@ def _nearest(large: Large, old: str) -> str:
     window = large.around(places[0])
     there = large.decoded(large.read(window.start, len(window)))
     (first,) = large.line_numbers([window.start])
-    lines = [line[:LINE_CHARS] for line in _BREAK.split(shown(there).rstrip("\r\n"))]
+    lines = [_cut_line(line) for line in _BREAK.split(shown(there).rstrip("\r\n"))]
     numbered = "\n".join(f"{number}\t{line}" for number, line in enumerate(lines, first))
     return f"; its longest line stands at line {', '.join(map(str, numbers))}:\n{numbered}"
 
@@ -288,8 +288,13 @@ def _moved(hunks: str, by: int) -> str:
 
 def _cut(lines: Sequence[str]) -> Iterator[str]:
     for line in lines:
-        more = len(line) - LINE_CHARS
-        yield line if more <= 0 else f"{line[:LINE_CHARS]}[… {more:,} more characters]"
+        head = _cut_line(line)
+        more = len(line) - len(head)
+        yield f"{head}[… {more:,} more characters]" if more else line
+
+
+def _cut_line(line: str) -> str:
+    return line if len(line) <= LINE_CHARS else untorn(line[:LINE_CHARS])
 
 
 def _figure(spots: Sequence[Spot]) -> str:

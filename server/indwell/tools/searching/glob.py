@@ -99,6 +99,7 @@ async def _walk(place: SearchPlace, pattern: str, context: ToolContext) -> _Walk
     finished = await listen(
         ["--files", "--null", *skip, *way.options, SearchPlace(place.start, inner.start).argument],
         cwd=place.start,
+        never_in=roots,
         timeout_s=TIMEOUT_S,
         take=listing.take,
     )

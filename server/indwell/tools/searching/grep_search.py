@@ -59,6 +59,7 @@ async def search(query: Query, place: SearchPlace, context: ToolContext) -> Foun
         _on_disk(
             query,
             inner,
+            roots,
             (*way.options, *(f"--glob=!{name}" for name in skipped)),
             lambda name: (
                 name not in taken
@@ -66,7 +67,7 @@ async def search(query: Query, place: SearchPlace, context: ToolContext) -> Foun
                 and not context.hidden(display(place.root / name, roots))
             ),
         ),
-        _in_buffers(query, place, joined),
+        _in_buffers(query, place, roots, joined),
     )
     await asyncio.to_thread(_merge, disk.hits, heard.hits, joined, buffers, query.beside)
     finished = (*disk.finished, *heard.finished)
@@ -87,6 +88,7 @@ async def search(query: Query, place: SearchPlace, context: ToolContext) -> Foun
 async def _on_disk(
     query: Query,
     inner: SearchPlace | None,
+    roots: Sequence[Path],
     options: Sequence[str],
     wanted: Callable[[str], bool],
 ) -> _Answer:
@@ -96,16 +98,23 @@ async def _on_disk(
     root = inner.root
     hits = Hits(query.mode, MAX_COUNTED, wanted, lambda name: exists(root / name))
     argv = (*query.in_files, *options, "--", inner.argument)
-    finished = await listen(argv, cwd=root, timeout_s=TIMEOUT_S, take=hits.take)
+    finished = await listen(argv, cwd=root, never_in=roots, timeout_s=TIMEOUT_S, take=hits.take)
     return _Answer(hits, (finished,), hits.is_full)
 
 
-async def _in_buffers(query: Query, place: SearchPlace, joined: Joined) -> _Answer:
+async def _in_buffers(
+    query: Query, place: SearchPlace, roots: Sequence[Path], joined: Joined
+) -> _Answer:
     lines = Hits("lines", MAX_COUNTED)
     if not joined.data:
         return _Answer(lines)
     finished = await listen(
-        query.in_text, cwd=place.root, timeout_s=TIMEOUT_S, take=lines.take, stdin=joined.data
+        query.in_text,
+        cwd=place.root,
+        never_in=roots,
+        timeout_s=TIMEOUT_S,
+        take=lines.take,
+        stdin=joined.data,
     )
     return _Answer(lines, (finished,), lines.is_full)
 

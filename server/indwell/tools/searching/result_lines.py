@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
+from indwell.tools.truncate import untorn
 from indwell.workspace.paths import display
 
 LINE_CHARS = 300  # H51
@@ -26,7 +27,7 @@ def text_line(data: bytes) -> str:
     # No character has more than 4 bytes; so the cut is not decoded.
     text = data[: 4 * LINE_CHARS + 8].decode("utf-8", "replace").rstrip("\r")
     if len(text) > LINE_CHARS:
-        text = f"{text[:LINE_CHARS]}…"
+        text = f"{untorn(text[:LINE_CHARS])}…"
     return _BREAKS.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
 
 

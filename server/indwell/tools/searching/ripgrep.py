@@ -19,13 +19,16 @@ T = TypeVar("T")
 _ERRORS_B = 3_000  # of its complaints and of its output, which is taken as it comes
 
 
-def ripgrep() -> str:
+def ripgrep(never_in: Sequence[Path]) -> str:
     """The program's path.
+
+    Args:
+        never_in: The workspace's folders.
 
     Raises:
         ToolError: It is not installed.
     """
-    found = find_program("rg")
+    found = find_program("rg", never_in)
     if found is None:
         raise ToolError(
             "ripgrep (rg) was not found beside Python or on PATH; install it with "
@@ -38,6 +41,7 @@ async def listen(
     options: Sequence[str],
     *,
     cwd: Path,
+    never_in: Sequence[Path],
     timeout_s: float,
     take: Callable[[bytes], bool],
     enough: asyncio.Event | None = None,
@@ -48,6 +52,7 @@ async def listen(
     Args:
         options: What follows the options of ``WALK``.
         cwd: Where it runs.
+        never_in: The workspace's folders: ripgrep runs without a sandbox, so it is none of theirs.
         timeout_s: Seconds until it is ended.
         take: Takes the next bytes and says whether they were enough; runs in a thread, so that
             the event loop stays free, one call at a time.
@@ -62,7 +67,7 @@ async def listen(
     work = asyncio.create_task(intake.work())
     try:
         finished = await run_program(
-            [ripgrep(), *WALK, *options],
+            [ripgrep(never_in), *WALK, *options],
             cwd=cwd,
             timeout_s=timeout_s,
             limit_b=_ERRORS_B,
