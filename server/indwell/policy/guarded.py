@@ -86,7 +86,7 @@ def _prefilter(deny: tuple[str, ...]) -> Callable[[str], bool]:
         pieces.append("")
 
     def may_match(path: str) -> bool:
-        folded = path.casefold() if path.isascii() else _plain(path)
+        folded = path.casefold() if _is_plain(path) else _compared(path)
         name = folded.rpartition("/")[2].rstrip(". ") or folded
         whole = f"/{folded}/"
         return names.match(name) is not None or any(one in whole for one in pieces)
@@ -98,6 +98,18 @@ def _plain(path: str) -> str:
     """As ``policy.paths`` compares names."""
     seen = path if path.isascii() else "".join(one for one in path if not shows_nothing(one))
     return unicodedata.normalize("NFC", unicodedata.normalize("NFC", seen).casefold())
+
+
+def _is_plain(path: str) -> bool:
+    """Has it only names that are compared as they are, but for case?"""
+    whole = f"{path}/"
+    return path.isascii() and not any(one in whole for one in ("//", "./", " /"))
+
+
+def _compared(path: str) -> str:
+    """Names of nothing, and dots and blanks at their ends, are left out, as in `policy.paths`."""
+    names = (one for one in _plain(path).split("/") if one not in {"", "."})
+    return "/".join(one.rstrip(". ") or one for one in names)
 
 
 def is_set_aside(path: str) -> bool:
