@@ -8,17 +8,18 @@ from pathlib import Path
 
 import pytest
 
-from indwell.cli.confining import confiner, strength
+from indwell.cli.confining import confiner
 from indwell.cli.doctor.editors import editors
 from indwell.cli.doctor.programs import installation, programs
 from indwell.policy.widening import Widening
 from indwell.sandbox.spawn import spawn
 from indwell.settings.model import Settings
+from support.bubblewrap import needs_bubblewrap
 
 PREFIX = Path(sys.prefix).resolve()
 
 
-@pytest.mark.skipif(strength().level != "S3", reason=f"no bubblewrap here: {strength().reason}")
+@needs_bubblewrap
 @pytest.mark.skipif(sys.prefix == sys.base_prefix, reason="there is no environment to protect")
 async def test_no_sandboxed_command_writes_where_our_own_python_is_installed() -> None:
     bounds = confiner((PREFIX,), Settings)(Widening())

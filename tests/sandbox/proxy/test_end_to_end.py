@@ -2,40 +2,18 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+import os
+import subprocess
+import sys
+from pathlib import Path
 
-import pytest
-
-from indwell.errors import ToolError
 from indwell.sandbox.confinement import Confinement
 from indwell.sandbox.spawn import spawn
-from indwell.sandbox.strength import strength
+from indwell.sandbox.strength import find_bwrap
+from support.bubblewrap import needs_bubblewrap
+from support.web_server import FETCH, WORDS, web_server
 
-sandboxed = pytest.mark.skipif(
-    strength().level != "S3", reason=f"no bubblewrap here: {strength().reason}"
-)
-FETCH = """python3 -c '
-import urllib.request
-print(urllib.request.urlopen("http://localhost:{port}/x", timeout=20).read().decode())'"""
-
-
-@asynccontextmanager
-async def server() -> AsyncIterator[tuple[int, list[bytes]]]:
-    heard: list[bytes] = []
-
-    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        heard.append(await reader.readuntil(b"\r\n\r\n"))
-        writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello")
-        await writer.drain()
-        writer.close()
-
-    listening = await asyncio.start_server(serve, "127.0.0.1", 0)
-    try:
-        yield listening.sockets[0].getsockname()[1], heard
-    finally:
-        listening.close()
+SERVER = Path(__file__).resolve().parents[3] / "server"
 
 
 async def ran(tmp_path, command: str, *hosts: str) -> str:
@@ -44,11 +22,11 @@ async def ran(tmp_path, command: str, *hosts: str) -> str:
     return finished.output
 
 
-@sandboxed
+@needs_bubblewrap
 async def test_a_sandboxed_command_reaches_what_was_named_and_nothing_without(tmp_path) -> None:
-    async with server() as (port, heard):
+    async with web_server() as (port, heard):
         command = FETCH.format(port=port)
-        assert "hello" in await ran(tmp_path, command, f"localhost:{port}")
+        assert WORDS in await ran(tmp_path, command, f"localhost:{port}")
         assert heard[0].startswith(b"GET /x HTTP/1.1\r\nHost: localhost:")
         past_rules = f"NO_PROXY= no_proxy= {command}"
         assert "Refused by the sandbox" in await ran(tmp_path, past_rules, "other.example")
@@ -59,13 +37,13 @@ async def test_a_sandboxed_command_reaches_what_was_named_and_nothing_without(tm
         assert len(heard) == 1
 
 
-@sandboxed
+@needs_bubblewrap
 async def test_sbx_20_without_a_host_there_is_no_proxy_and_no_network(tmp_path) -> None:
     said = await ran(tmp_path, "env | grep -ic _proxy=; cat /proc/net/dev | grep -c :")
     assert said.split() == ["0", "1"]  # the loopback of its own
 
 
-@sandboxed
+@needs_bubblewrap
 async def test_with_a_way_the_walls_stay_as_they_are(tmp_path) -> None:
     """The starter leaves nothing behind: no process, no descriptor, no other environment."""
     show = "ls -l /proc/self/fd | grep -c socket; ps -e | grep -c python"
@@ -76,8 +54,25 @@ async def test_with_a_way_the_walls_stay_as_they_are(tmp_path) -> None:
     assert "Read-only file system" in said
 
 
-async def test_a_machine_that_cannot_confine_says_so_instead_of_running(tmp_path) -> None:
-    if strength().level in {"S3", "S3m"}:
-        pytest.skip("it can")
-    with pytest.raises(ToolError):
-        await ran(tmp_path, "true", "a.example")
+@needs_bubblewrap
+def test_a_machine_without_bubblewrap_says_so_instead_of_running_with_network() -> None:
+    code = (
+        "import asyncio, pathlib\n"
+        "from indwell.sandbox.confinement import Confinement\n"
+        "from indwell.sandbox.spawn import spawn\n"
+        "bounds = Confinement(writable=('/tmp',), hosts=('a.example',))\n"
+        "asyncio.run(spawn('true', cwd=pathlib.Path('/tmp'), timeout_s=9, confinement=bounds))\n"
+    )
+    program = find_bwrap()
+    hiding = [program, "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"]
+    hiding += ["--tmpfs", "/tmp", "--ro-bind", "/dev/null", program]
+    done = subprocess.run(
+        [*hiding, sys.executable, "-c", code],
+        env={**os.environ, "PYTHONPATH": str(SERVER)},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    assert done.returncode == 1
+    assert "ToolError: there is no network for commands without bubblewrap" in done.stderr
