@@ -14,7 +14,7 @@ import pytest
 from faults.escape_tree import asleep, grown, tree
 from indwell.sandbox import Finished, Limits, spawn
 from indwell.sandbox.confinement import Confinement, Guarded
-from indwell.sandbox.strength import strength, why_no_bubblewrap, without_bubblewrap
+from indwell.sandbox.strength import host, strength, why_no_bubblewrap, without_bubblewrap
 from support.bubblewrap import needs_bubblewrap
 
 LONG_S = 60.0
@@ -198,6 +198,8 @@ async def test_a_stub_that_the_user_fills_meanwhile_stays(tmp_path: Path) -> Non
 
 @needs_bubblewrap
 async def test_sbx_15_a_folder_of_the_session_stands_at_tmp(tmp_path: Path) -> None:
+    if any(one.startswith("/tmp/") for one in host().kept):
+        pytest.skip("our own Python stands in /tmp, which is therefore new for each command")
     home = Path("/var/lib") if os.geteuid() == 0 else Path.home()
     bounds = Confinement(writable=(), readable=(str(home),), scratch=str(tmp_path))
     assert (await run("echo x >/tmp/kept; ls /tmp", home, bounds=bounds)).output == "kept\n"

@@ -41,7 +41,7 @@ class Host(msgspec.Struct, frozen=True):
         bwrap: The program.
         covers: Parts of /proc that root can write to, without any capability.
         temporary: Folders that get an empty file system: /run, /var/tmp and the like.
-        kept: Folders below those that programs are found in.
+        kept: Folders below those, or below /tmp, that programs are found in.
         binds_handles: It can mount what is open already, so that nobody puts a link in between.
     """
 
@@ -80,7 +80,7 @@ def arguments(
         host.bwrap,
         *("--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"),
         *_each("--ro-bind", host.covers),
-        *_scratch(bounds),
+        *_scratch(bounds, host.kept),
         *_empty(host.temporary),
         *_each("--ro-bind", host.kept),
         *_hide(before, folders, bounds.mask),
@@ -140,12 +140,12 @@ def _each(option: str, paths: Sequence[str]) -> Iterator[str]:
         yield from (option, path, path)
 
 
-def _scratch(bounds: Confinement) -> tuple[str, ...]:
+def _scratch(bounds: Confinement, kept: Sequence[str]) -> tuple[str, ...]:
     """What stands at /tmp: the session's folder, unless places for mounts would be made in it.
 
     Commands could put links there, and the next ones' mounts would follow them.
     """
-    places = (*bounds.readable, *bounds.writable, *bounds.protected, *bounds.hidden)
+    places = (*bounds.readable, *bounds.writable, *bounds.protected, *bounds.hidden, *kept)
     if bounds.scratch and not any(is_in(path, _SCRATCH) for path in places):
         return ("--bind", bounds.scratch, _SCRATCH)
     return ("--size", str(_TEMPORARY_B), "--tmpfs", _SCRATCH)

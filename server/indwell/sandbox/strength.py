@@ -11,7 +11,7 @@ from pathlib import Path
 
 from indwell.files import openat2
 from indwell.sandbox import landlock, landlock_rules, seatbelt
-from indwell.sandbox.bubblewrap import Host, arguments
+from indwell.sandbox.bubblewrap import Host, arguments, is_in
 from indwell.sandbox.confinement import Confinement, Strength
 from indwell.sandbox.environment import clean_environment
 from indwell.sandbox.filter_pipe import filter_pipe
@@ -79,9 +79,16 @@ def host() -> Host:
         bwrap=find_bwrap(),
         covers=_covers() if os.geteuid() == 0 else (),
         temporary=tuple(path for path in _TEMPORARY if _is_folder(path)),
-        kept=tuple(path for path in _KEPT if _is_folder(path)),
+        kept=(*(path for path in _KEPT if _is_folder(path)), *_own_places()),
         binds_handles=openat2.works() and _knows_handles(find_bwrap()),
     )
+
+
+def _own_places() -> tuple[str, ...]:
+    """Where our own Python stands, if the sandbox would empty that: it starts the way to hosts."""
+    own = {str(Path(one).resolve()) for one in (sys.prefix, sys.base_prefix)}
+    emptied = (*_TEMPORARY, "/tmp")  # noqa: S108 - as above
+    return tuple(sorted(one for one in own if any(is_in(one, above) for above in emptied)))
 
 
 def _knows_handles(bwrap: str) -> bool:
