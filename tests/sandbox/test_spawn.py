@@ -1,8 +1,8 @@
 from __future__ import annotations
 
 import asyncio
-import gc
 import ctypes
+import gc
 import os
 import signal
 import sys
