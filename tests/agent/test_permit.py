@@ -181,7 +181,7 @@ async def test_pol_16_sbx_21_more_than_the_sandbox_is_asked_for_prominently_and_
 ) -> None:
     root = a_root(tmp_path)
     bounds: list[Widening] = []
-    wishes = [{"network": ["PyPI.org"], "why": "to\ninstall"}, {"unsandboxed": True}, {}]
+    wishes = [{"network": ["Example.com"], "why": "to\ninstall"}, {"unsandboxed": True}, {}]
     script = [*(asks(call("bash", command="echo hi", **one)) for one in wishes), says("done")]
     policy = Policy(
         "auto",
@@ -208,14 +208,14 @@ async def test_pol_16_sbx_21_more_than_the_sandbox_is_asked_for_prominently_and_
     network, unbound = approver.questions[:2]
     assert all(one.wanted and not one.rule for one in (network, unbound))
     assert network.notes[-3:] == (
-        "The model asks for more: with network to pypi.org, for this one call",
+        "The model asks for more: with network to example.com, for this one call",
         "The model says: to install",
         "Commands here: sandboxed (bubblewrap), no network",
     )
     assert "outside the sandbox" in unbound.notes[0]
     reading = Widening(reads_only=True)
     given = [one for one in bounds if one not in {Widening(), reading}]
-    assert set(given) == {Widening(hosts=("pypi.org",)), Widening(unconfined=True)}
+    assert set(given) == {Widening(hosts=("example.com",)), Widening(unconfined=True)}
     assert bounds[-1] == reading  # the next call has no more than any
 
 

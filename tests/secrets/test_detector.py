@@ -50,7 +50,7 @@ NO_SECRETS = [
     "https://user:${PASSWORD_2}@host/x",
     "postgres://app:%(password1)s@localhost/db",
     "https://docs.example.com:8080/a2/b@v1.2",
-    "//registry.npmjs.org/:_authToken=${NPM_TOKEN_2026_FOR_CI}",
+    "//npm.example.com/:_authToken=${NPM_TOKEN_2026_FOR_CI}",
     'headers["X-Api-Key"] = settings.api_key_of_service_2',
     "x-api-key: process.env.SERVICE_KEY_NUMBER_2",
     "Authorization: Basic <base64 of user:password1>",

@@ -73,7 +73,7 @@ def made_secrets(seed: int = 7) -> dict[str, tuple[str, str]]:
         "basic": ("Authorization: Basic {}", word(28)),
         "old GitHub header": ('-H "Authorization: token {}"', word(40, HEX)),
         "key in a header": ("x-api-key: {}", word(40, HEX)),
-        "npmrc": ("//registry.npmjs.org/:_authToken={}", f"{word(8, HEX)}-{word(27, HEX)}"),
+        "npmrc": ("//npm.example.com/:_authToken={}", f"{word(8, HEX)}-{word(27, HEX)}"),
         "webhook": ("https://hooks.slack.com/services/{}", f"T{word(8)}/B{word(8)}/{word(24)}"),
         "azure": ("DefaultEndpointsProtocol=https;AccountKey={}", word(86) + "=="),
     }

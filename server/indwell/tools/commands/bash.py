@@ -49,7 +49,7 @@ class Bash(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         tuple[str, ...],
         msgspec.Meta(
             description=(
-                "hosts it must reach: pypi.org, *.github.com, localhost:3000; the user is asked "
+                "hosts it must reach: example.com, *.github.com, localhost:3000; the user is asked "
                 "each time"
             )
         ),
@@ -109,7 +109,7 @@ def _wanted(arguments: Bash) -> Widening:
     for host in arguments.network:
         is_read = len(host) <= HOST_LIMIT and _HOST.fullmatch(host) and allowed([host]).places
         if not is_read:
-            raise ToolError(f"{host[:80]!r} is no name of a host; write one such as 'pypi.org'")
+            raise ToolError(f"{host[:80]!r} is no name of a host; write one such as 'example.com'")
     hosts = tuple(dict.fromkeys(host.lower() for host in arguments.network))
     return Widening(hosts=hosts, unconfined=arguments.unsandboxed)
 
