@@ -14,7 +14,7 @@ from indwell.tools.searching.patterns import path_matcher
 from indwell.workspace.disk import DiskWorkspace
 from indwell.workspace.memory import MemoryWorkspace
 from tools.calling import Agent
-from tools.programs import programs
+from tools.programs import programs, seen_running
 from tools.shared_data import shared_cases
 
 OPTIONS: dict[str, dict[str, bool]] = {
@@ -272,9 +272,7 @@ async def test_fs_14_no_name_can_pass_for_another_line(agent: Agent, root: Path)
 async def test_a_cancelled_listing_leaves_no_program_behind(agent: Agent, root: Path) -> None:
     for number in range(2_000):
         (root / f"{number}.txt").write_text("")
-    call = asyncio.create_task(agent.call("glob", pattern="**/*"))
-    while not programs(root):  # noqa: ASYNC110 - the system tells nobody when one starts
-        await asyncio.sleep(0)
+    call = await seen_running(root, lambda: agent.call("glob", pattern="**/*"))
     call.cancel()
     began = time.monotonic()
     with pytest.raises(asyncio.CancelledError):

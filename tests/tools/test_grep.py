@@ -14,7 +14,7 @@ from indwell.tools.searching.ripgrep_output import Hits
 from indwell.workspace.disk import DiskWorkspace
 from indwell.workspace.memory import MemoryWorkspace
 from tools.calling import Agent
-from tools.programs import programs
+from tools.programs import programs, seen_running
 
 BINARY = "a binary file matches too, or was searched only up to its first NUL byte"
 
@@ -335,9 +335,8 @@ def test_a_name_with_ripgreps_own_words_hides_no_denied_file() -> None:
 
 async def test_a_cancelled_search_ends_ripgrep_at_once(agent: Agent, root: Path) -> None:
     (root / "large").write_bytes(b"\n".join([b"abcdefghij" * 8] * 500_000))
-    call = asyncio.create_task(agent.call("grep", pattern="[a-j]{40}[0-9]", path="large"))
-    while not programs(root):  # noqa: ASYNC110 - the system tells nobody when one starts
-        await asyncio.sleep(0)
+    search = {"pattern": "[a-j]{40}[0-9]", "path": "large"}
+    call = await seen_running(root, lambda: agent.call("grep", **search))
     call.cancel()
     began = time.monotonic()
     with pytest.raises(asyncio.CancelledError):
