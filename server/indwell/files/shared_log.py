@@ -14,10 +14,11 @@ _SAFE = getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os,
 _MODE = 0o600
 
 
-def append_line(path: Path, line: bytes) -> None:
+def append_line(path: Path, line: bytes, *, durable: bool = False) -> None:
     """Append ``line`` (without a line feed) in one write, which no other process's write splits.
 
-    A line feed stands before it too, so that a torn end of another process cannot swallow it.
+    A line feed stands before it too, so that a torn end of another process cannot swallow it. If
+    ``durable``, it survives a loss of power when this returns.
 
     Raises:
         OSError: It cannot be opened or written.
@@ -26,6 +27,8 @@ def append_line(path: Path, line: bytes) -> None:
     file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | _SAFE, _MODE)
     try:
         os.write(file, b"\n" + line + b"\n")
+        if durable:
+            os.fsync(file)
     finally:
         os.close(file)
 

@@ -76,6 +76,20 @@ class Settlement(msgspec.Struct, frozen=True):
     stale: tuple[Path, ...] = ()
 
 
+class Noted(msgspec.Struct, frozen=True):
+    """What became of the editor's buffers meanwhile.
+
+    Attributes:
+        saved: Files that the user has saved.
+        changed: Open files whose buffers read differently: typed in, or loaded anew.
+        buffers: What all open files read now.
+    """
+
+    saved: frozenset[Path] = frozenset()
+    changed: frozenset[Path] = frozenset()
+    buffers: Mapping[Path, str] = {}
+
+
 class Workspace(Protocol):
     """Files and open buffers of the user."""
 
@@ -136,6 +150,28 @@ class Workspace(Protocol):
             EditRefused: It exists although ``base`` is None, or the editor did not take the edit.
                 The user's text is untouched.
         """
+        ...
+
+    async def keep(self, snapshot: Snapshot) -> Path | None:
+        """Keep a copy of what was read in the user's state; gives where, None if there is no state.
+
+        Raises:
+            ToolError: Nothing can be written there.
+        """
+        ...
+
+    async def remove(self, path: Path, base: Snapshot, *, label: str) -> Path | None:
+        """Delete a file that still reads as ``base``; gives where a copy is kept (see ``keep``).
+
+        Raises:
+            TextMoved: The file, or the buffer of it, is no longer ``base``; nothing was deleted.
+            EditRefused: It is gone, or the editor did not delete it.
+            ToolError: No copy can be kept, or the system refuses.
+        """
+        ...
+
+    def noting(self) -> Callable[[], Noted]:
+        """Note from now on what the user saves or types; the function that is given tells it."""
         ...
 
     def unsaved(self) -> Mapping[Path, str]:

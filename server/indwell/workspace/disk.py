@@ -10,12 +10,13 @@ from typing import TypeVar
 
 from indwell.errors import EditRefused, NotText, TextMoved, TooLarge, ToolError
 from indwell.files import exists, list_folder, locate, opened_beneath, read_bytes, write_atomic
+from indwell.files.deleting import delete_exactly, keep_copy
 from indwell.files.reading import read_regular
 from indwell.files.watching import FolderWatch
-from indwell.workspace.base import Change, Settlement, Snapshot, Stamp, digest
+from indwell.workspace.base import Change, Noted, Settlement, Snapshot, Stamp, digest
+from indwell.workspace.charset import charset_at
 from indwell.workspace.disk_large import LargeFiles
 from indwell.workspace.encoding.decoding import decode
-from indwell.workspace.encoding.editorconfig import LIMIT_B, charset_of
 from indwell.workspace.encoding.rewriting import created, rewritten
 from indwell.workspace.large import LARGE_B, Large
 from indwell.workspace.locks import PathLocks
@@ -93,6 +94,20 @@ class DiskWorkspace:
                 stopping,
             )
 
+    async def keep(self, snapshot: Snapshot) -> Path | None:
+        """Keep the bytes if they read so, else the text as UTF-8; see ``Workspace``."""
+        return await asyncio.to_thread(self._keep, snapshot)
+
+    async def remove(self, path: Path, base: Snapshot, *, label: str) -> Path | None:
+        """Delete a file that still reads as ``base``; see ``Workspace``."""
+        del label
+        async with self._locks.hold(path):
+            return await _to_the_end(lambda: self._remove(path, base))
+
+    def noting(self) -> Callable[[], Noted]:
+        """Nothing: there is no editor."""
+        return Noted
+
     def unsaved(self) -> Mapping[Path, str]:
         """Nothing: there are no buffers."""
         return {}
@@ -151,17 +166,7 @@ class DiskWorkspace:
         return decoded
 
     def _charset(self, path: Path) -> str | None:
-        """What .editorconfig files up to the root say of a file's encoding."""
-        found: list[tuple[str, str]] = []
-        for folder in path.parents:
-            if not any(folder == root or root in folder.parents for root in self._roots):
-                break
-            try:
-                data = read_bytes(folder / ".editorconfig", self._roots, LIMIT_B)
-            except ToolError:  # there is none, or it is none
-                continue
-            found.append((path.relative_to(folder).as_posix(), data.decode("utf-8", "replace")))
-        return charset_of(found)
+        return charset_at(path, self._roots)
 
     def _names(self, path: Path) -> tuple[str, ...]:
         return tuple(
@@ -205,6 +210,25 @@ class DiskWorkspace:
             verified=stands == text,
             note="" if stands == text else "the file was changed again right after the edit",
         )
+
+    def _remove(self, path: Path, base: Snapshot) -> Path | None:
+        held = self._bytes(path)
+        self._check(path, self._decoded(path, held), base)
+        kept = None if self._private is None else keep_copy(self._private, path, held)
+        delete_exactly(path, self._roots, held)
+        return kept
+
+    def _keep(self, snapshot: Snapshot) -> Path | None:
+        if self._private is None:
+            return None
+        try:
+            data = self._bytes(snapshot.path)
+            is_same = self._decoded(snapshot.path, data).text == snapshot.text
+        except ToolError:  # gone, or no text any more
+            is_same = False
+        if not is_same:
+            data = snapshot.text.encode("utf-8", "surrogateescape")
+        return keep_copy(self._private, snapshot.path, data)
 
     def _check(self, path: Path, held: Decoded, base: Snapshot) -> None:
         shown = display(path, self._roots)

@@ -65,6 +65,8 @@ def _folder(root: Path, folder: Path, kind: Kind) -> list[Executable]:
             return [Executable(f"{name_in(root, folder)}/…", kind, Seen(""))]
         for entry in entries:
             path = at / entry.name
+            if _is_chat(root, path):
+                continue
             n_seen += 1
             size += _size_b(path)
             if n_seen > MOST_FILES or size > FOLDER_B or depth > MOST_DEEP:
@@ -78,6 +80,12 @@ def _folder(root: Path, folder: Path, kind: Kind) -> list[Executable]:
     if not found and folder.is_symlink():
         return [Executable(name_in(root, folder), kind, elsewhere(folder))]
     return found
+
+
+def _is_chat(root: Path, path: Path) -> bool:
+    """Is it a chat of the user's (``lsp.chat.names``), which nothing obeys, or what ignores it?"""
+    is_name = path.name == ".gitignore" or path.name.endswith(".chat.md")
+    return is_name and path.parent == root / ".indwell" / "chats" and not path.is_symlink()
 
 
 def _is_shut(root: Path, folder: Path) -> bool:

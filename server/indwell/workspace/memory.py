@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from indwell.errors import EditRefused, TextMoved, ToolError
-from indwell.workspace.base import Change, Settlement, Snapshot, Stamp, digest
+from indwell.workspace.base import Change, Noted, Settlement, Snapshot, Stamp, digest
 from indwell.workspace.encoding.decoding import nothing_declared
 from indwell.workspace.large import Large
 from indwell.workspace.line_index import index_of
@@ -41,6 +41,7 @@ class MemoryWorkspace:
         self.files = {root / path: text for path, text in (files or {}).items()}
         self.buffers = {root / path: text for path, text in (unsaved or {}).items()}
         self._versions = dict.fromkeys(self.buffers, 1)
+        self.kept: list[Snapshot] = []
 
     @property
     def roots(self) -> tuple[Path, ...]:
@@ -114,6 +115,28 @@ class MemoryWorkspace:
             after=text,
             stamp=Stamp(digest(text), self._versions.get(path)),
         )
+
+    async def keep(self, snapshot: Snapshot) -> Path | None:
+        """Keep it in ``kept``."""
+        self.kept.append(snapshot)
+        return None
+
+    async def remove(self, path: Path, base: Snapshot, *, label: str) -> Path | None:
+        """Forget a file and its buffer; see ``Workspace``."""
+        del label
+        shown = display(path, self.roots)
+        if path not in self.files and path not in self.buffers:
+            raise EditRefused(f"{shown!r} does not exist any more")
+        if (await self.read(path)).stamp.digest != base.stamp.digest:
+            raise TextMoved(f"{shown!r} holds another text by now; it was not deleted")
+        await self.keep(base)
+        self.files.pop(path, None)
+        self.buffers.pop(path, None)
+        return None
+
+    def noting(self) -> Callable[[], Noted]:
+        """Nobody types here."""
+        return Noted
 
     def unsaved(self) -> Mapping[Path, str]:
         """Buffers that differ from the disk."""

@@ -95,7 +95,7 @@ def unified(difference: Difference, name: str) -> str:
     ]
     text = before or ""
     at, line, shift = 0, 1, 0
-    for hunk in _hunks(text, places):
+    for hunk in grouped(text, places):
         start, stop = hunk[0].start, hunk[-1].stop
         line += line_at(text[at:start], start - at) - 1
         at = start
@@ -195,7 +195,7 @@ def _sure(blocks: Sequence[Block], n_old: int, n_new: int) -> list[Block]:
     return [block for block in blocks if 4 * block.a1 <= 3 * n_old and 4 * block.b1 <= 3 * n_new]
 
 
-def _hunks(text: str, places: Sequence[Replaced]) -> Iterator[list[Replaced]]:
+def grouped(text: str, places: Sequence[Replaced]) -> Iterator[list[Replaced]]:
     """Places whose contexts touch, together."""
     hunk: list[Replaced] = []
     for place in places:

@@ -138,7 +138,8 @@ def _mostly_utf8(data: bytes) -> Decoded | None:
 
 
 def _by_guess(data: bytes, before: str | None) -> Decoded:
-    for encoding in _candidates(data, before):
+    is_given_up = before == "utf-8"  # nothing was guessed of it before, and so it stays
+    for encoding in () if is_given_up else _candidates(data, before):
         decoded = _first(data, ((encoding, "strict"),))
         if decoded is not None:
             return _guessed(decoded)

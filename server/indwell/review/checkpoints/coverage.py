@@ -1,0 +1,199 @@
+"""Brings what commands change into the ledger, so that review and rewind cover it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Collection, Mapping
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from indwell.files.bodies import Bodies
+from indwell.review.checkpoints.entries import Entry, entry_of
+from indwell.review.checkpoints.lookout import Look, Lookout, Seen
+from indwell.review.copies import Copies
+from indwell.review.hunk import Actor
+from indwell.review.ledger import ReviewLedger
+from indwell.review.planning import Change
+from indwell.workspace.base import Noted, Workspace
+from indwell.workspace.paths import display
+
+MOST_PENDING = 50  # files of one command that somebody still reviews one by one
+NAMED = 3  # of the files that are not covered
+
+NOT_COVERED = (
+    "a command changed {what}, of which no older text is kept ({why}); review and rewind cannot "
+    "bring that back"
+)
+WHY = "a link, a file over 4 MB, or too many or too large ones at once"
+NOT_WHOLE = (
+    "this folder holds more files than are looked at around a command (50,000), so review and "
+    "rewind may miss what commands change in its deeper folders"
+)
+MANY = (
+    "a command changed {n:,} files: they count as accepted, and are not listed for review; a "
+    "rewind takes them back"
+)
+
+
+class Coverage:
+    """Looks at the workspace around each command.
+
+    Args:
+        workspace: The user's files.
+        ledger: Where the changes go.
+        copies: Keeps bytes that no text can bring back.
+        secret: Absolute paths whose bytes are not to be kept; blocks.
+        hide: A text without the secrets in it; the same object if there are none.
+    """
+
+    def __init__(
+        self,
+        workspace: Workspace,
+        ledger: ReviewLedger,
+        copies: Copies,
+        *,
+        secret: Callable[[], Collection[str]],
+        hide: Callable[[str], str],
+    ) -> None:
+        self._workspace = workspace
+        self._ledger = ledger
+        self._copies = copies
+        self._hide = hide
+        self._lookouts = {root: Lookout(root, Bodies(), secret) for root in workspace.roots}
+        self._looking = asyncio.Lock()
+        self._later: set[asyncio.Task[None]] = set()
+        self._told: set[str] = set()
+
+    @asynccontextmanager
+    async def around(
+        self,
+        actor: Actor,
+        tool_use_id: str,
+        *,
+        accepted: Callable[[], bool],
+        tell: Callable[[str], None],
+    ) -> AsyncIterator[None]:
+        """Note what happens to files within the block, whatever its end, as done by ``actor``.
+
+        After a cancellation that goes on by itself, for a stop answers at once; see ``settled``.
+
+        Args:
+            actor: Whose command it is.
+            tool_use_id: Of its call.
+            accepted: Do changes count as accepted at once?
+            tell: Hears what the user should know of what is not covered, once each.
+        """
+        await self.settled()
+        looks = await self._looks()
+        noted = self._workspace.noting()
+
+        async def record() -> None:
+            await self._record(looks, noted, actor, tool_use_id, accepted=accepted, tell=tell)
+
+        try:
+            yield
+        finally:
+            task = asyncio.create_task(record())
+            self._later.add(task)
+            task.add_done_callback(self._later.discard)
+            current = asyncio.current_task()
+            if current is None or not current.cancelling():
+                await asyncio.shield(task)
+
+    async def settled(self) -> None:
+        """Wait until what was begun before is in the ledger."""
+        if self._later:
+            await asyncio.wait(set(self._later))
+
+    async def _looks(self) -> Mapping[Path, Look]:
+        async with self._looking:
+            looks = {}
+            for root, lookout in self._lookouts.items():
+                looks[root] = await asyncio.to_thread(lookout.before)
+            return looks
+
+    async def _record(
+        self,
+        looks: Mapping[Path, Look],
+        noted: Callable[[], Noted],
+        actor: Actor,
+        tool_use_id: str,
+        *,
+        accepted: Callable[[], bool],
+        tell: Callable[[str], None],
+    ) -> None:
+        async with self._looking:
+            for root, look in looks.items():
+                seen = await asyncio.to_thread(self._lookouts[root].after, look)
+                await self._enter(
+                    root, seen, noted(), actor, tool_use_id, accepted=accepted(), tell=tell
+                )
+
+    async def _enter(
+        self,
+        root: Path,
+        seen: Seen,
+        noted: Noted,
+        actor: Actor,
+        tool_use_id: str,
+        *,
+        accepted: bool,
+        tell: Callable[[str], None],
+    ) -> None:
+        entries = await asyncio.to_thread(self._entries, root, seen)
+        made = [one for one in entries if one.path not in noted.saved]
+        lost = [*seen.lost, *(str(one.path) for one in made if one.is_lost)]
+        made = [one for one in made if not one.is_lost]
+        is_much = len(made) > MOST_PENDING
+        stands: list[Change] = []
+        may_come: list[Change] = []
+        for one in made:
+            change = _as_shown(one, noted.buffers.get(one.path))
+            shown = noted.buffers.get(one.path, change.after)
+            if shown == change.after or change.opaque is not None:
+                stands.append(change)
+            elif shown == change.before:  # the editor shows the old text still
+                (stands if change.after is None else may_come).append(change)
+        if stands:
+            is_settled = accepted or is_much
+            await self._ledger.made_all(actor, tool_use_id, stands, accepted=is_settled)
+        for change in may_come:
+            await self._when_loaded(actor, tool_use_id, change)
+        if lost:
+            self._tell(tell, NOT_COVERED.format(what=self._names(root, lost), why=WHY), "lost")
+        if not seen.is_whole:
+            self._tell(tell, NOT_WHOLE, "whole")
+        if is_much and not accepted:
+            tell(MANY.format(n=len(made)))
+
+    async def _when_loaded(self, actor: Actor, tool_use_id: str, change: Change) -> None:
+        """Let it count as the agent's when the editor shows it."""
+        assert change.after is not None
+        pending = await self._ledger.begin(
+            actor, tool_use_id, change.path, change.before, change.after
+        )
+        await self._ledger.withdraw(pending, may_come=True)
+
+    def _entries(self, root: Path, seen: Seen) -> list[Entry]:
+        return [
+            entry_of(root, one, self._workspace.roots, self._copies, self._hide)
+            for one in seen.changes
+        ]
+
+    def _names(self, root: Path, paths: list[str]) -> str:
+        names = [display(root / one, self._workspace.roots) for one in paths[:NAMED]]
+        more = f" and {len(paths) - NAMED:,} more" if len(paths) > NAMED else ""
+        return ", ".join(map(repr, names)) + more
+
+    def _tell(self, tell: Callable[[str], None], words: str, kind: str) -> None:
+        if kind not in self._told:
+            self._told.add(kind)
+            tell(words)
+
+
+def _as_shown(entry: Entry, shown: str | None) -> Change:
+    """The change in the form that the editor shows: some know one kind of line end only."""
+    before, after = entry.before, entry.after
+    if shown is not None and "\r" not in shown:
+        before, after = (one and one.replace("\r\n", "\n") for one in (before, after))
+    return Change(entry.path, before, after, entry.opaque)

@@ -1,0 +1,260 @@
+"""From the records of the log to what the ledger knows; the same records, the same ledger."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple, assert_never
+
+from indwell.review.following import followed
+from indwell.review.groups import Group
+from indwell.review.hunk import Actor, Hunk, Verdict
+from indwell.review.judging import Judged as Outcome
+from indwell.review.judging import accepted, at_once, rejected, rewound
+from indwell.review.records import (
+    Began,
+    Bytes,
+    Finished,
+    Judged,
+    Made,
+    Noticed,
+    Record,
+    Shift,
+    Started,
+    Told,
+    Withdrawn,
+    digest,
+    shifted,
+)
+from indwell.review.taking import taken_out
+from indwell.review.weave import GONE, PLACES, Blob, Mark, Segment, Weave, edited, joined, removed
+from indwell.workspace.comparing.diff import Replaced
+from indwell.workspace.text import split_lines
+
+STATES = 16  # earlier forms of a file that an undo in an editor leads back to exactly
+
+
+class Followed(NamedTuple):
+    """One file as the records tell it.
+
+    Attributes:
+        weave: All of it.
+        states: Earlier ones that it may be again, newest last.
+        late: Edits that were given up, as they would have been; an editor may still apply them.
+        underway: What began and is not over: its record's id and number.
+    """
+
+    weave: Weave = GONE
+    states: tuple[Weave, ...] = ()
+    late: tuple[Weave, ...] = ()
+    underway: tuple[tuple[str, int], ...] = ()
+
+
+class Unfit(Exception):
+    """A record that does not belong to what is known."""
+
+
+class State:
+    """What the records come to; grows by ``take`` alone."""
+
+    def __init__(self) -> None:
+        self.files: dict[str, Followed] = {}
+        self.verdicts: dict[str, tuple[Verdict, frozenset[str]]] = {}
+        """By the record's id: the verdict, and the sessions that were not told yet."""
+        self.sessions: set[str] = set()
+        self.n_records = 0
+        self.last_at = ""
+
+    def copy(self) -> State:
+        """One that may go its own way."""
+        other = State()
+        other.files = dict(self.files)
+        other.verdicts = dict(self.verdicts)
+        other.sessions = set(self.sessions)
+        other.n_records, other.last_at = self.n_records, self.last_at
+        return other
+
+    def take(self, record: Record) -> None:
+        """Take the next record in.
+
+        Raises:
+            Unfit: It does not belong here; it counts all the same.
+        """
+        self.n_records += 1
+        match record:
+            case Started():
+                self.last_at = record.at
+            case Told():
+                for one in record.verdicts:
+                    self._tell(one, record.session)
+            case Withdrawn():
+                self.files[record.path] = _withdrawn(self._known(record.path), record)
+            case Began() | Made():
+                self.files[record.path] = self._changed(record)
+                self.sessions.add(record.session)
+                self.last_at = record.at
+            case Finished():
+                self.files[record.path] = self._finished(record)
+            case Judged():
+                self._judge(record)
+                self.last_at = record.at
+            case Noticed():
+                self.files[record.path] = self._since(record)._replace(late=())
+            case _:
+                assert_never(record)
+
+    def seen(self, path: str, text: str | None) -> Weave:
+        """A file that reads ``text`` now."""
+        one = self.files[path]
+        return followed(one.weave, text, (*one.states, *one.late))
+
+    def is_again(self, path: str, weave: Weave) -> bool:
+        """Is what ``seen`` gave an earlier form of the file, or an edit that came late?"""
+        one = self.files[path]
+        return weave is not GONE and any(weave is state for state in (*one.states, *one.late))
+
+    def _tell(self, verdict: str, session: str) -> None:
+        if verdict in self.verdicts:
+            what, sessions = self.verdicts[verdict]
+            if rest := sessions - {session}:
+                self.verdicts[verdict] = (what, rest)
+            else:
+                del self.verdicts[verdict]
+
+    def _known(self, path: str) -> Followed:
+        if path not in self.files:
+            raise Unfit(path)
+        return self.files[path]
+
+    def _since(self, record: Began | Made | Finished | Judged | Noticed) -> Followed:
+        """The file as the record found it."""
+        is_first = isinstance(record, Began | Made)
+        one = self.files.get(record.path, Followed()) if is_first else self._known(record.path)
+        if record.was != digest(one.weave.reads):
+            raise Unfit(record.path)
+        now = _fitting(record.path, one.weave.reads, record.others)
+        weave = followed(one.weave, now, (*one.states, *one.late))
+        # What others did may be undone too.
+        states = one.states if weave is one.weave else _with(one.states, one.weave)
+        return one._replace(weave=weave, states=states)
+
+    def _changed(self, record: Began | Made) -> Followed:
+        one = self._since(record)
+        mark = Mark(record.session, record.turn, self.n_records * PLACES, record.id)
+        if record.bytes is not None:
+            weave = _of_bytes(one.weave, mark, record.bytes, is_there=record.change.is_there)
+        else:
+            weave = changed(one.weave, _places(record.path, one.weave, record.change), mark)
+        states = _with(one.states, one.weave)
+        if isinstance(record, Began):
+            underway = (*one.underway, (record.id, self.n_records))
+            return one._replace(weave=weave, states=states, underway=underway)
+        if record.is_accepted:
+            weave = at_once(weave, self.n_records)
+        return one._replace(weave=weave, states=states)
+
+    def _finished(self, record: Finished) -> Followed:
+        one = self._since(record)
+        number = dict(one.underway).get(record.began)
+        weave = one.weave
+        if record.is_accepted and number is not None:
+            weave = at_once(weave, number)
+        underway = tuple(pair for pair in one.underway if pair[0] != record.began)
+        return one._replace(weave=weave, underway=underway)
+
+    def _judge(self, record: Judged) -> None:
+        one = self._since(record)
+        outcome = judged(one.weave, record)
+        states = () if outcome.groups else one.states
+        self.files[record.path] = one._replace(weave=outcome.weave, states=states)
+        if outcome.groups and not record.session:
+            path = Path(record.path)
+            hunks = tuple(hunk_of(group, path) for group in outcome.groups)
+            sessions = frozenset(actor.session for hunk in hunks for actor in hunk.actors)
+            verdict = (
+                Verdict(path, accepted=hunks, id=record.id)
+                if record.is_accepted
+                else Verdict(path, rejected=hunks, id=record.id)
+            )
+            self.verdicts[record.id] = (verdict, sessions)
+
+
+def judged(weave: Weave, record: Judged) -> Outcome:
+    """What a verdict makes of a file that reads as when it was given."""
+    name = record.path
+    if record.session:
+        return rewound(weave, name, record.session, record.after_turn, force=record.force)
+    if record.is_accepted:
+        return accepted(weave, name, record.hunks, record.only)
+    return rejected(weave, name, record.hunks, record.only, force=record.force)
+
+
+def hunk_of(group: Group, path: Path) -> Hunk:
+    """A group as people see it."""
+    return Hunk(
+        id=group.id,
+        path=path,
+        actors=tuple(Actor(*actor) for actor in group.actors),
+        line=group.line,
+        old=group.old,
+        new=group.new,
+        is_touched=group.is_touched,
+        kind=group.kind,
+        note=group.note,
+    )
+
+
+def changed(weave: Weave, change: Sequence[Replaced] | None, mark: Mark) -> Weave:
+    """The weave after a change of the agent; None: it removed the file."""
+    if change is None:
+        return removed(weave, mark)
+    if weave.is_there:
+        return edited(weave, change, mark)
+    new = Segment("".join("".join(place.new) for place in change), born=mark)
+    created = mark if weave.deleted is None else weave.created
+    return Weave(joined([*weave.segments, new]), created=created)
+
+
+def _with(states: tuple[Weave, ...], weave: Weave) -> tuple[Weave, ...]:
+    """Earlier forms with one more; of its text only the segments are kept, which they share."""
+    weave.forget_text()
+    return (*states, weave)[-STATES:]
+
+
+def _withdrawn(one: Followed, record: Withdrawn) -> Followed:
+    number = dict(one.underway).get(record.began)
+    if number is None:
+        raise Unfit(record.path)
+    weave = taken_out(one.weave, lambda _, mark: mark.edit == number)
+    late = _with(one.late, one.weave) if record.may_come else one.late
+    underway = tuple(pair for pair in one.underway if pair[0] != record.began)
+    return Followed(weave, one.states, late, underway)
+
+
+def _places(path: str, weave: Weave, change: Shift) -> list[Replaced] | None:
+    if not change.is_there:
+        return None
+    text = weave.text
+    _fitting(path, text, change)
+    return [
+        Replaced(one.start, split_lines(text[one.start : one.stop]), split_lines(str(one.text)))
+        for one in change.edits
+    ]
+
+
+def _fitting(path: str, text: str | None, by: Shift | None) -> str | None:
+    try:
+        return shifted(text, by)
+    except ValueError as error:
+        raise Unfit(path) from error
+
+
+def _of_bytes(weave: Weave, mark: Mark, change: Bytes, *, is_there: bool) -> Weave:
+    blob = Blob(mark, change.note, change.before, change.after, change.mode)
+    return Weave(
+        weave.segments,
+        is_there=is_there,
+        created=weave.created,
+        deleted=weave.deleted,
+        opaque=(*weave.opaque, blob),
+    )

@@ -1,0 +1,327 @@
+"""The review ledger of a workspace: what the agent changed, and what of it nobody judged yet.
+
+One for all sessions, kept in a log that several processes share (``store``). What a file reads now
+is told by ``sync``; everything else follows from the records and from that, so two processes that
+see the same files see the same hunks, and so does a server that was killed and started again.
+
+Methods without ``async`` are quick, as they work in proportion to what changed, and run on the
+event loop; what touches the disk runs in threads.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+from collections.abc import Callable, Collection, Iterable, Sequence
+from contextlib import suppress
+from datetime import UTC, datetime
+from pathlib import Path
+
+import msgspec
+
+from indwell.review.folding import State
+from indwell.review.hunk import Actor, Hunk, Opaque, Order, Rejection, Verdict
+from indwell.review.looking import Looking
+from indwell.review.planning import Change, Planner, judgement
+from indwell.review.records import Told
+from indwell.review.store import Planned, Reading, ReviewStore
+
+BUSY_S = 10.0  # to wait for the agent's own edit of the same file; an editor answers in less
+
+
+class Pending(msgspec.Struct, frozen=True):
+    """A change of the agent that is underway.
+
+    Attributes:
+        id: Of its record.
+        path: Absolute.
+        before: What it was made from.
+        proposed: What it should become.
+    """
+
+    id: str
+    path: Path
+    before: str | None
+    proposed: str
+
+
+class ReviewLedger(Looking):
+    """See the module; made by ``open``."""
+
+    def __init__(
+        self, store: ReviewStore, reading: Reading, roots: Sequence[Path], planner: Planner
+    ) -> None:
+        super().__init__(reading, roots)
+        self._store = store
+        self._planner = planner
+        self._lock = asyncio.Lock()
+        self._ended = asyncio.Event()
+        self._listeners: list[Callable[[], None]] = []
+        self._n_notices = 0
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    @classmethod
+    async def open(
+        cls,
+        folder: Path,
+        roots: Sequence[Path],
+        *,
+        hide: Callable[[str], str] = str,
+        now: datetime | None = None,
+    ) -> ReviewLedger:
+        """Read what is known of a workspace; a damaged log is told in ``take_notices``.
+
+        Args:
+            folder: See ``place.review_folder``; need not be there.
+            roots: Changes of files outside are not shown; empty: all are.
+            hide: A text without the secrets in it. What it changes is never written down.
+            now: For tests.
+        """
+        store = ReviewStore(folder)
+        reading = await asyncio.to_thread(store.opened, now or datetime.now(UTC))
+        return cls(store, reading, roots, Planner(hide))
+
+    @property
+    def folder(self) -> Path:
+        """Where it lies; others may keep there what belongs to it."""
+        return self._store.folder
+
+    async def close(self) -> None:
+        """Wait for what is being written."""
+        while self._tasks:
+            await asyncio.wait(self._tasks)
+
+    # --- the agent's own changes ---
+
+    async def begin(
+        self, actor: Actor, tool_use_id: str, path: Path, before: str | None, proposed: str
+    ) -> Pending:
+        """Note that the agent is about to change a file; on disk when this returns.
+
+        Until ``finish`` or ``withdraw``, what the file reads does not count. Waits for another
+        change of the same file, not for ever.
+        """
+        await self._free(path)
+        name = str(path)
+        pending = Pending(secrets.token_hex(8), path, before, proposed)
+        self._busy[name] = self._busy.get(name, 0) + 1
+        try:
+            change = Change(path, before, proposed)
+            plan = self._planner.began(pending.id, actor, tool_use_id, change)
+            await self._append(plan, {name: before})
+        except BaseException:
+            self._free_again(name)
+            raise
+        return pending
+
+    async def finish(self, pending: Pending, after: str, *, accepted: bool) -> None:
+        """Note what really stands there; what differs from the proposal is somebody else's."""
+        name = str(pending.path)
+        plan = self._planner.finished(name, pending.id, after, is_accepted=accepted)
+        await self._end(pending, plan, after)
+
+    async def withdraw(self, pending: Pending, *, may_come: bool) -> None:
+        """Note that the edit was not taken.
+
+        Args:
+            pending: From ``begin``.
+            may_come: The editor did not answer, and may still apply it. If the file then reads
+                exactly as proposed, the edit counts as made.
+        """
+        name = str(pending.path)
+        plan = self._planner.withdrawn(name, pending.id, may_come=may_come)
+        await self._end(pending, plan, pending.before)
+
+    async def made(
+        self,
+        actor: Actor,
+        tool_use_id: str,
+        path: Path,
+        before: str | None,
+        after: str | None,
+        *,
+        accepted: bool,
+        opaque: Opaque | None = None,
+    ) -> None:
+        """Note that a command of the agent changed a file; None: no file."""
+        change = Change(path, before, after, opaque)
+        await self.made_all(actor, tool_use_id, [change], accepted=accepted)
+
+    async def made_all(
+        self, actor: Actor, tool_use_id: str, changes: Sequence[Change], *, accepted: bool
+    ) -> None:
+        """Note all that a command changed, at once."""
+        plan = self._planner.made(actor, tool_use_id, changes, is_accepted=accepted)
+        texts = {str(one.path): one.after for one in changes if one.opaque is None}
+        await self._append(plan, texts)
+
+    # --- everybody else's ---
+
+    def sync(self, path: Path, text: str | None) -> bool:
+        """Tell what a file reads now (None: it is gone); True if its hunks changed."""
+        name = str(path)
+        if name not in self._reading.state.files:
+            return False
+        if name in self._busy:
+            self._views.meanwhile(name, text)
+            return False
+        before = self.hunks(path)
+        self._views.put(name, text)
+        self._notice(name)
+        has_changed = self.hunks(path) != before
+        if has_changed:
+            self._tell()
+        return has_changed
+
+    async def synced(self, path: Path, text: str | None) -> bool:
+        """As ``sync``, for large texts: compared in a thread."""
+        name = str(path)
+        state = self._reading.state
+        if name in state.files and name not in self._busy:
+            view = await asyncio.to_thread(state.seen, name, text)
+            self._views.prepare(name, text, state.files[name], view)
+        return self.sync(path, text)
+
+    async def refresh(self) -> bool:
+        """Take in what other processes wrote; True if pending changes differ."""
+        before = self._all()
+        async with self._lock:
+            reading = await asyncio.to_thread(self._store.read_on, self._reading)
+            self._reading = reading
+        has_changed = self._all() != before
+        if has_changed:
+            self._tell()
+        return has_changed
+
+    # --- verdicts ---
+
+    async def accept(
+        self, hunk_ids: Collection[str], *, only: Collection[Actor] = ()
+    ) -> tuple[Hunk, ...]:
+        """Settle hunks; what was unknown or judged already is left out.
+
+        Args:
+            hunk_ids: Pending ones.
+            only: Only what these did; empty: all of it.
+        """
+        wanted = set(hunk_ids)
+        for path in {one.path for name in wanted if (one := self.find(name)) is not None}:
+            await self._free(path)
+        chosen = [one for path in self.known() for one in self.hunks(path) if one.id in wanted]
+        if only:
+            chosen = [one for one in chosen if not set(only).isdisjoint(one.actors)]
+        if not chosen:
+            return ()
+        plans = []
+        for path in dict.fromkeys(one.path for one in chosen):
+            ids = tuple(one.id for one in chosen if one.path == path)
+            order = Order(ids=ids, only=tuple(only))
+            of = self._reading.state.files.get(str(path))
+            plans.append(judgement(str(path), self.text(path), order, of, is_accepted=True))
+        await self._append(self._planner.judged(plans), {})
+        return tuple(chosen)
+
+    async def rejected(self, rejection: Rejection, text_now: str | None) -> None:
+        """Note that the file was brought to what was planned, and reads ``text_now``."""
+        if not rejection.hunks:
+            return
+        name = str(rejection.path)
+        ids = tuple(one.id for one in rejection.hunks)
+        order = rejection.order
+        if not order.session:
+            order = msgspec.structs.replace(order, ids=ids)
+        plan = judgement(name, rejection.before, order, rejection.of, is_accepted=False)
+        texts = {} if rejection.opaque is not None else {name: text_now}
+        await self._append(self._planner.judged([plan]), texts)
+
+    def on_change(self, listener: Callable[[], None]) -> Callable[[], None]:
+        """Hear when something pending changed; call what this gives to hear no more."""
+        self._listeners.append(listener)
+
+        def forget() -> None:
+            with suppress(ValueError):
+                self._listeners.remove(listener)
+
+        return forget
+
+    async def told(self, session: str, verdicts: Iterable[Verdict]) -> None:
+        """Note that the model knows them."""
+        ids = tuple(one.id for one in verdicts if (one.id, session) not in self._told)
+        if ids:
+            self._told |= {(one, session) for one in ids}
+            record = Told(id=secrets.token_hex(8), session=session, verdicts=ids)
+            await self._append(lambda _: (Planned(record),), {})
+
+    def take_untold(self, session: str) -> tuple[Verdict, ...]:
+        """``untold``, which now count as told."""
+        verdicts = self.untold(session)
+        if verdicts:
+            self._told |= {(one.id, session) for one in verdicts}
+            record = Told(
+                id=secrets.token_hex(8), session=session, verdicts=tuple(v.id for v in verdicts)
+            )
+            self._soon(lambda _: (Planned(record),))
+        return verdicts
+
+    def take_notices(self) -> tuple[str, ...]:
+        """What went wrong with the log, in plain words for the user; each once."""
+        new = self._reading.notices[self._n_notices :]
+        self._n_notices = len(self._reading.notices)
+        return new
+
+    # --- inside ---
+
+    async def _append(
+        self,
+        plan: Callable[[State], Sequence[Planned]],
+        texts: dict[str, str | None],
+    ) -> None:
+        """Write records; then the files read ``texts``."""
+        before = self._all()
+        async with self._lock:
+            reading = await asyncio.to_thread(self._store.append, self._reading, plan)
+            self._reading = reading
+        for name, text in texts.items():
+            self._views.put(name, text)
+        if self._all() != before:
+            self._tell()
+
+    async def _end(
+        self, pending: Pending, plan: Callable[[State], Sequence[Planned]], text: str | None
+    ) -> None:
+        name = str(pending.path)
+        try:
+            await self._append(plan, {})
+        finally:
+            self._views.put(name, self._views.after(name, (pending.before, pending.proposed, text)))
+            self._free_again(name)
+
+    async def _free(self, path: Path) -> None:
+        """Wait until nothing of the agent is underway in a file, for some time."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(BUSY_S):
+                while self.is_busy(path):
+                    await self._ended.wait()
+
+    def _free_again(self, name: str) -> None:
+        left = self._busy.pop(name) - 1
+        if left:
+            self._busy[name] = left
+        ended, self._ended = self._ended, asyncio.Event()
+        ended.set()
+        self._tell()
+
+    def _notice(self, name: str) -> None:
+        """Write down what was undone, or came late, before somebody types on."""
+        view, state = self._weave(name), self._reading.state
+        if view is not None and state.is_again(name, view):
+            self._soon(self._planner.noticed(name, view.reads, state.files[name]))
+
+    def _soon(self, plan: Callable[[State], Sequence[Planned]]) -> None:
+        task = asyncio.get_running_loop().create_task(self._append(plan, {}))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    def _tell(self) -> None:
+        for listener in tuple(self._listeners):
+            listener()

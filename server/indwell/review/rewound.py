@@ -1,0 +1,62 @@
+"""What a rewind of files is about to do and has done, in sentences for people. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from indwell.review.hunk import Hunk, Rejection
+from indwell.review.verdicts import Done
+from indwell.workspace.paths import display
+
+NAMED = 3
+
+
+def question(plans: Sequence[Rejection], roots: Sequence[Path]) -> str:
+    """Whether these files are to be taken back as well."""
+    return f"Take the files back too? ({_files([one.path for one in plans], roots)})"
+
+
+def conflict(done: Done, roots: Sequence[Path]) -> str:
+    """Whether what the user changed since is to go as well."""
+    paths = dict.fromkeys(hunk.path for hunk, _ in done.kept)
+    reasons = dict.fromkeys(why for _, why in done.kept)
+    return (
+        f"Some changes could not be taken back without losing later work: "
+        f"{_files(list(paths), roots)} ({'; '.join(list(reasons)[:NAMED])}). Keep what stands "
+        "there, or restore what stood there before?"
+    )
+
+
+def told(done: Done, roots: Sequence[Path]) -> tuple[str, ...]:
+    """What was done, a sentence each; nothing if there was nothing to do."""
+    sentences = []
+    paths = list(dict.fromkeys(one.path for one in done.hunks))
+    if paths:
+        sentences.append(f"took back {_files(paths, roots)}")
+    if done.kept:
+        kept = list(dict.fromkeys(hunk.path for hunk, _ in done.kept))
+        sentences.append(f"kept later work in {_files(kept, roots)}: {_reasons(done.kept)}")
+    sentences += [
+        f"{display(path, roots)!r} was not taken back: {why}" for path, why in done.failed
+    ]
+    if done.copies:
+        folder = done.copies[0][1].parent
+        sentences.append(
+            f"what the files held before is kept in {str(folder)!r} ("
+            + ", ".join(copy.name for _, copy in done.copies[:NAMED])
+            + (", …" if len(done.copies) > NAMED else "")
+            + "); in the editor, undo brings it back file by file"
+        )
+    return tuple(sentences)
+
+
+def _reasons(kept: Iterable[tuple[Hunk, str]]) -> str:
+    return "; ".join(list(dict.fromkeys(why for _, why in kept))[:NAMED])
+
+
+def _files(paths: Sequence[Path], roots: Sequence[Path]) -> str:
+    names = ", ".join(display(path, roots) for path in paths[:NAMED])
+    more = f" and {len(paths) - NAMED:,} more" if len(paths) > NAMED else ""
+    number = "1 file" if len(paths) == 1 else f"{len(paths):,} files"
+    return f"{number}: {names}{more}"

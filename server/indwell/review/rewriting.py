@@ -1,0 +1,187 @@
+"""Lines that somebody put in place of others: which is made of which, and whose it is then."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache
+from typing import NamedTuple
+
+from indwell.review.weave import Mark, Segment
+from indwell.workspace.comparing.diff import Replaced
+
+ALIKE = 0.6  # of two lines, 0 to 1, from where on one is the other rewritten
+MOST_PAIRS = 2_500  # pairs of lines that are compared; 5 ms. Beyond, they are one rewriting
+
+
+class Line(NamedTuple):
+    """One line of a segment."""
+
+    text: str
+    of: Segment
+
+    @property
+    def is_alive(self) -> bool:
+        """Is it visible?"""
+        return self.of.died is None
+
+    @property
+    def born(self) -> Mark | None:
+        """Who brought it."""
+        return self.of.born
+
+    def segment(self) -> Segment:
+        """The line as a segment of its own."""
+        return self.of._replace(text=self.text)
+
+    def fallen(self, mark: Mark) -> Segment:
+        """The line, taken away."""
+        return self.of._replace(text=self.text, died=mark)
+
+    def risen(self, text: str) -> Segment:
+        """The line, there again; its white space may be another."""
+        return self.of._replace(text=text, died=None)
+
+
+def squeezed(text: str) -> str:
+    """The text without white space."""
+    return "".join(text.split())
+
+
+def rewritten(lines: Sequence[Line], new: Sequence[str]) -> Iterator[Segment]:
+    """The segments after ``new`` took the place of the visible ones of ``lines``.
+
+    ``lines`` has a visible line, ``new`` has one line at least; none is as it was.
+    """
+    alive = [i for i, line in enumerate(lines) if line.is_alive]
+    old = [lines[i].text for i in alive]
+    at = line = 0
+    for a, b, n_old, n_new in _steps(old, new):
+        stop = alive[a] if n_old else len(lines)
+        yield from _gap(lines[at:stop], new[line:b])
+        if n_old:
+            at = alive[a + n_old - 1] + 1
+            yield from _became(lines[stop:at], new[b : b + n_new])
+        line = b + n_new
+
+
+def line_by_line(place: Replaced) -> Iterator[Replaced]:
+    """A changed place in parts, as far as lines are alike; each old line goes with its new one."""
+    start, i, j = place.start, 0, 0
+    for a, b in [*_paired(place.old, place.new)[1:], (len(place.old), len(place.new))]:
+        part = Replaced(start, place.old[i:a], place.new[j:b])
+        yield part
+        start, i, j = part.stop, a, b
+
+
+def _steps(old: Sequence[str], new: Sequence[str]) -> list[tuple[int, int, int, int]]:
+    """Which old lines became which new ones: from, from, how many, how many; then the end."""
+    end = (len(old), len(new), 0, 0)
+    if squeezed("".join(old)) == squeezed("".join(new)):
+        return [*_wrapped(old, new), end]
+    return [*((a, b, 1, 1) for a, b in _paired(old, new)), end]
+
+
+def _wrapped(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[int, int, int, int]]:
+    """Lines of the same characters, white space aside, as far as they must go together."""
+    a_sizes = [len(squeezed(line)) for line in old]
+    b_sizes = [len(squeezed(line)) for line in new]
+    a = b = 0
+    while a < len(old) and b < len(new):
+        a0, b0 = a, b
+        n_a, n_b = a_sizes[a], b_sizes[b]
+        a, b = a + 1, b + 1
+        while n_a != n_b:
+            if n_a < n_b:
+                n_a += a_sizes[a]
+                a += 1
+            else:
+                n_b += b_sizes[b]
+                b += 1
+        # Empty lines go with the line before them, unless there is one for one.
+        while a < len(old) and not a_sizes[a] and not (b < len(new) and not b_sizes[b]):
+            a += 1
+        while b < len(new) and not b_sizes[b] and not (a < len(old) and not a_sizes[a]):
+            b += 1
+        yield a0, b0, a - a0, b - b0
+
+
+def _paired(old: Sequence[str], new: Sequence[str]) -> list[tuple[int, int]]:
+    """Lines that were rewritten one by one, in order: as alike as they can be in all."""
+    if len(old) * len(new) > MOST_PAIRS:
+        return (
+            list(zip(range(len(old)), range(len(new)), strict=False))
+            if len(old) == len(new)
+            else []
+        )
+    ratio = _ratio()
+    old_words, new_words = [one.strip() for one in old], [one.strip() for one in new]
+    best = [[0.0] * (len(new) + 1) for _ in range(len(old) + 1)]
+    likeness = [[0.0] * len(new) for _ in old]
+    for i in range(len(old) - 1, -1, -1):
+        for j in range(len(new) - 1, -1, -1):
+            like = _alike(ratio, old_words[i], new_words[j])
+            likeness[i][j] = like
+            best[i][j] = max(best[i + 1][j], best[i][j + 1], best[i + 1][j + 1] + like)
+    pairs, i, j = [], 0, 0
+    while i < len(old) and j < len(new):
+        if likeness[i][j] and best[i][j] == best[i + 1][j + 1] + likeness[i][j]:
+            pairs.append((i, j))
+            i, j = i + 1, j + 1
+        elif best[i][j] == best[i + 1][j]:
+            i += 1
+        else:
+            j += 1
+    return pairs
+
+
+def _alike(ratio: Callable[[str, str], float], one: str, other: str) -> float:
+    if one == other:
+        return 1.0
+    if not one or not other:
+        return 0.0
+    like = ratio(one, other)
+    return like if like >= ALIKE else 0.0
+
+
+@cache
+def _ratio() -> Callable[[str, str], float]:
+    from rapidfuzz.distance import Indel  # noqa: PLC0415 # 15 ms that start-up need not pay
+
+    return Indel.normalized_similarity
+
+
+def _gap(lines: Sequence[Line], new: Sequence[str]) -> Iterator[Segment]:
+    """Old lines and new ones that are like none of the others."""
+    marks = [line.born for line in lines if line.is_alive and line.born is not None]
+    stop = 1 + max((i for i, line in enumerate(lines) if line.is_alive), default=-1)
+    if new and marks:
+        yield from _replaced(lines[:stop], marks[-1])
+        yield Segment("".join(new), born=marks[-1], is_touched=True)
+    else:
+        yield from (line.segment() for line in lines[:stop] if not line.is_alive)
+        yield Segment("".join(new))
+    yield from (line.segment() for line in lines[stop:])
+
+
+def _became(lines: Sequence[Line], new: Sequence[str]) -> Iterator[Segment]:
+    """Old lines that became new ones: the same but for white space, or alike."""
+    alive = [line for line in lines if line.is_alive]
+    agents = [line.born for line in alive if line.born is not None]
+    text = "".join(new)
+    if not agents:
+        yield from (line.segment() for line in lines if not line.is_alive)
+        yield Segment(text)
+        return
+    is_same = squeezed("".join(line.text for line in alive)) == squeezed(text)
+    is_touched = not is_same or any(line.of.is_touched for line in alive)
+    yield from _replaced(lines, agents[-1])
+    yield Segment(text, born=agents[-1], is_touched=is_touched)
+
+
+def _replaced(lines: Sequence[Line], mark: Mark) -> Iterator[Segment]:
+    """What is left of lines that are now ``mark``'s: the dead, and what was not its own."""
+    for line in lines:
+        if not line.is_alive:
+            yield line.segment()
+        elif line.born is None or line.born.serial != mark.serial:
+            yield line.fallen(mark)

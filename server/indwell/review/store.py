@@ -1,0 +1,270 @@
+"""The review log on disk: appended to by several processes, read on from where one left off.
+
+    <state>/sessions/<workspace>/_review/changes.jsonl  only grows
+                                        /bases/<name>  long texts that records name
+                                        /lock          held while one is appended
+
+What holds a secret is never written: such records live with the process. When nothing is pending
+and no session that changed something is kept any more, the log begins anew. Everything here blocks.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+
+from indwell.errors import ToolError
+from indwell.files.append_log import make_private_folder
+from indwell.files.listing import exists
+from indwell.files.locked import locked
+from indwell.files.private import read_own, write_durable
+from indwell.files.removing import remove_own, remove_own_tree
+from indwell.files.shared_log import append_line, read_from
+from indwell.review.folding import State, Unfit
+from indwell.review.groups import groups, is_pending
+from indwell.review.lines import Damaged, decoded, encoded
+from indwell.review.records import FORMAT, Began, Made, Record, Ref, Shift, Started, Told
+from indwell.review.weave import Weave
+
+WAIT_S = 5.0  # for another process that appends; it takes some ms
+LONG = 4_096  # characters of a text that stands in a file of its own
+MOST_B = 64 << 20  # of such a file
+AT_ONCE_B = 1 << 20
+QUIET = timedelta(days=1)  # since the last change, before a log begins anew
+NEWER = "the review of this workspace was written by a newer Indwell; update Indwell to see it"
+
+
+class Reading(NamedTuple):
+    """What was read so far; a value.
+
+    Attributes:
+        state: What the records come to.
+        log: The id of the log; empty if there is none yet.
+        offset: Bytes that are read.
+        private: Files whose records stay in this process.
+        notices: What went wrong, in plain words, each once.
+    """
+
+    state: State
+    log: str = ""
+    offset: int = 0
+    private: frozenset[str] = frozenset()
+    notices: tuple[str, ...] = ()
+
+
+def moment(now: datetime) -> str:
+    """As the log writes it: ISO 8601, UTC, milliseconds."""
+    return now.astimezone(UTC).isoformat(timespec="milliseconds")
+
+
+class Planned(NamedTuple):
+    """A record, and whether it must not be written."""
+
+    record: Record
+    is_private: bool = False
+
+
+class ReviewStore:
+    """The log of one workspace.
+
+    Args:
+        folder: Made when something is written.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._log = folder / "changes.jsonl"
+        self._bases = folder / "bases"
+        self._is_newer = False
+
+    def opened(self, now: datetime) -> Reading:
+        """Read all; begin anew if nothing of it is needed any more."""
+        reading = self.read_on(Reading(State()))
+        if reading.log and not self._is_needed(reading.state, now):
+            with suppress(OSError), locked(self.folder / "lock", timeout_s=WAIT_S):
+                reading = self.read_on(reading)
+                if not self._is_needed(reading.state, now):
+                    remove_own(self._log)
+                    remove_own_tree(self._bases)
+                    remove_own_tree(self.folder / "copies")
+                    return Reading(State(), notices=reading.notices)
+        return reading
+
+    def read_on(self, reading: Reading) -> Reading:
+        """Take in what was appended since; what cannot be read is told in the notices."""
+        try:
+            return self._read_on(reading)
+        except OSError as error:
+            return _noted(reading, f"the review log cannot be read ({error.strerror})")
+
+    def append(self, reading: Reading, plan: Callable[[State], Sequence[Planned]]) -> Reading:
+        """Take in what others appended, then append what ``plan`` makes of that, durably.
+
+        What the disk does not take is kept in this process, and a notice says so.
+        """
+        try:
+            make_private_folder(self.folder)
+            with locked(self.folder / "lock", timeout_s=WAIT_S):
+                return self._append(self.read_on(reading), plan)
+        except OSError as error:
+            words = f"changes to review cannot be written down ({error.strerror or error}); they "
+            reading = _noted(reading, words + "are remembered until Indwell ends")
+            records = [one.record for one in plan(reading.state)]
+            private = reading.private | {path for one in records if (path := _path(one))}
+            return _taken(reading._replace(private=private), records, is_own=True)
+
+    def _append(self, reading: Reading, plan: Callable[[State], Sequence[Planned]]) -> Reading:
+        planned = plan(reading.state)
+        private = reading.private | {
+            path for one in planned if one.is_private and (path := _path(one.record))
+        }
+        own = [one.record for one in planned if _path(one.record) in private or self._is_newer]
+        rest = [one.record for one in planned if one.record not in own]
+        reading = reading._replace(private=private)
+        if rest:
+            if not reading.log:
+                rest.insert(0, Started(id=secrets.token_hex(8), at=moment(_now(rest))))
+            lines = [encoded(self._with_refs(one)) for one in rest]
+            append_line(self._log, b"\n".join(lines), durable=True)
+            n_before = reading.state.n_records
+            reading = self._read_on(reading)
+            n_read = reading.state.n_records - n_before
+            own += rest[n_read:]
+        return _taken(reading, own, is_own=True) if own else reading
+
+    def _read_on(self, reading: Reading) -> Reading:
+        first = self._first()
+        if first != reading.log and reading.log:
+            reading = Reading(State(), notices=reading.notices)  # begun anew by another process
+        pieces, offset = [], reading.offset
+        while piece := read_from(self._log, offset, AT_ONCE_B):
+            pieces.append(piece)
+            offset += len(piece)
+        data = b"".join(pieces)
+        data = data[: data.rfind(b"\n") + 1]
+        if not data:
+            return reading
+        is_first = not reading.log
+        reading = reading._replace(offset=reading.offset + len(data), log=first)
+        records: list[Record | None] = []
+        for line in filter(None, data.split(b"\n")):
+            try:
+                records.append(self._without_refs(decoded(line)))
+            except (Damaged, OSError, ToolError):
+                records.append(None)
+        start = records[0] if is_first and records else None
+        if isinstance(start, Started):
+            self._is_newer = start.format > FORMAT
+        if self._is_newer:
+            return _noted(reading, NEWER)
+        return _taken(reading, records)
+
+    def _first(self) -> str:
+        """The id of the log that is there now."""
+        head = read_from(self._log, 0, 1_000).lstrip(b"\n").partition(b"\n")[0]
+        try:
+            record = decoded(head)
+        except Damaged:
+            return hashlib.blake2b(head, digest_size=8).hexdigest() if head else ""
+        return record.id
+
+    def _is_needed(self, state: State, now: datetime) -> bool:
+        if self._is_newer or any(_is_pending(one.weave, path) for path, one in state.files.items()):
+            return True
+        if any(exists(self.folder.parent / one) for one in state.sessions):
+            return True
+        try:
+            return now - datetime.fromisoformat(state.last_at) < QUIET
+        except (ValueError, TypeError):
+            return True
+
+    def _with_refs(self, record: Record) -> Record:
+        """Long texts of a record put into files of their own."""
+        return _mapped(record, self._put)
+
+    def _put(self, text: str | Ref) -> str | Ref:
+        if isinstance(text, Ref) or len(text) < LONG:
+            return text
+        data = text.encode("utf-8", "surrogatepass")
+        name = hashlib.blake2b(data, digest_size=16).hexdigest()
+        make_private_folder(self._bases)
+        with suppress(FileExistsError):
+            write_durable(self._bases / name, data)
+        return Ref(name)
+
+    def _without_refs(self, record: Record) -> Record:
+        return _mapped(record, self._get)
+
+    def _get(self, text: str | Ref) -> str | Ref:
+        if isinstance(text, str):
+            return text
+        name = "".join(c for c in text.digest if c in "0123456789abcdef")
+        data = read_own(self._bases / name, MOST_B)
+        if hashlib.blake2b(data, digest_size=16).hexdigest() != name:
+            raise Damaged
+        return data.decode("utf-8", "surrogatepass")
+
+
+def _mapped(record: Record, put: Callable[[str | Ref], str | Ref]) -> Record:
+    """The record with each text of its edits as ``put`` gives it."""
+    changed = {}
+    for name in ("others", "change"):
+        one = getattr(record, name, None)
+        if isinstance(one, Shift) and one.edits:
+            edits = tuple(msgspec.structs.replace(edit, text=put(edit.text)) for edit in one.edits)
+            changed[name] = Shift(is_there=one.is_there, edits=edits)
+    return msgspec.structs.replace(record, **changed) if changed else record
+
+
+def _taken(reading: Reading, records: Iterable[Record | None], *, is_own: bool = False) -> Reading:
+    """The reading with more records in its state; those that do not fit are counted and told."""
+    state = reading.state.copy()
+    n_damaged = n_unfit = 0
+    for record in records:
+        if record is None:
+            state.n_records += 1
+            n_damaged += 1
+            continue
+        if not is_own and _path(record) in reading.private:
+            state.n_records += 1
+            continue
+        try:
+            state.take(record)
+        except Unfit:
+            n_unfit += 1
+    reading = reading._replace(state=state)
+    if n_damaged:
+        reading = _noted(reading, f"{n_damaged} damaged lines of the review log are passed over")
+    if n_unfit:
+        words = f"{n_unfit} records of the review log do not fit and are passed over"
+        reading = _noted(reading, f"{words}; what they changed counts as yours")
+    return reading
+
+
+def _noted(reading: Reading, words: str) -> Reading:
+    if words in reading.notices:
+        return reading
+    return reading._replace(notices=(*reading.notices, words))
+
+
+def _path(record: Record) -> str:
+    return "" if isinstance(record, Started | Told) else record.path
+
+
+def _is_pending(weave: Weave, path: str) -> bool:
+    return bool(groups(weave, is_pending, path))
+
+
+def _now(records: Sequence[Record]) -> datetime:
+    """When the first of them was made."""
+    for one in records:
+        if isinstance(one, Began | Made):
+            return datetime.fromisoformat(one.at)
+    return datetime.now(UTC)

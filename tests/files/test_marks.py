@@ -1,0 +1,56 @@
+"""A mark of a folder is another one as soon as a file in it is."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from indwell.files.marks import mark_of
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "pkg").mkdir()
+    (tmp_path / "pkg" / "a.py").write_text("x\n")
+    (tmp_path / "b.py").write_text("y\n")
+    for name in (".git", "node_modules", "pkg/__pycache__"):
+        (tmp_path / name).mkdir()
+    return tmp_path
+
+
+def aged(path: Path, text: str) -> None:
+    """Another text of the same length, and a later time."""
+    path.write_text(text)
+    os.utime(path, ns=(1, 1))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda folder: aged(folder / "pkg" / "a.py", "z\n"),
+        lambda folder: (folder / "new.py").write_text(""),
+        lambda folder: (folder / "b.py").unlink(),
+        lambda folder: (folder / "b.py").rename(folder / "pkg" / "b.py"),
+    ],
+)
+def test_any_change_of_a_file_is_seen(folder: Path, change: Callable[[Path], object]) -> None:
+    before = mark_of(folder)
+    assert before == mark_of(folder) != ""
+    change(folder)
+    assert mark_of(folder) != before
+
+
+def test_what_others_made_is_passed_by(folder: Path) -> None:
+    before = mark_of(folder)
+    for name in (".git/index", "node_modules/x.js", "pkg/__pycache__/a.pyc"):
+        (folder / name).write_text("x")
+    assert mark_of(folder) == before
+
+
+def test_too_much_has_no_mark_and_a_link_leads_nowhere(folder: Path) -> None:
+    (folder / "loop").symlink_to(folder)
+    assert mark_of(folder, most=3)
+    assert mark_of(folder, most=2) == ""

@@ -1,0 +1,413 @@
+"""What a command changes in the workspace is in the ledger, and can be taken back byte for byte."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import pytest
+
+from indwell.files.bodies import Bodies, opened_folder, read_body
+from indwell.review.carrying import COPIES
+from indwell.review.checkpoints.coverage import Coverage
+from indwell.review.checkpoints.lookout import Lookout
+from indwell.review.copies import Copies
+from indwell.review.hunk import Actor
+from indwell.review.ledger import ReviewLedger
+from indwell.review.verdicts import Scope, reject, rewind_files
+from indwell.workspace.base import Noted
+from indwell.workspace.disk import DiskWorkspace
+from support.ledgers import ledger_in
+
+ME = Actor("s1", 1)
+LATIN = "grün ist schön, natürlich auch für ältere Häuser\r\n".encode("latin-1")
+
+
+def as_it_is(text: str) -> str:
+    return text
+
+
+class Room:
+    """A folder, its ledger, and a coverage; ``told`` is what the user hears."""
+
+    def __init__(self, folder: Path, ledger: ReviewLedger, files: Mapping[str, bytes]) -> None:
+        self.root = folder / "work"
+        for name, data in files.items():
+            self.put(name, data)
+        self.workspace = DiskWorkspace([self.root], private=folder / "undo")
+        self.ledger = ledger
+        self.copies = folder / "ledger" / COPIES
+        self.secret: list[str] = []
+        self.told: list[str] = []
+        self.coverage = self.covering()
+
+    def covering(self, hide: Callable[[str], str] = as_it_is) -> Coverage:
+        return Coverage(
+            self.workspace,
+            self.ledger,
+            Copies(self.ledger.folder / COPIES),
+            secret=lambda: tuple(self.secret),
+            hide=hide,
+        )
+
+    def put(self, name: str, data: bytes) -> Path:
+        path = self.root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(data)
+        return path
+
+    @property
+    def files(self) -> dict[str, bytes]:
+        found = (one for one in self.root.rglob("*") if one.is_file())
+        return {one.relative_to(self.root).as_posix(): one.read_bytes() for one in found}
+
+    async def run(self, command: Callable[[], object], *, accepted: bool = False) -> None:
+        """Do it as a command of the agent would."""
+        async with self.coverage.around(
+            ME, "call", accepted=lambda: accepted, tell=self.told.append
+        ):
+            await asyncio.to_thread(command)
+
+    def kinds(self) -> dict[str, list[str]]:
+        return {
+            path.relative_to(self.root).as_posix(): [one.kind for one in self.ledger.hunks(path)]
+            for path in self.ledger.paths()
+        }
+
+
+async def room_in(folder: Path, **files: bytes) -> Room:
+    folder = folder.resolve()
+    (folder / "work").mkdir(exist_ok=True)
+    ledger = await ledger_in(folder, folder / "work")
+    return Room(folder, ledger, {name.replace("__", "."): data for name, data in files.items()})
+
+
+async def test_what_a_command_did_is_reviewed_and_goes_back_byte_for_byte(tmp_path) -> None:
+    room = await room_in(
+        tmp_path,
+        a__txt=b"\xef\xbb\xbfone\r\ntwo\rthree",
+        gone__txt=LATIN,
+        data__bin=b"\0\1\2",
+        wide__txt="x = 1\r\n".encode("utf-16"),
+        same__txt=b"same\n",
+    )
+    (room.root / "gone.txt").chmod(0o600)
+    before = room.files
+
+    def command() -> None:
+        room.put("a.txt", b"\xef\xbb\xbfone\r\n2\rthree")
+        (room.root / "gone.txt").unlink()
+        room.put("data.bin", b"\0\1\2\3")
+        room.put("wide.txt", b"x = 1\n")  # another encoding: no lines can bring that back
+        room.put("same.txt", b"same\n")
+        room.put("new/made.txt", b"made\n")
+        room.put("new/made.bin", b"\0")
+
+    await room.run(command)
+    assert room.kinds() == {
+        "a.txt": ["change"],
+        "data.bin": ["opaque"],
+        "gone.txt": ["delete"],
+        "new/made.bin": ["opaque"],
+        "new/made.txt": ["create"],
+        "wide.txt": ["opaque"],
+    }
+    done = await reject(room.ledger, room.workspace, Scope())
+    assert (len(done.hunks), done.kept, done.failed) == (6, (), ())
+    assert room.files == before
+    assert (room.root / "gone.txt").stat().st_mode & 0o777 == 0o600
+    assert room.ledger.n_pending == 0
+    assert room.told == []
+    assert all(one.stat().st_mode & 0o77 == 0 for one in room.copies.iterdir())
+
+
+async def test_bytes_that_somebody_changed_since_stay(tmp_path) -> None:
+    room = await room_in(tmp_path, data__bin=b"\0\1", more__bin=b"\0\2")
+
+    def command() -> None:
+        room.put("data.bin", b"\0new")
+        (room.root / "more.bin").unlink()
+
+    await room.run(command)
+    room.put("data.bin", b"\0the user's")
+    room.put("more.bin", b"\0mine")
+    done = await rewind_files(room.ledger, room.workspace, "s1", 0, force=True)
+    assert {(hunk.path.name, why) for hunk, why in done.kept} == {
+        ("data.bin", "it was changed since"),
+        ("more.bin", "it was changed since"),
+    }
+    assert room.files == {"data.bin": b"\0the user's", "more.bin": b"\0mine"}
+
+
+async def test_two_commands_on_one_file_are_taken_back_to_before_the_first(tmp_path) -> None:
+    room = await room_in(tmp_path, data__bin=b"\0first")
+    await room.run(lambda: room.put("data.bin", b"\0second"))
+    await room.run(lambda: room.put("data.bin", b"\0third"))
+    done = await rewind_files(room.ledger, room.workspace, "s1", 0)
+    assert (done.kept, done.failed) == ((), ())
+    assert room.files == {"data.bin": b"\0first"}
+
+
+async def test_ignored_and_untracked_files_are_covered_and_caches_are_not(tmp_path) -> None:
+    room = await room_in(tmp_path, __gitignore=b"*.log\n", run__log=b"old\n")
+    room.put(".git/HEAD", b"ref\n")
+    room.put("node_modules/a.js", b"a\n")
+    room.put("target/CACHEDIR.TAG", b"Signature: 8a477f597d28d172789f06886806bc55\n")
+    room.put("target/out.txt", b"out\n")
+
+    def command() -> None:
+        room.put("run.log", b"new\n")
+        room.put(".git/HEAD", b"other\n")
+        room.put("node_modules/a.js", b"b\n")
+        room.put("target/out.txt", b"out 2\n")
+        room.put("src/__pycache__/x.pyc", b"\0")
+        room.put("plain/CACHEDIR.TAG", b"x")
+
+    await room.run(command)
+    assert room.kinds() == {"run.log": ["change"]}
+
+
+async def test_a_folder_that_becomes_a_cache_is_not_taken_for_removed(tmp_path) -> None:
+    room = await room_in(tmp_path)
+    room.put("src/a.py", b"a = 1\n")
+
+    def command() -> None:
+        room.put("src/CACHEDIR.TAG", b"x")
+        room.put("src/a.py", b"a = 2\n")
+
+    await room.run(command)
+    assert room.kinds() == {"src/CACHEDIR.TAG": ["create"], "src/a.py": ["change"]}
+
+
+async def test_the_bytes_of_secret_files_are_never_kept(tmp_path) -> None:
+    room = await room_in(tmp_path, __env=b"KEY=hunter2\n", keys__bin=b"\0hunter2")
+    room.secret = [str(room.root / ".env")]
+    room.coverage = room.covering(lambda text: text.replace("hunter2", "[secret]"))
+
+    def command() -> None:
+        room.put(".env", b"KEY=hunter3\n")
+        room.put("keys.bin", b"\0other")
+
+    await room.run(command)
+    assert room.kinds() == {}
+    held = [one.read_bytes() for one in tmp_path.rglob("*") if one.is_file()]
+    assert [one for one in held if b"hunter2" in one] == []
+    assert len(room.told) == 1
+    assert "'keys.bin'" in room.told[0]
+
+
+async def test_what_is_not_covered_is_said_once(tmp_path) -> None:
+    room = await room_in(tmp_path, a__txt=b"a\n")
+    (room.root / "link").symlink_to("a.txt")
+
+    def command() -> None:
+        (room.root / "link").unlink()
+        (room.root / "link").symlink_to("b.txt")
+        (room.root / "other").unlink(missing_ok=True)
+        (room.root / "other").symlink_to("a.txt")
+
+    await room.run(command)
+    await room.run(command)
+    assert len(room.told) == 1
+    assert "a command changed 'link', 'other', of which no older text is kept" in room.told[0]
+
+
+async def test_a_command_that_changes_many_files_is_not_reviewed_one_by_one(tmp_path) -> None:
+    room = await room_in(tmp_path)
+
+    def command() -> None:
+        for number in range(60):
+            room.put(f"out/{number}.txt", b"out\n")
+
+    await room.run(command)
+    assert room.kinds() == {}
+    assert "a command changed 60 files: they count as accepted" in room.told[0]
+    done = await rewind_files(room.ledger, room.workspace, "s1", 0)
+    assert len(done.hunks) == 60
+    assert room.files == {}
+
+
+async def test_what_the_user_saves_or_types_meanwhile_is_not_the_agents(tmp_path) -> None:
+    room = await room_in(tmp_path, saved__txt=b"a\n", typed__txt=b"b\n", shown__txt=b"c\n")
+    paths = {name: room.root / f"{name}.txt" for name in ("saved", "typed", "shown")}
+
+    class Seeing(DiskWorkspace):
+        def noting(self) -> Callable[[], Noted]:
+            return lambda: Noted(
+                saved=frozenset({paths["saved"]}),
+                changed=frozenset({paths["typed"]}),
+                buffers={paths["typed"]: "b and mine\n", paths["shown"]: "c\n"},
+            )
+
+    room.workspace = Seeing([room.root])
+    room.coverage = room.covering()
+
+    def command() -> None:
+        for path in paths.values():
+            path.write_bytes(b"new\n")
+
+    await room.run(command)
+    for path, text in ((paths["saved"], "new\n"), (paths["typed"], "b and mine\n")):
+        room.ledger.sync(path, text)
+    assert room.kinds() == {}
+    room.ledger.sync(paths["shown"], "new\n")  # the editor loads what the command wrote
+    assert room.kinds() == {"shown.txt": ["change"]}
+
+
+async def test_what_an_editor_loads_anew_while_the_command_runs_is_the_agents(tmp_path) -> None:
+    room = await room_in(tmp_path, a__txt=b"a\nb\n")
+    path = room.root / "a.txt"
+    await room.run(lambda: room.put("a.txt", b"1\nb\n"), accepted=True)
+
+    class Loading(DiskWorkspace):
+        def noting(self) -> Callable[[], Noted]:
+            return lambda: Noted(changed=frozenset({path}), buffers={path: "1\n2\n"})
+
+    room.workspace = Loading([room.root])
+    room.coverage = room.covering()
+    async with room.coverage.around(ME, "call", accepted=lambda: False, tell=room.told.append):
+        room.put("a.txt", b"1\n2\n")
+        room.ledger.sync(path, "1\n2\n")  # as the editor's change comes in
+    assert [one.new for one in room.ledger.hunks(path)] == [("2\n",)]
+
+
+async def test_an_open_file_that_a_command_removes_comes_back(tmp_path) -> None:
+    room = await room_in(tmp_path, a__txt=b"a\r\n")
+    path = room.root / "a.txt"
+
+    class Showing(DiskWorkspace):
+        def noting(self) -> Callable[[], Noted]:
+            return lambda: Noted(buffers={path: "a\r\n"})
+
+    room.workspace = Showing([room.root])
+    room.coverage = room.covering()
+    await room.run(path.unlink)
+    done = await rewind_files(room.ledger, room.workspace, "s1", 0)
+    assert [one.kind for one in done.hunks] == ["delete"]
+    assert room.files == {"a.txt": b"a\r\n"}
+
+
+async def test_a_stopped_command_is_covered_all_the_same(tmp_path) -> None:
+    room = await room_in(tmp_path, a__txt=b"a\n")
+    begun = asyncio.Event()
+
+    async def running() -> None:
+        async with room.coverage.around(ME, "call", accepted=lambda: False, tell=room.told.append):
+            room.put("a.txt", b"changed\n")
+            begun.set()
+            await asyncio.Event().wait()
+
+    task = asyncio.ensure_future(running())
+    await begun.wait()
+    task.cancel()
+    started = time.monotonic()
+    await asyncio.wait({task})
+    assert task.cancelled()
+    assert time.monotonic() - started < 0.2
+    await room.coverage.settled()
+    assert room.kinds() == {"a.txt": ["change"]}
+
+
+async def test_a_command_that_fails_is_covered_all_the_same(tmp_path) -> None:
+    room = await room_in(tmp_path, a__txt=b"a\n")
+
+    def command() -> None:
+        room.put("a.txt", b"changed\n")
+        raise OSError("no such program")
+
+    with pytest.raises(OSError, match="no such program"):
+        await room.run(command)
+    assert room.kinds() == {"a.txt": ["change"]}
+
+
+def test_a_change_within_one_tick_of_the_clock_is_seen(tmp_path) -> None:
+    path = tmp_path / "a.txt"
+    path.write_bytes(b"old")
+    lookout = Lookout(tmp_path, Bodies(), lambda: ())
+    stood = path.stat()
+    look = lookout.before()
+    path.write_bytes(b"new")
+    os.utime(path, ns=(stood.st_atime_ns, stood.st_mtime_ns))
+    (change,) = lookout.after(look).changes
+    assert (change.before, change.after) == (b"old", b"new")
+
+
+def test_a_later_look_reads_only_what_changed(tmp_path) -> None:
+    for number in range(20):
+        (tmp_path / f"{number}.txt").write_bytes(b"text %d" % number)
+        os.utime(tmp_path / f"{number}.txt", (0, 0))
+    bodies = Bodies()
+    later = time.time_ns() + 10_000_000_000
+    lookout = Lookout(tmp_path, bodies, lambda: (), clock_ns=lambda: later)
+    assert lookout.before().n_unread == 0
+    held = bodies.size_b
+    (tmp_path / "3.txt").write_bytes(b"another text")
+    lookout.before()
+    assert bodies.size_b == held + len(b"another text")
+
+
+def test_what_does_not_fit_is_not_kept_and_is_said(tmp_path) -> None:
+    (tmp_path / "large.txt").write_bytes(b"x" * 100)
+    (tmp_path / "small.txt").write_bytes(b"x")
+    lookout = Lookout(tmp_path, Bodies(), lambda: (), most_file_b=10)
+    look = lookout.before()
+    (tmp_path / "large.txt").write_bytes(b"y" * 100)
+    (tmp_path / "small.txt").write_bytes(b"y")
+    seen = lookout.after(look)
+    assert [one.at for one in seen.changes] == ["small.txt"]
+    assert seen.lost == ("large.txt",)
+
+
+def test_beyond_the_bound_no_file_is_taken_for_new_or_removed(tmp_path) -> None:
+    for folder in "abc":
+        (tmp_path / folder).mkdir()
+        for number in range(5):
+            (tmp_path / folder / f"{number}.txt").write_bytes(b"x")
+    later = time.time_ns() + 10_000_000_000
+    lookout = Lookout(tmp_path, Bodies(), lambda: (), most_files=6, clock_ns=lambda: later)
+    look = lookout.before()
+    seen = lookout.after(look)
+    assert (seen.changes, seen.lost, seen.is_whole) == ((), (), False)
+
+
+async def test_a_command_that_removes_the_whole_folder_is_taken_back(tmp_path) -> None:
+    room = await room_in(tmp_path, a__txt=b"a\n")
+    room.put("b/c.bin", b"\0c")
+    before = room.files
+    await room.run(lambda: shutil.rmtree(room.root))
+    assert room.files == {}
+    room.root.mkdir()
+    done = await rewind_files(room.ledger, room.workspace, "s1", 0)
+    assert (done.kept, done.failed) == ((), ())
+    assert room.files == before
+
+
+def test_a_file_is_not_looked_for_through_a_link(tmp_path) -> None:
+    root = tmp_path.resolve()
+    (root / "sub").mkdir()
+    (root / "sub" / "a.txt").write_bytes(b"a")
+    lookout = Lookout(root, Bodies(), lambda: ())
+    look = lookout.before()
+    (root / "sub").rename(root / "moved")
+    (root / "sub").symlink_to(root / "moved")
+    seen = lookout.after(look)
+    assert {one.at: (one.before, one.after) for one in seen.changes} == {
+        "sub/a.txt": (b"a", None),
+        "moved/a.txt": (None, b"a"),
+    }
+
+
+def test_a_link_is_never_read_through(tmp_path) -> None:
+    (tmp_path / "outside").mkdir()
+    (tmp_path / "outside" / "secret").write_bytes(b"hunter2")
+    root = tmp_path / "work"
+    (root / "in").mkdir(parents=True)
+    (root / "in" / "secret").write_bytes(b"x")
+    with opened_folder(root) as folder:
+        shutil.rmtree(root / "in")
+        (root / "in").symlink_to(tmp_path / "outside")
+        assert read_body(folder, "in/secret", 100) is None

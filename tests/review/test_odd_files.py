@@ -1,0 +1,19 @@
+"""Files of odd encodings and line ends keep every byte outside the edit, whatever is decided."""
+
+from __future__ import annotations
+
+import pytest
+
+from support.ledgers import ledger_in
+from support.odd_files import odd_files, through_review
+
+NUMBER = 40  # ``tests/faults/odd_files.py`` goes through 1,000, open and closed
+
+
+@pytest.mark.parametrize("is_open", [False, True])
+async def test_every_byte_outside_the_edit_stays(tmp_path, *, is_open: bool) -> None:
+    root = tmp_path.resolve() / "work"
+    root.mkdir()
+    ledger = await ledger_in(tmp_path, root)
+    told = [await through_review(file, root, ledger, is_open=is_open) for file in odd_files(NUMBER)]
+    assert [one for one in told if one] == []

@@ -1,0 +1,215 @@
+"""Two turns in one file, files that were made and removed, rewinding: one example a rule."""
+
+from __future__ import annotations
+
+from indwell.review.hunk import Actor
+from indwell.review.judging import BUILT_ON, TOUCHED, rewound
+from support.pure_ledger import NAME, PATH, PureLedger
+
+ONE, TWO = Actor("s", 1), Actor("s", 2)
+
+
+def entangled() -> PureLedger:
+    ledger = PureLedger("a\nb\nz\n")
+    ledger.agent(1, "a\nfirst\nz\n")
+    ledger.agent(2, "a\nsecond\nz\n")
+    return ledger
+
+
+def ids(ledger: PureLedger) -> list[str]:
+    return [one.id for one in ledger.hunks()]
+
+
+def test_what_a_later_turn_changed_stays_unless_it_is_forced() -> None:
+    ledger = entangled()
+    (hunk,) = ledger.hunks()
+    assert hunk.actors == (ONE, TWO)
+    assert ledger.reject(ids(ledger), only=[ONE]) == [BUILT_ON]
+    assert ledger.text == "a\nsecond\nz\n"
+    ledger.reject(ids(ledger), only=[ONE], force=True)
+    assert (ledger.text, ledger.hunks()) == ("a\nb\nz\n", ())
+
+
+def test_the_later_turn_alone_gives_the_lines_of_the_earlier_one_back() -> None:
+    ledger = entangled()
+    ledger.reject(ids(ledger), only=[TWO])
+    (hunk,) = ledger.hunks()
+    assert (ledger.text, hunk.actors) == ("a\nfirst\nz\n", (ONE,))
+
+
+def test_the_whole_hunk_gives_the_base_back() -> None:
+    ledger = entangled()
+    ledger.reject(ids(ledger))
+    assert (ledger.text, ledger.hunks()) == ("a\nb\nz\n", ())
+
+
+def test_what_was_rejected_is_gone_for_good() -> None:
+    ledger = PureLedger("a\nz\n")
+    ledger.agent(1, "a\nnew\nz\n")
+    ledger.reject(ids(ledger))
+    ledger.sync("a\nnew\nz\n")
+    assert ledger.hunks() == ()
+
+
+def test_an_accepted_hunk_is_settled_and_a_rewind_still_takes_it_out() -> None:
+    ledger = entangled()
+    ledger.accept(ids(ledger))
+    assert ledger.hunks() == ()
+    ledger.sync("a\nsecond\nmine\nz\n")
+    back = rewound(ledger.weave, NAME, "s", 1, force=False)
+    assert (back.weave.text, back.kept) == ("a\nfirst\nmine\nz\n", ())
+    back = rewound(ledger.weave, NAME, "s", 0, force=False)
+    assert (back.weave.text, back.kept) == ("a\nb\nmine\nz\n", ())
+
+
+def test_a_rewind_leaves_what_the_user_rewrote_unless_it_is_forced() -> None:
+    ledger = entangled()
+    ledger.accept(ids(ledger))
+    ledger.sync("a\nsecond!\nz\n")
+    back = rewound(ledger.weave, NAME, "s", 0, force=False)
+    assert back.weave.text == "a\nsecond!\nz\n"
+    assert [reason for _, reason in back.kept] == [TOUCHED]
+    assert rewound(ledger.weave, NAME, "s", 0, force=True).weave.text == "a\nb\nz\n"
+
+
+def test_a_rewind_leaves_other_sessions() -> None:
+    ledger = PureLedger("a\nb\nc\nd\n")
+    ledger.agent(1, "a\nB\nc\nd\n")
+    ledger.agent(1, "a\nB\nc\nD\n", session="other")
+    assert rewound(ledger.weave, NAME, "s", 0, force=False).weave.text == "a\nb\nc\nD\n"
+
+
+def test_accepted_at_once_is_not_pending_and_can_be_rewound() -> None:
+    ledger = PureLedger("a\nb\n")
+    ledger.agent(1, "a\nB\n", ok=True)
+    assert ledger.hunks() == ()
+    assert rewound(ledger.weave, NAME, "s", 0, force=False).weave.text == "a\nb\n"
+
+
+def test_accepted_at_once_on_pending_lines_stays_pending_with_them() -> None:
+    ledger = PureLedger("a\nb\nc\nd\n")
+    ledger.agent(1, "a\nB\nc\nd\n")
+    ledger.agent(2, "a\nB2\nc\nD\n", ok=True)
+    (hunk,) = ledger.hunks()
+    assert (hunk.old, hunk.new) == (("b\n",), ("B2\n",))
+    ledger.reject([hunk.id])
+    assert ledger.text == "a\nb\nc\nD\n"
+
+
+def test_a_created_file_is_one_hunk_and_goes_whole() -> None:
+    for text in ("a\nb\n", ""):
+        ledger = PureLedger(None)
+        ledger.agent(1, text)
+        (hunk,) = ledger.hunks()
+        assert (hunk.kind, hunk.old, "".join(hunk.new)) == ("create", (), text)
+        ledger.reject([hunk.id])
+        assert (ledger.text, ledger.hunks()) == (None, ())
+
+
+def test_a_created_file_with_lines_of_the_user_stays_with_them() -> None:
+    ledger = PureLedger(None)
+    ledger.agent(1, "a\nb\n")
+    ledger.sync("a\nmine\nb\n")
+    first, second = ledger.hunks()
+    assert (first.kind, second.kind) == ("change", "change")
+    ledger.reject([first.id])
+    assert ledger.text == "mine\nb\n"
+    ledger.reject(ids(ledger))
+    assert ledger.text == "mine\n"
+
+
+def test_a_created_file_goes_with_the_last_of_its_hunks() -> None:
+    ledger = PureLedger(None)
+    ledger.agent(1, "a\nb\n")
+    ledger.sync("a\nmine\nb\n")
+    ledger.reject([ledger.hunks()[0].id])
+    ledger.sync("b\n")
+    ledger.reject(ids(ledger))
+    assert ledger.text is None
+
+
+def test_a_removed_file_comes_back() -> None:
+    for text in ("a\nb\n", ""):
+        ledger = PureLedger(text)
+        ledger.agent(1, None)
+        (hunk,) = ledger.hunks()
+        assert (hunk.kind, "".join(hunk.old), hunk.new) == ("delete", text, ())
+        assert ledger.reloaded().hunks() == (hunk,)
+        ledger.reject([hunk.id])
+        assert (ledger.text, ledger.hunks()) == (text, ())
+
+
+def test_a_file_that_was_changed_and_then_removed_comes_back_turn_by_turn() -> None:
+    ledger = PureLedger("a\nb\n")
+    ledger.agent(1, "a\nB\n")
+    ledger.agent(2, None)
+    ledger.reject(ids(ledger), only=[TWO])
+    assert ledger.text == "a\nB\n"
+    ledger.reject(ids(ledger))
+    assert ledger.text == "a\nb\n"
+
+
+def test_a_file_that_was_made_and_removed_is_nothing_to_review() -> None:
+    ledger = PureLedger(None)
+    ledger.agent(1, "a\n")
+    ledger.agent(2, None)
+    assert ledger.hunks() == ()
+
+
+def test_a_file_that_the_user_removed_has_no_hunks_and_none_when_another_comes() -> None:
+    ledger = PureLedger("a\nb\n")
+    ledger.agent(1, "a\nB\n")
+    ledger.sync(None)
+    assert ledger.hunks() == ()
+    ledger.agent(2, "other\n")
+    (hunk,) = ledger.hunks()
+    assert hunk.kind == "create"
+
+
+def test_another_file_in_place_of_a_removed_one_is_the_users() -> None:
+    ledger = PureLedger("a\nb\nc\n")
+    ledger.agent(1, None)
+    ledger.sync("something\nelse\n")
+    assert ledger.hunks() == ()
+    ledger.sync("a\nb\n")
+    assert [one.old for one in ledger.hunks()] == [("c\n",)]
+
+
+def test_a_refused_edit_leaves_nothing() -> None:
+    ledger = PureLedger("a\nb\n")
+    ledger.agent(1, "a\nB\n")
+    name = ledger.begins(2, "x\na\nB2\n")
+    ledger.withdraws(name, may_come=False)
+    assert [(one.old, one.new) for one in ledger.hunks()] == [(("b\n",), ("B\n",))]
+    ledger.sync("x\na\nB2\n")
+    assert [one.actors for one in ledger.hunks()] == [(ONE,)]
+
+
+def test_an_edit_that_came_late_is_the_agents_if_it_is_exactly_that() -> None:
+    ledger = PureLedger("a\nb\n")
+    name = ledger.begins(1, "a\nB\n")
+    ledger.withdraws(name, may_come=True)
+    assert ledger.hunks() == ()
+    ledger.sync("a\nB\n")
+    ledger.sync("a\nB\nmine\n")
+    assert [(one.old, one.new) for one in ledger.hunks()] == [(("b\n",), ("B\n",))]
+
+
+def test_what_an_editor_made_of_the_edit_is_the_users() -> None:
+    ledger = PureLedger("a\nb\n")
+    name = ledger.begins(1, "a\nB\n")
+    ledger.finishes(name, "a\nB\nmine\n")
+    assert [(one.old, one.new) for one in ledger.hunks()] == [(("b\n",), ("B\n",))]
+
+
+def test_an_edit_that_nobody_finished_counts_as_far_as_it_stands_there() -> None:
+    ledger = PureLedger("a\nb\n")
+    ledger.begins(1, "a\nB\nC\n")
+    again = ledger.reloaded()
+    again.sync("a\nb\n")
+    assert again.hunks() == ()
+    again = ledger.reloaded()
+    again.sync("a\nB\nC\nmine\n")
+    assert [(one.path, one.old, one.new) for one in again.hunks()] == [
+        (PATH, ("b\n",), ("B\n", "C\n"))
+    ]

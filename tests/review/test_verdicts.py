@@ -1,0 +1,249 @@
+"""Verdicts are carried out by edits of the text that stands there, and a failure leaves it told."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from indwell.errors import EditRefused
+from indwell.review.hunk import Actor
+from indwell.review.ledger import ReviewLedger
+from indwell.review.verdicts import Scope, accept, planned_rewind, reject, rewind_files
+from indwell.workspace.base import Change, Snapshot
+from indwell.workspace.disk import DiskWorkspace
+from support.ledgers import change, ledger_in
+
+BEFORE = "one\r\ntwo\r\nthree\r\nfour\r\nfive"
+AFTER = "one\r\nTWO\r\nthree\r\nfour\r\nFIVE"
+
+
+class Room:
+    """A folder with one file that the agent has changed in two places."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder.resolve()
+        self.root = self.folder / "work"
+        self.root.mkdir()
+        self.path = self.root / "a.txt"
+        self.path.write_bytes(BEFORE.encode())
+        self.path.chmod(0o640)
+        self.private = self.folder / "undo"
+        self.workspace = DiskWorkspace([self.root], private=self.private)
+        self.ledger: ReviewLedger
+
+    async def begin(self) -> Room:
+        self.ledger = await ledger_in(self.folder, self.root)
+        await self.edit(self.path, AFTER)
+        return self
+
+    async def edit(self, path: Path, text: str, actor: Actor | None = None) -> None:
+        """The agent's edit, as its tools make it."""
+        base = await self.workspace.read(path) if path.exists() else None
+        await self.workspace.write(path, base, text, label="edit")
+        before = None if base is None else base.text
+        await change(self.ledger, path, before, text, actor or Actor("s1", 1))
+
+    def reads(self) -> str:
+        return self.path.read_bytes().decode()
+
+
+@pytest.fixture
+async def room(tmp_path: Path) -> Room:
+    return await Room(tmp_path).begin()
+
+
+async def test_a_reject_is_an_inverse_edit_and_the_users_later_work_stays(room: Room) -> None:
+    room.path.write_bytes(room.reads().replace("three", "3\r\nmine").encode())
+    first, second = room.ledger.hunks(room.path)
+    seen: list[tuple[Path, int, int]] = []
+    done = await reject(
+        room.ledger, room.workspace, Scope(hunks=(first.id,)), on_file=lambda *one: seen.append(one)
+    )
+    assert (done.hunks, done.kept, done.failed, done.unknown) == ((first,), (), (), ())
+    assert seen == [(room.path, 1, 1)]
+    assert room.reads() == "one\r\ntwo\r\n3\r\nmine\r\nfour\r\nFIVE"
+    assert room.path.stat().st_mode & 0o777 == 0o640
+    assert [one.new for one in room.ledger.hunks(room.path)] == [second.new]
+
+
+async def test_an_accept_leaves_the_file_alone_and_a_verdict_is_given_once(room: Room) -> None:
+    (first, second), stood = room.ledger.hunks(room.path), room.path.stat()
+    done = await accept(room.ledger, room.workspace, Scope(path=room.path))
+    assert done.hunks == (first, second)
+    assert room.path.stat() == stood
+    again = await reject(room.ledger, room.workspace, Scope(hunks=(first.id,)))
+    assert (again.hunks, again.unknown) == ((), (first.id,))
+    assert room.reads() == AFTER
+
+
+async def test_what_the_user_rewrote_is_kept_unless_it_is_forced(room: Room) -> None:
+    room.path.write_bytes(room.reads().replace("TWO", "Two!").encode())
+    done = await reject(room.ledger, room.workspace, Scope())
+    assert [hunk.new for hunk in done.hunks] == [("FIVE",)]
+    assert [hunk.is_touched for hunk, _ in done.kept] == [True]
+    assert room.reads() == "one\r\nTwo!\r\nthree\r\nfour\r\nfive"
+    await reject(room.ledger, room.workspace, Scope(), force=True)
+    assert room.reads() == BEFORE
+    assert room.ledger.n_pending == 0
+
+
+async def test_only_what_a_turn_did_is_taken_back(room: Room) -> None:
+    await room.edit(room.path, AFTER.replace("one", "ONE"), Actor("s1", 2))
+    done = await reject(room.ledger, room.workspace, Scope(session="s1", turn=1))
+    assert len(done.hunks) == 2, done
+    assert room.reads() == BEFORE.replace("one", "ONE")
+
+
+async def test_a_file_that_the_agent_made_is_removed_and_a_copy_is_kept(room: Room) -> None:
+    path = room.root / "new" / "b.txt"
+    await room.edit(path, "new\n")
+    done = await reject(room.ledger, room.workspace, Scope(path=path))
+    assert [one.kind for one in done.hunks] == ["create"]
+    assert not path.exists()
+    ((of, copy),) = done.copies
+    assert (of, copy.read_bytes(), copy.stat().st_mode & 0o777) == (path, b"new\n", 0o600)
+
+
+async def test_a_file_with_a_line_of_the_users_is_not_removed(room: Room) -> None:
+    path = room.root / "b.txt"
+    await room.edit(path, "new\n")
+    path.write_bytes(b"new\nmine\n")
+    await reject(room.ledger, room.workspace, Scope(path=path), force=True)
+    assert path.read_bytes() == b"mine\n"
+
+
+class Moving(DiskWorkspace):
+    """Somebody types right before each write, some times."""
+
+    n_left = 0
+
+    async def write(self, path: Path, base: Snapshot | None, text: str, *, label: str) -> Change:
+        if self.n_left:
+            self.n_left -= 1
+            path.write_bytes(path.read_bytes() + b"\r\nmine")
+        return await super().write(path, base, text, label=label)
+
+
+async def test_a_file_that_moves_is_planned_again_three_times(room: Room) -> None:
+    workspace = Moving([room.root], private=room.private)
+    workspace.n_left = 2
+    done = await reject(room.ledger, workspace, Scope())
+    assert (len(done.hunks), done.failed) == (2, ())
+    assert room.reads() == BEFORE + "\r\nmine" * 2
+    await room.edit(room.path, room.reads().replace("two", "2"))
+    workspace.n_left = 3
+    done = await reject(room.ledger, workspace, Scope())
+    assert done.failed == ((room.path, "'a.txt' is being changed all the time; try again"),)
+    assert room.ledger.n_pending == 1
+
+
+class Refusing(DiskWorkspace):
+    """One file takes no edit."""
+
+    refused = Path()
+
+    async def write(self, path: Path, base: Snapshot | None, text: str, *, label: str) -> Change:
+        if path == self.refused:
+            raise EditRefused("the editor said no; read_file it again")
+        return await super().write(path, base, text, label=label)
+
+
+async def test_one_file_that_fails_is_told_and_stays_pending_and_the_rest_is_done(
+    room: Room,
+) -> None:
+    other = room.root / "b.txt"
+    other.write_bytes(b"b\n")
+    await room.edit(other, "B\n")
+    workspace = Refusing([room.root], private=room.private)
+    workspace.refused = room.path
+    done = await reject(room.ledger, workspace, Scope())
+    assert done.failed == ((room.path, "the editor said no"),)
+    assert other.read_bytes() == b"b\n"
+    assert room.ledger.paths() == (room.path,)
+
+
+async def test_a_verdict_waits_for_the_agents_own_write(room: Room) -> None:
+    pending = await room.ledger.begin(Actor("s1", 2), "call", room.path, AFTER, AFTER + "!")
+    rejecting = asyncio.ensure_future(reject(room.ledger, room.workspace, Scope()))
+    await asyncio.sleep(0)
+    room.path.write_bytes(AFTER.encode() + b"!")
+    await room.ledger.finish(pending, AFTER + "!", accepted=False)
+    done = await rejecting
+    assert done.failed == ()
+    assert room.reads() == BEFORE
+
+
+async def test_two_rejects_at_once_do_it_once(room: Room) -> None:
+    first, second = await asyncio.gather(
+        *(reject(room.ledger, room.workspace, Scope()) for _ in range(2))
+    )
+    assert len(first.hunks) + len(second.hunks) == 2
+    assert room.reads() == BEFORE
+
+
+async def test_a_stop_between_two_files_leaves_a_truthful_ledger(room: Room) -> None:
+    other = room.root / "b.txt"
+    other.write_bytes(b"b\n")
+    await room.edit(other, "B\n")
+
+    def stop(_path: Path, number: int, _total: int) -> None:
+        if number == 2:
+            raise asyncio.CancelledError
+
+    with pytest.raises(asyncio.CancelledError):
+        await reject(room.ledger, room.workspace, Scope(), on_file=stop)
+    assert (room.reads(), other.read_bytes()) == (BEFORE, b"B\n")
+    assert room.ledger.paths() == (other,)
+    anew = await ledger_in(room.folder, room.root)
+    for path in anew.known():
+        anew.sync(path, path.read_bytes().decode())
+    assert anew.paths() == (other,)
+
+
+async def test_a_rewind_takes_accepted_changes_too_and_leaves_other_sessions(room: Room) -> None:
+    await accept(room.ledger, room.workspace, Scope())
+    await room.edit(room.path, AFTER.replace("one", "ONE"), Actor("s1", 2))
+    await room.edit(room.path, room.reads().replace("four", "4"), Actor("other", 1))
+    (plan,) = await planned_rewind(room.ledger, room.workspace, "s1", 1)
+    assert plan.path == room.path
+    done = await rewind_files(room.ledger, room.workspace, "s1", 1)
+    assert room.reads() == AFTER.replace("four", "4")
+    assert [copy.read_bytes().decode() for _, copy in done.copies] == [
+        AFTER.replace("one", "ONE").replace("four", "4")
+    ]
+    done = await rewind_files(room.ledger, room.workspace, "s1", 0)
+    assert room.reads() == BEFORE.replace("four", "4")
+    assert (await rewind_files(room.ledger, room.workspace, "s1", 0)).hunks == ()
+    assert await planned_rewind(room.ledger, room.workspace, "s1", 0) == ()
+
+
+async def test_a_rewind_that_was_cut_off_is_finished_by_the_next(room: Room) -> None:
+    paths = [room.path]
+    for name in ("b.txt", "c.txt"):
+        paths.append(room.root / name)
+        paths[-1].write_bytes(b"old\n")
+        await room.edit(paths[-1], "new\n")
+
+    def die(_path: Path, number: int, _total: int) -> None:
+        if number == 2:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        await rewind_files(room.ledger, room.workspace, "s1", 0, on_file=die)
+    anew = await ledger_in(room.folder, room.root)  # as a process that begins after a kill
+    plans = await planned_rewind(anew, room.workspace, "s1", 0)
+    assert [one.path for one in plans] == paths[1:]
+    await rewind_files(anew, room.workspace, "s1", 0)
+    assert room.reads() == BEFORE
+    assert [path.read_bytes() for path in paths[1:]] == [b"old\n"] * 2
+
+
+async def test_a_kill_between_the_edit_and_its_record_changes_nothing(room: Room) -> None:
+    room.path.write_bytes(BEFORE.encode())  # taken back, and killed before that was written down
+    anew = await ledger_in(room.folder, room.root)
+    assert await planned_rewind(anew, room.workspace, "s1", 0) == ()
+    done = await reject(anew, room.workspace, Scope())
+    assert (done.hunks, done.kept, done.failed) == ((), (), ())
+    assert room.reads() == BEFORE

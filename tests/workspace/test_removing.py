@@ -1,0 +1,91 @@
+"""A file is deleted only as it was read, and a copy of its bytes is kept."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from indwell.errors import EditRefused, TextMoved, ToolError
+from indwell.files.deleting import delete_exactly
+from indwell.workspace.disk import DiskWorkspace
+from indwell.workspace.memory import MemoryWorkspace
+
+LATIN = "größer\r\n".encode("latin-1")
+
+
+@pytest.fixture
+def room(tmp_path: Path) -> tuple[DiskWorkspace, Path, Path]:
+    root = tmp_path.resolve() / "work"
+    root.mkdir()
+    (root / "a.txt").write_bytes(LATIN)
+    private = tmp_path.resolve() / "undo"
+    return DiskWorkspace([root], private=private), root / "a.txt", private
+
+
+async def test_its_bytes_are_kept_for_the_user_alone(room) -> None:
+    workspace, path, private = room
+    kept = await workspace.remove(path, await workspace.read(path), label="reject")
+    assert not path.exists()
+    assert kept is not None
+    assert (kept.parent, kept.read_bytes()) == (private, LATIN)
+    assert kept.stat().st_mode & 0o777 == 0o600
+
+
+async def test_another_text_stays(room) -> None:
+    workspace, path, _ = room
+    base = await workspace.read(path)
+    path.write_bytes(b"the user's\n")
+    with pytest.raises(TextMoved, match="changed on disk since it was read"):
+        await workspace.remove(path, base, label="reject")
+    assert path.read_bytes() == b"the user's\n"
+
+
+async def test_what_is_gone_is_said(room) -> None:
+    workspace, path, _ = room
+    base = await workspace.read(path)
+    path.unlink()
+    with pytest.raises(ToolError, match="does not exist"):
+        await workspace.remove(path, base, label="reject")
+
+
+async def test_without_a_copy_nothing_is_deleted(room) -> None:
+    workspace, path, private = room
+    base = await workspace.read(path)
+    private.write_bytes(b"a file in its place")
+    with pytest.raises(ToolError, match=r"no copy of .* could be kept"):
+        await workspace.remove(path, base, label="reject")
+    assert path.exists()
+
+
+async def test_a_link_that_took_its_place_is_not_followed(room, tmp_path) -> None:
+    workspace, path, _ = room
+    base = await workspace.read(path)
+    elsewhere = tmp_path / "outside.txt"
+    elsewhere.write_bytes(LATIN)
+    path.unlink()
+    path.symlink_to(elsewhere)
+    with pytest.raises(ToolError):
+        await workspace.remove(path, base, label="reject")
+    assert elsewhere.exists()
+    assert path.is_symlink()
+
+
+def test_a_pipe_is_not_deleted(tmp_path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(ToolError, match="no regular file"):
+        delete_exactly(tmp_path.resolve() / "pipe", [tmp_path], b"")
+    with pytest.raises(EditRefused, match="does not exist any more"):
+        delete_exactly(tmp_path.resolve() / "none", [tmp_path], b"")
+
+
+async def test_in_memory_the_buffer_counts() -> None:
+    workspace = MemoryWorkspace({"a.txt": "old"}, unsaved={"a.txt": "new"})
+    path = workspace.resolve("a.txt")
+    base = await workspace.read(path)
+    workspace.buffers[path] = "mine"
+    with pytest.raises(TextMoved):
+        await workspace.remove(path, base, label="reject")
+    await workspace.remove(path, await workspace.read(path), label="reject")
+    assert (workspace.files, workspace.buffers) == ({}, {})
