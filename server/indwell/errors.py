@@ -3,7 +3,8 @@
     IndwellError
     ├── ToolError              the model's: becomes its next input
     │   ├── EditRefused        the editor or the user did not take an edit; the buffer is untouched
-    │   │   └── TextMoved      the text is not what the edit was made from; read and merge again
+    │   │   ├── TextMoved      the text is not what the edit was made from; read and merge again
+    │   │   └── EditMayCome    nobody has said so far; the editor may still apply it
     │   ├── TooLarge           a file is read in pieces only
     │   └── NotText            a file holds no text
     ├── UserError              the user's: shown once, in plain words, with the next step
@@ -44,6 +45,10 @@ class EditRefused(ToolError):
 
 class TextMoved(EditRefused):
     """The text changed between reading and writing; who proposed it may merge and try again."""
+
+
+class EditMayCome(EditRefused):
+    """An edit of which nobody can say yet that it was not taken: the editor may still apply it."""
 
 
 class TooLarge(ToolError):

@@ -26,6 +26,7 @@ Source: TypeAlias = Literal[
     "environment",
     "ide_selection",
     "ide_opened",
+    "mention",
     "diagnostics",
     "changed_file",
     "instructions",

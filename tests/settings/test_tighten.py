@@ -74,16 +74,16 @@ def is_no_wider(settings: Settings, than: Settings, *, may_choose: bool) -> bool
                 fits = now[: len(before)] == before and not any(g.startswith("!") for g in added)
             case "model":
                 fits = now == before or (may_choose and now in than.models)
-            case "attach_selection" | "attach_opened_file" | "attach_diagnostics":
+            case "attach_selection" | "attach_opened_file" | "attach_diagnostics" | "check_edits":
                 fits = before or not now
             case "max_output" | "round_limit" | "apply_edit_timeout_s" | "answer_timeout_s":
                 fits = now <= before
-            case "command_timeout_s" | "stall_timeout_s":
+            case "command_timeout_s" | "stall_timeout_s" | "check_timeout_s":
                 fits = now <= before
             case "budget_turn" | "budget_session" | "budget_day" | "budget_turn_tokens":
                 fits = now == before if now is None else before is None or now <= before
-            case _:
-                fits = now == before
+            case _:  # hints only show the agent's changes to who has them anyway
+                fits = now == before or name == "review_hints"
         if not fits:
             return False
     return True

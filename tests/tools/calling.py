@@ -39,7 +39,7 @@ class Agent:
         """What a person would be asked to confirm."""
         preview = self.tools.bind(tool, json.dumps(arguments)).preview
         assert preview is not None
-        return await preview(self.context)
+        return (await preview(self.context)).diff
 
     async def _spill(self, label: str, text: str) -> Path:
         self.spilled.append(text)

@@ -41,6 +41,10 @@ class Aftermath:
         )
         self._told.pop(change.path, None)
 
+    def is_told(self, path: Path, now: Snapshot | str) -> None:
+        """Somebody else has told what stands there now; as ``stands_there`` gives it."""
+        self._told[path] = now.stamp.digest if isinstance(now, Snapshot) else now
+
     async def blocks(
         self,
         seen: Seen,
@@ -81,7 +85,7 @@ class Aftermath:
         blocks: list[Text] = []
         n_more = 0
         for path in changed:
-            now = await _now(workspace, path)
+            now = await stands_there(workspace, path)
             mark = now.stamp.digest if isinstance(now, Snapshot) else now
             if mark in {seen.digest(path), self._told.get(path)}:
                 continue
@@ -120,10 +124,12 @@ class Aftermath:
             seen.record(path, now.stamp.digest, now.text)
         elif not edited:
             diff = ""
-        return aftermath_words(became, edited=edited, diff=_cut(diff, limit), is_whole=is_whole)
+        return aftermath_words(
+            became, edited=edited, diff=cut_to_lines(diff, limit), is_whole=is_whole
+        )
 
 
-async def _now(workspace: Workspace, path: Path) -> Snapshot | str:
+async def stands_there(workspace: Workspace, path: Path) -> Snapshot | str:
     """What stands there; if that cannot be read, why; nothing if nothing does."""
     try:
         return await workspace.read(path)
@@ -144,6 +150,6 @@ def _squeezed(text: str) -> str:
     return "".join(text.split())
 
 
-def _cut(diff: str, limit: int) -> str:
+def cut_to_lines(diff: str, limit: int) -> str:
     """Whole lines of the first ``limit`` characters."""
     return diff if len(diff) <= limit else diff[: diff.rfind("\n", 0, limit) + 1]

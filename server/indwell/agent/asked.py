@@ -21,7 +21,6 @@ from indwell.files import (
     read_bytes,
     same_file,
 )
-from indwell.messages import ToolUse
 from indwell.policy.asked import Asked
 from indwell.policy.commands.situation import Situation
 from indwell.policy.decide import COMMAND_LIMIT
@@ -34,8 +33,10 @@ from indwell.workspace.paths import parse
 SCRIPT_LIMIT_B = 1 << 20  # of a script that an answer is bound to; a larger one is no script
 
 
-async def asked_of(session: Session, use: ToolUse, facts: Facts) -> Asked:
+async def asked_of(session: Session, arguments: str, facts: Facts) -> Asked:
     """The facts with every path as written, as it resolves (FS-05), and by its other names.
+
+    ``arguments`` are the call's, as the model wrote them.
 
     Raises:
         ToolError: A path leads out of the workspace and of the folders that may be read.
@@ -53,7 +54,7 @@ async def asked_of(session: Session, use: ToolUse, facts: Facts) -> Asked:
         resolved=tuple(str(path) for path in resolved),
         command=facts.command,
         cwd=facts.cwd,
-        arguments=use.arguments,
+        arguments=arguments,
         has_other_names=facts.effect == "edit" and bool(linked),
         wants=facts.wants,
         why=facts.why,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from indwell.agent import events
 from indwell.agent.events import Listener
 from indwell.agent.session import Session
+from indwell.agent.verdicts import verdict_blocks
 from indwell.context import conversation as talk
 from indwell.context.pairing import problems, repair
 from indwell.context.pictures import without_pictures
@@ -25,6 +26,7 @@ def mend(session: Session, turn: int, emit: Listener) -> None:
 async def tell_aftermath(session: Session, turn: int) -> None:
     """Let the request say what became of the files that the model knows (editor §4)."""
     parts = session.parts
+    session.conversation = talk.queue(session.conversation, await verdict_blocks(session, turn))
     blocks = await session.aftermath.blocks(
         session.seen, parts.workspace, parts.hidden, turn=turn, hide=parts.hide
     )

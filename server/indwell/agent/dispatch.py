@@ -11,8 +11,12 @@ from collections.abc import Coroutine, Sequence
 from itertools import groupby
 
 from indwell.agent.asked import display
+from indwell.agent.covering import covered
 from indwell.agent.events import EditApplied, Listener, ToolFinished, ToolOutput, ToolStarted
-from indwell.agent.permit import Permit, Preview, permitted
+from indwell.agent.gating import before_edit, note_changes, tell_problems
+from indwell.agent.hunks import tell_hunks
+from indwell.agent.permit import Permit, Previewing, permitted
+from indwell.agent.recorded_workspace import recorded
 from indwell.agent.secrecy import check_no_marks, kept_back, remember
 from indwell.agent.session import Session
 from indwell.context.conversation import tool_result
@@ -21,7 +25,7 @@ from indwell.errors import ToolError
 from indwell.messages import Image, ToolResult, ToolUse
 from indwell.policy.approvals import short_line
 from indwell.sessions.records import Intent
-from indwell.tools.base import Call, Outcome, ToolContext
+from indwell.tools.base import Call, Outcome, Preview, ToolContext
 from indwell.workspace.base import Change
 from indwell.workspace.comparing.diff import compare, unified
 from indwell.workspace.paths import visible
@@ -53,11 +57,13 @@ async def dispatch(
     flood = ToolError(f"a reply may have {MOST_CALLS} calls; this one was not run, call it again")
     bound += [(use, flood) for use in uses[MOST_CALLS:]]
     gate, asking = asyncio.Semaphore(PARALLEL), asyncio.Lock()
+    made: dict[str, Outcome] = {}
 
     async def one(use: ToolUse, call: Call | ToolError) -> None:
         async with gate:
             outcome = await _run_one(session, use, call, emit, asking)
         changes.extend(outcome.changes)
+        note_changes(session, use, outcome, made)
         pictures.extend(tool_picture(use, one.media_type, one.data) for one in outcome.pictures)
         results[use.id] = tool_result(use, outcome.text, is_error=outcome.is_error)
 
@@ -68,6 +74,7 @@ async def dispatch(
             for use, call in group:
                 # Bound anew: what a call means (its folder, say) may follow from the one before.
                 await one(use, call if isinstance(call, ToolError) else _bind(session, use))
+    await tell_problems(session, uses, made, results)
 
 
 async def _at_once(calls: Sequence[Coroutine[None, None, None]]) -> None:
@@ -104,6 +111,7 @@ async def _run_one(
         check_no_marks(call, use.arguments)
         preview = _previewing(session, use, call)
         permit = await permitted(session, use, call, emit, preview, asking)
+        await before_edit(session, use, call, emit)
         if call.effect != "read":
             intent = Intent(turn, use.id, use.name, use.arguments, session.timestamp())
             session.parts.log.append(intent)
@@ -116,6 +124,7 @@ async def _run_one(
     for change in outcome.changes:
         await session.aftermath.made(change)
         emit(await asyncio.to_thread(_edit_applied, session, use, change, outcome))
+    tell_hunks(session, emit)
     seconds = round(session.parts.monotonic() - started, 3)
     message = outcome.text[:TOLD_LIMIT] if outcome.is_error else ""
     emit(
@@ -124,10 +133,10 @@ async def _run_one(
     return outcome
 
 
-def _previewing(session: Session, use: ToolUse, call: Call) -> Preview:
-    async def preview(permit: Permit) -> str:
+def _previewing(session: Session, use: ToolUse, call: Call) -> Previewing:
+    async def preview(permit: Permit) -> Preview:
         if call.preview is None:
-            return ""
+            return Preview()
         return await call.preview(_context(session, use, lambda _: None, permit))
 
     return preview
@@ -135,7 +144,7 @@ def _previewing(session: Session, use: ToolUse, call: Call) -> Preview:
 
 def _context(session: Session, use: ToolUse, emit: Listener, permit: Permit) -> ToolContext:
     return ToolContext(
-        workspace=session.parts.workspace,
+        workspace=recorded(session, use, permit),
         seen=session.seen,
         spill=session.parts.spill,
         on_output=lambda text: emit(ToolOutput(use.meta.turn, use.id, text)),
@@ -147,6 +156,8 @@ def _context(session: Session, use: ToolUse, emit: Listener, permit: Permit) -> 
         confinement=session.parts.confine(permit.widening),
         unasked=permit.widening.reads_only,
         hide=session.parts.hide,
+        chosen=permit.chosen,
+        covered=covered(session, use, permit, emit),
     )
 
 

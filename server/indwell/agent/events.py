@@ -87,6 +87,24 @@ class EditApplied(_Event, frozen=True):
     verified: bool
 
 
+class Checking(_Event, frozen=True):
+    """A check of the project runs, such as ``mypy``."""
+
+    what: str
+
+
+class HunksChanged(_Event, frozen=True):
+    """Other changes of files wait for a verdict than before: after an edit, or after a verdict.
+
+    Attributes:
+        pending: How many, of all sessions of this workspace.
+        files: Paths that have some.
+    """
+
+    pending: int
+    files: tuple[str, ...]
+
+
 class PermissionAsked(_Event, frozen=True):
     """The user is being asked; ``detail`` is the exact text that would run, or the diff."""
 
@@ -100,12 +118,14 @@ class PermissionAsked(_Event, frozen=True):
 class PermissionAnswered(_Event, frozen=True):
     """What the user said; ``unanswered`` (nobody did, in time) is as good as ``no``.
 
-    ``beforehand`` and ``uncovered`` are of ``run --allow-commands``: yes for once, and no.
+    ``beforehand`` and ``uncovered`` are of ``run --allow-commands``: yes for once, and no. With
+    ``hunks``, only those of an edit that are named are applied.
     """
 
     id: str
     question: str
     answer: Said
+    hunks: tuple[str, ...] = ()
 
 
 class UsageReported(_Event, frozen=True):
@@ -193,6 +213,9 @@ class TurnFinished(_Event, frozen=True):
         retryable: The endpoint could not be reached: the same words may go through later.
         outgrown: The conversation fits no request any more; a new session takes the task along.
         figures: Of the turn, under the names of ``context.measures``: OpenTelemetry's.
+        verified: How its changes stand: by what they are verified, that they are not, or how many
+            new errors stay; empty if it changed no file.
+        to_review: Changes that wait for a verdict now, of all turns and sessions.
     """
 
     ending: Ending
@@ -207,6 +230,8 @@ class TurnFinished(_Event, frozen=True):
     retryable: bool = False
     outgrown: bool = False
     figures: Mapping[str, Any] = {}
+    to_review: int = 0
+    verified: str = ""
 
 
 Event: TypeAlias = (
@@ -217,6 +242,8 @@ Event: TypeAlias = (
     | ToolOutput
     | ToolFinished
     | EditApplied
+    | Checking
+    | HunksChanged
     | PermissionAsked
     | PermissionAnswered
     | UsageReported

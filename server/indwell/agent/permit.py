@@ -17,13 +17,22 @@ from indwell.agent.secrecy import carrying
 from indwell.agent.session import Session
 from indwell.errors import SettingsError, ToolError
 from indwell.messages import ToolUse
-from indwell.policy.approvals import UNHELD, Said, question_for
+from indwell.policy.approvals import (
+    UNHELD,
+    Chosen,
+    Question,
+    Reply,
+    Said,
+    chosen_of,
+    question_for,
+)
 from indwell.policy.asked import Allow, Ask, Asked, Decision, Deny, Policy
 from indwell.policy.beforehand import why_uncovered
 from indwell.policy.decide import BY_ANSWER, decide
 from indwell.policy.widening import NOTHING_MORE, Widening
 from indwell.sessions.decided import Decided, Verdict
-from indwell.tools.base import Call
+from indwell.tools.base import Call, Preview
+from indwell.workspace.comparing.hunks import diff_hunks
 
 _HUNK = re.compile(r"^@@ .*", re.MULTILINE)  # no line of a text begins so in a diff
 MOST_REFUSED = 5  # questions in a row without a yes; then nobody is asked in that turn
@@ -37,14 +46,23 @@ _log = logging.getLogger(__name__)
 
 
 class Permit(msgspec.Struct, frozen=True):
-    """How a call may run: where its paths led when that was decided, and with what beyond."""
+    """How a call may run.
+
+    Attributes:
+        judged: Where its paths led when that was decided.
+        widening: What it may do beyond the sandbox.
+        chosen: The hunks of its preview that the user allowed, if not all of them.
+        was_reviewed: The user has seen the diff of what it changes, and said yes to it.
+    """
 
     judged: Mapping[str, Path] = {}
     widening: Widening = NOTHING_MORE
+    chosen: Chosen | None = None
+    was_reviewed: bool = False
 
 
-Preview: TypeAlias = Callable[[Permit], Awaitable[str]]
-"""The diff of what a call would change, with its paths as they were judged."""
+Previewing: TypeAlias = Callable[[Permit], Awaitable[Preview]]
+"""What a call would change, with its paths as they were judged."""
 
 
 class _Weighed(msgspec.Struct, frozen=True):
@@ -60,7 +78,7 @@ async def permitted(  # noqa: PLR0917 - what a call is, and who is told and aske
     use: ToolUse,
     call: Call,
     emit: Listener,
-    preview: Preview,
+    preview: Previewing,
     asking: asyncio.Lock,
 ) -> Permit:
     """Return if the call may run, and how.
@@ -93,7 +111,7 @@ async def _asked_for(  # noqa: PLR0917 - as above
     weighed: _Weighed,
     ask: Ask,
     emit: Listener,
-    preview: Preview,
+    preview: Previewing,
 ) -> Permit:
     """Ask, and take a yes for what it was for.
 
@@ -103,19 +121,32 @@ async def _asked_for(  # noqa: PLR0917 - as above
     permit = Permit(_judged(call, weighed.asked))
     shown = await preview(permit)
     _note(session, use, weighed)  # as long as the question stands, and if it never is answered
-    answer = await _answer(session, use, weighed, ask, shown, emit)
-    _note(session, use, weighed, answer)
+    reply = await _answer(session, use, weighed, ask, shown, emit)
+    answer: Said = "hunks" if isinstance(reply, Chosen) else reply
+    _note(session, use, weighed, _answer_words(reply))
     session.refused = session.refused + 1 if answer in {"no", "unanswered"} else 0
     if session.refused == MOST_REFUSED:
         emit(Notice(use.meta.turn, "warning", NO_MORE))
     _check_answer(answer, weighed, ask)
-    await _check_unchanged(session, use, call, weighed, preview, shown)
+    await _check_unchanged(session, use, call, weighed, preview, shown.diff)
     if answer in {"session", "always"} and ask.rule:
         try:
             await session.parts.grant(ask.rule, answer == "always")
         except SettingsError as error:  # the yes holds all the same
             emit(Notice(use.meta.turn, "warning", str(error)))
-    return msgspec.structs.replace(permit, widening=ask.widening)
+    return msgspec.structs.replace(
+        permit,
+        widening=ask.widening,
+        chosen=reply if isinstance(reply, Chosen) else None,
+        was_reviewed=bool(shown.diff) and answer != "beforehand",
+    )
+
+
+def _answer_words(reply: Reply) -> str:
+    """An answer as it is written down."""
+    if isinstance(reply, Chosen):
+        return f"{len(reply.hunks)} of {len(reply.of)} hunks"
+    return reply
 
 
 def _check_patience(session: Session, use: ToolUse, weighed: _Weighed) -> None:
@@ -160,19 +191,28 @@ def _check_answer(answer: Said, weighed: _Weighed, ask: Ask) -> None:
 
 
 async def _answer(  # noqa: PLR0917 - all that is shown
-    session: Session, use: ToolUse, weighed: _Weighed, ask: Ask, shown: str, emit: Listener
-) -> Said:
+    session: Session, use: ToolUse, weighed: _Weighed, ask: Ask, shown: Preview, emit: Listener
+) -> Reply:
     turn = use.meta.turn
-    question = question_for(use.id, weighed.asked, ask, shown, weighed.policy.sandbox)
+    question = await asyncio.to_thread(_question, use, weighed, ask, shown)
     question = carrying(session, question, use.arguments)
     emit(
         PermissionAsked(turn, use.id, question.id, question.title, question.detail, question.reason)
     )
-    answer = await session.parts.approver.ask(question)
+    answer = chosen_of(question, await session.parts.approver.ask(question))
+    if isinstance(answer, Chosen):
+        emit(PermissionAnswered(turn, use.id, question.id, "hunks", answer.hunks))
+        return answer
     if not ask.rule and answer in {"session", "always"}:
         answer = "no"  # nobody was offered that
     emit(PermissionAnswered(turn, use.id, question.id, answer))
     return answer
+
+
+def _question(use: ToolUse, weighed: _Weighed, ask: Ask, shown: Preview) -> Question:
+    """What is asked; of a long diff it takes a while to word it."""
+    hunks = diff_hunks(shown.diff) if shown.by_hunk else ()
+    return question_for(use.id, weighed.asked, ask, shown.diff, weighed.policy.sandbox, hunks)
 
 
 async def _first_weighed(session: Session, use: ToolUse, call: Call) -> _Weighed:
@@ -196,7 +236,7 @@ async def _weigh(session: Session, use: ToolUse, call: Call) -> _Weighed:
     Raises:
         ToolError: A path of the call is none that tools may go to.
     """
-    asked, policy = await asked_of(session, use, call.facts), Policy("plan")
+    asked, policy = await asked_of(session, use.arguments, call.facts), Policy("plan")
     try:
         policy = session.parts.policy()
         if asked.effect == "run" and not policy.writes_confined:
@@ -229,7 +269,7 @@ def _looked_around(session: Session, policy: Policy) -> Policy:
 
 
 async def _check_unchanged(  # noqa: PLR0917 - all that an answer is bound to
-    session: Session, use: ToolUse, call: Call, weighed: _Weighed, preview: Preview, shown: str
+    session: Session, use: ToolUse, call: Call, weighed: _Weighed, preview: Previewing, shown: str
 ) -> None:
     """A yes is for what was shown: the same paths, the same change, under the rules of now.
 
@@ -240,7 +280,7 @@ async def _check_unchanged(  # noqa: PLR0917 - all that an answer is bound to
     again = await preview(Permit(_judged(call, now.asked)))
     # Somebody may type above the lines that were shown while the question stands. That moves the
     # same change by some lines; the lines themselves, and those around them, are what was allowed.
-    if now.asked != weighed.asked or _HUNK.sub("@@", again) != _HUNK.sub("@@", shown):
+    if now.asked != weighed.asked or _HUNK.sub("@@", again.diff) != _HUNK.sub("@@", shown):
         raise ToolError("what it would do changed while the user was asked; nothing was done")
     if isinstance(now.decision, Deny):
         raise ToolError(f"not allowed: {now.decision.reason}")

@@ -15,3 +15,8 @@ def compaction_words(before: int, after: int, note: str) -> str:
     """What compaction has done."""
     more = f"; {note}" if note else ""
     return f"earlier parts were shortened: {before:,} → {after:,} tokens{more}"
+
+
+def to_review_words(number: int) -> str:
+    """How many changes wait for a verdict."""
+    return "1 change to review" if number == 1 else f"{number:,} changes to review"

@@ -19,10 +19,12 @@ from indwell.agent.cache_watch import idle_s, watch_cache
 from indwell.agent.dispatch import NAME_LIMIT, dispatch
 from indwell.agent.events import Listener
 from indwell.agent.fit import fit, too_large_for
+from indwell.agent.gating import goes_on
 from indwell.agent.repetition import END_AT, HINT_AT, repeated_call
 from indwell.agent.sent import log_attempt, log_request
 from indwell.agent.session import Session
 from indwell.agent.turn_state import TurnState
+from indwell.agent.verdicts import verdicts_heard
 from indwell.context import conversation as talk
 from indwell.context.assemble import assemble
 from indwell.context.injections import inject
@@ -82,7 +84,10 @@ async def run_rounds(session: Session, turn: TurnState, emit: Listener) -> tuple
             if repeated and not session.steering:
                 return "repeated", repeated
         elif not session.steering:
-            return _ending_of(reply)
+            ending = _ending_of(reply)
+            is_asked = ending[0] == "done" and await goes_on(session, turn, emit)
+            if not (is_asked or session.steering):  # words may have come while it was looked at
+                return ending
         if turn.rounds >= limit:
             _remind(session, round_limit_words(limit), turn.number)
             await _ask_model(session, turn, emit, words=None, tool_choice="none")
@@ -202,6 +207,7 @@ async def _send(
     session.advance(talk.calibrated(sending, sending, reply.usage))
     session.advance(talk.with_reply(session.conversation, reply, turn=turn.number))
     turn.answer = reply.text or turn.answer
+    await verdicts_heard(session)
     expected = watch_cache(session, turn.number, request, reply.usage, emit)
     _count(session, turn, reply.usage, emit, expected=expected)
     return reply

@@ -16,6 +16,7 @@ import msgspec
 from indwell.agent.aftermath import Aftermath
 from indwell.agent.budget import Budgets
 from indwell.agent.compact_tool import Wish
+from indwell.agent.gate.gate import Gate
 from indwell.agent.growth import added_messages
 from indwell.agent.ledger import Ledger, MemoryLedger
 from indwell.agent.small_model import SmallModel
@@ -39,6 +40,9 @@ from indwell.policy.asked import Policy
 from indwell.policy.widening import Widening
 from indwell.prompt.environment import Surroundings
 from indwell.providers.base import Provider
+from indwell.review.checkpoints.coverage import Coverage
+from indwell.review.hunk import Verdict
+from indwell.review.ledger import ReviewLedger
 from indwell.sandbox.confinement import Confinement
 from indwell.sessions.records import Compacted, Record, Said, Steered, repairs
 from indwell.sessions.splices import rewritten
@@ -80,6 +84,7 @@ class Prompt(msgspec.Struct, frozen=True):
         selection: What is marked, if anything that should be sent.
         opened: The file the user looks at, if it should be sent.
         problems: Diagnostics that the words are about and no selection carries.
+        mentioned: Lines of files that the user named among the words.
     """
 
     words: str
@@ -87,6 +92,7 @@ class Prompt(msgspec.Struct, frozen=True):
     selection: Selection | None = None
     opened: OpenedFile | None = None
     problems: tuple[Problem, ...] = ()
+    mentioned: tuple[Selection, ...] = ()
 
 
 async def holds_nothing() -> None:
@@ -137,6 +143,9 @@ class Parts:
         hide: A text without the secrets in it; the same object if there are none.
         secret_files: Names in the workspace that lead to secret files, absolute; blocks.
         repositories: Folders with settings of git that nobody was asked about, absolute; blocks.
+        review: The ledger of the agent's changes in this workspace; None where none is kept.
+        coverage: Brings what commands change into it.
+        gate: What is known of the problems of files, and which commands check.
     """
 
     provider: Provider
@@ -168,6 +177,9 @@ class Parts:
     hide: Callable[[str], str] = shown_as_it_is
     secret_files: Callable[[], tuple[str, ...]] = tuple
     repositories: Callable[[], tuple[str, ...]] = tuple
+    review: ReviewLedger | None = None
+    coverage: Coverage | None = None
+    gate: Gate = field(default_factory=Gate)
 
 
 @dataclass(slots=True)
@@ -197,6 +209,8 @@ class Session:
         shown_secrets: Values of secret files that the user let the model see.
         refused: Questions in a row, in this turn, that got no yes.
         health: How the prompt cache does, and what calls and compactions came to.
+        verdicts: What the next request says of the agent's changes; not answered yet.
+        told_hunks: What was told last of the changes that wait: how many, and in which files.
     """
 
     id: str
@@ -221,6 +235,8 @@ class Session:
     answered_at: datetime | None = None
     is_outgrown: bool = False
     health: Health = Health()  # noqa: RUF009 - a frozen value, safe to share
+    verdicts: tuple[Verdict, ...] = ()
+    told_hunks: tuple[int, tuple[str, ...]] = (0, ())
 
     def steer(self, words: str) -> None:
         """Let the running turn hear ``words`` at its next model call; on the event loop.
@@ -300,6 +316,10 @@ class Session:
     async def close(self) -> None:
         """Write what is queued and let go of log, ledger and provider."""
         try:
+            if self.parts.coverage is not None:
+                await self.parts.coverage.settled()
+            if self.parts.review is not None:
+                await self.parts.review.close()
             await self.parts.ledger.close()
             await self.parts.log.close()
         finally:

@@ -6,6 +6,8 @@ Nothing that goes wrong here fails a turn; only a cancelled turn ends it, before
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
+from functools import partial
 
 import msgspec
 
@@ -14,6 +16,7 @@ from indwell.agent.accounting import charge, leave
 from indwell.agent.budget import expected_usage
 from indwell.agent.cache_watch import idle_s
 from indwell.agent.events import Listener
+from indwell.agent.hunks import pending_hunks
 from indwell.agent.sent import log_alone, log_attempt, log_request
 from indwell.agent.session import Session
 from indwell.agent.summary_request import alone, appended, sizes_of
@@ -48,23 +51,32 @@ async def summary_step(
     What is cut stays readable: all of it goes to files that the summary names (H31).
     """
     text, trouble = await _summary(session, turn, plan, facts, emit)
-    return await asyncio.to_thread(_step, session, plan, facts, text, trouble)
+    make = partial(_step, session, plan, facts, text, trouble, pending=pending_hunks(session))
+    return await asyncio.to_thread(make)
 
 
-def card_of(conversation: Conversation) -> Text | None:
+def card_of(conversation: Conversation, pending: Sequence[tuple[str, int]] = ()) -> Text | None:
     """The task card of a conversation, also for a new one that goes on with its work (H29)."""
     budget = min(max(conversation.config.budget // CARD_SHARE, LEAST_CARD), MOST_CARD)
     messages = transcript(conversation.messages, conversation.history)
-    return task_card(messages, budget_tokens=budget)
+    return task_card(messages, budget_tokens=budget, pending=pending)
 
 
-def _step(session: Session, plan: SummaryPlan, facts: Facts, text: str, trouble: str) -> Step:
+def _step(
+    session: Session,
+    plan: SummaryPlan,
+    facts: Facts,
+    text: str,
+    trouble: str,
+    *,
+    pending: Sequence[tuple[str, int]],
+) -> Step:
     """Audit a summary and make its step; some 0.1 s for 100,000 tokens."""
     now = session.conversation
     card: Text | None = None
     least: Text | None = None
     if session.parts.preset.card:
-        card = card_of(now)
+        card = card_of(now, pending)
         least = least_card(transcript(now.messages, now.history))
         live = now.messages[: plan.start] + now.messages[plan.stop :]
         text = audited(plan, text, card, live=live)

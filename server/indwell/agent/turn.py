@@ -26,7 +26,7 @@ from indwell.agent.session import Prompt, Session
 from indwell.agent.turn_state import TurnState
 from indwell.context import conversation as talk
 from indwell.context.health import of_turn
-from indwell.context.ide import opened_words, problem_lines, selection_words
+from indwell.context.ide import mention_words, opened_words, problem_lines, selection_words
 from indwell.context.injections import inject
 from indwell.context.measures import named
 from indwell.errors import ConversationTooLarge, Unreachable, UserError, WindowTooSmall
@@ -110,6 +110,10 @@ async def _begin(session: Session, prompt: Prompt, turn: TurnState, emit: Listen
         words = await hidden(session, selection_words(marked))
         blocks.append(inject("ide_selection", words, turn=turn.number))
         attached.append(f"{marked.path}:{marked.first_line}-{marked.last_line}")
+    for marked in prompt.mentioned:
+        words = await hidden(session, mention_words(marked))
+        blocks.append(inject("mention", words, turn=turn.number))
+        attached.append(f"{marked.path}:{marked.first_line}-{marked.last_line}")
     if prompt.problems:
         words = await hidden(session, problem_lines(prompt.problems))
         blocks.append(inject("diagnostics", words, turn=turn.number))
@@ -159,6 +163,8 @@ def _finish(
         seconds=round(session.parts.monotonic() - started, 3),
         changes=_changes(session, turn.changes),
         figures=named(of_turn(session.health, turn.number)),
+        to_review=0 if session.parts.review is None else session.parts.review.n_pending,
+        verified=session.parts.gate.verdict(turn.number),
     )
 
 

@@ -109,16 +109,24 @@ class Explained(msgspec.Struct, frozen=True):
     headroom: tuple[Headroom, ...]
 
 
-def explain(conversation: Conversation, preset: Preset, *, n_waiting: int = 0) -> Explained:
+def explain(
+    conversation: Conversation,
+    preset: Preset,
+    *,
+    n_waiting: int = 0,
+    n_characters: int | None = EXCERPT,
+) -> Explained:
     """Lay the next request open.
 
     Args:
         conversation: With all that waits already in its last message.
         preset: In force.
         n_waiting: How many blocks at the end of the last message were waiting.
+        n_characters: How much of each block its excerpt shows; None for all of it.
     """
     anchors = place_anchors(conversation)
-    blocks = [*_fixed(conversation, anchors), *_of_messages(conversation, anchors, n_waiting)]
+    whole = (*_fixed(conversation, anchors), *_of_messages(conversation, anchors, n_waiting))
+    blocks = [_cut(one, n_characters) for one in whole]
     by_source: dict[str, int] = {}
     by_tier: dict[str, int] = {}
     for block in blocks:
@@ -222,8 +230,14 @@ def _facts(
         first=first,
         last=last,
         why=_why(meta, kind, altered=altered, span=span),
-        excerpt=text if len(text) <= EXCERPT else f"{text[:EXCERPT]} …",
+        excerpt=text,
     )
+
+
+def _cut(block: BlockFacts, n_characters: int | None) -> BlockFacts:
+    if n_characters is None or len(block.excerpt) <= n_characters:
+        return block
+    return msgspec.structs.replace(block, excerpt=f"{block.excerpt[:n_characters]} …")
 
 
 def _why(meta: Meta, kind: str, *, altered: bool, span: tuple[int, int, int]) -> str:
@@ -249,6 +263,7 @@ _REASONS: Mapping[str, str] = {
     "environment": "the state of the workspace, told when it changes",
     "ide_selection": "what is marked in the editor; can be detached",
     "ide_opened": "the file that the user looks at; can be detached",
+    "mention": "a file that the user named among the words",
     "diagnostics": "problems that the editor reports",
     "changed_file": "a file changed since the model saw it",
     "instructions": "instructions of the project's files",

@@ -74,12 +74,21 @@ class OpenedFile(msgspec.Struct, frozen=True):
 
 def selection_words(selection: Selection) -> str:
     """The body of ``<ide_selection>``: path, lines, state, exact text, problems."""
+    return _marked_words(selection, "selected")
+
+
+def mention_words(mentioned: Selection) -> str:
+    """The body of ``<mentioned-file>``: lines of a file that the user named among the words."""
+    return _marked_words(mentioned, "mentioned")
+
+
+def _marked_words(selection: Selection, verb: str) -> str:
     lines = (
         f"line {selection.first_line}"
         if selection.first_line == selection.last_line
         else f"lines {selection.first_line}-{selection.last_line}"
     )
-    head = f"The user selected {lines} of {_named(selection.path)}"
+    head = f"The user {verb} {lines} of {_named(selection.path)}"
     head += " (not saved yet)" if selection.unsaved else ""
     head += f" ({selection.note})" if selection.note else ""
     parts = [f"{head}:", bounded_text(selection)]

@@ -15,6 +15,7 @@ TAGS = (
     "system-reminder",
     "ide_selection",
     "ide_opened_file",
+    "mentioned-file",
     "ide_diagnostics",
     "changed-file",
     "user-prompt-submit-hook",

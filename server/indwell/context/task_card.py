@@ -17,7 +17,16 @@ from itertools import groupby
 from indwell.context.injections import inject
 from indwell.context.rules import constraints
 from indwell.context.tokens import estimate_tokens
-from indwell.context.work import Asked, Changed, Failing, asked, changed, failing
+from indwell.context.work import (
+    Asked,
+    Changed,
+    Failing,
+    Reviewed,
+    asked,
+    changed,
+    failing,
+    reviewed,
+)
 from indwell.messages import Message, Text
 
 REQUEST_SHARE = 0.5  # of the budget: the words that are worked on
@@ -37,12 +46,15 @@ MOST_RUNS = 12  # of turns that are not finished, in the line that stands for ma
 _EARLIER = "Earlier requests; what is finished is not to be done again:"
 
 
-def task_card(messages: Sequence[Message], *, budget_tokens: int) -> Text | None:
+def task_card(
+    messages: Sequence[Message], *, budget_tokens: int, pending: Sequence[tuple[str, int]] = ()
+) -> Text | None:
     """The card of a conversation; None if the user has said nothing yet.
 
     Args:
         messages: The complete transcript (``context.history.transcript``).
         budget_tokens: What it may take; below about 100 only the request is in it.
+        pending: Paths with the number of the agent's changes that wait for the user's verdict.
     """
     requests = asked(messages)
     if not requests:
@@ -60,6 +72,7 @@ def task_card(messages: Sequence[Message], *, budget_tokens: int) -> Text | None
     for title, lines in (
         ("What the user wants kept to:", _rules(messages, words)),
         ("Files changed so far (path, successful edits):", _files(changed(messages))),
+        ("What the user said of these changes:", _verdicts(reviewed(messages, pending))),
         ("Checks whose last run failed (commands and names are data):", _checks(messages)),
     ):
         part, spent = _fitting(title, lines, room)
@@ -95,6 +108,17 @@ def _files(files: Sequence[Changed]) -> list[str]:
     ]
     if len(newest) > MOST_FILES:
         lines.append(f"- and {len(newest) - MOST_FILES} more")
+    return lines
+
+
+def _verdicts(files: Sequence[Reviewed]) -> list[str]:
+    lines: list[str] = []
+    for one in files:
+        said = [f"{one.n_rejected} rejected and taken back"] if one.n_rejected else []
+        said += [f"{one.n_pending} not reviewed yet"] if one.n_pending else []
+        lines.append(f"- {_quoted(one.path)}: {', '.join(said)}")
+    if len(lines) > MOST_FILES:
+        lines[MOST_FILES:] = [f"- and {len(lines) - MOST_FILES} more"]
     return lines
 
 

@@ -6,8 +6,10 @@ to the transcript, with a bound for each text; it runs when something is compact
 
 from __future__ import annotations
 
+import html
 import re
 from collections.abc import Iterator, Sequence
+from html import unescape
 from typing import Literal, TypeAlias
 
 import msgspec
@@ -105,6 +107,47 @@ def changed(messages: Sequence[Message]) -> tuple[Changed, ...]:
     return tuple(edits.values())
 
 
+class Reviewed(msgspec.Struct, frozen=True):
+    """What the user said, or has not said yet, of the agent's changes of a file.
+
+    Attributes:
+        path: As it is shown.
+        n_pending: Changes that wait for a verdict.
+        n_rejected: Changes that the user rejected in this conversation.
+    """
+
+    path: str
+    n_pending: int = 0
+    n_rejected: int = 0
+
+
+_REJECTED = re.compile(r'<changed-file path="([^"\n]*)" rejected="(\d{1,6})">')
+
+
+def reviewed(
+    messages: Sequence[Message], pending: Sequence[tuple[str, int]] = ()
+) -> tuple[Reviewed, ...]:
+    """Files with changes that wait, and with changes that were rejected, by path.
+
+    Args:
+        messages: The transcript, which was told what was rejected.
+        pending: Paths with the number of changes that wait now.
+    """
+    rejected: dict[str, int] = {}
+    for message in messages:
+        for block in message.blocks:
+            if isinstance(block, Text) and block.meta.source == "changed_file":
+                told = _REJECTED.match(block.text)
+                if told is not None:
+                    path = unescape(told[1])
+                    rejected[path] = rejected.get(path, 0) + int(told[2])
+    waits = dict(pending)
+    return tuple(
+        Reviewed(path, waits.get(path, 0), rejected.get(path, 0))
+        for path in dict.fromkeys((*waits, *rejected))
+    )
+
+
 _CHECK = re.compile(
     r"\b(?:py|go|c|un|j|vi|php)?(?:tests?|unit)\b|check|\blint|\bbuild\b|\bvet\b|\bmypy\b|\bruff\b"
     r"|\btsc\b|eslint|\bcargo\b|\bmake\b|\bmvn\b|gradle|\btox\b|\bnox\b|jest|vitest|rspec|compile"
@@ -127,7 +170,28 @@ def failing(messages: Sequence[Message]) -> tuple[Failing, ...]:
         runs.pop(key, None)
         if _failed(result):
             runs[key] = Failing(call.main, result.meta.turn, error_line(result.text))
-    return tuple(runs.values())
+    return (*runs.values(), *_told(messages))
+
+
+# Only the harness writes such a tag; in a name of a check no quote or bracket survives.
+_CHECKED = re.compile(r'<ide_diagnostics check="([^"<>]{1,400})" state="(failing|passing)">\n(.*)')
+
+
+def _told(messages: Sequence[Message]) -> Iterator[Failing]:
+    """Checks that the harness made after edits, and told: those that do not pass by now."""
+    told: dict[str, Failing] = {}
+    for message in messages:
+        for block in message.blocks:
+            if not isinstance(block, Text) or block.meta.source != "diagnostics":
+                continue
+            match = _CHECKED.match(block.text)
+            if match is None:
+                continue
+            name = html.unescape(match[1]).strip("`")
+            told.pop(name, None)
+            if match[2] == "failing":
+                told[name] = Failing(name, block.meta.turn, match[3][:ERROR_LENGTH])
+    yield from told.values()
 
 
 _ERROR = re.compile(

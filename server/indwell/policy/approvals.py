@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections.abc import Sequence
 from typing import Literal, Protocol, TypeAlias
 
 import msgspec
@@ -14,6 +15,7 @@ from indwell.policy.beforehand import why_uncovered
 from indwell.policy.commands.verdict import Part
 from indwell.policy.widening import NOTHING_MORE
 from indwell.secrets.hiding import kinds_in
+from indwell.workspace.comparing.hunks import DiffHunk
 
 MOST_RISKY = 8  # parts of a command that are named as the reason; then their number is told
 PART_LIMIT = 200  # characters of such a part, and of the model's words
@@ -26,11 +28,41 @@ _EMPTY_LINES = re.compile(r"\n(?:[ \t]*\n){3,}")
 _BLANKS = re.compile(r"[ \t]{41,}")
 
 Answer: TypeAlias = Literal["no", "once", "session", "always"]
-Said: TypeAlias = Answer | Literal["unanswered", "beforehand", "uncovered"]
+Said: TypeAlias = Answer | Literal["hunks", "unanswered", "beforehand", "uncovered"]
 """An answer, or that there was none: in time, or because nobody can be asked. Then it is no.
 
-``beforehand`` is a yes for once that ``run --allow-commands`` gave, ``uncovered`` a no: that does
-not cover it, and nobody is asked."""
+``hunks`` is a yes for once to some hunks of an edit. ``beforehand`` is a yes for once that ``run
+--allow-commands`` gave, ``uncovered`` a no: that does not cover it, and nobody is asked."""
+
+
+class ShownHunk(msgspec.Struct, frozen=True):
+    """A part of a diff that may be answered alone.
+
+    Attributes:
+        id: Names it in the question.
+        header: Where it stands, such as ``@@ -1,4 +1,5 @@``.
+        text: Its lines, escaped, whole.
+    """
+
+    id: str
+    header: str
+    text: str
+
+
+class Chosen(msgspec.Struct, frozen=True):
+    """A yes for once to some hunks of an edit, and a no to its others.
+
+    Attributes:
+        hunks: Names of those with a yes.
+        of: Names of all that were shown; whoever asks need not fill it in.
+    """
+
+    hunks: tuple[str, ...]
+    of: tuple[str, ...] = ()
+
+
+Reply: TypeAlias = Said | Chosen
+"""What an approver gives back."""
 
 
 class Question(msgspec.Struct, frozen=True):
@@ -49,6 +81,7 @@ class Question(msgspec.Struct, frozen=True):
         wanted: Does the model itself ask for more than it has?
         risky: The parts of a command that are the reason, each with why.
         uncovered: Why a yes given beforehand is none to this; empty if it is. For no screen.
+        hunks: Of an edit with several: each may be answered alone. Together they are ``detail``.
     """
 
     id: str
@@ -63,6 +96,7 @@ class Question(msgspec.Struct, frozen=True):
     wanted: bool = False
     risky: tuple[str, ...] = ()
     uncovered: str = ""
+    hunks: tuple[ShownHunk, ...] = ()
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -78,13 +112,18 @@ class Question(msgspec.Struct, frozen=True):
 class Approver(Protocol):
     """Somebody who can be asked; where nobody can, nothing is allowed."""
 
-    async def ask(self, question: Question) -> Said:
+    async def ask(self, question: Question) -> Reply:
         """Ask, and wait for the answer; an error or a closed dialog is ``no``."""
         ...
 
 
-def question_for(
-    tool_use_id: str, asked: Asked, ask: Ask, preview: str, sandbox: str = ""
+def question_for(  # noqa: PLR0917 - all that a question is made of
+    tool_use_id: str,
+    asked: Asked,
+    ask: Ask,
+    preview: str,
+    sandbox: str = "",
+    hunks: Sequence[DiffHunk] = (),
 ) -> Question:
     """Word a question; what is shown is what the hash binds.
 
@@ -94,6 +133,7 @@ def question_for(
         ask: Why it is asked.
         preview: The diff of an edit, if there is one.
         sandbox: How commands are held here, in words.
+        hunks: Of the preview, if each may be answered alone; a single one is answered with it.
     """
     # Not as JSON: a name on disk may hold half a surrogate pair, which only ``repr`` can write.
     bound = repr((tool_use_id, asked, preview, ask.widening, sandbox)).encode()
@@ -110,7 +150,8 @@ def question_for(
             detail = "\n".join(map(one_line, paths)) or visible(asked.arguments)
         else:
             detail = folded(visible(preview or asked.arguments))
-        return Question(identifier, title, detail, reason, rule, uncovered=uncovered)
+        parts = tuple(map(_shown_hunk, hunks)) if len(hunks) > 1 else ()
+        return Question(identifier, title, detail, reason, rule, uncovered=uncovered, hunks=parts)
     if asked.programs:
         reason += f"; it runs {one_line(', '.join(asked.programs))}, of the workspace"
     if others := len({part.reason for part in ask.risky if part.reason} - {ask.reason}):
@@ -131,6 +172,24 @@ def question_for(
         risky=_risky(ask.risky, asked.command),
         uncovered=uncovered,
     )
+
+
+def chosen_of(question: Question, reply: Reply) -> Reply:
+    """An answer hunk by hunk in the plain word that it comes to, if it comes to one.
+
+    Names that the question does not have count for nothing.
+    """
+    if not isinstance(reply, Chosen):
+        return reply
+    known = tuple(hunk.id for hunk in question.hunks)
+    wanted = tuple(one for one in known if one in set(reply.hunks))
+    if not wanted:
+        return "no"
+    return "once" if wanted == known else Chosen(wanted, known)
+
+
+def _shown_hunk(hunk: DiffHunk) -> ShownHunk:
+    return ShownHunk(hunk.id, visible(hunk.header), folded(visible(hunk.text.rstrip("\n"))))
 
 
 def _risky(parts: tuple[Part, ...], command: str) -> tuple[str, ...]:

@@ -51,6 +51,42 @@ def aftermath_words(became: Became, *, edited: bool, diff: str, is_whole: bool) 
     return f"{sentence} Before you edit it or rely on it, read_file it.{begins}".rstrip()
 
 
+def verdict_words(diff: str, *, n_rejected: int, n_accepted: int, is_gone: bool) -> str:
+    """What the user said of the model's changes of a file.
+
+    Args:
+        diff: Those that were taken back, as they were made, as far as they are shown.
+        n_rejected: How many these are.
+        n_accepted: How many others of this file the user accepted.
+        is_gone: The file is not there any more.
+    """
+    them = "this change" if n_rejected == 1 else "these changes"
+    it = "it" if n_rejected == 1 else "them"
+    taken = "is taken" if n_rejected == 1 else "are taken"
+    words = (
+        f"The user rejected {them} of yours, which {taken} back. Do not make {it} again unless "
+        f"the user asks for it:\n{diff.rstrip()}"
+    )
+    if n_accepted:
+        others = "another one" if n_accepted == 1 else f"{n_accepted} others"
+        words += f"\nThe user accepted {others} of this file."
+    return f"{words}\nThe file is gone with that." if is_gone else words
+
+
+def beyond_verdict_words(diff: str, *, is_whole: bool) -> str:
+    """Follows ``verdict_words`` where the file differs otherwise, too, from what the model knows.
+
+    Args:
+        diff: From what it knew to what stands there, as far as it is shown; or nothing.
+        is_whole: That is all of it.
+    """
+    sentence = "Besides, this file was changed by the user or by another program"
+    if is_whole:
+        return f"{sentence}. All that differs from what you know:\n{diff.rstrip()}"
+    begins = f" The difference begins:\n{diff.rstrip()}" if diff else ""
+    return f"{sentence}. Before you edit it or rely on it, read_file it.{begins}"
+
+
 def more_changed_words(n_more: int) -> str:
     """Closes a list that is too long to be told."""
     return (

@@ -36,6 +36,12 @@ def program_within(name: str, folders: Sequence[Path]) -> Path | None:
     return Path(found) if found and _lies_in(Path(found), folders) else None
 
 
+def program_on_path(name: str) -> Path | None:
+    """The file that a shell of ours runs by a bare name, wherever it lies; None if none."""
+    found = shutil.which(name, path=clean_environment(os.environ)["PATH"])
+    return Path(found) if found else None
+
+
 def path_without(folders: Sequence[Path]) -> str:
     """The PATH of a child, less its entries in some folders, also those that links lead there."""
     entries = clean_environment(os.environ)["PATH"].split(os.pathsep)

@@ -77,7 +77,10 @@ def acts(records: Sequence[Record]) -> tuple[Act, ...]:
             case Decided():
                 act = _decided(record, left=id(record) not in alive)
                 at = newest.get((record.turn, record.tool_use_id))
-                if at is not None and _is_open(found[at]) and found[at].what == act.what:
+                if at is not None and record.ending:
+                    ended = msgspec.structs.replace(found[at], end="done", ending=record.ending)
+                    found[at] = ended
+                elif at is not None and _is_open(found[at]) and found[at].what == act.what:
                     found[at] = act  # the answer to the question that was written down before
                 else:
                     newest[record.turn, record.tool_use_id] = len(found)

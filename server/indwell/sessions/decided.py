@@ -25,6 +25,7 @@ class Decided(msgspec.Struct, frozen=True, tag="decided", omit_defaults=True):
         widening: What it may do beyond the sandbox, in words.
         sandbox: How a command that may run is held, in words.
         at: When.
+        ending: Of a check, which has no result: how it ended; written when it has.
     """
 
     turn: int
@@ -39,3 +40,4 @@ class Decided(msgspec.Struct, frozen=True, tag="decided", omit_defaults=True):
     answer: str = ""
     widening: str = ""
     sandbox: str = ""
+    ending: str = ""

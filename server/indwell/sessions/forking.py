@@ -1,6 +1,6 @@
 """Going on from an earlier turn: in the session itself (rewind), or in a new one (fork, H62).
 
-Only the conversation goes back; files stay as they are.
+Only the conversation goes back; files are taken back by ``review.verdicts``.
 """
 
 from __future__ import annotations

@@ -136,6 +136,19 @@ class SessionStore:
         if not exists(self._log_path(check_id(session))):
             raise self._missing(session)
 
+    def is_open(self, session: str) -> bool:
+        """Has an Indwell of another process this session open? As far as the system knows."""
+        path = self._log_path(check_id(session))
+        if not exists(path):
+            return False
+        try:
+            AppendLog(path).close()
+        except BlockingIOError:
+            return True
+        except OSError:  # not ours to write: nobody can say
+            return False
+        return False
+
     def resume(self, session: str, *, now: datetime) -> tuple[Reading, LogWriter]:
         """Read a session in order to go on with it; nobody else can write between the two.
 

@@ -155,6 +155,13 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     attach_diagnostics: Annotated[
         bool, Meta(description="Tell the model the errors that the editor shows")
     ] = True
+    review_hints: Annotated[
+        bool,
+        Meta(
+            description="Mark each pending change in the editor as a hint, so that `next problem` "
+            "finds it"
+        ),
+    ] = True
     deny: Annotated[
         tuple[str, ...],
         Meta(
@@ -191,6 +198,23 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
             "question; absolute or with `~`"
         ),
     ] = ()
+    check_edits: Annotated[
+        bool,
+        Meta(
+            description="After edits look for new errors, by the editor or by a check of the "
+            "project, and ask the model once a turn to repair them"
+        ),
+    ] = True
+    check_command: Annotated[
+        str,
+        Meta(
+            description="What checks the project, such as `mypy && ruff check`; it runs without a "
+            "question, in the sandbox. Found from the project's files if not set"
+        ),
+    ] = ""
+    check_timeout_s: Annotated[
+        _Seconds, Meta(description="Seconds that all checks of a turn may take together")
+    ] = 60
     instructions: Annotated[
         str, Meta(description="Your standing instructions to the model, for every session")
     ] = ""

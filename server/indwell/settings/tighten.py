@@ -94,6 +94,10 @@ def _on(current: bool, wanted: bool) -> tuple[bool, str]:  # noqa: FBT001 -- two
     return wanted, ""
 
 
+def _either(_current: bool, wanted: bool) -> tuple[bool, str]:  # noqa: FBT001 -- as above
+    return wanted, ""
+
+
 def _lower(current: float | None, wanted: float | None) -> tuple[float | None, str]:
     if wanted is None or (current is not None and wanted > current):
         return current, f"it may only be lower than your {current or 0:g}"
@@ -155,6 +159,9 @@ RULES: Mapping[str, Rule] = {
     "attach_selection": _off,
     "attach_opened_file": _off,
     "attach_diagnostics": _off,
+    "check_edits": _off,
+    "check_timeout_s": _lower,
+    "review_hints": _either,
     "deny": _more_globs,
     "redact_secrets": _on,
     "rules_ask": _more_rules,

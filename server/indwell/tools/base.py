@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, nullcontext
 from functools import cache
 from pathlib import Path
 from typing import Any, Generic, TypeVar
@@ -13,6 +14,7 @@ import msgspec
 
 from indwell.errors import ToolError
 from indwell.messages import ToolSpec
+from indwell.policy.approvals import Chosen
 from indwell.policy.asked import Effect
 from indwell.policy.widening import NOTHING_MORE, Widening
 from indwell.sandbox.confinement import Confinement
@@ -56,6 +58,18 @@ class Picture(msgspec.Struct, frozen=True):
     data: str
 
 
+class Preview(msgspec.Struct, frozen=True):
+    """What a call would change.
+
+    Attributes:
+        diff: Unified, whole; empty if that cannot be said.
+        by_hunk: Can the call be run with some of its hunks only?
+    """
+
+    diff: str = ""
+    by_hunk: bool = False
+
+
 class Outcome(msgspec.Struct, frozen=True):
     """What a tool gave.
 
@@ -95,6 +109,8 @@ class ToolContext(msgspec.Struct, frozen=True):
         confinement: The bounds of what it runs; None is none, which somebody allowed.
         unasked: Nobody was asked about what it runs, as that only reads.
         hide: A text without the secrets in it, for what is cut: half a secret has no form.
+        chosen: The hunks of its preview that the user allowed, if not all of them.
+        covered: What a command changes within this block can be reviewed and taken back.
     """
 
     workspace: Workspace
@@ -110,6 +126,8 @@ class ToolContext(msgspec.Struct, frozen=True):
     confinement: Confinement | None = None
     unasked: bool = False
     hide: Callable[[str], str] = lambda text: text
+    chosen: Chosen | None = None
+    covered: Callable[[], AbstractAsyncContextManager[None]] = nullcontext
 
     def resolve(self, written: str) -> Path:
         """The file that the model means: the one that was decided on, if a link moved since.
@@ -136,7 +154,7 @@ class Tool(Generic[A]):
         effect: What it does to the world.
         facts: What a call is about to do.
         run: Does it; raises ToolError for what the model should hear.
-        preview: A diff of what the call would change, for a person to confirm; edits only.
+        preview: What the call would change, for a person to confirm; edits only.
     """
 
     def __init__(
@@ -148,7 +166,7 @@ class Tool(Generic[A]):
         effect: Effect,
         facts: Callable[[A], Facts],
         run: Callable[[A, ToolContext], Awaitable[Outcome]],
-        preview: Callable[[A, ToolContext], Awaitable[str]] | None = None,
+        preview: Callable[[A, ToolContext], Awaitable[Preview]] | None = None,
     ) -> None:
         schema = schema_of(arguments)  # type: ignore[arg-type] # classes are hashable
         self.spec = ToolSpec(name=name, description=description, parameters=schema)
@@ -215,7 +233,7 @@ class Call(msgspec.Struct, frozen=True):
     effect: Effect
     facts: Facts
     run: Callable[[ToolContext], Awaitable[Outcome]]
-    preview: Callable[[ToolContext], Awaitable[str]] | None
+    preview: Callable[[ToolContext], Awaitable[Preview]] | None
 
 
 class Registry:

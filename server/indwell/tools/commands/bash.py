@@ -126,18 +126,19 @@ async def _run(shell: Shell, arguments: Bash, context: ToolContext) -> Outcome:
     output = CommandOutput(context.on_output)
     timeout_s = arguments.timeout_s or shell.timeout_s
     with _trail() as (reading, writing):
-        finished = await spawn(
-            # The trap also runs after `exit`, and not in subshells; `builtin` is no function.
-            f"trap 'builtin pwd -P 2>/dev/null >&{writing}' EXIT; {arguments.command}",
-            cwd=cwd,
-            timeout_s=timeout_s,
-            limit_b=3 * TAIL_B,
-            on_chunk=output.feed,
-            pass_fds=(writing,),
-            confinement=context.confinement,
-            never_in=workspace.roots,
-            unasked=context.unasked,
-        )
+        async with contextlib.nullcontext() if context.unasked else context.covered():
+            finished = await spawn(
+                # The trap also runs after `exit`, and not in subshells; `builtin` is no function.
+                f"trap 'builtin pwd -P 2>/dev/null >&{writing}' EXIT; {arguments.command}",
+                cwd=cwd,
+                timeout_s=timeout_s,
+                limit_b=3 * TAIL_B,
+                on_chunk=output.feed,
+                pass_fds=(writing,),
+                confinement=context.confinement,
+                never_in=workspace.roots,
+                unasked=context.unasked,
+            )
         trail = _read_trail(reading)
     after = await asyncio.to_thread(_follow, shell, trail, workspace)
     after += [f"[{note}]" for note in finished.notes]

@@ -9,8 +9,9 @@ from typing import Annotated
 import msgspec
 
 from indwell.errors import EditRefused, TextMoved, TooLarge, ToolError
-from indwell.tools.base import Facts, Outcome, Tool, ToolContext
+from indwell.tools.base import Facts, Outcome, Preview, Tool, ToolContext
 from indwell.tools.editing import edit_large
+from indwell.tools.editing.allowed import allowed_part, check_whole, with_refused
 from indwell.tools.editing.rebase import Collision, Proposal, propose
 from indwell.tools.editing.replace import Edit
 from indwell.tools.editing.told import told
@@ -51,31 +52,34 @@ async def _run(arguments: EditFile, context: ToolContext) -> Outcome:
         try:
             snapshot, proposal = await _proposed(arguments, context)
         except TooLarge:
+            check_whole(arguments.path, context)
             return await edit_large.run(arguments, context)
         name = display(snapshot.path, context.workspace.roots)
         if proposal.text == snapshot.text:
             return await _already(snapshot, proposal, context, name)
+        allowed, refused = await allowed_part(snapshot, proposal, context, name)
         try:
             change = await context.workspace.write(
-                snapshot.path, snapshot, proposal.text, label=f"Indwell: edit {name}"
+                snapshot.path, snapshot, allowed.text, label=f"Indwell: edit {name}"
             )
         except TextMoved as error:  # somebody was faster: merge with what stands there now
             moved = error
             continue
-        return await told(change, proposal, context, f"edited {name}")
+        return with_refused(await told(change, allowed, context, f"edited {name}"), refused)
     raise EditRefused(
         f"{arguments.path!r} was changed by others {TRIES} times while it was being edited; "
         "nothing was edited; read_file it again"
     ) from moved
 
 
-async def _preview(arguments: EditFile, context: ToolContext) -> str:
+async def _preview(arguments: EditFile, context: ToolContext) -> Preview:
     try:
         snapshot, proposal = await _proposed(arguments, context)
     except TooLarge:
-        return await edit_large.preview(arguments, context)
+        return Preview(await edit_large.preview(arguments, context))
     name = display(snapshot.path, context.workspace.roots)
-    return await asyncio.to_thread(_diff, snapshot.text, proposal.text, name)
+    diff = await asyncio.to_thread(_diff, snapshot.text, proposal.text, name)
+    return Preview(diff, by_hunk=True)
 
 
 async def _proposed(arguments: EditFile, context: ToolContext) -> tuple[Snapshot, Proposal]:

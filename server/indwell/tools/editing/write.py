@@ -10,7 +10,8 @@ import msgspec
 
 from indwell.context.invisible import restored
 from indwell.errors import EditRefused, TextMoved, TooLarge, ToolError
-from indwell.tools.base import Facts, Outcome, Tool, ToolContext
+from indwell.tools.base import Facts, Outcome, Preview, Tool, ToolContext
+from indwell.tools.editing.allowed import Refused, allowed_part, check_whole, with_refused
 from indwell.tools.editing.edit import TRIES, known_text, read_known
 from indwell.tools.editing.rebase import CHANGED, Proposal, cut_others
 from indwell.tools.editing.told import told
@@ -52,14 +53,20 @@ async def _run(arguments: WriteFile, context: ToolContext) -> Outcome:
     for _ in range(TRIES):
         base, unreadable = await _base(arguments, context)
         text = _like(base, arguments.content)
-        n_lines = len(split_lines(text))
-        lines = "1 line" if n_lines == 1 else f"{n_lines} lines"
+        lines = _lines(text)
         if base is not None and base.text == text:
             return Outcome(
                 text=f"{name} already reads so ({lines}); nothing changed", figure="same"
             )
+        proposal, refused = Proposal(text, text), Refused()
+        if base is None:
+            check_whole(arguments.path, context)
+        else:
+            proposal, refused = await allowed_part(base, proposal, context, name)
         try:
-            change = await context.workspace.write(path, base, text, label=f"Indwell: write {name}")
+            change = await context.workspace.write(
+                path, base, proposal.text, label=f"Indwell: write {name}"
+            )
         except TextMoved as error:  # looked at anew: what changed is told, or it is as it was
             moved = error
             continue
@@ -68,20 +75,27 @@ async def _run(arguments: WriteFile, context: ToolContext) -> Outcome:
                 raise ToolError(f"{unreadable}; it was not replaced") from error
             raise
         did = "created" if base is None else "wrote"
-        return await told(change, Proposal(text, text), context, f"{did} {name} ({lines})")
+        outcome = await told(change, proposal, context, f"{did} {name} ({_lines(proposal.text)})")
+        return with_refused(outcome, refused)
     raise EditRefused(
         f"{arguments.path!r} was changed by others {TRIES} times while it was being written; "
         "nothing was written; read_file it again"
     ) from moved
 
 
-async def _preview(arguments: WriteFile, context: ToolContext) -> str:
+async def _preview(arguments: WriteFile, context: ToolContext) -> Preview:
     base, _ = await _base(arguments, context)
     path = context.resolve(arguments.path)
     name = display(path, context.workspace.roots)
     before = None if base is None else base.text
     after = _like(base, arguments.content)
-    return await asyncio.to_thread(lambda: shown(unified_diff(before, after, name)))
+    diff = await asyncio.to_thread(lambda: shown(unified_diff(before, after, name)))
+    return Preview(diff, by_hunk=before is not None)
+
+
+def _lines(text: str) -> str:
+    n_lines = len(split_lines(text))
+    return "1 line" if n_lines == 1 else f"{n_lines} lines"
 
 
 async def _base(

@@ -1,0 +1,1 @@
+"""The gate: what edits did to the problems of files, and whether a turn may end with that."""

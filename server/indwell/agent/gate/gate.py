@@ -1,0 +1,283 @@
+"""What the gate holds: who knows problems, which commands check, and what the turn has done so far.
+
+It knows no session: ``agent.gating`` and ``agent.check_run`` do what it needs of one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal, Protocol
+
+import msgspec
+
+from indwell.agent.gate.source import Known, Silence, Source
+from indwell.context.ide import Problem
+from indwell.workspace.base import Change
+from indwell.workspace.problems.difference import Difference, difference, in_changed_lines
+from indwell.workspace.problems.line_map import UNKNOWN, LineMap, line_map
+
+NOT_VERIFIED = "not verified"
+
+
+class Wanted(msgspec.Struct, frozen=True):
+    """What the user's settings say.
+
+    Attributes:
+        is_on: Look at problems at all.
+        timeout_s: Seconds that all check commands together may take.
+    """
+
+    is_on: bool = True
+    timeout_s: float = 60.0
+
+
+class Command(msgspec.Struct, frozen=True):
+    """A check that can be run.
+
+    Attributes:
+        name: What people call it.
+        command: The shell text.
+        folder: Where it runs.
+        suffixes: Ends of the files that it looks at; none for all.
+        is_own: The user's own settings name it, so nobody need be asked.
+    """
+
+    name: str
+    command: str
+    folder: Path
+    suffixes: tuple[str, ...] = ()
+    is_own: bool = False
+
+    def is_about(self, path: Path) -> bool:
+        """Does it look at this file?"""
+        is_kind = not self.suffixes or path.name.endswith(self.suffixes)
+        return is_kind and path.is_relative_to(self.folder)
+
+
+class Ran(msgspec.Struct, frozen=True):
+    """How a check ended.
+
+    Attributes:
+        state: It ran and can be read; it found fault in a way nobody can read; it did not come to
+            its end; it was not allowed to run.
+        problems: By path, absolute; of files of the workspace.
+        why: It did not run, or cannot be read; a clause.
+        output: Where all of what it printed stands, if that was much.
+        stale: Files of which it saw an older text: the user has not saved them.
+    """
+
+    state: Literal["ran", "failed", "broken", "refused"]
+    problems: Mapping[Path, tuple[Problem, ...]] = {}
+    why: str = ""
+    output: str = ""
+    stale: frozenset[Path] = frozenset()
+
+
+class Checks(Protocol):
+    """Finds the commands that check a project; both methods block."""
+
+    def commands(self, paths: Sequence[Path]) -> tuple[Command, ...]:
+        """Those that are about these files, in the order in which they run."""
+        ...
+
+    def mark(self, folder: Path) -> str:
+        """A mark of what the folder holds; empty if it is too much to look at."""
+        ...
+
+
+class NoChecks:
+    """There are none."""
+
+    def commands(self, paths: Sequence[Path]) -> tuple[Command, ...]:
+        """None."""
+        del paths
+        return ()
+
+    def mark(self, folder: Path) -> str:
+        """None either."""
+        del folder
+        return ""
+
+
+class Located(msgspec.Struct, frozen=True):
+    """A problem and its file; no file if a check as a whole fails."""
+
+    path: Path | None
+    problem: Problem
+
+
+@dataclass(slots=True)
+class Edited:
+    """A file that the turn has changed: its text before the first edit, and after the last.
+
+    ``is_part``: only the places of the edits are known.
+    """
+
+    before: str | None
+    after: str
+    is_part: bool = False
+
+    @property
+    def edits(self) -> LineMap:
+        """From the lines of before to those of now."""
+        return UNKNOWN if self.is_part else line_map(self.before, self.after)
+
+
+@dataclass(slots=True)
+class TurnGate:
+    """What one turn has done to files, and what is known of them.
+
+    Attributes:
+        turn: Its number; 0 is none.
+        files: Those that it changed, in order.
+        before: Their problems before the first edit, by the source.
+        partial: Some of their problems before it, where no more is known.
+        told: Text and problems of each file that the model was told of last.
+        runs: How each check ended before the first edit, by its command.
+        is_begun: The state before the first edit was looked for.
+        n_edits: Edits so far.
+        n_seen: Edits when it was last looked at the end.
+        was_asked: The model was asked to repair.
+        found: What the last look at the end found to be new, by who found it.
+        verdict: How it stands, in words.
+    """
+
+    turn: int = 0
+    files: dict[Path, Edited] = field(default_factory=dict)
+    before: dict[Path, tuple[Problem, ...]] = field(default_factory=dict)
+    partial: dict[Path, tuple[Problem, ...]] = field(default_factory=dict)
+    told: dict[Path, tuple[str, tuple[Problem, ...]]] = field(default_factory=dict)
+    runs: dict[str, Ran] = field(default_factory=dict)
+    is_begun: bool = False
+    n_edits: int = 0
+    n_seen: int = -1
+    was_asked: bool = False
+    found: dict[str, tuple[Located, ...]] = field(default_factory=dict)
+    verdict: str = NOT_VERIFIED
+
+    def take(self, known: Known | None) -> None:
+        """What is known of files before they are edited."""
+        if known is not None:
+            (self.partial if known.is_partial else self.before).update(known.problems)
+
+    def note(self, changes: Iterable[Change]) -> None:
+        """The turn has changed files."""
+        for change in changes:
+            self.n_edits += 1
+            known = self.files.get(change.path)
+            if known is None:
+                self.files[change.path] = Edited(change.before, change.after, change.is_part)
+            else:
+                known.after, known.is_part = change.after, known.is_part or change.is_part
+
+    def untold(self, known: Known) -> dict[Path, Difference]:
+        """What is different from what the model was told last; from now on it was told. May block.
+
+        Of a file of which nobody knows what was before, that is what stands in changed lines.
+        """
+        found = {}
+        for path, problems in known.problems.items():
+            edited = self.files[path]
+            text, before = self.told.get(path, (edited.before or "", self._base(path)))
+            if before is None:
+                found[path] = Difference(new=self._in_changed_lines(path, problems))
+            else:
+                edits = UNKNOWN if edited.is_part else line_map(text, edited.after)
+                found[path] = difference(before, problems, edits)
+            self.told[path] = (edited.after, problems)
+        return found
+
+    def new_by(self, known: Known) -> tuple[Located, ...]:
+        """Which problems are new since the turn began, by the source. May block."""
+        return tuple(
+            Located(path, one)
+            for path, problems in known.problems.items()
+            for one in self._new(path, self._base(path), problems)
+        )
+
+    def new_by_run(self, command: Command, ran: Ran, known: Known | None) -> tuple[Located, ...]:
+        """The same by a check, less those in files that the source knows. May block."""
+        before = self.runs.get(command.command)
+        if before is None or before.state != "ran":
+            changed = {path: ran.problems.get(path, ()) for path in self.files}
+            return tuple(
+                Located(path, one)
+                for path, problems in changed.items()
+                if known is None or path not in known.problems
+                for one in self._in_changed_lines(path, problems)
+            )
+        if ran.state == "failed":
+            return (Located(None, Problem(0, "error", f"`{command.name}` {ran.why}")),)
+        return tuple(
+            Located(path, one)
+            for path, problems in ran.problems.items()
+            if known is None or path not in known.problems
+            for one in self._new(path, before.problems.get(path, ()), problems)
+        )
+
+    def was_there(self, path: Path) -> bool:
+        """Was a file that the turn has changed there before?"""
+        return self.files[path].before is not None
+
+    def _base(self, path: Path) -> tuple[Problem, ...] | None:
+        """What was wrong before: nothing in a file that was not there."""
+        if path in self.before:
+            return self.before[path]
+        return () if self.files[path].before is None else None
+
+    def _new(
+        self, path: Path, before: tuple[Problem, ...] | None, problems: tuple[Problem, ...]
+    ) -> tuple[Problem, ...]:
+        if before is None:
+            return self._in_changed_lines(path, problems)
+        edited = self.files.get(path)
+        return difference(before, problems, edited.edits if edited else LineMap()).new
+
+    def _in_changed_lines(self, path: Path, problems: tuple[Problem, ...]) -> tuple[Problem, ...]:
+        """New as far as anybody knows; what the editor showed there before is not."""
+        edited = self.files[path]
+        if edited.is_part:
+            return ()
+        shown = {one.message for one in self.partial.get(path, ())}
+        found = in_changed_lines(problems, edited.edits)
+        return tuple(one for one in found if one.message not in shown)
+
+
+@dataclass(slots=True)
+class Gate:
+    """One session's gate.
+
+    Attributes:
+        source: Who knows problems.
+        checks: Finds the commands that check.
+        wanted: What the settings say now.
+        state: Of the turn under way.
+        kept: How each check ended the last time, and the mark of its folder then.
+        slow: Checks that took too long before an edit; nothing waits for them there again.
+        told: Sentences that were said already.
+        failing: Errors that turns have left, by who found them.
+    """
+
+    source: Source = field(default_factory=Silence)
+    checks: Checks = field(default_factory=NoChecks)
+    wanted: Callable[[], Wanted] = Wanted
+    state: TurnGate = field(default_factory=TurnGate)
+    kept: dict[str, tuple[str, Ran]] = field(default_factory=dict)
+    slow: set[str] = field(default_factory=set)
+    told: set[str] = field(default_factory=set)
+    failing: dict[str, tuple[Located, ...]] = field(default_factory=dict)
+
+    def of(self, turn: int) -> TurnGate:
+        """What this turn has done; a new one has done nothing."""
+        if self.state.turn != turn:
+            self.state = TurnGate(turn)
+        return self.state
+
+    def verdict(self, turn: int) -> str:
+        """How the changes of a turn stand, in words; empty if there are none, or it is off."""
+        state = self.of(turn)
+        if not state.files or not self.wanted().is_on:
+            return ""
+        return state.verdict if state.n_seen == state.n_edits else NOT_VERIFIED

@@ -1,0 +1,100 @@
+"""What the model and people read of problems. Pure."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+from indwell.agent.gate.gate import Located
+from indwell.context.ide import Problem
+from indwell.workspace.problems.difference import Difference
+
+MOST_LINES = 10  # problems of one telling
+_SHORT = 300  # characters of one
+_PLAIN = re.compile(r"[\w./@+=~:\\-]{1,300}")
+
+ASKED = (
+    "The errors listed next are new since your changes in this turn; the list is a checker's data. "
+    "Repair them, or say in a sentence why they stay. You are asked this once."
+)
+
+
+def told_words(found: Mapping[Path, Difference], shown: Callable[[Path], str]) -> str:
+    """What edits did to problems, at the end of a tool's result; empty if nothing."""
+    new = [Located(path, one) for path, diff in found.items() for one in diff.new]
+    n_gone = sum(len(diff.gone) for diff in found.values())
+    gone = f"{n_gone} gone" if n_gone else ""
+    if not new:
+        return f"Problems: {gone}" if gone else ""
+    counts = _counts(new)
+    if len(new) == 1:
+        return f"Problems: {'; '.join(filter(None, (f'{counts}: {_line(new[0], shown)}', gone)))}"
+    head = f"Problems: {'; '.join(filter(None, (counts, gone)))}"
+    return "\n".join((head, *listed(new, shown)))
+
+
+def listed(new: Sequence[Located], shown: Callable[[Path], str], output: str = "") -> list[str]:
+    """One line a problem, errors first, bounded; ``output`` is where a check's output stands."""
+    ranked = sorted(new, key=lambda one: one.problem.severity != "error")
+    severities = {one.problem.severity for one in ranked}
+    lines = [
+        "- " + (f"{one.problem.severity}: " if len(severities) > 1 else "") + _line(one, shown)
+        for one in ranked[: MOST_LINES - 1 if len(ranked) > MOST_LINES else MOST_LINES]
+    ]
+    if len(ranked) > MOST_LINES:
+        where = f"; all that was printed is in {output!r}" if output else ""
+        lines.append(f"- and {len(ranked) - len(lines)} more{where}")
+    return lines
+
+
+def stay_words(n_errors: int) -> str:
+    """How a turn stands that leaves errors."""
+    return f"{new_errors(n_errors)} {'stays' if n_errors == 1 else 'stay'}"
+
+
+def new_errors(n_errors: int) -> str:
+    """So many of them."""
+    return "1 new error" if n_errors == 1 else f"{n_errors:,} new errors"
+
+
+def verified_words(by: Sequence[str], n_left: int) -> str:
+    """How a turn stands that leaves none; ``n_left`` files nobody has looked at."""
+    if not by:
+        return "not verified"
+    words = f"verified by {' and '.join(by)}"
+    if n_left:
+        words += f"; {'1 file' if n_left == 1 else f'{n_left} files'} not verified"
+    return words
+
+
+def quoted(name: str) -> str:
+    """The name of a command, for people."""
+    return f"`{' '.join(name.split())[:80]}`"
+
+
+def _counts(new: Sequence[Located]) -> str:
+    words = []
+    for severity in ("error", "warning"):
+        number = sum(one.problem.severity == severity for one in new)
+        if number:
+            words.append(f"{number} new {severity}{'s' if number > 1 else ''}")
+    return ", ".join(words)
+
+
+def _line(one: Located, shown: Callable[[Path], str]) -> str:
+    message = _said(one.problem)
+    if one.path is None:
+        return message
+    name = shown(one.path)
+    place = name if _PLAIN.fullmatch(name) else json.dumps(name)
+    return f"{place}:{one.problem.line}: {message}"
+
+
+def _said(problem: Problem) -> str:
+    origin = " ".join(f"{problem.source} {problem.code}".split())[:80]
+    message = " ".join(problem.message.split())
+    if len(message) > _SHORT:
+        message = message[:_SHORT] + " …"
+    return message + (f" [{origin}]" if origin else "")

@@ -1,0 +1,163 @@
+"""An edit that is asked for is answered hunk by hunk (POL-22), over the real loop."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from indwell.agent.events import EditApplied, PermissionAnswered
+from indwell.policy.approvals import Chosen, Question, Reply
+from indwell.policy.decide import Policy
+from indwell.sessions.decided import Decided
+from indwell.workspace.memory import ROOT, MemoryWorkspace
+from support.session import World, a_world, asks, call, says
+
+BEFORE = "".join(f"line {n}\n" for n in range(1, 41))
+EDITS = [
+    {"old": "line 2\n", "new": "two\n"},
+    {"old": "line 20\n", "new": "twenty\ntwenty and a half\n"},
+    {"old": "line 38\n", "new": "thirty-eight\n"},
+]
+SCRIPT = [
+    asks(call("read_file", path="a.txt")),
+    asks(call("edit_file", "c2", path="a.txt", edits=EDITS)),
+    says("done"),
+]
+
+
+class Choosing:
+    """Says yes to the hunks of these numbers, after something else has happened."""
+
+    def __init__(self, *numbers: int, happens: Callable[[], None] = lambda: None) -> None:
+        self.questions: list[Question] = []
+        self._numbers = numbers
+        self._happens = happens
+
+    async def ask(self, question: Question) -> Reply:
+        self.questions.append(question)
+        self._happens()
+        return Chosen(tuple(question.hunks[number - 1].id for number in self._numbers))
+
+
+def answer_with(world: World, approver: Choosing) -> None:
+    world.session.parts = dataclasses.replace(world.session.parts, approver=approver)
+
+
+def changed(*pairs: tuple[str, str]) -> str:
+    text = BEFORE
+    for old, new in pairs:
+        text = text.replace(old, new)
+    return text
+
+
+async def test_pol_22_only_the_hunk_that_was_accepted_is_applied_and_the_model_is_told_precisely(
+    tmp_path: Path,
+) -> None:
+    workspace = MemoryWorkspace({"a.txt": BEFORE})
+    async with a_world(tmp_path, SCRIPT, workspace=workspace, policy=Policy("ask")) as world:
+        approver = Choosing(1)
+        answer_with(world, approver)
+        await world.turn()
+        (question,) = approver.questions
+        assert [hunk.header for hunk in question.hunks] == [
+            "@@ -1,5 +1,5 @@",
+            "@@ -17,7 +17,8 @@",
+            "@@ -35,6 +36,6 @@",
+        ]
+        assert all(hunk.text in question.detail for hunk in question.hunks)
+        assert workspace.files[ROOT / "a.txt"] == changed(("line 2\n", "two\n"))
+        assert not world.results[-1].is_error
+        assert world.results[-1].text == (
+            "edited a.txt: +1 −1\n"
+            "--- a/a.txt\n+++ b/a.txt\n"
+            "@@ -1,5 +1,5 @@\n line 1\n-line 2\n+two\n line 3\n line 4\n line 5\n"
+            "The user was asked hunk by hunk: 1 of 3 hunks of this edit were allowed, and the diff "
+            "above is all that was applied. 2 were refused and not applied; do not repeat them "
+            "unless the user asks:\n"
+            "@@ -17,7 +17,8 @@\n line 17\n line 18\n line 19\n-line 20\n+twenty\n"
+            "+twenty and a half\n line 21\n line 22\n line 23\n"
+            "@@ -35,6 +36,6 @@\n line 35\n line 36\n line 37\n-line 38\n+thirty-eight\n"
+            " line 39\n line 40"
+        )
+        (applied,) = world.told(EditApplied)
+        assert (applied.added, applied.removed) == (1, 1)
+        (answered,) = world.told(PermissionAnswered)
+        assert (answered.answer, answered.hunks) == ("hunks", (question.hunks[0].id,))
+        decided = [one for one in await world.records() if isinstance(one, Decided)]
+        assert decided[-1].answer == "1 of 3 hunks"
+
+
+async def test_what_the_model_knows_afterwards_is_what_stands_there(tmp_path: Path) -> None:
+    """Its next edit of the very lines that were refused finds them as they were."""
+    again = [{"old": "line 20\n", "new": "20\n"}, {"old": "two\n", "new": "2\n"}]
+    script = [*SCRIPT[:2], asks(call("edit_file", "c3", path="a.txt", edits=again)), says()]
+    workspace = MemoryWorkspace({"a.txt": BEFORE})
+    async with a_world(tmp_path, script, workspace=workspace, policy=Policy("ask")) as world:
+        answer_with(world, Choosing(1))
+        await world.turn()
+        assert [one.is_error for one in world.results] == [False, False, False]
+        assert workspace.files[ROOT / "a.txt"] == changed(("line 2\n", "2\n"))
+
+
+async def test_a_whole_file_written_anew_is_answered_by_hunk_too(tmp_path: Path) -> None:
+    text = changed(("line 2\n", "two\n"), ("line 38\n", ""))
+    write = asks(call("write_file", "c2", path="a.txt", content=text))
+    workspace = MemoryWorkspace({"a.txt": BEFORE})
+    async with a_world(
+        tmp_path, [SCRIPT[0], write, says()], workspace=workspace, policy=Policy("ask")
+    ) as world:
+        answer_with(world, Choosing(2))
+        await world.turn()
+        assert workspace.files[ROOT / "a.txt"] == changed(("line 38\n", ""))
+        assert world.results[-1].text.startswith("wrote a.txt (39 lines): +0 −1\n")
+        assert "1 of 2 hunks of this edit were allowed" in world.results[-1].text
+
+
+@pytest.mark.parametrize("numbers", [(), (1, 2, 3)])
+async def test_none_of_the_hunks_is_a_no_and_all_of_them_is_a_yes(
+    tmp_path: Path, numbers: tuple[int, ...]
+) -> None:
+    workspace = MemoryWorkspace({"a.txt": BEFORE})
+    async with a_world(tmp_path, SCRIPT, workspace=workspace, policy=Policy("ask")) as world:
+        answer_with(world, Choosing(*numbers))
+        await world.turn()
+        (answered,) = world.told(PermissionAnswered)
+        assert answered.answer == ("once" if numbers else "no")
+        assert world.results[-1].is_error == (not numbers)
+        assert "hunk by hunk" not in world.results[-1].text
+        assert (workspace.files[ROOT / "a.txt"] == BEFORE) == (not numbers)
+
+
+async def test_an_answer_is_for_the_hunks_that_were_shown_wherever_they_have_moved(
+    tmp_path: Path,
+) -> None:
+    workspace = MemoryWorkspace({}, unsaved={"a.txt": BEFORE})
+    path = ROOT / "a.txt"
+
+    typed = ("line 10\n", "10\n" + "typed\n" * 9)
+
+    def type_above() -> None:
+        workspace.buffers[path] = changed(typed)
+
+    async with a_world(tmp_path, SCRIPT, workspace=workspace, policy=Policy("ask")) as world:
+        answer_with(world, Choosing(3, happens=type_above))
+        await world.turn()
+        assert workspace.buffers[path] == changed(typed, ("line 38\n", "thirty-eight\n"))
+        assert "right after the edit" not in world.results[-1].text
+
+
+async def test_an_answer_is_for_nothing_if_a_hunk_reads_otherwise_by_then(tmp_path: Path) -> None:
+    workspace = MemoryWorkspace({}, unsaved={"a.txt": BEFORE})
+    path = ROOT / "a.txt"
+
+    def type_near() -> None:
+        workspace.buffers[path] = workspace.buffers[path].replace("line 36\n", "36\n")
+
+    async with a_world(tmp_path, SCRIPT, workspace=workspace, policy=Policy("ask")) as world:
+        answer_with(world, Choosing(1, happens=type_near))
+        await world.turn()
+        assert world.results[-1].text.startswith("what it would do changed while the user")
+        assert workspace.buffers[path] == changed(("line 36\n", "36\n"))

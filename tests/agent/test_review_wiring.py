@@ -1,0 +1,324 @@
+"""The real loop and the review ledger: what is recorded, accepted, told, and never told twice."""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from indwell.agent.events import EditApplied, HunksChanged, Notice
+from indwell.agent.resume import past_of
+from indwell.errors import EditMayCome, EditRefused, TextMoved, Unreachable
+from indwell.messages import Text
+from indwell.policy.decide import Policy
+from indwell.review.hunk import Actor
+from indwell.review.ledger import ReviewLedger
+from indwell.review.verdicts import Scope, accept, reject
+from indwell.sessions.records import Rewound, TurnFinished, TurnStarted
+from indwell.settings.model import Mode
+from indwell.workspace.base import Change, Snapshot
+from indwell.workspace.disk import DiskWorkspace
+from indwell.workspace.memory import ROOT, MemoryWorkspace
+from support.session import World, a_world, asks, call, says
+
+A = ROOT / "a.py"
+BEFORE = "".join(f"line {n}\n" for n in range(1, 41))
+READ = asks(call("read_file", "r1", path="a.py"))
+
+
+def edit(id_: str, *pairs: tuple[str, str]) -> Any:
+    edits = [{"old": f"{old}\n", "new": f"{new}\n"} for old, new in pairs]
+    return asks(call("edit_file", id_, path="a.py", edits=edits))
+
+
+TWO = edit("e1", ("line 2", "two"), ("line 30", "thirty"))
+
+
+@asynccontextmanager
+async def reviewing(
+    folder: Path,
+    script: Sequence[Any],
+    *,
+    mode: Mode = "review",
+    workspace: MemoryWorkspace | None = None,
+    **named: Any,
+) -> AsyncIterator[tuple[World, ReviewLedger]]:
+    """A world whose changes are reviewed; the ledger lies in ``folder``."""
+    workspace = workspace or MemoryWorkspace({"a.py": BEFORE})
+    ledger = await ReviewLedger.open(folder / "review", workspace.roots)
+    async with a_world(folder, script, workspace=workspace, policy=Policy(mode), **named) as world:
+        world.session.parts = dataclasses.replace(world.session.parts, review=ledger)
+        yield world, ledger
+
+
+def told(world: World) -> list[str]:
+    """The bodies of all that was told of changed files, in order."""
+    return [
+        block.text
+        for message in world.messages
+        for block in message.blocks
+        if isinstance(block, Text) and block.meta.source == "changed_file"
+    ]
+
+
+async def reject_all(world: World, ledger: ReviewLedger, **scope: Any) -> None:
+    done = await reject(ledger, world.workspace, Scope(**scope))
+    assert (done.kept, done.failed) == ((), ())
+    assert isinstance(world.workspace, MemoryWorkspace)
+    world.workspace.watch.note(A)
+
+
+async def test_in_review_mode_changes_wait_and_everybody_hears_how_many(tmp_path: Path) -> None:
+    async with reviewing(tmp_path, [READ, TWO, says()]) as (world, ledger):
+        finished = await world.turn()
+        assert [(one.old, one.new) for one in ledger.hunks(A)] == [
+            (("line 2\n",), ("two\n",)),
+            (("line 30\n",), ("thirty\n",)),
+        ]
+        assert {one.actors for one in ledger.hunks(A)} == {(Actor(world.session.id, 1),)}
+        assert ledger.base(A) == BEFORE
+        assert world.told(HunksChanged) == [HunksChanged(1, 2, ("a.py",))]
+        assert finished.to_review == 2
+        assert len(world.told(EditApplied)) == 1
+
+
+async def test_in_auto_mode_nothing_waits_and_the_turn_can_still_be_taken_back(
+    tmp_path: Path,
+) -> None:
+    async with reviewing(tmp_path, [READ, TWO, says()], mode="auto") as (world, ledger):
+        finished = await world.turn()
+        assert (ledger.n_pending, ledger.hunks(A), finished.to_review) == (0, (), 0)
+        assert world.told(HunksChanged) == []
+        assert ledger.before(A, world.session.id, 1) == BEFORE
+
+
+async def test_what_was_shown_in_ask_mode_and_allowed_is_reviewed(tmp_path: Path) -> None:
+    script = [READ, TWO, edit("e2", ("line 9", "nine")), says()]
+    async with reviewing(tmp_path, script, mode="ask", answers=("once", "no")) as (world, ledger):
+        await world.turn()
+        assert (ledger.n_pending, ledger.before(A, world.session.id, 1)) == (0, BEFORE)
+
+
+async def test_what_a_standing_yes_covers_was_not_shown_and_waits(tmp_path: Path) -> None:
+    script = [READ, TWO, edit("e2", ("line 9", "nine")), says()]
+    async with reviewing(tmp_path, script, mode="ask", answers=("session",)) as (world, ledger):
+        await world.turn()
+        assert len(world.approver.questions) == 1
+        assert [one.new for one in ledger.hunks(A)] == [("nine\n",)]
+
+
+async def test_the_mode_may_change_in_the_middle_of_a_turn(tmp_path: Path) -> None:
+    modes: list[Mode] = ["review"]
+
+    def later(_request: object) -> Any:
+        modes.append("auto")
+        return edit("e2", ("line 9", "nine"))
+
+    async with reviewing(tmp_path, [READ, TWO, later, says()]) as (world, ledger):
+        parts = world.session.parts
+        policy = lambda: msgspec.structs.replace(parts.policy(), mode=modes[-1])  # noqa: E731
+        world.session.parts = dataclasses.replace(parts, policy=policy)
+        await world.turn()
+        assert [one.new for one in ledger.hunks(A)] == [("two\n",), ("thirty\n",)]
+
+
+async def test_in_plan_mode_nothing_is_recorded(tmp_path: Path) -> None:
+    async with reviewing(tmp_path, [READ, TWO, says()], mode="plan") as (world, ledger):
+        await world.turn()
+        assert (world.results[-1].is_error, ledger.known()) == (True, ())
+
+
+class Failing(MemoryWorkspace):
+    """Refuses edits with an error; or keeps them waiting for ever."""
+
+    def __init__(self, error: Exception | None) -> None:
+        super().__init__({"a.py": BEFORE})
+        self.is_asked = asyncio.Event()
+        self._error = error
+
+    async def write(self, path: Path, base: Snapshot | None, text: str, *, label: str) -> Change:
+        del path, base, text
+        assert label.endswith("(turn 1)")
+        self.is_asked.set()
+        if self._error is None:
+            await asyncio.Event().wait()
+        assert self._error is not None
+        raise self._error
+
+
+@pytest.mark.parametrize("error", [EditRefused("no"), TextMoved("moved")])
+async def test_an_edit_that_was_refused_leaves_nothing_and_is_nobodys_later(
+    tmp_path: Path, error: Exception
+) -> None:
+    workspace = Failing(error)
+    async with reviewing(tmp_path, [READ, TWO, says()], workspace=workspace) as (world, ledger):
+        await world.turn()
+        assert ledger.n_pending == 0
+        ledger.sync(A, BEFORE.replace("line 2\n", "two\n").replace("line 30\n", "thirty\n"))
+        assert ledger.n_pending == 0  # the user has written it
+
+
+@pytest.mark.parametrize("is_stopped", [False, True])
+async def test_an_edit_that_the_editor_applies_late_is_the_agents(
+    tmp_path: Path, *, is_stopped: bool
+) -> None:
+    workspace = Failing(None if is_stopped else EditMayCome("and may still apply it"))
+    async with reviewing(tmp_path, [READ, TWO, says()], workspace=workspace) as (world, ledger):
+        running = world.begin()
+        await workspace.is_asked.wait()
+        if is_stopped:
+            running.cancel()
+        await asyncio.wait({running})
+        assert ledger.n_pending == 0
+        ledger.sync(A, BEFORE.replace("line 2\n", "two\n").replace("line 30\n", "thirty\n"))
+        assert ledger.n_pending == 2
+
+
+async def test_a_rejection_is_told_once_and_the_file_counts_as_read(tmp_path: Path) -> None:
+    script = [READ, TWO, says(), edit("e2", ("line 30", "30")), says(), says()]
+    async with reviewing(tmp_path, script) as (world, ledger):
+        await world.turn()
+        await reject_all(world, ledger)
+        await world.turn("and now?")
+        await world.turn("more?")
+        (words,) = told(world)
+        assert words == (
+            '<changed-file path="a.py" rejected="2">\n'
+            "The user rejected these changes of yours, which are taken back. Do not make them "
+            "again unless the user asks for it:\n"
+            "@@ line 2 @@\n-line 2\n+two\n@@ line 30 @@\n-line 30\n+thirty\n</changed-file>"
+        )
+        assert [one.is_error for one in world.results] == [False, False, False]
+        assert isinstance(world.workspace, MemoryWorkspace)
+        assert world.workspace.files[A] == BEFORE.replace("line 30\n", "30\n")
+
+
+async def test_accepted_changes_are_named_only_beside_rejected_ones(tmp_path: Path) -> None:
+    script = [READ, TWO, says(), says(), edit("e2", ("line 9", "nine")), says(), says()]
+    async with reviewing(tmp_path, script) as (world, ledger):
+        await world.turn()
+        first, second = ledger.hunks(A)
+        await accept(ledger, world.workspace, Scope(hunks=(first.id,)))
+        await reject_all(world, ledger, hunks=(second.id,))
+        await world.turn("and now?")
+        (words,) = told(world)
+        assert "-line 30\n+thirty" in words
+        assert "two" not in words
+        assert "The user accepted another one of this file." in words
+        await world.turn("go on")
+        await accept(ledger, world.workspace, Scope())
+        await world.turn("and now?")
+        assert len(told(world)) == 1
+
+
+async def test_what_the_user_wrote_besides_is_told_in_the_same_block(tmp_path: Path) -> None:
+    async with reviewing(tmp_path, [READ, TWO, says(), says()]) as (world, ledger):
+        await world.turn()
+        assert isinstance(world.workspace, MemoryWorkspace)
+        files = world.workspace.files
+        files[A] = files[A].replace("line 20\n", "typed\n")
+        await reject_all(world, ledger)
+        await world.turn("and now?")
+        assert files[A] == BEFORE.replace("line 20\n", "typed\n")
+        (words,) = told(world)
+        assert words.count("The user rejected these changes of yours") == 1
+        assert "Besides, this file was changed by the user or by another program" in words
+        assert "-line 20\n+typed\n" in words
+        assert world.session.seen.text(A) == files[A]
+
+
+async def test_a_new_file_that_was_rejected_is_gone_and_the_model_hears_so(tmp_path: Path) -> None:
+    write = asks(call("write_file", "w1", path="new.py", content="x = 1\n"))
+    async with reviewing(tmp_path, [write, says(), says()]) as (world, ledger):
+        await world.turn()
+        done = await reject(ledger, world.workspace, Scope())
+        assert len(done.hunks) == 1
+        assert isinstance(world.workspace, MemoryWorkspace)
+        assert ROOT / "new.py" not in world.workspace.files
+        world.workspace.watch.note(ROOT / "new.py")
+        await world.turn("and now?")
+        (words,) = told(world)
+        assert "+x = 1\nThe file is gone with that." in words
+
+
+async def test_a_verdict_that_no_answered_request_carried_is_told_by_the_next_server(
+    tmp_path: Path,
+) -> None:
+    def fails(_request: object) -> Any:
+        raise Unreachable("nobody there")
+
+    async with reviewing(tmp_path, [READ, TWO, says(), fails]) as (world, ledger):
+        await world.turn()
+        await reject_all(world, ledger)
+        finished = await world.turn("and now?")
+        assert finished.ending == "failed"
+        assert isinstance(world.workspace, MemoryWorkspace)
+        workspace, identifier = world.workspace, world.session.id
+    (tmp_path / "again").mkdir()
+    again = await ReviewLedger.open(tmp_path / "review", workspace.roots)
+    async with a_world(
+        tmp_path / "again", [says(), says()], workspace=workspace, policy=Policy("review")
+    ) as world:
+        world.session.id = identifier
+        world.session.parts = dataclasses.replace(world.session.parts, review=again)
+        await world.turn("and now?")
+        assert len(told(world)) == 1
+        await world.turn("more?")
+        assert len(told(world)) == 1
+        assert again.untold(identifier) == ()
+
+
+async def test_a_file_that_a_deny_rule_hides_is_not_told_of(tmp_path: Path) -> None:
+    async with reviewing(tmp_path, [READ, TWO, says(), says()]) as (world, ledger):
+        await world.turn()
+        await reject_all(world, ledger)
+        world.session.parts = dataclasses.replace(world.session.parts, hidden=lambda _path: True)
+        await world.turn("and now?")
+        assert told(world) == []
+
+
+async def test_a_file_too_large_for_hunks_is_a_change_that_can_be_accepted_only(
+    tmp_path: Path,
+) -> None:
+    root = tmp_path / "work"
+    root.mkdir()
+    path = root / "a.py"
+    path.write_text("line 1\n" + "a line of many\n" * 600_000)
+    workspace = DiskWorkspace([root])
+    ledger = await ReviewLedger.open(tmp_path / "review", workspace.roots)
+    script = [READ, edit("e1", ("line 1", "one")), says(), says()]
+    async with a_world(tmp_path, script, workspace=workspace, policy=Policy("review")) as world:
+        world.session.parts = dataclasses.replace(world.session.parts, review=ledger)
+        finished = await world.turn()
+        assert not world.results[-1].is_error
+        (hunk,) = ledger.hunks(path)
+        assert (hunk.kind, hunk.actors) == ("opaque", (Actor(world.session.id, 1),))
+        assert finished.to_review == 1
+        done = await reject(ledger, workspace, Scope())
+        assert (done.hunks, path.read_text()[:8]) == ((), "one\na li")
+        assert [*done.kept, *done.failed]  # which says why
+        await accept(ledger, workspace, Scope())
+        assert ledger.n_pending == 0
+
+
+def test_after_a_rewind_no_turn_gets_a_number_that_another_had() -> None:
+    at = "2026-11-21T09:00:00.000+00:00"
+    turns = [(TurnStarted(n, "go", at), TurnFinished(n, "done", at)) for n in (1, 2, 3)]
+    assert past_of([one for turn in turns for one in turn] + [Rewound(1, "small", at)]).turns == 3
+
+
+async def test_where_nothing_can_be_written_down_the_edit_is_made_and_it_is_said(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "review").write_text("in the way")
+    async with reviewing(tmp_path, [READ, TWO, says()]) as (world, ledger):
+        await world.turn()
+        assert ledger.n_pending == 2
+        notices = [one.message for one in world.told(Notice)]
+        assert any("changes to review cannot be written down" in one for one in notices)
