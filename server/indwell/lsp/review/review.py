@@ -1,0 +1,149 @@
+"""Review for one editor: what is asked of it, put together from its parts."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from pygls.exceptions import JsonRpcException
+
+from indwell.errors import NotText, TooLarge, ToolError, UserError
+from indwell.files import exists
+from indwell.lsp.documents import path_of
+from indwell.lsp.host import Host
+from indwell.lsp.protocol_review import ChangesParams, VerdictArguments, VerdictResult
+from indwell.lsp.review.hints import hint_of
+from indwell.lsp.review.lenses import lenses_of
+from indwell.lsp.review.listing import changes_of
+from indwell.lsp.review.offers import offer
+from indwell.lsp.review.reviewing import Reviewing
+from indwell.lsp.review.verdicts import ASK_S, OPEN_S, Verb, Verdicts
+from indwell.lsp.wire import sync
+from indwell.review.ledger import ReviewLedger
+from indwell.workspace.base import Workspace
+from indwell.workspace.paths import display
+
+LENSES_S = 2.0  # for what is pending to be read, right after the start: some editors ask once
+REQUEST_FAILED = -32803  # LSPErrorCodes.RequestFailed: understood, but it could not be done
+
+
+class Review:
+    """What is pending in one editor, and what can be done with it.
+
+    Args:
+        host: Has the documents, the session and the user's files.
+    """
+
+    def __init__(self, host: Host) -> None:
+        self._host = host
+        self._reviewing = Reviewing(
+            host.documents,
+            host.client,
+            host.chores,
+            self._read_closed,
+            hints=lambda: host.settings.review_hints,
+            session=lambda: host.sessions.id,
+        )
+        self._verdicts = Verdicts(
+            self._reviewing,
+            host.client,
+            host.chores,
+            workspace=self._workspace,
+            session=lambda: host.sessions.id,
+            display=self._display,
+            ask_s=lambda: min(ASK_S, host.settings.answer_timeout_s),
+        )
+
+    def start(self) -> None:
+        """The editor is ready: read what is pending, in the background."""
+        if self._host.sessions.workspace is not None:
+            self._host.chores.begin(self._open())
+
+    def look_again(self) -> None:
+        """Settings have changed."""
+        self._reviewing.look_again()
+
+    def stop(self) -> None:
+        """The server ends: nothing of ours stays in the editor's lists."""
+        self._reviewing.stop()
+
+    def actions(
+        self, uri: str, range_: sync.Range, context: sync.ActionContext
+    ) -> list[dict[str, Any]]:
+        """The code actions of review for a range; nothing is waited for."""
+        document = self._host.documents.get(uri)
+        if document is None or self._reviewing.ledger is None:
+            return []
+        shown, everything = self._reviewing.shown(document), self._reviewing.everything
+        return offer(shown, range_, context, everything, lambda hunk: hint_of(hunk, shown))
+
+    async def lenses(self, uri: str) -> list[dict[str, Any]]:
+        """The lenses of a document."""
+        await self._reviewing.opened(LENSES_S)
+        document = self._host.documents.get(uri)
+        return [] if document is None else lenses_of(self._reviewing.shown(document))
+
+    async def changes(self, params: ChangesParams) -> msgspec.Raw:
+        """A ``ChangesResult`` as JSON; thousands of rows are made beside the event loop.
+
+        Raises:
+            JsonRpcException: What is pending is not known yet.
+        """
+        ledger = await self._reviewing.opened(OPEN_S)
+        if ledger is None:
+            raise JsonRpcException("what is pending is still being read; try again", REQUEST_FAILED)
+        await self._reviewing.caught_up()
+        session, turn = params.session, params.turn
+        if turn is not None and session is None:
+            session = self._host.sessions.id or ""  # no session yet: no turn of it
+        path = path_of(params.uri) if params.uri is not None else None
+        paths = ledger.paths() if params.uri is None else filter(None, [path])
+        shown, pending = [self._reviewing.known(one) for one in paths], ledger.n_pending
+
+        def written() -> msgspec.Raw:
+            rows = changes_of(shown, self._display, session=session, turn=turn, pending=pending)
+            return msgspec.Raw(msgspec.json.encode(rows))
+
+        return await asyncio.to_thread(written)
+
+    async def judge(self, verb: Verb, arguments: VerdictArguments) -> VerdictResult:
+        """Carry a verdict out.
+
+        Raises:
+            UserError: It cannot be said what is meant, or there is no place for what is pending.
+        """
+        await self._host.review.ready()
+        return await self._verdicts.judge(verb, arguments)
+
+    def cancel(self, token: str | int) -> bool:
+        """Stop the verdict that shows this progress; False if there is none."""
+        return self._verdicts.cancel(token)
+
+    async def _open(self) -> None:
+        try:
+            ledger = await self._host.review.ready()
+        except UserError:
+            return  # said when somebody wants something of it
+        self._reviewing.attach(ledger)
+
+    async def _read_closed(self, ledger: ReviewLedger, path: Path) -> None:
+        """Tell the ledger what a file on disk reads; what is no text it cannot be told."""
+        try:
+            snapshot = await self._workspace().read(path)
+        except (NotText, TooLarge):
+            return
+        except ToolError:
+            if not await asyncio.to_thread(exists, path):
+                ledger.sync(path, None)
+            return
+        ledger.sync(path, snapshot.text)
+
+    def _workspace(self) -> Workspace:
+        workspace = self._host.sessions.workspace
+        assert workspace is not None
+        return workspace
+
+    def _display(self, path: Path) -> str:
+        return display(path, self._workspace().roots)

@@ -1,0 +1,288 @@
+"""Keeps what the editor shows of pending hunks in step with the ledger and with the documents.
+
+What changed is gathered for a moment and then looked at in short slices, file by file; a file that
+reads as it did costs a comparison of two references. While the agent writes a file, what was shown
+of it last stays.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Protocol, TypeAlias
+
+from indwell.lsp.chores import Chores
+from indwell.lsp.documents import LONG, Document, Documents
+from indwell.lsp.features import Features
+from indwell.lsp.review.hints import Hints, Published
+from indwell.lsp.review.offers import Shown
+from indwell.lsp.review.places import reachable
+from indwell.review.hunk import Hunk
+from indwell.review.ledger import ReviewLedger
+from indwell.workspace.text import split_lines
+
+SETTLE_S = 0.05  # keys and edits come in bursts
+SLICE_S = 0.004  # of the event loop at a time
+OTHERS_S = 5.0  # between two looks at what other processes judged, while something is shown
+QUIET_S = 20.0  # and while nothing is
+
+_Seen: TypeAlias = tuple[Shown, bool]
+
+ReadClosed: TypeAlias = Callable[[ReviewLedger, Path], Awaitable[None]]
+"""Tells the ledger what a file reads that no buffer holds."""
+
+
+class Screen(Protocol):
+    """The editor, as far as it shows what is pending."""
+
+    features: Features
+
+    def publish(self, diagnostics: Published) -> None:
+        """Show these diagnostics of ours for a document, and no others."""
+        ...
+
+    def refresh_lenses(self) -> None:
+        """Ask for the lenses again, where that can be asked."""
+        ...
+
+
+class Reviewing:
+    """What is pending, as the editor shows it.
+
+    Args:
+        documents: What the editor has open.
+        screen: Shows it.
+        chores: Own the work that nobody waits for.
+        read_closed: For files that are not open.
+        hints: Are hint diagnostics wanted?
+        session: The current one.
+        others_s: Between two looks at what other processes did, while something is shown.
+    """
+
+    def __init__(
+        self,
+        documents: Documents,
+        screen: Screen,
+        chores: Chores,
+        read_closed: ReadClosed,
+        *,
+        hints: Callable[[], bool],
+        session: Callable[[], str | None],
+        others_s: float = OTHERS_S,
+    ) -> None:
+        self._documents = documents
+        self._screen = screen
+        self._chores = chores
+        self._read_closed = read_closed
+        self._wants_hints = hints
+        self._session = session
+        self._hints = Hints(screen.publish)
+        self._ledger: ReviewLedger | None = None
+        self._opened = asyncio.Event()
+        self._known: frozenset[Path] = frozenset()
+        self._unread: dict[Path, None] = {}
+        self._shown: dict[Path, _Seen] = {}
+        self._timer: asyncio.TimerHandle | None = None
+        self._poll: asyncio.TimerHandle | None = None
+        self._heard_at = 0.0
+        self._others_s = others_s
+        self._is_at_work = False
+        self._is_late = False
+        self._is_stopped = False
+        documents.on_change(self._moved)
+
+    @property
+    def ledger(self) -> ReviewLedger | None:
+        """What is pending; None until it is read."""
+        return self._ledger
+
+    def attach(self, ledger: ReviewLedger) -> None:
+        """The ledger is read: show what is pending in it, in the background."""
+        self._ledger = ledger
+        ledger.on_change(self._changed)
+        self._known = frozenset(ledger.known())
+        self._unread.update(dict.fromkeys(ledger.paths()))
+        self._opened.set()
+        self._wake()
+
+    async def opened(self, timeout_s: float) -> ReviewLedger | None:
+        """The ledger, once it is read; None if that takes longer."""
+        try:
+            async with asyncio.timeout(timeout_s):
+                await self._opened.wait()
+        except TimeoutError:
+            return None
+        return self._ledger
+
+    def look_again(self) -> None:
+        """A setting, or the current session, has changed."""
+        self._shown.clear()
+        self._wake()
+
+    def stop(self) -> None:
+        """Take away what the editor shows of ours."""
+        self._is_stopped = True
+        for timer in (self._timer, self._poll):
+            if timer is not None:
+                timer.cancel()
+        self._hints.clear_all()
+
+    def shown(self, document: Document) -> Shown:
+        """A document as it is now; a short one that changed is looked at first."""
+        ledger, path = self._ledger, document.path
+        if ledger is None or path is None:
+            return Shown(document.uri, (), None, self._documents.encoding, None)
+        if path in self._unread and len(document.text) <= LONG and _is_true(ledger, document):
+            del self._unread[path]
+            ledger.sync(path, document.text)
+            self._wake()
+        return self._shown_at(ledger, path)
+
+    def known(self, path: Path) -> Shown:
+        """A file as it is known now; there must be a ledger."""
+        assert self._ledger is not None
+        return self._shown_at(self._ledger, path)
+
+    def everything(self) -> list[Hunk]:
+        """All pending hunks, by file and line."""
+        ledger = self._ledger
+        if ledger is None:
+            return []
+        return [hunk for path in ledger.paths() for hunk in ledger.hunks(path)]
+
+    async def caught_up(self) -> None:
+        """Return when the ledger has seen all that the editor told so far."""
+        while self._unread and self._ledger is not None:
+            await self._read(self._ledger)
+
+    def _moved(self, path: Path) -> None:
+        """A document was opened, changed, saved or closed; or a file was changed on disk."""
+        if path in self._known and not self._is_stopped:
+            self._unread[path] = None
+            self._wake()
+
+    def _changed(self) -> None:
+        ledger = self._ledger
+        if ledger is not None:
+            known = frozenset(ledger.known())
+            self._unread.update(dict.fromkeys(known - self._known))
+            self._known = known
+            self._wake()
+
+    def _wake(self) -> None:
+        if self._timer is None and not self._is_at_work and not self._is_stopped:
+            loop = asyncio.get_running_loop()
+            self._timer = loop.call_later(SETTLE_S, self._begin)
+        elif self._is_at_work:
+            self._is_late = True
+
+    def _begin(self) -> None:
+        self._timer = None
+        if not self._is_stopped:
+            self._is_at_work, self._is_late = True, False
+            self._chores.begin(self._work())
+
+    async def _work(self) -> None:
+        try:
+            assert self._ledger is not None
+            await self._hear_others(self._ledger)
+            await self._read(self._ledger)
+            await self._show(self._ledger)
+        finally:
+            self._is_at_work = False
+            self._look_later()
+            if self._is_late or self._unread:
+                self._wake()
+
+    async def _hear_others(self, ledger: ReviewLedger) -> None:
+        """Take in what another editor, or a terminal, changed and judged."""
+        loop = asyncio.get_running_loop()
+        if loop.time() - self._heard_at >= self._others_s:
+            self._heard_at = loop.time()
+            await ledger.refresh()
+
+    def _look_later(self) -> None:
+        """Look again although nothing happens here: other processes do not tell."""
+        if self._poll is not None:
+            self._poll.cancel()
+        if not self._is_stopped:
+            after_s = self._others_s if self._shown else QUIET_S
+            self._poll = asyncio.get_running_loop().call_later(after_s, self._wake)
+
+    async def _read(self, ledger: ReviewLedger) -> None:
+        """Tell the ledger what the files read that may have changed."""
+        for path in tuple(self._unread):
+            self._unread.pop(path, None)
+            document = self._documents.at(path)
+            if document is None:
+                await self._read_closed(ledger, path)
+            elif _is_true(ledger, document):
+                text = document.text
+                if len(text) > LONG:
+                    await ledger.synced(path, text)
+                else:
+                    ledger.sync(path, text)
+                    await asyncio.sleep(0)
+                if document.text is not text:
+                    self._unread[path] = None
+
+    async def _show(self, ledger: ReviewLedger) -> None:
+        """Show each file whose hunks are not those that were shown."""
+        loop = asyncio.get_running_loop()
+        until, has_lenses = loop.time() + SLICE_S, False
+        for path in dict.fromkeys((*ledger.paths(), *self._shown)):
+            if ledger.is_busy(path) or self._is_stopped:
+                continue
+            is_new = self._show_file(ledger, path)
+            has_lenses |= is_new and self._documents.at(path) is not None
+            if loop.time() > until:
+                await asyncio.sleep(0)
+                until = loop.time() + SLICE_S
+        if has_lenses and not self._is_stopped:
+            self._screen.refresh_lenses()
+
+    def _show_file(self, ledger: ReviewLedger, path: Path) -> bool:
+        """Show one file; did it change?"""
+        shown = self._shown_at(ledger, path)
+        wants, before = self._wants_hints(), self._shown.get(path)
+        seen = (shown, wants)
+        if before == seen:  # tuples look at references first: quick where nothing changed
+            return False
+        if shown.hunks:
+            self._shown[path] = seen
+        else:
+            self._shown.pop(path, None)
+        if wants:
+            self._hints.show(path, shown)
+        else:
+            self._hints.clear(path)
+        return before is not None or bool(shown.hunks)
+
+    def _shown_at(self, ledger: ReviewLedger, path: Path) -> Shown:
+        hunks, document = ledger.hunks(path), self._documents.at(path)
+        n_lines = None
+        if any(not hunk.new for hunk in hunks):
+            n_lines = _n_lines(document, ledger.text(path))
+        uri = document.uri if document is not None else path.as_uri()
+        return Shown(uri, hunks, n_lines, self._documents.encoding, self._session())
+
+
+def _is_true(ledger: ReviewLedger, document: Document) -> bool:
+    """Does a buffer say what its file reads? Not if messages came in an impossible order.
+
+    And an empty buffer that nobody typed in says nothing of a file that is gone.
+    """
+    is_only_shown = not document.text and document.dirt == "clean"
+    is_gone = document.path is not None and ledger.text(document.path) is None
+    return not document.is_stale and not (is_only_shown and is_gone)
+
+
+def _n_lines(document: Document | None, text: str | None) -> int | None:
+    """Lines that a cursor can be on."""
+    if document is not None:
+        number = document.body.n_lines
+        return reachable(number, ends_empty=not document.body.line(number - 1))
+    if text is None:
+        return 1
+    return max(len(split_lines(text)), 1)

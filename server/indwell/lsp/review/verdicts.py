@@ -1,0 +1,298 @@
+"""``indwell.accept`` and ``indwell.reject``: from an argument to what was done, in one sentence.
+
+File by file, so that it can be stopped in between and each file is one step of undo. Whoever wrote
+in a hunk, or changed the same lines in another turn, is asked for before these lines go; without an
+answer they stay.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+import msgspec
+from lsprotocol import types
+
+from indwell.errors import UserError
+from indwell.lsp.chores import Chores
+from indwell.lsp.client import Client
+from indwell.lsp.documents import path_of
+from indwell.lsp.protocol_review import KeptRow, VerdictArguments, VerdictResult
+from indwell.lsp.review.outcome import Outcome, question, sentence
+from indwell.lsp.review.reviewing import Reviewing
+from indwell.lsp.review.words import changes
+from indwell.review.hunk import Hunk
+from indwell.review.ledger import ReviewLedger
+from indwell.review.verdicts import Scope, accept, planned, reject
+from indwell.workspace.base import Workspace
+
+Verb: TypeAlias = Literal["accept", "reject"]
+
+KEEP = "Keep mine"
+RESTORE = "Restore the old lines"
+
+OPEN_S = 10.0  # for what is pending to be read, right after the start
+ANSWER_S = 8.0  # then the command is answered, done or not: Emacs waits for 10
+ASK_S = 60.0  # for the user to decide; the other changes of the file wait for it
+MANY = 10  # files from which on progress is shown
+
+STOPPED = "stopped before this one"
+
+
+class Meant(msgspec.Struct, frozen=True):
+    """What a verdict is about: hunks by file, and which turn or session was named."""
+
+    by_path: dict[Path, tuple[str, ...]]
+    gone: tuple[str, ...] = ()
+    session: str | None = None
+    turn: int | None = None
+
+    def scope(self, path: Path) -> Scope:
+        """One file's part."""
+        return Scope(hunks=self.by_path[path], path=path, session=self.session, turn=self.turn)
+
+
+class Verdicts:
+    """Carries out what the user decides.
+
+    Args:
+        reviewing: Knows what is pending.
+        client: Is asked, and told.
+        chores: Own the work.
+        workspace: The user's files.
+        session: The current one.
+        display: A file's name as people read it.
+        ask_s: How long the user has to answer a question.
+        answer_s: How long a command may take until it is answered.
+    """
+
+    def __init__(
+        self,
+        reviewing: Reviewing,
+        client: Client,
+        chores: Chores,
+        *,
+        workspace: Callable[[], Workspace],
+        session: Callable[[], str | None],
+        display: Callable[[Path], str],
+        ask_s: Callable[[], float] = lambda: ASK_S,
+        answer_s: float = ANSWER_S,
+    ) -> None:
+        self._reviewing = reviewing
+        self._client = client
+        self._chores = chores
+        self._workspace = workspace
+        self._session = session
+        self._display = display
+        self._ask_s = ask_s
+        self._answer_s = answer_s
+        self._numbers = itertools.count(1)
+        self._under_way: dict[str, asyncio.Event] = {}
+
+    async def judge(self, verb: Verb, arguments: VerdictArguments) -> VerdictResult:
+        """Carry a verdict out; answers in time even where it takes longer.
+
+        Raises:
+            UserError: It cannot be said what is meant, or what is pending is not known yet.
+        """
+        ledger = await self._reviewing.opened(OPEN_S)
+        if ledger is None:
+            raise UserError("what is pending is still being read; try again in a moment")
+        await self._reviewing.caught_up()
+        meant = meant_by(ledger, arguments, self._session())
+        token = f"indwell-verdict-{next(self._numbers)}"
+        stop = self._under_way[token] = asyncio.Event()
+        work = asyncio.create_task(self._carry_out(verb, ledger, meant, token))
+        self._chores.begin(_owned(work))
+        try:
+            await asyncio.wait({work}, timeout=self._answer_s)
+        except asyncio.CancelledError:
+            stop.set()
+            work.add_done_callback(self._tell_later)  # of what was done before
+            raise
+        if work.done():
+            result = work.result()
+            if not self._client.features.has("events"):
+                self._tell(result.message)
+            return result
+        work.add_done_callback(self._tell_later)
+        n_hunks = sum(map(len, meant.by_path.values()))
+        words = f"still at work on {changes(n_hunks)}"
+        return VerdictResult(verb, (), (), meant.gone, words, running=True)
+
+    def cancel(self, token: str | int) -> bool:
+        """Stop the verdict with this progress, behind the file that it is at."""
+        stop = self._under_way.get(str(token))
+        if stop is not None:
+            stop.set()
+        return stop is not None
+
+    async def _carry_out(
+        self, verb: Verb, ledger: ReviewLedger, meant: Meant, token: str
+    ) -> VerdictResult:
+        progress = _Progress(self._client, token, verb, len(meant.by_path))
+        try:
+            self._chores.begin(progress.announce())
+            outcome = await self._done(verb, ledger, meant, progress, self._under_way[token])
+            return self._result(verb, outcome, sentence(verb, outcome, self._display))
+        finally:
+            del self._under_way[token]
+            progress.end()
+
+    async def _done(
+        self,
+        verb: Verb,
+        ledger: ReviewLedger,
+        meant: Meant,
+        progress: _Progress,
+        stop: asyncio.Event,
+    ) -> Outcome:
+        outcome = Outcome(gone=meant.gone)
+        workspace, doubtful = self._workspace(), []
+        for path in meant.by_path:
+            scope = meant.scope(path)
+            if stop.is_set():
+                outcome = outcome.leaving(_still(ledger, scope), STOPPED)
+            elif verb == "reject" and planned(ledger, path, scope, force=False).kept:
+                doubtful.append(path)
+            else:
+                progress.step(self._display(path))
+                act = accept if verb == "accept" else reject
+                outcome = outcome.with_done(await act(ledger, workspace, scope))
+        if not doubtful:
+            return outcome
+        force = await self._is_forced(ledger, meant, doubtful, stop)
+        for path in doubtful:
+            scope = meant.scope(path)
+            if stop.is_set():
+                outcome = outcome.leaving(_still(ledger, scope), STOPPED)
+            else:
+                progress.step(self._display(path))
+                outcome = outcome.with_done(await reject(ledger, workspace, scope, force=force))
+        return outcome
+
+    async def _is_forced(
+        self, ledger: ReviewLedger, meant: Meant, paths: Sequence[Path], stop: asyncio.Event
+    ) -> bool:
+        """May the lines go that somebody else changed too? Bound to what they are now."""
+        kept = [
+            one
+            for path in paths
+            for one in planned(ledger, path, meant.scope(path), force=False).kept
+        ]
+        asked = asyncio.ensure_future(
+            self._client.choose(question(kept, self._display), (KEEP, RESTORE), self._ask_s())
+        )
+        stopped = asyncio.ensure_future(stop.wait())
+        try:
+            await asyncio.wait({asked, stopped}, return_when=asyncio.FIRST_COMPLETED)
+            return asked.done() and asked.result() == RESTORE
+        finally:
+            asked.cancel()
+            stopped.cancel()
+
+    def _result(self, verb: Verb, outcome: Outcome, message: str) -> VerdictResult:
+        kept = [self._kept(hunk.path, hunk.id, why) for hunk, why in outcome.kept]
+        kept += [self._kept(path, "", why) for path, why in outcome.failed]
+        ids = tuple(hunk.id for hunk in outcome.hunks)
+        return VerdictResult(verb, ids, tuple(kept), outcome.gone, message)
+
+    def _kept(self, path: Path, id_: str, why: str) -> KeptRow:
+        return KeptRow(id=id_, uri=path.as_uri(), path=self._display(path), why=why)
+
+    def _tell(self, message: str) -> None:
+        self._client.show(types.MessageType.Info, f"Indwell: {message}")
+
+    def _tell_later(self, work: asyncio.Task[VerdictResult]) -> None:
+        if not work.cancelled() and work.exception() is None:
+            self._tell(work.result().message)
+
+
+class _Progress:
+    """A long verdict as work-done progress."""
+
+    def __init__(self, client: Client, token: str, verb: Verb, n_files: int) -> None:
+        self._client = client
+        self._token = token
+        self._title = f"Indwell: {verb}"
+        self._n_files = n_files
+        self._n_done = 0
+        self._is_shown = False
+        self._has_ended = False
+
+    async def announce(self) -> None:
+        """Show it, if there is much to do and the editor takes it."""
+        if self._n_files < MANY or not await self._client.create_progress(self._token):
+            return
+        if not self._has_ended:
+            self._is_shown = True
+            begin = types.WorkDoneProgressBegin(title=self._title, cancellable=True, percentage=0)
+            self._client.progress(self._token, begin)
+
+    def step(self, name: str) -> None:
+        """The next file is dealt with."""
+        self._n_done += 1
+        if self._is_shown:
+            share = 100 * (self._n_done - 1) // self._n_files
+            report = types.WorkDoneProgressReport(
+                message=f"{name} ({self._n_done} of {self._n_files} files)",
+                cancellable=True,
+                percentage=share,
+            )
+            self._client.progress(self._token, report)
+
+    def end(self) -> None:
+        """Take it away."""
+        self._has_ended = True
+        if self._is_shown:
+            self._is_shown = False
+            self._client.progress(self._token, types.WorkDoneProgressEnd())
+
+
+def meant_by(ledger: ReviewLedger, arguments: VerdictArguments, session: str | None) -> Meant:
+    """What an argument means now.
+
+    Raises:
+        UserError: It names nothing, or a document that is no file.
+    """
+    if arguments == VerdictArguments():
+        raise UserError("say which changes: `hunks`, `uri`, `turn`, `session`, or `all` for all")
+    path = path_of(arguments.uri) if arguments.uri is not None else None
+    if arguments.uri is not None and path is None:
+        raise UserError(f"{arguments.uri!r} is no file, so nothing is pending there")
+    turn, whose = arguments.turn, arguments.session
+    if turn is not None and whose is None:
+        if session is None:
+            raise UserError("say whose turn: there is no current session")
+        whose = session
+    if arguments.hunks:
+        # What was shown is what is meant; it may stand in other files than where it was offered.
+        pending = {hunk.id: hunk for one in ledger.paths() for hunk in ledger.hunks(one)}
+        hunks = [pending[id_] for id_ in dict.fromkeys(arguments.hunks) if id_ in pending]
+        gone = tuple(id_ for id_ in dict.fromkeys(arguments.hunks) if id_ not in pending)
+    else:
+        paths = ledger.paths() if path is None else (path,)
+        hunks, gone = [hunk for one in paths for hunk in ledger.hunks(one)], ()
+    by_path: dict[Path, list[str]] = {}
+    for hunk in hunks:
+        if _is_of(hunk, whose, turn):
+            by_path.setdefault(hunk.path, []).append(hunk.id)
+    ids = {one: tuple(found) for one, found in by_path.items()}
+    return Meant(ids, gone, whose, turn)
+
+
+async def _owned(work: asyncio.Task[VerdictResult]) -> None:
+    """Whoever owns this owns the work: it ends with it."""
+    await work
+
+
+def _is_of(hunk: Hunk, session: str | None, turn: int | None) -> bool:
+    return any(session in {None, one.session} and turn in {None, one.turn} for one in hunk.actors)
+
+
+def _still(ledger: ReviewLedger, scope: Scope) -> list[Hunk]:
+    assert scope.path is not None
+    return [hunk for hunk in ledger.hunks(scope.path) if hunk.id in scope.hunks]

@@ -1,0 +1,163 @@
+"""The URIs of virtual documents: what they name, strictly. Pure.
+
+One names a path, a session, a turn, and nothing else: whether there is such a file, and whether it
+may be shown, is looked at by whoever makes the text. The endings are there for the editor, which
+colours by them.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TypeAlias
+from urllib.parse import quote, unquote
+
+import msgspec
+
+from indwell.errors import UserError
+from indwell.lsp.names import VIRTUAL_SCHEMES
+from indwell.policy.approvals import short_line
+from indwell.sessions.ids import is_id
+
+LONGEST = 8_192  # characters of a URI; a path has 4,096 bytes at most
+_SHOWN = 120  # characters of a refused one that are repeated
+_SAFE = "/-._~!$'()*+,;=:@"  # of a path; what else there is goes as %XX
+_URI = re.compile(r"(?P<scheme>[a-z-]+):(?P<path>[^?#]*)(?:\?(?P<query>[^#]*))?")
+_TURN = re.compile(r"[1-9][0-9]{0,8}")
+_DRIVE = re.compile(r"/[A-Za-z]:")
+_ALL = "all"
+_DIFF = ".diff"
+_MARKDOWN = ".md"
+_REQUEST = "next.md"
+
+
+class Span(msgspec.Struct, frozen=True):
+    """Whose changes are meant.
+
+    Attributes:
+        session: Its id; empty for those of all sessions.
+        turn: Only this one of the session; 0 for all.
+    """
+
+    session: str = ""
+    turn: int = 0
+
+
+class Base(msgspec.Struct, frozen=True):
+    """A file without the pending changes, or before a turn.
+
+    Attributes:
+        path: Absolute, as the URI has it, with ``/`` between the components.
+        span: Without a turn: what is pending of anybody. With one: before it.
+    """
+
+    path: str
+    span: Span = Span()
+
+
+class Diff(msgspec.Struct, frozen=True):
+    """What is pending, as a unified diff; ``path`` as in ``Base``, empty for all files."""
+
+    path: str = ""
+    span: Span = Span()
+
+
+class NextRequest(msgspec.Struct, frozen=True):
+    """What the model would get if the user said something now."""
+
+
+class Transcript(msgspec.Struct, frozen=True):
+    """A session, to read."""
+
+    session: str
+
+
+Virtual: TypeAlias = Base | Diff | NextRequest | Transcript
+
+
+def uri_of(document: Virtual) -> str:
+    """The one URI of a document; ``parsed`` reads it back."""
+    match document:
+        case Base(path=path, span=span):
+            return f"indwell-base:{_quoted(path)}{_query(span)}"
+        case Diff(path=path, span=span):
+            return f"indwell-diff:{_quoted(path) if path else _ALL}{_DIFF}{_query(span)}"
+        case NextRequest():
+            return f"indwell-request:{_REQUEST}"
+        case Transcript(session=session):
+            return f"indwell-transcript:{session}{_MARKDOWN}"
+
+
+def parsed(uri: str) -> Virtual:
+    """What a URI names; also as editors write it, with ``=`` and ``&`` of the query as ``%XX``.
+
+    Raises:
+        UserError: It names nothing.
+    """
+    found = _URI.fullmatch(uri) if len(uri) <= LONGEST else None
+    if found is None or found["scheme"] not in VIRTUAL_SCHEMES:
+        raise _refused(
+            uri, f"it begins with one of {', '.join(f'{one}:' for one in VIRTUAL_SCHEMES)}"
+        )
+    path, span = _path(uri, found["path"]), _span(uri, found["query"] or "")
+    match found["scheme"]:
+        case "indwell-base":
+            return Base(_absolute(uri, path), span)
+        case "indwell-diff" if path in {_ALL, f"{_ALL}{_DIFF}"}:
+            return Diff("", span)
+        case "indwell-diff" if path.endswith(_DIFF):
+            return Diff(_absolute(uri, path.removesuffix(_DIFF)), span)
+        case "indwell-diff":
+            raise _refused(uri, f"a diff is one of all{_DIFF}, or of a path with {_DIFF} behind it")
+    if span != Span():
+        raise _refused(uri, "it takes no session and no turn behind a question mark")
+    if found["scheme"] == "indwell-request":
+        if path not in {"", _REQUEST}:
+            raise _refused(uri, f"there is but one, indwell-request:{_REQUEST}")
+        return NextRequest()
+    session = path.removesuffix(_MARKDOWN)
+    if not is_id(session):
+        raise _refused(uri, f"it names a session, such as indwell-transcript:ID{_MARKDOWN}")
+    return Transcript(session)
+
+
+def _quoted(path: str) -> str:
+    return quote(path, safe=_SAFE, errors="surrogateescape")
+
+
+def _query(span: Span) -> str:
+    if not span.session:
+        return ""
+    return f"?session={span.session}" + (f"&turn={span.turn}" if span.turn else "")
+
+
+def _path(uri: str, quoted: str) -> str:
+    path = unquote(quoted, errors="surrogateescape")
+    if any(ord(one) < ord(" ") or one == "\x7f" for one in path):
+        raise _refused(uri, "no path holds such characters")
+    return path
+
+
+def _absolute(uri: str, path: str) -> str:
+    """A path that says where it leads: absolute, with no step back and nothing empty in it."""
+    parts = path.split("/")
+    if parts[0] or len(parts) == 1 or any(one in {"", ".", ".."} for one in parts[1:]):
+        raise _refused(uri, "it takes an absolute path without . and ..")
+    return path[1:] if _DRIVE.match(path) else path
+
+
+def _span(uri: str, query: str) -> Span:
+    """``session`` and ``turn``: no character of theirs needs %XX, so all of it may be read so."""
+    fields = [one.partition("=") for one in unquote(query).split("&")] if query else []
+    given = {name: value for name, _, value in fields}
+    if len(given) < len(fields) or not set(given) <= {"session", "turn"}:
+        raise _refused(uri, "behind the question mark stand session=ID and turn=N, each once")
+    session, turn = given.get("session", ""), given.get("turn", "")
+    if fields and not is_id(session):
+        raise _refused(uri, "session=ID names whose turns are meant")
+    if "turn" in given and not _TURN.fullmatch(turn):
+        raise _refused(uri, "turn=N is a number from 1 on")
+    return Span(session, int(turn or 0))
+
+
+def _refused(uri: str, hint: str) -> UserError:
+    return UserError(f"{short_line(uri, _SHOWN)!r} names no document of Indwell's: {hint}")

@@ -1,0 +1,115 @@
+"""Review from the turn to the verdict: the real server, and the fake editor as each client."""
+
+from __future__ import annotations
+
+import pytest
+
+from indwell.lsp.fake.clients import CLIENTS
+from support.editing import Home, editing
+from support.loopback_endpoint import LoopbackEndpoint
+from support.reviewing import (
+    AFTER,
+    BEFORE,
+    act,
+    changed,
+    titles,
+    turn,
+    until_marked,
+)
+
+EACH = pytest.mark.parametrize("kind", CLIENTS, ids=[kind.name for kind in CLIENTS])
+
+
+@pytest.fixture
+def home(tmp_path) -> Home:
+    home = Home(tmp_path)
+    home.write("work.txt", BEFORE)
+    return home
+
+
+@EACH
+async def test_each_client_judges_what_is_pending_also_after_a_restart_and_typing_stays(
+    home, kind
+) -> None:
+    other = home.write("other.txt", BEFORE)
+    script = [*turn(), *turn("other.txt", (2, 20)), *turn("work.txt", (9,))]
+    async with (
+        LoopbackEndpoint(script) as endpoint,
+        editing(home, endpoint.base_url, profile=kind) as editor,
+    ):
+        buffer = editor.open(home.workspace / "work.txt")
+        await editor.ask("go on")
+        await until_marked(editor, buffer, (4, 5), (16, 17), (28, 29))
+        assert buffer.text == AFTER
+
+        # One of three is taken back, as one step of undo; one is accepted; the user types.
+        n_steps = len(buffer.undo)
+        done = await act(editor, buffer, 16, "Reject this change")
+        assert (done["verdict"], len(done["hunks"]), done["kept"]) == ("reject", 1, [])
+        assert buffer.text == changed(4, 26)
+        assert len(buffer.undo) == n_steps + 1
+        assert editor.labels[-1] == "Indwell: reject in work.txt"
+        await until_marked(editor, buffer, (4, 5), (27, 28))
+        editor.type_text(buffer, 0, 0, "mine é😀\n")
+        await until_marked(editor, buffer, (5, 6), (28, 29))
+        done = await act(editor, buffer, 5, "Accept this change")
+        assert (done["verdict"], len(done["hunks"])) == ("accept", 1)
+        await until_marked(editor, buffer, (28, 29))
+        assert buffer.text == "mine é😀\n" + changed(4, 26)
+
+        # Two more turns; of one the file is not open.
+        await editor.ask("the other one")
+        assert other.read_text() == changed(2, 20)
+        await editor.wait_until(lambda: other.as_uri() in editor.marks.problems)
+        await editor.ask("and this")
+        await until_marked(editor, buffer, (11, 12), (29, 30))
+        assert await titles(editor, buffer, 11) == [
+            "Accept this change",
+            "Reject this change",
+            "Accept all changes in this file (2)",
+            "Reject all changes in this file (2)",
+            "Accept all changes of this session (4 in 2 files)",
+            "Reject all changes of this session (4 in 2 files)",
+            "Show the changes as a diff",
+        ]
+        editor.save(buffer)
+        await editor.heard()
+
+    # What is pending survives a restart of both; before anything is open it is in the list.
+    async with editing(home, profile=kind) as editor:
+        await editor.wait_until(lambda: len(editor.marks.problems) == 2)
+        buffer = editor.open(home.workspace / "work.txt")
+        await until_marked(editor, buffer, (11, 12), (29, 30))
+        if kind.asks_for_lenses:
+            lenses = await editor.code_lenses(buffer)
+            assert [one.command.title for one in lenses][:6] == [
+                "2 changes by Indwell",
+                "Accept all in this file",
+                "Reject all in this file",
+                "Accept",
+                "Reject",
+                "Turn 3 of another session, +2 −1",
+            ]
+        assert await titles(editor, buffer, 11) == [
+            "Accept this change",
+            "Reject this change",
+            "Accept all changes in this file (2)",
+            "Reject all changes in this file (2)",
+            "Accept all pending changes (4 in 2 files)",
+            "Reject all pending changes (4 in 2 files)",
+            "Show the changes as a diff",
+        ]
+
+        # A file, then all that is left; what the user typed stays.
+        await act(editor, buffer, 29, "Reject all changes in this file")
+        assert buffer.text == "mine é😀\n" + changed(4)
+        await until_marked(editor, buffer)
+        assert await titles(editor, buffer, 1) == [
+            "Accept all pending changes (2)",
+            "Reject all pending changes (2)",
+        ]
+        done = await act(editor, buffer, 1, "Reject all pending changes")
+        assert (len(done["hunks"]), done["kept"]) == (2, [])
+        assert other.read_text() == BEFORE
+        await editor.wait_until(lambda: not editor.marks.problems)
+        assert await titles(editor, buffer, 1) == []

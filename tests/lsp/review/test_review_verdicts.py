@@ -1,0 +1,301 @@
+"""Verdicts: what is done, what is asked first, what is said. On disk, without an editor's edits."""
+
+from __future__ import annotations
+
+import asyncio
+
+import msgspec
+import pytest
+from lsprotocol import types
+
+from indwell.errors import UserError
+from indwell.lsp.features import Features
+from indwell.lsp.protocol_review import VerdictArguments
+from indwell.lsp.review.verdicts import KEEP, RESTORE, Verdicts
+from indwell.review.hunk import Actor
+from indwell.workspace.disk import DiskWorkspace
+from support.ledgers import ME, change, ledger_in
+from support.review_desk import Desk
+
+BEFORE = "".join(f"line {number}\n" for number in range(1, 21))
+LATER = Actor("s1", 2)
+
+
+def new(*lines: int, text: str = BEFORE) -> str:
+    for line in lines:
+        text = text.replace(f"line {line}\n", f"new {line}\nand {line}\n")
+    return text
+
+
+class Client:
+    """Answers questions, and notes what it is told; ``answer`` None: never."""
+
+    def __init__(self) -> None:
+        self.features = Features(progress=True)
+        self.answer: str | None = KEEP
+        self.asked: list[tuple[str, tuple[str, ...]]] = []
+        self.told: list[str] = []
+        self.progressed: list[object] = []
+        self.on_progress = lambda _value: None
+        self.on_told = lambda: None
+
+    async def choose(self, message: str, titles: tuple[str, ...], timeout_s: float) -> str | None:
+        assert timeout_s <= 60
+        self.asked.append((message, titles))
+        if self.answer is None:
+            await asyncio.Event().wait()
+        return self.answer
+
+    def show(self, level: types.MessageType, message: str) -> None:
+        assert level == types.MessageType.Info
+        self.told.append(message)
+        self.on_told()
+
+    async def create_progress(self, _token: str) -> bool:
+        return True
+
+    def progress(self, token: str, value: object) -> None:
+        self.progressed.append(value)
+        self.on_progress(token)
+
+
+class Court(Desk):
+    """A desk whose user judges."""
+
+    def __init__(self, folder, ledger, answer_s: float = 8.0) -> None:
+        super().__init__(folder, ledger)
+        self.client = Client()
+        self.workspace = DiskWorkspace([folder])
+        self.verdicts = Verdicts(
+            self.reviewing,
+            self.client,
+            self.chores,
+            workspace=lambda: self.workspace,
+            session=lambda: self.session,
+            display=lambda path: path.name,
+            answer_s=answer_s,
+        )
+        self.reviewing.attach(ledger)
+
+    async def judge(self, verb, **arguments):
+        return await self.verdicts.judge(verb, VerdictArguments(**arguments))
+
+    async def changed(self, name: str, *lines: int, actor: Actor = ME):
+        """A file in which the agent replaced lines."""
+        path = self.path(name)
+        before = path.read_text() if path.exists() else BEFORE
+        path.write_text(new(*lines, text=before))
+        await change(self.ledger, path, before, path.read_text(), actor)
+        return path
+
+
+@pytest.fixture
+async def court(tmp_path):
+    court = Court(tmp_path, await ledger_in(tmp_path, tmp_path))
+    yield court
+    court.reviewing.stop()
+    await court.chores.stop()
+    await court.ledger.close()
+
+
+async def test_a_hunk_of_three_goes_and_the_sentence_says_so(court) -> None:
+    path = await court.changed("a.txt", 3, 9, 15)
+    _, middle, _ = court.ledger.hunks(path)
+    result = await court.judge("reject", hunks=(middle.id,), uri=path.as_uri())
+    assert path.read_text() == new(3, 15)
+    assert (result.hunks, result.kept, result.gone) == ((middle.id,), (), ())
+    assert court.client.told == ["Indwell: rejected 1 change in a.txt"]
+    assert court.client.asked == []
+
+
+async def test_a_rich_client_reads_the_answer_and_is_not_told_twice(court) -> None:
+    court.client.features = Features(experimental=frozenset({"events"}))
+    path = await court.changed("a.txt", 3)
+    result = await court.judge("accept", uri=path.as_uri())
+    assert result.message == "accepted 1 change in a.txt"
+    assert court.client.told == []
+    assert path.read_text() == new(3)
+    assert court.ledger.n_pending == 0
+
+
+@pytest.mark.parametrize("verb", ["accept", "reject"])
+async def test_scopes_are_a_file_a_turn_a_session_and_all(court, verb) -> None:
+    first = await court.changed("a.txt", 3)
+    second = await court.changed("b.txt", 3, actor=LATER)
+    third = await court.changed("c.txt", 3, actor=Actor("s0", 1))
+
+    def pending() -> set[str]:
+        return {path.name for path in court.ledger.paths()}
+
+    await court.judge(verb, turn=2)
+    assert pending() == {"a.txt", "c.txt"}
+    assert (second.read_text() == BEFORE) == (verb == "reject")
+    await court.judge(verb, session="s1")
+    assert pending() == {"c.txt"}
+    await court.judge(verb, all=True)
+    assert pending() == set()
+    assert (first.read_text() == third.read_text() == BEFORE) == (verb == "reject")
+
+
+async def test_an_argument_must_say_what_is_meant(court) -> None:
+    with pytest.raises(UserError, match="say which changes"):
+        await court.judge("reject")
+    with pytest.raises(UserError, match="is no file"):
+        await court.judge("reject", uri="untitled:x")
+    court.session = None
+    with pytest.raises(UserError, match="whose turn"):
+        await court.judge("reject", turn=1)
+
+
+async def test_an_old_action_does_nothing_and_says_so(court) -> None:
+    path = await court.changed("a.txt", 3)
+    (hunk,) = court.ledger.hunks(path)
+    await court.judge("accept", hunks=(hunk.id,))
+    result = await court.judge("reject", hunks=(hunk.id,))
+    assert (result.hunks, result.gone) == ((), (hunk.id,))
+    assert path.read_text() == new(3)
+    assert court.client.told[-1] == (
+        "Indwell: the change that was shown is not pending any more, and nothing was done for it"
+    )
+    await court.judge("reject", all=True)
+    assert court.client.told[-1] == "Indwell: nothing is pending there"
+
+
+async def test_a_change_that_was_edited_since_it_was_shown_is_not_the_one_that_was_meant(
+    court,
+) -> None:
+    path = await court.changed("a.txt", 3)
+    (hunk,) = court.ledger.hunks(path)
+    path.write_text(path.read_text().replace("and 3", "mine"))
+    court.documents.changed_on_disk([path.as_uri()])
+    result = await court.judge("reject", hunks=(hunk.id,))
+    assert (result.hunks, result.gone) == ((), (hunk.id,))
+    assert "mine\n" in path.read_text()
+
+
+@pytest.mark.parametrize(
+    ("answer", "expected", "n_kept"),
+    [
+        (KEEP, new(3).replace("and 3", "mine"), 1),
+        ("", new(3).replace("and 3", "mine"), 1),
+        (RESTORE, BEFORE, 0),
+    ],
+)
+async def test_lines_that_the_user_changed_go_only_after_a_yes_and_in_one_edit(
+    court, answer, expected, n_kept
+) -> None:
+    path = await court.changed("a.txt", 3, 9)
+    path.write_text(path.read_text().replace("and 3", "mine"))
+    court.documents.changed_on_disk([path.as_uri()])
+    court.client.answer = answer
+    result = await court.judge("reject", uri=path.as_uri())
+    ((message, titles),) = court.client.asked
+    assert titles == (KEEP, RESTORE)  # the first is the default
+    assert message == (
+        "Indwell: reject this change all the same, and lose what came since?\n"
+        "a.txt, line 3: you changed lines of it since"
+    )
+    assert path.read_text() == expected
+    assert len(result.kept) == n_kept
+    if n_kept:
+        (told,) = court.client.told
+        assert told == (
+            "Indwell: rejected 1 change in a.txt; "
+            "1 change stays pending (a.txt: you changed lines of it since)"
+        )
+
+
+async def test_the_files_that_need_no_question_do_not_wait_for_its_answer(court) -> None:
+    path, other = await court.changed("a.txt", 3), await court.changed("b.txt", 3)
+    path.write_text(path.read_text().replace("and 3", "mine"))
+    court.documents.changed_on_disk([path.as_uri()])
+    court.client.answer = None
+    gone = asyncio.Event()
+    court.ledger.on_change(lambda: gone.set() if not court.ledger.hunks(other) else None)
+    judging = asyncio.create_task(court.judge("reject", all=True))
+    async with asyncio.timeout(5):
+        await gone.wait()
+    assert other.read_text() == BEFORE
+    assert court.verdicts.cancel("indwell-verdict-1")  # which ends the question as well
+    result = await judging
+    assert [row.why for row in result.kept] == ["stopped before this one"]
+    assert "mine\n" in path.read_text()
+
+
+async def test_a_command_is_answered_in_time_and_the_end_is_told_later(tmp_path) -> None:
+    court = Court(tmp_path, await ledger_in(tmp_path, tmp_path), answer_s=0.05)
+    path = await court.changed("a.txt", 3)
+    path.write_text(path.read_text().replace("and 3", "mine"))
+    court.documents.changed_on_disk([path.as_uri()])
+    court.client.answer = None
+    result = await court.judge("reject", all=True)
+    assert (result.running, result.hunks) == (True, ())
+    told = asyncio.Event()
+    court.client.on_told = told.set
+    assert court.verdicts.cancel("indwell-verdict-1")
+    async with asyncio.timeout(5):
+        await told.wait()
+    assert court.client.told == ["Indwell: 1 change stays pending (a.txt: stopped before this one)"]
+    court.reviewing.stop()
+    await court.chores.stop()
+    await court.ledger.close()
+
+
+async def test_what_a_later_turn_built_on_is_asked_for_as_well(court) -> None:
+    path = await court.changed("a.txt", 3)
+    before = path.read_text()
+    path.write_text(before.replace("new 3", "newer 3"))
+    await change(court.ledger, path, before, path.read_text(), LATER)
+    result = await court.judge("reject", turn=1)
+    assert (len(court.client.asked), result.hunks) == (1, ())
+    assert [row.why for row in result.kept] == ["a later change rewrote the same lines"]
+    assert path.read_text() == before.replace("new 3", "newer 3")
+
+
+async def test_a_long_verdict_shows_its_progress_and_can_be_stopped_between_files(court) -> None:
+    paths = [await court.changed(f"{number:02}.txt", 3) for number in range(30)]
+
+    def stop(token: str) -> None:
+        if len(court.client.progressed) == 4:
+            court.verdicts.cancel(token)
+
+    court.client.on_progress = stop
+    result = await court.judge("reject", all=True)
+    done = [path for path in paths if path.read_text() == BEFORE]
+    assert 0 < len(done) < 30
+    assert {row.why for row in result.kept} == {"stopped before this one"}
+    assert len(result.hunks) + len(result.kept) == 30
+    begin, *_, end = court.client.progressed
+    assert isinstance(begin, types.WorkDoneProgressBegin)
+    assert begin.cancellable
+    assert isinstance(end, types.WorkDoneProgressEnd)
+    assert not court.verdicts.cancel("indwell-verdict-1")
+
+
+async def test_while_the_agent_writes_a_verdict_waits_for_it(court) -> None:
+    path = await court.changed("a.txt", 3)
+    (hunk,) = court.ledger.hunks(path)
+    after = new(9, text=path.read_text())
+    pending = await court.ledger.begin(LATER, "call", path, path.read_text(), after)
+    judging = asyncio.create_task(court.judge("reject", hunks=(hunk.id,)))
+    await asyncio.sleep(0)
+    path.write_text(after)
+    await court.ledger.finish(pending, after, accepted=False)
+    await judging
+    assert path.read_text() == new(9)
+
+
+async def test_created_and_deleted_files_are_judged_whole(court) -> None:
+    made, gone = court.path("made.txt", "a\nb\n"), court.path("gone.txt")
+    await change(court.ledger, made, None, "a\nb\n")
+    await court.ledger.made(ME, "call", gone, "was\n", None, accepted=False)
+    result = await court.judge("reject", all=True)
+    assert len(result.hunks) == 2
+    assert not made.exists()
+    assert gone.read_text() == "was\n"
+
+
+async def test_what_was_done_survives_json(court) -> None:
+    await court.changed("a.txt", 3)
+    result = await court.judge("accept", all=True)
+    assert msgspec.json.decode(msgspec.json.encode(result))["verdict"] == "accept"

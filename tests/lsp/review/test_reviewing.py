@@ -1,0 +1,154 @@
+"""What the editor shows follows the ledger and the documents, and costs what changed."""
+
+from __future__ import annotations
+
+from time import perf_counter, process_time
+
+import pytest
+
+from indwell.lsp.review.lenses import lenses_of
+from indwell.lsp.wire import sync
+from indwell.review.hunk import Actor
+from support.ledgers import ME, change, ledger_in
+from support.review_desk import Desk
+
+BEFORE = "".join(f"line {number}\n" for number in range(1, 21))
+
+
+def new(*lines: int, text: str = BEFORE) -> str:
+    for line in lines:
+        text = text.replace(f"line {line}\n", f"new {line}\n")
+    return text
+
+
+@pytest.fixture
+async def desk(tmp_path):
+    desk = Desk(tmp_path, await ledger_in(tmp_path, tmp_path))
+    yield desk
+    desk.reviewing.stop()
+    await desk.chores.stop()
+    await desk.ledger.close()
+
+
+async def test_hints_follow_the_text_and_go_with_the_verdict(desk) -> None:
+    path = desk.path("a.txt", BEFORE)
+    desk.open(path, BEFORE)
+    desk.reviewing.attach(desk.ledger)
+    await change(desk.ledger, path, BEFORE, new(3, 9))
+    desk.type_text(path, new(3, 9))
+    await desk.screen.until(lambda: desk.screen.lines(path.as_uri()) == [3, 9])
+    desk.type_text(path, "mine\n" + new(3, 9))
+    await desk.screen.until(lambda: desk.screen.lines(path.as_uri()) == [4, 10])
+    first, second = desk.ledger.hunks(path)
+    await desk.ledger.accept([first.id])
+    await desk.screen.until(lambda: desk.screen.lines(path.as_uri()) == [10])
+    desk.type_text(path, "mine\n" + new(3))  # undone by hand
+    await desk.screen.until(lambda: desk.screen.lines(path.as_uri()) == [])
+    assert desk.ledger.find(second.id) is None
+
+
+async def test_closed_files_are_marked_too_and_a_gone_one_at_its_first_line(desk) -> None:
+    path, gone = desk.path("a.txt", new(3)), desk.path("gone.txt")
+    await change(desk.ledger, path, BEFORE, new(3))
+    await desk.ledger.made(ME, "call", gone, "a\nb\n", None, accepted=False)
+    desk.reviewing.attach(desk.ledger)
+    await desk.screen.until(lambda: desk.screen.lines(gone.as_uri()) == [1])
+    assert desk.screen.lines(path.as_uri()) == [3]
+    # An empty buffer over it says nothing; what is typed into it does.
+    desk.open(gone, "")
+    assert [one.kind for one in desk.reviewing.shown(desk.documents.at(gone)).hunks] == ["delete"]
+
+
+async def test_what_was_shown_stays_while_the_agent_writes(desk) -> None:
+    path = desk.path("a.txt", BEFORE)
+    desk.open(path, BEFORE)
+    desk.reviewing.attach(desk.ledger)
+    await change(desk.ledger, path, BEFORE, new(3))
+    desk.type_text(path, new(3))
+    await desk.screen.until(lambda: desk.screen.lines(path.as_uri()) == [3])
+    n_before = len(desk.screen.published)
+    pending = await desk.ledger.begin(Actor("s1", 2), "call", path, new(3), new(3, 9))
+    desk.type_text(path, new(3, 9))
+    other = desk.path("b.txt", new(5))
+    await change(desk.ledger, other, BEFORE, new(5))  # and when this is shown, that was looked at
+    await desk.screen.until(lambda: desk.screen.lines(other.as_uri()) == [5])
+    assert len(desk.screen.published) == n_before + 1
+    await desk.ledger.finish(pending, new(3, 9), accepted=False)
+    await desk.screen.until(lambda: desk.screen.lines(path.as_uri()) == [3, 9])
+
+
+async def test_hints_can_be_turned_off_and_lenses_stay(desk) -> None:
+    path = desk.path("a.txt", BEFORE)
+    desk.open(path, new(3))
+    await change(desk.ledger, path, BEFORE, new(3))
+    desk.reviewing.attach(desk.ledger)
+    await desk.screen.until(lambda: desk.screen.lines(path.as_uri()) == [3])
+    desk.wants_hints = False
+    desk.reviewing.look_again()
+    await desk.screen.until(lambda: desk.screen.lines(path.as_uri()) == [])
+    assert len(lenses_of(desk.reviewing.shown(desk.documents.at(path)))) == 6
+
+
+async def test_the_editors_list_is_clean_when_the_server_ends(desk) -> None:
+    path = desk.path("a.txt", new(3))
+    await change(desk.ledger, path, BEFORE, new(3))
+    desk.reviewing.attach(desk.ledger)
+    await desk.screen.until(lambda: desk.screen.lines(path.as_uri()) == [3])
+    desk.reviewing.stop()
+    assert desk.screen.lines(path.as_uri()) == []
+
+
+async def test_the_same_file_under_another_name_is_marked_once(desk) -> None:
+    path = desk.path("a b.txt", new(3))
+    await change(desk.ledger, path, BEFORE, new(3))
+    desk.reviewing.attach(desk.ledger)
+    await desk.screen.until(lambda: desk.screen.lines(path.as_uri()) == [3])
+    other = path.as_uri().replace("%20", "%20").replace("a%20b", "%61%20b")
+    desk.documents.open(sync.Item(other, "text", 1, new(3)))
+    await desk.screen.until(lambda: desk.screen.lines(other) == [3])
+    assert desk.screen.lines(path.as_uri()) == []
+
+
+async def test_a_request_sees_what_was_typed_just_now(desk) -> None:
+    path = desk.path("a.txt", BEFORE)
+    desk.open(path, new(3))
+    await change(desk.ledger, path, BEFORE, new(3))
+    desk.reviewing.attach(desk.ledger)
+    desk.type_text(path, "mine\n" + new(3))
+    (hunk,) = desk.reviewing.shown(desk.documents.at(path)).hunks
+    assert hunk.line == 4
+
+
+async def test_another_process_that_judges_is_heard(desk, tmp_path) -> None:
+    path = desk.path("a.txt", new(3))
+    await change(desk.ledger, path, BEFORE, new(3))
+    desk.open(path, new(3))
+    desk.reviewing.attach(desk.ledger)
+    await desk.screen.until(lambda: desk.screen.lines(path.as_uri()) == [3])
+    other = await ledger_in(tmp_path, tmp_path)
+    other.sync(path, new(3))
+    await other.accept([one.id for one in other.hunks(path)])
+    await other.close()
+    await desk.screen.until(lambda: desk.screen.lines(path.as_uri()) == [])
+
+
+async def test_a_thousand_hunks_are_shown_in_slices_and_a_key_costs_its_file(desk) -> None:
+    text = "".join(f"line {number}\n" for number in range(200))
+    lines = range(5, 200, 20)
+    paths = [desk.path(f"f{number}.txt", new(*lines, text=text)) for number in range(100)]
+    for path in paths:
+        await change(desk.ledger, path, text, new(*lines, text=text))
+    desk.open(paths[0], new(*lines, text=text))
+    desk.reviewing.attach(desk.ledger)
+    await desk.screen.until(lambda: len(desk.screen.hints) == 100)
+    assert desk.ledger.n_pending == 1_000
+    n_before, n_reads = len(desk.screen.published), desk.n_reads
+    began = process_time()
+    desk.type_text(paths[0], "mine\n" + new(*lines, text=text))
+    await desk.screen.until(lambda: desk.screen.lines(paths[0].as_uri())[:1] == [7])
+    assert process_time() - began < 0.1  # about 10 ms; see benchmarks/review_lenses.py
+    assert len(desk.screen.published) == n_before + 1
+    assert desk.n_reads == n_reads
+    began = perf_counter()
+    assert len(lenses_of(desk.reviewing.shown(desk.documents.at(paths[0])))) == 33
+    assert perf_counter() - began < 0.05
