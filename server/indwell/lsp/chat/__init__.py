@@ -1,0 +1,1 @@
+"""The chat as an ordinary Markdown document ``*.chat.md``: pure parts, wiring in ``register``."""

@@ -1,0 +1,74 @@
+"""The names of the workspace's files, for completion: listed beside the work, and kept a while."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from bisect import bisect_left
+from collections.abc import Callable, Coroutine
+from pathlib import Path
+from typing import Any
+
+from indwell.errors import ToolError
+from indwell.lsp.chat_names import SUFFIX
+from indwell.tools.searching.ripgrep import listen
+
+KEPT_S = 20.0  # then they are listed again, at the next question
+MOST = 50_000  # names
+TIMEOUT_S = 10.0
+
+Begin = Callable[[Coroutine[Any, Any, None]], None]
+
+
+class FileNames:
+    """Names relative to the first folder; what ignore files name is left out.
+
+    Args:
+        begin: Owns the work of listing.
+        monotonic: Seconds of a clock that never goes back.
+    """
+
+    def __init__(self, begin: Begin, monotonic: Callable[[], float]) -> None:
+        self._begin, self._monotonic = begin, monotonic
+        self._names: tuple[str, ...] = ()
+        self._at = float("-inf")
+        self._is_listing = False
+        self.listed = asyncio.Event()
+
+    def known(self, roots: tuple[Path, ...]) -> tuple[str, ...]:
+        """Those known by now; never waits. A new list is begun if this one is old."""
+        if roots and not self._is_listing and self._monotonic() - self._at > KEPT_S:
+            self._is_listing = True
+            self._begin(self._list(roots))
+        return self._names
+
+    def has(self, name: str) -> bool:
+        """Is it one of those known by now?"""
+        at = bisect_left(self._names, name)
+        return at < len(self._names) and self._names[at] == name
+
+    async def _list(self, roots: tuple[Path, ...]) -> None:
+        found: list[str] = []
+        rest = b""
+
+        def take(data: bytes) -> bool:
+            nonlocal rest
+            *names, rest = (rest + data).split(b"\0")
+            found.extend(os.fsdecode(name).removeprefix("./") for name in names)
+            return len(found) >= MOST
+
+        try:
+            await listen(
+                ["--files", "--null", "--glob=!.git", f"--glob=!*{SUFFIX}", "./"],
+                cwd=roots[0],
+                never_in=roots,
+                timeout_s=TIMEOUT_S,
+                take=take,
+            )
+            self._names = tuple(await asyncio.to_thread(sorted, found[:MOST]))
+        except ToolError:
+            self._names = ()  # no ripgrep: nothing is offered
+        finally:
+            self._is_listing = False
+            self._at = self._monotonic()
+            self.listed.set()

@@ -1,0 +1,106 @@
+"""What a chat document offers: code actions and lenses, as plain JSON. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from indwell.lsp.chat import layout
+from indwell.lsp.chat.outline import Place
+
+_KIND = "source.indwell"
+MOST_TURNS = 30  # that have lenses; the newest
+
+
+class State(NamedTuple):
+    """What is known when offers are asked for.
+
+    Attributes:
+        uri: The document.
+        session: That it belongs to; empty if none.
+        running: A turn of this document's session runs.
+        busy: A turn of another one does.
+        pending: Turns of the session with changes to accept or reject.
+    """
+
+    uri: str
+    session: str = ""
+    running: bool = False
+    busy: bool = False
+    pending: frozenset[int] = frozenset()
+
+
+def sending(text: str, state: State) -> list[dict[str, Any]]:
+    """The commands for what the user is writing."""
+    draft = layout.draft_of(text)
+    has_words = draft is not None and draft.stop > draft.start
+    found = []
+    if state.running:
+        if has_words:
+            found.append(_command("Steer the running turn", state, how="steer"))
+            found.append(_command("Send next", state, how="next"))
+        found.append({"title": "Stop", "command": "indwell.cancel"})
+    elif draft is not None:
+        found.append(_command("Send", state, how="next" if state.busy else "auto"))
+    return found
+
+
+def actions(text: str, state: State, at: int) -> list[dict[str, Any]]:
+    """Code actions: sending anywhere, and what can be done with the turn at an offset."""
+    commands = [
+        {**one, "title": "Send to Indwell"} if one["title"] == "Send" else one
+        for one in sending(text, state)
+    ]
+    turn = _turn_at(text, at)
+    if turn and state.session:
+        commands += of_turn(state, turn)
+    return [{"title": one["title"], "kind": _KIND, "command": one} for one in commands]
+
+
+def lenses(text: str, state: State, place: Place) -> list[dict[str, Any]]:
+    """Lenses: sending above the draft, the others at the headings of the newest turns."""
+    found: list[dict[str, Any]] = []
+    n_turns = 0
+    is_first = True
+    for heading in layout.backwards(text):
+        commands: Sequence[Mapping[str, Any]] = ()
+        if is_first:
+            commands = sending(text, state)
+            is_first = False
+        if heading.kind == "turn":
+            n_turns += 1
+            if n_turns > MOST_TURNS:
+                break
+            if state.session and not (state.running and n_turns == 1):
+                commands = (*commands, *of_turn(state, heading.turn))
+        here = place(heading.start)
+        found += [{"range": {"start": here, "end": here}, "command": one} for one in commands]
+    return found
+
+
+def of_turn(state: State, turn: int) -> list[dict[str, Any]]:
+    """What can be done with a turn of the session."""
+    which = {"session": state.session, "turn": turn}
+    found = []
+    if turn in state.pending:
+        found += [
+            {"title": "Accept changes", "command": "indwell.accept", "arguments": [which]},
+            {"title": "Reject changes", "command": "indwell.reject", "arguments": [which]},
+        ]
+    return [
+        *found,
+        {"title": "Rewind to here", "command": "indwell.rewind", "arguments": [which]},
+        {"title": "Fork from here", "command": "indwell.fork", "arguments": [which]},
+    ]
+
+
+def _turn_at(text: str, at: int) -> int:
+    for heading in layout.backwards(text):
+        if heading.start <= at:
+            return heading.turn
+    return 0
+
+
+def _command(title: str, state: State, *, how: str) -> dict[str, Any]:
+    arguments = [{"uri": state.uri, "how": how}]
+    return {"title": title, "command": "indwell.send", "arguments": arguments}

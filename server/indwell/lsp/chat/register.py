@@ -1,0 +1,101 @@
+"""Wires the chat document: two commands, and what editors ask about ``*.chat.md``.
+
+Where an editor lets us, we register for these documents only; elsewhere the answer for any other
+document is nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import msgspec
+from lsprotocol import types
+from pygls.lsp.server import LanguageServer
+
+from indwell.errors import UserError
+from indwell.lsp.chat.chats import Chats
+from indwell.lsp.chat.opening import opened
+from indwell.lsp.chat.sending import send
+from indwell.lsp.chat.views import ChatViews
+from indwell.lsp.chat_names import PATTERN, is_chat
+from indwell.lsp.documents import Document
+from indwell.lsp.features import CHAT_FEATURES, CHAT_OPTIONS
+from indwell.lsp.host import Host
+from indwell.lsp.protocol_chat import ChatArguments, ChatResult, SendArguments
+
+ANY_CHAT = ChatArguments()
+NEWEST = SendArguments()
+
+
+def register_chat(server: LanguageServer, host: Host) -> ChatViews:
+    """Both commands, and the requests about chats."""
+    chats = Chats(host)
+    views = ChatViews(host, chats)
+
+    @server.command("indwell.chat")
+    async def chat(arguments: ChatArguments = ANY_CHAT) -> ChatResult | None:
+        try:
+            return await opened(host, chats, arguments)
+        except UserError as error:
+            host.client.show(types.MessageType.Error, f"Indwell: {error}")
+            return None
+
+    @server.command("indwell.send")
+    async def send_draft(arguments: SendArguments = NEWEST) -> object:
+        try:
+            return await send(host, chats, arguments)
+        except UserError as error:
+            host.client.show(types.MessageType.Error, f"Indwell: {error}")
+            return None
+
+    @server.feature(types.TEXT_DOCUMENT_DOCUMENT_SYMBOL)
+    async def symbols(params: types.DocumentSymbolParams) -> msgspec.Raw:
+        return await _looked(host, params.text_document.uri, views.symbols)
+
+    @server.feature(types.TEXT_DOCUMENT_FOLDING_RANGE)
+    async def folds(params: types.FoldingRangeParams) -> msgspec.Raw:
+        return await _looked(host, params.text_document.uri, views.folds)
+
+    @server.feature(types.TEXT_DOCUMENT_DOCUMENT_LINK)
+    async def links(params: types.DocumentLinkParams) -> msgspec.Raw:
+        return await _looked(host, params.text_document.uri, views.links)
+
+    @server.feature(types.TEXT_DOCUMENT_COMPLETION)
+    def completion(params: types.CompletionParams) -> msgspec.Raw:
+        uri, position = params.text_document.uri, params.position
+        return _of_chat(host, uri, lambda document: views.completion(document, position))
+
+    return views
+
+
+async def ask_for_chats(host: Host) -> None:
+    """Register for chats alone with an editor that takes that."""
+    dynamic = host.client.features.dynamic
+    found = [
+        types.Registration(
+            id=f"indwell-chat-{name}",
+            method=f"textDocument/{name}",
+            register_options={"documentSelector": [{"pattern": PATTERN}], **CHAT_OPTIONS[name]},
+        )
+        for name in CHAT_FEATURES
+        if name in dynamic
+    ]
+    if found:
+        await host.client.register(found)
+
+
+async def _looked(host: Host, uri: str, look: Callable[[Document], Awaitable[Any]]) -> msgspec.Raw:
+    """As ``_of_chat``, for what may take a while."""
+    document = host.documents.get(uri) if is_chat(uri) else None
+    if document is None:
+        return msgspec.Raw(b"null")
+    return msgspec.Raw(msgspec.json.encode(await look(document)))
+
+
+def _of_chat(host: Host, uri: str, look: Callable[[Document], Any]) -> msgspec.Raw:
+    """What is asked, as JSON; null for what is no open chat."""
+    document = host.documents.get(uri) if is_chat(uri) else None
+    if document is None:
+        return msgspec.Raw(b"null")
+    return msgspec.Raw(msgspec.json.encode(look(document)))

@@ -1,0 +1,200 @@
+"""A turn's events as Markdown that only grows. Pure.
+
+What was given stands in the document; nothing of it is taken back. White space at an end is held
+until words follow, so that an editor which strips blanks changes nothing that counts.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from indwell.agent import events
+from indwell.agent.receipt import compaction_words, usage_words
+from indwell.lsp.chat.folded import code, details, fence
+from indwell.lsp.chat.layout import turn_line
+from indwell.lsp.chat.neutral import Neutral, quoted
+from indwell.policy.approvals import short_line
+
+Link = Callable[[str, int], str]
+"""Where a line of a file is, for a link; empty if there can be none."""
+
+MOST_KEPT = 40_000  # characters of one output or of the reasoning that are kept at all
+MOST_LINKS = 12  # to the hunks of one edit
+_REASON = 300  # characters of why a turn ended
+_HUNK = re.compile(r"^@@ -\d+(?:,\d+)? \+(\d+)", re.MULTILINE)
+_VERBS = {
+    "read_file": "Read",
+    "edit_file": "Edit",
+    "write_file": "Write",
+    "glob": "Look for",
+    "grep": "Search",
+    "bash": "Run",
+}
+
+
+class Rendering:
+    """One turn of a document.
+
+    Args:
+        turn: Its number.
+        link: Makes links to lines of files.
+
+    """
+
+    def __init__(self, turn: int, link: Link) -> None:
+        self._pieces = [turn_line(turn)]
+        self._link = link
+        self._blanks = ""  # that stand between ``text`` and what comes
+        self._reply = Neutral()
+        self._is_reply = False
+        self._thought: list[str] = []
+        self._n_thought = 0
+        self._diffs: dict[str, list[events.EditApplied]] = {}
+        self._outputs: dict[str, list[str]] = {}
+        self._n_output: dict[str, int] = {}
+
+    @property
+    def text(self) -> str:
+        """All of it so far, from the heading on; it never ends with white space."""
+        self._pieces = ["".join(self._pieces)]
+        return self._pieces[0]
+
+    def take(self, event: events.Event) -> None:
+        """Go on with what happened."""
+        match event:
+            case events.TurnStarted(attached=attached) if attached:
+                self._block(f"*with {', '.join(map(code, attached))}*")
+            case events.Text(text=text, restart=restart):
+                self._words(text, restart=restart)
+            case events.Thinking(text=text):
+                self._think(text)
+            case events.ToolOutput(id=call, text=text):
+                self._output(call, text)
+            case events.EditApplied(id=call):
+                self._diffs.setdefault(call, []).append(event)
+            case events.ToolFinished():
+                self._close()
+                self._block(self._tool(event))
+            case events.TurnFinished():
+                self._finish(event)
+            case _:
+                note = _note(event)
+                if note:
+                    self._close()
+                    self._block(note)
+
+    def _words(self, text: str, *, restart: bool) -> None:
+        if restart and self._is_reply:
+            self._close_reply()
+            self._block("*(the reply was broken off, and begins again)*")
+        if not text:
+            return
+        self._close_thought()
+        if not self._is_reply:
+            self._is_reply, self._blanks = True, "\n\n"
+        self._add(self._reply.feed(text))
+
+    def _think(self, text: str) -> None:
+        self._close_reply()
+        if self._n_thought < MOST_KEPT:
+            self._thought.append(text)
+        self._n_thought += len(text)
+
+    def _tool(self, done: events.ToolFinished) -> str:
+        verb = _VERBS.get(done.name, done.name)
+        figure = "failed" if done.is_error else done.figure
+        head = f"{verb} {done.target} {figure}".rstrip()
+        edits = self._diffs.pop(done.id, [])
+        self._n_output.pop(done.id, None)
+        output = "".join(self._outputs.pop(done.id, []))
+        parts = [quoted(done.message)] if done.is_error and done.message else []
+        for edit in edits:
+            parts += [self._links(edit), fence(edit.diff, "diff")]
+        if output.strip():
+            parts.append(fence(output))
+        return details(f"{head} · {_seconds(done.seconds)}", *parts)
+
+    def _links(self, edit: events.EditApplied) -> str:
+        lines = [int(found[1][:9]) for found in _HUNK.finditer(edit.diff)][:MOST_LINKS] or [1]
+        links = ((line, self._link(edit.path, line)) for line in lines)
+        return " ".join(f"[{code(f'{edit.path}:{line}')}](<{to}>)" for line, to in links if to)
+
+    def _output(self, call: str, text: str) -> None:
+        known = self._n_output.get(call, 0)
+        self._n_output[call] = known + len(text)
+        pieces = self._outputs.setdefault(call, [])
+        pieces.append(text)
+        if known + len(text) > 2 * MOST_KEPT and len(pieces) > 1:
+            whole = "".join(pieces)
+            self._outputs[call] = [whole[: MOST_KEPT // 2], "\n[…]\n", whole[-MOST_KEPT // 2 :]]
+            self._n_output[call] = MOST_KEPT
+
+    def _finish(self, done: events.TurnFinished) -> None:
+        self._close()
+        message = short_line(done.message, _REASON)
+        if done.ending == "cancelled":
+            self._block("> Stopped.")
+        elif message:
+            self._block(quoted(message))
+        self._block(f"*{_receipt(done)}*")
+
+    def _close(self) -> None:
+        self._close_reply()
+        self._close_thought()
+
+    def _close_reply(self) -> None:
+        if self._is_reply:
+            self._is_reply = False
+            self._add(self._reply.finish())
+            self._blanks = ""
+
+    def _close_thought(self) -> None:
+        if self._n_thought:
+            n_words = sum(len(piece.split()) for piece in self._thought)
+            words = "".join(self._thought)
+            cut = "" if self._n_thought == len(words) else "more than "
+            self._thought, self._n_thought = [], 0
+            if words.strip():
+                self._block(details(f"Thinking · {cut}{n_words} words", fence(words, "text")))
+
+    def _block(self, text: str) -> None:
+        self._blanks = "\n\n"
+        self._add(text)
+
+    def _add(self, text: str) -> None:
+        words = text.rstrip()
+        if words:
+            self._pieces += (self._blanks, words)
+            self._blanks = ""
+        self._blanks += text[len(words) :]
+
+
+def _note(event: events.Event) -> str:
+    """What stands in the answer as a quote; what waits, is asked or was spent stands elsewhere."""
+    match event:
+        case events.Steered(text=text, delivered=True):
+            return f"> **You, meanwhile:**\n{quoted(text)}"
+        case events.Compacted(before=before, after=after, note=note):
+            return quoted(compaction_words(before, after, note))
+        case events.Notice(message=message):
+            return quoted(message)
+        case _:
+            return ""
+
+
+def _receipt(done: events.TurnFinished) -> str:
+    parts = []
+    if done.changes:
+        changed = (f"{one.path} +{one.added} −{one.removed}" for one in done.changes)
+        parts.append(short_line("changed " + ", ".join(changed), _REASON).replace("*", "\\*"))
+    rounds = "1 round" if done.rounds == 1 else f"{done.rounds} rounds"
+    cost = "cost unknown" if done.cost is None else f"${done.cost:.4f}"
+    if done.verified:
+        parts.append(short_line(done.verified, _REASON).replace("*", "\\*"))
+    parts += [rounds, usage_words(done.usage), cost, _seconds(done.seconds)]
+    return " · ".join(parts)
+
+
+def _seconds(seconds: float) -> str:
+    return f"{seconds:.1f} s"

@@ -1,0 +1,169 @@
+"""What editors ask about a chat document, as plain JSON: actions, lenses, symbols, completion."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from lsprotocol import types
+
+from indwell.lsp.chat import layout, offers, outline
+from indwell.lsp.chat.chats import Chats
+from indwell.lsp.chat.completion import Lines, completed, named_lines
+from indwell.lsp.documents import Document
+from indwell.lsp.host import Host
+from indwell.workspace.paths import display
+
+LONG = 100_000  # characters of a chat; looking at less takes a few milliseconds
+SYMBOLS_CHARACTERS = 400_000  # of a file whose definitions are offered as ranges
+
+Look: TypeAlias = Callable[[str, outline.Place], list[dict[str, Any]]]
+
+
+class ChatViews:
+    """What is shown of the chats of one editor.
+
+    Args:
+        host: Of the editor.
+        chats: Its chats.
+    """
+
+    def __init__(self, host: Host, chats: Chats) -> None:
+        self._host = host
+        self._chats = chats
+
+    def actions(self, uri: str, line: int, character: int) -> list[dict[str, Any]]:
+        """The code actions of a chat at a position."""
+        document = self._host.documents.get(uri)
+        if document is None:
+            return []
+        position = types.Position(line=line, character=character)
+        at = document.offset(position, self._host.documents.encoding)
+        return offers.actions(document.text, self._state(document), at)
+
+    def lenses(self, uri: str) -> list[dict[str, Any]]:
+        """The lenses of a chat."""
+        document = self._host.documents.get(uri)
+        if document is None:
+            return []
+        return offers.lenses(document.text, self._state(document), self._place(document))
+
+    async def symbols(self, document: Document) -> list[dict[str, Any]]:
+        """Turns and tools."""
+        return await self._beside(outline.symbols, document)
+
+    async def folds(self, document: Document) -> list[dict[str, Any]]:
+        """Tools, thoughts, older turns."""
+        return await self._beside(outline.folding_ranges, document)
+
+    async def links(self, document: Document) -> list[dict[str, Any]]:
+        """Hunks, and files that words mention."""
+        self._chats.names.known(self._roots())  # here: a list is begun on the event loop
+        return await self._beside(partial(self._links, document), document)
+
+    async def _beside(self, look: Look, document: Document) -> list[dict[str, Any]]:
+        """Look at a text; at a long one in a thread, for it takes 50 ms a megabyte."""
+        text, encoding = document.text, self._host.documents.encoding
+        if len(text) < LONG:
+            return look(text, outline.Places(text, encoding))
+        return await asyncio.to_thread(lambda: look(text, outline.Places(text, encoding)))
+
+    def _links(self, document: Document, text: str, place: outline.Place) -> list[dict[str, Any]]:
+        found = []
+        for link in outline.links(text):
+            target = self._target(document, link)
+            if target:
+                range_ = {"start": place(link.start), "end": place(link.stop)}
+                found.append({"range": range_, "target": target})
+        return found
+
+    def completion(self, document: Document, position: types.Position) -> dict[str, Any]:
+        """What fits behind the cursor; the editor asks again with the next key."""
+        encoding = self._host.documents.encoding
+        at = document.offset(position, encoding)
+        start = document.offset(types.Position(line=position.line, character=0), encoding)
+        text = document.text
+        draft = layout.draft_of(text)
+        items = completed(
+            text[start:at],
+            is_draft_start=draft is not None and draft.heading.end <= start <= draft.start,
+            names=lambda: self._chats.names.known(self._roots()),
+            lines_of=self._lines_of,
+        )
+        end = {"line": position.line, "character": position.character}
+        rows = []
+        for number, item in enumerate(items):
+            begin = document.place(at - item.n_before, encoding)
+            range_ = {"start": {"line": begin.line, "character": begin.character}, "end": end}
+            rows.append(
+                {
+                    "label": item.label,
+                    "kind": item.kind,
+                    "detail": item.detail,
+                    "filterText": text[at - item.n_before : at] + item.text,
+                    "sortText": f"{number:04}",
+                    "textEdit": {"range": range_, "newText": item.text},
+                }
+            )
+        return {"isIncomplete": True, "items": rows}
+
+    def _state(self, document: Document) -> offers.State:
+        ledger, session = self._host.review.ledger, self._chats.session_of(document)
+        pending = frozenset(
+            actor.turn
+            for path in (ledger.paths() if ledger is not None and session else ())
+            for hunk in ledger.hunks(path)  # type: ignore[union-attr] # there is one
+            for actor in hunk.actors
+            if actor.session == session
+        )
+        running = self._chats.runs_in(document)
+        is_busy = not running and self._host.turns.running is not None
+        return offers.State(document.uri, session, running, is_busy, pending)
+
+    def _place(self, document: Document) -> outline.Place:
+        encoding = self._host.documents.encoding
+
+        def place(offset: int) -> dict[str, int]:
+            found = document.place(offset, encoding)
+            return {"line": found.line, "character": found.character}
+
+        return place
+
+    def _lines_of(self, name: str) -> tuple[Lines, ...]:
+        """What is marked in an open file, and its definitions."""
+        roots = self._roots()
+        found: list[Lines] = []
+        for document in self._host.documents:
+            if document.path is None or display(document.path, roots) != name:
+                continue
+            marked = self._host.attention.selection(self._host.settings)
+            if marked is not None and marked.path == name:
+                found.append(Lines("selection", marked.first_line, marked.last_line))
+            found += named_lines(document.text[:SYMBOLS_CHARACTERS])
+            break
+        return tuple(found)
+
+    def _target(self, document: Document, link: outline.Link) -> str:
+        """Where a link leads, if that is a file of the workspace."""
+        roots = self._roots()
+        if link.mention is not None:
+            path, line = link.mention.path, link.mention.first
+            return _uri(roots[0] / path, line) if self._chats.names.has(path) else ""
+        if document.path is None:
+            return ""
+        path, line = outline.line_of(link.target)
+        target = Path(os.path.normpath(document.path.parent / path))
+        is_inside = any(target.is_relative_to(root) for root in roots)
+        return _uri(target, line) if is_inside else ""
+
+    def _roots(self) -> tuple[Path, ...]:
+        workspace = self._host.sessions.workspace
+        return workspace.roots if workspace is not None else (self._host.root,)
+
+
+def _uri(path: Path, line: int) -> str:
+    return f"{path.as_uri()}#L{line}" if line else path.as_uri()

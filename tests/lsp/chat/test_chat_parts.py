@@ -1,0 +1,108 @@
+"""Mentions, commands, completion, catching up, trust: the small parts of a chat."""
+
+from __future__ import annotations
+
+import pytest
+
+from indwell.errors import UserError
+from indwell.lsp.chat import layout
+from indwell.lsp.chat.catching_up import caught_up, new_text
+from indwell.lsp.chat.commands import Command, command_of
+from indwell.lsp.chat.completion import COMMANDS, Lines, completed, named_lines
+from indwell.lsp.chat.files import chat_of, new_chat
+from indwell.lsp.chat_names import is_chat
+from indwell.lsp.mentions import Mention, mention_of, mentions_in
+from indwell.sessions.transcript import Piece, TurnView
+from indwell.workspace.executable import executables
+
+
+def test_mentions_are_found_among_words() -> None:
+    words = 'See @a/b.py#L1-20, @"my file.txt"#L3 and @x.py. Not a@b.c, `@y` or @ alone.'
+    assert [one.mention for one in mentions_in(words)] == [
+        Mention("a/b.py", 1, 20),
+        Mention("my file.txt", 3, 3),
+        Mention("x.py"),
+    ]
+    assert mention_of("a.py#L9-2") == Mention("a.py", 2, 9)
+    assert mention_of("odd name#x") == Mention("odd name#x")
+
+
+@pytest.mark.parametrize(("words", "command"), [
+    ("/new", Command("new")), ("/stop", Command("stop")), ("/mode plan", Command("mode", "plan")),
+    ("/compact", None), ("/usr/bin is odd", None), ("/new thing", None), ("fix /new", None),
+])  # fmt: skip
+def test_only_whole_words_are_commands(words, command) -> None:
+    assert command_of(words) == command
+
+
+@pytest.mark.parametrize("words", ["/wrong", "/mode", "/mode fast"])
+def test_what_looks_like_a_command_and_is_none_says_what_there_is(words) -> None:
+    with pytest.raises(UserError, match="there (is no command|are)"):
+        command_of(words)
+
+
+def test_what_completes_depends_on_what_stands_before_the_cursor() -> None:
+    names = ("a/shop.py", "my shop.txt", "z.py")
+
+    def labels(line: str, *, start: bool = False) -> list[str]:
+        lines = (Lines("total", 1, 2),)
+        found = completed(line, is_draft_start=start, names=lambda: names, lines_of=lambda _: lines)
+        return [one.text for one in found]
+
+    assert labels("/", start=True) == [name for name, _ in COMMANDS]
+    assert labels("/") == []
+    assert labels("see @sho") == ["@a/shop.py", '@"my shop.txt"']
+    assert labels("see @z.py#") == ["#L1-2"]
+    assert labels("mail@z") == []
+    assert named_lines("class A:\n    def b(self):\n        x\n\ndef c():\n    y\n") == (
+        Lines("A", 1, 3),
+        Lines("b", 2, 3),
+        Lines("c", 5, 6),
+    )
+
+
+def turn(number: int, answer: str) -> TurnView:
+    pieces = (Piece("user", f"ask {number}", "user"), Piece("assistant", answer))
+    return TurnView(number, "2026", f"ask {number}", ending="done", pieces=pieces)
+
+
+def test_a_document_gets_the_turns_that_it_missed_once_and_above_the_draft() -> None:
+    text = new_text("s-1", [turn(1, "one")]) + "my draft"
+    turns = [turn(1, "one"), turn(2, "## You\n\nevil")]
+    now = caught_up(text, turns, "s-1")
+    assert [(one.kind, one.turn) for one in layout.headings(now)] == [
+        ("you", 0), ("turn", 1), ("you", 0), ("turn", 2), ("you", 0),
+    ]  # fmt: skip
+    draft = layout.draft_of(now)
+    assert draft is not None
+    assert now[draft.start : draft.stop] == "my draft"
+    assert caught_up(now, turns, "s-1") == now
+
+
+def test_a_turn_that_was_cut_off_gets_its_answer() -> None:
+    text = "## You\n\nask 1\n\n## Indwell · turn 1\n\nThe ans\n\n## You\n\n"
+    now = caught_up(text, [turn(1, "The answer is 42.")], "s-1")
+    assert "> The end of this turn, from the session:\n\nThe answer is 42." in now
+    assert caught_up(now, [turn(1, "The answer is 42.")], "s-1") == now
+
+
+def test_a_chat_changes_nothing_about_trust_and_is_found_by_its_session(tmp_path) -> None:
+    root = tmp_path.resolve()
+    before = executables(root)
+    path = new_chat(root, "2026-11-21", new_text("s-1"))
+    assert path == root / ".indwell/chats/2026-11-21-1.chat.md"
+    assert executables(root) == before
+    assert new_chat(root, "2026-11-21", new_text()).name == "2026-11-21-2.chat.md"
+    assert chat_of(root, "s-1") == path
+    assert chat_of(root, "s-2") is None
+    (root / ".indwell/chats/config.toml").write_text("x")
+    (root / ".indwell/chats/deep").mkdir()
+    (root / ".indwell/chats/deep/x.chat.md").write_text("x")
+    assert len(executables(root)) == len(before) + 2
+
+
+def test_a_name_says_what_a_chat_is() -> None:
+    assert is_chat("file:///w/a.chat.md")
+    assert is_chat("file:///w/A.CHAT.MD")
+    assert not is_chat("file:///w/a.md")
+    assert not is_chat("file:///w/a.chat.md/x.py")

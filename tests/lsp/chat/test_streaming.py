@@ -1,0 +1,327 @@
+"""An answer streams in while the user types: nothing of either is lost, and nothing comes twice."""
+
+from __future__ import annotations
+
+import asyncio
+import tempfile
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from lsprotocol import types
+
+from indwell.agent import events
+from indwell.lsp.chat.layout import draft_of, headings, in_breaks
+from indwell.lsp.fake.applying import Hook
+from indwell.lsp.fake.clients import ALE, CLIENTS, NEOVIM_11
+from indwell.lsp.fake.profiles import PLAIN
+from support.paper_desk import ASKED, START, PaperDesk, finished
+from support.room import in_no_time
+from support.virtual_time import run
+
+NAMES = [one.name for one in CLIENTS]
+RECEIPT = "*1 round · 0 tokens in (0 cached), 0 out · $0.0000 · 1.0 s*"
+DONE = f"{START}\n\n## Indwell · turn 1\n\nOne, two, three.\n\n{RECEIPT}\n\n## You\n\n"
+
+
+def started() -> events.TurnStarted:
+    return events.TurnStarted(1, "t", ASKED, "m")
+
+
+def text(words: str) -> events.Text:
+    return events.Text(1, words)
+
+
+@pytest.mark.parametrize("kind", [PLAIN, *CLIENTS], ids=["plain", *NAMES])
+@in_no_time
+async def test_an_answer_stands_below_its_words_in_every_editor(tmp_path, kind) -> None:
+    desk = PaperDesk(tmp_path, kind)
+    stream = desk.stream()
+    going = asyncio.ensure_future(stream.run())
+    for event in (started(), text("One, "), text("two, "), text("three."), finished()):
+        stream.take(event)
+        await asyncio.sleep(1)
+    await going
+    assert desk.text == DONE
+    assert desk.said == []
+    await desk.editor.leave()
+
+
+@pytest.mark.parametrize("kind", [PLAIN, *CLIENTS], ids=["plain", *NAMES])
+@in_no_time
+async def test_what_is_typed_below_while_it_streams_stays_the_draft(tmp_path, kind) -> None:
+    desk = PaperDesk(tmp_path, kind)
+    stream = desk.stream()
+    going = asyncio.ensure_future(stream.run())
+    stream.take(started())
+    await asyncio.sleep(1)
+    for number in range(20):
+        stream.take(text(f"word {number} "))
+        desk.type_text(len(desk.text), f"mine{number} ")
+        await asyncio.sleep(0.07)
+    stream.take(finished())
+    await going
+    desk.editor.desk.tell()
+    draft = draft_of(desk.text)
+    assert draft is not None
+    typed = " ".join(f"mine{number}" for number in range(20))
+    assert desk.text[draft.start : draft.stop] == typed
+    answer = " ".join(f"word {number}" for number in range(20))
+    assert "".join(desk.text.split()).count("".join(answer.split())) == 1
+    await desk.editor.leave()
+
+
+@in_no_time
+async def test_an_undone_piece_is_not_put_in_again_and_the_rest_comes_once_at_the_end(
+    tmp_path,
+) -> None:
+    desk = PaperDesk(tmp_path)
+    stream = desk.stream()
+    going = asyncio.ensure_future(stream.run())
+    stream.take(started())
+    for words in ("Alpha beta. ", "Gamma delta. ", "Epsilon zeta. "):
+        await asyncio.sleep(1)
+        stream.take(text(words))
+    await asyncio.sleep(1)
+    desk.editor.desk.undo(desk.buffer)
+    stream.take(text("Eta theta. "))
+    await asyncio.sleep(2)
+    assert "Epsilon" not in desk.text
+    assert "Eta" not in desk.text
+    stream.take(finished())
+    await going
+    assert "Gamma delta.\n\nEta theta." in desk.text
+    assert "Epsilon" not in desk.text
+    assert len(desk.said) == 1
+
+
+@in_no_time
+async def test_what_is_undone_and_redone_goes_on_as_if_nothing_had_been(tmp_path) -> None:
+    desk = PaperDesk(tmp_path)
+    stream = desk.stream()
+    going = asyncio.ensure_future(stream.run())
+    for event in (started(), text("One, "), text("two, ")):
+        stream.take(event)
+        await asyncio.sleep(1)
+    desk.editor.desk.undo(desk.buffer)
+    await asyncio.sleep(1)
+    desk.editor.desk.redo(desk.buffer)
+    stream.take(text("three."))
+    await asyncio.sleep(1)
+    stream.take(finished())
+    await going
+    assert desk.text == DONE
+
+
+@in_no_time
+async def test_a_turn_that_was_taken_out_stays_out_and_that_is_said_once(tmp_path) -> None:
+    desk = PaperDesk(tmp_path)
+    stream = desk.stream()
+    going = asyncio.ensure_future(stream.run())
+    for event in (started(), text("One.")):
+        stream.take(event)
+        await asyncio.sleep(1)
+    while "Indwell" in desk.text:
+        desk.editor.desk.undo(desk.buffer)
+    for event in (text(" Two."), text(" Three.")):
+        stream.take(event)
+        await asyncio.sleep(1)
+    stream.take(finished())
+    await going
+    assert desk.text == START
+    assert len(desk.said) == 1
+
+
+@in_no_time
+async def test_an_editor_that_refuses_gets_all_of_it_later_in_one_edit(tmp_path) -> None:
+    desk = PaperDesk(tmp_path)
+    stream = desk.stream()
+    going = asyncio.ensure_future(stream.run())
+    stream.take(started())
+    await asyncio.sleep(1)
+    desk.editor.desk.behaviour = PLAIN.behaving(takes=False).behaviour
+    for words in ("One, ", "two, ", "three."):
+        stream.take(text(words))
+        await asyncio.sleep(0.5)
+    refused = len(desk.editor.sent)
+    assert refused <= 3
+    desk.editor.desk.behaviour = PLAIN.behaviour
+    stream.take(finished())
+    await going
+    assert desk.text == DONE
+    assert len(desk.editor.sent) <= refused + 1
+
+
+@in_no_time
+async def test_an_edit_that_was_given_up_and_comes_late_is_not_sent_again(tmp_path) -> None:
+    desk = PaperDesk(tmp_path, timeout_s=1.0)
+    stream = desk.stream()
+    going = asyncio.ensure_future(stream.run())
+    stream.take(started())
+    await asyncio.sleep(1)
+
+    async def slowly(_edit: types.WorkspaceEdit) -> None:
+        desk.editor.moments.before = at_once
+        await asyncio.sleep(3)
+
+    at_once = desk.editor.moments.before
+    desk.editor.desk.behaviour = PLAIN.behaving(heeds_cancel=False).behaviour
+    desk.editor.moments.before = slowly
+    stream.take(text("One, two, "))
+    await asyncio.sleep(8)
+    stream.take(text("three."))
+    await asyncio.sleep(8)
+    stream.take(finished())
+    await going
+    assert desk.text == DONE
+
+
+@in_no_time
+async def test_a_document_that_was_closed_gets_the_end_on_disk_and_a_reopened_one_all(
+    tmp_path,
+) -> None:
+    desk = PaperDesk(tmp_path)
+    stream = desk.stream()
+    going = asyncio.ensure_future(stream.run())
+    for event in (started(), text("One, ")):
+        stream.take(event)
+        await asyncio.sleep(1)
+    desk.editor.desk.save(desk.buffer)
+    desk.editor.desk.close(desk.buffer)
+    stream.take(text("two, "))
+    await asyncio.sleep(1)
+    desk.editor.open(desk.path)
+    stream.take(text("three."))
+    await asyncio.sleep(1)
+    assert "One, two, three." in desk.text
+    desk.editor.desk.save(desk.buffer)
+    desk.editor.desk.close(desk.buffer)
+    stream.take(finished())
+    await going
+    assert desk.put_on_disk == [DONE]
+
+
+@in_no_time
+async def test_words_that_the_model_never_got_come_back_above_what_was_typed_since(
+    tmp_path,
+) -> None:
+    desk = PaperDesk(tmp_path)
+    stream = desk.stream()
+    going = asyncio.ensure_future(stream.run())
+    stream.take(started())
+    await asyncio.sleep(1)
+    desk.type_text(len(desk.text), "and this")
+    stream.take(finished(draft=ASKED, ending="failed", message="the endpoint is not there"))
+    await going
+    assert "> the endpoint is not there" in desk.text
+    draft = draft_of(desk.text)
+    assert draft is not None
+    assert desk.text[draft.start : draft.stop] == f"{ASKED}\n\nand this"
+
+
+@in_no_time
+async def test_steered_words_leave_the_draft_when_the_model_has_them(tmp_path) -> None:
+    desk = PaperDesk(tmp_path)
+    stream = desk.stream()
+    going = asyncio.ensure_future(stream.run())
+    for event in (started(), text("One.")):
+        stream.take(event)
+        await asyncio.sleep(1)
+    desk.type_text(len(desk.text), "Faster!")
+    stream.take(events.Steered(1, "Faster!", delivered=True))
+    await asyncio.sleep(1)
+    stream.take(text("Two."))
+    stream.take(finished())
+    await going
+    assert desk.text.count("Faster!") == 1
+    assert "One.\n\n> **You, meanwhile:**\n> Faster!\n\nTwo." in desk.text
+
+
+def test_a_document_with_carriage_returns_keeps_them(tmp_path) -> None:
+    async def work() -> str:
+        desk = PaperDesk(tmp_path, text=in_breaks(START, "\r\n"))
+        stream = desk.stream()
+        going = asyncio.ensure_future(stream.run())
+        for event in (started(), text("One, "), text("two, three."), finished()):
+            stream.take(event)
+            await asyncio.sleep(1)
+        await going
+        return desk.text
+
+    assert run(work()) == in_breaks(DONE, "\r\n")
+
+
+STEPS = st.lists(
+    st.tuples(
+        st.sampled_from(
+            ["text", "type", "type end", "newline", "tool", "wait", "think", "late", "race"]
+        ),
+        st.integers(0, 10_000),
+    ),
+    max_size=25,
+)
+
+
+@settings(
+    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(STEPS, st.sampled_from([PLAIN, NEOVIM_11, ALE]))
+def test_whatever_is_typed_while_it_streams_is_in_the_document_once(steps, kind) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        run(_typed_and_streamed(Path(folder), steps, kind))
+
+
+def _typing(desk: PaperDesk, where: int, words: str, afterwards: Hook) -> Hook:
+    """The user types while an edit is on its way."""
+
+    async def before(_edit: types.WorkspaceEdit) -> None:
+        desk.editor.moments.before = afterwards
+        desk.type_text(where % (len(desk.text) + 1), words)
+
+    return before
+
+
+async def _typed_and_streamed(folder: Path, steps: list[tuple[str, int]], kind) -> None:
+    desk = PaperDesk(folder, kind)
+    at_once = desk.editor.moments.before
+    stream = desk.stream()
+    going = asyncio.ensure_future(stream.run())
+    stream.take(started())
+    await asyncio.sleep(0.5)
+    typed: list[str] = []
+    for number, (what, where) in enumerate(steps):
+        match what:
+            case "text":
+                stream.take(text(f"<{number}> lorem ipsum\n\n## You\n\n"))
+            case "type" | "type end" | "newline":
+                at = len(desk.text) if what == "type end" else where % (len(desk.text) + 1)
+                typed.append(chr(0x4E00 + number))  # one character: nothing is typed into it
+                desk.type_text(at, typed[-1] + ("\n" if what == "newline" else ""))
+            case "tool":
+                stream.take(events.ToolOutput(1, f"{number}", "## You\n```\n</details>"))
+                stream.take(
+                    events.ToolFinished(1, f"{number}", "bash", "x", False, "", 0.1)  # noqa: FBT003
+                )
+            case "think":
+                stream.take(events.Thinking(1, f"hm {number}"))
+            case "race":
+                typed.append(chr(0x4E00 + number))  # one character: nothing is typed into it
+                desk.editor.moments.before = _typing(desk, where, typed[-1], at_once)
+                stream.take(text(f"<{number}>"))
+                await asyncio.sleep(1)
+                if desk.editor.moments.before is not at_once:  # nothing was written meanwhile
+                    typed.pop()
+                    desk.editor.moments.before = at_once
+            case "late":
+                desk.editor.desk.tell()
+            case _:
+                await asyncio.sleep(0.15)
+    stream.take(finished())
+    await going
+    desk.editor.desk.tell()
+    for one in typed:
+        assert desk.text.count(one) == 1, desk.text
+    model_headings = [one for one in headings(desk.text) if one.kind == "turn"]
+    assert len(model_headings) <= 1
+    await desk.editor.leave()
