@@ -62,7 +62,8 @@ async def test_a_turn_edits_files_and_says_so(home) -> None:
     assert (ended.code, ended.stderr, home.shop.read_text()) == (0, "", MENDED)
     assert "-    return sum(items) + 1\n+    return sum(items)\n" in ended.stdout
     assert ended.stdout.endswith(
-        "Mended.\n3 rounds · 30 tokens in (0 cached), 6 out · cost unknown · "
+        "Mended.\nnot verified\n1 change to review: indwell review\n"
+        "3 rounds · 30 tokens in (0 cached), 6 out · cost unknown · "
         f"{ended.stdout.rsplit(' ', 2)[1]} s\n"
     )
 

@@ -64,6 +64,17 @@ def test_the_end_of_a_turn_is_a_receipt() -> None:
     ]
 
 
+def test_a_check_and_what_it_came_to_are_lines_of_their_own() -> None:
+    written = io.StringIO()
+    view = TerminalView(Console(file=written, force_terminal=False, width=200))
+    view(events.Checking(1, "make [check]\x1b"))
+    view(finished(rounds=0, verified="verified by `make [check]\x1b`"))
+    assert written.getvalue().splitlines() == [
+        "checking: make [check]\\u001b",
+        "verified by `make [check]\\u001b`",
+    ]
+
+
 def test_words_in_the_middle_of_a_turn_are_shown_where_they_were_heard() -> None:
     written = io.StringIO()
     view = TerminalView(Console(file=written, force_terminal=False))

@@ -6,6 +6,7 @@ import json
 import re
 import shutil
 import subprocess
+from functools import cache
 from pathlib import Path
 
 from editors.place import PAGES, Played, missing, put, run, serve, sessions
@@ -23,14 +24,19 @@ def elisp() -> str:
     return block.group(1)
 
 
-def emacs() -> str:
-    """The program, with eglot; without it a test is skipped, but not in CI."""
+def emacs(feature: str = "eglot") -> str:
+    """The program, with a client; without it a test is skipped, but not in CI."""
     found = shutil.which("emacs")
-    if found is not None:
-        has = subprocess.run([found, "--batch", "-l", "eglot"], capture_output=True, check=False)
-        if has.returncode == 0:
-            return found
-    return missing("there is no Emacs with eglot; on Debian: apt-get install emacs-nox elpa-eglot")
+    if found is not None and _has(found, feature):
+        return found
+    packages = f"emacs-nox elpa-{feature}"
+    return missing(f"there is no Emacs with {feature}; on Debian: apt-get install {packages}")
+
+
+@cache
+def _has(program: str, feature: str) -> bool:
+    told = subprocess.run([program, "--batch", "-l", feature], capture_output=True, check=False)
+    return told.returncode == 0
 
 
 def play(

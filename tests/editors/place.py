@@ -47,6 +47,16 @@ def put(project: Project, folder: Path, newline: str = "\n") -> Path:
     return root
 
 
+def put_files(files: Mapping[str, str], folder: Path) -> Path:
+    """Write a project of the shared scenarios into ``folder``; gives its root."""
+    return put(Project(dict(files), "", "", 0, 0), folder)
+
+
+def serve_model() -> tuple[str, ...]:
+    """The command of the server with the model of the settings."""
+    return (sys.executable, "-m", "indwell", "serve", "--stdio")
+
+
 def serve(pace_s: float = 0.0) -> tuple[str, ...]:
     """The command of the server with the scripted model."""
     own = (sys.executable, "-m", "indwell", "serve", "--stdio", "--scripted")

@@ -14,13 +14,12 @@ import pytest
 from tools.shared_data import shared_cases
 
 TESTS = Path(__file__).resolve().parents[1]
-AREAS = ["TRU", "POL", "CMD", "SBX", "SEC", "NET", "INJ", "PRC", "FS"]
+AREAS = ["TRU", "POL", "CMD", "SBX", "SEC", "NET", "INJ", "PRC", "FS", "EDT"]
 _IN_NAME = re.compile(rf"_({'|'.join(AREAS).lower()})((?:_\d\d)+)(?=_|$)")
 _IN_WORDS = re.compile(rf"\b({'|'.join(AREAS)})-(\d\d)\b")
 
 ELSEWHERE = {
     "POL-17": "there are no sub-agents yet",
-    "POL-22": "accepting hunk by hunk comes with the review of changes",
     "INJ-16": "there are no MCP servers yet",
     "PRC-13": "there is no background tool yet; a command's children end with it",
 }

@@ -378,13 +378,13 @@ async def test_edt_07_a_change_while_the_edit_is_worked_out_comes_first(n_lines)
     assert (editor.sent, editor.text) == ([], "#" + text)
 
 
-async def test_an_annotated_edit_says_who_wants_it() -> None:
+async def test_an_annotated_edit_says_who_wants_it_and_why() -> None:
     editor = StubEditor(PATH, BEFORE)
     editor.features = Features(annotations=True)
     await change(editor)
     ((edit, _),) = editor.sent
     assert edit.change_annotations == {
-        "indwell": types.ChangeAnnotation(label="Indwell", needs_confirmation=False)
+        "indwell": types.ChangeAnnotation(label="Indwell: edit a.py", needs_confirmation=False)
     }
     (one,) = edit.document_changes[0].edits
     assert (one.annotation_id, one.new_text, editor.text) == ("indwell", "2", AFTER)

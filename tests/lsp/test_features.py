@@ -62,7 +62,10 @@ def test_what_has_an_impossible_type_is_not_there(window) -> None:
 )
 def test_what_an_editor_takes_in_a_workspace_edit_is_read(edits, create_files, annotations) -> None:
     features = features_of({"workspace": {"workspaceEdit": edits}})
-    assert features == Features(create_files=create_files, annotations=annotations)
+    deletes = edits is not None and "delete" in edits.get("resourceOperations", ())
+    assert features == Features(
+        create_files=create_files, delete_files=deletes, annotations=annotations
+    )
 
 
 @pytest.mark.parametrize("claim", [False, None, "no", 0, "true", 1, [], {}])

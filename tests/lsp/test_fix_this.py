@@ -70,6 +70,7 @@ async def test_fix_this_from_the_code_action_to_the_applied_edit(home) -> None:
             "rounds": 3,
             "usage": {"input": 30, "cached": 0, "output": 6, "cost": None},
             "changes": [{"path": "shop.py", "added": 1, "removed": 1}],
+            "verified": "not verified",
         }
 
         # A rich client hears everything, numbered without a gap, and gets no message besides.
@@ -85,6 +86,7 @@ async def test_fix_this_from_the_code_action_to_the_applied_edit(home) -> None:
             "toolFinished",
             "usageReported",
             "toolStarted",
+            "hunksChanged",
             "editApplied",
             "toolFinished",
             "text",

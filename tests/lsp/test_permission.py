@@ -3,10 +3,10 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from indwell.lsp import protocol
+from indwell.lsp import protocol_permission
 from indwell.lsp.features import Features
 from indwell.lsp.permission import EditorApprover
-from indwell.policy.approvals import Question
+from indwell.policy.approvals import Chosen, Question, Reply, ShownHunk
 
 QUESTION = Question(
     id="q1", title="Run a command in .?", detail="make", reason="every command", rule="bash: make"
@@ -15,23 +15,29 @@ ONCE_ONLY = msgspec.structs.replace(QUESTION, rule="")
 
 
 class Dialog:
-    """An editor whose user gives one answer."""
+    """An editor whose user gives one answer, or one after the other; then none."""
 
-    def __init__(self, answer: str | None, *names: str) -> None:
+    def __init__(self, answer: str | None, *names: str, then: tuple[str | None, ...] = ()) -> None:
         self.features = Features(experimental=frozenset(names))
         self.asked: list[object] = []
-        self._answer = answer
+        self.hunks: tuple[str, ...] | None = None
+        self._answers = [answer, *then]
 
     async def choose(self, message: str, titles: tuple[str, ...], timeout_s: float) -> str | None:
         self.asked.append((message, titles, timeout_s))
-        return self._answer
+        return self._answers.pop(0) if len(self._answers) > 1 else self._answers[0]
 
-    async def permission(self, params: protocol.PermissionParams, timeout_s: float) -> str | None:
+    async def permission(
+        self, params: protocol_permission.PermissionParams, timeout_s: float
+    ) -> protocol_permission.PermissionResult | None:
         self.asked.append((params, timeout_s))
-        return self._answer
+        (answer,) = self._answers
+        if answer is None:
+            return None
+        return protocol_permission.PermissionResult(answer=answer, hunks=self.hunks)
 
 
-async def ask(dialog: Dialog, question: Question = QUESTION) -> str:
+async def ask(dialog: Dialog, question: Question = QUESTION) -> Reply:
     return await EditorApprover(dialog, timeout_s=9).ask(question)
 
 
@@ -115,5 +121,52 @@ async def test_a_rich_editor_is_asked_in_the_rich_form(said, answer, answer_once
     assert await ask(dialog, ONCE_ONLY) == answer_once_only
     told = msgspec.structs.asdict(QUESTION)
     del told["uncovered"]  # of nobody who can be asked
-    params = protocol.PermissionParams(**told)
+    params = protocol_permission.PermissionParams(**told)
     assert dialog.asked[0] == (params, 9)
+
+
+HUNKS = tuple(
+    ShownHunk(name, f"@@ -{line} +{line} @@", f"-old {name}\n+new {name}")
+    for name, line in (("a", 1), ("b", 20), ("c", 40))
+)
+EDIT = msgspec.structs.replace(QUESTION, title="Change a.py?", detail="(diff)", hunks=HUNKS)
+
+
+@pytest.mark.parametrize(
+    ("answers", "reply", "n_asked"),
+    [
+        (("No", "Yes", "No"), Chosen(("b",)), 3),
+        (("Yes", "Yes", "Yes"), Chosen(("a", "b", "c")), 3),
+        (("No", "No", "No"), "no", 3),
+        (("Yes", None), Chosen(("a",)), 2),  # closed: no for this one and the rest
+        ((None,), "no", 1),
+        (("Once",), "no", 1),
+    ],
+)
+async def test_a_plain_editor_is_asked_hunk_by_hunk_if_the_user_says_so(
+    answers, reply, n_asked
+) -> None:
+    dialog = Dialog("Hunk by hunk…", then=(*answers, None))
+    assert await ask(dialog, EDIT) == reply
+    (_, titles, _), *questions = dialog.asked
+    assert titles == ("No", "Once", "This session", "Always: bash: make", "Hunk by hunk…")
+    assert len(questions) == n_asked
+    message = "Change a.py? Hunk 1 of 3, @@ -1 +1 @@\n│ -old a\n│ +new a"
+    assert questions[0] == (message, ("No", "Yes"), 9)
+
+
+async def test_where_there_is_one_hunk_nobody_is_offered_to_choose() -> None:
+    dialog = Dialog("Hunk by hunk…", then=("Yes",))
+    assert await ask(dialog) == "no"
+    assert len(dialog.asked) == 1
+
+
+async def test_a_rich_editor_may_answer_with_the_names_of_hunks() -> None:
+    dialog = Dialog("once", "permission")
+    dialog.hunks = ("a", "c")
+    assert await ask(dialog, EDIT) == Chosen(("a", "c"))
+    ((params, _),) = dialog.asked
+    assert [(one.id, one.header) for one in params.hunks] == [(one.id, one.header) for one in HUNKS]
+    assert await ask(dialog) == "no"  # it was not asked for any
+    dialog.hunks = ()
+    assert await ask(dialog, EDIT) == Chosen(())

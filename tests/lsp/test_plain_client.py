@@ -69,12 +69,17 @@ def make_client(screen: Screen) -> LanguageClient:
         screen.questions.append(params)
         return params.actions[1]
 
+    def heed(_params: Any) -> None:
+        """VS Code registers what is wanted, and asks for lenses again; here nobody looks."""
+
     def event(_params: Any) -> None:
         screen.foreign.append("indwell/event")
 
     features = {
         types.WORKSPACE_APPLY_EDIT: apply,
         types.WINDOW_SHOW_MESSAGE_REQUEST: choose,
+        types.CLIENT_REGISTER_CAPABILITY: heed,
+        types.WORKSPACE_CODE_LENS_REFRESH: heed,
         "indwell/event": event,
     }
     register_lsp_features(client, {**DEFAULT_CLIENT_FEATURES, **features})
@@ -150,7 +155,10 @@ async def test_everything_essential_works_in_an_editor_without_a_plugin(
     assert titles == [["No", "Once", "This session", rule]]
 
     # The progress, and one sentence at the end.
-    end = "done · shop.py +1 −1 · 4 rounds, 40 tokens in (0 cached), 8 out, cost unknown"
+    end = (
+        "done · shop.py +1 −1 · 1 change to review · not verified · 4 rounds, "
+        "40 tokens in (0 cached), 8 out, cost unknown"
+    )
     ((token, reports),) = client.progress_reports.items()
     assert (reports[0], reports[-1]) == (
         types.WorkDoneProgressBegin(

@@ -54,6 +54,8 @@ def ended(ending: str = "done", message: str = "", **more: object) -> events.Tur
             "waiting for an answer: Run a command in .?",
         ),
         (events.PermissionAnswered(1, "c1", "q", "no"), ""),
+        (events.HunksChanged(1, 2, ("a.py",)), ""),
+        (events.Checking(1, "mypy"), "checking: mypy"),
         (events.UsageReported(1, 1, TOKENS, None, TOKENS, None), "thinking"),
         (
             events.Compacted(1, "regions", 48_000, 12_000, "turns 1 to 3 summarised"),
@@ -71,11 +73,21 @@ def test_an_event_as_one_line(event, line) -> None:
     ("end", "sentence"),
     [
         (ended(), f"done · 3 rounds, {TAKEN}, cost unknown"),
+        (ended(verified="not verified"), f"done · not verified · 3 rounds, {TAKEN}, cost unknown"),
         (ended(cost=0.01234, rounds=1), f"done · 1 round, {TAKEN}, $0.0123"),
         (
             ended(changes=(FileChanged("a.py", 1, 2), FileChanged("b.py", 3, 0))),
             f"done · a.py +1 −2, b.py +3 −0 · 3 rounds, {TAKEN}, cost unknown",
         ),
+        (
+            ended(changes=(FileChanged("a.py", 1, 2),), to_review=2),
+            f"done · a.py +1 −2 · 2 changes to review · 3 rounds, {TAKEN}, cost unknown",
+        ),
+        (
+            ended(changes=(FileChanged("a.py", 1, 2),), to_review=1),
+            f"done · a.py +1 −2 · 1 change to review · 3 rounds, {TAKEN}, cost unknown",
+        ),
+        (ended(to_review=2), f"done · 3 rounds, {TAKEN}, cost unknown"),
         (ended("cancelled", "stopped", rounds=0), "stopped"),
         (ended("failed", "no credit left", rounds=0), "no credit left"),
         (

@@ -14,6 +14,8 @@ import msgspec
 from indwell.agent.resume import HeldWith, Resumed
 from indwell.agent.session import Session
 from indwell.cli.folder_trust import FolderTrust
+from indwell.cli.review_ledger import Ledgers
+from indwell.cli.sweeping import Sweeper
 from indwell.cli.user_settings import read_settings
 from indwell.cli.warm import WarmModels
 from indwell.errors import SettingsError, UserError
@@ -26,6 +28,7 @@ from indwell.policy.approvals import Approver
 from indwell.policy.trust import Standing
 from indwell.providers.connection import LocalServer, LoginOutcome
 from indwell.providers.models import OfferedModel
+from indwell.review.ledger import ReviewLedger
 from indwell.sessions.branches import Fork, Rewind
 from indwell.sessions.drafts import DraftStore
 from indwell.sessions.lines import Reading
@@ -53,7 +56,8 @@ class EditorBackend:
         self._scripted = scripted
         self._models = WarmModels(pace_s=pace_s)
         self._settings = Settings()
-        self._sweeping: asyncio.Future[object] | None = None
+        self._sweeper = Sweeper(environment)
+        self._ledgers = Ledgers(environment, lambda: self._settings)
         self._told: set[str] = set()
         self._drafts: dict[Path, DraftStore] = {}
         self._trust = FolderTrust(environment)
@@ -81,6 +85,10 @@ class EditorBackend:
             documents, client, disk, apply_timeout_s=settings.apply_edit_timeout_s
         )
 
+    async def review(self, roots: Sequence[Path]) -> ReviewLedger:
+        """The one ledger of this process; see ``review_ledger``."""
+        return await self._ledgers.of(roots)
+
     def approver(self, client: Client, settings: Settings) -> Approver:
         """The user, through the editor."""
         return EditorApprover(client, timeout_s=settings.answer_timeout_s)
@@ -99,11 +107,12 @@ class EditorBackend:
             model,
             environment=self._environment,
             trust=self._trust,
+            review=await self.review(workspace.roots),
         )
         if session.notice in self._told:
             session.notice = ""  # said with an earlier session of this process
         self._told.add(session.notice)
-        await self._sweep(settings().keep_sessions_days)
+        await self._sweeper.sweep(settings().keep_sessions_days)
         return session
 
     def hold_back(self) -> None:
@@ -152,6 +161,7 @@ class EditorBackend:
             model,
             environment=self._environment,
             trust=self._trust,
+            review=await self.review(workspace.roots),
         )
 
     async def fork_session(self, root: Path, session: str, turn: int | None) -> Fork:
@@ -280,6 +290,10 @@ class EditorBackend:
         await asyncio.to_thread(lambda: store.take_over(now=now))
         return await asyncio.to_thread(store.untold)
 
+    def shown_folder(self) -> Path:
+        """In the state folder."""
+        return state_folder(self._environment) / "shown"
+
     def monotonic(self) -> float:
         """Seconds of the system's monotonic clock."""
         return time.monotonic()
@@ -311,16 +325,3 @@ class EditorBackend:
         except SettingsError as error:
             return str(error)
         return lacking(settings, str(user_file()))
-
-    async def _sweep(self, keep_days: int | None) -> None:
-        """Sweep in a thread, one at a time; nobody waits for it but the next one."""
-        if keep_days is None:
-            return
-        from indwell.sessions.retention import sweep
-
-        if self._sweeping is not None:
-            await asyncio.wait({self._sweeping})
-        state, now = state_folder(self._environment), datetime.now(UTC)
-        self._sweeping = asyncio.get_running_loop().run_in_executor(
-            None, lambda: sweep(state, keep_days=keep_days, now=now)
-        )

@@ -24,6 +24,18 @@ def run_command(arguments: Sequence[str] | None) -> int:
             return _last_minutes(options, parser)
         case "trust" | "permissions" | "audit":
             return _safety(options, parser)
+        case "setup":
+            from indwell.cli.setup.command import Wish, setup
+
+            return setup(
+                Wish(
+                    editor=options.editor,
+                    write=options.write,
+                    remove=options.remove,
+                    json=options.json,
+                    lsp_mode=options.lsp_mode,
+                )
+            )
         case "stats":
             from indwell.cli.stats import stats
 
@@ -40,6 +52,8 @@ def run_command(arguments: Sequence[str] | None) -> int:
             return demo(seed=seed, as_json=options.json, scripted=options.scripted)
         case "replay":
             return _replay(options, parser)
+        case "review":
+            return _review(options, parser)
         case "run":
             return _run(options, parser)
         case _:
@@ -170,6 +184,25 @@ def _from_logs(options: argparse.Namespace, parser: argparse.ArgumentParser) -> 
     return replay_request(*options.ids, as_json=options.json)
 
 
+def _review(options: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
+    from indwell.cli.review import Wish, WrongLine, review
+
+    try:
+        return review(
+            Wish(
+                files=tuple(options.files),
+                session=options.session,
+                turn=options.turn,
+                verdict="accept" if options.accept else "reject" if options.reject else None,
+                everything=options.all,
+                json=options.json,
+                diff=options.diff,
+            )
+        )
+    except WrongLine as error:
+        parser.error(str(error))
+
+
 def _run(options: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
     goes_on = options.resume is not None or options.continues
     if not options.words.strip() and not goes_on and options.new_from is None:
@@ -180,6 +213,8 @@ def _run(options: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
         parser.error("--new-from: the id is empty; `indwell sessions` lists them")
     if options.turn is not None and not goes_on:
         parser.error("--turn: say which session goes on from it, with --resume or --continue")
+    if options.files and options.turn is None:
+        parser.error("--files: say with --turn up to the end of which turn they are taken back")
     if len(options.file) > 1:
         parser.error("--file: one place at a time; name the others in your words")
     if not Path(options.folder).is_dir():
@@ -198,6 +233,7 @@ def _run(options: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
             model=options.model,
             session=NEWEST if options.continues else options.resume or "",
             turn=options.turn,
+            files=options.files,
             origin=options.new_from or "",
             trust=options.trust,
         )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import platform
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -20,33 +19,34 @@ from indwell.agent.compact_tool import Wish, make_compact
 from indwell.agent.resume import tools_digest
 from indwell.agent.session import Log, Parts, Session
 from indwell.cli.budgets import budgets_of, unkept
+from indwell.cli.check_commands import gate_of
 from indwell.cli.chosen_model import Model
 from indwell.cli.confining import confiner, strength
+from indwell.cli.covering import coverage_of
 from indwell.cli.folder_trust import FolderTrust
 from indwell.cli.sandbox_state import notice_of
 from indwell.cli.secrecy import also_hiding, hiding
 from indwell.cli.secret_places import SecretPlaces
 from indwell.cli.spill import Spill
+from indwell.cli.surroundings import instructions_of, surroundings_of, this_machine
 from indwell.context.compaction.presets import PRESETS
 from indwell.context.conversation import Config, Conversation, system_block
 from indwell.context.pictures import without_pictures
-from indwell.errors import SessionError, ToolError
-from indwell.files import has_other_names, read_bytes
+from indwell.errors import SessionError
 from indwell.files.scratch import scratch_folder
 from indwell.policy.approvals import Approver
 from indwell.policy.asked import Policy
 from indwell.policy.paths import is_beneath, matches_any
 from indwell.policy.rules import Rules, aimless
 from indwell.policy.widening import Widening
-from indwell.prompt.environment import Surroundings
-from indwell.prompt.instructions import FILE_NAME
-from indwell.prompt.system import Machine, system_prompt
+from indwell.prompt.system import system_prompt
+from indwell.review.ledger import ReviewLedger
 from indwell.sandbox.confinement import Confinement, Strength
 from indwell.sandbox.finding import own_installation
 from indwell.sessions.ids import RANDOM_B, new_id
 from indwell.sessions.memory_log import MemoryLog
 from indwell.sessions.records import Prefixed
-from indwell.sessions.spending import SpendingLedger, local_day
+from indwell.sessions.spending import SpendingLedger
 from indwell.sessions.store import SessionStore, folder_name
 from indwell.settings.model import Settings
 from indwell.settings.places import state_folder, user_file
@@ -54,10 +54,6 @@ from indwell.settings.rules import RuleBook
 from indwell.tools.commands.bash import Shell
 from indwell.tools.table import standard_tools
 from indwell.workspace.base import Workspace
-from indwell.workspace.branch import branch_of
-from indwell.workspace.paths import display
-
-MOST_INSTRUCTIONS_B = 1 << 20  # no longer file is read at all; see also ``instructions.LIMIT``
 
 
 class Place(NamedTuple):
@@ -86,6 +82,7 @@ async def open_session(
     *,
     environment: Mapping[str, str],
     trust: FolderTrust | None = None,
+    review: ReviewLedger | None = None,
 ) -> Session:
     """Begin a session in a workspace, with a model; where it cannot be saved, it says so.
 
@@ -96,7 +93,14 @@ async def open_session(
     looking = asyncio.get_running_loop().run_in_executor(None, strength)
     place = await asyncio.to_thread(_new_place, store, model.name)
     session = make_session(
-        place, workspace, approver, settings, model, environment=environment, trust=trust
+        place,
+        workspace,
+        approver,
+        settings,
+        model,
+        environment=environment,
+        trust=trust,
+        review=review,
     )
     # It takes up to 20 ms, once, for which no prompt waits: then the second turn tells it.
     looking.add_done_callback(lambda held: _tell_state(session, held))
@@ -139,6 +143,7 @@ def make_session(
     *,
     environment: Mapping[str, str],
     trust: FolderTrust | None = None,
+    review: ReviewLedger | None = None,
 ) -> Session:
     """Put the parts of a session together; its conversation is empty.
 
@@ -204,8 +209,8 @@ def make_session(
             or is_beneath(str(root / path), own)
             or secret.is_other_name(root / path)
         ),
-        surroundings=lambda: _surroundings(workspace, model.name),
-        instructions=lambda: _instructions(workspace, settings(), trust),
+        surroundings=lambda: surroundings_of(workspace, model.name),
+        instructions=lambda: instructions_of(workspace, settings(), trust),
         cost=model.cost,
         now=lambda: datetime.now(UTC),
         monotonic=time.monotonic,
@@ -221,9 +226,12 @@ def make_session(
         hide=hide,
         secret_files=secret.look,
         repositories=secret.repositories,
+        gate=gate_of(workspace, settings, trust),
+        review=review,
+        coverage=coverage_of(workspace, review, secret.look, own, hide),
     )
     prompt = system_prompt(
-        _machine(), tuple(spec.name for spec in tools.specs), now_settings.instructions
+        this_machine(), tuple(spec.name for spec in tools.specs), now_settings.instructions
     )
     conversation = Conversation(
         config=Config(
@@ -263,7 +271,7 @@ def with_model(session: Session, model: Model) -> None:
         provider=model.provider,
         hang_up=hang_up,
         cost=model.cost,
-        surroundings=lambda: _surroundings(workspace, model.name),
+        surroundings=lambda: surroundings_of(workspace, model.name),
         rates=model.rates,
         small=model.small,
         hide=also_hiding(session.parts.hide, model.key),
@@ -284,40 +292,3 @@ def with_model(session: Session, model: Model) -> None:
 
 def _notice(model: Model, budgets: Budgets, *more: str) -> str:
     return "; ".join(filter(None, (model.notice, unkept(budgets, model.name, model.cost), *more)))
-
-
-async def _surroundings(workspace: Workspace, model: str) -> Surroundings:
-    return Surroundings(
-        date=local_day(datetime.now(UTC)),
-        folder=str(workspace.roots[0]),
-        branch=await branch_of(workspace),
-        model=model,
-    )
-
-
-async def _instructions(workspace: Workspace, settings: Settings, trust: FolderTrust) -> str:
-    """AGENTS.md of a trusted folder, as it was trusted; of any other none is read (H13)."""
-    root = workspace.roots[0]
-    if not trust.is_trusted(root):
-        return ""
-    try:
-        path = workspace.resolve(FILE_NAME)
-        if matches_any(display(path, workspace.roots), settings.deny):
-            return ""
-        if has_other_names(path):  # perhaps of a secret file, which no name tells
-            return ""
-        data = await asyncio.to_thread(read_bytes, path, [root], MOST_INSTRUCTIONS_B)
-        if trust.is_whole(root):
-            return (await workspace.read(path)).text
-    except ToolError:
-        return ""
-    return data.decode("utf-8-sig", "replace") if trust.obeys(root, FILE_NAME, data) else ""
-
-
-def _machine() -> Machine:
-    return Machine(  # noqa: S604 - `shell` is a word for the prompt, nothing is run
-        system=f"{platform.system()} {platform.release()}",
-        architecture=platform.machine(),
-        shell="bash",
-        python=platform.python_version(),
-    )

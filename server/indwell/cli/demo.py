@@ -23,11 +23,11 @@ from indwell.demo.model import NAME
 from indwell.demo.project import CHECK, Project, make_project
 from indwell.errors import SettingsError, UserError
 from indwell.files import make_private_folder
-from indwell.lsp import protocol
+from indwell.lsp import protocol_permission
 from indwell.lsp.fake.buffer import Buffer, lines_range
 from indwell.lsp.fake.editor import FakeEditor
 from indwell.messages import Usage
-from indwell.policy.approvals import Question
+from indwell.policy.approvals import Chosen, Question
 from indwell.sandbox.spawn import spawn
 from indwell.settings.load import lacking
 from indwell.settings.model import Settings
@@ -178,14 +178,15 @@ class Stage:
         if not self._console.quiet:
             self._view(known)
 
-    async def _permit(self, params: protocol.PermissionParams) -> str:
+    async def _permit(self, params: protocol_permission.PermissionParams) -> str:
         """The scripted model and the project's own check are allowed; all else is asked for."""
         self._say(f"  [yellow]{escape(params.title)}[/] {escape(params.detail)}")
         if self._scripted or params.detail == CHECK:
             self._say("  [yellow]The demo answers: Once[/]")
             return "once"
-        question = Question(**{**attrs.asdict(params), "rule": ""})
-        return await TerminalApprover(self._console).ask(question)
+        question = Question(**{**attrs.asdict(params), "rule": "", "hunks": ()})
+        reply = await TerminalApprover(self._console).ask(question)
+        return "no" if isinstance(reply, Chosen) else reply
 
     def _say(self, markup: str) -> None:
         self._console.print(markup, highlight=False, soft_wrap=True)

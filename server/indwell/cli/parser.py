@@ -6,7 +6,9 @@ import argparse
 
 from indwell import __version__
 from indwell.cli.replay_grammar import replay_options
+from indwell.cli.review_grammar import review_options
 from indwell.cli.safety_grammar import audit_options, permissions_options, trust_options
+from indwell.cli.setup.editors import EDITORS
 from indwell.settings.model import FREEDOM
 
 LIST_LIMIT = 20  # sessions; H61
@@ -28,7 +30,9 @@ def make_parser() -> argparse.ArgumentParser:
     _json(logout)
     _json(commands.add_parser("models", help="list what the endpoint offers"))
     _doctor(commands.add_parser("doctor", help="say what does not work here, and how to mend it"))
+    _setup(commands.add_parser("setup", help="set up an editor: print or write its configuration"))
     _run(commands.add_parser("run", help="do one turn from the terminal"))
+    review_options(commands.add_parser("review", help="accept or reject the agent's changes"))
     demo = commands.add_parser("demo", help="show the main job on a made-up project")
     demo.add_argument("--seed", type=int, help="which project and which fault; random if left out")
     demo.add_argument("--json", action="store_true", help="print one JSON object at the end")
@@ -85,6 +89,17 @@ def _doctor(doctor: argparse.ArgumentParser) -> None:
     form.add_argument("--json", action="store_true", help="print one JSON object")
 
 
+def _setup(setup: argparse.ArgumentParser) -> None:
+    setup.add_argument("editor", choices=EDITORS, help="which one")
+    what = setup.add_mutually_exclusive_group()
+    what.add_argument(
+        "--write", action="store_true", help="put it into the editor's own configuration"
+    )
+    what.add_argument("--remove", action="store_true", help="take out what --write put there")
+    setup.add_argument("--lsp-mode", action="store_true", help="emacs: lsp-mode instead of eglot")
+    _json(setup)
+
+
 def _run(run: argparse.ArgumentParser) -> None:
     run.add_argument(
         "words",
@@ -113,8 +128,14 @@ def _run(run: argparse.ArgumentParser) -> None:
         type=_turn,
         metavar="N",
         help="with --resume or --continue: take the conversation back to the end of this turn "
-        "first; files stay as they are, and the log keeps what came after it. Without words that "
-        "is all, and the words that came next are printed",
+        "first; the log keeps what came after it. Without words that is all, and the words that "
+        "came next are printed",
+    )
+    run.add_argument(
+        "--files",
+        action="store_true",
+        help="with --turn: take the files back too, to what they were at the end of that turn. "
+        "What you changed since stays",
     )
     run.add_argument("--model", default="", help="ask this model (default: that of the settings)")
     run.add_argument(

@@ -36,6 +36,7 @@ from indwell.context.pictures import without_pictures
 from indwell.errors import SessionError, UserError
 from indwell.messages import Message, ToolResult
 from indwell.policy.approvals import Approver
+from indwell.review.ledger import ReviewLedger
 from indwell.sessions.forking import check_whole, spill_owners
 from indwell.sessions.lines import Reading
 from indwell.sessions.records import Repaired, Said, TurnFinished, repairs
@@ -66,6 +67,7 @@ async def resume_session(
     *,
     environment: Mapping[str, str],
     trust: FolderTrust | None = None,
+    review: ReviewLedger | None = None,
 ) -> Resumed:
     """Take a session up where its log ends; nothing that it did is done again.
 
@@ -86,7 +88,14 @@ async def resume_session(
         n_spilled = await asyncio.to_thread(_n_spilled, spill)
         place = Place(identifier, log, spill, n_spilled, others=others)
         session = make_session(
-            place, workspace, approver, settings, model, environment=environment, trust=trust
+            place,
+            workspace,
+            approver,
+            settings,
+            model,
+            environment=environment,
+            trust=trust,
+            review=review,
         )
         is_known = past.prefix is not None and past.prefix.tools == tools_digest(
             session.conversation.tools

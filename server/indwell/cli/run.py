@@ -27,7 +27,8 @@ from indwell.cli.compose import open_session
 from indwell.cli.folder_trust import FolderTrust
 from indwell.cli.new_from import naming_new_session, take_task
 from indwell.cli.own_environment import own_environment
-from indwell.cli.rewound_session import tell_rewound
+from indwell.cli.review_ledger import open_ledger, opened_for
+from indwell.cli.rewound_session import taken_back, tell_notices, tell_rewound
 from indwell.cli.sessions import whole_id
 from indwell.cli.terminal import AllowingApprover, TerminalApprover, TerminalView
 from indwell.cli.trust_question import settled_settings
@@ -58,7 +59,8 @@ class Wish(msgspec.Struct, frozen=True):
 
     ``mode`` may be freer than the settings', and ``model`` another: the user's own command line
     says so. ``session`` is the id, or the beginning of it, of one to go on with; ``NEWEST`` the
-    newest. Then there need not be ``words``. ``turn``: it goes on from the end of this one.
+    newest. Then there need not be ``words``. ``turn``: it goes on from the end of this one;
+    ``files``: and they are taken back too.
     ``origin``: as ``session``, of one whose task a new session takes along.
     ``trust``: the folder is trusted, for this time.
     """
@@ -73,6 +75,7 @@ class Wish(msgspec.Struct, frozen=True):
     model: str = ""
     session: str = ""
     turn: int | None = None
+    files: bool = False
     origin: str = ""
     trust: bool = False
 
@@ -90,7 +93,7 @@ def run(wish: Wish) -> int:
     try:
         if wish.turn is not None and not wish.words.strip():
             session, made = wait_for(_rewound(wish))
-            tell_rewound(session, made, as_json=wish.json)
+            tell_rewound(session, made, as_json=wish.json, files=wish.files)
             return 0
         finished = wait_for(_turn(wish, view))
     except WrongPlace as error:
@@ -143,7 +146,13 @@ async def _turn(wish: Wish, view: events.Listener) -> events.TurnFinished:
         store = SessionStore(state_folder(os.environ), workspace.roots[0])
         origin = await asyncio.to_thread(_identified, wish.origin, store) if wish.origin else ""
         session = await open_session(
-            workspace, approver, lambda: settings, model, environment=environment, trust=trust
+            workspace,
+            approver,
+            lambda: settings,
+            model,
+            environment=environment,
+            trust=trust,
+            review=await opened_for(workspace, os.environ, lambda: settings),
         )
         words = wish.words
     try:
@@ -174,12 +183,14 @@ async def _resumed(
         UserError: It cannot be gone on with.
     """
     from indwell.cli.resuming import held_with, resume_session
-    from indwell.sessions.forking import rewind_session
 
     store = SessionStore(state_folder(os.environ), workspace.roots[0])
     identifier = await asyncio.to_thread(_identified, wish.session, store)
+    ledger = await opened_for(workspace, os.environ, lambda: settings)
     if wish.turn is not None:
-        await rewind_session(store, identifier, wish.turn, now=datetime.now(UTC))
+        back = ledger if wish.files else None
+        made = await taken_back(store, identifier, wish.turn, ledger=back, workspace=workspace)
+        tell_notices(made.notices)
     if not wish.model:
         seen = await asyncio.to_thread(store.overview, identifier)
         held = await held_with(settings, seen.model)
@@ -196,23 +207,26 @@ async def _resumed(
         model,
         environment=environment,
         trust=trust,
+        review=ledger,
     )
     words = wish.words if wish.words.strip() else resumed.draft or GO_ON
     return resumed.session, words
 
 
 async def _rewound(wish: Wish) -> tuple[str, Rewind]:
-    """Take the conversation back, and no more.
+    """Take the conversation back, and the files if that is wanted.
 
     Raises:
         SessionError: It cannot be.
+        SettingsError: There is no place for the ledger.
     """
-    from indwell.sessions.forking import rewind_session
-
     assert wish.turn is not None
-    store = SessionStore(state_folder(os.environ), wish.folder)
+    workspace = DiskWorkspace([wish.folder], private=undo_folder(os.environ))
+    store = SessionStore(state_folder(os.environ), workspace.roots[0])
     session = await asyncio.to_thread(_identified, wish.session, store)
-    return session, await rewind_session(store, session, wish.turn, now=datetime.now(UTC))
+    ledger = await open_ledger(os.environ, workspace.roots) if wish.files else None
+    made = await taken_back(store, session, wish.turn, ledger=ledger, workspace=workspace)
+    return session, made
 
 
 def _identified(given: str, store: SessionStore) -> str:

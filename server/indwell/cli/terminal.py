@@ -12,9 +12,18 @@ from rich.markup import escape
 from rich.syntax import Syntax
 
 from indwell.agent import events
-from indwell.agent.receipt import usage_words
+from indwell.agent.receipt import to_review_words, usage_words
 from indwell.cli.shortenings import Shortenings
-from indwell.policy.approvals import Answer, Question, Said, one_line, short_line, visible
+from indwell.policy.approvals import (
+    Answer,
+    Chosen,
+    Question,
+    Reply,
+    Said,
+    one_line,
+    short_line,
+    visible,
+)
 
 if sys.platform != "win32":
     import termios
@@ -28,6 +37,7 @@ OUTPUT_LINE_LIMIT = 2_000  # of a line of output
 _ANSWERED = {
     "beforehand": "allowed by --allow-commands",
     "uncovered": "not covered by --allow-commands, and nobody is asked",
+    "hunks": "answered: some hunks of it",
 }
 _DIFF_COLOURS = {"+": "green", "-": "red", "@": "cyan"}
 
@@ -47,7 +57,7 @@ class TerminalView:
         self._are_many = False  # calls at once: each end says which one it is of
         self._shortenings = Shortenings()
 
-    def __call__(self, event: events.Event) -> None:  # noqa: C901 - one flat table of events
+    def __call__(self, event: events.Event) -> None:  # noqa: C901, PLR0912 - one flat table of events
         """Show one event."""
         line, shown = self._shortenings.taken(event)
         if line:
@@ -73,6 +83,8 @@ class TerminalView:
                 self._line(f"  [yellow]{_ANSWERED.get(answer, f'answered: {answer}')}[/]")
             case events.Steered(text=text, delivered=True):
                 self._line(f"[bold]you:[/] {escape(visible(text))}")
+            case events.Checking(what=what):
+                self._line(f"[dim]checking: {escape(short_line(what, NAME_LIMIT))}[/]")
             case events.UsageReported():
                 pass  # the end has the sum
             case events.Notice(message=message):
@@ -133,8 +145,12 @@ class TerminalView:
             self._line(f"[red]{escape(visible(why))}[/]")
         elif event.message:
             self._line(f"[dim]{escape(visible(event.message[:FAILURE_LIMIT]))}[/]")
+        if event.verified:
+            self._line(f"[dim]{escape(visible(event.verified))}[/]")
         if event.turn and event.draft:
             self._line(f"Not sent, to try again: {escape(visible(event.draft))}")
+        if event.changes and event.to_review:
+            self._line(f"{to_review_words(event.to_review)}: indwell review")
         if not event.rounds:
             return  # no model was asked, so there is nothing to count
         rounds = "1 round" if event.rounds == 1 else f"{event.rounds} rounds"
@@ -155,7 +171,7 @@ class TerminalApprover:
     def __init__(self, console: Console) -> None:
         self._console = console
 
-    async def ask(self, question: Question) -> Said:
+    async def ask(self, question: Question) -> Reply:
         """Show exactly what would run, and wait for a letter."""
         title, reason = escape(one_line(question.title)), escape(one_line(question.reason))
         heading = f"[bold yellow]{title}[/] ({reason})"
@@ -166,8 +182,11 @@ class TerminalApprover:
             self._console.print("[yellow]Nobody can be asked here, so the answer is no.[/]")
             return "unanswered"
         choices = "[N]o, [O]nce" + (", this [S]ession, [A]lways" if question.rule else "")
+        choices += ", by [H]unk" if question.hunks else ""
         while True:
             typed = (await typed_line(f"{choices}? ")).strip().lower()
+            if question.hunks and typed in {"h", "hunk"}:
+                return await self._ask_by_hunk(question)
             answer = next((one for one in ANSWERS if typed in {one, one[0]}), None)
             if not typed or answer == "no":
                 return "no"
@@ -175,11 +194,23 @@ class TerminalApprover:
                 return answer
             self._console.print("[yellow]Not understood; type one of the letters.[/]")
 
+    async def _ask_by_hunk(self, question: Question) -> Reply:
+        """Ask for each; an empty line is a no."""
+        allowed: list[str] = []
+        for number, hunk in enumerate(question.hunks, 1):
+            self._tell_lines(f"{hunk.header}\n{hunk.text}", is_diff=True)
+            typed = await typed_line(f"Hunk {number} of {len(question.hunks)}: [N]o, [Y]es? ")
+            if typed.strip().lower() in {"y", "yes"}:
+                allowed.append(hunk.id)
+        return Chosen(tuple(allowed)) if allowed else "no"
+
     def _tell_detail(self, question: Question) -> None:
         """All of it, whole; a diff by what its lines are."""
-        detail = visible(question.detail)
-        is_diff = not question.cwd and "\n@@ " in detail
-        for line in detail.split("\n"):
+        is_diff = not question.cwd and "\n@@ " in question.detail
+        self._tell_lines(question.detail, is_diff=is_diff)
+
+    def _tell_lines(self, text: str, *, is_diff: bool) -> None:
+        for line in visible(text).split("\n"):
             colour = _DIFF_COLOURS.get(line[:1], "") if is_diff else ""
             self._console.print(
                 line, style=colour, markup=False, emoji=False, highlight=False, soft_wrap=True

@@ -45,6 +45,7 @@ def turn_result(ticket: Ticket, finished: TurnFinished) -> protocol.TurnResult:
         changes=tuple(
             protocol.FileResult(one.path, one.added, one.removed) for one in finished.changes
         ),
+        verified=finished.verified,
     )
 
 

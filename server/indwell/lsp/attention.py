@@ -12,10 +12,12 @@ from dataclasses import dataclass, field
 from lsprotocol import types
 
 from indwell.context.ide import OpenedFile, Problem, Selection
+from indwell.lsp.chat_names import is_chat
 from indwell.lsp.documents import Document, Documents, name_in
 from indwell.policy.paths import matches_any
 from indwell.settings.model import Settings
 
+OURS = "indwell"  # the source of diagnostics that we publish: changes to review, nothing to mend
 RECENT_S = 120.0  # a range that a request spoke of is a guess; older ones are no guess any more
 
 
@@ -50,11 +52,15 @@ class Attention:
     _problems: dict[str, tuple[types.Diagnostic, ...]] = field(default_factory=dict)
 
     def focus(self, uri: str | None) -> None:
-        """The user looks at this document, or at none."""
+        """The user looks at this document, or at none; a chat is no work to look at."""
+        if uri is not None and is_chat(uri):
+            return
         self._focus, self._focus_is_known = uri, True
 
     def select(self, uri: str, version: int, ranges: Sequence[types.Range]) -> None:
         """The user marked something; only the newest, largest range counts."""
+        if is_chat(uri):
+            return
         self._selected_is_known = True
         filled = [one for one in ranges if one.start != one.end]
         largest = max(filled, key=_extent, default=None)
@@ -65,12 +71,12 @@ class Attention:
     def request(self, uri: str, range_: types.Range) -> None:
         """A request spoke of this range: a guess where nothing better is known."""
         document = self.documents.get(uri)
-        if document is not None and range_.start != range_.end:
+        if document is not None and range_.start != range_.end and not is_chat(uri):
             self._recent = Marked(uri, document.version, range_, self.monotonic())
 
     def report(self, uri: str, problems: Sequence[types.Diagnostic]) -> None:
-        """All problems of a document, of all servers."""
-        self._problems[uri] = tuple(problems)
+        """All problems of a document, of all servers; hints of ours are no problems."""
+        self._problems[uri] = tuple(one for one in problems if one.source != OURS)
 
     def problems(self, uri: str) -> tuple[types.Diagnostic, ...]:
         """The problems last told of a document."""
@@ -78,7 +84,7 @@ class Attention:
 
     def opened_uri(self) -> str | None:
         """The document that the user looks at: told, else the newest that was opened."""
-        return self._focus if self._focus_is_known else self.documents.newest
+        return self._focus if self._focus_is_known else self.documents.newest_where(_is_work)
 
     def opened(self, settings: Settings) -> OpenedFile | None:
         """The file for ``<ide_opened_file>``, unless a setting or a deny rule keeps it out."""
@@ -147,6 +153,10 @@ class Attention:
         return any(matches_any(name, settings.deny) for name in names)
 
 
+def _is_work(uri: str) -> bool:
+    return not is_chat(uri)
+
+
 def lines_of(range_: types.Range, n_lines: int) -> tuple[int, int]:
     """First and last line that a range covers, 0-based, inclusive; an end at column 0 is before.
 
@@ -161,9 +171,11 @@ def lines_of(range_: types.Range, n_lines: int) -> tuple[int, int]:
 def touching_problems(
     problems: Sequence[types.Diagnostic], first: int, last: int
 ) -> tuple[Problem, ...]:
-    """Problems that touch the lines ``first`` to ``last`` (0-based, inclusive)."""
+    """Problems that touch the lines ``first`` to ``last`` (0-based); no hints of ours."""
     touching = [
-        one for one in problems if one.range.start.line <= last and one.range.end.line >= first
+        one
+        for one in problems
+        if one.range.start.line <= last and one.range.end.line >= first and one.source != OURS
     ]
     return tuple(problem_of(one) for one in touching)
 

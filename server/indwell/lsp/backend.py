@@ -17,6 +17,7 @@ from indwell.policy.approvals import Approver
 from indwell.policy.trust import Standing
 from indwell.providers.connection import LoginOutcome
 from indwell.providers.models import OfferedModel
+from indwell.review.ledger import ReviewLedger
 from indwell.sessions.branches import Fork, Rewind
 from indwell.sessions.lines import Reading
 from indwell.sessions.overview import Overview
@@ -43,6 +44,14 @@ class Backend(FirstRunBackend, Protocol):
         self, roots: tuple[Path, ...], documents: Documents, client: Client, settings: Settings
     ) -> Workspace:
         """The user's files through the editor."""
+        ...
+
+    async def review(self, roots: Sequence[Path]) -> ReviewLedger:
+        """The ledger of the agent's changes in a workspace: the same one each time.
+
+        Raises:
+            UserError: There is no state folder.
+        """
         ...
 
     def approver(self, client: Client, settings: Settings) -> Approver:
@@ -197,6 +206,14 @@ class Backend(FirstRunBackend, Protocol):
 
     async def untold_drafts(self, root: Path) -> tuple[Path, ...]:
         """Drafts kept by an earlier process that the user was not told of; each is given once."""
+        ...
+
+    def shown_folder(self) -> Path:
+        """Where read-only files stand for editors that ask for no texts; it need not exist.
+
+        Raises:
+            UserError: There is no state folder.
+        """
         ...
 
     def monotonic(self) -> float:

@@ -11,6 +11,7 @@ from indwell.errors import UserError
 from indwell.lsp import protocol
 from indwell.lsp import protocol_views as views
 from indwell.lsp.host import Host
+from indwell.lsp.rewinding import FilesBack
 from indwell.lsp.wire.envelope import INVALID_PARAMS
 
 ANY_TURN = protocol.ForkArguments()
@@ -57,7 +58,10 @@ async def forked(host: Host, arguments: protocol.ForkArguments) -> views.ResumeR
 
 
 async def rewound(host: Host, arguments: protocol.RewindArguments) -> views.ResumeResult | None:
-    """Take a conversation back to the end of a turn; a running turn is stopped first.
+    """Take a conversation back to the end of a turn, and the files if that is wanted.
+
+    A running turn is stopped first. The conversation goes first: if the server is killed behind it,
+    the same command takes the files back. What is wrong with one file is told, the rest is done.
 
     Raises:
         UserError: There is no such session or turn, or it cannot be written; then it goes on as
@@ -68,6 +72,9 @@ async def rewound(host: Host, arguments: protocol.RewindArguments) -> views.Resu
     is_current = session == host.sessions.id
     if is_current:
         await host.turns.drain("the conversation was taken back")
+    files = await _files_back(host, arguments, session)
+    if is_current:
+        await host.turns.drain("the conversation was taken back")  # a question may stand for long
         await host.sessions.leave()
     try:
         rewind = await host.backend.rewind_session(host.root, session, arguments.turn)
@@ -75,8 +82,34 @@ async def rewound(host: Host, arguments: protocol.RewindArguments) -> views.Resu
         if is_current:
             await host.resume(again)
         raise
+    said = () if files is None else await files.take(session, arguments.turn)
     taken = await host.resume(again)
+    if said and not host.client.features.has("events"):
+        host.client.show(types.MessageType.Info, f"Indwell: {'; '.join(said)}")
     if taken is None:
         return None
-    notices = (*rewind.notices, *taken.notices)
+    notices = (*rewind.notices, *taken.notices, *said)
     return attrs.evolve(taken, draft=taken.draft or rewind.draft, notices=notices)
+
+
+async def _files_back(
+    host: Host, arguments: protocol.RewindArguments, session: str
+) -> FilesBack | None:
+    """The way to take files back; None if they are to stay.
+
+    Raises:
+        UserError: There is no place for the ledger, and files are wanted.
+    """
+    workspace = host.sessions.workspace
+    if workspace is None or arguments.files is False or arguments.turn < 0:
+        return None
+    try:
+        ledger = await host.backend.review(workspace.roots)
+    except UserError:
+        if arguments.files:
+            raise
+        return None
+    timeout_s = host.settings.answer_timeout_s
+    files = FilesBack(ledger, workspace, host.client, timeout_s=timeout_s)
+    is_wanted = await files.is_wanted(session, arguments.turn, files=arguments.files)
+    return files if is_wanted else None

@@ -13,10 +13,11 @@ from typing import Any
 import msgspec
 from pygls.exceptions import JsonRpcException
 
-from indwell.errors import EditRefused, TextMoved
+from indwell.errors import EditMayCome, EditRefused, TextMoved
 from indwell.lsp.client import Client
 from indwell.lsp.documents import Document, Documents, digested
 from indwell.lsp.unanswered import Asked, Unanswered, seen, was_taken
+from indwell.lsp.whole_lines import whole_lines
 from indwell.lsp.workspace_edits import QUICK, is_rewritten, joined, versioned_edit
 from indwell.workspace.base import Change, Stamp
 from indwell.workspace.comparing.diff import TextEdit, line_edits
@@ -73,8 +74,8 @@ class BufferEdits:
 
         Raises:
             TextMoved: The buffer was changed or closed meanwhile, and the edit was not taken.
-            EditRefused: The editor did not take the edit, or has not said; the buffer is
-                untouched by it so far.
+            EditMayCome: The editor has not said whether it takes the edit; so far it has not.
+            EditRefused: The editor did not take it; the buffer is untouched by it.
         """
         before = document.text
         if text == before:
@@ -109,7 +110,9 @@ class BufferEdits:
     ) -> Asked:
         annotated = self._client.features.annotations
         encoding = self._documents.encoding
-        edit = versioned_edit(document, edits, encoding, annotated=annotated)
+        if not self._client.features.says_encoding:
+            edits = whole_lines(document.text, edits)
+        edit = versioned_edit(document, edits, encoding, annotated=annotated, label=label)
         answer = asyncio.ensure_future(self._client.apply_edit(edit, label))
         answer.add_done_callback(seen)
         return Asked(document, path, edit, document.version, document.text, text, answer)
@@ -120,14 +123,14 @@ class BufferEdits:
         problem = verdict.problem
         if document.version == asked.version:
             if verdict.is_silent:
-                raise EditRefused(
+                raise EditMayCome(
                     f"{problem} and may still apply it; the text of {name!r} is untouched so far; "
                     "read_file it before anything else"
                 )
             if problem:
                 raise EditRefused(f"{problem}; the text of {name!r} is untouched")
             self._unanswered.add(asked)  # an editor may tell later than we wait
-            raise EditRefused(
+            raise EditMayCome(
                 "the editor took the edit, but has told of no change; "
                 f"read_file {name!r} before anything else"
             )
@@ -136,7 +139,7 @@ class BufferEdits:
                 f"{problem or 'the editor dropped the edit'}, and {name!r} was changed "
                 "meanwhile; read_file it again"
             )
-            raise EditRefused(words) if verdict.is_silent else TextMoved(words)
+            raise EditMayCome(words) if verdict.is_silent else TextMoved(words)
         # The stamp is of what was proposed, so the next edit asks for a new read.
         return Change(
             path=asked.path,
@@ -235,7 +238,7 @@ def _moved(path: Path) -> str:
 def _closed(path: Path, verdict: _Verdict) -> EditRefused:
     """What a closed document means: the disk tells, unless the edit may still come."""
     if verdict.is_silent:
-        return EditRefused(
+        return EditMayCome(
             f"{path.name!r} was closed in the editor while it was edited, so nobody can say "
             "whether the edit was taken; read_file it again"
         )

@@ -13,7 +13,7 @@ from lsprotocol import types
 from pygls.exceptions import JsonRpcException
 
 from indwell.agent.events import Event, Text, Thinking, ToolOutput
-from indwell.lsp import protocol
+from indwell.lsp import protocol, protocol_diagnostics, protocol_permission
 from indwell.lsp.features import Features
 from indwell.lsp.wire.language_server import Server
 from indwell.policy.approvals import one_line, visible
@@ -133,6 +133,11 @@ class Client:
             return False
         return True
 
+    async def register(self, wanted: list[types.Registration]) -> None:
+        """Ask to be asked; an editor that does not answer does as it likes."""
+        params = types.RegistrationParams(registrations=wanted)
+        await _bounded(self._server.client_register_capability_async(params), REGISTER_TIMEOUT_S)
+
     async def show_document(self, uri: str) -> bool:
         """Open a document beside what the user does; False if the editor did not."""
         if not self.features.show_document:
@@ -140,6 +145,22 @@ class Client:
         params = types.ShowDocumentParams(uri=uri, take_focus=False)
         answer = await _bounded(self._server.window_show_document_async(params), SHOW_TIMEOUT_S)
         return answer is not None and answer.success
+
+    async def refresh_text(self, uri: str) -> None:
+        """Let the editor ask for a virtual document's text again, if it shows it."""
+        params = types.TextDocumentContentRefreshParams(uri=uri)
+        method = types.WORKSPACE_TEXT_DOCUMENT_CONTENT_REFRESH
+        await _bounded(self._request(method, params), SHOW_TIMEOUT_S)
+
+    def publish(self, diagnostics: msgspec.Struct) -> None:
+        """Show diagnostics of our own: the params of ``textDocument/publishDiagnostics``."""
+        self._server.protocol.notify(types.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS, diagnostics)
+
+    def refresh_lenses(self) -> None:
+        """Let the editor ask for its lenses again, if it does so; nobody waits for its answer."""
+        if self.features.refreshes_lenses:
+            answer = self._request(types.WORKSPACE_CODE_LENS_REFRESH, None)
+            answer.add_done_callback(lambda done: done.cancelled() or done.exception())
 
     async def create_progress(self, token: str) -> bool:
         """Announce a progress; False if the editor does not take it."""
@@ -177,10 +198,19 @@ class Client:
         answer = await _bounded(self._request("indwell/ask", params), timeout_s)
         return answer.text if isinstance(answer, protocol.AskResult) else None
 
-    async def permission(self, params: protocol.PermissionParams, timeout_s: float) -> str | None:
+    async def permission(
+        self, params: protocol_permission.PermissionParams, timeout_s: float
+    ) -> protocol_permission.PermissionResult | None:
         """The rich form of the permission question."""
         answer = await _bounded(self._request("indwell/permission", params), timeout_s)
-        return answer.answer if isinstance(answer, protocol.PermissionResult) else None
+        return answer if isinstance(answer, protocol_permission.PermissionResult) else None
+
+    async def diagnostics(
+        self, params: protocol_diagnostics.DiagnosticsParams, timeout_s: float
+    ) -> protocol_diagnostics.DiagnosticsResult | None:
+        """Which problems documents have; None if nobody answers in time, or nonsense."""
+        answer = await _bounded(self._request("indwell/diagnostics", params), timeout_s)
+        return answer if isinstance(answer, protocol_diagnostics.DiagnosticsResult) else None
 
     async def save(self, uris: tuple[str, ...]) -> tuple[str, ...]:
         """Ask to save documents; gives those that were saved."""

@@ -14,9 +14,10 @@ from cattrs import Converter
 from lsprotocol import types
 from lsprotocol.converters import get_converter
 
+from indwell.lsp.attention import OURS
 from indwell.lsp.wire import sync
 
-_AUTOMATIC = 2  # CodeActionTriggerKind
+AUTOMATIC = 2  # CodeActionTriggerKind
 _QUICKFIX = "quickfix.indwell"
 _REFACTOR = "refactor.indwell"
 _SOURCE = "source.indwell"
@@ -69,10 +70,9 @@ _CANCEL = _Offer("Stop the running turn", "indwell.cancel", _SOURCE)
 
 def offer(place: Place, range_: sync.Range, context: sync.ActionContext) -> list[dict[str, Any]]:
     """The actions for a range, as plain JSON; on an automatic trigger only where a problem is."""
-    automatic = context.trigger_kind == _AUTOMATIC
-    problems = context.diagnostics or [
-        _converter().unstructure(one) for one in _touching(place.known, range_)
-    ]
+    automatic = context.trigger_kind == AUTOMATIC
+    given = [one for one in context.diagnostics if one.get("source") != OURS]
+    problems = given or [_converter().unstructure(one) for one in _touching(place.known, range_)]
     if automatic:
         offers = list(_OFFERS[:1]) if problems else []
     else:
@@ -80,9 +80,7 @@ def offer(place: Place, range_: sync.Range, context: sync.ActionContext) -> list
         offers += [_FIX_ALL] if problems or place.known else []
         offers += [_CANCEL] if place.running else []
     return [
-        _action(one, place, range_, problems)
-        for one in offers
-        if _is_wanted(one.kind, context.only)
+        _action(one, place, range_, problems) for one in offers if is_wanted(one.kind, context.only)
     ]
 
 
@@ -93,7 +91,7 @@ def _touching(
     return [one for one in problems if one.range.start.line <= last and one.range.end.line >= first]
 
 
-def _is_wanted(kind: str, only: Sequence[str] | None) -> bool:
+def is_wanted(kind: str, only: Sequence[str] | None) -> bool:
     """Kinds are a hierarchy: asking for ``quickfix`` asks for ``quickfix.indwell`` too."""
     if not only:  # an empty list asks for nothing, which nobody means (gopls reads it so, too)
         return True

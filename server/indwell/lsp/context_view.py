@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from indwell.context.compaction.preset import Preset
 from indwell.context.conversation import Conversation, queue, with_input
-from indwell.context.explain import BlockFacts, explain
+from indwell.context.explain import EXCERPT, BlockFacts, explain
 from indwell.context.health import Health
 from indwell.context.injections import inject
 from indwell.context.measures import named
@@ -30,6 +30,7 @@ def context_of(
     preset: Preset,
     *,
     health: Health | None = None,
+    is_whole: bool = False,
 ) -> ContextResult:
     """Lay open what would be sent if the user said something now; not on the event loop.
 
@@ -40,6 +41,7 @@ def context_of(
         model: The one of the next turn.
         preset: Of compaction, in force.
         health: Of the session; None before the first turn.
+        is_whole: The rows' previews are the whole texts.
     """
     rows = attached_rows(attached)
     if conversation is None:
@@ -49,7 +51,8 @@ def context_of(
         )
     queued = queue(conversation, _blocks(attached))
     next_ = with_input(queued, words=None, turn=0)
-    told = explain(next_, preset, n_waiting=len(queued.pending))
+    n_shown = None if is_whole else EXCERPT
+    told = explain(next_, preset, n_waiting=len(queued.pending), n_characters=n_shown)
     config = next_.config
     share = round(told.tokens / config.budget, 4) if config.budget > 0 else None
     return ContextResult(

@@ -6,6 +6,7 @@ Own store: pygls' one splits lines at form feeds and takes milliseconds a change
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -153,8 +154,10 @@ class Documents:
         self._by_uri: dict[str, Document] = {}
         self._changed = asyncio.Event()
         self.newest: str | None = None
+        self.beside: set[str] = set()  # documents of ours, which the editor shows beside the work
         self._by_path: dict[Path, Document] = {}
         self._listeners: list[Callable[[Path], None]] = []
+        self.n_saves: Counter[Path] = Counter()  # by the user, since the start
 
     def __iter__(self) -> Iterator[Document]:
         return iter(self._by_uri.values())
@@ -181,7 +184,7 @@ class Documents:
         self._by_uri[item.uri] = document
         if document.path is not None:
             self._by_path[document.path] = document
-        if _is_looked_at(item.uri):
+        if self._is_looked_at(item.uri):
             self.newest = item.uri
         self._tell(document)
         return document
@@ -201,13 +204,15 @@ class Documents:
                 document.apply([Change(text=text)], None, self.encoding)
             document.agrees(document.text)
             document.dirt = "clean"
+            if document.path is not None:
+                self.n_saves[document.path] += 1
             self._tell(document)
 
     def close(self, uri: str) -> None:
         """The editor closed the document; from now on the disk holds the truth."""
         document = self._by_uri.pop(uri, None)
         if self.newest == uri:
-            self.newest = next(filter(_is_looked_at, reversed(self._by_uri)), None)
+            self.newest = next(filter(self._is_looked_at, reversed(self._by_uri)), None)
         if document is not None:
             if document.path is not None and self._by_path.get(document.path) is document:
                 del self._by_path[document.path]
@@ -218,6 +223,11 @@ class Documents:
     async def changed(self) -> None:
         """Wait until any document is opened, changed, saved or closed."""
         await self._changed.wait()
+
+    def newest_where(self, fits: Callable[[str], bool]) -> str | None:
+        """Of the documents that a user could have opened, the newest whose URI fits."""
+        fitting = (uri for uri in reversed(self._by_uri) if self._is_looked_at(uri) and fits(uri))
+        return next(fitting, None)
 
     @property
     def next_change(self) -> asyncio.Event:
@@ -237,6 +247,10 @@ class Documents:
             for listener in self._listeners:
                 listener(path)
 
+    def _is_looked_at(self, uri: str) -> bool:
+        """Could a user work in it? Editors open other schemes for peeks and for the background."""
+        return uri.startswith(("file:", "untitled:")) and uri not in self.beside
+
     def _tell(self, document: Document) -> None:
         """Wake everybody who waits now; later waiters wait for the next change."""
         if document.path is not None:
@@ -244,11 +258,6 @@ class Documents:
                 listener(document.path)
         self._changed.set()
         self._changed = asyncio.Event()
-
-
-def _is_looked_at(uri: str) -> bool:
-    """Could a user have opened it? Editors open other schemes for peeks and for the background."""
-    return uri.startswith(("file:", "untitled:"))
 
 
 def name_in(uri: str) -> str:

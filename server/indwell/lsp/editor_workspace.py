@@ -13,12 +13,14 @@ import msgspec
 
 from indwell.errors import EditRefused, TextMoved, ToolError
 from indwell.lsp.buffer_edits import BufferEdits
+from indwell.lsp.chat_names import is_chat
 from indwell.lsp.client import Client
 from indwell.lsp.disk_agreement import DiskAgreement
 from indwell.lsp.documents import Document, Documents
 from indwell.lsp.editor_watch import EditorWatch
 from indwell.lsp.file_creation import FileCreation
-from indwell.workspace.base import Change, Settlement, Snapshot, Stamp, Workspace
+from indwell.lsp.file_deletion import FileDeletion
+from indwell.workspace.base import Change, Noted, Settlement, Snapshot, Stamp, Workspace
 from indwell.workspace.large import Large
 from indwell.workspace.locks import PathLocks
 
@@ -50,6 +52,7 @@ class EditorWorkspace:
         self.watch = EditorWatch(documents, disk.watch, client.watch_folder)
         self._edits = BufferEdits(documents, client, apply_timeout_s=apply_timeout_s)
         self._creation = FileCreation(client, disk, timeout_s=apply_timeout_s)
+        self._deletion = FileDeletion(client, disk, timeout_s=apply_timeout_s)
         self._agreement = DiskAgreement(disk)
         self._locks = PathLocks()
 
@@ -101,6 +104,38 @@ class EditorWorkspace:
                 raise EditRefused(f"{path.name!r} is open in the editor; read_file it again")
             return await self._disk.splice(path, plan, label=label)
 
+    async def keep(self, snapshot: Snapshot) -> Path | None:
+        """As the disk does."""
+        return await self._disk.keep(snapshot)
+
+    async def remove(self, path: Path, base: Snapshot, *, label: str) -> Path | None:
+        """Delete a file: by the editor where it is open, else on disk; see ``Workspace``."""
+        async with self._locks.hold(path):
+            document = self._documents.at(path)
+            if document is None:
+                return await self._disk.remove(path, base, label=label)
+            if document.is_stale:
+                raise EditRefused(f"{path.name!r} was not deleted: {STALE}")
+            if document.text != base.text:
+                raise TextMoved(f"{path.name!r} was changed in the editor; it was not deleted")
+            return await self._deletion.remove(document, path, base, label)
+
+    def noting(self) -> Callable[[], Noted]:
+        """What the editor saves, and whose buffers change, from now on."""
+        saves = dict(self._documents.n_saves)
+        texts = {one.path: one.text for one in self._documents if one.path is not None}
+
+        def noted() -> Noted:
+            now = {one.path: one.text for one in self._documents if one.path is not None}
+            n_saves = self._documents.n_saves
+            return Noted(
+                saved=frozenset(path for path in n_saves if n_saves[path] != saves.get(path, 0)),
+                changed=frozenset(path for path in now if texts.get(path, now[path]) != now[path]),
+                buffers=now,
+            )
+
+        return noted
+
     async def late_edits(self) -> tuple[Path, ...]:
         """Files in which the editor has applied an edit that was given up before; each told once.
 
@@ -113,12 +148,13 @@ class EditorWorkspace:
         return {
             document.path: document.text
             for document in self._documents
-            if document.path is not None and document.dirt != "clean"
+            if document.path is not None and document.dirt != "clean" and not is_chat(document.uri)
         }
 
     async def settle(self) -> Settlement:
         """Save what may be saved; the user's own unsaved text is never written without consent."""
         dirty = [one for one in self._documents if one.path is not None and one.dirt != "clean"]
+        dirty = [one for one in dirty if not is_chat(one.uri)]  # no command reads those
         if dirty and self._client.features.has("save"):
             await self._client.save(tuple(one.uri for one in dirty))
         saved: list[Path] = []

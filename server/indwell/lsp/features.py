@@ -10,6 +10,16 @@ from typing import Any
 
 import msgspec
 
+CHAT_FEATURES = ("completion", "documentLink", "documentSymbol", "foldingRange")
+"""What is asked about chat documents only: registered for those, where that can be."""
+
+CHAT_OPTIONS: Mapping[str, Mapping[str, Any]] = {
+    "completion": {"triggerCharacters": ["@", "/", "#"], "resolveProvider": False},
+    "documentLink": {"resolveProvider": False},
+    "documentSymbol": {},
+    "foldingRange": {},
+}
+
 
 class Features(msgspec.Struct, frozen=True):
     """Capabilities that change what is sent.
@@ -20,7 +30,12 @@ class Features(msgspec.Struct, frozen=True):
         configuration: Answers ``workspace/configuration``.
         watches_files: Tells of changed files of a folder, when asked to.
         create_files: Makes new files, as part of a workspace edit.
+        delete_files: Deletes files so.
         annotations: Shows what a change is, and who wants it.
+        refreshes_lenses: Asks for code lenses again when told to.
+        text_documents: Asks for the texts of virtual documents (3.18).
+        dynamic: Those of ``CHAT_FEATURES`` that can be registered for some documents.
+        says_encoding: Names its position encodings, so it counts as it says.
         is_restricted: The editor itself does not trust the workspace; only this much is believed of
             what it says about trust, for clients fill such claims from the folder (TRU-11, TRU-12).
         experimental: Names of ``capabilities.experimental.indwell`` that are on.
@@ -31,12 +46,17 @@ class Features(msgspec.Struct, frozen=True):
     configuration: bool = False
     watches_files: bool = False
     create_files: bool = False
+    delete_files: bool = False
     annotations: bool = False
+    refreshes_lenses: bool = False
+    text_documents: bool = False
+    dynamic: frozenset[str] = frozenset()
+    says_encoding: bool = False
     is_restricted: bool = False
     experimental: frozenset[str] = frozenset()
 
     def has(self, name: str) -> bool:
-        """Is one of our own extensions on: ``events permission save ask reread``."""
+        """Is one of our own extensions on: ``events permission save ask diagnostics reread``."""
         return name in self.experimental
 
 
@@ -54,12 +74,37 @@ def features_of(capabilities: Mapping[str, Any]) -> Features:
         watches_files=watching.get("dynamicRegistration") is True
         and watching.get("relativePatternSupport") is True,
         create_files=isinstance(operations, list) and "create" in operations,
+        delete_files=isinstance(operations, list) and "delete" in operations,
         annotations=isinstance(edits.get("changeAnnotationSupport"), Mapping),
+        text_documents=has_text_documents(capabilities),
+        refreshes_lenses=_table(_table(capabilities, "workspace"), "codeLens").get("refreshSupport")
+        is True,
+        dynamic=dynamic_chat_features(capabilities),
+        says_encoding=names_encodings(capabilities),
         is_restricted="trusted" in ours and ours["trusted"] is not True,
         experimental=frozenset(
             name for name, on in ours.items() if on is True and name != "trusted"
         ),
     )
+
+
+def dynamic_chat_features(capabilities: Mapping[str, Any]) -> frozenset[str]:
+    """Which of ``CHAT_FEATURES`` the editor lets us register for some documents only."""
+    known = _table(capabilities, "textDocument")
+    return frozenset(
+        name for name in CHAT_FEATURES if _table(known, name).get("dynamicRegistration") is True
+    )
+
+
+def has_text_documents(capabilities: Mapping[str, Any]) -> bool:
+    """Does the editor ask for ``workspace/textDocumentContent``?"""
+    workspace = _table(capabilities, "workspace")
+    return isinstance(workspace.get("textDocumentContent"), Mapping)
+
+
+def names_encodings(capabilities: Mapping[str, Any]) -> bool:
+    """Does the editor name position encodings? Of those that do not, not all count utf-16."""
+    return bool(_table(capabilities, "general").get("positionEncodings"))
 
 
 def _table(parent: Mapping[str, Any], name: str) -> Mapping[str, Any]:

@@ -72,7 +72,8 @@ class FileCreation:
         Raises:
             ToolError: It said no.
         """
-        edit = creation(path.as_uri(), annotated=self._client.features.annotations)
+        annotated = self._client.features.annotations
+        edit = creation(path.as_uri(), annotated=annotated, label=label)
         answer = asyncio.ensure_future(self._client.apply_edit(edit, label))
         answer.add_done_callback(seen)
         try:

@@ -26,10 +26,12 @@ from indwell.lsp.chores import Chores
 from indwell.lsp.client import Client
 from indwell.lsp.configuration import Configuration, in_mode
 from indwell.lsp.current_session import OFFERED, CurrentSession, choose_session
+from indwell.lsp.diagnostics import EditorProblems
 from indwell.lsp.documents import Document, Documents
 from indwell.lsp.event_log import Missed
 from indwell.lsp.prompting import Prompting
 from indwell.lsp.queue import Waiting
+from indwell.lsp.review_ledger import HeldLedger
 from indwell.lsp.showing import Showing
 from indwell.lsp.steering import OPENING_S, steered
 from indwell.lsp.tickets import OnEnd, Ticket
@@ -55,6 +57,9 @@ class Host:
         self.backend = backend
         self.documents = Documents()
         self.attention = Attention(self.documents, backend.monotonic, self.display)
+        self.problems = EditorProblems(
+            client, self.documents, self.attention, lambda: self.settings
+        )
         self.configuration = Configuration(client, backend)
         self.prompting = Prompting(self.documents, self.attention, lambda: self.settings)
         self.sessions = CurrentSession(client, backend, self.configuration, lambda: self.settings)
@@ -62,9 +67,10 @@ class Host:
         self._showing = Showing(client, lambda: self.settings)
         self._roots: tuple[Path, ...] = ()
         self._numbers = itertools.count(1)
-        self._chores = Chores()
-        self._unsent = Unsent(backend, self._showing, self._chores, self._first_root)
+        self.chores = Chores()  # what nobody waits for
+        self._unsent = Unsent(backend, self._showing, self.chores, self._first_root)
         self.turns.unsent_changed = self._unsent.want
+        self.review = HeldLedger(backend, self.sessions, self.turns, self._warn)
         self._stopped: asyncio.Task[None] | None = None
 
     @property
@@ -110,9 +116,10 @@ class Host:
         if self.configuration.problem:
             self.client.show(types.MessageType.Error, f"Indwell: {self.configuration.problem}")
         if self.client.features.configuration or self._roots:
-            self._chores.begin(self._ask_configuration())
+            self.chores.begin(self._ask_configuration())
         if self._roots:
-            self._chores.begin(self._unsent.tell(self._roots[0]))
+            self.chores.begin(self._unsent.tell(self._roots[0]))
+            self.chores.begin(self.review.open())
 
     async def reconfigure(self, section: object) -> None:
         """The editor's configuration has changed; ``section`` is what it pushed, if it did."""
@@ -153,7 +160,7 @@ class Host:
         if ticket.waiting in self.turns.queue.waiting:
             self._showing.queued(self.turns.queue)
             if not arguments.wait:
-                self._chores.begin(self._tell_error(ticket))
+                self.chores.begin(self._tell_error(ticket))
             return ticket
         try:
             await ticket.begun.wait()
@@ -174,7 +181,7 @@ class Host:
         if is_blank(params.text):
             raise UserError("the prompt is empty; write what should be done")
         await self.sessions.check(params.session)
-        prompt = self.prompting.own_words(params.text)
+        prompt = await self.prompting.with_mentions(params, self.sessions.workspace)
         waiting = Waiting(self._next_id(), prompt, params.session, params.mode)
         return self.turns.submit(waiting, self._showing.nothing)
 
@@ -270,8 +277,9 @@ class Host:
         await self._unsent.leave(self.turns.close())
         await self.turns.drain("the server ends")
         await self.sessions.stop_asking()
-        await self._chores.stop()
+        await self.chores.stop()
         await self.sessions.leave()
+        await self.review.close()
         if self.sessions.workspace is not None:
             self.sessions.workspace.watch.close()
 
@@ -288,13 +296,14 @@ class Host:
         await self.configuration.known()  # which tells what it finds by itself
         notices = self.configuration.notices
         session = await self.sessions.get(ticket.waiting.target)
+        session.parts.gate.source = self.problems
         self._warn(tuple(one for one in self.configuration.notices if one not in notices))
         return session
 
     def _afterwards(self, ticket: Ticket) -> None:
         """A turn is over: where it failed, or others wait behind it, the user decides."""
         offered = self._showing.afterwards(ticket, self.turns, self._again, self.sessions.leave)
-        self._chores.begin(offered)
+        self.chores.begin(offered)
 
     def _again(self, ticket: Ticket, on_end: OnEnd) -> None:
         """The same words with the same selection, before all that waits."""

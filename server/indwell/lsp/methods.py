@@ -11,14 +11,14 @@ import msgspec
 from pygls.exceptions import JsonRpcException
 from pygls.lsp.server import LanguageServer
 
-from indwell.context.compaction.presets import PRESETS
 from indwell.errors import UserError
 from indwell.lsp import answers, protocol
 from indwell.lsp import protocol_context as next_request
 from indwell.lsp import protocol_views as views
-from indwell.lsp.context_view import attached_rows, context_of
+from indwell.lsp.context_view import attached_rows
 from indwell.lsp.host import Host
 from indwell.lsp.queue_changes import change_of
+from indwell.lsp.virtual.texts import context_json
 from indwell.lsp.wire.envelope import REQUEST_CANCELLED
 
 REQUEST_FAILED = -32803  # LSPErrorCodes.RequestFailed: understood, but it could not be done
@@ -125,19 +125,3 @@ def _context(server: LanguageServer, host: Host) -> None:
         with _in_plain_words():
             host.prompting.detach(params.id)
         return next_request.DetachResult(attached_rows(host.prompting.attached()))
-
-
-async def context_json(host: Host) -> msgspec.Raw:
-    """A ``ContextResult`` as JSON: thousands of rows are made and encoded beside the event loop."""
-    session, settings = host.sessions.current, host.configuration.settings
-    conversation = session.conversation if session else None
-    attached, preset = host.prompting.attached(), PRESETS[settings.compaction]
-    identifier, health = host.sessions.id, session.health if session else None
-
-    def lay_open() -> msgspec.Raw:
-        result = context_of(
-            identifier, conversation, attached, settings.model, preset, health=health
-        )
-        return msgspec.Raw(msgspec.json.encode(result))
-
-    return await asyncio.to_thread(lay_open)

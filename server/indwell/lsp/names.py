@@ -8,6 +8,8 @@ from __future__ import annotations
 
 ACTION_KINDS = ("quickfix.indwell", "refactor.indwell", "source.indwell")
 
+VIRTUAL_SCHEMES = ("indwell-base", "indwell-diff", "indwell-request", "indwell-transcript")
+
 TASK_COMMANDS = (
     "indwell.fix",
     "indwell.fixAll",
@@ -19,21 +21,28 @@ TASK_COMMANDS = (
 )
 COMMAND_NAMES = (
     *TASK_COMMANDS,
+    "indwell.accept",
+    "indwell.reject",
     "indwell.cancel",
     "indwell.newSession",
     "indwell.compact",
     "indwell.explainRequest",
+    "indwell.open",
     "indwell.resume",
     "indwell.fork",
     "indwell.rewind",
     "indwell.mode",
     "indwell.trust",
+    "indwell.chat",
+    "indwell.send",
 )
 
 METHOD_NAMES = (
     "indwell/ask",
+    "indwell/changes",
     "indwell/context",
     "indwell/detach",
+    "indwell/diagnostics",
     "indwell/didChangeDiagnostics",
     "indwell/didChangeSelection",
     "indwell/didFocus",

@@ -6,14 +6,16 @@ from time import monotonic
 
 import msgspec
 
-from indwell.lsp import protocol
+from indwell.lsp import protocol_permission
 from indwell.lsp.client import Client
-from indwell.policy.approvals import Answer, Question, Said
+from indwell.policy.approvals import Answer, Chosen, Question, Reply
 
 NO = "No"
+YES = "Yes"
 ONCE = "Once"
 SESSION = "This session"
 ALWAYS = "Always: "
+BY_HUNK = "Hunk by hunk…"
 BUTTON_LIMIT = 100  # characters of a button that editors still show whole
 
 _ANSWERS: dict[str, Answer] = {"no": "no", "once": "once", "session": "session", "always": "always"}
@@ -31,23 +33,24 @@ class EditorApprover:
         self._client = client
         self._timeout_s = timeout_s
 
-    async def ask(self, question: Question) -> Said:
+    async def ask(self, question: Question) -> Reply:
         """Ask, and say whether nobody answered in time."""
         began = monotonic()
         answer = await self._ask(question)
         late = monotonic() - began >= self._timeout_s
         return "unanswered" if answer == "no" and late else answer
 
-    async def _ask(self, question: Question) -> Answer:
+    async def _ask(self, question: Question) -> Reply:
         """Ask in the rich form where the editor has it, else by ``showMessageRequest``."""
         if self._client.features.has("permission"):
-            params = _params(question)
-            said = await self._client.permission(params, self._timeout_s)
-            answer = _ANSWERS.get(said or "", "no")
+            said = await self._client.permission(_params(question), self._timeout_s)
+            answer = _ANSWERS.get(said.answer, "no") if said is not None else "no"
+            if said is not None and answer == "once" and said.hunks is not None:
+                return Chosen(said.hunks) if question.hunks else "no"
             return answer if question.rule or answer in {"no", "once"} else "no"
         return await self._ask_plainly(question)
 
-    async def _ask_plainly(self, question: Question) -> Answer:
+    async def _ask_plainly(self, question: Question) -> Reply:
         always = f"{ALWAYS}{question.rule}"
         rule = ""
         if len(always) > BUTTON_LIMIT or "\n" in always:
@@ -55,19 +58,44 @@ class EditorApprover:
         titles: tuple[str, ...] = (NO, ONCE)
         if question.rule:
             titles = (NO, ONCE, SESSION, always)
-        # The mark in front of each line shows where the text ends, whatever it says of itself.
-        marked = "\n".join(f"│ {line}" for line in question.detail.split("\n"))
+        if question.hunks:
+            titles = (*titles, BY_HUNK)
         notes = "".join(f"\n{note}" for note in question.notes)
-        message = f"{question.title} ({question.reason})\n{marked}{notes}{rule}"
+        head = f"{question.title} ({question.reason})"
+        message = f"{head}\n{_marked(question.detail)}{notes}{rule}"
         chosen = await self._client.choose(message, titles, self._timeout_s)
         if chosen is None or chosen not in titles:
             return "no"
+        if chosen == BY_HUNK:
+            return await self._ask_by_hunk(question)
         by_title: dict[str, Answer] = {ONCE: "once", SESSION: "session", always: "always"}
         return by_title.get(chosen, "no")
 
+    async def _ask_by_hunk(self, question: Question) -> Reply:
+        """Ask for each; a dialog that is closed, or not answered, is no for this and the rest."""
+        allowed: list[str] = []
+        for number, hunk in enumerate(question.hunks, 1):
+            place = f"Hunk {number} of {len(question.hunks)}, {hunk.header}"
+            message = f"{question.title} {place}\n{_marked(hunk.text)}"
+            chosen = await self._client.choose(message, (NO, YES), self._timeout_s)
+            if chosen == YES:
+                allowed.append(hunk.id)
+            elif chosen != NO:
+                break
+        return Chosen(tuple(allowed)) if allowed else "no"
 
-def _params(question: Question) -> protocol.PermissionParams:
+
+def _marked(text: str) -> str:
+    """With a mark in front of each line: it shows where the text ends, whatever it says."""
+    return "\n".join(f"│ {line}" for line in text.split("\n"))
+
+
+def _params(question: Question) -> protocol_permission.PermissionParams:
     """What an editor is told of a question."""
     told = msgspec.structs.asdict(question)
     del told["uncovered"]
-    return protocol.PermissionParams(**told)
+    told["hunks"] = tuple(
+        protocol_permission.HunkShown(id=one.id, header=one.header, text=one.text)
+        for one in question.hunks
+    )
+    return protocol_permission.PermissionParams(**told)

@@ -5,11 +5,12 @@ from __future__ import annotations
 from lsprotocol import types
 
 from indwell.agent import events
-from indwell.agent.receipt import compaction_words, usage_words
+from indwell.agent.receipt import compaction_words, to_review_words, usage_words
 from indwell.lsp.client import Client
 from indwell.policy.approvals import short_line
 
 LINE_LIMIT = 120  # characters of a progress line
+_STOPPED = "stopped"
 REASON_LIMIT = 300  # characters of why a turn ended, and of what it changed
 
 
@@ -51,6 +52,16 @@ class TurnProgress:
         if self._shown:
             self._shown = False
             self._client.progress(self.token, types.WorkDoneProgressEnd(message=message))
+        elif message.startswith(_STOPPED) and self._is_owed():
+            self._client.show(types.MessageType.Info, f"Indwell: {message}")
+
+    def _is_owed(self) -> bool:
+        """It takes progress, and was shown none: too soon, or it lost our request for a token.
+
+        lsp-mode 8.0 does, if the request comes in one piece with an answer.
+        """
+        features = self._client.features
+        return features.progress and not features.has("events")
 
     def _report(self) -> None:
         if self._shown and self._last:
@@ -73,6 +84,8 @@ def _words_of(event: events.Event) -> str:
             return f"changed {path} +{added} −{removed}"
         case events.PermissionAsked(title=title):
             return f"waiting for an answer: {title}"
+        case events.Checking(what=what):
+            return f"checking: {what}"
         case events.Compacted(before=before, after=after, note=note):
             return compaction_words(before, after, note)
         case events.Notice(message=message):
@@ -98,11 +111,15 @@ _VERBS = {
 def summary(finished: events.TurnFinished) -> str:
     """One sentence for the end of a turn: what changed, what it took."""
     reason = short_line(finished.message, REASON_LIMIT)
-    head = {"done": reason or "done", "cancelled": "stopped"}.get(finished.ending, reason)
+    head = {"done": reason or "done", "cancelled": _STOPPED}.get(finished.ending, reason)
     parts = [head]
     if finished.changes:
         changed = (f"{one.path} +{one.added} −{one.removed}" for one in finished.changes)
         parts.append(short_line(", ".join(changed), REASON_LIMIT))
+        if finished.to_review:
+            parts.append(to_review_words(finished.to_review))
+    if finished.verified:
+        parts.append(short_line(finished.verified, REASON_LIMIT))
     if finished.rounds:
         cost = "cost unknown" if finished.cost is None else f"${finished.cost:.4f}"
         rounds = "1 round" if finished.rounds == 1 else f"{finished.rounds} rounds"

@@ -15,11 +15,14 @@ from indwell.agent.words import taken_words
 from indwell.context.ide import OpenedFile, Problem, Selection, opened_words, selection_words
 from indwell.errors import UserError
 from indwell.lsp import protocol
+from indwell.lsp.attaching import attachments
 from indwell.lsp.attention import Attention, lines_of, touching_problems
 from indwell.lsp.documents import Document, Documents
+from indwell.lsp.mentions import mention_of
 from indwell.lsp.queue import title_of
 from indwell.prompt.tasks import TITLES, Task, named, task_words
 from indwell.settings.model import Settings
+from indwell.workspace.base import Workspace
 
 
 class Attached(msgspec.Struct, frozen=True):
@@ -82,6 +85,23 @@ class Prompting:
         return Prompt(
             words=words, title=title_of(words), selection=now.selection, opened=now.opened
         )
+
+    async def with_mentions(
+        self, params: protocol.PromptParams, workspace: Workspace | None
+    ) -> Prompt:
+        """The user's own words with what the editor shows, and with the files that go along.
+
+        Raises:
+            UserError: There are too many words, or a file that was named cannot go along.
+        """
+        prompt = self.own_words(params.text)
+        if not params.mentions or workspace is None:
+            return prompt
+        wanted = tuple(map(mention_of, params.mentions))
+        found = await attachments(workspace, self._settings(), wanted)
+        if found.problems:
+            raise UserError("; ".join(found.problems))
+        return msgspec.structs.replace(prompt, mentioned=found.files)
 
     def document(self, uri: str | None) -> Document:
         """The document of a task.
@@ -163,6 +183,7 @@ def labels(prompt: Prompt) -> tuple[str, ...]:
     if prompt.selection is not None:
         marked = prompt.selection
         found.append(f"{marked.path}:{marked.first_line}-{marked.last_line}")
+    found += [f"{one.path}:{one.first_line}-{one.last_line}" for one in prompt.mentioned]
     if prompt.problems:
         found.append(f"{len(prompt.problems)} problems")
     return tuple(found)

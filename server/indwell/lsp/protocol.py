@@ -15,10 +15,14 @@ from lsprotocol import types
 
 from indwell.agent.events import Event
 from indwell.lsp import protocol_context as next_request
+from indwell.lsp import protocol_diagnostics as diagnostics
+from indwell.lsp import protocol_permission as permission
+from indwell.lsp import protocol_review as review
 from indwell.lsp import protocol_views as views
+from indwell.lsp import protocol_virtual as virtual
 from indwell.lsp.names import TASK_COMMANDS
+from indwell.lsp.protocol_chat import ChatArguments, SendArguments
 from indwell.lsp.values import Arguments, Value
-from indwell.policy.approvals import Answer
 from indwell.sessions.records import Ending
 from indwell.settings.model import Mode
 
@@ -41,22 +45,25 @@ class DidFocusParams(Value):
 
 @attrs.frozen(eq=False, repr=False)
 class DidChangeDiagnosticsParams(Value):
-    """All problems of one document, of all servers."""
+    """All problems of one document, of all servers; ``version`` of the text that they are of."""
 
     uri: str
     diagnostics: tuple[types.Diagnostic, ...]
+    version: int | None = None
 
 
 @attrs.frozen(eq=False, repr=False)
 class PromptParams(Value):
     """The user's words; ``session`` is an id, ``new``, or left out for the current one.
 
-    ``mode`` holds for this turn only; left out, the one in force.
+    ``mode`` holds for this turn only; left out, the one in force. ``mentions`` name files that go
+    along: ``path``, ``path#L3`` or ``path#L1-20``, relative to the first folder.
     """
 
     text: str
     session: str | None = None
     mode: Mode | None = None
+    mentions: tuple[str, ...] = ()
 
 
 @attrs.frozen(eq=False, repr=False)
@@ -105,6 +112,7 @@ class TurnResult(Value):
     """How a turn ended; ``draft`` gives words back that never reached the model.
 
     A prompt that was taken out of the queue ends as ``cancelled``, with turn 0 and no session.
+    ``verified`` says how the changes stand; it is empty if there are none.
     """
 
     session: str | None
@@ -116,6 +124,7 @@ class TurnResult(Value):
     rounds: int
     usage: views.UsageResult
     changes: tuple[FileResult, ...]
+    verified: str = ""
 
 
 @attrs.frozen(eq=False, repr=False)
@@ -140,44 +149,6 @@ class AskResult(Value):
     """What was typed; null if the user closed the box."""
 
     text: str | None = None
-
-
-@attrs.frozen(eq=False, repr=False)
-class PermissionParams(Value):
-    """May this run? ``detail`` is exactly what would run, or the diff of the edit.
-
-    Attributes:
-        id: Of the question.
-        title: One line.
-        detail: Whole, with what could hide or reorder text as code points.
-        reason: Why it is asked.
-        rule: What ``session`` and ``always`` store; empty if they are not offered.
-        cwd: Where a command would run.
-        sandbox: How commands are held here, in words.
-        more: What a yes allows beyond that for this one call, in words.
-        why: The model's own words for wanting it; show them as such.
-        wanted: The model asks for ``more`` by itself: show that prominently.
-        risky: The parts of a command that are the reason.
-    """
-
-    id: str
-    title: str
-    detail: str
-    reason: str
-    rule: str
-    cwd: str = ""
-    sandbox: str = ""
-    more: str = ""
-    why: str = ""
-    wanted: bool = False
-    risky: tuple[str, ...] = ()
-
-
-@attrs.frozen(eq=False, repr=False)
-class PermissionResult(Value):
-    """The user's answer; anything else than these words counts as ``no``."""
-
-    answer: Answer
 
 
 @attrs.frozen(eq=False, repr=False)
@@ -253,17 +224,19 @@ class ForkArguments(Arguments):
 
 @attrs.frozen(eq=False, repr=False)
 class RewindArguments(Arguments):
-    """The argument of ``indwell.rewind``: the conversation only, no file.
+    """The argument of ``indwell.rewind``.
 
     Attributes:
         turn: The conversation goes on from the end of this turn; 0 is before the first one.
         session: The current one if it is left out.
         model: As in ``ForkArguments``.
+        files: Take the files back too; if it is left out, plain editors ask, others do not.
     """
 
     turn: int
     session: str | None = None
     model: str | None = None
+    files: bool | None = None
 
 
 @attrs.frozen(eq=False, repr=False)
@@ -298,23 +271,32 @@ METHODS: Mapping[str, Method] = {
     "indwell/events": Method("in", views.EventsParams, views.EventsResult),
     "indwell/detach": Method("in", next_request.DetachParams, next_request.DetachResult),
     "indwell/context": Method("in", next_request.ContextParams, next_request.ContextResult),
+    "indwell/changes": Method("in", review.ChangesParams, review.ChangesResult),
     "indwell/event": Method("out", EventParams, None),
-    "indwell/permission": Method("out", PermissionParams, PermissionResult),
+    "indwell/permission": Method("out", permission.PermissionParams, permission.PermissionResult),
     "indwell/ask": Method("out", AskParams, AskResult),
     "indwell/save": Method("out", SaveParams, SaveResult),
+    "indwell/diagnostics": Method(
+        "out", diagnostics.DiagnosticsParams, diagnostics.DiagnosticsResult
+    ),
 }
 
 COMMANDS: Mapping[str, type | None] = {
     **dict.fromkeys(TASK_COMMANDS, TaskArguments),
+    "indwell.accept": review.VerdictArguments,
+    "indwell.reject": review.VerdictArguments,
     "indwell.cancel": None,
     "indwell.newSession": None,
     "indwell.compact": None,
     "indwell.explainRequest": None,
+    "indwell.open": virtual.OpenArguments,
     "indwell.resume": ResumeArguments,
     "indwell.fork": ForkArguments,
     "indwell.rewind": RewindArguments,
     "indwell.mode": ModeArguments,
     "indwell.trust": None,
+    "indwell.chat": ChatArguments,
+    "indwell.send": SendArguments,
 }
 """Every command with the type of its one argument."""
 

@@ -19,13 +19,19 @@ from indwell.lsp import answers, code_actions, protocol
 from indwell.lsp import protocol_views as views
 from indwell.lsp.backend import Backend
 from indwell.lsp.branching import register_branching
+from indwell.lsp.chat.register import ask_for_chats, register_chat
+from indwell.lsp.chat.views import ChatViews
+from indwell.lsp.chat_names import is_chat
 from indwell.lsp.client import Client
 from indwell.lsp.configuration import SECTION
 from indwell.lsp.documents import path_of
 from indwell.lsp.features import features_of
 from indwell.lsp.host import Host
-from indwell.lsp.methods import context_json, register_methods
+from indwell.lsp.methods import register_methods
 from indwell.lsp.names import TASK_COMMANDS
+from indwell.lsp.review.register import register_review
+from indwell.lsp.review.review import Review
+from indwell.lsp.virtual.register import register_virtual
 from indwell.lsp.wire import sync
 from indwell.lsp.wire.envelope import INVALID_PARAMS
 from indwell.lsp.wire.handshake import Opened
@@ -47,11 +53,13 @@ def make_server(backend: Backend, opened: Opened) -> tuple[Server, Host]:
     host.client.features = features_of(opened.capabilities)
     host.documents.encoding = opened.encoding
     host.start(_roots(opened), opened.options)
-    _lifecycle(server, host)
+    review = register_review(server, host)
+    _lifecycle(server, host, review)
     _documents(server, host)
     warm_up = _first_sign(server, host)
     _attention(server, host, warm_up)
-    _actions(server, host, warm_up)
+    chat = register_chat(server, host)
+    _actions(server, host, warm_up, chat, review)
     _commands(server, host)
     register_methods(server, host)
     return server, host
@@ -75,14 +83,28 @@ def _first_sign(server: Server, host: Host) -> Callable[[], None]:
     return warm_up
 
 
-def _lifecycle(server: LanguageServer, host: Host) -> None:
+def _lifecycle(server: LanguageServer, host: Host, review: Review) -> None:
     @server.feature(types.INITIALIZED)
     def initialized(_params: None) -> None:
         host.greet()
+        review.start()
+        host.chores.begin(ask_for_chats(host))
 
     @server.feature(types.SHUTDOWN)
     async def shutdown(_params: None) -> None:
+        review.stop()
         await host.stop()
+
+    @server.feature(types.WINDOW_WORK_DONE_PROGRESS_CANCEL)
+    def progress_cancel(params: types.WorkDoneProgressCancelParams) -> None:
+        if not review.cancel(params.token):
+            host.turns.cancel(params.token)
+
+    @server.feature(types.WORKSPACE_DID_CHANGE_CONFIGURATION)
+    async def did_change_configuration(params: types.DidChangeConfigurationParams) -> None:
+        settings = params.settings
+        await host.reconfigure(settings.get(SECTION) if isinstance(settings, Mapping) else None)
+        review.look_again()
 
 
 def _documents(server: LanguageServer, host: Host) -> None:
@@ -126,9 +148,16 @@ def _attention(server: LanguageServer, host: Host, warm_up: Callable[[], None]) 
     @server.feature("indwell/didChangeDiagnostics")
     def did_change_diagnostics(params: protocol.DidChangeDiagnosticsParams) -> None:
         attention.report(params.uri, params.diagnostics)
+        host.problems.report(params.uri, params.version)
 
 
-def _actions(server: LanguageServer, host: Host, warm_up: Callable[[], None]) -> None:
+def _actions(
+    server: LanguageServer,
+    host: Host,
+    warm_up: Callable[[], None],
+    chat: ChatViews,
+    review: Review,
+) -> None:
     @server.feature(types.TEXT_DOCUMENT_CODE_ACTION)
     def code_action(params: sync.CodeAction) -> msgspec.Raw:
         uri = params.text_document.uri
@@ -136,6 +165,9 @@ def _actions(server: LanguageServer, host: Host, warm_up: Callable[[], None]) ->
         if document is None:
             return msgspec.Raw(b"[]")
         warm_up()
+        if is_chat(uri):
+            start = params.range.start
+            return msgspec.Raw(msgspec.json.encode(chat.actions(uri, start.line, start.character)))
         host.attention.request(uri, _range(params.range))
         place = code_actions.Place(
             uri=uri,
@@ -145,7 +177,14 @@ def _actions(server: LanguageServer, host: Host, warm_up: Callable[[], None]) ->
             known=host.attention.problems(uri),
         )
         offered = code_actions.offer(place, params.range, params.context)
+        offered += review.actions(uri, params.range, params.context)
         return msgspec.Raw(msgspec.json.encode(offered))
+
+    @server.feature(types.TEXT_DOCUMENT_CODE_LENS)
+    async def code_lens(params: sync.CodeLens) -> msgspec.Raw:
+        uri = params.text_document.uri
+        found = chat.lenses(uri) if is_chat(uri) else await review.lenses(uri)
+        return msgspec.Raw(msgspec.json.encode(found))
 
 
 def _commands(server: LanguageServer, host: Host) -> None:
@@ -160,10 +199,7 @@ def _commands(server: LanguageServer, host: Host) -> None:
 
     _session_commands(server, host)
     register_branching(server, host)
-
-    @server.command("indwell.explainRequest")
-    async def explain_request() -> msgspec.Raw:
-        return await context_json(host)
+    register_virtual(server, host)
 
     @server.command("indwell.mode")
     def mode(arguments: protocol.ModeArguments | None = None) -> None:
@@ -175,15 +211,6 @@ def _commands(server: LanguageServer, host: Host) -> None:
     @server.command("indwell.trust")
     async def trust() -> bool:
         return await host.sessions.ask_about_trust()
-
-    @server.feature(types.WORKSPACE_DID_CHANGE_CONFIGURATION)
-    async def did_change_configuration(params: types.DidChangeConfigurationParams) -> None:
-        settings = params.settings
-        await host.reconfigure(settings.get(SECTION) if isinstance(settings, Mapping) else None)
-
-    @server.feature(types.WINDOW_WORK_DONE_PROGRESS_CANCEL)
-    def progress_cancel(params: types.WorkDoneProgressCancelParams) -> None:
-        host.turns.cancel(params.token)
 
 
 def _session_commands(server: LanguageServer, host: Host) -> None:
@@ -213,6 +240,8 @@ def _session_commands(server: LanguageServer, host: Host) -> None:
 def _task_command(host: Host, task: Task) -> Any:  # noqa: ANN401 - pygls reads its signature
     async def run(arguments: protocol.TaskArguments = NOTHING) -> object:
         try:
+            if arguments.uri is not None:
+                host.problems.offer(arguments.uri, arguments.diagnostics)
             ticket = await host.run_task(task, arguments)
             if ticket is None:
                 return None

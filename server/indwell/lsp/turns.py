@@ -32,6 +32,7 @@ class Turns:
 
     Attributes:
         unsent_changed: Hears the words, by the id of their prompt, that are in no log yet.
+        listeners: Each hears every event, after the editor.
 
     Args:
         client: Hears events and progress.
@@ -52,6 +53,7 @@ class Turns:
         self._told: tuple[tuple[Waiting, ...], str] = ((), "")
         self._is_mute = False
         self.unsent_changed: Callable[[Mapping[str, str]], None] = lambda _unsent: None
+        self.listeners: list[Callable[[events.Event], None]] = []
 
     @property
     def running(self) -> Ticket | None:
@@ -145,6 +147,8 @@ class Turns:
         """Number an event, keep it, and send it."""
         seq = self.events.add(session.id, event)
         self._quietly(partial(self._client.event, session.id, seq, event))
+        for listener in self.listeners:
+            self._quietly(partial(listener, event))
 
     def _go_on(self) -> None:
         queue = self._queue

@@ -15,11 +15,16 @@ _SAMPLES = 16
 _SAID = 8  # characters that a line needs to say anything
 MOST_EDITS = 200  # in one document; an editor takes long over thousands, and so do we
 ANNOTATION = "indwell"
-_ANNOTATIONS = {ANNOTATION: types.ChangeAnnotation(label="Indwell", needs_confirmation=False)}
+LABEL = "Indwell"
 
 
 def versioned_edit(
-    document: Document, edits: Sequence[TextEdit], encoding: str, *, annotated: bool = False
+    document: Document,
+    edits: Sequence[TextEdit],
+    encoding: str,
+    *,
+    annotated: bool = False,
+    label: str = LABEL,
 ) -> types.WorkspaceEdit:
     """Edits of a document's text, bound to its exact version.
 
@@ -27,7 +32,8 @@ def versioned_edit(
         document: As the edits were made for.
         edits: By offsets, ascending.
         encoding: The negotiated position encoding.
-        annotated: Say who wants it, for an editor that shows that.
+        annotated: Say who wants it and why, for an editor that shows that.
+        label: What it says.
     """
     sent: list[types.TextEdit | types.AnnotatedTextEdit | types.SnippetTextEdit] = []
     for start, stop, text in edits:
@@ -44,11 +50,11 @@ def versioned_edit(
     )
     return types.WorkspaceEdit(
         document_changes=[types.TextDocumentEdit(text_document=identifier, edits=sent)],
-        change_annotations=_ANNOTATIONS if annotated else None,
+        change_annotations=_annotations(label) if annotated else None,
     )
 
 
-def creation(uri: str, *, annotated: bool = False) -> types.WorkspaceEdit:
+def creation(uri: str, *, annotated: bool = False, label: str = LABEL) -> types.WorkspaceEdit:
     """A new, empty file; nothing happens to one that exists.
 
     Without ``ignoreIfExists`` Neovim 0.7 to 0.11 empties a file that was made meanwhile.
@@ -59,7 +65,19 @@ def creation(uri: str, *, annotated: bool = False) -> types.WorkspaceEdit:
         annotation_id=ANNOTATION if annotated else None,
     )
     return types.WorkspaceEdit(
-        document_changes=[operation], change_annotations=_ANNOTATIONS if annotated else None
+        document_changes=[operation], change_annotations=_annotations(label) if annotated else None
+    )
+
+
+def deletion(uri: str, *, annotated: bool = False, label: str = LABEL) -> types.WorkspaceEdit:
+    """A file that goes; nothing happens if it is gone already."""
+    operation = types.DeleteFile(
+        uri=uri,
+        options=types.DeleteFileOptions(ignore_if_not_exists=True, recursive=False),
+        annotation_id=ANNOTATION if annotated else None,
+    )
+    return types.WorkspaceEdit(
+        document_changes=[operation], change_annotations=_annotations(label) if annotated else None
     )
 
 
@@ -94,6 +112,11 @@ def is_rewritten(old: str, new: str) -> bool:
     lines = {_line_behind(old, n * len(old) // _SAMPLES) for n in range(_SAMPLES)}
     said = [line for line in lines if len(line.strip()) >= _SAID]
     return bool(said) and not any(line in new for line in said)
+
+
+def _annotations(label: str) -> dict[types.ChangeAnnotationIdentifier, types.ChangeAnnotation]:
+    """Nothing to confirm: whoever had to be asked was asked before."""
+    return {ANNOTATION: types.ChangeAnnotation(label=label, needs_confirmation=False)}
 
 
 def _line_behind(text: str, offset: int) -> str:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
-from indwell.lsp import protocol
+from indwell.lsp import protocol_permission
 
 
-async def _say_no(_params: protocol.PermissionParams) -> str:
+async def _say_no(_params: protocol_permission.PermissionParams) -> str:
     return "no"
 
 
@@ -18,12 +18,14 @@ class Answers:
 
     Attributes:
         choose: A message and the titles of its buttons → the title chosen, or None.
-        permission: A rich permission question → the answer.
+        permission: A rich permission question → the answer, or the names of hunks that are allowed.
         ask: A question → the text typed, or None.
         refuse_edits: Answer every edit with this failure reason, if it is not empty.
     """
 
     choose: Callable[[str, Sequence[str]], str | None] = lambda _message, titles: titles[0]
-    permission: Callable[[protocol.PermissionParams], Awaitable[str]] = _say_no
+    permission: Callable[
+        [protocol_permission.PermissionParams], Awaitable[str | tuple[str, ...]]
+    ] = _say_no
     ask: Callable[[str], str | None] = lambda _prompt: None
     refuse_edits: str = ""

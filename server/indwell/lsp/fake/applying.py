@@ -143,6 +143,10 @@ def _check(desk: Desk, step: _Step) -> None:
             may = options is not None and (options.overwrite or options.ignore_if_exists)
             if _path(uri).exists() and not may and not desk.behaviour.clobbers:
                 raise NotAppliedError(f"{uri} exists already")
+        case types.DeleteFile(uri=uri, options=options) if desk.behaviour.creates:
+            may = options is not None and options.ignore_if_not_exists
+            if not _path(uri).exists() and not may:
+                raise NotAppliedError(f"{uri} does not exist")
         case _:
             raise NotAppliedError(f"cannot {step.kind} files")
 
@@ -169,6 +173,8 @@ def _take(desk: Desk, step: _Step) -> None:
         case types.CreateFile(uri=uri, options=options):
             keeps = options is not None and options.ignore_if_exists and not options.overwrite
             desk.create(_path(uri), empty=not keeps)
+        case types.DeleteFile(uri=uri):
+            desk.delete(_path(uri))
         case _:
             raise AssertionError(step)  # checked before
 

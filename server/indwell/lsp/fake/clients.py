@@ -44,12 +44,15 @@ EGLOT = _client(
 """Asks before each edit, unless ``eglot-confirm-server-initiated-edits`` is nil."""
 
 LSP_MODE = _client("lsp-mode-8.0.0", Behaviour(reason=""), ("emacs", "GNU Emacs 28.2"))
-"""Looks at all versions first, and answers false when an edit fails."""
+"""Looks at all versions first, and answers false when an edit fails. Lenses are off."""
 
 KATE = _client("kate-22.12", Behaviour(versions="any", creates=False))
 """Declares no ``applyEdit`` and obeys it, whatever the version is."""
 
-ALE = _client("ale-3.3.0", Behaviour(versions="any", answer="never", creates=False, whole=True))
-"""Declares ``applyEdit: false``, applies it, and never answers the request."""
+ALE = _client(
+    "ale-3.3.0",
+    Behaviour(versions="any", answer="never", creates=False, whole=True, chooses=False),
+)
+"""Declares ``applyEdit: false``, applies it, and never answers that or any other request."""
 
 CLIENTS = (VSCODE, NEOVIM_11, NEOVIM_07, EGLOT, LSP_MODE, KATE, ALE)

@@ -19,8 +19,11 @@ PARTS = (
     "workspace.didChangeConfiguration",
     "workspace.fileOperations",
     "workspace.textDocumentContent",
+    "workspace.codeLens",
     "textDocument.synchronization",
     "textDocument.codeAction",
+    "textDocument.codeLens",
+    "textDocument.publishDiagnostics",
     "window",
 )
 """What was taken over of each recording; the order of kinds of code actions was not."""
@@ -66,6 +69,7 @@ CAPABILITIES: Mapping[str, Mapping[str, Any]] = {
                 "willDelete": True,
             },
             "textDocumentContent": {"dynamicRegistration": True},
+            "codeLens": {"refreshSupport": True},
         },
         "textDocument": {
             "synchronization": {
@@ -100,6 +104,17 @@ CAPABILITIES: Mapping[str, Mapping[str, Any]] = {
                 "documentationSupport": True,
                 "tagSupport": {"valueSet": [1]},
             },
+            "codeLens": {
+                "dynamicRegistration": True,
+                "resolveSupport": {"properties": ["command"]},
+            },
+            "publishDiagnostics": {
+                "relatedInformation": True,
+                "versionSupport": False,
+                "tagSupport": {"valueSet": [1, 2]},
+                "codeDescriptionSupport": True,
+                "dataSupport": True,
+            },
         },
         "window": {
             "showMessage": {"messageActionItem": {"additionalPropertiesSupport": True}},
@@ -130,6 +145,15 @@ CAPABILITIES: Mapping[str, Mapping[str, Any]] = {
                 "dataSupport": True,
                 "resolveSupport": _LAZY,
                 "codeActionLiteralSupport": {"codeActionKind": {"valueSet": ["", *_KINDS]}},
+            },
+            "codeLens": {
+                "dynamicRegistration": False,
+                "resolveSupport": {"properties": ["command"]},
+            },
+            "publishDiagnostics": {
+                "relatedInformation": True,
+                "tagSupport": {"valueSet": [1, 2]},
+                "dataSupport": True,
             },
         },
         "window": {
@@ -178,6 +202,7 @@ CAPABILITIES: Mapping[str, Mapping[str, Any]] = {
                     }
                 },
             },
+            "publishDiagnostics": {"relatedInformation": True, "tagSupport": {"valueSet": [1, 2]}},
         },
         "window": {
             "showMessage": {"messageActionItem": {"additionalPropertiesSupport": False}},
@@ -205,6 +230,11 @@ CAPABILITIES: Mapping[str, Mapping[str, Any]] = {
                 "dynamicRegistration": False,
                 "codeActionLiteralSupport": {"codeActionKind": {"valueSet": [*_KINDS]}},
                 "isPreferredSupport": True,
+            },
+            "publishDiagnostics": {
+                "relatedInformation": False,
+                "codeDescriptionSupport": False,
+                "tagSupport": {"valueSet": [1, 2]},
             },
         },
     },
@@ -236,6 +266,11 @@ CAPABILITIES: Mapping[str, Mapping[str, Any]] = {
                 "resolveSupport": _LAZY,
                 "dataSupport": True,
             },
+            "publishDiagnostics": {
+                "relatedInformation": True,
+                "tagSupport": {"valueSet": [1, 2]},
+                "versionSupport": True,
+            },
         },
         "window": {"workDoneProgress": True, "showMessage": None, "showDocument": None},
     },
@@ -247,6 +282,7 @@ CAPABILITIES: Mapping[str, Mapping[str, Any]] = {
                     "codeActionKind": {"valueSet": ["quickfix", "refactor", "source"]}
                 }
             },
+            "publishDiagnostics": {"relatedInformation": True},
         },
         "window": {"workDoneProgress": True},
     },
@@ -268,6 +304,7 @@ CAPABILITIES: Mapping[str, Mapping[str, Any]] = {
                 "codeActionLiteralSupport": {"codeActionKind": {"valueSet": []}},
                 "dynamicRegistration": False,
             },
+            "publishDiagnostics": {"relatedInformation": True},
         },
     },
 }

@@ -131,6 +131,13 @@ class Desk:
         if empty or not path.exists():
             path.write_bytes(b"")
 
+    def delete(self, path: Path) -> None:
+        """Delete a file, and close its buffer, if there are such."""
+        path.unlink(missing_ok=True)
+        buffer = self.buffers.get(path.as_uri())
+        if buffer is not None:
+            self.close(buffer)
+
     def tell(self) -> None:
         """Tell the server of the changes that were gathered."""
         for uri, changes in list(self._untold.items()):

@@ -18,12 +18,13 @@ from lsprotocol import types
 from lsprotocol.converters import get_converter
 from pygls.lsp.client import LanguageClient
 
-from indwell.lsp import protocol
+from indwell.lsp import protocol, protocol_permission
 from indwell.lsp.fake import applying
 from indwell.lsp.fake.answers import Answers
 from indwell.lsp.fake.buffer import Buffer, Span
 from indwell.lsp.fake.client_protocol import ClientProtocol, client_converter
 from indwell.lsp.fake.desk import Desk
+from indwell.lsp.fake.marks import Marks
 from indwell.lsp.fake.profiles import PLAIN, Profile
 
 START_TIMEOUT_S = 30.0  # a cold import from a slow disk
@@ -44,6 +45,7 @@ class FakeEditor:
         desk: The open buffers.
         answers: What the user answers.
         moments: What happens around an edit.
+        marks: The server's diagnostics, and its wishes for new lenses.
     """
 
     def __init__(
@@ -61,6 +63,7 @@ class FakeEditor:
         self.answers = Answers()
         self.moments = applying.Moments()
         self.desk = Desk(self._notify, profile.behaviour)
+        self.marks = Marks(self._tell)
         self.events: list[Mapping[str, Any]] = []
         self.messages: list[str] = []
         self.logged: list[str] = []
@@ -166,6 +169,15 @@ class FakeEditor:
         found = await self.client.text_document_code_action_async(params)
         return [one for one in found or [] if isinstance(one, types.CodeAction)]
 
+    async def code_lenses(self, buffer: Buffer) -> list[types.CodeLens]:
+        """Ask for the lenses of a document, if this editor does; as if scrolled or refreshed."""
+        self.desk.tell()
+        if not self.profile.asks_for_lenses:
+            return []
+        identifier = types.TextDocumentIdentifier(uri=buffer.uri)
+        params = types.CodeLensParams(text_document=identifier)
+        return list(await self.client.text_document_code_lens_async(params) or [])
+
     async def execute(self, command: str, *arguments: object) -> Any:  # noqa: ANN401 - JSON
         """Run a command of the server."""
         self.desk.tell()
@@ -222,8 +234,10 @@ class FakeEditor:
             "indwell/ask": self._on_ask,
             "indwell/save": self._on_save,
         }
-        if (self.profile.capabilities.get("workspace") or {}).get("configuration"):
+        declared = self.profile.capabilities.get("workspace") or {}
+        if declared.get("configuration"):
             answers = {**answers, types.WORKSPACE_CONFIGURATION: self._on_configuration}
+        answers = {**answers, **self.marks.answers(refreshes="codeLens" in declared)}
         for method, answer in answers.items():
             self.client.feature(method)(partial(answer))  # pygls sets attributes on it
 
@@ -253,6 +267,8 @@ class FakeEditor:
         titles = [action.title for action in params.actions or ()]
         self.choices.append(titles)
         await self._tell()
+        if not self.desk.behaviour.chooses:
+            await asyncio.Event().wait()
         title = self.answers.choose(params.message, titles)
         return None if title is None else types.MessageActionItem(title=title)
 
@@ -281,8 +297,11 @@ class FakeEditor:
         self._on_event(params.event)
         await self._tell()
 
-    async def _on_permission(self, params: protocol.PermissionParams) -> Mapping[str, str]:
-        return {"answer": await self.answers.permission(params)}
+    async def _on_permission(
+        self, params: protocol_permission.PermissionParams
+    ) -> Mapping[str, object]:
+        said = await self.answers.permission(params)
+        return {"answer": "once", "hunks": said} if isinstance(said, tuple) else {"answer": said}
 
     async def _on_ask(self, params: protocol.AskParams) -> protocol.AskResult:
         return protocol.AskResult(text=self.answers.ask(params.prompt))

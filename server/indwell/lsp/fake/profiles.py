@@ -38,6 +38,7 @@ class Behaviour(msgspec.Struct, frozen=True):
         formats_on_save: It runs the formatter before it writes a file.
         formats_after_edit: It runs the formatter right after an edit of the server.
         reloads: Buffers without changes follow what happens on disk.
+        chooses: It shows questions with buttons, and answers them.
     """
 
     takes: bool = True
@@ -56,6 +57,7 @@ class Behaviour(msgspec.Struct, frozen=True):
     formats_on_save: bool = False
     formats_after_edit: bool = False
     reloads: bool = False
+    chooses: bool = True
 
 
 class Profile(msgspec.Struct, frozen=True):
@@ -78,6 +80,11 @@ class Profile(msgspec.Struct, frozen=True):
         """The position encodings that it offers; none means utf-16."""
         general = self.capabilities.get("general") or {}
         return tuple(general.get("positionEncodings") or ())
+
+    @property
+    def asks_for_lenses(self) -> bool:
+        """Does it show code lenses?"""
+        return "codeLens" in (self.capabilities.get("textDocument") or {})
 
     def offering(self, *encodings: str) -> Profile:
         """The same editor with other position encodings; without any it names none."""

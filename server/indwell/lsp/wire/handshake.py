@@ -13,12 +13,20 @@ from typing import Any
 import msgspec
 
 from indwell import __version__
-from indwell.lsp.names import ACTION_KINDS, COMMAND_NAMES, METHOD_NAMES
+from indwell.lsp.features import (
+    CHAT_FEATURES,
+    CHAT_OPTIONS,
+    dynamic_chat_features,
+    has_text_documents,
+    names_encodings,
+)
+from indwell.lsp.names import ACTION_KINDS, COMMAND_NAMES, METHOD_NAMES, VIRTUAL_SCHEMES
 from indwell.lsp.wire import envelope
 from indwell.lsp.wire.envelope import INVALID_PARAMS, INVALID_REQUEST, Request
 from indwell.lsp.wire.framing import Framer, framed
 from indwell.lsp.wire.lifecycle import Drop, Leave, Refuse, Take, verdict
 
+_WHOLE, _INCREMENTAL = 1, 2  # whole texts where it is not said how columns are counted
 _ENCODINGS = ("utf-8", "utf-16", "utf-32")
 
 
@@ -127,7 +135,7 @@ class Opening:
             folder_path=params.root_path or "",
             options=plain,
         )
-        return envelope.answer(request.id, _result(self.opened.encoding))
+        return envelope.answer(request.id, _result(self.opened))
 
 
 def _params(value: object) -> _Params:
@@ -139,20 +147,35 @@ def _params(value: object) -> _Params:
         return msgspec.convert({**value, "processId": int(value["processId"])}, _Params)
 
 
-def _result(encoding: str) -> Mapping[str, Any]:
+def _result(opened: Opened) -> Mapping[str, Any]:
+    workspace: dict[str, Any] = {"workspaceFolders": {"supported": True}}
+    if has_text_documents(opened.capabilities):
+        workspace["textDocumentContent"] = {"schemes": list(VIRTUAL_SCHEMES)}
     return {
         "capabilities": {
-            "positionEncoding": encoding,
-            "textDocumentSync": {"openClose": True, "change": 2, "save": True},  # 2: incremental
+            "positionEncoding": opened.encoding,
+            "textDocumentSync": {
+                "openClose": True,
+                "change": _INCREMENTAL if names_encodings(opened.capabilities) else _WHOLE,
+                "save": True,
+            },
             "codeActionProvider": {"codeActionKinds": list(ACTION_KINDS)},
+            "codeLensProvider": {"resolveProvider": False},
             "executeCommandProvider": {"commands": list(COMMAND_NAMES)},
-            "workspace": {"workspaceFolders": {"supported": True}},
+            "workspace": workspace,
+            **_chat_providers(opened.capabilities),
             "experimental": {
                 "indwell": {"methods": list(METHOD_NAMES), "commands": list(COMMAND_NAMES)}
             },
         },
         "serverInfo": {"name": "indwell", "version": __version__},
     }
+
+
+def _chat_providers(capabilities: Mapping[str, Any]) -> Mapping[str, Any]:
+    """For an editor that cannot be asked to ask about chats only."""
+    dynamic = dynamic_chat_features(capabilities)
+    return {f"{name}Provider": CHAT_OPTIONS[name] for name in CHAT_FEATURES if name not in dynamic}
 
 
 def _encoding(capabilities: Mapping[str, Any]) -> str:

@@ -192,7 +192,10 @@ class Routing:
 
     def _ended(self, task: asyncio.Task[Any]) -> None:
         self._background.discard(task)
-        if not task.cancelled() and (bug := task.exception()) is not None:
+        bug = None if task.cancelled() else task.exception()
+        if isinstance(bug, JsonRpcException):  # a request without an id: nobody hears the answer
+            _log.warning("a notification was refused: %s", bug)
+        elif bug is not None:
             _log.error("a notification was handled badly", exc_info=bug)
 
     def _leave(self, code: int) -> None:

@@ -108,11 +108,18 @@ class CodeAction(msgspec.Struct, frozen=True, rename="camel"):
     context: ActionContext
 
 
+class CodeLens(msgspec.Struct, frozen=True, rename="camel"):
+    """``textDocument/codeLens``."""
+
+    text_document: Identifier
+
+
 PARAMS: Mapping[str, type[msgspec.Struct]] = {
     "textDocument/didOpen": DidOpen,
     "textDocument/didChange": DidChange,
     "textDocument/didSave": DidSave,
     "textDocument/didClose": DidClose,
     "textDocument/codeAction": CodeAction,
+    "textDocument/codeLens": CodeLens,
     "workspace/didChangeWatchedFiles": DidChangeWatchedFiles,
 }

@@ -1,0 +1,1 @@
+"""``indwell setup EDITOR``: the configuration of an editor, printed, or put where it belongs."""

@@ -1,0 +1,63 @@
+"""The configuration of Vim with ALE."""
+
+from __future__ import annotations
+
+from indwell.cli.setup.configuration import Configuration
+from indwell.cli.setup.quoting import vim, vim_arguments
+
+_ALE = r"""let g:ale_lsp_show_message_severity = 'information'  " ends of turns, and answers
+let s:indwell_types = {}
+function! s:IndwellRoot(buffer) abort
+  let l:git = ale#path#FindNearestDirectory(a:buffer, '.git')
+  return empty(l:git) ? '' : fnamemodify(l:git, ':h:h')
+endfunction
+function! s:IndwellAdd(type) abort  " beside what ALE does for this type of file already
+  if empty(a:type) || has_key(s:indwell_types, a:type) | return | endif
+  let s:indwell_types[a:type] = 1
+  let l:names = map(copy(ale#linter#Get(a:type)), 'v:val.name')
+  call ale#linter#Define(a:type, {'name': 'indwell', 'lsp': 'stdio', 'executable': @PROGRAM@,
+    \ 'command': @ARGUMENTS@, 'project_root': function('s:IndwellRoot')})
+  let g:ale_linters = extend(get(g:, 'ale_linters', {}), {a:type: l:names + ['indwell']})
+endfunction
+autocmd FileType * call s:IndwellAdd(expand('<amatch>'))
+" ALE tells a server of an edit that the server asked for only at your next key; this does it at once.
+function! s:IndwellTell(connection) abort
+  for l:buffer in keys(ale#lsp#GetConnections()[a:connection].open_documents)
+    call ale#lsp#NotifyForChanges(a:connection, str2nr(l:buffer))
+  endfor
+endfunction
+" ALE answers no question of a server; these lines put Indwell's to you. No answer is No.
+function! s:IndwellAsked(connection, message) abort
+  let l:method = get(a:message, 'method', '')
+  if l:method ==# 'workspace/applyEdit' | call timer_start(1, {-> s:IndwellTell(a:connection)}) | endif
+  if l:method !=# 'window/showMessageRequest' | return | endif
+  let l:titles = map(copy(get(a:message.params, 'actions', [])), 'v:val.title')
+  let l:lines = [a:message.params.message] + map(copy(l:titles), '(v:key + 1) . ". " . v:val')
+  let l:chosen = inputlist(l:lines)
+  let l:result = l:chosen > 0 && l:chosen <= len(l:titles) ? {'title': l:titles[l:chosen - 1]} : v:null
+  let l:body = json_encode({'jsonrpc': '2.0', 'id': a:message.id, 'result': l:result})
+  let l:job = ale#lsp#GetConnections()[a:connection].job_id
+  call ale#job#SendRaw(l:job, 'Content-Length: ' . strlen(l:body) . "\r\n\r\n" . l:body)
+endfunction
+function! s:IndwellStarted() abort
+  for l:connection in keys(ale#lsp#GetConnections())
+    if stridx(l:connection, @PROGRAM@ . ':') != 0 | continue | endif
+    call ale#lsp#RegisterCallback(l:connection, function('s:IndwellAsked'))
+    call ale#lsp#RegisterCallback(l:connection, function('ale#codefix#HandleLSPResponse')) " takes edits from now on
+  endfor
+endfunction
+autocmd User ALELSPStarted call s:IndwellStarted()
+command! -nargs=1 IndwellRun
+  \ call ale#lsp_linter#SendRequest(bufnr(''), 'indwell', ale#lsp#message#ExecuteCommand(<q-args>, []))
+"""
+
+VIM = Configuration(
+    editor="Vim with ALE",
+    page="vim.md",
+    language="vim",
+    blocks=(_ALE,),
+    words=vim_arguments,
+    word=vim,
+    comment='"',
+    next_steps=("Start Vim anew, open a file of a folder with .git, and type :ALECodeAction.",),
+)

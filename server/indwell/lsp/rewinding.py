@@ -1,0 +1,76 @@
+"""Takes the files back together with a conversation, and asks where the user has to decide."""
+
+from __future__ import annotations
+
+import msgspec
+
+from indwell.lsp.client import Client
+from indwell.review.ledger import ReviewLedger
+from indwell.review.rewound import conflict, question, told
+from indwell.review.verdicts import Done, planned_rewind, rewind_files
+from indwell.workspace.base import Workspace
+
+NO = "No"
+TAKE_BACK = "Take them back"
+KEEP = "Keep mine"
+RESTORE = "Restore"
+
+
+class FilesBack:
+    """The files of one rewind: what is planned is asked for first, and done afterwards.
+
+    Args:
+        ledger: Whose changes stand where.
+        workspace: The user's files.
+        client: Who is asked.
+        timeout_s: How long a question waits; no answer is the first one.
+    """
+
+    def __init__(
+        self, ledger: ReviewLedger, workspace: Workspace, client: Client, *, timeout_s: float
+    ) -> None:
+        self._ledger = ledger
+        self._workspace = workspace
+        self._client = client
+        self._timeout_s = timeout_s
+
+    async def is_wanted(self, session: str, turn: int, *, files: bool | None) -> bool:
+        """Are files to be taken back? Asks where nobody said, unless the editor has its own ways.
+
+        Args:
+            session: Whose changes.
+            turn: Up to whose end they stay.
+            files: What was said with the command.
+        """
+        if files is not None or self._client.features.has("events"):
+            return files is True
+        plans = await planned_rewind(self._ledger, self._workspace, session, turn)
+        if not plans:
+            return False
+        words = f"Indwell: {question(plans, self._workspace.roots)}"
+        chosen = await self._client.choose(words, (NO, TAKE_BACK), self._timeout_s)
+        return chosen == TAKE_BACK
+
+    async def take(self, session: str, turn: int) -> tuple[str, ...]:
+        """Do it; gives what became of it, a sentence each.
+
+        What would lose the user's work is asked about once, with all files named.
+        """
+        done = await rewind_files(self._ledger, self._workspace, session, turn)
+        if done.kept:
+            words = f"Indwell: {conflict(done, self._workspace.roots)}"
+            chosen = await self._client.choose(words, (KEEP, RESTORE), self._timeout_s)
+            if chosen == RESTORE:
+                more = await rewind_files(self._ledger, self._workspace, session, turn, force=True)
+                done = _both(done, more)
+        return told(done, self._workspace.roots)
+
+
+def _both(first: Done, then: Done) -> Done:
+    """What two steps did together; what the second one settled is not kept any more."""
+    return msgspec.structs.replace(
+        then,
+        hunks=(*first.hunks, *then.hunks),
+        failed=(*first.failed, *then.failed),
+        copies=(*first.copies, *then.copies),
+    )

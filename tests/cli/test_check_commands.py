@@ -1,0 +1,72 @@
+"""Which command checks a folder: the user's own, or those that its files name."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from indwell.cli.check_commands import gate_of
+from indwell.cli.folder_trust import FolderTrust
+from indwell.settings.load import load
+from indwell.settings.model import Settings
+from indwell.workspace.disk import DiskWorkspace
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    work = tmp_path.resolve() / "work"
+    work.mkdir()
+    return work
+
+
+def commands(folder: Path, name: str, *, is_trusted: bool = True, **settings: object) -> list[str]:
+    trust = FolderTrust({}, is_given=is_trusted)
+    now = Settings(**settings)  # type: ignore[arg-type]
+    if is_trusted:
+        trust.look([folder], now)
+    gate = gate_of(DiskWorkspace([folder]), lambda: now, trust)
+    return [one.command for one in gate.checks.commands((folder / name,))]
+
+
+def test_the_projects_own_environment_comes_first(folder: Path) -> None:
+    (folder / "pyproject.toml").write_text("[tool.mypy]\nfiles = ['a.py']\n")
+    program = folder / ".venv" / "bin" / "mypy"
+    program.parent.mkdir(parents=True)
+    program.write_text("#!/bin/sh\n")
+    (found,) = commands(folder, "a.py")
+    assert found.startswith(".venv/bin/mypy --show-column-numbers ")
+    assert commands(folder, "README.md") == []
+
+
+def test_a_program_that_is_not_there_checks_nothing(folder: Path) -> None:
+    (folder / "tsconfig.json").write_text("{}")
+    (folder / "package.json").write_text(json.dumps({"name": "x"}))
+    assert commands(folder, "a.ts") in ([], ["tsc --noEmit --pretty false"])
+
+
+def test_a_link_out_of_the_folder_is_not_followed(folder: Path) -> None:
+    (folder.parent / "other.toml").write_text("[tool.ruff]\n")
+    (folder / "pyproject.toml").symlink_to(folder.parent / "other.toml")
+    assert commands(folder, "a.py") == []
+    (folder / "pyproject.toml").unlink()
+    (folder / "pyproject.toml").write_text("[tool.ruff]\n")
+    assert len(commands(folder, "a.py")) == (shutil.which("ruff") is not None)
+
+
+def test_the_users_own_command_is_the_only_one(folder: Path) -> None:
+    (folder / "pyproject.toml").write_text("[tool.mypy]\n")
+    assert commands(folder, "README.md", check_command=" make check ") == ["make check"]
+
+
+def test_a_folder_that_is_not_trusted_names_none(folder: Path) -> None:
+    assert commands(folder, "a.py", is_trusted=False, check_command="make check") == []
+
+
+def test_neither_an_editor_nor_a_workspace_names_a_command() -> None:
+    for options, text in (({"check_command": "evil"}, None), (None, 'check_command = "evil"')):
+        loaded = load({}, 'check_command = "make"', "config.toml", options, text)
+        assert loaded.settings.check_command == "make"
+        assert any("only your own settings can set it" in one for one in loaded.notices)

@@ -1,0 +1,126 @@
+"""What ``indwell review`` decides and shows, without a ledger and without a terminal."""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from indwell.cli.review_look import lacks
+from indwell.cli.review_report import Report, encoded, rows
+from indwell.cli.review_screen import Screen, lines_of, whose
+from indwell.cli.review_walk import Judge, Move, Quit, Tell, place_of, step
+from indwell.review.hunk import Actor, Hunk
+
+SHOP, OTHER = Path("/w/shop.py"), Path("/w/other.py")
+TURN = Actor("20261121-034012", 1)
+
+
+def hunk(id_: str, path: Path = SHOP, line: int = 2, old=("b\n",), new=("B\n",), **more) -> Hunk:
+    return Hunk(
+        id=id_,
+        path=path,
+        actors=more.pop("actors", (TURN,)),
+        line=line,
+        old=tuple(old),
+        new=tuple(new),
+        **more,
+    )
+
+
+HUNKS = (hunk("1"), hunk("2", line=9), hunk("3", OTHER))
+
+
+@pytest.mark.parametrize(
+    ("typed", "at", "then"),
+    [
+        ("a", 0, Judge("accept", HUNKS[:1])),
+        ("r", 1, Judge("reject", HUNKS[1:2])),
+        ("A", 0, Judge("accept", HUNKS[:2])),
+        ("R", 1, Judge("reject", HUNKS[1:2])),
+        ("A", 2, Judge("accept", HUNKS[2:])),
+        ("n", 2, Move(3)),
+        ("", 0, Move(1)),
+        ("b", 1, Move(0)),
+        (" q ", 1, Quit()),
+    ],
+)
+def test_each_key_does_one_thing(typed, at, then) -> None:
+    assert step(HUNKS, at, typed) == then
+
+
+@pytest.mark.parametrize("typed", ["b", "?", "y", "aa", "Q", "yes", "\u202e"])
+def test_anything_else_is_told_and_asked_again(typed) -> None:
+    assert isinstance(step(HUNKS, 0, typed), Tell)
+
+
+def test_the_place_is_kept_when_the_list_changes_under_it() -> None:
+    assert place_of(HUNKS, HUNKS[1], 0) == 1
+    assert place_of((HUNKS[0], HUNKS[2]), HUNKS[1], 1) == 1
+    assert place_of((), HUNKS[1], 1) == 0
+
+
+KNOWN = "a\nB\nc\nd\nE\nf\n"
+PENDING = (hunk("1"), hunk("2", line=5, old=("e\n",), new=("E\n",)))
+
+
+@pytest.mark.parametrize(
+    ("text", "is_lacking"),
+    [
+        (KNOWN, False),
+        ("a\nb\nc\nd\ne\nf\n", True),  # saved before the turn
+        ("a\nB\nc\nd\ne\nf\n", True),  # saved in the middle of it
+        ("a\nb\nc\nd\nE\nf\nmore\n", True),
+        ("a\nmine\nc\nd\nE\nf\n", False),  # rewritten by somebody
+        (KNOWN + "more\n", False),
+        (None, False),
+    ],
+)
+def test_a_disk_without_a_whole_change_is_told_from_one_that_somebody_edited(
+    text, is_lacking
+) -> None:
+    assert lacks(KNOWN, text, PENDING) == is_lacking
+
+
+def test_a_new_file_that_is_not_there_may_not_be_saved_yet() -> None:
+    assert lacks("new\n", None, (hunk("1", kind="create", line=1, old=(), new=("new\n",)),))
+    assert lacks(None, "old\n", (hunk("1", kind="delete", line=1, old=("old\n",), new=()),))
+
+
+def test_a_hunk_is_shown_with_its_surroundings_and_nothing_hides_in_it() -> None:
+    one = hunk("1", line=3, old=("x\u202ey\n",), new=("\x1b[2Jz",))
+    assert list(lines_of(one, "1\n2\n\x1b[2Jz")) == [
+        (" ", "1"),
+        (" ", "2"),
+        ("-", "x\\u202ey"),
+        ("+", "\\u001b[2Jz"),
+        ("\\", " No newline at end of file"),
+    ]
+
+
+def test_line_ends_are_shown_where_they_are_what_differs() -> None:
+    one = hunk("1", line=1, old=("a\r\n",), new=("a\n",))
+    assert list(lines_of(one, "a\n")) == [("-", "a\\u000d"), ("+", "a")]
+    crlf = hunk("1", line=1, old=("a\r\n",), new=("b\r\n",))
+    assert list(lines_of(crlf, "b\r\n")) == [("-", "a"), ("+", "b")]
+
+
+def test_it_is_said_whose_a_hunk_is() -> None:
+    assert whose(hunk("1")) == "turn 1 of 20261121-034012"
+    several = hunk("1", actors=(TURN, Actor(TURN.session, 4), Actor("other", 2)))
+    assert whose(several) == "turns 1, 4, 2 of 20261121-034012, other"
+
+
+def test_half_of_a_character_stops_neither_form() -> None:
+    one = hunk("1", Path("/w/\udcff.py"), new=("\udc80\n",))
+    told = json.loads(encoded(Report("/w", rows((one,)))))
+    assert told["hunks"][0]["new"] == "?\n"
+    stream = io.TextIOWrapper(io.BytesIO(), "utf-8")
+    screen = Screen(Console(file=stream, width=80), [Path("/w")])
+    screen.hunk(one, "a\n\udc80\n", number=1, total=1)
+    screen.say("\udc80")
+    stream.flush()
+    assert b"+\\udc80" in stream.buffer.getvalue()

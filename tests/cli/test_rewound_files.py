@@ -1,0 +1,77 @@
+"""``indwell run --turn N --files``: files are taken back from the command line."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from support.editing import EDIT, READ, SOURCE, USAGE, Home, bash
+from support.loopback_endpoint import LoopbackEndpoint, say
+from support.strict_chat import strictly
+from support.terminal import Ended, indwell
+
+
+@pytest.fixture
+def home(tmp_path) -> Home:
+    return Home(tmp_path)
+
+
+async def run(home: Home, *arguments: str, base_url: str = "") -> Ended:
+    environment = home.environment(base_url)
+    return await indwell(*arguments, environment=environment, folder=home.workspace)
+
+
+async def two_turns(home: Home) -> None:
+    """One that edits a file, and one that runs a command."""
+    script = [
+        say("I look.", calls=[READ], usage=USAGE),
+        say(calls=[EDIT], usage=USAGE),
+        say("Mended.", usage=USAGE),
+        bash("printf 'a\\0b' > data.bin; echo x > made.txt"),
+        say("Ran.", usage=USAGE),
+    ]
+    async with LoopbackEndpoint(strictly(script)) as endpoint:
+        url = endpoint.base_url
+        first = await run(home, "run", "mend it", base_url=url)
+        then = await run(home, "run", "--continue", "make it", "--allow-commands", base_url=url)
+    assert (first.code, then.code) == (0, 0), (first, then)
+
+
+async def test_files_go_back_turn_by_turn_and_the_users_stay(home) -> None:
+    await two_turns(home)
+    assert home.files["data.bin"] == b"a\0b"
+    mended = home.files["shop.py"]
+    home.write("shop.py", mended.decode() + "# mine\n")
+    back = await run(home, "run", "--continue", "--turn", "1", "--files")
+    assert back.code == 0, back
+    assert "taken back to the end of turn 1\n" in back.stdout
+    assert "took back 2 files: " in back.stderr
+    assert home.files == {"shop.py": mended + b"# mine\n"}
+    back = await run(home, "run", "--continue", "--turn", "0", "--files", "--json")
+    assert "took back 1 file: shop.py" in json.loads(back.stdout)["notices"]
+    assert home.files == {"shop.py": SOURCE.encode() + b"# mine\n"}
+    again = await run(home, "run", "--continue", "--turn", "0", "--files", "--json")
+    assert json.loads(again.stdout)["notices"] == ["no change of later turns stands in the files"]
+
+
+async def test_without_the_word_files_stay_as_they_are(home) -> None:
+    await two_turns(home)
+    before = home.files
+    back = await run(home, "run", "--continue", "--turn", "0")
+    assert "files stay as they are (--files)" in back.stdout
+    assert home.files == before
+    wrong = await run(home, "run", "--continue", "--files")
+    assert wrong.code == 2
+    assert "--files: say with --turn" in wrong.stderr
+
+
+async def test_with_words_the_conversation_goes_on_from_there_at_once(home) -> None:
+    await two_turns(home)
+    async with LoopbackEndpoint(strictly([say("Otherwise.", usage=USAGE)])) as endpoint:
+        which = ("--continue", "--turn", "0", "--files")
+        ended = await run(home, "run", *which, "otherwise", base_url=endpoint.base_url)
+    assert ended.code == 0, ended
+    assert "took back 3 files: " in ended.stderr
+    assert home.files == {"shop.py": SOURCE.encode()}
+    assert "mend it" not in json.dumps(endpoint.seen[0].body["messages"])

@@ -1,0 +1,186 @@
+"""`indwell setup`: what it prints is what the pages show, and what it writes loses nothing."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from indwell.cli import main
+from indwell.cli.setup import program
+from indwell.cli.setup.configuration import PLAIN
+from indwell.cli.setup.configurations import CONFIGURATIONS
+from indwell.cli.setup.merging import CannotMerge, merged, without
+from indwell.cli.setup.quoting import elisp_list, lua, vim, vim_arguments
+from indwell.cli.setup.targets import target
+
+PAGES = Path(__file__).resolve().parents[2] / "docs" / "editors"
+CONFIGURED = ("nvim", "emacs", "helix", "kate", "sublime", "zed", "vim")
+HELIX = """# mine
+theme = "dark" # too
+
+[[language]]
+name = "python"
+auto-format = true # yes
+language-servers = ["pylsp"]
+"""
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    for name in ("XDG_CONFIG_HOME", "APPDATA", "LOCALAPPDATA"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    return tmp_path
+
+
+def files(home: Path) -> dict[str, str]:
+    return {
+        str(path.relative_to(home)): path.read_text("utf-8")
+        for path in home.rglob("*")
+        if path.is_file() and not path.name.endswith(".before-indwell")
+    }
+
+
+@pytest.mark.parametrize("name", CONFIGURATIONS)
+def test_the_page_shows_what_setup_prints(name: str) -> None:
+    configuration = CONFIGURATIONS[name]
+    page = (PAGES / configuration.page).read_text("utf-8")
+    for block in configuration.shown(PLAIN):
+        assert f"```{configuration.language}\n{block}```\n" in page
+
+
+@pytest.mark.parametrize("editor", CONFIGURED)
+def test_setup_prints_the_whole_configuration_with_the_command(
+    editor: str, home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["setup", editor]) == 0
+    printed = capsys.readouterr().out
+    assert printed == CONFIGURATIONS[editor].text(program.command())
+    assert files(home) == {}
+
+
+@pytest.mark.parametrize("editor", CONFIGURED)
+def test_what_is_written_is_written_once_and_taken_out_whole(editor: str, home: Path) -> None:
+    assert main(["setup", editor, "--write"]) == 0
+    written = files(home)
+    assert len(written) == 1
+    assert main(["setup", editor, "--write"]) == 0
+    assert files(home) == written
+    assert main(["setup", editor, "--remove"]) == 0
+    left = "".join(files(home).values())
+    assert "indwell" not in left
+
+
+def test_emacs_keeps_the_init_file_that_is_there_and_a_copy_of_it(home: Path) -> None:
+    init = home / ".emacs"
+    init.write_text("(setq mine t)\n")
+    assert main(["setup", "emacs", "--lsp-mode", "--write"]) == 0
+    assert init.read_text().startswith("(setq mine t)\n\n;; >>> indwell setup")
+    assert (home / ".emacs.before-indwell").read_text() == "(setq mine t)\n"
+    assert main(["setup", "emacs", "--lsp-mode", "--remove"]) == 0
+    assert init.read_text().strip() == "(setq mine t)"
+
+
+def test_a_link_to_a_file_kept_elsewhere_stays_a_link(home: Path) -> None:
+    kept = home / "dotfiles" / "init.el"
+    kept.parent.mkdir()
+    kept.write_text("(setq mine t)\n")
+    (home / ".emacs").symlink_to(kept)
+    assert main(["setup", "emacs", "--write"]) == 0
+    assert (home / ".emacs").is_symlink()
+    assert "eglot" in kept.read_text()
+
+
+def test_helix_keeps_comments_and_the_servers_that_are_there() -> None:
+    text = CONFIGURATIONS["helix"].text()
+    after = merged("toml", HELIX, text, "#")
+    assert after.startswith('# mine\ntheme = "dark" # too\n')
+    assert "auto-format = true # yes" in after
+    assert 'language-servers = ["pylsp", "indwell"]' in after.replace("' ", '"')
+    assert merged("toml", after, text, "#") == after
+    gone = without("toml", after, text, "#")
+    assert gone is not None
+    assert 'language-servers = ["pylsp"]' in gone
+
+
+@pytest.mark.parametrize(
+    "before",
+    [
+        '{\n  // mine\n  "a": 1\n}\n',
+        '{"a":1}\n',
+        '{\n  "clients": {\n    "indwell": {\n      "enabled": false\n    }\n  }\n}\n',
+        '{\n  "a": 1,\n  "a": 2\n}\n',
+    ],
+    ids=["comments", "other form", "the user's own wish", "twice the same key"],
+)
+def test_what_would_lose_something_is_printed_and_the_file_left_alone(
+    before: str, home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = home / ".config" / "sublime-text" / "Packages" / "User" / "LSP.sublime-settings"
+    path.parent.mkdir(parents=True)
+    path.write_text(before)
+    assert main(["setup", "sublime", "--write"]) == 1
+    told = capsys.readouterr()
+    assert path.read_text() == before
+    assert "was left alone" in told.err
+    assert '"clients"' in told.out
+
+
+def test_json_keeps_everything_else() -> None:
+    mine = json.dumps({"servers": {"c": {"command": ["clangd"]}}, "x": "ü"}, indent=4)
+    text = CONFIGURATIONS["kate"].text()
+    after = merged("json", mine.replace("\\u00fc", "ü") + "\n", text, "")
+    assert json.loads(after)["servers"]["c"] == {"command": ["clangd"]}
+    assert without("json", after, text, "") == mine.replace("\\u00fc", "ü") + "\n"
+
+
+def test_a_damaged_mark_is_left_alone() -> None:
+    broken = merged("marked", "", "x", ";;").replace("<<< indwell setup", "")
+    with pytest.raises(CannotMerge):
+        merged("marked", broken, "x", ";;")
+
+
+def test_a_file_of_the_users_own_is_not_removed() -> None:
+    with pytest.raises(CannotMerge):
+        without("own file", "-- mine\n", "x", "--")
+
+
+def test_json_output_names_the_file_and_the_command(
+    home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["setup", "zed", "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["path"] == str(home / ".config" / "zed" / "settings.json")
+    assert told["command"] == list(program.command())
+    assert main(["setup", "zed", "--write", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["changed"] is True
+
+
+def test_vs_code_has_nothing_to_set_up_yet(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["setup", "vscode"]) == 0
+    assert "extension" in capsys.readouterr().out
+    assert main(["setup", "vscode", "--write"]) == 1
+
+
+@pytest.mark.parametrize(
+    ("platform", "wanted"),
+    [
+        ("linux", "xdg/nvim/plugin/indwell.lua"),
+        ("darwin", "xdg/nvim/plugin/indwell.lua"),
+        ("win32", "AppData/Local/nvim/plugin/indwell.lua"),
+    ],
+)
+def test_xdg_is_honoured(platform: str, wanted: str, tmp_path: Path) -> None:
+    environment = {"XDG_CONFIG_HOME": str(tmp_path / "xdg")}
+    place = target("nvim", tmp_path, environment, platform, lambda _path: False)
+    assert place.path == tmp_path / wanted
+
+
+def test_words_are_quoted_for_each_language() -> None:
+    odd = '/a b/it\'s "x"/%d'
+    assert lua(odd) == "'/a b/it\\'s \"x\"/%d'"
+    assert elisp_list((odd,)) == '("/a b/it\'s \\"x\\"/%d")'
+    assert vim(odd) == "'/a b/it''s \"x\"/%d'"
+    assert vim_arguments(("serve", "a b", "5%")) == "'%e serve ''a b'' ''5%%'''"

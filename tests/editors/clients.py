@@ -1,0 +1,155 @@
+"""The real editors of the tests: how each is started with one of the shared scenarios."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import shutil
+import subprocess
+import threading
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from editors import emacs, neovim, neovim07
+from editors.place import TIMEOUT_S, environment, missing, put_files, run, serve_model
+from editors.scenarios import FILES, FIRST, LAST, LINES, PATH, QUESTION
+from indwell.cli.setup.configurations import CONFIGURATIONS
+from support.loopback_endpoint import LoopbackEndpoint
+
+HERE = Path(__file__).resolve().parent
+Start = Callable[[str, Path, Path, Mapping[str, str]], dict[str, Any]]
+
+
+@dataclass(frozen=True)
+class Client:
+    """An editor of the tests.
+
+    Attributes:
+        column: Its heading in the table of ``docs/editors/README.md``.
+        start: Plays a run in a project: run, root, folder of the user, variables.
+    """
+
+    column: str
+    start: Start
+
+
+def play(client: Client, run_name: str, folder: Path, endpoint: LoopbackEndpoint) -> dict[str, Any]:
+    """Put the project into ``folder`` and play; gives what the editor's script reported."""
+    folder.mkdir()
+    root = put_files(FILES, folder)
+    place = {
+        "path": str(root / PATH),
+        "root": str(root),
+        "first": FIRST,
+        "last": LAST,
+        "lines": LINES,
+        "question": QUESTION,
+    }
+    variables = {
+        "INDWELL_SCENARIO": run_name,
+        "INDWELL_PLACE": json.dumps(place, ensure_ascii=False),
+        "INDWELL_REPORT": str(folder / "report.json"),
+        "OPENAI_BASE_URL": endpoint.base_url,
+        "INDWELL_MODEL": "loopback-model",
+    }
+    return client.start(run_name, root, folder, variables)
+
+
+def _init(folder: Path, name: str, setup: str) -> Path:
+    """The configuration of the page as a file; only the server's command is the test's own."""
+    path = folder / name
+    path.write_text(CONFIGURATIONS[setup].text(serve_model()), "utf-8")
+    return path
+
+
+def _neovim(_run: str, _root: Path, folder: Path, variables: Mapping[str, str]) -> dict[str, Any]:
+    init = _init(folder, "init.lua", "nvim")
+    options = ("--clean", "--headless", "-n", "-u", str(init))
+    script = ("-l", str(HERE / "neovim_shared.lua"))
+    return run([neovim.neovim(), *options, *script], folder, folder / "report.json", variables)
+
+
+def _neovim07(_run: str, _root: Path, folder: Path, variables: Mapping[str, str]) -> dict[str, Any]:
+    init = _init(folder, "init.lua", "nvim-older")
+    options = ("--clean", "--headless", "-n", "-u", str(init))
+    script = ("-S", str(HERE / "neovim07_shared.lua"))
+    return run([neovim07.neovim07(), *options, *script], folder, folder / "report.json", variables)
+
+
+def _emacs(setup: str, feature: str) -> Start:
+    def start(_run: str, _root: Path, folder: Path, variables: Mapping[str, str]) -> dict[str, Any]:
+        program = emacs.emacs(feature)
+        init = _init(folder, "init.el", setup)
+        scripts = [HERE / f"{feature}_user.el", HERE / "emacs_shared.el"]
+        loads = [word for path in (init, *scripts) for word in ("-l", str(path))]
+        return run(
+            [program, "--batch", "-q", "-f", "package-initialize", *loads],
+            folder,
+            folder / "report.json",
+            variables,
+        )
+
+    return start
+
+
+def vim() -> str:
+    """The program; without it, or without ALE, a test is skipped, but not in CI."""
+    found = shutil.which("vim")
+    if found is None or not Path("/usr/share/vim-ale/plugin/ale.vim").exists():
+        missing("there is no Vim with ALE; on Debian: apt-get install vim-ale")
+    return found
+
+
+def _vim(_run: str, root: Path, folder: Path, variables: Mapping[str, str]) -> dict[str, Any]:
+    """In a terminal of its own: ALE tells the server of changes from Vim's main loop only."""
+    init = _init(folder, "vimrc", "vim")
+    # inputlist() is Vim's own and cannot be replaced, so the user's answer comes from the script.
+    init.write_text(init.read_text("utf-8").replace("inputlist(", "g:IndwellAsk("), "utf-8")
+    before = folder / "before.vim"
+    before.write_text("set nocompatible encoding=utf-8\nfiletype plugin on\npackadd! ale\n")
+    files = ("-u", str(before), "--cmd", "set noswapfile viminfo=", "-S", str(init))
+    argv = [vim(), "-N", *files, "-S", str(HERE / "ale_shared.vim")]
+    screen, terminal = pty.openpty()
+    process = subprocess.Popen(
+        argv,
+        cwd=root,
+        env={**environment(folder), "TERM": "xterm", **variables},
+        stdin=terminal,
+        stdout=terminal,
+        stderr=terminal,
+        start_new_session=True,
+    )
+    os.close(terminal)
+    shown: list[bytes] = []
+    reader = threading.Thread(target=_read, args=(screen, shown))
+    reader.start()
+    try:
+        process.wait(TIMEOUT_S)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+    finally:
+        reader.join(TIMEOUT_S)
+        os.close(screen)
+    report = folder / "report.json"
+    assert report.exists(), b"".join(shown).decode(errors="replace")[-4_000:]
+    return json.loads(report.read_text("utf-8"))
+
+
+def _read(screen: int, shown: list[bytes]) -> None:
+    with suppress(OSError):  # the terminal is gone
+        while part := os.read(screen, 65_536):
+            shown.append(part)
+
+
+CLIENTS = {
+    "nvim": Client("Neovim 0.11", _neovim),
+    "nvim07": Client("Neovim 0.7", _neovim07),
+    "eglot": Client("Emacs, eglot", _emacs("emacs", "eglot")),
+    "lsp-mode": Client("Emacs, lsp-mode", _emacs("emacs-lsp-mode", "lsp-mode")),
+    "ale": Client("Vim, ALE", _vim),
+}

@@ -1,0 +1,32 @@
+;;; eglot_user.el --- what a user does in Emacs with eglot  -*- lexical-binding: t; -*-
+
+(defun user-open (path)
+  (find-file path)
+  (run-hooks 'post-command-hook)         ; eglot-ensure waits for the user's first key
+  (wait-for "the server" (lambda () (and (eglot-current-server) eglot--managed-mode))))
+
+(defun user-idle ()
+  ;; eglot tells of changes when the user rests; a batch never does, so it is done by hand.
+  (when (and (bound-and-true-p eglot--managed-mode) (eglot-current-server))
+    (eglot--signal-textDocument/didChange)))
+
+(defun user-choose (first last)
+  (user-idle)
+  (let ((last-nonmenu-event ?a))         ; a key, not the mouse
+    (if (= first last)
+        (eglot-code-actions (+ 4 (line-start first)) (+ 4 (line-start first)) nil t)
+      (eglot-code-actions (line-start first) (line-start (1+ last)) nil t))))
+
+(defun user-run (command arguments then)
+  ;; Not by the waiting `eglot-execute-command': it leaves alone what comes in one piece with its answer.
+  (jsonrpc-async-request (eglot-current-server) :workspace/executeCommand
+                         (list :command command :arguments arguments) :success-fn then))
+
+(defun user-get (result key) (plist-get result key))
+
+(defun user-ended () (cl-some (lambda (one) (string-match-p "type=[13]" one)) (fresh)))
+
+(defun user-begun () nil)                ; eglot 1.9 shows no progress
+
+(defun user-leave () (eglot-shutdown-all))
+;;; eglot_user.el ends here

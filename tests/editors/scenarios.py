@@ -1,0 +1,230 @@
+"""What every real editor does: the same list for each, against a model that is a loopback server.
+
+One run of an editor plays several scenarios, for starting it takes the longest part of it. The
+editor's script reports what it saw under common names; here stands what must be there.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from support.loopback_endpoint import HANG, Answer, Seen, chunk, refuse, say, sse
+
+PATH = "lib/shop.py"
+FIRST, LAST = 4, 6  # of the first function
+OLD = ("and amount > 50", "weight * 2", "length - 3")
+NEW = ("and amount >= 50  # as promised 🙂", "weight * 20", "length - 30")
+LINES = (6, 14, 22)  # of those, 1-based
+TEXT = '''"""Helpers of the shop, é 🙂."""
+
+
+def is_free(amount):
+    """Say whether an order ships free."""
+    return "é🙂" != "🙂" and amount > 50
+
+
+# ----------------------------------------------------------------
+
+
+def price(weight):
+    """Say what a parcel costs."""
+    return weight * 2
+
+
+# ----------------------------------------------------------------
+
+
+def tape(length):
+    """Say how much tape it takes."""
+    return length - 3
+'''
+MENDED = TEXT.replace(OLD[0], NEW[0])
+CHANGED = MENDED.replace(OLD[1], NEW[1]).replace(OLD[2], NEW[2])
+FILES = {PATH: TEXT, "README.md": "# Shop\n"}
+ASKED = "rm -f gone; echo checked"  # what deletes is asked for, with and without a sandbox
+LOOKED = f"cat {PATH}"
+MINE = "  # mine"
+QUESTION = "What does is_free do?"
+REPLY = "It says whether an order ships free. 🙂\n\nNothing else."
+USAGE = {"prompt_tokens": 10, "completion_tokens": 2}
+
+
+def tool(name: str, **arguments: Any) -> Answer:
+    """A reply that uses one tool."""
+    return say(calls=[(name, json.dumps(arguments))], usage=USAGE)
+
+
+def edits(*pairs: tuple[str, str]) -> Answer:
+    """A reply that edits the file of the project."""
+    return tool("edit_file", path=PATH, edits=[{"old": old, "new": new} for old, new in pairs])
+
+
+READ = tool("read_file", path=PATH)
+DONE = say("Done.", usage=USAGE)
+STUCK = Answer(
+    (sse(chunk({"content": "I am thinking"})), HANG), headers={"Content-Type": "text/event-stream"}
+)
+
+
+class Model:
+    """Gives one reply after the other, and keeps what it was asked.
+
+    Attributes:
+        bodies: Of the requests for a completion, oldest first.
+    """
+
+    def __init__(self, replies: Sequence[Answer]) -> None:
+        self.bodies: list[dict[str, Any]] = []
+        self._replies = list(replies)
+
+    def __call__(self, seen: Seen) -> Answer:
+        """The script of a ``LoopbackEndpoint``."""
+        if seen.path != "/v1/chat/completions":
+            return refuse(404, "no such page")
+        self.bodies.append(seen.body)
+        return self._replies.pop(0) if self._replies else refuse(400, "nothing more to say")
+
+    def results(self) -> list[str]:
+        """What the tools answered, oldest first, each once."""
+        last = self.bodies[-1]["messages"] if self.bodies else []
+        return [_text(one["content"]) for one in last if one["role"] == "tool"]
+
+
+def _text(content: Any) -> str:
+    if isinstance(content, str):
+        return content
+    return "".join(part.get("text", "") for part in content)
+
+
+Check = Callable[[Mapping[str, Any], Model], None]
+
+
+@dataclass(frozen=True)
+class Run:
+    """One start of an editor.
+
+    Attributes:
+        replies: Of the model, in order.
+        checks: By scenario: given what the script reported, raises what is wrong.
+    """
+
+    replies: tuple[Answer, ...]
+    checks: Mapping[str, Check]
+
+
+# --- fix, and a formatter that runs when the user saves
+
+
+def _fix(seen: Mapping[str, Any], _model: Model) -> None:
+    assert seen["titles"][0] == "Fix this"
+    assert seen["buffer"] == MENDED
+    assert seen["undone"] == TEXT
+
+
+def _formatter(seen: Mapping[str, Any], model: Model) -> None:
+    formatted = MENDED.replace(NEW[0], NEW[0].replace("  #", " #")).replace("é 🙂.", "É 🙂.")
+    assert seen["saved"] == seen["disk"] == formatted
+    assert seen["again"] == formatted.replace(OLD[1], NEW[1])
+    assert "É 🙂" in model.results()[2], "the model reads what the formatter made"
+
+
+def _one_undo(seen: Mapping[str, Any], _model: Model) -> None:
+    assert seen["undone"] == TEXT
+    assert seen["redone"] == MENDED
+
+
+FIX = Run(
+    (READ, edits((OLD[0], NEW[0])), DONE, READ, edits((OLD[1], NEW[1])), DONE),
+    {"fix": _fix, "one undo per edit": _one_undo, "formatter on save": _formatter},
+)
+
+# --- a question, and unsaved text before a command
+
+
+def _permission(seen: Mapping[str, Any], model: Model) -> None:
+    first, second = seen["questions"][:2]
+    for question in (first, second):
+        assert question["titles"][:2] == ["No", "Once"]
+        assert f"│ {ASKED}" in question["prompt"]
+    refused, allowed = model.results()[:2]
+    assert "checked" not in refused.replace(ASKED, "")
+    assert "checked" in allowed
+
+
+def _unsaved(seen: Mapping[str, Any], model: Model) -> None:
+    _kept(seen, model)
+    assert "# mine" in seen["disk"]
+    assert "# mine" in model.results()[3], "the command sees what the user sees"
+
+
+def _kept(seen: Mapping[str, Any], model: Model) -> None:
+    """In every editor: what the user typed is read, and neither lost nor overwritten."""
+    assert seen["buffer"] == TEXT.replace(OLD[0], f"{OLD[0]}{MINE}")
+    assert f"{OLD[0]}{MINE}" in model.results()[2]
+
+
+ASK = Run(
+    (
+        *(tool("bash", command=ASKED), DONE),
+        *(tool("bash", command=ASKED), DONE),
+        *(READ, tool("bash", command=LOOKED), DONE),
+    ),
+    {
+        "permission question": _permission,
+        "unsaved text before a command": _unsaved,
+        "unsaved text is kept": _kept,
+    },
+)
+
+# --- cancel
+
+
+def _cancel(seen: Mapping[str, Any], _model: Model) -> None:
+    assert seen["took"] < 1_000, "milliseconds"
+    assert seen["buffer"] == seen["disk"] == TEXT
+
+
+CANCEL = Run((STUCK,), {"cancel": _cancel})
+
+# --- review: three hunks of one turn
+
+
+def _accept(seen: Mapping[str, Any], _model: Model) -> None:
+    assert "Accept this change" in seen["offered"]
+    assert seen["buffer_accepted"] == CHANGED
+    assert "Accept this change" not in seen["offered_accepted"], "it is settled"
+    assert "Accept this change" in seen["offered_other"], "the others are not"
+
+
+def _reject(seen: Mapping[str, Any], _model: Model) -> None:
+    assert "Reject this change" in seen["offered"]
+    assert seen["buffer_rejected"] == CHANGED.replace(NEW[1], OLD[1])
+    assert "Reject this change" in seen["offered_last"]
+
+
+def _rewind(seen: Mapping[str, Any], _model: Model) -> None:
+    assert seen["buffer_rewound"] == TEXT
+
+
+REVIEW = Run(
+    (READ, edits(*zip(OLD, NEW, strict=True)), DONE),
+    {"hunk accept": _accept, "hunk reject": _reject, "rewind": _rewind},
+)
+
+# --- chat
+
+
+def _chat(seen: Mapping[str, Any], model: Model) -> None:
+    assert seen["chat_path"].endswith(".chat.md")
+    chat = seen["chat"]
+    assert chat.index(QUESTION) < chat.index("It says whether an order ships free. 🙂")
+    assert QUESTION in json.dumps(model.bodies[0]["messages"][-1], ensure_ascii=False)
+
+
+CHAT = Run((say(REPLY, usage=USAGE),), {"chat document": _chat})
+
+RUNS = {"fix": FIX, "ask": ASK, "cancel": CANCEL, "review": REVIEW, "chat": CHAT}
+SCENARIOS = {name: run for run, one in RUNS.items() for name in one.checks}

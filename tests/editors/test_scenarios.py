@@ -1,0 +1,45 @@
+"""Every editor plays the same scenarios; what one cannot do stands in the table, with a reason."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from editors.clients import CLIENTS, play
+from editors.scenarios import RUNS, SCENARIOS, Model
+from editors.table import read
+from support.loopback_endpoint import endpoint_in_thread
+
+Playing = Callable[[str, str], tuple[dict[str, Any], Model]]
+
+
+@pytest.fixture(scope="module")
+def playing(tmp_path_factory: pytest.TempPathFactory) -> Playing:
+    """Plays each run of an editor once, when its first scenario is checked."""
+    played: dict[tuple[str, str], tuple[dict[str, Any], Model]] = {}
+
+    def once(editor: str, run: str) -> tuple[dict[str, Any], Model]:
+        if (editor, run) not in played:
+            folder = tmp_path_factory.mktemp(f"{editor}-{run}") / "user"
+            model = Model(RUNS[run].replies)
+            with endpoint_in_thread(model) as endpoint:
+                played[editor, run] = play(CLIENTS[editor], run, folder, endpoint), model
+        return played[editor, run]
+
+    return once
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS)
+@pytest.mark.parametrize("editor", CLIENTS)
+def test_scenario(editor: str, scenario: str, playing: Playing) -> None:
+    run = SCENARIOS[scenario]
+    report, model = playing(editor, run)
+    assert "failed" not in report, report["failed"]
+    check = RUNS[run].checks[scenario]
+    if read()[scenario][CLIENTS[editor].column].works:
+        check(report, model)
+    else:
+        with pytest.raises(AssertionError):  # if it works now, the table has to say so
+            check(report, model)

@@ -1,0 +1,149 @@
+"""``indwell.rewind`` with files: what turns did is taken back, what the user did since stays."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from indwell.lsp.fake.clients import NEOVIM_11
+from support.editing import EDIT, READ, SOURCE, USAGE, Home, bash, editing
+from support.loopback_endpoint import LoopbackEndpoint, say
+from support.strict_chat import strictly
+
+GIT = {"HEAD": "ref: refs/heads/main\n", "config": "[core]\n\tbare = false\n", "index": "DIRC"}
+
+
+@pytest.fixture
+def home(tmp_path) -> Home:
+    return Home(tmp_path)
+
+
+def once(_message: str, titles: Sequence[str]) -> str:
+    """A yes to a command, and the first answer to anything else."""
+    return "Once" if "Once" in titles else titles[0]
+
+
+def digest_of(folder: Path) -> str:
+    """Of all names, bytes and times of a folder."""
+    hashed = hashlib.sha256()
+    for path in sorted(folder.rglob("*")):
+        stat = path.stat()
+        hashed.update(repr((str(path), stat.st_mtime_ns, stat.st_mode)).encode())
+        hashed.update(path.read_bytes() if path.is_file() else b"")
+    return hashed.hexdigest()
+
+
+async def test_edt_20_a_rewind_asks_before_the_users_edits_are_lost(home) -> None:
+    """EDT-20: untracked and ignored files come back, and git is not touched."""
+    for name, text in GIT.items():
+        home.write(f".git/{name}", text)
+    home.write(".gitignore", "*.log\n")
+    home.write("run.log", "ignored\n")
+    home.write("notes.txt", "untracked\n")
+    home.write("own.txt", "the user's\n")
+    (home.workspace / "data.bin").write_bytes(b"\0\1\2")
+    before = home.files
+    command = "echo more >> run.log; rm notes.txt; printf '\\0\\7' > data.bin; echo new > made.txt"
+    script = [
+        say("I look.", calls=[READ], usage=USAGE),
+        say(calls=[EDIT], usage=USAGE),
+        say("Mended.", usage=USAGE),
+        bash(command),
+        say("Ran.", usage=USAGE),
+    ]
+    async with (
+        LoopbackEndpoint(strictly(script)) as endpoint,
+        editing(home, endpoint.base_url) as editor,
+    ):
+        editor.answers.choose = once
+        await editor.ask("mend it")
+        await editor.ask("run it")
+        assert (home.workspace / "made.txt").read_bytes() == b"new\n"
+        assert not (home.workspace / "notes.txt").exists()
+        buffer = editor.open(home.shop)
+        end = len(buffer.text)
+        editor.type_text(buffer, end, end, "# mine\n")
+        # The user rewrites the very line that the agent changed.
+        at = buffer.text.index("sum(items)")
+        editor.type_text(buffer, at, at + len("sum(items)"), "sum(items) + 2")
+        home.write("own.txt", "the user's, later\n")
+        git = digest_of(home.workspace / ".git")
+        asked: list[str] = []
+
+        def choose(message: str, titles: list[str]) -> str:
+            asked.append(f"{message} {titles}")
+            return titles[0]
+
+        editor.answers.choose = choose
+        back = await editor.execute("indwell.rewind", {"turn": 0, "files": True})
+        assert back is not None, editor.messages
+        assert len(asked) == 1
+        assert "shop.py" in asked[0]
+        assert "['Keep mine', 'Restore']" in asked[0]
+        assert "# mine" in buffer.text
+        assert "sum(items) + 2" in buffer.text
+        await editor.heard()
+        assert git == digest_of(home.workspace / ".git")
+        expected = {**before, "own.txt": b"the user's, later\n", "shop.py": home.files["shop.py"]}
+        assert home.files == expected
+        editor.answers.choose = lambda _message, titles: titles[1]
+        again = await editor.execute("indwell.rewind", {"turn": 0, "files": True})
+        assert again is not None, editor.messages
+        assert buffer.text == f"{SOURCE}# mine\n"
+        assert git == digest_of(home.workspace / ".git")
+
+
+async def test_a_plain_editor_is_asked_and_no_is_the_first_answer(home) -> None:
+    script = [bash("echo new > made.txt"), say("Done.", usage=USAGE)]
+    async with (
+        LoopbackEndpoint(strictly(script)) as endpoint,
+        editing(home, endpoint.base_url, profile=NEOVIM_11) as editor,
+    ):
+        editor.answers.choose = once
+        await editor.ask("make it")
+        asked: list[str] = []
+
+        def choose(message: str, titles: list[str]) -> str:
+            asked.append(f"{message} {titles}")
+            return titles[0]
+
+        editor.answers.choose = choose
+        await editor.execute("indwell.rewind", {"turn": 0})
+        assert asked == [
+            "Indwell: Take the files back too? (1 file: made.txt) ['No', 'Take them back']"
+        ]
+        assert (home.workspace / "made.txt").exists()
+        editor.answers.choose = lambda _message, titles: titles[1]
+        await editor.execute("indwell.rewind", {"turn": 0})
+        assert not (home.workspace / "made.txt").exists()
+        assert "took back 1 file: made.txt" in editor.messages[-1]
+    kept = list(home.state.rglob("made.txt-*.old"))
+    assert [path.read_bytes() for path in kept] == [b"new\n"]
+
+
+async def test_what_the_user_saved_while_a_command_ran_is_not_taken_back(home) -> None:
+    home.write("mine.py", "a = 1\n")
+    script = [
+        bash("echo started; while ! test -e go; do sleep 0.02; done; rm go; echo x > theirs.txt"),
+        say("Done.", usage=USAGE),
+    ]
+    async with (
+        LoopbackEndpoint(strictly(script)) as endpoint,
+        editing(home, endpoint.base_url, extensions=("events",)) as editor,
+    ):
+        buffer = editor.open(home.workspace / "mine.py")
+        editor.answers.choose = once
+        asking = asyncio.create_task(editor.ask("go"))
+        await editor.wait_for_event("toolOutput")
+        editor.type_text(buffer, 0, 0, "# typed\n")
+        editor.save(buffer)
+        await editor.heard()
+        (home.workspace / "go").touch()
+        await asking
+        await editor.execute("indwell.rewind", {"turn": 0, "files": True})
+    assert home.files["mine.py"] == b"# typed\na = 1\n"
+    assert "theirs.txt" not in home.files

@@ -1,0 +1,253 @@
+"""What the editor knows of problems: asked for or pushed, late, never, of another version."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+from lsprotocol import types
+from lsprotocol.types import Position, Range
+
+from indwell.agent.gate.source import Known
+from indwell.context.ide import Problem
+from indwell.lsp.attention import Attention
+from indwell.lsp.diagnostics import BY, LEAST_S, EditorProblems
+from indwell.lsp.documents import Documents
+from indwell.lsp.features import Features
+from indwell.lsp.protocol_diagnostics import (
+    DiagnosticsParams,
+    DiagnosticsResult,
+    DocumentDiagnostics,
+)
+from indwell.lsp.wire import sync
+from indwell.settings.model import Settings
+from support.virtual_time import run
+
+PATH = Path("/w/a.py")
+URI = PATH.as_uri()
+OTHER = Path("/w/b.py")
+WRONG = types.Diagnostic(
+    range=Range(start=Position(line=1, character=0), end=Position(line=1, character=3)),
+    message="wrong",
+    source="lint",
+)
+SAID = (Problem(2, "error", "wrong", "lint", last_line=2),)
+
+
+class FakeClient:
+    """Answers ``indwell/diagnostics`` as a test says; never, by default."""
+
+    def __init__(self, *names: str) -> None:
+        self.features = Features(experimental=frozenset(names))
+        self.answer: DiagnosticsResult | None = None
+        self.asked: list[tuple[DiagnosticsParams, float]] = []
+
+    async def diagnostics(
+        self, params: DiagnosticsParams, timeout_s: float
+    ) -> DiagnosticsResult | None:
+        self.asked.append((params, timeout_s))
+        if self.answer is None:
+            await asyncio.sleep(timeout_s)
+        return self.answer
+
+
+class Desk:
+    """A source with a document open."""
+
+    def __init__(self, *names: str, settings: Settings | None = None) -> None:
+        self.documents = Documents()
+        self.client = FakeClient(*names)
+        self.attention = Attention(self.documents, lambda: 0.0, lambda document: document.uri)
+        self.source = EditorProblems(
+            self.client,  # type: ignore[arg-type]
+            self.documents,
+            self.attention,
+            lambda: settings or Settings(),
+        )
+        self.documents.open(sync.Item(uri=URI, language_id="python", version=1, text="a\nb\n"))
+        self.version = 1
+
+    def edit(self) -> None:
+        self.version += 1
+        change = sync.Change(
+            range=Range(start=Position(line=0, character=0), end=Position(line=0, character=0)),
+            text="#",
+        )
+        self.documents.change(URI, self.version, [change])
+
+    def push(self, *problems: types.Diagnostic, uri: str = URI, version: int | None = None) -> None:
+        self.attention.report(uri, problems)
+        self.source.report(uri, version)
+
+    async def ask(self, settle_s: float = 2.0, *paths: Path) -> tuple[Known | None, float]:
+        """What it says, and how many seconds that took."""
+        loop = asyncio.get_running_loop()
+        begun = loop.time()
+        known = await self.source.problems(paths or (PATH,), settle_s=settle_s)
+        return known, round(loop.time() - begun, 3)
+
+
+KNOWN = Known({PATH: SAID}, BY)
+
+
+def test_an_editor_that_never_told_anything_costs_no_time() -> None:
+    async def main() -> None:
+        desk = Desk()
+        assert await desk.ask(0) == (None, 0)
+        desk.edit()
+        assert await desk.ask() == (None, 0)
+
+    run(main())
+
+
+def test_what_was_pushed_before_an_edit_is_what_was_before() -> None:
+    async def main() -> None:
+        desk = Desk()
+        desk.push(WRONG)
+        assert await desk.ask(0) == (KNOWN, 0)
+        desk.edit()
+        assert await desk.ask(0) == (None, 0)
+
+    run(main())
+
+
+def test_a_late_push_is_waited_for_and_those_right_behind_it() -> None:
+    async def main() -> None:
+        desk = Desk()
+        desk.push()
+        desk.edit()
+        loop = asyncio.get_running_loop()
+        loop.call_later(0.5, desk.push)
+        loop.call_later(0.55, desk.push, WRONG)
+        assert await desk.ask() == (KNOWN, 0.65)
+
+    run(main())
+
+
+def test_who_stops_telling_is_waited_for_less_and_less() -> None:
+    async def main() -> None:
+        desk = Desk()
+        desk.push()
+        waited = []
+        for _ in range(7):
+            desk.edit()
+            known, seconds = await desk.ask()
+            assert known is None
+            waited.append(seconds)
+        assert waited == [2.0, 1.0, 0.5, 0.25, 0.125, LEAST_S, LEAST_S]
+        desk.push(WRONG)
+        assert (await desk.ask())[0] == KNOWN
+        desk.edit()
+        assert await desk.ask() == (None, 2.0)
+
+    run(main())
+
+
+def test_a_document_of_which_nothing_ever_came_is_waited_for_shortly() -> None:
+    async def main() -> None:
+        desk = Desk()
+        desk.push(uri=OTHER.as_uri())
+        desk.edit()
+        assert [(await desk.ask())[1] for _ in range(2)] == [0.5, 0.25]
+
+    run(main())
+
+
+def test_a_push_of_an_older_version_is_no_news() -> None:
+    async def main() -> None:
+        desk = Desk()
+        desk.push(version=1)
+        desk.edit()
+        loop = asyncio.get_running_loop()
+        loop.call_later(0.3, lambda: desk.push(version=1))
+        assert (await desk.ask())[0] is None
+        desk.push(WRONG, version=2)
+        assert await desk.ask() == (KNOWN, 0)
+
+    run(main())
+
+
+def test_a_closed_file_that_was_edited_waits_for_word_of_it() -> None:
+    async def main() -> None:
+        desk = Desk()
+        desk.push(WRONG, uri=OTHER.as_uri())
+        assert await desk.ask(0, OTHER) == (Known({OTHER: SAID}, BY), 0)
+        desk.source.edited(OTHER)
+        assert await desk.ask(2.0, OTHER) == (None, 2.0)
+        desk.push(uri=OTHER.as_uri())
+        assert await desk.ask(2.0, OTHER) == (Known({OTHER: ()}, BY), 0)
+
+    run(main())
+
+
+def test_an_editor_that_can_is_asked_and_waits_itself() -> None:
+    async def main() -> None:
+        desk = Desk("diagnostics")
+        ours = types.Diagnostic(range=WRONG.range, message="to review", source="indwell")
+        told = DocumentDiagnostics(URI, (WRONG, ours), 1)
+        desk.client.answer = DiagnosticsResult((told, DocumentDiagnostics("file:///x", (WRONG,))))
+        assert await desk.ask() == (KNOWN, 0)
+        assert desk.client.asked == [(DiagnosticsParams((URI,), 2.0), 3.0)]
+        desk.edit()  # the answer is of the version before
+        known, _ = await desk.ask()
+        assert known == Known({}, BY)
+
+    run(main())
+
+
+def test_one_that_never_answers_is_waited_for_once() -> None:
+    async def main() -> None:
+        desk = Desk("diagnostics")
+        assert await desk.ask(0) == (None, 1.0)
+        desk.edit()
+        assert await desk.ask() == (None, 0)
+        assert len(desk.client.asked) == 1
+
+    run(main())
+
+
+def test_the_problems_of_a_code_action_are_some_of_what_was_before() -> None:
+    async def main() -> None:
+        desk = Desk()
+        desk.source.offer(URI, [WRONG])
+        assert await desk.ask(0) == (Known({PATH: SAID}, BY, is_partial=True), 0)
+        assert await desk.ask() == (None, 0)
+        desk.push()
+        assert await desk.ask(0) == (Known({PATH: ()}, BY), 0)
+
+    run(main())
+
+
+def test_who_attaches_no_diagnostics_shows_none_here() -> None:
+    async def main() -> None:
+        desk = Desk("diagnostics", settings=Settings(attach_diagnostics=False))
+        desk.push(WRONG)
+        assert await desk.ask() == (None, 0)
+        assert desk.client.asked == []
+
+    run(main())
+
+
+def test_odd_uris_and_no_text_are_no_trouble() -> None:
+    async def main() -> None:
+        desk = Desk()
+        for uri in ("untitled:1", "file:///%00", "", "file:"):
+            desk.push(WRONG, uri=uri)
+            desk.source.offer(uri, [WRONG])
+        assert (await desk.ask(0))[0] is None
+
+    run(main())
+
+
+def test_a_wait_can_be_cancelled() -> None:
+    async def main() -> None:
+        desk = Desk()
+        desk.push()
+        desk.edit()
+        asking = asyncio.ensure_future(desk.ask())
+        await asyncio.sleep(0.5)
+        asking.cancel()
+        await asyncio.wait({asking})
+        assert asking.cancelled()
+
+    run(main())

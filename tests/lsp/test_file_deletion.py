@@ -1,0 +1,118 @@
+"""An open file goes by the editor, its buffer with it; a buffer with another text never does."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+import pytest
+from lsprotocol import types
+from pygls.exceptions import JsonRpcException
+
+from indwell.errors import EditRefused, TextMoved
+from indwell.lsp.editor_workspace import EditorWorkspace
+from indwell.lsp.features import Features, features_of
+from indwell.workspace.disk import DiskWorkspace
+from support.stub_editor import StubEditor
+
+Result = types.ApplyWorkspaceEditResult
+TEXT = "made\n"
+
+
+class Room:
+    """An editor with a file open that the agent made."""
+
+    def __init__(self, folder: Path, way: Callable[[Path], Awaitable[Result | None]]) -> None:
+        self.root = folder.resolve() / "work"
+        self.root.mkdir()
+        self.path = self.root / "a.py"
+        self.path.write_bytes(TEXT.encode())
+        self.editor = StubEditor(self.path, TEXT)
+        self.editor.features = Features(delete_files=True)
+        self.editor.behave = lambda _edit: way(self.path)
+        disk = DiskWorkspace([self.root], private=folder.resolve() / "undo")
+        self.workspace = EditorWorkspace(
+            self.editor.documents, self.editor, disk, apply_timeout_s=0.05
+        )
+
+    async def remove(self) -> Path | None:
+        base = await self.workspace.read(self.path)
+        return await self.workspace.remove(self.path, base, label="Indwell: reject")
+
+
+async def deletes(path: Path) -> Result:
+    path.unlink()
+    return Result(applied=True)
+
+
+async def does_nothing(_path: Path) -> Result:
+    return Result(applied=True)
+
+
+async def knows_no_such_thing(_path: Path) -> Result:
+    raise JsonRpcException("delete is not supported", -32601)
+
+
+async def says_no(_path: Path) -> Result:
+    return Result(applied=False, failure_reason="the user said no")
+
+
+@pytest.mark.parametrize("way", [deletes, does_nothing, knows_no_such_thing])
+async def test_the_file_goes_and_a_copy_is_kept(tmp_path, way) -> None:
+    room = Room(tmp_path, way)
+    kept = await room.remove()
+    assert not room.path.exists()
+    assert kept is not None
+    assert kept.read_bytes() == TEXT.encode()
+    ((edit, label),) = room.editor.sent
+    (operation,) = edit.document_changes
+    assert (operation.kind, operation.uri) == ("delete", room.path.as_uri())
+    assert label == "Indwell: reject"
+
+
+async def test_an_editor_that_says_no_keeps_its_file(tmp_path) -> None:
+    room = Room(tmp_path, says_no)
+    with pytest.raises(EditRefused, match=r"refused to delete 'a.py' \(the user said no\)"):
+        await room.remove()
+    assert room.path.exists()
+
+
+async def test_an_editor_without_deletes_is_not_asked(tmp_path) -> None:
+    room = Room(tmp_path, deletes)
+    room.editor.features = Features()
+    await room.remove()
+    assert not room.path.exists()
+    assert room.editor.sent == []
+
+
+async def test_a_buffer_with_another_text_stays_with_its_file(tmp_path) -> None:
+    room = Room(tmp_path, deletes)
+    base = await room.workspace.read(room.path)
+    room.editor.type_text(0, 0, "mine\n")
+    with pytest.raises(TextMoved, match="was changed in the editor"):
+        await room.workspace.remove(room.path, base, label="reject")
+    assert room.path.exists()
+    assert room.editor.sent == []
+
+
+async def test_a_disk_that_holds_another_text_stays(tmp_path) -> None:
+    room = Room(tmp_path, deletes)
+    room.path.write_bytes(b"somebody else's\n")
+    with pytest.raises(TextMoved, match="holds another text on disk than in the editor"):
+        await room.remove()
+    assert room.path.read_bytes() == b"somebody else's\n"
+
+
+async def test_unsaved_text_of_a_buffer_is_kept_too(tmp_path) -> None:
+    room = Room(tmp_path, deletes)
+    room.editor.type_text(0, 0, "more\n")
+    kept = await room.remove()
+    assert not room.path.exists()
+    assert kept is not None
+    assert kept.read_bytes() == b"more\nmade\n"
+
+
+def test_what_is_declared_counts() -> None:
+    declared = {"workspace": {"workspaceEdit": {"resourceOperations": ["create", "delete"]}}}
+    assert features_of(declared).delete_files
+    assert not features_of({}).delete_files

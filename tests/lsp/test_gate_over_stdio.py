@@ -1,0 +1,187 @@
+"""The gate with a real server: an editor that is asked, or pushes: late, never, of old text."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from collections.abc import Sequence
+from functools import partial
+
+import pytest
+from lsprotocol import types
+from lsprotocol.types import Position, Range
+
+from indwell.lsp import protocol
+from indwell.lsp.protocol_diagnostics import (
+    DiagnosticsParams,
+    DiagnosticsResult,
+    DocumentDiagnostics,
+)
+from support.editing import READ, USAGE, Editor, Home, editing, results
+from support.loopback_endpoint import LoopbackEndpoint, say
+
+LINE = 'shop.py:2: undefined name "totl" [lint F821]'
+
+
+def edit(old: str, new: str) -> object:
+    call = json.dumps({"path": "shop.py", "edits": [{"old": old, "new": new}]})
+    return say(calls=[("edit_file", call)], usage=USAGE)
+
+
+SPOIL, MEND = edit("sum(items)", "totl(items)"), edit("totl(items)", "sum(items)")
+LOOK, DONE = say(calls=[READ], usage=USAGE), say("Done.", usage=USAGE)
+
+
+@pytest.fixture
+def home(tmp_path) -> Home:
+    return Home(tmp_path)
+
+
+class Linter:
+    """The language server beside us, in the same editor: each line with ``totl`` is wrong."""
+
+    def __init__(self, editor: Editor, *, late_s: float = 0.05) -> None:
+        self.editor = editor
+        self.late_s = late_s
+        self.asked: list[DiagnosticsParams] = []
+        self.is_mute = False
+
+    def found(self, uri: str) -> list[types.Diagnostic]:
+        buffer = self.editor.buffers[uri]
+        return [
+            types.Diagnostic(
+                range=Range(
+                    start=Position(line=number, character=0), end=Position(line=number, character=1)
+                ),
+                message='undefined name "totl"',
+                severity=types.DiagnosticSeverity.Error,
+                source="lint",
+                code="F821",
+            )
+            for number, line in enumerate(buffer.text.splitlines())
+            if "totl" in line
+        ]
+
+    def push(self, version: int | None = None) -> None:
+        for uri in self.editor.buffers:
+            params = protocol.DidChangeDiagnosticsParams(uri, tuple(self.found(uri)), version)
+            self.editor._notify("indwell/didChangeDiagnostics", params)
+
+    def push_late(self, version: int | None = None) -> None:
+        """After each edit; as a language server that needs a while."""
+        loop = asyncio.get_running_loop()
+        before = len(self.editor.edits)
+
+        def follow() -> None:
+            nonlocal before
+            if len(self.editor.edits) != before:
+                before = len(self.editor.edits)
+                loop.call_later(self.late_s, self.push, version)
+            self._following = loop.call_later(0.01, follow)
+
+        follow()
+
+    def stop(self) -> None:
+        self._following.cancel()
+
+    def answer_requests(self) -> None:
+        async def on_request(params: DiagnosticsParams) -> DiagnosticsResult:
+            self.asked.append(params)
+            if self.is_mute:
+                await asyncio.Event().wait()
+            return DiagnosticsResult(
+                tuple(
+                    DocumentDiagnostics(
+                        uri, tuple(self.found(uri)), self.editor.buffers[uri].version
+                    )
+                    for uri in params.uris
+                    if uri in self.editor.buffers
+                )
+            )
+
+        self.editor.client.feature("indwell/diagnostics")(partial(on_request))
+
+
+async def test_an_editor_that_is_asked_shows_what_an_edit_broke(home) -> None:
+    script = [LOOK, SPOIL, DONE, MEND, DONE]
+    async with (
+        LoopbackEndpoint(script) as endpoint,
+        editing(home, endpoint.base_url, extensions=("diagnostics", "events")) as editor,
+    ):
+        linter = Linter(editor)
+        linter.answer_requests()
+        editor.open(home.shop)
+        finished = await editor.ask("rename it")
+        assert finished.verified == "verified by the editor's problems"
+        assert [params.wait for params in linter.asked] == [0, 2, 2, 2, 2]
+        assert f"Problems: 1 new error: {LINE}" in results(endpoint.seen[2])[-1]
+        repair = json.dumps(endpoint.seen[3].body["messages"])
+        assert "are new since your changes" in repair
+        assert results(endpoint.seen[4])[-1].endswith("Problems: 1 gone")
+        assert editor.events[-1]["verified"] == finished.verified
+
+
+async def test_one_that_declares_it_and_never_answers_costs_one_wait(home) -> None:
+    async with (
+        LoopbackEndpoint([LOOK, SPOIL, DONE, edit("totl", "tot"), DONE]) as endpoint,
+        editing(home, endpoint.base_url, extensions=("diagnostics",)) as editor,
+    ):
+        linter = Linter(editor)
+        linter.is_mute = True
+        linter.answer_requests()
+        editor.open(home.shop)
+        begun = time.monotonic()
+        first, second = await editor.ask("one"), await editor.ask("two")
+        assert time.monotonic() - begun < 8
+        assert (first.verified, second.verified) == ("not verified",) * 2
+        assert len(linter.asked) == 1
+
+
+async def test_pushes_that_come_late_are_waited_for(home) -> None:
+    async with (
+        LoopbackEndpoint([LOOK, SPOIL, DONE, MEND, DONE]) as endpoint,
+        editing(home, endpoint.base_url) as editor,
+    ):
+        editor.open(home.shop)
+        linter = Linter(editor, late_s=0.2)
+        linter.push()
+        linter.push_late()
+        finished = await editor.ask("rename it")
+        linter.stop()
+        assert finished.verified == "verified by the editor's problems"
+        assert f"Problems: 1 new error: {LINE}" in results(endpoint.seen[2])[-1]
+        assert results(endpoint.seen[4])[-1].endswith("Problems: 1 gone")
+
+
+@pytest.mark.parametrize("pushes", ["of an old version", "nothing at all"])
+async def test_without_word_of_the_new_text_nothing_is_verified(home, pushes: str) -> None:
+    async with (
+        LoopbackEndpoint([LOOK, SPOIL, DONE]) as endpoint,
+        editing(home, endpoint.base_url) as editor,
+    ):
+        buffer = editor.open(home.shop)
+        linter = Linter(editor)
+        if pushes != "nothing at all":
+            linter.push()
+        if pushes == "of an old version":
+            linter.push_late(buffer.version)
+        finished = await editor.ask("rename it")
+        if pushes == "of an old version":
+            linter.stop()
+        assert (finished.ending, finished.verified) == ("done", "not verified")
+        assert "Problems" not in results(endpoint.seen[2])[-1]
+
+
+async def test_the_summary_and_the_progress_of_a_plain_editor_say_it(home) -> None:
+    async with (
+        LoopbackEndpoint([LOOK, edit(" + 1", ""), DONE]) as endpoint,
+        editing(home, endpoint.base_url) as editor,
+    ):
+        buffer = editor.open(home.shop)
+        await editor.fix(buffer, wait=True)
+        assert _last_words(editor.messages) == ["not verified"]
+
+
+def _last_words(messages: Sequence[str]) -> list[str]:
+    return [part for part in messages[-1].split(" · ") if "verified" in part]

@@ -1,0 +1,254 @@
+"""Virtual documents of the real server, in editors that ask for texts and in others."""
+
+from __future__ import annotations
+
+import json
+import stat
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+import msgspec
+import pytest
+from inline_snapshot import snapshot
+from lsprotocol import types
+from lsprotocol.converters import get_converter
+from pygls.exceptions import JsonRpcException
+
+from indwell.lsp.fake.clients import VSCODE
+from indwell.lsp.fake.profiles import PLAIN
+from indwell.lsp.names import VIRTUAL_SCHEMES
+from indwell.lsp.wire.framing import Framer, framed
+from indwell.lsp.wire.handshake import Opening
+from support.editing import MENDED, SOURCE, USAGE, Home, editing, mend
+from support.loopback_endpoint import LoopbackEndpoint, say
+from support.strict_chat import strictly
+from support.terminal import indwell
+
+TEXTS = msgspec.structs.replace(
+    PLAIN,
+    capabilities={
+        **PLAIN.capabilities,
+        "workspace": {**PLAIN.capabilities["workspace"], "textDocumentContent": {}},
+    },
+)
+SILENT = msgspec.structs.replace(
+    PLAIN, capabilities={**PLAIN.capabilities, "window": {"workDoneProgress": True}}
+)
+
+
+@pytest.fixture
+def home(tmp_path) -> Home:
+    return Home(tmp_path)
+
+
+async def content(editor, uri: str) -> str:
+    params = types.TextDocumentContentParams(uri=uri)
+    return (await editor.client.workspace_text_document_content_async(params)).text
+
+
+def file_of(uri: str) -> Path:
+    assert uri.startswith("file:")
+    return Path(unquote(urlsplit(uri).path))
+
+
+def listening(editor) -> list[str]:
+    """What the server wants to be asked for again."""
+    refreshed: list[str] = []
+
+    @editor.client.feature(types.WORKSPACE_TEXT_DOCUMENT_CONTENT_REFRESH)
+    async def refresh(params: types.TextDocumentContentRefreshParams) -> None:
+        refreshed.append(params.uri)
+        await editor._tell()
+
+    return refreshed
+
+
+def test_the_schemes_are_offered_to_those_who_ask_for_texts() -> None:
+    for profile, offered in ((TEXTS, VIRTUAL_SCHEMES), (VSCODE, VIRTUAL_SCHEMES), (PLAIN, None)):
+        opening = Opening(Framer())
+        params = {"processId": None, "capabilities": dict(profile.capabilities)}
+        message = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params}
+        reply = opening.receive(framed(json.dumps(message).encode()))
+        result = json.loads(reply.partition(b"\r\n\r\n")[2])["result"]
+        told = get_converter().structure(result, types.InitializeResult).capabilities.workspace
+        assert told is not None
+        content_of = told.text_document_content
+        assert (tuple(content_of.schemes) if content_of else None) == offered
+
+
+async def test_request_and_transcript_are_shown_in_an_editor_that_asks_for_texts(home) -> None:
+    answers = [say("It **adds**.\n```py\nx", usage=USAGE), say("again", usage=USAGE)]
+    async with (
+        LoopbackEndpoint(strictly(answers)) as endpoint,
+        editing(home, endpoint.base_url, profile=TEXTS) as editor,
+    ):
+        refreshed = listening(editor)
+        first = await editor.execute("indwell.open", {"what": "request"})
+        assert first == {"uri": "indwell-request:next.md", "shown": True}
+        assert "No session has begun" in await content(editor, "indwell-request:next.md")
+        answer = await editor.ask("Why one too many?")
+        await editor.wait_until(lambda: "indwell-request:next.md" in refreshed)
+        request = await content(editor, "indwell-request:next.md")
+        assert "Why one too many?" in request
+        assert "| 1 | the user's own words; never compacted |"[-20:] in request
+        opened = await editor.execute("indwell.open", {"what": "transcript"})
+        assert opened["uri"] == f"indwell-transcript:{answer.session}.md"
+        text = await content(editor, opened["uri"])
+        assert "> Why one too many?" in text
+        assert "It **adds**.\n```py\nx\n```\n" in text
+        assert editor.shown == ["indwell-request:next.md", opened["uri"]]
+        await editor.ask("And now?")
+        await editor.wait_until(lambda: opened["uri"] in refreshed)
+        assert "> And now?" in await content(editor, opened["uri"])
+    assert not (home.state / "shown").exists()
+
+
+async def test_elsewhere_a_read_only_file_is_shown(home) -> None:
+    async with (
+        LoopbackEndpoint(strictly([say("So.", usage=USAGE), say("Yes.", usage=USAGE)])) as endpoint,
+        editing(home, endpoint.base_url) as editor,
+    ):
+        await editor.ask("Why?")
+        first = await editor.execute("indwell.open", {"what": "transcript"})
+        again = await editor.execute("indwell.open", {"what": "transcript"})
+        assert first == again
+        path = file_of(first["uri"])
+        assert path.is_relative_to(home.state / "shown")
+        assert stat.S_IMODE(path.stat().st_mode) == 0o444
+        assert "> Why?" in path.read_text()
+        editor.open(path, "markdown")  # as the editor does when it shows it
+        await editor.ask("Sure?")
+        other = await editor.execute("indwell.open", {"what": "transcript"})
+        assert "> Sure?" in file_of(other["uri"]).read_text()
+        assert other["uri"] != first["uri"]  # who has the old one open looks at it no more
+        assert editor.shown == [first["uri"], first["uri"], other["uri"]]
+    assert str(path) not in json.dumps(endpoint.seen[1].body)  # nobody works in it
+
+
+async def test_an_editor_that_shows_nothing_is_told_where_it_stands(home) -> None:
+    async with editing(home, profile=SILENT) as editor:
+        opened = await editor.execute("indwell.open", {"what": "request"})
+        assert opened["shown"] is False
+        assert str(file_of(opened["uri"])) in editor.messages[-1]
+
+
+async def test_explain_request_gives_the_rows_and_opens_the_document_in_plain_editors(home) -> None:
+    async with editing(home) as editor:
+        rows = await editor.execute("indwell.explainRequest")
+        assert (rows["session"], rows["blocks"]) == (None, [])
+        assert "# The next request" in file_of(editor.shown[0]).read_text()
+    async with editing(home, extensions=("events",)) as editor:
+        assert await editor.execute("indwell.explainRequest") == rows
+        assert editor.shown == []
+
+
+async def test_nonsense_is_told_in_plain_words(home) -> None:
+    home.write(".env", "KEY=1\n")
+    async with editing(home, profile=TEXTS) as editor:
+        for uri, words in (
+            ("file:///etc/passwd", "names no document of Indwell's"),
+            ("indwell-base:/etc/passwd", "outside"),
+            (f"indwell-base:{home.workspace}/.env", "deny rule"),
+            (f"indwell-base:{home.shop}", "has changed nothing in 'shop.py'"),
+            ("indwell-transcript:20990101-000000-000-abcdef.md", "20990101"),
+        ):
+            with pytest.raises(JsonRpcException, match=words):
+                await content(editor, uri)
+        assert await editor.execute("indwell.open", {"what": "base"}) is None
+        assert "a base is of one file" in editor.messages[-1]
+        assert await editor.execute("indwell.open", {"what": "transcript"}) is None
+        assert "no session has begun yet" in editor.messages[-1]
+        other = {"what": "diff", "uri": "untitled:x"}
+        assert await editor.execute("indwell.open", other) is None
+        assert await editor.execute("indwell.open", {"what": "diff", "turn": -1}) is None
+        for wrong in ({}, {"what": "passwd"}, {"what": "diff", "command": "ls"}):
+            with pytest.raises(JsonRpcException):
+                await editor.execute("indwell.open", wrong)
+        with pytest.raises(JsonRpcException, match="needs one argument"):
+            await editor.execute("indwell.open")
+
+
+async def test_diff_and_base_follow_what_stands_in_the_editor(home) -> None:
+    async with (
+        LoopbackEndpoint(strictly(mend())) as endpoint,
+        editing(home, endpoint.base_url, profile=TEXTS) as editor,
+    ):
+        refreshed = listening(editor)
+        buffer = editor.open(home.shop)
+        answer = await editor.ask("Mend it")
+        assert buffer.text == MENDED
+        uri = home.shop.as_uri()
+        diff = (await editor.execute("indwell.open", {"what": "diff", "uri": uri}))["uri"]
+        base = (await editor.execute("indwell.open", {"what": "base", "uri": uri}))["uri"]
+        assert (diff, base) == (f"indwell-diff:{home.shop}.diff", f"indwell-base:{home.shop}")
+        assert await content(editor, diff) == snapshot("""\
+--- a/shop.py
++++ b/shop.py
+@@ -1,2 +1,2 @@
+ def total(items):
+-    return sum(items) + 1
++    return sum(items)
+""")
+        assert await content(editor, base) == SOURCE
+        turn = (await editor.execute("indwell.open", {"what": "diff", "turn": 1}))["uri"]
+        assert turn == f"indwell-diff:all.diff?session={answer.session}&turn=1"
+        assert await content(editor, turn) == await content(editor, diff)
+        before = {"what": "base", "uri": uri, "turn": 1, "session": answer.session}
+        before_turn = (await editor.execute("indwell.open", before))["uri"]
+        editor.type_text(buffer, 0, 0, "# mine\n")
+        await editor.wait_until(lambda: base in refreshed)
+        assert await content(editor, base) == "# mine\n" + SOURCE
+        assert await content(editor, before_turn) == "# mine\n" + SOURCE
+        other = before_turn.replace("turn=1", "turn=2")
+        assert await content(editor, other) == "# mine\n" + MENDED
+        editor.undo(buffer)
+        editor.undo(buffer)
+        await editor.heard()
+        assert await content(editor, diff) == "# Nothing is pending.\n"
+        assert await content(editor, "indwell-diff:all.diff") == "# Nothing is pending.\n"
+
+
+async def test_what_hides_in_a_change_is_shown_in_its_diff(home) -> None:
+    sly = ("write_file", json.dumps({"path": "sly.py", "content": "x = 1 # \u202e 2\n"}))
+    answers = [say(calls=[sly], usage=USAGE), say("done", usage=USAGE)]
+    async with (
+        LoopbackEndpoint(strictly(answers)) as endpoint,
+        editing(home, endpoint.base_url) as editor,
+    ):
+        await editor.ask("Write it")
+        opened = await editor.execute("indwell.open", {"what": "diff"})
+        text = file_of(opened["uri"]).read_text()
+        assert "+++ b/sly.py" in text
+        assert "+x = 1 # \\u202e 2" in text
+
+
+async def test_a_terminal_and_an_editor_see_the_same_changes(home) -> None:
+    async def review(*arguments: str) -> tuple[int, str]:
+        environment = home.environment()
+        done = await indwell("review", *arguments, environment=environment, folder=home.workspace)
+        return done.code, done.stdout + done.stderr
+
+    async with (
+        LoopbackEndpoint(strictly(mend())) as endpoint,
+        editing(home, endpoint.base_url, profile=TEXTS) as editor,
+    ):
+        refreshed = listening(editor)
+        buffer = editor.open(home.shop)
+        await editor.ask("Mend it")
+        diff = "indwell-diff:all.diff"
+        assert "-    return sum(items) + 1" in await content(editor, diff)
+        code, told = await review("--reject", "--all")
+        assert code == 1
+        assert "shop.py: not saved in your editor yet" in told
+        assert "+    return sum(items)" in await content(editor, diff)
+        editor.save(buffer)
+        code, told = await review()
+        assert code == 0
+        assert "shop.py:2  +1 −1 · turn 1" in told
+        code, told = await review("--reject", "--all")
+        assert code == 0
+        assert told.startswith("rejected: shop.py (1 change)\nas it was: shop.py is kept in ")
+        assert home.shop.read_text() == SOURCE
+        editor.reopen(home.shop, SOURCE)  # as an editor does that loads what changed on disk
+        await editor.wait_until(lambda: diff in refreshed)
+        assert await content(editor, diff) == "# Nothing is pending.\n"

@@ -1,0 +1,94 @@
+"""An editor's side of review on one event loop: documents, what is shown, and a real ledger."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+
+from indwell.lsp.chores import Chores
+from indwell.lsp.documents import Document, Documents
+from indwell.lsp.features import Features
+from indwell.lsp.review.hints import Published
+from indwell.lsp.review.reviewing import Reviewing
+from indwell.lsp.wire import sync
+from indwell.review.ledger import ReviewLedger
+
+
+class Screen:
+    """Shows what it is told, and wakes whoever waits for it."""
+
+    def __init__(self) -> None:
+        self.features = Features()
+        self.hints: dict[str, Published] = {}
+        self.published: list[Published] = []
+        self.n_refreshes = 0
+        self._shown = asyncio.Event()
+
+    def publish(self, published: Published) -> None:
+        """As the client does."""
+        self.published.append(published)
+        self.hints[published.uri] = published
+        self._shown.set()
+
+    def refresh_lenses(self) -> None:
+        """As the client does."""
+        self.n_refreshes += 1
+        self._shown.set()
+
+    async def until(self, is_so: Callable[[], bool]) -> None:
+        """Wait until that is what is shown."""
+        async with asyncio.timeout(10):
+            while not is_so():
+                self._shown.clear()
+                await self._shown.wait()
+
+    def lines(self, uri: str) -> list[int]:
+        """Marked lines, from 1."""
+        published = self.hints.get(uri)
+        found = published.diagnostics if published else []
+        return [one["range"]["start"]["line"] + 1 for one in found]
+
+
+class Desk:
+    """One editor over one ledger."""
+
+    def __init__(self, folder: Path, ledger: ReviewLedger) -> None:
+        self.folder = folder
+        self.ledger = ledger
+        self.documents = Documents()
+        self.screen = Screen()
+        self.chores = Chores()
+        self.wants_hints = True
+        self.session: str | None = "s1"
+        self.n_reads = 0
+        self.reviewing = Reviewing(
+            self.documents,
+            self.screen,
+            self.chores,
+            self._read,
+            hints=lambda: self.wants_hints,
+            session=lambda: self.session,
+            others_s=0.2,
+        )
+
+    async def _read(self, ledger: ReviewLedger, path: Path) -> None:
+        self.n_reads += 1
+        text = path.read_bytes().decode() if path.exists() else None
+        ledger.sync(path, text)
+
+    def open(self, path: Path, text: str) -> Document:
+        """The user opens a file."""
+        return self.documents.open(sync.Item(path.as_uri(), "text", 1, text))
+
+    def type_text(self, path: Path, text: str) -> None:
+        """The user makes a buffer read so."""
+        document = self.documents.at(path)
+        self.documents.change(document.uri, document.version + 1, [sync.Change(text)])
+
+    def path(self, name: str, text: str | None = None) -> Path:
+        """A file; written if there is a text."""
+        path = self.folder / name
+        if text is not None:
+            path.write_bytes(text.encode())
+        return path
