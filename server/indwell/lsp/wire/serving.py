@@ -8,6 +8,7 @@ import os
 import signal
 import threading
 from collections.abc import Awaitable, Callable
+from typing import Any
 
 from indwell.lsp.wire.incoming import Incoming
 from indwell.lsp.wire.language_server import Server
@@ -21,6 +22,9 @@ _log = logging.getLogger(__name__)
 STOP_S = 1.5  # to cancel what runs and to write down what is not written yet
 FLUSH_S = 0.3  # to get the last answers out
 EXIT_S = 1.0  # then the process ends, whatever threads still do
+
+MOST_STARVED = 20  # callbacks without memory; a reader that gets none is called again at once
+NO_MEMORY = b"indwell: there is no memory left; the server ends\n"
 
 _SIGNALS = ("SIGTERM", "SIGINT", "SIGHUP")
 
@@ -44,6 +48,7 @@ def serve_line(open_line: OpenLine, server: Server, stop: Callable[[], Awaitable
 async def _serve(open_line: OpenLine, server: Server, stop: Callable[[], Awaitable[None]]) -> int:
     line = open_line.line
     make_nonblocking(line.write_fd)
+    asyncio.get_running_loop().set_exception_handler(_Starving())
     outgoing = Outgoing(line.write_fd, lambda reason: routing.give_up(reason))  # noqa: PLW0108 - made below
     routing = Routing(server.protocol, outgoing.send)
     server.protocol.send = outgoing.send
@@ -61,6 +66,25 @@ async def _serve(open_line: OpenLine, server: Server, stop: Callable[[], Awaitab
     await _within(FLUSH_S, "the last answers", outgoing.flushed())
     outgoing.close()
     return code
+
+
+class _Starving:
+    """Hears of callbacks that failed: one for want of memory is logged, a storm of them is the end.
+
+    What would have to be written down is in the log already; to leave in order takes memory.
+    """
+
+    def __init__(self) -> None:
+        self._n_starved = 0
+
+    def __call__(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        if isinstance(context.get("exception"), MemoryError):
+            self._n_starved += 1
+            if self._n_starved > MOST_STARVED:
+                os.write(2, NO_MEMORY)
+                os._exit(1)
+            return
+        loop.default_exception_handler(context)
 
 
 async def _leave_when(gone: asyncio.Event, routing: Routing) -> None:
