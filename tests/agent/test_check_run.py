@@ -37,7 +37,10 @@ async def test_a_turn_that_breaks_the_check_is_asked_once_and_repairs(tmp_path: 
     script = [READ, WRONG, says("done"), RIGHT, says("repaired")]
     async with a_project(tmp_path, script, check_command=CHECK) as project:
         finished = await project.turn()
-        assert (finished.answer, finished.verified) == ("repaired", f"verified by {NAME}")
+        assert (finished.answer, finished.verified) == (
+            "repaired",
+            f"checked with {NAME} (no new errors)",
+        )
         assert project.checking == [CHECK] * 3  # before the first edit, and at both ends
         (asked,) = project.told()
         assert f"- {LINE}\n" in asked
@@ -51,7 +54,7 @@ async def test_what_was_wrong_before_is_not_new(tmp_path: Path) -> None:
     script = [READ, edit, above, says("done")]
     async with a_project(tmp_path, script, files=files, check_command=CHECK) as project:
         finished = await project.turn()
-        assert finished.verified == f"verified by {NAME}"
+        assert finished.verified == f"checked with {NAME} (no new errors)"
         assert project.told() == []
 
 
@@ -87,7 +90,7 @@ async def test_the_last_run_is_the_next_baseline_unless_somebody_changed_a_file(
         (project.folder / "b.txt").write_text("the user's own totl\n")
         finished = await project.turn()
         assert project.checking == [CHECK] * 2
-        assert finished.verified == f"verified by {NAME}"
+        assert finished.verified == f"checked with {NAME} (no new errors)"
 
 
 async def test_a_check_that_fails_without_a_place_is_an_error_if_it_passed_before(
@@ -101,12 +104,17 @@ async def test_a_check_that_fails_without_a_place_is_an_error_if_it_passed_befor
 
 
 async def test_a_check_that_cannot_run_verifies_nothing(tmp_path: Path) -> None:
-    for number, command in enumerate(("no-such-program", "exit 9")):
+    for number, (command, why) in enumerate(
+        (
+            ("no-such-program", "`no-such-program` was not found"),
+            ("exit 9", "`exit 9` fails now (exit code 9)"),
+        )
+    ):
         folder = tmp_path / str(number)
         folder.mkdir()
         async with a_project(folder, [READ, WRONG, says()], check_command=command) as project:
             finished = await project.turn()
-            assert (finished.ending, finished.verified) == ("done", "not verified")
+            assert (finished.ending, finished.verified) == ("done", f"not verified: {why}")
 
 
 async def test_one_that_takes_too_long_is_ended_and_said(tmp_path: Path) -> None:
@@ -116,7 +124,8 @@ async def test_one_that_takes_too_long_is_ended_and_said(tmp_path: Path) -> None
         begun = time.monotonic()
         finished = await project.turn()
         assert time.monotonic() - begun < 20
-        assert (finished.ending, finished.verified) == ("done", "not verified")
+        why = "`sleep 60` took longer than 0.3 s"
+        assert (finished.ending, finished.verified) == ("done", f"not verified: {why}")
         assert project.checking == ["sleep 60"] * 2
         assert project.session.parts.gate.slow == {"sleep 60"}
 
@@ -130,7 +139,9 @@ async def test_without_a_baseline_only_changed_lines_count_and_that_is_said(tmp_
         gate = project.session.parts.gate
         gate.slow.add(CHECK)  # it took too long before
         finished = await project.turn()
-        assert finished.verified == f"verified by {NAME} (only changed lines could be compared)"
+        assert finished.verified == (
+            f"checked with {NAME} (no new errors); only changed lines could be compared"
+        )
         gate.kept.clear()
         assert (await project.turn()).verified == "1 new error stays"
         assert "- a.txt:2: " in project.told()[0]
@@ -221,7 +232,8 @@ async def test_what_would_have_to_be_asked_for_is_not_run_and_said_once(tmp_path
             policy=lambda: msgspec.structs.replace(policy(), writes_confined=False),
         )
         first, second = await project.turn(), await project.turn()
-        assert (first.verified, second.verified) == ("not verified", "not verified")
+        why = "`ruff` was not run: it would have to be asked for"
+        assert (first.verified, second.verified) == (f"not verified: {why}",) * 2
         (notice,) = [one for one in project.notices if "not checked" in one]
         assert "`rules_allow`" in notice
         assert "`check_command`" in notice
@@ -275,7 +287,7 @@ async def test_unsaved_text_of_the_user_is_not_verified_by_what_is_on_disk(tmp_p
 
         project.session.parts = dataclasses.replace(project.session.parts, workspace=Unsaved())
         finished = await project.turn()
-        assert finished.verified == f"verified by {NAME}; 1 file not verified"
+        assert finished.verified == f"checked with {NAME} (no new errors); 1 file not verified"
 
 
 @pytest.mark.skipif(shutil.which("ruff") is None, reason="ruff is not installed")

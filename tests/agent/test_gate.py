@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from indwell.agent.events import Notice, TurnFinished
-from indwell.agent.gate.gate import Gate, Wanted
+from indwell.agent.gate.gate import Command, Gate, NoChecks, Wanted
 from indwell.agent.gate.source import Known, ScriptedSource, Source
 from indwell.context.ide import Problem
 from indwell.context.task_card import task_card
@@ -181,6 +181,37 @@ async def test_no_round_is_taken_beyond_the_limit(tmp_path: Path) -> None:
         with_gate(world, source)
         finished = await world.turn()
     assert (finished.ending, finished.verified, finished.rounds) == ("done", "1 new error stays", 3)
+
+
+class Vague(ScriptedSource):
+    """Tells what was before; of what is, only that somebody spoke."""
+
+    async def problems(self, paths: Sequence[Path], *, settle_s: float) -> Known | None:
+        await super().problems(paths, settle_s=settle_s)
+        return Known({}, "x", why="x says nothing") if settle_s else Known({FILE: ()}, "x")
+
+
+class Counted(NoChecks):
+    """Counts how often checks are looked for."""
+
+    n_looks = 0
+
+    def commands(self, paths: Sequence[Path]) -> tuple[Command, ...]:
+        self.n_looks += 1
+        return super().commands(paths)
+
+
+async def test_why_nothing_is_known_is_said_and_checks_are_run_from_then_on(
+    tmp_path: Path,
+) -> None:
+    script = [READ, EDIT, says(), BACK, says()]
+    async with a_world(tmp_path, script, files=FILES) as world:
+        with_gate(world, Vague())
+        world.session.parts.gate.checks = checks = Counted()
+        first = await world.turn()
+        assert (first.verified, checks.n_looks) == ("not verified: x says nothing", 1)
+        await world.turn()
+        assert checks.n_looks == 3  # before the first edit as well
 
 
 class Waiting:

@@ -42,7 +42,19 @@ class Choosing:
         return Chosen(tuple(question.hunks[number - 1].id for number in self._numbers))
 
 
-def answer_with(world: World, approver: Choosing) -> None:
+class Agreeing:
+    """Says yes to all of it, after something else has happened."""
+
+    def __init__(self, happens: Callable[[], None]) -> None:
+        self._happens = happens
+
+    async def ask(self, question: Question) -> Reply:
+        del question
+        self._happens()
+        return "once"
+
+
+def answer_with(world: World, approver: Choosing | Agreeing) -> None:
     world.session.parts = dataclasses.replace(world.session.parts, approver=approver)
 
 
@@ -147,6 +159,45 @@ async def test_an_answer_is_for_the_hunks_that_were_shown_wherever_they_have_mov
         await world.turn()
         assert workspace.buffers[path] == changed(typed, ("line 38\n", "thirty-eight\n"))
         assert "right after the edit" not in world.results[-1].text
+
+
+BLOCK = "a\nb\nc\nd\ne\nf\ng\nh\n"
+
+
+@pytest.mark.parametrize("is_above", [True, False])
+@pytest.mark.parametrize("numbers", [None, (1,)])
+@pytest.mark.parametrize("is_all", [True, False])
+async def test_an_answer_is_for_nothing_if_lines_like_the_shown_ones_came_meanwhile(
+    tmp_path: Path, *, is_all: bool, numbers: tuple[int, ...] | None, is_above: bool
+) -> None:
+    """Which of the equal blocks was meant cannot be told from the lines any more."""
+    path, before = ROOT / "a.txt", BLOCK * 6
+    workspace = MemoryWorkspace({}, unsaved={"a.txt": before})
+    now = BLOCK + before if is_above else f"{before}x\n{BLOCK}"
+
+    def type_one_more() -> None:
+        workspace.buffers[path] = now
+
+    after = before.replace("d\n", "D\n", -1 if is_all else 2)
+    write = asks(call("edit_file", "c2", path="a.txt", edits=[{"old": before, "new": after}]))
+    script = [SCRIPT[0], write, says()]
+    async with a_world(tmp_path, script, workspace=workspace, policy=Policy("ask")) as world:
+        approver = Agreeing(type_one_more)
+        answer_with(world, Choosing(*numbers, happens=type_one_more) if numbers else approver)
+        await world.turn()
+        assert world.results[-1].is_error
+        assert workspace.buffers[path] == now
+
+
+async def test_alike_hunks_are_answered_alone_if_nothing_moved(tmp_path: Path) -> None:
+    path = ROOT / "a.txt"
+    workspace = MemoryWorkspace({}, unsaved={"a.txt": BLOCK * 6})
+    edits = [{"old": "d\n", "new": "D\n", "all": True}]
+    script = [SCRIPT[0], asks(call("edit_file", "c2", path="a.txt", edits=edits)), says()]
+    async with a_world(tmp_path, script, workspace=workspace, policy=Policy("ask")) as world:
+        answer_with(world, Choosing(3))
+        await world.turn()
+        assert workspace.buffers[path] == BLOCK * 2 + BLOCK.replace("d", "D") + BLOCK * 3
 
 
 async def test_an_answer_is_for_nothing_if_a_hunk_reads_otherwise_by_then(tmp_path: Path) -> None:

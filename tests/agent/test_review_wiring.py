@@ -23,7 +23,6 @@ from indwell.review.verdicts import Scope, accept, reject
 from indwell.sessions.records import Rewound, TurnFinished, TurnStarted
 from indwell.settings.model import Mode
 from indwell.workspace.base import Change, Snapshot
-from indwell.workspace.disk import DiskWorkspace
 from indwell.workspace.memory import ROOT, MemoryWorkspace
 from support.session import World, a_world, asks, call, says
 
@@ -281,30 +280,6 @@ async def test_a_file_that_a_deny_rule_hides_is_not_told_of(tmp_path: Path) -> N
         world.session.parts = dataclasses.replace(world.session.parts, hidden=lambda _path: True)
         await world.turn("and now?")
         assert told(world) == []
-
-
-async def test_a_file_too_large_for_hunks_is_a_change_that_can_be_accepted_only(
-    tmp_path: Path,
-) -> None:
-    root = tmp_path / "work"
-    root.mkdir()
-    path = root / "a.py"
-    path.write_text("line 1\n" + "a line of many\n" * 600_000)
-    workspace = DiskWorkspace([root])
-    ledger = await ReviewLedger.open(tmp_path / "review", workspace.roots)
-    script = [READ, edit("e1", ("line 1", "one")), says(), says()]
-    async with a_world(tmp_path, script, workspace=workspace, policy=Policy("review")) as world:
-        world.session.parts = dataclasses.replace(world.session.parts, review=ledger)
-        finished = await world.turn()
-        assert not world.results[-1].is_error
-        (hunk,) = ledger.hunks(path)
-        assert (hunk.kind, hunk.actors) == ("opaque", (Actor(world.session.id, 1),))
-        assert finished.to_review == 1
-        done = await reject(ledger, workspace, Scope())
-        assert (done.hunks, path.read_text()[:8]) == ((), "one\na li")
-        assert [*done.kept, *done.failed]  # which says why
-        await accept(ledger, workspace, Scope())
-        assert ledger.n_pending == 0
 
 
 def test_after_a_rewind_no_turn_gets_a_number_that_another_had() -> None:

@@ -11,7 +11,7 @@ from lsprotocol.types import Position, Range
 from indwell.agent.gate.source import Known
 from indwell.context.ide import Problem
 from indwell.lsp.attention import Attention
-from indwell.lsp.diagnostics import BY, LEAST_S, EditorProblems
+from indwell.lsp.diagnostics import BY, LEAST_S, NOTHING_NEW, EditorProblems
 from indwell.lsp.documents import Documents
 from indwell.lsp.features import Features
 from indwell.lsp.protocol_diagnostics import (
@@ -163,6 +163,56 @@ def test_a_push_of_an_older_version_is_no_news() -> None:
         assert (await desk.ask())[0] is None
         desk.push(WRONG, version=2)
         assert await desk.ask() == (KNOWN, 0)
+
+    run(main())
+
+
+def test_an_equal_push_without_a_version_is_no_news_of_an_edit() -> None:
+    """Hints of ours make an editor push the old list of another server once more."""
+
+    async def main() -> None:
+        ours = types.Diagnostic(range=WRONG.range, message="to review", source="indwell")
+        desk = Desk()
+        desk.push(WRONG)
+        desk.edit()
+        loop = asyncio.get_running_loop()
+        loop.call_later(0.4, desk.push, WRONG, ours)
+        assert await desk.ask() == (Known({}, BY, why=NOTHING_NEW), 2.0)
+        desk.push()  # the linter has found something else
+        assert await desk.ask() == (Known({PATH: ()}, BY), 0)
+        desk.edit()
+        desk.push(version=3)  # the same, and it says of what
+        assert await desk.ask() == (Known({PATH: ()}, BY), 0)
+
+    run(main())
+
+
+def test_a_slow_linter_is_waited_for_behind_an_equal_push() -> None:
+    async def main() -> None:
+        desk = Desk()
+        desk.push()
+        desk.edit()
+        loop = asyncio.get_running_loop()
+        loop.call_later(0.4, desk.push)
+        loop.call_later(1.0, desk.push, WRONG)
+        assert await desk.ask() == (KNOWN, 1.1)
+
+    run(main())
+
+
+def test_a_version_that_was_not_sent_yet_is_none() -> None:
+    async def main() -> None:
+        desk = Desk("diagnostics")
+        told = DocumentDiagnostics(URI, (), 2**31 - 1)
+        desk.client.answer = DiagnosticsResult((told,))
+        assert (await desk.ask())[0] == Known({}, BY)
+        desk = Desk()
+        desk.push(version=2**31 - 1)
+        desk.edit()
+        assert (await desk.ask())[0] is None
+        desk.push(WRONG, version=2)
+        desk.push(version=9)  # does not take the place of what is known
+        assert (await desk.ask())[0] == KNOWN
 
     run(main())
 

@@ -6,7 +6,7 @@ Looked at before each model call, and only where a watch says that something may
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from indwell.context.injections import inject
@@ -32,6 +32,8 @@ class Aftermath:
         # What was told last: a digest, why it cannot be read, or nothing for a file that is gone.
         self._told: dict[Path, str] = {}
         self._n_followed = 0
+        self._changed: frozenset[Path] = frozenset()  # that a peek heard of: not told yet
+        self._late: frozenset[Path] = frozenset()
 
     async def made(self, change: Change) -> None:
         """The agent has just edited a file."""
@@ -53,24 +55,30 @@ class Aftermath:
         *,
         turn: int,
         hide: Callable[[str], str] = str,
+        peek: Mapping[Path, str] | None = None,
     ) -> tuple[Text, ...]:
         """A block for each file that reads differently from what the model knows; in order.
 
         A file whose difference is shown whole counts as read again. Of what is ``hidden`` by a
         deny rule that came since, nothing is said; secrets in the others are taken out by ``hide``.
+        With ``peek``, what others would have told (``is_told``), nothing counts as told or read.
         """
         watch, known = workspace.watch, seen.paths()
         for path in known[self._n_followed :]:
             watch.follow(path)
         self._n_followed = len(known)
-        changed = watch.changed()
-        late = frozenset(await workspace.late_edits()) if changed else frozenset()
+        changed = self._changed | watch.changed()
+        self._changed = frozenset() if peek is None else changed
+        late = self._late | frozenset(await workspace.late_edits() if changed else ())
+        self._late = frozenset() if peek is None else late
         told = sorted(
             path
             for path in changed | late
             if seen.digest(path) is not None and not hidden(display(path, workspace.roots))
         )
-        return await self._tell(told, late, seen, workspace, turn, hide=hide) if told else ()
+        if not told:
+            return ()
+        return await self._tell(told, late, seen, workspace, turn, hide=hide, peek=peek)
 
     async def _tell(
         self,
@@ -81,20 +89,29 @@ class Aftermath:
         turn: int,
         *,
         hide: Callable[[str], str],
+        peek: Mapping[Path, str] | None,
     ) -> tuple[Text, ...]:
         blocks: list[Text] = []
+        others = peek or {}
         n_more = 0
         for path in changed:
             now = await stands_there(workspace, path)
             mark = now.stamp.digest if isinstance(now, Snapshot) else now
-            if mark in {seen.digest(path), self._told.get(path)}:
+            if mark in {seen.digest(path), others.get(path, self._told.get(path))}:
                 continue
-            self._told[path] = mark
+            if peek is None:
+                self._told[path] = mark
             if len(blocks) == MOST_TOLD:
                 n_more += 1
                 continue
             words = await asyncio.to_thread(
-                self._words, path, now, seen, workspace.roots, is_late=path in late
+                self._words,
+                path,
+                now,
+                seen,
+                workspace.roots,
+                is_late=path in late,
+                is_peek=peek is not None,
             )
             attributes = {"path": display(path, workspace.roots)}
             blocks.append(inject("changed_file", hide(words), turn=turn, attributes=attributes))
@@ -110,6 +127,7 @@ class Aftermath:
         roots: Sequence[Path],
         *,
         is_late: bool,
+        is_peek: bool,
     ) -> str:
         edited = path in self._before
         if isinstance(now, str):
@@ -120,9 +138,9 @@ class Aftermath:
         diff = "" if known is None else unified_diff(known, now.text, display(path, roots))
         limit = EDITED_DIFF if edited else READ_DIFF
         is_whole = bool(diff) and len(diff) <= limit
-        if is_whole:
+        if is_whole and not is_peek:
             seen.record(path, now.stamp.digest, now.text)
-        elif not edited:
+        if not is_whole and not edited:
             diff = ""
         return aftermath_words(
             became, edited=edited, diff=cut_to_lines(diff, limit), is_whole=is_whole

@@ -27,10 +27,12 @@ class Refused(msgspec.Struct, frozen=True):
     Attributes:
         why: A clause.
         is_askable: A person could allow it, and nobody asks in the middle of a turn.
+        advice: How to allow it then.
     """
 
     why: str
     is_askable: bool = False
+    advice: str = ""
 
 
 async def check_permit(session: Session, turn: int, command: Command) -> Widening | Refused:
@@ -63,7 +65,7 @@ async def check_permit(session: Session, turn: int, command: Command) -> Widenin
     session.parts.log.append(
         Decided(
             turn=turn,
-            tool_use_id=_id_of(turn),
+            tool_use_id=check_id(turn),
             tool=CHECK,
             what=command.command,
             cwd=str(command.folder),
@@ -82,9 +84,18 @@ async def check_permit(session: Session, turn: int, command: Command) -> Widenin
         case Ask():
             if is_run:
                 return NOTHING_MORE
-            return Refused(decision.reason, is_askable=True)
+            return Refused(decision.reason, is_askable=True, advice=_advice(command, decision))
         case Deny():
             return Refused(decision.reason)
+
+
+def _advice(command: Command, ask: Ask) -> str:
+    """What would let it run without a question."""
+    if ask.by.startswith(_OWN_RULE):
+        rule = ask.by.removeprefix(_OWN_RULE).strip()
+        return f"to allow it, take the rule {rule!r} that asks for it out of your `rules_ask`"
+    places = "`rules_allow` or `check_command`" if ask.rule else "`check_command`"
+    return f"to allow it, put {command.command!r} into {places} of your settings"
 
 
 def note_ending(session: Session, turn: int, command: Command, words: str) -> None:
@@ -92,7 +103,7 @@ def note_ending(session: Session, turn: int, command: Command, words: str) -> No
     session.parts.log.append(
         Decided(
             turn=turn,
-            tool_use_id=_id_of(turn),
+            tool_use_id=check_id(turn),
             tool=CHECK,
             what=command.command,
             decision="allow",
@@ -102,7 +113,7 @@ def note_ending(session: Session, turn: int, command: Command, words: str) -> No
     )
 
 
-def _id_of(turn: int) -> str:
+def check_id(turn: int) -> str:
     """One runs after the other, so the newest of that id is meant."""
     return f"check-{turn}"
 

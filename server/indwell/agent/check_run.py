@@ -1,29 +1,23 @@
-"""Runs a check as a command of the agent would run, and reads what it prints."""
+"""Runs a check as a command of the agent would run, and so that what it writes can be undone."""
 
 from __future__ import annotations
 
 import asyncio
-from collections import defaultdict
-from collections.abc import Mapping
-from pathlib import Path
+from contextlib import nullcontext
 
 from indwell.agent import events
-from indwell.agent.asked import display
 from indwell.agent.check_permit import Refused, check_permit, note_ending
+from indwell.agent.check_reading import judged, read_check
+from indwell.agent.covering import covered_check
 from indwell.agent.events import Listener
 from indwell.agent.gate.gate import Command, Ran
 from indwell.agent.gate.words import quoted
+from indwell.agent.hunks import tell_hunks
 from indwell.agent.session import Session
-from indwell.context.ide import Problem
-from indwell.context.work import error_line
 from indwell.errors import ToolError
 from indwell.sandbox import Finished, spawn
 from indwell.tools.commands.command_output import TAIL_B, CommandOutput
 from indwell.tools.truncate import OUTPUT_LIMIT
-from indwell.workspace.base import Workspace
-from indwell.workspace.problems.output import read_output
-
-NOT_FOUND = 127  # exit code of a shell
 
 
 async def run_check(
@@ -37,26 +31,30 @@ async def run_check(
     permit = await check_permit(session, turn, command)
     if isinstance(permit, Refused):
         _tell_refused(session, turn, command, permit, emit)
-        return Ran("refused", why=permit.why)
+        why = "it would have to be asked for" if permit.is_askable else permit.why
+        return Ran("refused", why=f"was not run: {why}")
     emit(events.Checking(turn, command.name))
     await session.parts.log.commit()
     workspace = session.parts.workspace
     settled = await workspace.settle()
     output = CommandOutput(lambda _text: None)
+    covered = covered_check(session, turn, quoted(command.name), emit)
     try:
-        finished = await spawn(
-            command.command,
-            cwd=command.folder,
-            timeout_s=timeout_s,
-            limit_b=3 * TAIL_B,
-            on_chunk=output.feed,
-            confinement=session.parts.confine(permit),
-            never_in=workspace.roots,
-            unasked=permit.reads_only,
-        )
+        async with nullcontext() if permit.reads_only else covered:
+            finished = await spawn(
+                command.command,
+                cwd=command.folder,
+                timeout_s=timeout_s,
+                limit_b=3 * TAIL_B,
+                on_chunk=output.feed,
+                confinement=session.parts.confine(permit),
+                never_in=workspace.roots,
+                unasked=permit.reads_only,
+            )
     except ToolError as error:
         note_ending(session, turn, command, "did not run")
         return Ran("broken", why=f"did not run: {error}")
+    tell_hunks(session, emit)
     note_ending(session, turn, command, _ending(finished))
     for note in finished.notes:
         emit(events.Notice(turn, "warning", f"{quoted(command.name)}: {note}"))
@@ -65,60 +63,16 @@ async def run_check(
     if len(text) > OUTPUT_LIMIT:
         where = str(await session.parts.spill("check", text))
     stale = frozenset(settled.stale)
-    ran = await asyncio.to_thread(_read, session, command, text, stale)
-    return _judged(finished, ran, text, where, stale, timeout_s)
+    reading = await asyncio.to_thread(read_check, session, turn, command, text, stale)
+    if reading.has_errors:
+        session.parts.gate.readable.add(command.command)
+    return judged(finished, reading, text, where, timeout_s)
 
 
 def _ending(finished: Finished) -> str:
     if finished.timed_out:
         return "took too long, and was ended"
     return "used too much" if finished.overrun else f"exit code {finished.exit_code}"
-
-
-def _judged(  # noqa: PLR0917 - all that is known of a run
-    finished: Finished,
-    problems: Mapping[Path, tuple[Problem, ...]] | None,
-    text: str,
-    where: str,
-    stale: frozenset[Path],
-    timeout_s: float,
-) -> Ran:
-    """What a run means; ``problems`` is None if its output names none."""
-    if finished.timed_out:
-        return Ran("broken", why=f"took longer than {timeout_s:.0f} s", output=where)
-    if finished.overrun or finished.exit_code < 0:
-        return Ran("broken", why="was ended before it was done", output=where)
-    if finished.exit_code and problems is None:
-        if finished.exit_code == NOT_FOUND:
-            return Ran("broken", why="was not found")
-        line = error_line(text)
-        why = f"fails now (exit code {finished.exit_code})" + (f": {line}" if line else "")
-        return Ran("failed", why=why, output=where)
-    return Ran("ran", problems=problems or {}, output=where, stale=stale)
-
-
-def _read(
-    session: Session, command: Command, text: str, stale: frozenset[Path]
-) -> Mapping[Path, tuple[Problem, ...]] | None:
-    """The problems in files of the workspace that the model may know of; blocks."""
-    report = read_output(text, command.name)
-    if not report.problems:
-        return None
-    found: dict[Path, tuple[Problem, ...]] = defaultdict(tuple)
-    for written, problems in report.problems.items():
-        path = _resolved(session.parts.workspace, command.folder, written)
-        if path is None or path in stale:
-            continue
-        if not session.parts.hidden(display(session, str(path))):
-            found[path] += problems
-    return dict(found)
-
-
-def _resolved(workspace: Workspace, folder: Path, written: str) -> Path | None:
-    try:
-        return workspace.resolve(str(folder / written))
-    except ToolError:  # of a library perhaps
-        return None
 
 
 def _tell_refused(
@@ -131,7 +85,6 @@ def _tell_refused(
     told.add(command.command)
     words = (
         f"changes are not checked, as {quoted(command.name)} would have to be asked for "
-        f"({refused.why}); to allow it, put {command.command!r} into `rules_allow` or "
-        "`check_command` of your settings"
+        f"({refused.why}) and nobody is asked in the middle of a turn; {refused.advice}"
     )
     emit(events.Notice(turn, "info", words))

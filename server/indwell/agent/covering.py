@@ -1,17 +1,22 @@
-"""What a command changes goes into the review ledger; of what cannot, the user hears."""
+"""What a command or a check changes goes into the review ledger; of what cannot, the user hears."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
 from functools import partial
+from pathlib import Path
 
+from indwell.agent.asked import display
+from indwell.agent.check_permit import check_id
 from indwell.agent.events import Listener, Notice
 from indwell.agent.permit import Permit
 from indwell.agent.recorded_workspace import is_accepted
 from indwell.agent.session import Session
 from indwell.messages import ToolUse
 from indwell.review.hunk import Actor
+
+NAMED = 3  # of the files that a check has changed
 
 
 def covered(
@@ -28,3 +33,23 @@ def covered(
     actor = Actor(session.id, turn)
     accepted = partial(is_accepted, session, permit)
     return lambda: coverage.around(actor, use.id, accepted=accepted, tell=tell)
+
+
+def covered_check(
+    session: Session, turn: int, name: str, emit: Listener
+) -> AbstractAsyncContextManager[None]:
+    """What a check stands in; what it writes is said, for it is to write nothing."""
+    coverage = session.parts.coverage
+    if coverage is None:
+        return nullcontext()
+
+    def tell(words: str) -> None:
+        emit(Notice(turn, "info", words))
+
+    def hear(paths: Sequence[Path]) -> None:
+        named = ", ".join(repr(display(session, str(path))) for path in paths[:NAMED])
+        more = f" and {len(paths) - NAMED:,} more" if len(paths) > NAMED else ""
+        tell(f"the check {name} changed {named}{more}; rewind the turn to take that back")
+
+    actor, accepted = Actor(session.id, turn), partial(is_accepted, session, Permit())
+    return coverage.around(actor, check_id(turn), accepted=accepted, tell=tell, hear=hear)

@@ -61,7 +61,12 @@ async def dispatch(
 
     async def one(use: ToolUse, call: Call | ToolError) -> None:
         async with gate:
-            outcome = await _run_one(session, use, call, emit, asking)
+            try:
+                outcome = await _run_one(session, use, call, emit, asking)
+            finally:
+                if session.is_editing:  # stopped in the middle of it
+                    session.is_editing = False
+                    tell_hunks(session, emit)
         changes.extend(outcome.changes)
         note_changes(session, use, outcome, made)
         pictures.extend(tool_picture(use, one.media_type, one.data) for one in outcome.pictures)
@@ -110,12 +115,13 @@ async def _run_one(
             raise call
         check_no_marks(call, use.arguments)
         preview = _previewing(session, use, call)
+        await before_edit(session, use, call, emit)  # takes a while, so what it may is asked then
         permit = await permitted(session, use, call, emit, preview, asking)
-        await before_edit(session, use, call, emit)
         if call.effect != "read":
             intent = Intent(turn, use.id, use.name, use.arguments, session.timestamp())
             session.parts.log.append(intent)
             await session.parts.log.commit()
+        session.is_editing = call.effect == "edit"
         outcome = await call.run(_context(session, use, emit, permit))
         remember(session, call, permit.widening, outcome)
     except ToolError as error:
@@ -124,6 +130,7 @@ async def _run_one(
     for change in outcome.changes:
         await session.aftermath.made(change)
         emit(await asyncio.to_thread(_edit_applied, session, use, change, outcome))
+    session.is_editing = False
     tell_hunks(session, emit)
     seconds = round(session.parts.monotonic() - started, 3)
     message = outcome.text[:TOLD_LIMIT] if outcome.is_error else ""

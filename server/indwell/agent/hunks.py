@@ -23,7 +23,7 @@ def tell_hunks(session: Session, emit: Listener) -> None:
         return
     for words in review.take_notices():
         emit(Notice(session.turns, "warning", words))
-    if any(map(review.is_busy, review.known())):
+    if session.is_editing or any(map(review.is_busy, review.known())):
         return
     roots = session.parts.workspace.roots
     state = review.n_pending, tuple(display(path, roots) for path in review.paths())

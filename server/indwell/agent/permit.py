@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import re
 from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import TypeAlias
@@ -32,9 +31,8 @@ from indwell.policy.decide import BY_ANSWER, decide
 from indwell.policy.widening import NOTHING_MORE, Widening
 from indwell.sessions.decided import Decided, Verdict
 from indwell.tools.base import Call, Preview
-from indwell.workspace.comparing.hunks import diff_hunks
+from indwell.workspace.comparing.hunks import diff_hunks, is_same_change
 
-_HUNK = re.compile(r"^@@ .*", re.MULTILINE)  # no line of a text begins so in a diff
 MOST_REFUSED = 5  # questions in a row without a yes; then nobody is asked in that turn
 NO_MORE = (
     f"{MOST_REFUSED} questions in a row got no yes, so nothing more is asked in this turn; "
@@ -128,7 +126,7 @@ async def _asked_for(  # noqa: PLR0917 - as above
     if session.refused == MOST_REFUSED:
         emit(Notice(use.meta.turn, "warning", NO_MORE))
     _check_answer(answer, weighed, ask)
-    await _check_unchanged(session, use, call, weighed, preview, shown.diff)
+    await _check_unchanged(session, use, call, weighed, preview, shown)
     if answer in {"session", "always"} and ask.rule:
         try:
             await session.parts.grant(ask.rule, answer == "always")
@@ -269,7 +267,12 @@ def _looked_around(session: Session, policy: Policy) -> Policy:
 
 
 async def _check_unchanged(  # noqa: PLR0917 - all that an answer is bound to
-    session: Session, use: ToolUse, call: Call, weighed: _Weighed, preview: Previewing, shown: str
+    session: Session,
+    use: ToolUse,
+    call: Call,
+    weighed: _Weighed,
+    preview: Previewing,
+    shown: Preview,
 ) -> None:
     """A yes is for what was shown: the same paths, the same change, under the rules of now.
 
@@ -278,9 +281,8 @@ async def _check_unchanged(  # noqa: PLR0917 - all that an answer is bound to
     """
     now = await _weigh(session, use, call)
     again = await preview(Permit(_judged(call, now.asked)))
-    # Somebody may type above the lines that were shown while the question stands. That moves the
-    # same change by some lines; the lines themselves, and those around them, are what was allowed.
-    if now.asked != weighed.asked or _HUNK.sub("@@", again.diff) != _HUNK.sub("@@", shown):
+    texts = shown.diff, shown.before, again.diff, again.before
+    if now.asked != weighed.asked or not await asyncio.to_thread(is_same_change, *texts):
         raise ToolError("what it would do changed while the user was asked; nothing was done")
     if isinstance(now.decision, Deny):
         raise ToolError(f"not allowed: {now.decision.reason}")

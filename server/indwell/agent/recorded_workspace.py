@@ -7,7 +7,9 @@ a kill at any moment leaves a change that can be told from the user's, and taken
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine, Mapping
+import contextlib
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -15,10 +17,12 @@ from indwell.agent.permit import Permit
 from indwell.agent.session import Session
 from indwell.errors import EditMayCome
 from indwell.messages import ToolUse
+from indwell.review.carrying import COPIES
 from indwell.review.hunk import Actor, Opaque
 from indwell.review.ledger import Pending, ReviewLedger
+from indwell.review.patches import Patches
 from indwell.workspace.base import Change, Noted, Settlement, Snapshot, Stamp, Workspace
-from indwell.workspace.large import Large
+from indwell.workspace.large import Large, Splice
 from indwell.workspace.watch import Watch
 
 T = TypeVar("T")
@@ -38,6 +42,7 @@ def recorded(session: Session, use: ToolUse, permit: Permit) -> Workspace:
         Actor(session.id, use.meta.turn),
         use.id,
         lambda: is_accepted(session, permit),
+        hide=parts.hide,
     )
 
 
@@ -55,6 +60,7 @@ class RecordedWorkspace:
         actor: Whose changes they are.
         tool_use_id: Of the call.
         accepted: Need its changes no verdict? Asked before each.
+        hide: A text without the secrets in it; what it changes is not kept.
     """
 
     def __init__(
@@ -64,12 +70,15 @@ class RecordedWorkspace:
         actor: Actor,
         tool_use_id: str,
         accepted: Callable[[], bool],
+        *,
+        hide: Callable[[str], str] = str,
     ) -> None:
         self._inner = inner
         self._ledger = ledger
         self._actor = actor
         self._id = tool_use_id
         self._accepted = accepted
+        self._hide = hide
 
     @property
     def roots(self) -> tuple[Path, ...]:
@@ -96,25 +105,35 @@ class RecordedWorkspace:
     async def splice(
         self, path: Path, plan: Callable[[Large], tuple[Large, R]], *, label: str
     ) -> tuple[Stamp, R]:
-        """Change a large file; it has no hunks, so the ledger knows only that it was changed."""
-        before: list[Large] = []
+        """Change a large file; it has no hunks, and its way back is the places that changed."""
+        before: list[tuple[Large, tuple[Splice, ...]]] = []
 
         def noted(large: Large) -> tuple[Large, R]:
-            before.append(large)
-            return plan(large)
+            made, result = plan(large)
+            before.append((large, made.back()))
+            return made, result
 
         stamp, result = await self._inner.splice(path, noted, label=self._labelled(label))
-        was = before[-1]
+        was, back = before[-1]
         opaque = Opaque(
             note=f"text of {was.size_b:,} bytes",
             before=was.index.digest.removeprefix(OF_BYTES),
             after=stamp.digest.removeprefix(OF_BYTES),
         )
-        made = self._ledger.made(
+        await to_its_end(self._spliced(path, opaque, back))
+        return stamp, result
+
+    async def _spliced(self, path: Path, opaque: Opaque, back: Sequence[Splice]) -> None:
+        """Keep the way back, and write the change down."""
+        assert opaque.before is not None
+        assert opaque.after is not None
+        patches = Patches(self._ledger.folder / COPIES)
+        keeping = partial(patches.keep, opaque.before, opaque.after, back, self._hide)
+        with contextlib.suppress(OSError):  # then there is none, which is said when it is wanted
+            await asyncio.to_thread(keeping)
+        await self._ledger.made(
             self._actor, self._id, path, None, None, accepted=self._accepted(), opaque=opaque
         )
-        await to_its_end(made)
-        return stamp, result
 
     async def write(self, path: Path, base: Snapshot | None, text: str, *, label: str) -> Change:
         """Write down what is about to be done, do it, and write down what came of it."""

@@ -211,6 +211,7 @@ class Session:
         health: How the prompt cache does, and what calls and compactions came to.
         verdicts: What the next request says of the agent's changes; not answered yet.
         told_hunks: What was told last of the changes that wait: how many, and in which files.
+        is_editing: An edit is being made and not told of yet; what waits is told after it.
     """
 
     id: str
@@ -237,6 +238,7 @@ class Session:
     health: Health = Health()  # noqa: RUF009 - a frozen value, safe to share
     verdicts: tuple[Verdict, ...] = ()
     told_hunks: tuple[int, tuple[str, ...]] = (0, ())
+    is_editing: bool = False
 
     def steer(self, words: str) -> None:
         """Let the running turn hear ``words`` at its next model call; on the event loop.

@@ -7,7 +7,9 @@ before tells it again.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Collection, Sequence
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -17,6 +19,7 @@ from indwell.context.injections import inject
 from indwell.messages import Text
 from indwell.prompt.aftermath import beyond_verdict_words, verdict_words
 from indwell.review.hunk import Hunk, Verdict
+from indwell.review.records import digest
 from indwell.workspace.base import Snapshot
 from indwell.workspace.comparing.diff import compare, unified
 from indwell.workspace.paths import display
@@ -29,13 +32,23 @@ class _Account(NamedTuple):
     """What is said of one file, and whether the model knows all of it then."""
 
     words: str
+    n_rejected: int
     knows_all: bool
 
 
-async def verdict_blocks(session: Session, turn: int) -> tuple[Text, ...]:
+async def verdict_blocks(
+    session: Session, turn: int, *, peek: dict[Path, str] | None = None
+) -> tuple[Text, ...]:
     """A block for each file of which changes were rejected since; in order.
 
-    A file that reads as the model knows it but for these counts as read again.
+    A file that reads as the model knows it but for these counts as read again. Of what the user
+    has put back since nothing is said: it stands there as the model left it.
+
+    Args:
+        session: Whose changes they are.
+        turn: That the blocks come with.
+        peek: If given, nothing is taken for told; the files that would be are put in, each with
+            what ``Aftermath`` knows it by.
     """
     review = session.parts.review
     if review is None:
@@ -43,23 +56,23 @@ async def verdict_blocks(session: Session, turn: int) -> tuple[Text, ...]:
     await review.refresh()  # somebody may have said it in a terminal
     waiting = {one.id for one in session.verdicts}
     news = [one for one in review.untold(session.id) if one.id not in waiting]
-    session.verdicts = (*session.verdicts, *news)
+    if peek is None:
+        session.verdicts = (*session.verdicts, *news)
     blocks: list[Text] = []
     by_path: dict[Path, list[Verdict]] = {}
     for verdict in news:
         by_path.setdefault(verdict.path, []).append(verdict)
     for path, verdicts in by_path.items():
-        rejected = tuple(hunk for one in verdicts for hunk in one.rejected)
-        n_accepted = sum(len(one.accepted) for one in verdicts)
         name = display(path, session.parts.workspace.roots)
-        if not rejected or session.parts.hidden(name):
+        if session.parts.hidden(name):
             continue
-        if len(blocks) >= MOST_FILES:
-            words = f"The user rejected {len(rejected)} of your changes of this file; read it again"
-        else:
-            words = await _words(session, path, name, rejected, n_accepted)
+        is_long = len(blocks) >= MOST_FILES
+        told = await _told(session, path, name, verdicts, is_long=is_long, peek=peek)
+        if told is None:
+            continue
+        words, n_rejected = told.words, told.n_rejected
         words = await asyncio.to_thread(session.parts.hide, words)
-        attributes = {"path": name, "rejected": str(len(rejected))}
+        attributes = {"path": name, "rejected": str(n_rejected)}
         blocks.append(inject("changed_file", words, turn=turn, attributes=attributes))
     return tuple(blocks)
 
@@ -72,40 +85,92 @@ async def verdicts_heard(session: Session) -> None:
         await review.told(session.id, verdicts)
 
 
-async def _words(
-    session: Session, path: Path, name: str, rejected: Sequence[Hunk], n_accepted: int
-) -> str:
+async def _told(
+    session: Session,
+    path: Path,
+    name: str,
+    verdicts: Sequence[Verdict],
+    *,
+    is_long: bool,
+    peek: dict[Path, str] | None,
+) -> _Account | None:
+    """What is said of a file, if anything is; ``is_long``: only that there is something."""
     now = await stands_there(session.parts.workspace, path)
-    known, digest = session.seen.text(path), session.seen.digest(path)
-    account = await asyncio.to_thread(
-        _account, name, rejected, n_accepted, now, known if digest else None
-    )
-    if isinstance(now, Snapshot) and digest and account.knows_all:
+    known = session.seen.text(path) if session.seen.digest(path) else None
+    account = await asyncio.to_thread(_account, name, verdicts, now, known)
+    if account is None:
+        return None
+    if is_long:
+        n_rejected = account.n_rejected
+        words = f"The user rejected {n_rejected} of your changes of this file; read it again"
+        return _Account(words, n_rejected, knows_all=False)
+    if peek is not None:
+        peek[path] = now.stamp.digest if isinstance(now, Snapshot) else now
+        return account
+    if isinstance(now, Snapshot) and session.seen.digest(path) and account.knows_all:
         session.seen.record(path, now.stamp.digest, now.text)
     session.aftermath.is_told(path, now)
-    return account.words
+    return account
 
 
 def _account(
-    name: str,
-    rejected: Sequence[Hunk],
-    n_accepted: int,
-    now: Snapshot | str,
-    known: str | None,
-) -> _Account:
+    name: str, verdicts: Sequence[Verdict], now: Snapshot | str, known: str | None
+) -> _Account | None:
+    """None: the user has put back what was rejected, so it is as if nothing had been."""
+    text = now.text if isinstance(now, Snapshot) else None
+    holding = in_force(verdicts, digest(text)) if text is not None or now == "" else None
+    is_sure = holding is not None
+    verdicts = verdicts if holding is None else holding
+    rejected = tuple(hunk for one in verdicts for hunk in one.rejected)
+    if not rejected:
+        return None
+    n_accepted = sum(len(one.accepted) for one in verdicts)
+    difference = None if text is None or known is None else compare(known, text)
+    places = [] if difference is None else [(*one.new, None, *one.old) for one in difference.places]
+    undone = [(*one.old, None, *one.new) for one in rejected]
+    is_sure = is_sure or text is None or all(map(partial(_is_gone, text, places), rejected))
     diff = cut_to_lines("".join(map(_diff, rejected)), EDITED_DIFF)
-    words = verdict_words(diff, n_rejected=len(rejected), n_accepted=n_accepted, is_gone=now == "")
-    if not isinstance(now, Snapshot) or known is None or known == now.text:
-        return _Account(words, knows_all=False)
-    difference = compare(known, now.text)
-    undone = sorted((one.new, one.old) for one in rejected)
-    is_all = sorted((tuple(one.old), tuple(one.new)) for one in difference.places) == undone
-    if is_all:
-        return _Account(words, knows_all=True)
+    words = verdict_words(
+        diff,
+        n_rejected=len(rejected),
+        n_accepted=n_accepted,
+        is_gone=now == "",
+        is_sure=is_sure,
+    )
+    n_rejected = len(rejected)
+    if difference is None or not difference.places:
+        return _Account(words, n_rejected, knows_all=False)
+    is_chain = holding is not None and verdicts[0].was == digest(known)
+    if is_chain or Counter(places) == Counter(undone):
+        return _Account(words, n_rejected, knows_all=True)
     more = shown(unified(difference, name))
     is_whole = len(more) <= EDITED_DIFF
     beyond = beyond_verdict_words(cut_to_lines(more, EDITED_DIFF), is_whole=is_whole)
-    return _Account(f"{words}\n{beyond}", knows_all=is_whole)
+    return _Account(f"{words}\n{beyond}", n_rejected, knows_all=is_whole)
+
+
+def in_force(verdicts: Sequence[Verdict], reads: str) -> tuple[Verdict, ...] | None:
+    """Those of some verdicts, oldest first, that the user has not undone in an editor.
+
+    Args:
+        verdicts: On one file.
+        reads: Digest of what it reads now.
+
+    Returns:
+        None if the text is none that the verdicts led to, so it cannot be told from them alone.
+    """
+    for n in range(len(verdicts), 0, -1):
+        if verdicts[n - 1].became == reads:
+            return tuple(verdicts[:n])
+    return () if verdicts and verdicts[0].was == reads else None
+
+
+def _is_gone(text: str, places: Collection[tuple[str | None, ...]], hunk: Hunk) -> bool:
+    """Can it be seen, from what the model knew and what the file reads, that it is taken back?"""
+    if hunk.kind == "opaque" or (*hunk.old, None, *hunk.new) in places:
+        return True
+    new = "".join(hunk.new)
+    return bool(new) and new not in text
 
 
 def _diff(hunk: Hunk) -> str:

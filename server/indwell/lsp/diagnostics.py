@@ -1,8 +1,9 @@
 """The problems of files as the editor knows them: asked for, or pushed to us (editor §6).
 
 An editor that declares ``diagnostics`` is asked, and answers when its servers have settled. Any
-other may push; a push counts for the text that was there when it came, or for the version that it
-names. Who stays silent is waited for once, and less each time after that.
+other may push; a push counts for the version that it names, or else for the text that was there
+when it came, if it says something else than the one before: an equal one may be a repetition of
+what was known of the old text. Who stays silent is waited for once, and less each time after that.
 """
 
 from __future__ import annotations
@@ -10,14 +11,16 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from lsprotocol import types
 
 from indwell.agent.gate.source import Known
 from indwell.context.ide import Problem
-from indwell.lsp.attention import OURS, Attention, problem_of
+from indwell.lsp.attention import Attention, problem_of
 from indwell.lsp.client import Client
 from indwell.lsp.documents import Documents, path_of
+from indwell.lsp.ours import is_ours
 from indwell.lsp.protocol_diagnostics import DiagnosticsParams
 from indwell.settings.model import Settings
 
@@ -27,6 +30,17 @@ FIRST_S = 0.5  # for a document of which nothing ever came, where other document
 QUIET_S = 0.1  # without another push: several servers tell one after the other
 LEAST_S = 0.1  # for a document whose pushes did not come, time and again
 MOST_PROBLEMS = 5_000  # of one document; who has more has another trouble
+NOTHING_NEW = "the editor showed nothing new, but did not say that it has looked"
+
+
+class _Push(NamedTuple):
+    """What was pushed of a document: when, as which, of what version, what, and what since."""
+
+    at: int
+    uri: str
+    version: int | None
+    problems: tuple[Problem, ...]
+    equal_at: int = 0  # when the same came once more
 
 
 class EditorProblems:
@@ -54,9 +68,7 @@ class EditorProblems:
         self._count = 0
         self._edited: dict[Path, int] = {}  # when the text changed last, by this count
         self._versions: dict[Path, int] = {}
-        self._pushed: dict[
-            Path, tuple[int, str, int | None]
-        ] = {}  # when, as which, of what version
+        self._pushed: dict[Path, _Push] = {}
         self._offered: dict[Path, tuple[int, tuple[types.Diagnostic, ...]]] = {}
         self._patience: dict[Path, float] = {}
         self._news = asyncio.Event()
@@ -65,10 +77,15 @@ class EditorProblems:
     def report(self, uri: str, version: int | None) -> None:
         """The editor has pushed all problems of a document; ``attention`` keeps them."""
         path = path_of(uri)
-        if path is None:
+        if path is None or self._is_of_none(path, version):
             return
         self._count += 1
-        self._pushed[path] = (self._count, uri, version)
+        problems = _problems(self._attention.problems(uri))
+        before = self._pushed.get(path)
+        if version is None and before is not None and before.problems == problems:
+            self._pushed[path] = before._replace(equal_at=self._count)
+            return
+        self._pushed[path] = _Push(self._count, uri, version, problems)
         self._patience.pop(path, None)
         self._wake()
 
@@ -95,11 +112,12 @@ class EditorProblems:
                 return asked
         if settle_s:
             await self._settled(paths, settle_s)
-        told = {path: self._told(path) for path in paths if self._is_fresh(path)}
+        told = {path: self._pushed[path].problems for path in paths if self._is_fresh(path)}
         if told:
             return Known(told, BY)
         if settle_s:
-            return None
+            is_repeated = any(map(self._is_repeated, paths))
+            return Known({}, BY, why=NOTHING_NEW) if is_repeated else None
         offered = {
             path: _problems(self._offered[path][1]) for path in paths if path in self._offered
         }
@@ -116,7 +134,7 @@ class EditorProblems:
         told: dict[Path, tuple[Problem, ...]] = {}
         for one in result.documents:
             path = by_uri.get(one.uri)
-            if path is not None and not self._is_of_before(path, one.version):
+            if path is not None and self._is_of_now(path, one.version):
                 told[path] = _problems(one.diagnostics)
         return Known(told, BY) if told or settle_s else None
 
@@ -164,18 +182,24 @@ class EditorProblems:
         pushed = self._pushed.get(path)
         if pushed is None:
             return False
-        count, _, version = pushed
-        if version is not None and self._documents.at(path) is not None:
-            return not self._is_of_before(path, version)
-        return count > self._edited.get(path, 0)
+        if pushed.version is not None and self._documents.at(path) is not None:
+            return self._is_of_now(path, pushed.version)
+        return pushed.at > self._edited.get(path, 0)
 
-    def _is_of_before(self, path: Path, version: int | None) -> bool:
-        """Is a version older than the text of now?"""
+    def _is_repeated(self, path: Path) -> bool:
+        """Was something pushed since the edit, though nothing else than before?"""
+        pushed = self._pushed.get(path)
+        return pushed is not None and pushed.equal_at > self._edited.get(path, 0)
+
+    def _is_of_now(self, path: Path, version: int | None) -> bool:
+        """Is a version that of the text of now, as far as it is told?"""
         document = self._documents.at(path)
-        return document is not None and version is not None and version < document.version
+        return document is None or version is None or version == document.version
 
-    def _told(self, path: Path) -> tuple[Problem, ...]:
-        return _problems(self._attention.problems(self._pushed[path][1]))
+    def _is_of_none(self, path: Path, version: int | None) -> bool:
+        """Is a version one that nobody can have seen yet?"""
+        document = self._documents.at(path)
+        return document is not None and version is not None and version > document.version
 
     def _uri(self, path: Path) -> str:
         """As the editor calls it."""
@@ -183,7 +207,7 @@ class EditorProblems:
         if document is not None:
             return document.uri
         pushed = self._pushed.get(path)
-        return pushed[1] if pushed is not None else path.as_uri()
+        return pushed.uri if pushed is not None else path.as_uri()
 
     def _changed(self, path: Path) -> None:
         """A document was opened, changed, saved or closed; only another text is news."""
@@ -204,4 +228,4 @@ class EditorProblems:
 
 def _problems(diagnostics: Sequence[types.Diagnostic]) -> tuple[Problem, ...]:
     """As the engine knows them; hints of ours are none."""
-    return tuple(problem_of(one) for one in diagnostics[:MOST_PROBLEMS] if one.source != OURS)
+    return tuple(problem_of(one) for one in diagnostics[:MOST_PROBLEMS] if not is_ours(one))

@@ -51,7 +51,9 @@ def aftermath_words(became: Became, *, edited: bool, diff: str, is_whole: bool) 
     return f"{sentence} Before you edit it or rely on it, read_file it.{begins}".rstrip()
 
 
-def verdict_words(diff: str, *, n_rejected: int, n_accepted: int, is_gone: bool) -> str:
+def verdict_words(
+    diff: str, *, n_rejected: int, n_accepted: int, is_gone: bool, is_sure: bool = True
+) -> str:
     """What the user said of the model's changes of a file.
 
     Args:
@@ -59,12 +61,18 @@ def verdict_words(diff: str, *, n_rejected: int, n_accepted: int, is_gone: bool)
         n_rejected: How many these are.
         n_accepted: How many others of this file the user accepted.
         is_gone: The file is not there any more.
+        is_sure: The file reads as it does without them; else somebody has changed it there since.
     """
     them = "this change" if n_rejected == 1 else "these changes"
     it = "it" if n_rejected == 1 else "them"
-    taken = "is taken" if n_rejected == 1 else "are taken"
+    is_, was = ("is", "was") if n_rejected == 1 else ("are", "were")
+    back = (
+        f"{is_} taken back"
+        if is_sure
+        else f"{was} taken back; the file was changed there since, so look at what it reads now"
+    )
     words = (
-        f"The user rejected {them} of yours, which {taken} back. Do not make {it} again unless "
+        f"The user rejected {them} of yours, which {back}. Do not make {it} again unless "
         f"the user asks for it:\n{diff.rstrip()}"
     )
     if n_accepted:

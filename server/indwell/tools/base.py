@@ -64,10 +64,12 @@ class Preview(msgspec.Struct, frozen=True):
     Attributes:
         diff: Unified, whole; empty if that cannot be said.
         by_hunk: Can the call be run with some of its hunks only?
+        before: The text that it would change; None: there is none, or it is too large.
     """
 
     diff: str = ""
     by_hunk: bool = False
+    before: str | None = None
 
 
 class Outcome(msgspec.Struct, frozen=True):

@@ -10,6 +10,7 @@ Blocks: call it in a thread where it may.
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from indwell.errors import ToolError
@@ -23,6 +24,11 @@ MOST_FILES = 1_000  # of one of these folders; collections of skills have some h
 MOST_DEEP = 8
 FOLDER_B = 4 << 20  # all of a folder; digested in 20 ms
 _NOWHERE = frozenset({".git", "node_modules", ".venv", "venv", "target", "dist", "__pycache__"})
+_CHAT = re.compile(
+    r".*\.chat\.md~?"  # a chat, and the copy that Emacs and Vim keep of it; the lock of Emacs
+    r"|#.*\.chat\.md#"  # what Emacs saves by itself, …
+    r"|\..*\.chat\.md\.(sw[a-p]|kate-swp)"  # … and Vim and Kate
+)
 MOST_SEEN = 20_000  # entries that a search for instructions looks at
 
 
@@ -83,9 +89,14 @@ def _folder(root: Path, folder: Path, kind: Kind) -> list[Executable]:
 
 
 def _is_chat(root: Path, path: Path) -> bool:
-    """Is it a chat of the user's (``lsp.chat.names``), which nothing obeys, or what ignores it?"""
-    is_name = path.name == ".gitignore" or path.name.endswith(".chat.md")
-    return is_name and path.parent == root / ".indwell" / "chats" and not path.is_symlink()
+    """Is it a chat of the user's (``lsp.chat_names``), which nothing obeys, or what ignores it?"""
+    is_name = path.name == ".gitignore" or _CHAT.fullmatch(path.name) is not None
+    is_lock = path.name.startswith(".#") and not path.exists()  # a link that leads nowhere
+    return (
+        is_name
+        and path.parent == root / ".indwell" / "chats"
+        and (is_lock or not path.is_symlink())
+    )
 
 
 def _is_shut(root: Path, folder: Path) -> bool:

@@ -110,6 +110,19 @@ class Large:
         pieces += self._between(at, self.size_b)
         return Large(self.path, self._read, self.index, [piece for piece in pieces if len(piece)])
 
+    def back(self) -> tuple[Splice, ...]:
+        """What would make the file as it is on disk of this text again."""
+        splices: list[Splice] = []
+        start = at = was = 0  # from and to of what is new here, and up to where the file was read
+        for piece in (*self.pieces, range(self.index.size_b, self.index.size_b)):
+            if isinstance(piece, range):
+                if start < at or was < piece.start:
+                    splices.append(Splice(start, at, self._read(was, piece.start - was)))
+                was = piece.stop
+            at += len(piece)
+            start = at if isinstance(piece, range) else start
+        return tuple(splices)
+
     def find(self, wanted: bytes, *, overlapping: bool) -> Iterator[range]:
         """Places of some bytes, in order, none of them with half of a CRLF at an end.
 

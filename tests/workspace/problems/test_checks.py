@@ -32,7 +32,10 @@ def package(**scripts: object) -> str:
     [
         ({"pyproject": "[tool.mypy]\n[tool.ruff.lint]\n"}, ["ruff", "mypy"]),
         ({"pyproject": "[project]\nname = 'x'\n"}, []),
-        ({"package": package(lint="eslint .", check="x", typecheck="tsc")}, ["npm run typecheck"]),
+        (
+            {"package": package(lint="eslint .", check="x", typecheck="tsc --noEmit")},
+            ["npm run typecheck"],
+        ),
         ({"package": package(lint="eslint .", test="x"), "tsconfig": "{}"}, ["npm run lint"]),
         ({"package": package(lint="eslint --fix ."), "tsconfig": "{}"}, ["tsc"]),
         ({"package": package(check="biome check --write"), "tsconfig": ""}, ["tsc"]),
@@ -46,6 +49,40 @@ def test_the_projects_own_files_name_its_checks(
     contents: dict[str, str], expected: list[str]
 ) -> None:
     assert names(**contents) == expected
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        "tsc --noEmit",
+        "tsc -p tsconfig.check.json --noEmit --pretty=false",
+        "eslint . --ext .ts,.tsx --max-warnings 0",
+        "eslint 'src/**/*.{ts,tsx}' && prettier --check .",
+        "biome ci src",
+        "npm run one && pnpm run two",
+    ],
+)
+def test_a_script_of_which_all_is_known_is_run(script: str) -> None:
+    known = {"one": "eslint .", "two": "npm run --silent one", "preone": "tsc --noEmit"}
+    assert names(package=package(check=script, **known)) == ["npm run check"]
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        *("biome check --apply .", "biome format check", "ruff format .", "prettier -w ."),
+        *("cargo fmt", "npm run fix", "nodemon x", "vitest", "jest --watch", "tsc --w", "tsc"),
+        *("tsc --noEmit --noEmit=false", "tsc --noEmit -w", "tsc --noEmit @more", "tsc -b"),
+        *("eslint . --fix=true", "eslint --fix-dry-run .", "eslint -o out.txt .", "eslint --fix ."),
+        *("eslint . ; rm -rf x", "eslint . | tee x", "eslint . > x", "eslint $(x)", "eslint . & x"),
+        *("eslint .\nrm x", "X=1 eslint .", "npx eslint .", "eslint . && ./x", "eslint . &&"),
+        *("npm run check", "npm run evil", "npm run one", "npm test", "'", "", "x" * 5000),
+        *("prettier .", "svelte-check --watch", "eslint . || true", "sh c.sh"),
+    ],
+)
+def test_a_script_that_could_write_or_never_end_is_passed_over(script: str) -> None:
+    others = {"evil": "rm -rf .", "one": "eslint .", "postone": "nodemon x"}
+    assert names(package=package(check=script, **others)) == []
 
 
 def test_mypy_is_given_a_folder_only_where_the_project_names_no_files() -> None:

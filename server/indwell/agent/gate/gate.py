@@ -5,6 +5,7 @@ It knows no session: ``agent.gating`` and ``agent.check_run`` do what it needs o
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -60,17 +61,20 @@ class Ran(msgspec.Struct, frozen=True):
     """How a check ended.
 
     Attributes:
-        state: It ran and can be read; it found fault in a way nobody can read; it did not come to
-            its end; it was not allowed to run.
+        state: It ran and can be read; what it printed can be read but is not all, so it can tell
+            of errors and not of their absence; it found fault in a way nobody can read; it did
+            not come to its end; it was not allowed to run.
         problems: By path, absolute; of files of the workspace.
-        why: It did not run, or cannot be read; a clause.
+        why: Why it is not "ran"; what stands behind the name of the check.
+        line: What it said when it failed.
         output: Where all of what it printed stands, if that was much.
         stale: Files of which it saw an older text: the user has not saved them.
     """
 
-    state: Literal["ran", "failed", "broken", "refused"]
+    state: Literal["ran", "part", "failed", "broken", "refused"]
     problems: Mapping[Path, tuple[Problem, ...]] = {}
     why: str = ""
+    line: str = ""
     output: str = ""
     stale: frozenset[Path] = frozenset()
 
@@ -131,6 +135,7 @@ class TurnGate:
 
     Attributes:
         turn: Its number; 0 is none.
+        since_ns: When it was first of interest, by the clock that files have.
         files: Those that it changed, in order.
         before: Their problems before the first edit, by the source.
         partial: Some of their problems before it, where no more is known.
@@ -145,6 +150,7 @@ class TurnGate:
     """
 
     turn: int = 0
+    since_ns: int = field(default_factory=time.time_ns)
     files: dict[Path, Edited] = field(default_factory=dict)
     before: dict[Path, tuple[Problem, ...]] = field(default_factory=dict)
     partial: dict[Path, tuple[Problem, ...]] = field(default_factory=dict)
@@ -209,7 +215,8 @@ class TurnGate:
                 for one in self._in_changed_lines(path, problems)
             )
         if ran.state == "failed":
-            return (Located(None, Problem(0, "error", f"`{command.name}` {ran.why}")),)
+            said = f": {ran.line}" if ran.line else ""
+            return (Located(None, Problem(0, "error", f"`{command.name}` {ran.why}{said}")),)
         return tuple(
             Located(path, one)
             for path, problems in ran.problems.items()
@@ -256,6 +263,9 @@ class Gate:
         state: Of the turn under way.
         kept: How each check ended the last time, and the mark of its folder then.
         slow: Checks that took too long before an edit; nothing waits for them there again.
+        readable: Checks that named a problem once, so that it is known how they say it.
+        is_vague: The source spoke at the end of the last turn, and said nothing certain: then the
+            checks are needed, and so is how they end before the first edit.
         told: Sentences that were said already.
         failing: Errors that turns have left, by who found them.
     """
@@ -266,6 +276,8 @@ class Gate:
     state: TurnGate = field(default_factory=TurnGate)
     kept: dict[str, tuple[str, Ran]] = field(default_factory=dict)
     slow: set[str] = field(default_factory=set)
+    readable: set[str] = field(default_factory=set)
+    is_vague: bool = False
     told: set[str] = field(default_factory=set)
     failing: dict[str, tuple[Located, ...]] = field(default_factory=dict)
 

@@ -18,11 +18,13 @@ class Known(msgspec.Struct, frozen=True):
         problems: By path, absolute and resolved; only of files of which it knows the state of now.
         by: Who says so, as in "verified by …".
         is_partial: It has seen some problems and not all: good for what was before, for no more.
+        why: Nothing is known although somebody spoke; a clause.
     """
 
     problems: Mapping[Path, tuple[Problem, ...]]
     by: str
     is_partial: bool = False
+    why: str = ""
 
 
 class Source(Protocol):

@@ -7,11 +7,14 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from indwell.agent.gate.gate import Located
+import msgspec
+
+from indwell.agent.gate.gate import NOT_VERIFIED, Located
 from indwell.context.ide import Problem
 from indwell.workspace.problems.difference import Difference
 
 MOST_LINES = 10  # problems of one telling
+MOST_REASONS = 3  # why something did not count
 _SHORT = 300  # characters of one
 _PLAIN = re.compile(r"[\w./@+=~:\\-]{1,300}")
 
@@ -59,14 +62,55 @@ def new_errors(n_errors: int) -> str:
     return "1 new error" if n_errors == 1 else f"{n_errors:,} new errors"
 
 
-def verified_words(by: Sequence[str], n_left: int) -> str:
-    """How a turn stands that leaves none; ``n_left`` files nobody has looked at."""
-    if not by:
-        return "not verified"
-    words = f"verified by {' and '.join(by)}"
-    if n_left:
-        words += f"; {'1 file' if n_left == 1 else f'{n_left} files'} not verified"
-    return words
+class Standing(msgspec.Struct, frozen=True):
+    """What is known of a turn that leaves no new error.
+
+    Attributes:
+        verified: Who reported on each file as it reads now.
+        checked: Checks that ran, can be read, and named no new error.
+        passed: Those of which it is only known that they did not fail.
+        n_left: Changed files that nobody is about.
+        n_others: Files with errors that somebody else changed meanwhile.
+        is_sure: What was wrong before is known.
+        why: Why some did not count; clauses.
+    """
+
+    verified: tuple[str, ...] = ()
+    checked: tuple[str, ...] = ()
+    passed: tuple[str, ...] = ()
+    n_left: int = 0
+    n_others: int = 0
+    is_sure: bool = True
+    why: tuple[str, ...] = ()
+
+
+def standing_words(standing: Standing) -> str:
+    """How a turn stands that leaves no new error.
+
+    Only of an editor that reported on a file it is said that it is verified: a check may pass over
+    a file by its own settings.
+    """
+    parts = []
+    if standing.verified:
+        parts.append(f"verified by {' and '.join(standing.verified)}")
+    if standing.checked:
+        parts.append(f"checked with {' and '.join(standing.checked)} (no new errors)")
+    if standing.passed:
+        parts.append(f"{' and '.join(standing.passed)} passed")
+    why = standing.why[:MOST_REASONS]
+    if not parts:
+        return f"{NOT_VERIFIED}: {'; '.join(why)}" if why else NOT_VERIFIED
+    if not standing.is_sure:
+        parts.append("only changed lines could be compared")
+    if standing.n_left:
+        parts.append(f"{_files(standing.n_left)} {NOT_VERIFIED}")
+    if standing.n_others:
+        parts.append(f"errors in {_files(standing.n_others)} changed meanwhile are not counted")
+    return "; ".join((*parts, *why))
+
+
+def _files(number: int) -> str:
+    return "1 file" if number == 1 else f"{number} files"
 
 
 def quoted(name: str) -> str:

@@ -79,7 +79,7 @@ async def _preview(arguments: EditFile, context: ToolContext) -> Preview:
         return Preview(await edit_large.preview(arguments, context))
     name = display(snapshot.path, context.workspace.roots)
     diff = await asyncio.to_thread(_diff, snapshot.text, proposal.text, name)
-    return Preview(diff, by_hunk=True)
+    return Preview(diff, by_hunk=True, before=snapshot.text)
 
 
 async def _proposed(arguments: EditFile, context: ToolContext) -> tuple[Snapshot, Proposal]:

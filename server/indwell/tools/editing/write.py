@@ -90,7 +90,7 @@ async def _preview(arguments: WriteFile, context: ToolContext) -> Preview:
     before = None if base is None else base.text
     after = _like(base, arguments.content)
     diff = await asyncio.to_thread(lambda: shown(unified_diff(before, after, name)))
-    return Preview(diff, by_hunk=before is not None)
+    return Preview(diff, by_hunk=before is not None, before=before)
 
 
 def _lines(text: str) -> str:

@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterator
 from typing import NamedTuple
 
 from indwell.workspace.comparing.diff import TextEdit, apply_edits, compare, grouped, unified
-from indwell.workspace.text import shown
+from indwell.workspace.text import shown, split_lines
 
 _HEADER = re.compile(r"^@@ .*\n", re.MULTILINE)  # no line of a text begins so in a diff
 
@@ -79,6 +79,38 @@ def take_hunks(
         for place in group
     ]
     return Taken(apply_edits(before, edits), tuple(one for one in hunks if one.id not in ids))
+
+
+def is_same_change(was: str, of: str | None, now: str, of_now: str | None) -> bool:
+    """Is a change what was shown, though others have changed the text since?
+
+    Somebody may type above the lines that were shown. That moves the same change by some lines;
+    the lines themselves, and those around them, are what was allowed. Where such lines stand in
+    the text more than once, they do not say any more which of them it was.
+
+    Args:
+        was: The diff that was shown.
+        of: The text that it would have changed; None: there was none, or it is too large.
+        now: The diff of now.
+        of_now: The text of now.
+    """
+    if _HEADER.sub("@@\n", was) != _HEADER.sub("@@\n", now):
+        return False
+    if of == of_now:
+        return True
+    texts = shown(of or ""), shown(of_now or "")
+    return not any(_stands_twice(hunk, text) for hunk in diff_hunks(was) for text in texts)
+
+
+def _stands_twice(hunk: DiffHunk, text: str) -> bool:
+    old = "".join(line[1:] for line in split_lines(hunk.text) if line[0] in " -").rstrip("\r\n")
+    at, n_found = text.find(old) if old else -1, 0
+    while at >= 0:
+        n_found += at == 0 or text[at - 1] in "\r\n"
+        if n_found > 1:
+            return True
+        at = text.find(old, at + 1)
+    return False
 
 
 def _named(diff: str) -> Iterator[DiffHunk]:

@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 import json
-import re
 import tomllib
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 import msgspec
 
+from indwell.workspace.problems.scripts import only_checks
+
 FILES = ("pyproject.toml", "package.json", "tsconfig.json", "Cargo.toml", "go.mod")
 """What is read, right in the folder."""
 
 SCRIPTS = ("typecheck", "check", "lint")
-"""Of ``package.json``; the first that is there, and changes nothing, is run."""
+"""Of ``package.json``; the first that is there, and of which it is known what it does, is run."""
 
 _PYTHON = (".py", ".pyi")
 _SCRIPT = (".ts", ".tsx", ".mts", ".cts", ".js", ".jsx", ".mjs", ".cjs", ".vue", ".svelte")
-_CHANGES = re.compile(r"--fix\b|--write\b|--watch\b|(?<!\S)-w(?!\S)")
-"""Options of scripts that write files, or never end."""
 
 
 class Check(msgspec.Struct, frozen=True):
@@ -79,8 +78,7 @@ def _of_environment(program: str) -> tuple[str, ...]:
 def _scripts(text: str, *, has_types: bool) -> Iterator[Check]:
     scripts = _table(_table(_json(text)).get("scripts"))
     for name in SCRIPTS:
-        words = scripts.get(name)
-        if isinstance(words, str) and words.strip() and not _CHANGES.search(words):
+        if only_checks(scripts, name):
             yield Check(f"npm run {name}", f"run --silent {name}", ("npm",), _SCRIPT)
             return
     if has_types:

@@ -1,0 +1,183 @@
+"""The look at the end of a turn: what is new since it began, by everybody who knows."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from indwell.agent.asked import display
+from indwell.agent.check_run import run_check
+from indwell.agent.events import Listener
+from indwell.agent.gate.gate import Command, Gate, Located, Ran, TurnGate
+from indwell.agent.gate.source import Known
+from indwell.agent.gate.words import Standing, quoted, standing_words, stay_words
+from indwell.agent.session import Session
+from indwell.context import conversation as talk
+from indwell.context.injections import inject
+from indwell.files.marks import changed_since
+
+END_SETTLE_S = 2.0  # once more at the end of a turn
+
+
+async def look_back(session: Session, state: TurnGate, emit: Listener) -> None:
+    """Find out what is new since the turn began, by everybody who knows."""
+    paths = tuple(state.files)
+    known, silence = await _known(session, state, paths)
+    session.parts.gate.is_vague = bool(silence)
+    found: dict[str, tuple[Located, ...]] = {}
+    seen: set[Path] = set()
+    is_sure = True
+    if known is not None:
+        found[known.by] = await asyncio.to_thread(state.new_by, known)
+        seen |= known.problems.keys()
+        is_sure = all(path in state.before or not state.was_there(path) for path in seen)
+    left = tuple(path for path in paths if path not in seen)
+    runs = await _check(session, state, left, emit) if left else {}
+    others: set[Path] = set()
+    checked: list[str] = []
+    passed: list[str] = []
+    why: list[str] = []
+    for command, ran in runs.items():
+        by, before = quoted(command.name), state.runs.get(command.command)
+        was_read = before is not None and before.state == "ran"
+        if ran.why:
+            why.append(f"{by} {ran.why}")
+        if ran.state not in {"ran", "part"} and not (ran.state == "failed" and was_read):
+            continue
+        new = await asyncio.to_thread(state.new_by_run, command, ran, known)
+        theirs = await _of_others(session, state, new)
+        others |= theirs
+        found[by] = tuple(one for one in new if one.path not in theirs)
+        if ran.state == "ran":
+            is_read = not command.is_own or command.command in session.parts.gate.readable
+            (checked if is_read else passed).append(by)
+            seen |= {path for path in left if command.is_about(path) and path not in ran.stale}
+            is_sure = is_sure and (was_read or not ran.problems)
+    state.found, state.n_seen = found, state.n_edits
+    n_errors = sum(len(errors_of(new)) for new in found.values())
+    standing = Standing(
+        verified=(known.by,) if known is not None else (),
+        checked=tuple(checked),
+        passed=tuple(passed),
+        n_left=sum(path not in seen for path in paths),
+        n_others=len(others),
+        is_sure=is_sure,
+        why=(*why, silence) if silence and not checked and not passed else tuple(why),
+    )
+    state.verdict = stay_words(n_errors) if n_errors else standing_words(standing)
+    _remember(session, state, found, known, runs)
+
+
+async def _known(
+    session: Session, state: TurnGate, paths: Sequence[Path]
+) -> tuple[Known | None, str]:
+    """What the source knows of the files as they are, and why that is nothing."""
+    known = await session.parts.gate.source.problems(paths, settle_s=END_SETTLE_S)
+    if known is None or known.is_partial or not known.problems:
+        return None, known.why if known is not None else ""
+    return shown_of(session, state, known), ""
+
+
+async def _of_others(session: Session, state: TurnGate, new: Sequence[Located]) -> frozenset[Path]:
+    """Files that somebody else has changed since the turn began.
+
+    What is wrong in them is not the agent's fault, as far as anybody can tell. Those that a command
+    of the turn has changed are the agent's, by the review ledger.
+    """
+    paths = {one.path for one in new if one.path is not None and one.path not in state.files}
+    review = session.parts.review
+
+    def changed() -> list[Path]:
+        return [path for path in paths if changed_since(path, state.since_ns)]
+
+    def is_the_turns(path: Path) -> bool:
+        if review is None or path not in review.known():
+            return False
+        return review.before(path, session.id, state.turn) != review.text(path)
+
+    return frozenset(path for path in await asyncio.to_thread(changed) if not is_the_turns(path))
+
+
+async def _check(
+    session: Session, state: TurnGate, paths: Sequence[Path], emit: Listener
+) -> Mapping[Command, Ran]:
+    """Run the checks that are about these files, and keep how they ended."""
+    gate = session.parts.gate
+    commands = await asyncio.to_thread(gate.checks.commands, paths)
+    runs: dict[Command, Ran] = {}
+    loop = asyncio.get_running_loop()
+    until = loop.time() + gate.wanted().timeout_s
+    for command in commands:
+        left_s = until - loop.time()
+        if left_s <= 0:
+            runs[command] = Ran("broken", why="was not run: no time was left for it")
+            continue
+        runs[command] = await run_check(session, state.turn, command, emit, left_s)
+    marks = await marks_of(gate, commands)
+    for command, ran in runs.items():
+        gate.kept.pop(command.command, None)
+        if ran.state in {"ran", "failed"}:
+            gate.kept[command.command] = (marks[command.folder], ran)
+        elif ran.output:
+            gate.kept[command.command] = ("", ran)
+    return runs
+
+
+async def marks_of(gate: Gate, commands: Sequence[Command]) -> Mapping[Path, str]:
+    """What each folder of theirs holds, as a mark."""
+    folders = dict.fromkeys(command.folder for command in commands)
+    return {folder: await asyncio.to_thread(gate.checks.mark, folder) for folder in folders}
+
+
+def _remember(
+    session: Session,
+    state: TurnGate,
+    found: Mapping[str, tuple[Located, ...]],
+    known: Known | None,
+    runs: Mapping[Command, Ran],
+) -> None:
+    """Which checks fail since turns of this session, for the task card (H27)."""
+    gate = session.parts.gate
+    now = {
+        quoted(command.name): ran.problems for command, ran in runs.items() if ran.state == "ran"
+    }
+    if known is not None:
+        now[known.by] = known.problems
+    for by, errors in list(gate.failing.items()):
+        if by in now and not any(_stands(one, now[by]) for one in errors):
+            del gate.failing[by]
+            words = "The errors that were told as new before are gone."
+            block = inject(
+                "diagnostics",
+                words,
+                turn=state.turn,
+                attributes={"check": by, "state": "passing"},
+            )
+            session.conversation = talk.queue(session.conversation, (block,))
+    for by, new in found.items():
+        if errors := errors_of(new):
+            gate.failing[by] = errors
+
+
+def _stands(one: Located, problems: Mapping[Path, Sequence[object]]) -> bool:
+    if one.path is None:
+        return False  # the check can be read again
+    messages = {getattr(problem, "message", "") for problem in problems.get(one.path, ())}
+    return one.problem.message in messages
+
+
+def errors_of(found: Sequence[Located]) -> tuple[Located, ...]:
+    """Those that keep a turn from ending."""
+    return tuple(one for one in found if one.problem.severity == "error")
+
+
+def shown_of(session: Session, state: TurnGate, known: Known) -> Known:
+    """Of files that the turn has changed, without those that a deny rule keeps from the model."""
+    hides = session.parts.hidden
+    shown = {
+        path: problems
+        for path, problems in known.problems.items()
+        if path in state.files and not hides(display(session, str(path)))
+    }
+    return Known(shown, known.by, known.is_partial)

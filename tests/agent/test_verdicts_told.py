@@ -1,0 +1,101 @@
+"""What the model is told of a verdict is what it did to the file, and what stands there still."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from agent.test_review_wiring import BEFORE, READ, A, edit, reject_all, reviewing, told
+from indwell.review.ledger import ReviewLedger
+from indwell.review.verdicts import Scope, reject
+from indwell.workspace.memory import MemoryWorkspace
+from support.session import World, says
+
+ONE = edit("e1", ("line 2", "two"))
+MORE = edit("e2", ("two", "TWO"))
+
+
+def wrote(world: World, ledger: ReviewLedger, text: str) -> None:
+    """The user's editor brings the file to ``text``."""
+    assert isinstance(world.workspace, MemoryWorkspace)
+    world.workspace.files[A] = text
+    world.workspace.watch.note(A)
+    ledger.sync(A, text)
+
+
+async def test_of_a_hunk_of_two_turns_only_what_was_taken_back_is_told(tmp_path: Path) -> None:
+    script = [READ, ONE, says(), MORE, says(), says()]
+    async with reviewing(tmp_path, script) as (world, ledger):
+        await world.turn()
+        await world.turn("shout")
+        await reject_all(world, ledger, session=world.session.id, turn=2)
+        await world.turn("and now?")
+        (words,) = told(world)
+        assert "@@ line 2 @@\n-two\n+TWO\n" in words
+        assert "-line 2" not in words
+        assert "Besides" not in words
+        assert world.session.seen.text(A) == BEFORE.replace("line 2\n", "two\n")
+
+
+async def test_two_rejections_one_upon_the_other_are_nobody_elses_change(tmp_path: Path) -> None:
+    script = [READ, ONE, says(), MORE, says(), says()]
+    async with reviewing(tmp_path, script) as (world, ledger):
+        await world.turn()
+        await world.turn("shout")
+        for turn in (2, 1):
+            await reject_all(world, ledger, session=world.session.id, turn=turn)
+        await world.turn("and now?")
+        (words,) = told(world)
+        assert 'rejected="2"' in words
+        assert "@@ line 2 @@\n-two\n+TWO\n@@ line 2 @@\n-line 2\n+two\n" in words
+        assert "Besides" not in words
+        assert world.session.seen.text(A) == BEFORE
+
+
+async def test_of_a_rejection_that_the_user_undid_in_the_editor_nothing_is_told(
+    tmp_path: Path,
+) -> None:
+    async with reviewing(tmp_path, [READ, ONE, says(), says(), says()]) as (world, ledger):
+        await world.turn()
+        before = BEFORE.replace("line 2\n", "two\n")
+        await reject_all(world, ledger)
+        wrote(world, ledger, before)
+        await world.turn("and now?")
+        assert told(world) == []
+        wrote(world, ledger, BEFORE)  # a redo of it
+        await world.turn("and now?")
+        (words,) = told(world)
+        assert "Your edit of this file was undone" in words
+
+
+async def test_a_rejection_that_was_undone_and_typed_over_is_not_told_as_it_was(
+    tmp_path: Path,
+) -> None:
+    async with reviewing(tmp_path, [READ, ONE, says(), says()]) as (world, ledger):
+        await world.turn()
+        await reject_all(world, ledger)
+        now = BEFORE.replace("line 2\n", "two\n").replace("line 9\n", "nine\n")
+        wrote(world, ledger, now)
+        await world.turn("and now?")
+        (words,) = told(world)
+        assert "which is taken back" not in words
+        assert "was taken back; the file was changed there since, so look at" in words
+        assert "-line 9\n+nine\n" in words
+        assert "-two" not in words.partition("Besides")[2]
+        assert world.session.seen.text(A) == now
+
+
+async def test_of_two_rejections_the_undo_of_the_later_leaves_the_earlier(tmp_path: Path) -> None:
+    both = edit("e1", ("line 2", "two"), ("line 30", "thirty"))
+    async with reviewing(tmp_path, [READ, both, says(), says()]) as (world, ledger):
+        await world.turn()
+        first, second = ledger.hunks(A)
+        await reject(ledger, world.workspace, Scope(hunks=(first.id,)))
+        assert isinstance(world.workspace, MemoryWorkspace)
+        between = world.workspace.files[A]
+        await reject(ledger, world.workspace, Scope(hunks=(second.id,)))
+        wrote(world, ledger, between)
+        await world.turn("and now?")
+        (words,) = told(world)
+        assert 'rejected="1"' in words
+        assert "+two" in words
+        assert "thirty" not in words
