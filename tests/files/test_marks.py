@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from indwell.files.marks import mark_of
+from indwell.files.marks import changed_since, mark_of
 
 
 @pytest.fixture
@@ -34,6 +34,7 @@ def aged(path: Path, text: str) -> None:
         lambda folder: (folder / "new.py").write_text(""),
         lambda folder: (folder / "b.py").unlink(),
         lambda folder: (folder / "b.py").rename(folder / "pkg" / "b.py"),
+        lambda folder: (folder / ".ruff.toml").write_text(""),
     ],
 )
 def test_any_change_of_a_file_is_seen(folder: Path, change: Callable[[Path], object]) -> None:
@@ -45,9 +46,19 @@ def test_any_change_of_a_file_is_seen(folder: Path, change: Callable[[Path], obj
 
 def test_what_others_made_is_passed_by(folder: Path) -> None:
     before = mark_of(folder)
-    for name in (".git/index", "node_modules/x.js", "pkg/__pycache__/a.pyc"):
+    for name in (".git/index", "node_modules/x.js", "pkg/__pycache__/a.pyc", ".b.py.swp"):
         (folder / name).write_text("x")
     assert mark_of(folder) == before
+
+
+def test_a_file_was_changed_since_if_its_bytes_or_its_place_were(folder: Path) -> None:
+    file = folder / "b.py"
+    now = file.stat().st_ctime_ns
+    assert changed_since(file, now)
+    assert not changed_since(file, now + 10**9)
+    os.utime(file, ns=(now + 10**10, now + 10**10))
+    assert changed_since(file, now + 10**9)
+    assert changed_since(folder / "gone.py", now)
 
 
 def test_too_much_has_no_mark_and_a_link_leads_nowhere(folder: Path) -> None:

@@ -12,7 +12,7 @@ import msgspec
 from indwell.policy.approvals import visible
 from indwell.review.ledger import ReviewLedger
 from indwell.review.rewound import conflict, told
-from indwell.review.verdicts import rewind_files
+from indwell.review.verdicts import planned_rewind, rewind_files
 from indwell.sessions.branches import Rewind
 from indwell.sessions.forking import rewind_session
 from indwell.sessions.store import SessionStore
@@ -44,10 +44,12 @@ async def taken_back(
     done = await rewind_files(ledger, workspace, session, turn)
     said = told(done, workspace.roots)
     if done.kept and sys.stdin.isatty():
+        plans = await planned_rewind(ledger, workspace, session, turn)
+        agreed = {one.path: one.before for one in plans if one.kept}
         print(conflict(done, workspace.roots), file=sys.stderr)
         answer = await asyncio.to_thread(input, "[K]eep mine / [r]estore: ")
         if answer.strip().lower() in RESTORES:
-            more = await rewind_files(ledger, workspace, session, turn, force=True)
+            more = await rewind_files(ledger, workspace, session, turn, force=True, agreed=agreed)
             said += told(more, workspace.roots)
     return made._replace(notices=(*made.notices, *(said or (NOTHING,))))
 

@@ -9,7 +9,11 @@ from pathlib import Path
 PASSED_BY = frozenset({"node_modules", "target", "__pycache__", "venv", "dist", "build"})
 """Folders of what others made; with all whose names begin with a dot."""
 
+OF_EDITORS = (".swp", ".swo", "~", ".DS_Store")
+"""Ends of names of files that come and go while somebody types."""
+
 MOST_FILES = 20_000  # 60 ms
+COARSE_NS = 20_000_000  # a kernel's clock of files lags behind by a tick or two
 
 
 def mark_of(folder: Path, most: int = MOST_FILES) -> str:
@@ -29,11 +33,12 @@ def mark_of(folder: Path, most: int = MOST_FILES) -> str:
             hashed.update(b"?")
             continue
         for one in listed:
-            if one.name.startswith(".") or one.name in PASSED_BY:
+            if one.name in PASSED_BY or one.name.endswith(OF_EDITORS):
                 continue
             try:
                 if one.is_dir(follow_symlinks=False):
-                    todo.append(one.path)
+                    if not one.name.startswith("."):
+                        todo.append(one.path)
                     continue
                 found = one.stat(follow_symlinks=False)
             except OSError:
@@ -44,3 +49,12 @@ def mark_of(folder: Path, most: int = MOST_FILES) -> str:
             row = f"{one.path}\0{found.st_size}\0{found.st_mtime_ns}\0{found.st_ino}\n"
             hashed.update(row.encode("utf-8", "surrogateescape"))
     return hashed.hexdigest()
+
+
+def changed_since(path: Path, when_ns: int) -> bool:
+    """Was a file changed since then, by the clock of its disk? Also if it cannot be looked at."""
+    try:
+        found = path.stat()
+    except OSError:
+        return True
+    return max(found.st_mtime_ns, found.st_ctime_ns) > when_ns - COARSE_NS

@@ -47,6 +47,7 @@ class Carrying:
         kept: Those that it was not, and why.
         failed: Files that could not be changed, and why.
         copies: Where the texts of before are kept, by file.
+        unread: Files that are there and could not be read when they were looked at, and why.
     """
 
     def __init__(
@@ -66,6 +67,7 @@ class Carrying:
         self.kept: list[tuple[Hunk, str]] = []
         self.failed: list[tuple[Path, str]] = []
         self.copies: list[tuple[Path, Path]] = []
+        self.unread: dict[Path, str] = {}
 
     def begin(self, path: Path, number: int, total: int) -> None:
         """Tell who wants to know."""
@@ -79,14 +81,15 @@ class Carrying:
     async def look(self, path: Path) -> Snapshot | None:
         """What the file reads now, which the ledger is told; None if there is none, or no text.
 
-        Raises nothing: what cannot be read is left as it was known.
+        Raises nothing: what cannot be read is left as it was known, and noted.
         """
+        self.unread.pop(path, None)
         try:
             snapshot = await self._workspace.read(path)
-        except (NotText, TooLarge):
-            return None
-        except ToolError:
-            if not await asyncio.to_thread(exists, path):
+        except ToolError as error:
+            if isinstance(error, NotText | TooLarge) or await asyncio.to_thread(exists, path):
+                self.unread[path] = _unreadable(error)
+            else:
                 self._ledger.sync(path, None)
             return None
         self._ledger.sync(path, snapshot.text)
@@ -128,8 +131,11 @@ class Carrying:
             forget()
 
     async def _tried(self, path: Path, plan: Plan) -> None:
+        await asyncio.to_thread(self._refuse_odd, path)
+        seen, why = set(), ""
         for _ in range(TRIES):
             snapshot = await self.look(path)
+            seen.add(snapshot and snapshot.stamp)
             made = plan()
             if not made.hunks:
                 self.kept += made.kept
@@ -137,15 +143,33 @@ class Carrying:
             if made.opaque is not None:
                 await self._bytes_back(made, made.opaque)
                 return
+            if path in self.unread:
+                raise EditRefused(self.unread[path])
             try:
                 text = await self._applied(snapshot, made)
-            except TextMoved:
+            except TextMoved as error:
+                why = _plainly(error)
                 continue  # somebody typed meanwhile: look at it again
             await self._ledger.rejected(made, text)
             self.hunks += made.hunks
             self.kept += made.kept
             return
+        if len(seen) == 1:  # nobody did
+            raise EditRefused(why)
         raise EditRefused(f"{path.name!r} is being changed all the time; try again")
+
+    def _refuse_odd(self, path: Path) -> None:
+        """Whatever the log says: through links nothing is changed. Blocks.
+
+        Raises:
+            ToolError: The path leads elsewhere.
+        """
+        try:
+            is_so = not self._workspace.roots or self._workspace.resolve(str(path)) == path
+        except ToolError as error:
+            raise EditRefused(f"{path.name!r} leads out of the workspace now") from error
+        if not is_so:
+            raise EditRefused(f"{path.name!r} leads through a link to another file now")
 
     async def _applied(self, snapshot: Snapshot | None, made: Rejection) -> str | None:
         """Let the file read as planned; gives what it reads then."""
@@ -197,6 +221,15 @@ class Carrying:
     def _note_copy(self, path: Path, kept: Path | None) -> None:
         if kept is not None:
             self.copies.append((path, kept))
+
+
+def _unreadable(error: ToolError) -> str:
+    """Why a file that is there has no text any more."""
+    if isinstance(error, NotText):
+        return "it is no text any more"
+    if isinstance(error, TooLarge):
+        return "it is too large by now"
+    return _plainly(error)
 
 
 def _plainly(error: ToolError) -> str:

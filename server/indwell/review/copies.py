@@ -14,7 +14,7 @@ from pathlib import Path
 
 import msgspec
 
-from indwell.errors import EditRefused, TextMoved, ToolError
+from indwell.errors import EditRefused, TextMoved, TooLarge, ToolError
 from indwell.files import (
     exists,
     make_private_folder,
@@ -27,8 +27,10 @@ from indwell.files.deleting import delete_exactly
 from indwell.files.putting_back import ANY_MODE, put_back
 from indwell.files.removing import remove_own
 from indwell.review.hunk import Opaque
+from indwell.review.patches import Patches
 
 MOST_B = 64 << 20  # of one file
+NOT_KEPT = "what it held before is not kept, so it cannot be put back"
 _DIGEST = re.compile(r"[0-9a-f]{32}")
 
 
@@ -73,9 +75,22 @@ class Copies:
         try:
             data = read_own(self._folder / digest, MOST_B)
         except OSError as error:
-            raise ToolError(f"the copy of what it held is not there ({error.strerror})") from error
+            raise ToolError(NOT_KEPT) from error
         if digest_of(data) != digest:
             raise ToolError("the copy of what it held is damaged")
+        return data
+
+    def before(self, digest: str, now: bytes | None) -> bytes:
+        """The bytes of a digest: kept whole, or by the places that differ from ``now``.
+
+        Raises:
+            ToolError: They are not kept, or are damaged.
+        """
+        if now is None or exists(self._folder / digest):
+            return self.get(digest)
+        data = Patches(self._folder).led_back(now, digest)
+        if data is None:
+            raise ToolError(NOT_KEPT)
         return data
 
     def note_removed(self, path: Path, data: bytes, mode: int) -> None:
@@ -114,7 +129,10 @@ def restore(path: Path, roots: Sequence[Path], copies: Copies, change: Opaque) -
         TextMoved: It holds something else by now.
         ToolError: The bytes are not there, or the system refuses.
     """
-    now = read_bytes(path, roots, MOST_B) if exists(path) else None
+    try:
+        now = read_bytes(path, roots, MOST_B) if exists(path) else None
+    except TooLarge as error:
+        raise ToolError("it is too large to be put back") from error
     held = None if now is None else digest_of(now)
     if held == change.before:
         return  # somebody put it back already
@@ -123,7 +141,7 @@ def restore(path: Path, roots: Sequence[Path], copies: Copies, change: Opaque) -
     try:
         if change.before is not None:
             mode = change.mode if now is None else ANY_MODE
-            put_back(path, copies.get(change.before), roots, expected=now, mode=mode)
+            put_back(path, copies.before(change.before, now), roots, expected=now, mode=mode)
         elif now is not None:
             copies.put(now)
             delete_exactly(path, roots, now)

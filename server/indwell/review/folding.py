@@ -26,6 +26,7 @@ from indwell.review.records import (
     digest,
     shifted,
 )
+from indwell.review.said import said
 from indwell.review.taking import taken_out
 from indwell.review.weave import GONE, PLACES, Blob, Mark, Segment, Weave, edited, joined, removed
 from indwell.workspace.comparing.diff import Replaced
@@ -163,19 +164,17 @@ class State:
         return one._replace(weave=weave, underway=underway)
 
     def _judge(self, record: Judged) -> None:
+        known = self._known(record.path).weave
         one = self._since(record)
         outcome = judged(one.weave, record)
-        states = () if outcome.groups else one.states
+        states = _not_judged(known, one, record) if outcome.groups else one.states
         self.files[record.path] = one._replace(weave=outcome.weave, states=states)
         if outcome.groups and not record.session:
             path = Path(record.path)
             hunks = tuple(hunk_of(group, path) for group in outcome.groups)
-            sessions = frozenset(actor.session for hunk in hunks for actor in hunk.actors)
-            verdict = (
-                Verdict(path, accepted=hunks, id=record.id)
-                if record.is_accepted
-                else Verdict(path, rejected=hunks, id=record.id)
-            )
+            verdict = said(record, path, hunks, one.weave, outcome.weave)
+            judged_hunks = (*verdict.accepted, *verdict.rejected)
+            sessions = frozenset(actor.session for hunk in judged_hunks for actor in hunk.actors)
             self.verdicts[record.id] = (verdict, sessions)
 
 
@@ -219,6 +218,13 @@ def _with(states: tuple[Weave, ...], weave: Weave) -> tuple[Weave, ...]:
     """Earlier forms with one more; of its text only the segments are kept, which they share."""
     weave.forget_text()
     return (*states, weave)[-STATES:]
+
+
+def _not_judged(known: Weave, one: Followed, record: Judged) -> tuple[Weave, ...]:
+    """Forms of before that a verdict leaves: one with changes that whoever gave it did not see."""
+    if known.unjudged <= one.weave.unjudged:
+        return ()
+    return (judged(known, record).weave,)
 
 
 def _withdrawn(one: Followed, record: Withdrawn) -> Followed:

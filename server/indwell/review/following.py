@@ -10,17 +10,21 @@ started again sees what the one before it saw.
   those that a formatter changed on their way back.
 - Only white space differs: whose a line was, it is. This is what formatters do.
 - The agent's lines in other words: part of the hunk still, and touched.
+- All of it is nearer to an earlier form that has more of the agent's lines: it goes on from there.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import islice
 
 from indwell.review.rewriting import Line, rewritten, squeezed
 from indwell.review.weave import GONE, Place, Segment, Weave, plain, rewoven
-from indwell.workspace.comparing.diff import compare
+from indwell.workspace.comparing.diff import Replaced, compare
 from indwell.workspace.comparing.matching import changed_blocks
 from indwell.workspace.text import split_lines
+
+MOST_COMPARED = 3  # earlier forms; each is compared with the text as it is typed
 
 
 def followed(weave: Weave, text: str | None, states: Sequence[Weave] = ()) -> Weave:
@@ -42,8 +46,34 @@ def followed(weave: Weave, text: str | None, states: Sequence[Weave] = ()) -> We
         return Weave(plain(text).segments, opaque=weave.opaque)
     if not weave.is_there:
         return _there_again(weave, text)
-    difference = compare(weave.text, text)
-    return weave.of(rewoven(weave, difference.places, _resolved))
+    places = compare(weave.text, text).places
+    continued = _continued(weave, text, places, states)
+    return continued or weave.of(rewoven(weave, places, _resolved))
+
+
+def _continued(
+    weave: Weave, text: str, places: Sequence[Replaced], states: Sequence[Weave]
+) -> Weave | None:
+    """An earlier form that was typed on in, if it has changes that the weave lacks.
+
+    Another process may know the file from a disk where an editor has not saved them yet; what it
+    wrote down must not take them from the editor that holds them. Lines that stand there tell; that
+    others are gone does not.
+    """
+    found, least = None, sum(len(one.old) + len(one.new) for one in places)
+    lacking = (state for state in reversed(states) if state.brought - weave.unjudged)
+    for state in islice(lacking, MOST_COMPARED):
+        if not state.is_there or state.opaque:
+            continue
+        own = compare(state.text, text).places
+        state.forget_text()
+        n_lines = sum(len(one.old) + len(one.new) for one in own)
+        if n_lines >= least:
+            continue
+        other = state.of(rewoven(state, own, _resolved))
+        if state.unjudged - weave.unjudged <= other.brought:
+            found, least = other, n_lines
+    return found
 
 
 def _reads(weave: Weave, text: str | None) -> bool:

@@ -104,9 +104,20 @@ class Rejection(msgspec.Struct, frozen=True):
 
 
 class Verdict(msgspec.Struct, frozen=True):
-    """What the user said to hunks of one file; ``id`` is its own for ever."""
+    """What the user said to hunks of one file.
+
+    Attributes:
+        path: Absolute.
+        rejected: What was taken back; of a hunk of several turns only the part that was.
+        accepted: Hunks that were accepted.
+        id: Its own for ever.
+        was: Digest (``records.digest``) of what the file read before it; None: unknown.
+        became: The same of what it was brought to.
+    """
 
     path: Path
     rejected: tuple[Hunk, ...] = ()
     accepted: tuple[Hunk, ...] = ()
     id: str = ""
+    was: str | None = None
+    became: str | None = None

@@ -98,8 +98,7 @@ class ReviewLedger(Looking):
     ) -> Pending:
         """Note that the agent is about to change a file; on disk when this returns.
 
-        Until ``finish`` or ``withdraw``, what the file reads does not count. Waits for another
-        change of the same file, not for ever.
+        Until ``finish`` or ``withdraw``, what the file reads does not count. Waits for another one.
         """
         await self._free(path)
         name = str(path)
@@ -165,9 +164,9 @@ class ReviewLedger(Looking):
         if name in self._busy:
             self._views.meanwhile(name, text)
             return False
-        before = self.hunks(path)
+        before, saw = self.hunks(path), self._views.seen(name)  # in this order
         self._views.put(name, text)
-        self._notice(name)
+        self._notice(name, saw)
         has_changed = self.hunks(path) != before
         if has_changed:
             self._tell()
@@ -311,10 +310,13 @@ class ReviewLedger(Looking):
         ended.set()
         self._tell()
 
-    def _notice(self, name: str) -> None:
-        """Write down what was undone, or came late, before somebody types on."""
+    def _notice(self, name: str, saw: frozenset[int]) -> None:
+        """Write down what was undone, or came late; not what this process never ``saw`` there."""
         view, state = self._weave(name), self._reading.state
-        if view is not None and state.is_again(name, view):
+        if view is None or not state.is_again(name, view):
+            return
+        # A disk that another editor has not saved to yet undoes nothing.
+        if state.files[name].weave.unjudged - view.unjudged <= saw:
             self._soon(self._planner.noticed(name, view.reads, state.files[name]))
 
     def _soon(self, plan: Callable[[State], Sequence[Planned]]) -> None:

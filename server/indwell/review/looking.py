@@ -68,6 +68,21 @@ class Looking:
         weave = self._weave(str(path))
         return None if weave is None else weave.reads
 
+    def recorded(self, path: Path) -> str | None:
+        """What the file read by the newest record; None if there was none, or it is unknown."""
+        of = self._reading.state.files.get(str(path))
+        return None if of is None else of.weave.reads
+
+    def late(self, session: str, after_turn: int) -> tuple[Path, ...]:
+        """Files with a change of a session's later turns that may come, and was not seen yet."""
+
+        def is_meant(weave: Weave) -> bool:
+            marks = (one.born or one.died for one in weave.segments)
+            return any(m and m.session == session and m.turn > after_turn for m in marks)
+
+        files = self._reading.state.files
+        return tuple(one for one in self.known() if any(map(is_meant, files[str(one)].late)))
+
     def base(self, path: Path) -> str | None:
         """What the file would read without all pending changes."""
         weave = self._weave(str(path))
@@ -158,7 +173,12 @@ class Looking:
         return self._paths[name]
 
     def _is_within(self, path: Path) -> bool:
-        return not self._roots or any(path.is_relative_to(root) for root in self._roots)
+        """Whoever wrote the log: nothing outside, and nothing that git would run or believe."""
+        roots = [root for root in self._roots if path.is_relative_to(root)]
+        if ".." in path.parts or (self._roots and not roots):
+            return False
+        n_shared = max((len(root.parts) for root in roots), default=0)
+        return ".git" not in map(str.lower, path.parts[n_shared:])
 
 
 def _bytes_back(weave: Weave, after: Weave) -> Opaque | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -12,6 +12,12 @@ from indwell.review.carrying import Carrying, OnFile
 from indwell.review.hunk import Actor, Hunk, Rejection
 from indwell.review.ledger import ReviewLedger
 from indwell.workspace.base import Workspace
+
+NOT_LOADED = (
+    "a command changed it on disk, and the editor does not show that; load the file anew and "
+    "rewind once more"
+)
+MOVED = "it was changed while you were asked"
 
 
 class Scope(msgspec.Struct, frozen=True):
@@ -57,12 +63,15 @@ async def accept(
     since it was shown has another id.
     """
     done = Carrying(ledger, workspace, on_file)
+    await ledger.refresh()
     paths = _paths(ledger, scope)
     for number, path in enumerate(paths, 1):
         done.begin(path, number, len(paths))
         await done.look(path)
         meant = _meant(ledger.hunks(path), scope)
-        if meant:
+        if path in done.unread and any(one.kind != "opaque" for one in meant):
+            done.failed.append((path, done.unread[path]))
+        elif meant:
             ids = [one.id for one in meant]
             done.hunks += await ledger.accept(ids, only=_only(meant, scope))
     return _done(done, scope)
@@ -86,6 +95,7 @@ async def reject(
         on_file: Hears of each file.
     """
     done = Carrying(ledger, workspace, on_file)
+    await ledger.refresh()
     paths = _paths(ledger, scope)
     for number, path in enumerate(paths, 1):
         done.begin(path, number, len(paths))
@@ -110,6 +120,7 @@ async def rewind_files(
     after_turn: int,
     *,
     force: bool = False,
+    agreed: Mapping[Path, str | None] | None = None,
     on_file: OnFile | None = None,
 ) -> Done:
     """Take out all changes of a session's later turns, accepted or not, and keep copies.
@@ -123,15 +134,34 @@ async def rewind_files(
         session: Whose changes go.
         after_turn: Up to the end of this one they stay; 0 for none.
         force: Also where that takes lines along that the user has changed since.
+        agreed: Only these files, and only as long as they read what they did when the user was
+            asked; None: all of them.
         on_file: Hears of each file.
     """
     done = Carrying(ledger, workspace, on_file, keeps=True)
     paths = [one.path for one in await planned_rewind(ledger, workspace, session, after_turn)]
+    if agreed is not None:
+        paths = [path for path in paths if path in agreed]
     for number, path in enumerate(paths, 1):
         done.begin(path, number, len(paths))
         plan = partial(ledger.rewinding, path, session, after_turn, force=force)
+        if agreed is not None:
+            plan = partial(_as_agreed, plan, agreed[path])
         await done.take_back(path, plan)
+    for path in ledger.late(session, after_turn):
+        snapshot = None if path in paths else await done.look(path)
+        if snapshot is not None and snapshot.origin == "buffer" and snapshot.notes:
+            done.failed.append((path, NOT_LOADED))
     return _done(done, Scope())
+
+
+def _as_agreed(plan: Callable[[], Rejection], text: str | None) -> Rejection:
+    """What is planned if the file still reads ``text``; else nothing of it."""
+    made = plan()
+    if made.before == text:
+        return made
+    kept = tuple((hunk, MOVED) for hunk in made.hunks)
+    return msgspec.structs.replace(made, hunks=(), kept=(*kept, *made.kept))
 
 
 async def planned_rewind(
@@ -139,6 +169,7 @@ async def planned_rewind(
 ) -> tuple[Rejection, ...]:
     """What ``rewind_files`` would do: one for each file that has something to take out."""
     done = Carrying(ledger, workspace, None)
+    await ledger.refresh()
     found = []
     for path in ledger.known():
         plan = ledger.rewinding(path, session, after_turn)

@@ -59,6 +59,12 @@ class Views:
             view = self._views[name] = _View(of, text, state.seen(name, text))
         return view.weave
 
+    def seen(self, name: str) -> frozenset[int]:
+        """What of the agent's changes that nobody judged stands in the text that was told last."""
+        view = self._views.get(name)
+        has_text = view is not None and name in self._texts and view.text == self._texts[name]
+        return view.weave.unjudged if view is not None and has_text else frozenset()
+
     def hunks(self, name: str, weave: Weave, path: Path) -> tuple[Hunk, ...]:
         """The pending hunks of a file."""
         known = self._hunks.get(name)

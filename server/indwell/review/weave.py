@@ -110,6 +110,19 @@ class Weave:
         """Visible characters; found without making the text."""
         return sum(len(one.text) for one in self.segments if one.died is None)
 
+    @cached_property
+    def unjudged(self) -> frozenset[int]:
+        """The places of edits that nobody judged yet and that the user did not rewrite."""
+        marks = {one.born for one in self.segments if not one.is_touched}
+        marks |= {one.died for one in self.segments}
+        return frozenset(one.serial for one in marks if one is not None and not one.is_settled)
+
+    @cached_property
+    def brought(self) -> frozenset[int]:
+        """Those of the ``unjudged`` of which lines stand there."""
+        marks = {one.born for one in self.segments if not one.is_touched and one.died is None}
+        return frozenset(one.serial for one in marks if one is not None and not one.is_settled)
+
     @property
     def reads(self) -> str | None:
         """What is visible; None if there is no file."""

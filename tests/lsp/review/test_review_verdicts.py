@@ -9,6 +9,7 @@ import pytest
 from lsprotocol import types
 
 from indwell.errors import UserError
+from indwell.lsp.answering import Answering
 from indwell.lsp.features import Features
 from indwell.lsp.protocol_review import VerdictArguments
 from indwell.lsp.review.verdicts import KEEP, RESTORE, Verdicts
@@ -70,6 +71,7 @@ class Court(Desk):
             self.reviewing,
             self.client,
             self.chores,
+            Answering(self.client, self.chores),
             workspace=lambda: self.workspace,
             session=lambda: self.session,
             display=lambda path: path.name,

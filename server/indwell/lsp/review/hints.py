@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from indwell.lsp.attention import OURS
+from indwell.lsp.ours import OURS, hint_words
 from indwell.lsp.review.offers import Shown
 from indwell.lsp.review.places import range_of
 from indwell.lsp.review.words import described
@@ -39,8 +39,7 @@ def hint_of(hunk: Hunk, shown: Shown) -> dict[str, Any]:
         "severity": _HINT,
         "code": CODE,
         "source": OURS,
-        "message": f"Change by Indwell, {described(hunk, shown.session)}; "
-        "accept or reject it by code action",
+        "message": hint_words(described(hunk, shown.session)),
     }
 
 

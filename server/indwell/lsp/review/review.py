@@ -50,6 +50,7 @@ class Review:
             self._reviewing,
             host.client,
             host.chores,
+            host.answering,
             workspace=self._workspace,
             session=lambda: host.sessions.id,
             display=self._display,

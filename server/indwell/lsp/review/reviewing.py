@@ -12,9 +12,12 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Protocol, TypeAlias
 
+from lsprotocol.types import MessageType
+
 from indwell.lsp.chores import Chores
 from indwell.lsp.documents import LONG, Document, Documents
 from indwell.lsp.features import Features
+from indwell.lsp.review.elsewhere import Elsewhere
 from indwell.lsp.review.hints import Hints, Published
 from indwell.lsp.review.offers import Shown
 from indwell.lsp.review.places import reachable
@@ -44,6 +47,10 @@ class Screen(Protocol):
 
     def refresh_lenses(self) -> None:
         """Ask for the lenses again, where that can be asked."""
+        ...
+
+    def show(self, level: MessageType, message: str) -> None:
+        """Show a message and go on."""
         ...
 
 
@@ -78,6 +85,7 @@ class Reviewing:
         self._wants_hints = hints
         self._session = session
         self._hints = Hints(screen.publish)
+        self._elsewhere = Elsewhere(documents, self._warn)
         self._ledger: ReviewLedger | None = None
         self._opened = asyncio.Event()
         self._known: frozenset[Path] = frozenset()
@@ -152,9 +160,15 @@ class Reviewing:
         return [hunk for path in ledger.paths() for hunk in ledger.hunks(path)]
 
     async def caught_up(self) -> None:
-        """Return when the ledger has seen all that the editor told so far."""
+        """Return when the ledger has seen all that the editor, and other processes, told so far."""
+        if self._ledger is not None:
+            await self._elsewhere.hear(self._ledger)
         while self._unread and self._ledger is not None:
             await self._read(self._ledger)
+
+    def _warn(self, words: str) -> None:
+        if not self._is_stopped:
+            self._screen.show(MessageType.Warning, f"Indwell: {words}")
 
     def _moved(self, path: Path) -> None:
         """A document was opened, changed, saved or closed; or a file was changed on disk."""
@@ -200,7 +214,7 @@ class Reviewing:
         loop = asyncio.get_running_loop()
         if loop.time() - self._heard_at >= self._others_s:
             self._heard_at = loop.time()
-            await ledger.refresh()
+            await self._elsewhere.hear(ledger)
 
     def _look_later(self) -> None:
         """Look again although nothing happens here: other processes do not tell."""

@@ -13,10 +13,12 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Literal, TypeAlias
 
+import attrs
 import msgspec
 from lsprotocol import types
 
 from indwell.errors import UserError
+from indwell.lsp.answering import ANSWER_S, Answering
 from indwell.lsp.chores import Chores
 from indwell.lsp.client import Client
 from indwell.lsp.documents import path_of
@@ -35,7 +37,7 @@ KEEP = "Keep mine"
 RESTORE = "Restore the old lines"
 
 OPEN_S = 10.0  # for what is pending to be read, right after the start
-ANSWER_S = 8.0  # then the command is answered, done or not: Emacs waits for 10
+OPEN_SOON_S = 1.0  # in an editor that does nothing else meanwhile
 ASK_S = 60.0  # for the user to decide; the other changes of the file wait for it
 MANY = 10  # files from which on progress is shown
 
@@ -62,11 +64,12 @@ class Verdicts:
         reviewing: Knows what is pending.
         client: Is asked, and told.
         chores: Own the work.
+        answering: Says how long a command may take.
         workspace: The user's files.
         session: The current one.
         display: A file's name as people read it.
         ask_s: How long the user has to answer a question.
-        answer_s: How long a command may take until it is answered.
+        answer_s: How long a command may take in an editor that stands still until it is answered.
     """
 
     def __init__(
@@ -74,6 +77,7 @@ class Verdicts:
         reviewing: Reviewing,
         client: Client,
         chores: Chores,
+        answering: Answering,
         *,
         workspace: Callable[[], Workspace],
         session: Callable[[], str | None],
@@ -84,6 +88,7 @@ class Verdicts:
         self._reviewing = reviewing
         self._client = client
         self._chores = chores
+        self._answering = answering
         self._workspace = workspace
         self._session = session
         self._display = display
@@ -98,7 +103,8 @@ class Verdicts:
         Raises:
             UserError: It cannot be said what is meant, or what is pending is not known yet.
         """
-        ledger = await self._reviewing.opened(OPEN_S)
+        may_wait = self._answering.may_wait(wait=arguments.wait)
+        ledger = await self._reviewing.opened(OPEN_S if may_wait else OPEN_SOON_S)
         if ledger is None:
             raise UserError("what is pending is still being read; try again in a moment")
         await self._reviewing.caught_up()
@@ -108,7 +114,7 @@ class Verdicts:
         work = asyncio.create_task(self._carry_out(verb, ledger, meant, token))
         self._chores.begin(_owned(work))
         try:
-            await asyncio.wait({work}, timeout=self._answer_s)
+            await self._answered(work, may_wait=may_wait)
         except asyncio.CancelledError:
             stop.set()
             work.add_done_callback(self._tell_later)  # of what was done before
@@ -122,6 +128,12 @@ class Verdicts:
         n_hunks = sum(map(len, meant.by_path.values()))
         words = f"still at work on {changes(n_hunks)}"
         return VerdictResult(verb, (), (), meant.gone, words, running=True)
+
+    async def _answered(self, work: asyncio.Task[VerdictResult], *, may_wait: bool) -> None:
+        if may_wait:
+            await asyncio.wait({work})
+        else:
+            await self._answering.until(work, self._answer_s)
 
     def cancel(self, token: str | int) -> bool:
         """Stop the verdict with this progress, behind the file that it is at."""
@@ -258,7 +270,7 @@ def meant_by(ledger: ReviewLedger, arguments: VerdictArguments, session: str | N
     Raises:
         UserError: It names nothing, or a document that is no file.
     """
-    if arguments == VerdictArguments():
+    if attrs.evolve(arguments, wait=False) == VerdictArguments():
         raise UserError("say which changes: `hunks`, `uri`, `turn`, `session`, or `all` for all")
     path = path_of(arguments.uri) if arguments.uri is not None else None
     if arguments.uri is not None and path is None:

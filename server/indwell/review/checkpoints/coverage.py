@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Collection, Mapping
+from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -25,6 +25,10 @@ NOT_COVERED = (
     "bring that back"
 )
 WHY = "a link, a file over 4 MB, or too many or too large ones at once"
+UNSAVED = (
+    "a command changed {what} on disk, and the editor holds other text of it that is not saved: "
+    "review and rewind cover that change only once the file is loaded anew"
+)
 NOT_WHOLE = (
     "this folder holds more files than are looked at around a command (50,000), so review and "
     "rewind may miss what commands change in its deeper folders"
@@ -72,6 +76,7 @@ class Coverage:
         *,
         accepted: Callable[[], bool],
         tell: Callable[[str], None],
+        hear: Callable[[Sequence[Path]], None] = lambda _paths: None,
     ) -> AsyncIterator[None]:
         """Note what happens to files within the block, whatever its end, as done by ``actor``.
 
@@ -82,13 +87,18 @@ class Coverage:
             tool_use_id: Of its call.
             accepted: Do changes count as accepted at once?
             tell: Hears what the user should know of what is not covered, once each.
+            hear: Hears which files were changed, if any were.
         """
         await self.settled()
         looks = await self._looks()
         noted = self._workspace.noting()
 
         async def record() -> None:
-            await self._record(looks, noted, actor, tool_use_id, accepted=accepted, tell=tell)
+            made = await self._record(
+                looks, noted, actor, tool_use_id, accepted=accepted, tell=tell
+            )
+            if made:
+                hear(made)
 
         try:
             yield
@@ -121,13 +131,15 @@ class Coverage:
         *,
         accepted: Callable[[], bool],
         tell: Callable[[str], None],
-    ) -> None:
+    ) -> list[Path]:
+        made: list[Path] = []
         async with self._looking:
             for root, look in looks.items():
                 seen = await asyncio.to_thread(self._lookouts[root].after, look)
-                await self._enter(
+                made += await self._enter(
                     root, seen, noted(), actor, tool_use_id, accepted=accepted(), tell=tell
                 )
+        return made
 
     async def _enter(
         self,
@@ -139,14 +151,36 @@ class Coverage:
         *,
         accepted: bool,
         tell: Callable[[str], None],
-    ) -> None:
+    ) -> list[Path]:
         entries = await asyncio.to_thread(self._entries, root, seen)
         made = [one for one in entries if one.path not in noted.saved]
         lost = [*seen.lost, *(str(one.path) for one in made if one.is_lost)]
         made = [one for one in made if not one.is_lost]
         is_much = len(made) > MOST_PENDING
+        stands, may_come, unsaved = self._sorted(made, noted)
+        if stands:
+            is_settled = accepted or is_much
+            await self._ledger.made_all(actor, tool_use_id, stands, accepted=is_settled)
+        for change in may_come:
+            await self._when_loaded(actor, tool_use_id, change)
+            self._ledger.sync(change.path, noted.buffers.get(change.path, change.before))
+        if unsaved:
+            tell(UNSAVED.format(what=self._names(root, unsaved)))
+        if lost:
+            self._tell(tell, NOT_COVERED.format(what=self._names(root, lost), why=WHY), "lost")
+        if not seen.is_whole:
+            self._tell(tell, NOT_WHOLE, "whole")
+        if is_much and not accepted:
+            tell(MANY.format(n=len(made)))
+        return [change.path for change in (*stands, *may_come)]
+
+    def _sorted(
+        self, made: Sequence[Entry], noted: Noted
+    ) -> tuple[list[Change], list[Change], list[str]]:
+        """What stands there, what comes when a buffer is loaded anew, and files typed in."""
         stands: list[Change] = []
         may_come: list[Change] = []
+        unsaved: list[str] = []
         for one in made:
             change = _as_shown(one, noted.buffers.get(one.path))
             shown = noted.buffers.get(one.path, change.after)
@@ -154,17 +188,11 @@ class Coverage:
                 stands.append(change)
             elif shown == change.before:  # the editor shows the old text still
                 (stands if change.after is None else may_come).append(change)
-        if stands:
-            is_settled = accepted or is_much
-            await self._ledger.made_all(actor, tool_use_id, stands, accepted=is_settled)
-        for change in may_come:
-            await self._when_loaded(actor, tool_use_id, change)
-        if lost:
-            self._tell(tell, NOT_COVERED.format(what=self._names(root, lost), why=WHY), "lost")
-        if not seen.is_whole:
-            self._tell(tell, NOT_WHOLE, "whole")
-        if is_much and not accepted:
-            tell(MANY.format(n=len(made)))
+            else:
+                unsaved.append(str(one.path))
+                if change.after is not None and not self._ledger.hunks(one.path):
+                    may_come.append(change)
+        return stands, may_come, unsaved
 
     async def _when_loaded(self, actor: Actor, tool_use_id: str, change: Change) -> None:
         """Let it count as the agent's when the editor shows it."""

@@ -138,7 +138,9 @@ class Lookout:
         room = MOST_CHANGED_B
         with opened_folder(self._root) as root:
             for at in self._candidates(look, now):
-                if secret.has(f"{self._root}/{at}"):
+                facts = now.files.get(at)
+                is_linked = facts is not None and is_link(facts)  # its name is told, no more
+                if secret.has(f"{self._root}/{at}") and not is_linked:
                     continue
                 if len(changes) >= MOST_CHANGED or room <= 0:
                     lost.append(at)

@@ -1,0 +1,152 @@
+"""Another process that reads another text takes nothing from the one that holds the changes."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+from indwell.lsp.documents import Documents
+from indwell.lsp.review.elsewhere import Elsewhere
+from indwell.lsp.wire import sync
+from indwell.review.hunk import Actor
+from indwell.review.ledger import ReviewLedger
+from indwell.review.verdicts import Scope, reject
+from indwell.workspace.disk import DiskWorkspace
+from support.ledgers import change, ledger_in
+
+BEFORE = "one\ntwo\nthree\n"
+AFTER = "one\n2\nthree\n"
+TYPED = "# mine\n" + AFTER
+
+
+async def held(folder: Path) -> tuple[ReviewLedger, Path]:
+    """An editor's ledger, with a change that is in its buffer alone; the disk has ``BEFORE``."""
+    folder = folder.resolve()
+    (folder / "work").mkdir()
+    path = folder / "work" / "a.txt"
+    path.write_text(BEFORE)
+    ledger = await ledger_in(folder, folder / "work")
+    await change(ledger, path, BEFORE, AFTER)
+    ledger.sync(path, AFTER)
+    return ledger, path
+
+
+def news(ledger: ReviewLedger, path: Path) -> list[tuple[str, ...]]:
+    return [one.new for one in ledger.hunks(path)]
+
+
+def kinds(ledger: ReviewLedger) -> list[str]:
+    lines = (ledger.folder / "changes.jsonl").read_text().split("\n")
+    return [line.partition('"type":"')[2].partition('"')[0] for line in lines if line]
+
+
+async def test_a_disk_without_the_unsaved_lines_takes_them_from_the_view_alone(tmp_path) -> None:
+    ledger, path = await held(tmp_path)
+    other = await ledger_in(tmp_path.resolve(), path.parent)
+    other.sync(path, BEFORE)
+    other.sync(path, BEFORE + "\n")
+    other.sync(path, BEFORE)  # looked at twice, and with something between
+    await other.close()
+    assert other.hunks(path) == ()
+    assert kinds(ledger) == ["started", "began", "finished"]
+    await ledger.refresh()
+    ledger.sync(path, TYPED)
+    assert news(ledger, path) == [("2\n",)]
+
+
+async def test_a_server_that_sees_the_disk_before_the_buffer_keeps_the_hunk(tmp_path) -> None:
+    _, path = await held(tmp_path)
+    anew = await ledger_in(tmp_path.resolve(), path.parent)
+    anew.sync(path, BEFORE)
+    anew.sync(path, TYPED)  # the editor opens its buffer late
+    await anew.close()
+    assert news(anew, path) == [("2\n",)]
+
+
+async def test_an_undo_in_the_editor_is_written_down_before_somebody_types_on(tmp_path) -> None:
+    ledger, path = await held(tmp_path)
+    ledger.sync(path, BEFORE)
+    await ledger.close()
+    assert kinds(ledger)[-1] == "noticed"
+    ledger.sync(path, "# mine\n" + BEFORE)
+    assert news(ledger, path) == []
+    ledger.sync(path, BEFORE)
+    ledger.sync(path, AFTER)
+    assert news(ledger, path) == [("2\n",)]
+
+
+async def test_an_agents_edit_of_the_disk_leaves_the_unsaved_lines_pending(tmp_path) -> None:
+    ledger, path = await held(tmp_path)
+    other = await ledger_in(tmp_path.resolve(), path.parent)
+    await change(other, path, BEFORE, BEFORE + "four\n", Actor("s2", 1))
+    await ledger.refresh()
+    ledger.sync(path, TYPED)
+    assert news(ledger, path) == [("2\n",)]
+
+
+async def test_a_verdict_on_the_disk_leaves_the_unsaved_lines_pending(tmp_path) -> None:
+    ledger, path = await held(tmp_path)
+    saved, both = BEFORE + "four\n", AFTER + "four\n"
+    path.write_text(saved)
+    await change(ledger, path, AFTER, both, Actor("s1", 2))
+    other = await ledger_in(tmp_path.resolve(), path.parent)
+    workspace = DiskWorkspace([path.parent], private=tmp_path / "undo")
+    other.sync(path, saved)
+    assert news(other, path) == [("four\n",)]
+    assert (await reject(other, workspace, Scope())).failed == ()
+    assert path.read_text() == BEFORE
+    await ledger.refresh()
+    ledger.sync(path, "# mine\n" + AFTER)  # loaded anew, or taken back by hand
+    assert news(ledger, path) == [("2\n",)]
+
+
+async def test_a_verdict_takes_in_what_others_wrote_first(tmp_path) -> None:
+    ledger, path = await held(tmp_path)
+    other = path.parent / "b.txt"
+    other.write_text("new\n")
+    second = await ledger_in(tmp_path.resolve(), path.parent)
+    await change(ledger, other, "old\n", "new\n")
+    workspace = DiskWorkspace([path.parent], private=tmp_path / "undo")
+    done = await reject(second, workspace, Scope(path=other))
+    assert len(done.hunks) == 1
+    assert other.read_text() == "old\n"
+
+
+async def test_a_buffer_that_still_holds_what_was_taken_back_elsewhere_is_named(tmp_path) -> None:
+    ledger, path = await held(tmp_path)
+    path.write_text(AFTER)
+    documents, told = Documents(), []
+    document = documents.open(sync.Item(path.as_uri(), "text", 1, AFTER))
+    said = asyncio.Event()
+    elsewhere = Elsewhere(documents, lambda words: (told.append(words), said.set()), reload_s=0)
+    other = await ledger_in(tmp_path.resolve(), path.parent)
+    workspace = DiskWorkspace([path.parent], private=tmp_path / "undo")
+    await reject(other, workspace, Scope())
+    await elsewhere.hear(ledger)
+    async with asyncio.timeout(5):
+        await said.wait()
+    assert "a.txt was changed on disk" in told[0]
+    assert document.text == AFTER
+    assert ledger.hunks(path) == ()
+
+
+async def test_a_file_that_was_accepted_elsewhere_is_not_named(tmp_path) -> None:
+    ledger, path = await held(tmp_path)
+    documents, told = Documents(), []
+    documents.open(sync.Item(path.as_uri(), "text", 1, AFTER))
+    other = await ledger_in(tmp_path.resolve(), path.parent)
+    other.sync(path, AFTER)
+    await other.accept([one.id for one in other.hunks(path)])
+    await Elsewhere(documents, told.append, reload_s=0).hear(ledger)
+    await asyncio.sleep(0)
+    await asyncio.sleep(0)
+    assert ledger.hunks(path) == ()
+    assert told == []
+
+
+async def test_a_log_that_leads_elsewhere_shows_nothing_of_that(tmp_path) -> None:
+    ledger, path = await held(tmp_path)
+    root = path.parent
+    for odd in (root / ".." / "x.txt", root / ".git" / "hooks" / "pre-commit", tmp_path / "y"):
+        await change(ledger, odd, "a\n", "b\n")
+    assert ledger.paths() == (path,)

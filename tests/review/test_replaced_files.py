@@ -1,0 +1,117 @@
+"""What cannot be done is said, and stays pending: files that are something else by now."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from indwell.files.bodies import Bodies
+from indwell.lsp.features import Features
+from indwell.lsp.rewinding import RESTORE, FilesBack
+from indwell.review.checkpoints.lookout import Lookout
+from indwell.review.verdicts import Scope, accept, reject, rewind_files
+from indwell.workspace.disk import DiskWorkspace
+from support.ledgers import change, ledger_in
+
+
+def _binary(path: Path) -> None:
+    path.write_bytes(b"\0\1mine")
+
+
+def _link(path: Path) -> None:
+    other = path.parent / "other.txt"
+    other.write_text("mine\n")
+    path.symlink_to(other)
+
+
+def _dangling(path: Path) -> None:
+    path.symlink_to(path.parent / "nowhere")
+
+
+ODD = [_binary, _link, _dangling, Path.mkdir]
+
+
+@pytest.mark.parametrize("replace", ODD)
+@pytest.mark.parametrize("before", [None, "old\n"])
+async def test_a_file_that_is_something_else_now_fails_in_plain_words(
+    tmp_path: Path, replace: Callable[[Path], None], before: str | None
+) -> None:
+    root = tmp_path.resolve() / "work"
+    root.mkdir()
+    path = root / "a.txt"
+    ledger = await ledger_in(tmp_path.resolve(), root)
+    workspace = DiskWorkspace([root], private=tmp_path / "undo")
+    await change(ledger, path, before, "new\n")
+    replace(path)
+    stood = path.lstat()
+    for work in (
+        reject(ledger, workspace, Scope()),
+        rewind_files(ledger, workspace, "s1", 0, force=True),
+    ):
+        done = await work
+        assert (done.hunks, [one for one, _ in done.failed]) == ((), [path])
+        assert "exists already" not in done.failed[0][1]
+    assert len(ledger.hunks(path)) == 1
+    assert path.lstat() == stood
+    if replace in {_binary, Path.mkdir}:
+        done = await accept(ledger, workspace, Scope())
+        assert (done.hunks, [one for one, _ in done.failed]) == ((), [path])
+        assert len(ledger.hunks(path)) == 1
+
+
+async def test_nothing_is_changed_through_a_folder_that_is_a_link_now(tmp_path: Path) -> None:
+    root = tmp_path.resolve() / "work"
+    (root / "real").mkdir(parents=True)
+    path = root / "sub" / "a.txt"
+    (root / "real" / "a.txt").write_text("new\n")
+    ledger = await ledger_in(tmp_path.resolve(), root)
+    await change(ledger, path, "old\n", "new\n")
+    (root / "sub").symlink_to(root / "real")
+    done = await reject(ledger, DiskWorkspace([root], private=tmp_path / "undo"), Scope())
+    assert done.failed == ((path, "'a.txt' leads through a link to another file now"),)
+    assert (root / "real" / "a.txt").read_text() == "new\n"
+
+
+class _Typist:
+    """Types while it is asked, and then lets the old lines be restored."""
+
+    features = Features()
+
+    def __init__(self, path: Path, typed: str) -> None:
+        self._path = path
+        self._typed = typed
+
+    async def choose(self, _words: str, _titles: tuple[str, ...], _timeout_s: float) -> str:
+        self._path.write_text(self._path.read_text().replace("MINE", self._typed))
+        return RESTORE
+
+
+@pytest.mark.parametrize(("typed", "reads"), [("MINE", "old\n"), ("MINE AND MORE", None)])
+async def test_a_consent_counts_for_what_stood_there_when_it_was_asked_for(
+    tmp_path: Path, typed: str, reads: str | None
+) -> None:
+    root = tmp_path.resolve() / "work"
+    root.mkdir()
+    path = root / "a.txt"
+    ledger = await ledger_in(tmp_path.resolve(), root)
+    workspace = DiskWorkspace([root], private=tmp_path / "undo")
+    await change(ledger, path, "old\n", "new line\n")
+    path.write_text("new line MINE\n")
+    files = FilesBack(ledger, workspace, _Typist(path, typed), timeout_s=5)
+    told = await files.take("s1", 0)
+    assert path.read_text() == (reads or f"new line {typed}\n")
+    assert any("changed while you were asked" in one for one in told) is (reads is None)
+
+
+def test_a_link_to_a_secret_that_a_command_makes_is_named_and_not_read(tmp_path: Path) -> None:
+    root = tmp_path.resolve()
+    (root / "a.txt").write_text("a\n")
+    lookout = Lookout(root, Bodies(), lambda: (str(root / "a.txt"), str(root / "b.txt")))
+    look = lookout.before()
+    (root / "a.txt").unlink()
+    (root / "a.txt").symlink_to("/etc/passwd")
+    (root / "b.txt").write_text("secret\n")
+    seen = lookout.after(look)
+    assert (seen.changes, seen.lost) == ((), ("a.txt",))
