@@ -220,6 +220,6 @@ async def test_an_editor_whose_configuration_names_indwell_is_told_apart(tmp_pat
     after = {one.name: one for one in await editors(tmp_path)}
     assert (before["Neovim"].state, before["Neovim"].mend) == (
         "skipped",
-        "docs/editors/neovim.md says how",
+        "`indwell setup nvim` says how",
     )
     assert (after["Neovim"].state, after["Neovim"].mend) == ("ok", "")

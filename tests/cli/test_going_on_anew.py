@@ -9,7 +9,7 @@ import pytest
 
 from indwell.sessions.records import Rewound, TurnFinished
 from indwell.sessions.store import SessionStore
-from support.editing import USAGE, Home
+from support.editing import EDIT, READ, USAGE, Home
 from support.loopback_endpoint import Answer, LoopbackEndpoint, Seen, say
 from support.strict_chat import strictly
 from support.terminal import Ended, indwell
@@ -32,8 +32,9 @@ async def run(home: Home, *arguments: str, base_url: str = "") -> Ended:
     return await indwell("run", *arguments, environment=environment, folder=home.workspace)
 
 
-def reads_all_once() -> Callable[[Seen], Answer]:
-    made = iter([[("read_file", json.dumps({"path": f"r{number}.py"})) for number in range(3)]])
+def reads_all_once(*before: tuple[str, str]) -> Callable[[Seen], Answer]:
+    reads = [("read_file", json.dumps({"path": f"r{number}.py"})) for number in range(3)]
+    made = iter([*([one] for one in before), reads])
 
     def answer(_seen: Seen) -> Answer:
         calls = next(made, None)
@@ -63,6 +64,21 @@ async def test_what_outgrew_the_window_goes_on_in_a_new_session_by_the_command_i
     assert TASK in said
     assert "def cart_" not in said
     assert len(ids(home)) == 2
+
+
+async def test_the_new_session_is_told_which_changes_of_the_old_one_wait_for_a_verdict(
+    home: Home,
+) -> None:
+    home.configure(f'mode = "review"\n{SMALL}')
+    script = strictly(reads_all_once(READ, EDIT))
+    async with LoopbackEndpoint(script) as endpoint:
+        ended = await run(home, TASK, "--json", base_url=endpoint.base_url)
+        assert ended.code == 1
+        (old,) = ids(home)
+        other = await run(home, "--new-from", old, base_url=endpoint.base_url)
+        assert other.code == 0, other
+        said = json.dumps(endpoint.seen[-1].body["messages"])
+    assert "shop.py: 1 not reviewed yet" in said
 
 
 async def test_there_must_be_a_session_to_take_the_task_from(home: Home) -> None:

@@ -127,22 +127,49 @@ endfunction
 function! s:Steps_ask() abort
   return [
     \ [{-> 1}, {-> [s:Permit('No'), s:Fix()]}],
-    \ [{-> s:Ended()}, {-> [s:Permit('Once'), s:Fix()]}],
+    \ [{-> s:Ended()}, {-> [s:See('refused', {'buffer': s:Text(), 'disk': s:Disk()}), s:Permit('Once'), s:Fix()]}],
     \ [{-> s:Ended()}, {-> setline(s:place.last, getline(s:place.last) . '  # mine')}],
     \ [{-> s:Later()}, {-> s:Fix()}],
     \ [{-> s:Ended()}, {-> [s:See('questions', s:questions), s:See('buffer', s:Text()), s:See('disk', s:Disk())]}],
     \ ]
 endfunction
 
+" Two turns with a command; after the second the user writes, and a question of Vim would stop all this.
+function! s:Steps_write() abort
+  return [
+    \ [{-> 1}, {-> s:Fix()}],
+    \ [{-> s:Ended() && !&modified}, {-> s:See('after', [s:Text(), s:Disk()])}],
+    \ [{-> 1}, {-> setline(1, getline(1) . '  # mine')}],
+    \ [{-> s:Later()}, {-> execute('write')}],
+    \ [{-> 1}, {-> s:See('written', s:Disk())}],
+    \ [{-> 1}, {-> [execute('undo'), execute('undo')]}],
+    \ [{-> 1}, {-> s:See('undone', s:Text())}],
+    \ [{-> 1}, {-> execute('silent write')}],
+    \ [{-> s:Later()}, {-> s:Fix()}],
+    \ [{-> s:Ended() && s:Text() =~# "by a command"}, {-> s:See('read_again', [s:Text(), &modified])}],
+    \ [{-> s:Later()}, {-> setline(1, getline(1) . '  # mine')}],
+    \ [{-> s:Later()}, {-> s:Fix()}],
+    \ [{-> s:Ended() && s:Later()}, {-> s:See('kept', [s:Text(), s:Disk(), &modified])}],
+    \ ]
+endfunction
+
 function! s:Cancel() abort
   let s:stopped = reltime()
+  let s:results['indwell.cancel'] = v:null
   call s:Run('indwell.cancel', [])
+endfunction
+
+" ALE shows no progress: where no turn has begun yet, the user stops it again.
+function! s:Cancelled() abort
+  if s:results['indwell.cancel'] is v:false | call s:Cancel() | endif
+  return s:results['indwell.cancel'] is v:true
 endfunction
 
 function! s:Steps_cancel() abort
   return [
     \ [{-> 1}, {-> s:Fix()}],
     \ [{-> s:Listed() && s:Later()}, {-> s:Cancel()}],
+    \ [{-> s:Cancelled()}, {-> 1}],
     \ [{-> s:Ended()}, {-> [s:See('took', reltimefloat(reltime(s:stopped)) * 1000), s:See('buffer', s:Text()), s:See('disk', s:Disk())]}],
     \ ]
 endfunction
@@ -182,7 +209,7 @@ endfunction
 
 function! s:Steps_chat() abort
   return [
-    \ [{-> 1}, {-> s:Run('indwell.chat', [{}])}],
+    \ [{-> 1}, {-> s:Run('indwell.chat', [{'wait': v:true}])}],
     \ [{-> type(get(s:results, 'indwell.chat', v:null)) == v:t_dict}, {-> s:Opened()}],
     \ [{-> s:Known()}, {-> append('$', s:place.question)}],
     \ [{-> s:Later()}, {-> [ale#lsp#NotifyForChanges(s:Connection(), bufnr("")), s:Run("indwell.send", [{"uri": s:chat.uri}])]}],

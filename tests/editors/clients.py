@@ -110,7 +110,7 @@ def _vim(_run: str, root: Path, folder: Path, variables: Mapping[str, str]) -> d
     # inputlist() is Vim's own and cannot be replaced, so the user's answer comes from the script.
     init.write_text(init.read_text("utf-8").replace("inputlist(", "g:IndwellAsk("), "utf-8")
     before = folder / "before.vim"
-    before.write_text("set nocompatible encoding=utf-8\nfiletype plugin on\npackadd! ale\n")
+    before.write_text("set nocompatible encoding=utf-8\npackadd! ale\n")
     files = ("-u", str(before), "--cmd", "set noswapfile viminfo=", "-S", str(init))
     argv = [vim(), "-N", *files, "-S", str(HERE / "ale_shared.vim")]
     screen, terminal = pty.openpty()

@@ -76,4 +76,7 @@ function user.text(buffer)
   return table.concat(vim.api.nvim_buf_get_lines(buffer, 0, -1, false), '\n') .. '\n'
 end
 
+-- It asks for lenses when a buffer is entered, not before.
+function user.look() vim.cmd('doautocmd BufEnter') end
+
 dofile(here .. '/shared_scenarios.lua')(user, place)

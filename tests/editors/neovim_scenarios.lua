@@ -73,6 +73,27 @@ function scenarios.diagnostic()
   return state(buffer)
 end
 
+-- Another server finds out a second after the edit that it broke something.
+function scenarios.slow_linter()
+  local buffer = user.open(place.path)
+  local space = vim.api.nvim_create_namespace('another server')
+  local function found(line, message)
+    vim.diagnostic.set(space, buffer, {
+      { lnum = line, col = 0, message = message, severity = 1, source = 'linter' },
+    })
+  end
+  found(0, 'it was wrong before')
+  local is_edited = false
+  vim.api.nvim_buf_attach(buffer, false, { on_lines = function()
+    if is_edited then return true end
+    is_edited = true
+    vim.defer_fn(function() found(place.last - 1, 'the edit broke this') end, 1000)
+  end })
+  user.turn(place.first, place.last, 'Fix this')
+  user.wait_for_message('Indwell: done')
+  return state(buffer)
+end
+
 function scenarios.fix_all()
   local buffer = user.open(place.path)
   local space = vim.api.nvim_create_namespace('another server')
@@ -193,6 +214,15 @@ function scenarios.two_answers()
   report.first, report.second, report.windows = first, second, #vim.api.nvim_list_wins()
   report.focus_stayed = vim.api.nvim_get_current_buf() == buffer
   return report
+end
+
+function scenarios.progress_line()
+  user.open(place.path)
+  local echoed
+  vim.api.nvim_echo = function(chunks) echoed = chunks[1][1] end
+  local value = { kind = 'report', title = 'é', message = ('🙂'):rep(200) }
+  vim.api.nvim_exec_autocmds('LspProgress', { data = { params = { token = 'one', value = value } } })
+  return { echoed = echoed, width = vim.fn.strdisplaywidth(echoed), room = vim.v.echospace }
 end
 
 local report = scenarios[arg[1]]()

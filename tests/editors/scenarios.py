@@ -46,6 +46,7 @@ CHANGED = MENDED.replace(OLD[1], NEW[1]).replace(OLD[2], NEW[2])
 FILES = {PATH: TEXT, "README.md": "# Shop\n"}
 ASKED = "rm -f gone; echo checked"  # what deletes is asked for, with and without a sandbox
 LOOKED = f"cat {PATH}"
+RECEIPT = f"Indwell: done · {PATH} +1 −1"
 MINE = "  # mine"
 QUESTION = "What does is_free do?"
 REPLY = "It says whether an order ships free. 🙂\n\nNothing else."
@@ -122,6 +123,7 @@ def _fix(seen: Mapping[str, Any], _model: Model) -> None:
     assert seen["titles"][0] == "Fix this"
     assert seen["buffer"] == MENDED
     assert seen["undone"] == TEXT
+    assert RECEIPT in json.dumps(seen, ensure_ascii=False), "the end of the turn says what changed"
 
 
 def _formatter(seen: Mapping[str, Any], model: Model) -> None:
@@ -152,6 +154,7 @@ def _permission(seen: Mapping[str, Any], model: Model) -> None:
     refused, allowed = model.results()[:2]
     assert "checked" not in refused.replace(ASKED, "")
     assert "checked" in allowed
+    assert seen["refused"] == {"buffer": TEXT, "disk": TEXT}
 
 
 def _unsaved(seen: Mapping[str, Any], model: Model) -> None:
@@ -199,10 +202,15 @@ def _accept(seen: Mapping[str, Any], _model: Model) -> None:
     assert "Accept this change" in seen["offered_other"], "the others are not"
 
 
+MOST_STOPPED_S = 3.0  # that an editor stands still for a command, on a slow machine
+
+
 def _reject(seen: Mapping[str, Any], _model: Model) -> None:
     assert "Reject this change" in seen["offered"]
     assert seen["buffer_rejected"] == CHANGED.replace(NEW[1], OLD[1])
     assert "Reject this change" in seen["offered_last"]
+    # Emacs does nothing else, and tells of no change, until the command is answered.
+    assert seen.get("reject_took", 0) < MOST_STOPPED_S
 
 
 def _rewind(seen: Mapping[str, Any], _model: Model) -> None:

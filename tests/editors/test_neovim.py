@@ -59,6 +59,22 @@ def untouched(report: dict[str, Any]) -> bool:
     return (report["buffer"], report["disk"], report["modified"]) == (BEFORE, BEFORE, False)
 
 
+def test_an_old_list_that_is_pushed_again_verifies_no_edit(tmp_path: Path) -> None:
+    """Our own hints change the list of the buffer, long before the other server has looked."""
+    played = play("slow_linter", SHIPPING, tmp_path)
+    assert "verified by" not in played.report["messages"]
+    assert "1 new error stays" in played.report["messages"]
+
+
+def test_the_progress_line_is_cut_between_letters_to_the_width_that_is_there(
+    tmp_path: Path,
+) -> None:
+    seen = play("progress_line", SHIPPING, tmp_path).report
+    assert seen["echoed"].startswith("é: 🙂")
+    assert set(seen["echoed"][3:]) == {"🙂"}, "no half of a letter"
+    assert seen["room"] - 1 <= seen["width"] <= seen["room"]
+
+
 def test_the_configuration_of_the_page_has_ten_lines() -> None:
     lines = [line for line in lua_blocks()[0].splitlines() if line.strip()]
     assert len(lines) <= 10

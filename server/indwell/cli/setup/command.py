@@ -12,15 +12,20 @@ import msgspec
 from rich.console import Console
 from rich.syntax import Syntax
 
-from indwell.cli.setup import program
+from indwell.cli.setup import program, records
 from indwell.cli.setup.configuration import PLAIN, Configuration
 from indwell.cli.setup.configurations import CONFIGURATIONS, VSCODE
-from indwell.cli.setup.merging import CannotMerge, merged, without
+from indwell.cli.setup.merging import SERVER
+from indwell.cli.setup.placing import Placed, Wanted, put, take
+from indwell.cli.setup.refusing import CannotMerge
 from indwell.cli.setup.targets import Target, target
 from indwell.errors import ToolError, UserError
 from indwell.files.append_log import read_bytes_private
 from indwell.files.atomic import write_atomic
+from indwell.files.beside import keep_beside
 from indwell.files.deleting import delete_exactly
+from indwell.policy.approvals import visible
+from indwell.settings.places import state_folder
 
 BACKUP = ".before-indwell"
 
@@ -36,9 +41,12 @@ class Wish(msgspec.Struct, frozen=True):
 
 
 class _Plan(msgspec.Struct, frozen=True):
-    place: Target
+    """Whatever is needed to change one file; ``path`` is where links lead to."""
+
+    shown: Path
+    path: Path
     before: str | None
-    after: str | None
+    after: Placed
 
 
 def setup(wish: Wish) -> int:
@@ -47,20 +55,44 @@ def setup(wish: Wish) -> int:
         print(json.dumps({"editor": "vscode", "note": VSCODE}) if wish.json else VSCODE)
         return int(wish.write or wish.remove)
     name = "emacs-lsp-mode" if wish.editor == "emacs" and wish.lsp_mode else wish.editor
-    configuration, command = CONFIGURATIONS[name], program.command()
+    configuration = CONFIGURATIONS[name]
     try:
-        place = target(name, Path.home(), os.environ, sys.platform, Path.exists)
+        command = program.command()
+        place = target(name, _home(), os.environ, sys.platform, Path.exists)
+    except UserError as error:
+        sys.stderr.write(f"{error}\n")
+        return 1
+    try:
         if not (wish.write or wish.remove):
             return _show(wish, configuration, command, place)
         return _change(wish, configuration, command, place)
     except CannotMerge as problem:
-        path = place.path
-        sys.stderr.write(f"{path} was left alone: {problem}. Do it by hand, with this:\n\n")
+        by_hand = "Take out by hand what of this is in it" if wish.remove else "Put this in by hand"
+        sys.stderr.write(f"{_named(place.path)} was left alone: {problem}. {by_hand}:\n\n")
         print(configuration.text(command))
         return 1
-    except (OSError, ToolError, UserError) as error:
-        sys.stderr.write(f"{place.path} was left alone: {error}\n")
+    except (OSError, RuntimeError, ToolError, UserError) as error:  # RuntimeError: links in a ring
+        sys.stderr.write(f"{_named(place.path)} was left alone: {error}\n")
         return 1
+
+
+def _home() -> Path:
+    """The user's folder.
+
+    Raises:
+        UserError: It is not known.
+    """
+    try:
+        home = Path.home()
+    except (RuntimeError, KeyError):
+        home = None
+    if home is None or not home.is_absolute() or os.environ.get("HOME") == "":
+        raise UserError("Your home folder is not known (HOME is not set to it); nothing was done.")
+    return home
+
+
+def _named(path: Path) -> str:
+    return visible(str(path))
 
 
 def _show(wish: Wish, configuration: Configuration, command: tuple[str, ...], place: Target) -> int:
@@ -95,26 +127,31 @@ def _tell(configuration: Configuration, command: tuple[str, ...]) -> None:
 def _change(
     wish: Wish, configuration: Configuration, command: tuple[str, ...], place: Target
 ) -> int:
-    before = _read(place.path)
+    path, state = place.path.resolve(), state_folder(os.environ)
+    before, record = _read(path), records.read(state, path)
     text, comment = configuration.text(command), configuration.comment
-    if wish.remove:
-        after = None if before is None else without(place.how, before, text, comment)
+    wanted = Wanted(str(path), place.how, text, comment)
+    if not wish.remove:
+        after = put(wanted, before, record)
     else:
-        after = merged(place.how, before, text, comment)
-    plan = _Plan(place, before, after)
-    is_changed = after != before
+        after = Placed(None, None) if before is None else take(wanted, before, record)
+    plan = _Plan(place.path, path, before, after)
+    is_changed = after.text != before
     if is_changed and not _is_wanted(plan, quiet=wish.json):
         sys.stderr.write("Nothing was changed.\n")
         return 1
-    backup = _carry_out(plan) if is_changed else None
+    backup = _carry_out(plan, state) if is_changed else None
     if wish.json:
         told = {"path": str(place.path), "changed": is_changed, "backup": backup}
         print(json.dumps(told, ensure_ascii=False))
         return 0
     done = "Removed from" if wish.remove else "Written to"
-    print(f"{done} {place.path}." if is_changed else f"{place.path} is as it should be.")
+    at = _named(place.path)
+    print(f"{done} {at}." if is_changed else f"{at} is as it should be.")
     if backup is not None:
-        print(f"What it was before is in {backup}.")
+        print(f"What it was before is in {visible(backup)}.")
+    if wish.remove and SERVER in (after.text or "").lower():
+        print("It still names Indwell, in lines that setup did not write; they stay.")
     if not wish.remove:
         _tell(configuration, command)
     return 0
@@ -122,7 +159,7 @@ def _change(
 
 def _read(path: Path) -> str | None:
     try:
-        return read_bytes_private(path, follow_link=True).decode()
+        return read_bytes_private(path).decode()
     except FileNotFoundError:
         return None
     except UnicodeDecodeError as error:
@@ -131,33 +168,48 @@ def _read(path: Path) -> str | None:
 
 def _is_wanted(plan: _Plan, *, quiet: bool) -> bool:
     """Show the difference; ask, if somebody is there."""
-    lines = difflib.unified_diff(
-        (plan.before or "").splitlines(keepends=True),
-        (plan.after or "").splitlines(keepends=True),
-        str(plan.place.path),
-        str(plan.place.path),
+    old, new = (
+        visible(text.replace("\r\n", "\n")).split("\n")
+        for text in (plan.before or "", plan.after.text or "")
     )
+    name = _named(plan.shown)
+    lines = difflib.unified_diff(old, new, name, name, lineterm="")
     if not quiet:
-        Console(stderr=True, soft_wrap=True).print(Syntax("".join(lines), "diff"))
+        _print_diff("\n".join(lines))
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         return True
     sys.stderr.write("Change the file like this? [y/N] ")
     return sys.stdin.readline().strip().lower() in {"y", "yes"}
 
 
-def _carry_out(plan: _Plan) -> str | None:
-    """Write or remove it, with a copy of what it was; gives the copy's path."""
-    path = plan.place.path.resolve()  # many keep their configuration elsewhere, and link to it
-    roots = (_ground(path),)
-    backup = None
-    if plan.before is not None:
-        kept = path.with_name(path.name + BACKUP)
-        write_atomic(kept, plan.before.encode(), roots, parents=True)
-        backup = str(kept)
-    if plan.after is None:
-        delete_exactly(path, roots, (plan.before or "").encode())
+def _print_diff(diff: str) -> None:
+    """Every line whole: in colours and wrapped in a terminal, as it is elsewhere."""
+    console = Console(stderr=True)
+    if console.is_terminal:
+        console.print(Syntax(diff, "diff", word_wrap=True))
     else:
-        write_atomic(path, plan.after.encode(), roots, parents=True)
+        sys.stderr.write(f"{diff}\n")
+
+
+def _carry_out(plan: _Plan, state: Path) -> str | None:
+    """Write or remove it, with a copy of what it was; gives the copy's path."""
+    path, text = plan.path, plan.after.text  # many keep their configuration elsewhere, with a link
+    roots = (_ground(path),)
+    backup, old = None, None
+    if plan.before is not None:
+        old = plan.before.encode()
+        backup = str(keep_beside(path, old, BACKUP))
+    if text is None:
+        delete_exactly(path, roots, old or b"")
+    else:
+        new = text.encode()
+        write_atomic(path, new, roots, parents=True, expected=old, create=old is None)
+    problem = records.keep(state, path, plan.after.record)
+    if problem:
+        sys.stderr.write(
+            f"What was written could not be noted ({problem}), so `--remove` may ask you to take "
+            "it out by hand.\n"
+        )
     return backup
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 
 import msgspec
@@ -9,9 +10,7 @@ import msgspec
 PLAIN = ("indwell", "serve", "--stdio")
 """The command as the documentation pages show it."""
 
-_COMMAND = "@COMMAND@"
-_PROGRAM = "@PROGRAM@"
-_ARGUMENTS = "@ARGUMENTS@"
+_GAP = re.compile("@(?:COMMAND|PROGRAM|ARGUMENTS)@")
 
 
 class Configuration(msgspec.Struct, frozen=True):
@@ -40,14 +39,12 @@ class Configuration(msgspec.Struct, frozen=True):
     def shown(self, command: Sequence[str] = PLAIN) -> tuple[str, ...]:
         """The blocks with a command, its arguments behind it."""
         filled = {
-            _COMMAND: self.words(command),
-            _PROGRAM: self.word(command[0]),
-            _ARGUMENTS: self.words(command[1:]),
+            "@COMMAND@": self.words(command),
+            "@PROGRAM@": self.word(command[0]),
+            "@ARGUMENTS@": self.words(command[1:]),
         }
-        blocks = self.blocks
-        for gap, text in filled.items():
-            blocks = tuple(block.replace(gap, text) for block in blocks)
-        return blocks
+        # In one go: what is filled in may look like a gap itself.
+        return tuple(_GAP.sub(lambda gap: filled[gap[0]], block) for block in self.blocks)
 
     def text(self, command: Sequence[str] = PLAIN) -> str:
         """All blocks, one after the other."""

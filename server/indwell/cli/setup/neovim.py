@@ -11,9 +11,9 @@ _BASE = r"""vim.lsp.config('indwell', { cmd = @COMMAND@, flags = { debounce_text
   ['indwell/ask'] = function(_, q) return { text = vim.fn.input({ prompt = q.prompt .. ': ', cancelreturn = vim.NIL }) } end,
   ['indwell/save'] = function(_, q) return { saved = vim.tbl_filter(function(uri) return vim.api.nvim_buf_call(
     vim.uri_to_bufnr(uri), function() return pcall(vim.cmd.update) and not vim.bo.modified end) end, q.uris) } end } })
-vim.lsp.enable('indwell')
-vim.api.nvim_create_autocmd({ 'DiagnosticChanged', 'LspAttach' }, { callback = function(event)
-  local found = { uri = vim.uri_from_bufnr(event.buf), diagnostics = vim.lsp.diagnostic.from(vim.diagnostic.get(event.buf)) }
+vim.lsp.enable('indwell'); vim.api.nvim_create_autocmd({ 'DiagnosticChanged', 'LspAttach' }, { callback = function(event)
+  local others = vim.tbl_filter(function(it) return it.source ~= 'indwell' end, vim.diagnostic.get(event.buf))
+  local found = { uri = vim.uri_from_bufnr(event.buf), diagnostics = vim.lsp.diagnostic.from(others) }
   for _, it in ipairs(vim.lsp.get_clients({ name = 'indwell' })) do it:notify('indwell/didChangeDiagnostics', found) end end })
 """
 
@@ -27,7 +27,9 @@ vim.lsp.config('indwell', { capabilities = { experimental = { indwell = { reread
 -- Each step of a turn below the text, cut to the width that needs no <Enter>.
 vim.api.nvim_create_autocmd('LspProgress', { callback = function(event)
   local now = event.data.params.value
-  vim.api.nvim_echo({ { ('%s: %s'):format(now.title, now.message or ''):sub(1, vim.v.echospace) } }, false, {})
+  local words = ('%s: %s'):format(now.title, now.message or '')
+  while vim.fn.strdisplaywidth(words) > vim.v.echospace do words = vim.fn.strcharpart(words, 0, vim.fn.strchars(words) - 1) end
+  vim.api.nvim_echo({ { words } }, false, {})
 end })
 -- Messages of language servers without the <Enter> that Neovim 0.11 asks for after each.
 vim.lsp.handlers['window/showMessage'] = function(_, it) vim.notify(it.message, 5 - it.type) end
@@ -37,9 +39,24 @@ vim.keymap.set('x', 'gra', '<Esc><Cmd>lua vim.lsp.buf.code_action({ range = { st
 """
 
 _KEYS = r"""-- What Indwell changed: lenses above it, and keys. ]d and [d go from change to change.
-vim.api.nvim_create_autocmd({ 'LspAttach', 'BufEnter', 'BufWritePost' }, { callback = function(event)
-  if #vim.lsp.get_clients({ bufnr = event.buf, name = 'indwell' }) > 0 then vim.lsp.codelens.refresh({ bufnr = event.buf }) end
+local awaited = {} -- buffers whose lenses are asked for in a moment, once for many changes
+local function lenses(buffer)
+  if awaited[buffer] or #vim.lsp.get_clients({ bufnr = buffer, name = 'indwell' }) == 0 then return end
+  awaited[buffer] = true
+  vim.defer_fn(function()
+    awaited[buffer] = nil
+    if vim.api.nvim_buf_is_loaded(buffer) then vim.lsp.codelens.refresh({ bufnr = buffer }) end
+  end, 200)
+end
+vim.api.nvim_create_autocmd({ 'LspAttach', 'BufEnter', 'BufWritePost', 'LspNotify' }, { callback = function(event)
+  if event.event ~= 'LspNotify' or event.data.method == 'textDocument/didChange' then lenses(event.buf) end
 end })
+-- Neovim 0.11 neither says nor knows that a server may ask for new lenses, as after "Accept"; with this it does.
+vim.lsp.config('indwell', { capabilities = { workspace = { codeLens = { refreshSupport = true } } }, handlers = {
+  ['workspace/codeLens/refresh'] = function()
+    vim.tbl_map(lenses, vim.api.nvim_list_bufs())
+    return vim.NIL
+  end } })
 local function run(command, arguments)
   return function()
     for _, it in ipairs(vim.lsp.get_clients({ name = 'indwell' })) do
@@ -76,7 +93,11 @@ end })
 """
 
 _OLDER_KEYS = r"""-- What Indwell changed: lenses above it; ]d and [d go from change to change.
-vim.cmd([[autocmd BufEnter,BufWritePost * silent! lua vim.lsp.codelens.refresh()]])
+vim.api.nvim_create_autocmd({ 'BufEnter', 'BufWritePost', 'CursorHold' }, { callback = function(event)
+  for _, it in pairs(vim.lsp.buf_get_clients(event.buf)) do -- with none, this Neovim would wait for lenses for good
+    if it.name == 'indwell' then vim.lsp.codelens.refresh() end
+  end
+end })
 vim.keymap.set('n', ']d', vim.diagnostic.goto_next)
 vim.keymap.set('n', '[d', vim.diagnostic.goto_prev)
 vim.keymap.set('n', 'gra', vim.lsp.buf.code_action)

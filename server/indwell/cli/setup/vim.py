@@ -5,7 +5,8 @@ from __future__ import annotations
 from indwell.cli.setup.configuration import Configuration
 from indwell.cli.setup.quoting import vim, vim_arguments
 
-_ALE = r"""let g:ale_lsp_show_message_severity = 'information'  " ends of turns, and answers
+_ALE = r"""filetype plugin on  " without it ALE starts nothing; `vim` without a .vimrc of yours has it
+let g:ale_lsp_show_message_severity = 'information'  " ends of turns, and answers
 let s:indwell_types = {}
 function! s:IndwellRoot(buffer) abort
   let l:git = ale#path#FindNearestDirectory(a:buffer, '.git')
@@ -26,10 +27,39 @@ function! s:IndwellTell(connection) abort
     call ale#lsp#NotifyForChanges(a:connection, str2nr(l:buffer))
   endfor
 endfunction
+" Indwell puts its own edits on disk for a command, and Vim would ask at `:w`. Where the disk holds the very text of
+" the buffer, Vim reads it and keeps its undo; of what a command changed, it reads what holds no unsaved text of yours.
+set autoread
+function! s:IndwellSaved() abort
+  let l:path = expand('%:p')
+  let l:plain = &fileformat ==# 'unix' && index(['', 'utf-8'], &fileencoding) >= 0 && &endofline && !&bomb
+  if !&modified || &readonly || &buftype !=# '' || !l:plain || !has_key(s:indwell_types, &filetype) | return | endif
+  if !filereadable(l:path) || readfile(l:path, 'b') !=# getline(1, '$') + [''] | return | endif
+  let [l:undo, l:limit] = [fnameescape(tempname()), &undoreload]
+  try
+    autocmd FileChangedShell <buffer> ++once let v:fcs_choice = 'reload'
+    execute 'silent wundo!' l:undo
+    set undoreload=0
+    execute 'silent checktime' bufnr('')
+    execute 'silent rundo' l:undo
+  finally
+    let &undoreload = l:limit
+    call delete(l:undo)
+  endtry
+endfunction
+function! s:IndwellLook(...) abort
+  if mode() !=# 'n' | return | endif
+  call s:IndwellSaved()
+  for l:it in filter(getbufinfo({'bufloaded': 1}), '!v:val.changed && filereadable(v:val.name)')
+    execute 'checktime' l:it.bufnr
+  endfor
+endfunction
+autocmd BufEnter,InsertLeave * call timer_start(1, function('s:IndwellLook'))
 " ALE answers no question of a server; these lines put Indwell's to you. No answer is No.
 function! s:IndwellAsked(connection, message) abort
   let l:method = get(a:message, 'method', '')
   if l:method ==# 'workspace/applyEdit' | call timer_start(1, {-> s:IndwellTell(a:connection)}) | endif
+  if l:method ==# 'window/showMessage' | call timer_start(1, function('s:IndwellLook')) | endif  " a turn has ended
   if l:method !=# 'window/showMessageRequest' | return | endif
   let l:titles = map(copy(get(a:message.params, 'actions', [])), 'v:val.title')
   let l:lines = [a:message.params.message] + map(copy(l:titles), '(v:key + 1) . ". " . v:val')

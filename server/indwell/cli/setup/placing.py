@@ -1,0 +1,157 @@
+"""What a file reads with the configuration and without it, and what to remember of that. Pure.
+
+Only what is known to be setup's is ever taken out: between whole marks and unchanged, or cut as
+the record of the writing says. Line ends are the file's own.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from indwell.cli.setup import marks
+from indwell.cli.setup.merging import SERVER, Data, check, merged
+from indwell.cli.setup.pieces import Piece, cut, pieces
+from indwell.cli.setup.refusing import CannotMerge
+from indwell.cli.setup.targets import How
+
+
+class Record(msgspec.Struct, frozen=True):
+    """What setup put into one file.
+
+    Attributes:
+        path: Of the file.
+        text: The configuration.
+        pieces: What was put in, with line feeds alone as line ends.
+        is_made: Was there no file before?
+    """
+
+    path: str
+    text: str
+    pieces: tuple[Piece, ...]
+    is_made: bool
+
+
+class Wanted(msgspec.Struct, frozen=True):
+    """A configuration, its comment sign, and how and where it goes."""
+
+    path: str
+    how: How
+    text: str
+    comment: str
+
+
+class Placed(msgspec.Struct, frozen=True):
+    """The file's new text, None for no file, and what to remember."""
+
+    text: str | None
+    record: Record | None
+
+
+def put(wanted: Wanted, now: str | None, record: Record | None) -> Placed:
+    """Put it in; the text is ``now`` if it stands there already.
+
+    Raises:
+        CannotMerge: See there.
+    """
+    ends, plain = _plain(now or "")
+    is_made = now is None
+    match wanted.how:
+        case "own file" | "marked":
+            after, noted = _put_marked(wanted, plain, record, is_made=is_made)
+        case _:
+            after, noted = _put_merged(wanted, plain, record, is_made=is_made)
+    if after == plain and now is not None:
+        return Placed(now, record)
+    return Placed(after.replace("\n", ends), noted)
+
+
+def take(wanted: Wanted, now: str, record: Record | None) -> Placed:
+    """Take it out; the text is ``now`` if nothing of it is there.
+
+    Raises:
+        CannotMerge: It is not known what there is setup's.
+    """
+    ends, plain = _plain(now)
+    match wanted.how:
+        case "own file" | "marked":
+            span = marks.find(plain, wanted.comment)
+            if span is None:
+                if wanted.how == "own file":
+                    raise CannotMerge("it was not written by `indwell setup`")
+                return Placed(now, None)
+            gap = _check_known(wanted, plain[slice(*span)], record)
+            after = marks.take(plain, *span, gap)
+        case "toml" | "json" as how:
+            try:
+                after = cut(plain, _pieces(record))
+            except CannotMerge:
+                if SERVER not in plain:  # taken out by hand, or never there
+                    return Placed(now, None)
+                raise
+            check(how, after)
+    is_made = record is None or record.is_made
+    return Placed(None if not after.strip() and is_made else after.replace("\n", ends), None)
+
+
+def _pieces(record: Record | None) -> tuple[Piece, ...]:
+    if record is None:
+        raise CannotMerge("there is no record that setup wrote to it")
+    return record.pieces
+
+
+def _put_marked(
+    wanted: Wanted, plain: str, record: Record | None, *, is_made: bool
+) -> tuple[str, Record]:
+    block = marks.block(wanted.text, wanted.comment)
+    span = marks.find(plain, wanted.comment)
+    if span is None:
+        if wanted.how == "own file" and plain.strip():
+            raise CannotMerge("it is a file of yours, not written by `indwell setup`")
+        gap = marks.gap(plain)
+        after = plain + gap + block
+    elif plain[slice(*span)] == block:
+        return plain, _record(wanted, block, is_made=is_made)
+    else:
+        gap = _check_known(wanted, plain[slice(*span)], record)
+        is_made = record is not None and record.is_made
+        after = plain[: span[0]] + block + plain[span[1] :]
+    return after, _record(wanted, gap + block, is_made=is_made)
+
+
+def _record(wanted: Wanted, added: str, *, is_made: bool) -> Record:
+    return Record(wanted.path, wanted.text, (Piece(added, "", ""),), is_made)
+
+
+def _check_known(wanted: Wanted, there: str, record: Record | None) -> str:
+    """The line ends that setup put before its part, if nobody else changed the part."""
+    written = record.pieces[0].text if record is not None and record.pieces else ""
+    known = written.lstrip("\n") or marks.block(wanted.text, wanted.comment)
+    if there.rstrip("\n") != known.rstrip("\n"):
+        raise CannotMerge("what stands between setup's marks was not written by it, or was changed")
+    return written[: len(written) - len(written.lstrip("\n"))]
+
+
+def _put_merged(
+    wanted: Wanted, plain: str, record: Record | None, *, is_made: bool
+) -> tuple[str, Record]:
+    how: Data = "toml" if wanted.how == "toml" else "json"
+    base = plain
+    if record is not None:
+        try:
+            base = cut(plain, record.pieces)
+        except CannotMerge:  # taken out or changed by hand; what stands there is the user's now
+            pass
+        else:
+            if record.text == wanted.text:
+                return plain, record
+            is_made = record.is_made
+    after = merged(how, base, wanted.text)
+    return after, Record(wanted.path, wanted.text, pieces(base, after), is_made)
+
+
+def _plain(text: str) -> tuple[str, str]:
+    """The file's line end, and its text with line feeds; a mixture stays as it is."""
+    n_windows = text.count("\r\n")
+    if n_windows and n_windows == text.count("\n"):
+        return "\r\n", text.replace("\r\n", "\n")
+    return "\n", text

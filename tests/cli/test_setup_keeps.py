@@ -1,0 +1,283 @@
+"""`indwell setup` beside what is the user's: nothing of it is lost, and all comes back exactly."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from indwell.cli import main
+from indwell.cli.setup.configuration import PLAIN
+from indwell.cli.setup.configurations import CONFIGURATIONS
+from indwell.cli.setup.pieces import cut, pieces
+from indwell.cli.setup.placing import Placed, Record, Wanted, put, take
+from indwell.cli.setup.refusing import CannotMerge
+from indwell.cli.setup.targets import How
+
+FILES = {
+    "nvim": ".config/nvim/plugin/indwell.lua",
+    "vim": ".vim/plugin/indwell.vim",
+    "emacs": ".emacs.d/init.el",
+    "helix": ".config/helix/languages.toml",
+    "kate": ".config/kate/lspclient/settings.json",
+    "sublime": ".config/sublime-text/Packages/User/LSP.sublime-settings",
+    "zed": ".config/zed/settings.json",
+}
+HOWS: dict[str, How] = {"emacs": "marked", "nvim": "own file", "vim": "own file", "helix": "toml"}
+OWN_KATE = """{
+  "servers": {
+    "python": {
+      "command": [
+        "pylsp",
+        "--my-option"
+      ]
+    }
+  }
+}
+"""
+REVERSED = (
+    "(a)\n;; <<< indwell setup\n(mine)\n"
+    ";; >>> indwell setup (this part is written by `indwell setup`; --remove takes it out)\n(b)\n"
+)
+EXACT = [
+    ("emacs", b"(foo)\n"),
+    ("emacs", b"(foo)"),
+    ("emacs", b"(foo)\n\n\n"),
+    ("emacs", b"(foo)\r\n(bar)\r\n"),
+    ("emacs", b"(foo)\r\n(bar)\n"),
+    ("emacs", b""),
+    ("helix", b'[[language]]\r\nname = "python"\r\nauto-format = true\r\n'),
+    ("helix", b'# a\n\n[language-server.x]\ncommand = "x"\n\n\n[[language]]\nname = "rust"'),
+    ("helix", b'[[language]]\nname = "python"\nlanguage-servers = ["a", "b"] # mine\n\n'),
+    ("kate", b'{\n  "servers": {}\n}\n'),
+    ("kate", b"{}"),
+    ("sublime", b'{\n\t"clients": {\n\t\t"p": {\n\t\t\t"enabled": true\n\t\t}\n\t}\n}\n'),
+    ("zed", b'{\r\n  "theme": "x"\r\n}\r\n'),
+    (
+        "zed",
+        b'{\n  "lsp": {\n    "pylsp": {\n      "binary": {}\n    }\n  },\n  "languages": {}\n}\n',
+    ),
+]
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    for name in ("XDG_CONFIG_HOME", "APPDATA", "LOCALAPPDATA"):
+        monkeypatch.delenv(name, raising=False)
+    home = tmp_path / "home"
+    home.mkdir()
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.setenv("INDWELL_STATE", str(tmp_path / "state"))
+    return home
+
+
+def there(home: Path, editor: str, content: bytes) -> Path:
+    path = home / FILES[editor]
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(content)
+    return path
+
+
+def wanted(editor: str, command: tuple[str, ...] = PLAIN) -> Wanted:
+    configuration = CONFIGURATIONS[editor]
+    how = HOWS.get(editor, "json")
+    return Wanted("/f", how, configuration.text(command), configuration.comment)
+
+
+def written(editor: str, before: str | None) -> tuple[str, Record]:
+    placed = put(wanted(editor), before, None)
+    assert placed.text is not None
+    assert placed.record is not None
+    return placed.text, placed.record
+
+
+@pytest.mark.parametrize("editor", ["nvim", "vim"])
+def test_a_file_of_the_users_by_our_name_is_neither_replaced_nor_deleted(
+    editor: str, home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = there(home, editor, b"my own hand-written glue\n")
+    for wish in ("--write", "--remove"):
+        assert main(["setup", editor, wish]) == 1
+        assert path.read_bytes() == b"my own hand-written glue\n"
+    assert "it is a file of yours" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("editor", ["nvim", "vim", "emacs"])
+def test_lines_of_the_user_beside_the_marks_stay(editor: str, home: Path) -> None:
+    assert main(["setup", editor, "--write"]) == 0
+    path = home / FILES[editor]
+    ours = path.read_text()
+    path.write_text(f"mine before\n{ours}mine behind\n")
+    assert main(["setup", editor, "--write"]) == 0
+    assert path.read_text() == f"mine before\n{ours}mine behind\n"
+    assert main(["setup", editor, "--remove"]) == 0
+    assert path.read_text() == "mine before\nmine behind\n"
+
+
+def test_what_the_user_changed_between_the_marks_stays(home: Path) -> None:
+    assert main(["setup", "emacs", "--write"]) == 0
+    path = home / FILES["emacs"]
+    changed = path.read_text().replace("C-c i", "C-c j")
+    path.write_text(changed)
+    for words in (["--write"], ["--remove"], ["--lsp-mode", "--write"]):
+        assert main(["setup", "emacs", *words]) == 1
+        assert path.read_text() == changed
+
+
+def test_a_new_configuration_takes_the_place_of_the_old_one(home: Path) -> None:
+    path = there(home, "emacs", b"(a)")
+    assert main(["setup", "emacs", "--write"]) == 0
+    with path.open("a") as file:
+        file.write("(b)\n")
+    assert main(["setup", "emacs", "--lsp-mode", "--write"]) == 0
+    assert "eglot" not in path.read_text()
+    assert "lsp-register-client" in path.read_text()
+    assert main(["setup", "emacs", "--remove"]) == 0
+    assert path.read_text() == "(a)\n(b)\n"
+
+
+@pytest.mark.parametrize("editor", ["kate", "zed", "sublime", "helix"])
+def test_entries_with_another_command_are_written_anew_and_still_come_out_whole(
+    editor: str,
+) -> None:
+    before = "" if editor == "helix" else "{}\n"
+    text, record = written(editor, before)
+    again = put(wanted(editor, ("/opt/indwell", "serve")), text, record)
+    assert again.text is not None
+    assert '"/opt/indwell"' in again.text
+    assert again.record is not None
+    newest = wanted(editor, ("/opt/indwell", "serve"))
+    assert take(newest, again.text, again.record).text == before
+
+
+def test_a_server_of_the_users_own_is_not_replaced(
+    home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = there(home, "kate", OWN_KATE.encode())
+    assert main(["setup", "kate", "--write"]) == 1
+    assert main(["setup", "kate", "--remove"]) == 0
+    assert path.read_text() == OWN_KATE
+    assert "another 'servers.python.command' already" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("editor", ["kate", "zed", "sublime", "helix"])
+def test_what_was_not_written_by_setup_is_not_removed(
+    editor: str, home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    own = written(editor, None)[0]
+    path = there(home, editor, own.encode())
+    assert main(["setup", editor, "--remove"]) == 1
+    assert path.read_text() == own
+    assert "no record" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("editor", "content"), EXACT)
+def test_removing_gives_back_every_byte(editor: str, content: bytes, home: Path) -> None:
+    path = there(home, editor, content)
+    assert main(["setup", editor, "--remove"]) == 0
+    assert path.read_bytes() == content, "nothing was written yet"
+    assert main(["setup", editor, "--write"]) == 0
+    after = path.read_bytes()
+    assert b"indwell" in after
+    if b"\r\n" in content and content.count(b"\r\n") == content.count(b"\n"):
+        assert after.count(b"\r\n") == after.count(b"\n")
+    assert main(["setup", editor, "--write"]) == 0
+    assert path.read_bytes() == after
+    assert main(["setup", editor, "--remove"]) == 0
+    assert path.read_bytes() == content
+
+
+def test_entries_that_the_user_changed_since_are_left(home: Path) -> None:
+    path = there(home, "sublime", b"{}\n")
+    assert main(["setup", "sublime", "--write"]) == 0
+    changed = path.read_text().replace("source |", "source.python |")
+    path.write_text(changed)
+    assert main(["setup", "sublime", "--remove"]) == 1
+    assert path.read_text() == changed
+
+
+def test_what_the_user_added_elsewhere_stays_when_entries_are_removed(home: Path) -> None:
+    path = there(home, "zed", b'{\n  "theme": "x"\n}\n')
+    assert main(["setup", "zed", "--write"]) == 0
+    path.write_text(path.read_text().replace('"theme": "x"', '"theme": "x",\n  "a": 1.0'))
+    assert main(["setup", "zed", "--remove"]) == 0
+    assert path.read_text() == '{\n  "theme": "x",\n  "a": 1.0\n}\n'
+
+
+def test_a_short_piece_is_only_cut_where_it_was_put_in() -> None:
+    """The user moved our name from one language to another."""
+    before = '[[a]]\nl = ["x"]\n[[b]]\nl = ["x"]\n'
+    after = before.replace('["x"]', '["x", "indwell"]', 1)
+    found = pieces(before, after)
+    assert cut(after, found) == before
+    moved = '[[a]]\nl = ["x"]\n[[b]]\nl = ["x", "indwell"]\n'
+    with pytest.raises(CannotMerge):
+        cut(moved, found)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        REVERSED,
+        REVERSED + REVERSED,
+        REVERSED.replace(";; <<< indwell setup\n", ""),
+        ";; <<< indwell setup\n",
+        "(x) " + "\n".join(reversed(REVERSED.splitlines()[1:4])),
+    ],
+    ids=["reversed", "twice", "no end", "no beginning", "not a whole line"],
+)
+def test_odd_marks_are_left_alone(text: str, home: Path) -> None:
+    path = there(home, "emacs", text.encode())
+    for wish in ("--write", "--remove"):
+        assert main(["setup", "emacs", wish]) == 1
+        assert path.read_text() == text
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no such modes")
+@pytest.mark.parametrize("mode", [0o600, 0o640, 0o444 | 0o200])
+def test_the_copy_is_as_private_as_the_file_and_older_copies_stay(mode: int, home: Path) -> None:
+    path = there(home, "zed", b"{}\n")
+    path.chmod(mode)
+    older = path.with_name("settings.json.before-indwell")
+    older.write_text("precious")
+    linked = path.with_name("settings.json.before-indwell.2")
+    linked.symlink_to(older)
+    for wish in ("--write", "--remove", "--write"):
+        assert main(["setup", "zed", wish]) == 0
+    assert older.read_text() == "precious"
+    copies = [path.with_name(f"settings.json.before-indwell.{number}") for number in (3, 4)]
+    assert copies[0].read_text() == "{}\n"
+    assert "indwell" in copies[1].read_text()
+    assert {one.stat().st_mode & 0o777 for one in copies} == {mode}
+    assert len(list(path.parent.iterdir())) == 5, "the third copy would be the first again"
+
+
+def test_the_record_holds_nothing_of_the_users_text(home: Path) -> None:
+    there(home, "zed", b'{\n  "key": "sk-secret"\n}\n')
+    assert main(["setup", "zed", "--write"]) == 0
+    kept = list((home.parent / "state").rglob("*.json"))
+    assert len(kept) == 1
+    assert "sk-secret" not in kept[0].read_text()
+
+
+def test_an_empty_line_that_the_user_took_out_is_not_taken_out_again(home: Path) -> None:
+    path = there(home, "emacs", b"(a)\n")
+    assert main(["setup", "emacs", "--write"]) == 0
+    path.write_text(path.read_text().replace("(a)\n\n", "(a)\n"))
+    assert main(["setup", "emacs", "--remove"]) == 0
+    assert path.read_text() == "(a)\n"
+
+
+def test_a_damaged_record_counts_as_none(home: Path) -> None:
+    path = there(home, "zed", b"{}\n")
+    assert main(["setup", "zed", "--write"]) == 0
+    after = path.read_bytes()
+    for kept in (home.parent / "state").rglob("*.json"):
+        kept.write_bytes(b"{")
+    assert main(["setup", "zed", "--remove"]) == 1
+    assert path.read_bytes() == after
+
+
+def test_nothing_to_take_out_is_no_change() -> None:
+    assert take(wanted("emacs"), "(a)", None) == Placed("(a)", None)

@@ -1,0 +1,32 @@
+"""The code lenses of the Neovims: they follow what happens, without a key of the user's."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from editors.clients import CLIENTS, play
+from editors.scenarios import CHANGED, CHAT, NEW, OLD, REVIEW, Model, Run
+from support.loopback_endpoint import endpoint_in_thread
+
+
+@pytest.mark.parametrize("editor", ["nvim", "nvim07"])
+def test_lenses_go_with_what_is_accepted_and_reject_what_they_stand_above(
+    editor: str, tmp_path: Path
+) -> None:
+    report = _played(editor, "lenses", REVIEW, tmp_path)
+    assert report["before"] == CHANGED
+    assert report["after"] == CHANGED.replace(NEW[1], OLD[1])
+
+
+def test_the_lens_that_sends_leaves_the_words_that_were_sent(tmp_path: Path) -> None:
+    report = _played("nvim", "chat_lenses", CHAT, tmp_path)
+    assert report["before"] < report["after"]
+
+
+def _played(editor: str, name: str, run: Run, folder: Path) -> dict[str, object]:
+    with endpoint_in_thread(Model(run.replies)) as endpoint:
+        report = play(CLIENTS[editor], name, folder / "user", endpoint)
+    assert "failed" not in report, report["failed"]
+    return report

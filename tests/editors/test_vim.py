@@ -1,0 +1,46 @@
+"""Vim with ALE, beside the shared scenarios: saving after a turn in which a command ran."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from editors.clients import CLIENTS, play
+from editors.scenarios import (
+    DONE,
+    LOOKED,
+    MENDED,
+    MINE,
+    NEW,
+    OLD,
+    PATH,
+    READ,
+    TEXT,
+    Model,
+    edits,
+    tool,
+)
+from support.loopback_endpoint import endpoint_in_thread
+
+APPENDED = "# by a command\n"
+APPEND = tool("bash", command=f"echo '{APPENDED.strip()}' >> {PATH}")
+LOOK = tool("bash", command=LOOKED)
+REPLIES = (
+    *(READ, edits((OLD[0], NEW[0])), LOOK, DONE),  # the edit is put on disk for the command
+    *(APPEND, DONE),
+    *(APPEND, DONE),
+)
+
+
+def test_vim_asks_nothing_at_saving_after_a_command_and_keeps_what_the_user_typed(
+    tmp_path: Path,
+) -> None:
+    with endpoint_in_thread(Model(REPLIES)) as endpoint:
+        report = play(CLIENTS["ale"], "write", tmp_path / "user", endpoint)
+    assert "failed" not in report, report["failed"]
+    assert report["after"] == [MENDED, MENDED]
+    first = MENDED.split("\n", 1)[0]
+    assert report["written"] == MENDED.replace(first, f"{first}{MINE}")
+    assert report["undone"] == TEXT, "noting the text as saved is no step of undo"
+    assert report["read_again"] == [f"{TEXT}{APPENDED}", 0]
+    mine = f"{TEXT}{APPENDED}".replace(first, f"{first}{MINE}")
+    assert report["kept"] == [mine, f"{TEXT}{APPENDED}{APPENDED}", 1]
