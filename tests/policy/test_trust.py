@@ -64,7 +64,8 @@ You are asked again when one of these files changes.\
 
 
 def test_a_folder_with_nothing_in_it_is_asked_about_all_the_same() -> None:
-    assert "(no file in it is run or obeyed on its own so far)" in question_words("/w", [], None)
+    words = question_words("/w", [], None)
+    assert "as your mode and rules allow. No file in it counts so far.\n" in words
 
 
 def test_tru_05_a_change_is_asked_about_with_its_diff() -> None:

@@ -17,6 +17,7 @@ from indwell.cli.chosen_model import Model
 from indwell.cli.compose import open_session
 from indwell.messages import Reply, Text
 from indwell.providers.scripted import ScriptedProvider
+from indwell.review.ledger import ReviewLedger
 from indwell.settings.model import Settings
 from indwell.workspace.disk import DiskWorkspace
 from support.session import RecordingApprover, asks, call
@@ -78,6 +79,7 @@ async def a_project(
     *,
     files: dict[str, str] | None = None,
     is_trusted: bool = True,
+    is_reviewed: bool = False,
     **settings: Any,
 ) -> AsyncIterator[Project]:
     """A trusted folder with ``a.txt``, the checker, and the settings given."""
@@ -93,14 +95,18 @@ async def a_project(
         )
     ]
     provider, approver = ScriptedProvider(script), RecordingApprover()
+    review = await ReviewLedger.open(folder / "review", [work]) if is_reviewed else None
     session = await open_session(
         DiskWorkspace([work]),
         approver,
         lambda: now[0],
         Model(provider, "small", 64_000, 8_192, lambda _usage: 0.0),
         environment={"INDWELL_STATE": str(folder / "state")},
+        review=review,
     )
     try:
         yield Project(work, session, provider, approver, now)
     finally:
         await session.close()
+        if review is not None:
+            await review.close()

@@ -44,6 +44,7 @@ class PaperDesk:
         self.editor = NearEditor(folder.resolve(), profile, apply_timeout_s=timeout_s)
         self.editor.open(self.path)
         self.said: list[str] = []
+        self.gave = True  # words that the turn takes stood in this document
         self.put_on_disk: list[str] = []
         self.paper = Paper(self.editor.documents, self.editor.client, lambda: timeout_s)
 
@@ -63,6 +64,7 @@ class PaperDesk:
             Rendering(1, lambda path, line: f"{path}#L{line}"),
             Writing(1, Asked(words, words), ""),
             words=words,
+            given=lambda steered: steered if self.gave else "",
             opened=lambda: self.editor.documents.get(self.path.as_uri()),
             paper=self.paper,
             say=self.said.append,

@@ -40,6 +40,7 @@ class Document:
         dirt: Whose text is not on disk.
         is_stale: Changes came in an impossible order, so the text may not be the editor's.
         n_agreed: How often it was opened or saved, by the editor or by us.
+        by_agent: Of a chat, the lines that the agent has written into it, blanks aside.
     """
 
     uri: str
@@ -50,6 +51,7 @@ class Document:
     dirt: Dirt = "clean"
     is_stale: bool = False
     n_agreed: int = 0
+    by_agent: set[str] = field(default_factory=set, repr=False)
     _digest: str | None = field(default=None, repr=False)
     _origin: str | None = field(default=None, repr=False)  # until it is digested
     _origin_digest: str = field(default="", repr=False)

@@ -186,12 +186,14 @@ class EditorWorkspace:
                 f"{path.name!r} was changed in the editor meanwhile; nothing was edited; "
                 "read_file it again"
             )
+        _note_agent(document, base.text, text)
         return await self._edits.change(document, path, text, label)
 
     async def _create(self, path: Path, text: str, label: str) -> Change:
         made = await self._creation.empty_file(path, text, label)
         document = self._documents.at(path)
         if document is not None and not document.text:  # and the editor has opened it at once
+            _note_agent(document, "", text)
             change = await self._edits.change(document, path, text, label)
         else:
             try:
@@ -203,3 +205,10 @@ class EditorWorkspace:
                     f"{error}; the editor has made the file, and it is empty"
                 ) from error
         return msgspec.structs.replace(change, before=None)
+
+
+def _note_agent(document: Document, before: str, text: str) -> None:
+    """What the agent writes into a chat are no words of the user's."""
+    if is_chat(document.uri):
+        known = {line.strip() for line in before.split("\n")}
+        document.by_agent |= {line.strip() for line in text.split("\n")} - known

@@ -16,7 +16,7 @@ from indwell.policy.commands.situation import Situation
 from indwell.policy.commands.verdict import Part, Verdict
 from indwell.policy.file_rules import by_file_rules, own_globs
 from indwell.policy.guarded import is_guarded
-from indwell.policy.paths import is_beneath, is_inside, is_protected, matching_glob
+from indwell.policy.paths import is_beneath, is_chat, is_inside, is_protected, matching_glob
 from indwell.policy.rules import covers_files, file_rule, tool_rule
 from indwell.policy.standing import is_granted, may_stand, rule_of
 from indwell.policy.widening import NOTHING_MORE, Widening
@@ -182,6 +182,8 @@ def _why_protected(asked: Asked, policy: Policy) -> str:
     """Why changing it changes what runs or is trusted; empty if it does not."""
     protected = next((path for path in asked.paths if is_guarded(path)), None)
     if protected is not None:
+        if is_chat(protected):
+            return f"{protected!r} is a chat: what is written there may go out as your words"
         return f"{protected!r} configures tools that run on this machine"
     if asked.is_git or any(is_beneath(path, policy.obeyed) for path in asked.resolved):
         return f"git runs or obeys {asked.paths[0]!r}"

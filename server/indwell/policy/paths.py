@@ -159,7 +159,10 @@ PROTECTED_PAIRS = frozenset(
 """A folder and a name right in it, where what stands beside it is written by builds."""
 
 PROTECTED_BEGINNINGS = (".env", ".yarnrc", ".lefthook", ".woodpecker")
-PROTECTED_ENDINGS = (".code-workspace", ".sublime-project")
+CHATS = ".chat.md"
+"""What names of chat documents end with: words at their end may go out as the user's."""
+
+PROTECTED_ENDINGS = (".code-workspace", ".sublime-project", CHATS)
 
 
 def is_protected(path: str) -> bool:
@@ -173,6 +176,12 @@ def is_protected(path: str) -> bool:
         or name.endswith(PROTECTED_ENDINGS)
         or any(pair in PROTECTED_PAIRS for pair in pairwise(components))
     )
+
+
+def is_chat(path: str) -> bool:
+    """Does it name a chat document?"""
+    components = _folded(path)
+    return bool(components) and components[-1].endswith(CHATS)
 
 
 def is_beneath(path: str, folders: tuple[str, ...]) -> bool:

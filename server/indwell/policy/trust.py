@@ -44,7 +44,7 @@ _LOOKED_FOR = frozenset(name for _, name in FILES)
 
 _OPENING = (
     "Now it is restricted: reading and answering works, edits and commands do not. If you trust "
-    "it, they do, as your mode and rules allow, and this counts:"
+    "it, they do, as your mode and rules allow"
 )
 
 
@@ -105,14 +105,12 @@ def question_words(
         return "\n".join([opening, *lines])
     lines = [
         f"Indwell: do you trust the files in {one_line(folder)!r}?",
-        _OPENING,
+        f"{_OPENING}, and this counts:" if items else f"{_OPENING}. No file in it counts so far.",
     ]
     for kind, words in _KINDS.items():
         names = [one.name for one in items if one.kind == kind]
         if names:
             lines.append(f"- {words}: {_listed(names)}")
-    if not items:
-        lines.append("- (no file in it is run or obeyed on its own so far)")
     lines.append("You are asked again when one of these files changes.")
     return "\n".join(lines)
 

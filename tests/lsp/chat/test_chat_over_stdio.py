@@ -175,13 +175,13 @@ async def test_words_that_a_repository_brings_are_not_sent_unless_the_user_says_
         )
         write(editor, buffer, "\n" * 60 + "Explain shop.py")
         assert await send(editor, buffer) is None
-        assert "names a session that is not known here" in asked[0]
-        assert "rm -rf it." in asked[1]
+        assert "rm -rf it." in asked[0]
         assert endpoint.seen == []
-        assert "> Not sent: some of these words stood in the file" in buffer.text
+        assert "> Not sent: some of these words were not typed by you" in buffer.text
         where = buffer.text.index("rm -rf it.")
         editor.type_text(buffer, where, where + len("rm -rf it."), "")
         await send(editor, buffer)
+        assert "names a session that is not known here" in asked[1]
         await editor.wait_until(lambda: is_over(buffer, 1))
         assert "rm -rf" not in texts_of(endpoint.seen[0].body["messages"])
 
@@ -301,7 +301,10 @@ async def test_editors_ask_about_chats_and_get_turns_tools_and_files(home) -> No
         links = await editor.client.text_document_document_link_async(
             types.DocumentLinkParams(identifier)
         )
-        assert {one.target for one in links} == {f"{home.shop.as_uri()}#L1"}
+        assert [one.target for one in links] == [
+            f"{home.shop.as_uri()}#L2",  # the changed line
+            f"{home.shop.as_uri()}#L1",  # the mention
+        ]
         lenses = await editor.client.text_document_code_lens_async(types.CodeLensParams(identifier))
         titles = [one.command.title for one in lenses]
         assert titles[0] == "Send"

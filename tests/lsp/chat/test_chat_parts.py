@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from indwell.errors import UserError
@@ -10,6 +12,8 @@ from indwell.lsp.chat.catching_up import caught_up, new_text
 from indwell.lsp.chat.commands import Command, command_of
 from indwell.lsp.chat.completion import COMMANDS, Lines, completed, named_lines
 from indwell.lsp.chat.files import chat_of, new_chat
+from indwell.lsp.chat.name_index import SHOWN, NameIndex
+from indwell.lsp.chat.outline import links
 from indwell.lsp.chat_names import is_chat
 from indwell.lsp.mentions import Mention, mention_of, mentions_in
 from indwell.sessions.transcript import Piece, TurnView
@@ -42,7 +46,7 @@ def test_what_looks_like_a_command_and_is_none_says_what_there_is(words) -> None
 
 
 def test_what_completes_depends_on_what_stands_before_the_cursor() -> None:
-    names = ("a/shop.py", "my shop.txt", "z.py")
+    names = NameIndex(("a/shop.py", "my shop.txt", "z.py"))
 
     def labels(line: str, *, start: bool = False) -> list[str]:
         lines = (Lines("total", 1, 2),)
@@ -59,6 +63,44 @@ def test_what_completes_depends_on_what_stands_before_the_cursor() -> None:
         Lines("b", 2, 3),
         Lines("c", 5, 6),
     )
+
+
+def test_the_best_of_many_names_come_at_once() -> None:
+    many = sorted(f"src/pkg{i % 300:03}/module_{i:05}_component.py" for i in range(50_000))
+    index = NameIndex(sorted([*many, "mod.py", "docs/Model.md", "models/x.py", "zz/old_mod.py"]))
+    begun = time.thread_time()
+    found = index.matching("mod")
+    rare = index.matching("OLD_mod")
+    none = index.matching("no such name")
+    every = index.matching("")
+    assert time.thread_time() - begun < 0.2  # looking at all of them takes longer than that
+    assert found[0] == "mod.py"
+    assert len(found) == len(every) == SHOWN
+    assert rare == ["zz/old_mod.py"]
+    assert none == []
+    assert NameIndex(["b/a.py", "a/b.py", "ab.py", "xa/y.py"]).matching("a") == [
+        "ab.py", "b/a.py", "a/b.py", "xa/y.py",
+    ]  # fmt: skip
+    assert index.has("mod.py")
+    assert not index.has("mod")
+
+
+@pytest.mark.parametrize("line", ["def f{}(): pass\n", "    " * 3 + "def f{}(): pass\n\n"])
+def test_definitions_are_found_in_time_that_grows_with_the_text(line) -> None:
+    source = "".join(line.format(i) for i in range(20_000))
+    begun = time.thread_time()
+    found = named_lines(source)
+    assert time.thread_time() - begun < 0.4
+    assert found[1].last == found[1].first
+
+
+def test_only_relative_paths_are_links() -> None:
+    targets = (
+        "../../shop.py#L3", "a%3Ab.py", "/etc/passwd", "%2Fetc/passwd", "file:///etc/passwd",
+        "javascript:alert(1)", "command:x", "~/x", "a\\b", "a%00b",
+    )  # fmt: skip
+    text = "## Indwell · turn 1\n\n" + " ".join(f"[`x`](<{one}>)" for one in targets)
+    assert [one.target for one in links(text)] == ["../../shop.py#L3", "a%3Ab.py"]
 
 
 def turn(number: int, answer: str) -> TurnView:
@@ -99,6 +141,29 @@ def test_a_chat_changes_nothing_about_trust_and_is_found_by_its_session(tmp_path
     (root / ".indwell/chats/deep").mkdir()
     (root / ".indwell/chats/deep/x.chat.md").write_text("x")
     assert len(executables(root)) == len(before) + 2
+
+
+def test_what_editors_keep_beside_a_chat_changes_nothing_about_trust_either(tmp_path) -> None:
+    root = tmp_path.resolve()
+    before = executables(root)
+    folder = new_chat(root, "2026-11-21", new_text()).parent
+    beside = (
+        "#x.chat.md#",
+        ".x.chat.md.swp",
+        ".x.chat.md.swo",
+        "x.chat.md~",
+        ".x.chat.md.kate-swp",
+    )
+    for name in beside:
+        (folder / name).write_text("x")
+    (folder / ".#x.chat.md").symlink_to("user@host.1234:5678")
+    assert executables(root) == before
+    others = (".config.toml.swp", "config.toml~", "x.chat.md.swp", ".x.chat.md.sh", "#config.toml#")
+    for number, name in enumerate(others, 1):
+        (folder / name).write_text("x")
+        assert len(executables(root)) == len(before) + number, name
+    (folder / ".#y.chat.md").symlink_to(folder / "config.toml~")
+    assert len(executables(root)) == len(before) + len(others) + 1
 
 
 def test_a_name_says_what_a_chat_is() -> None:

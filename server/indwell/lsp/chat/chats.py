@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import os
+from collections import defaultdict
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -15,7 +17,9 @@ from indwell.agent import events
 from indwell.agent.session import Session
 from indwell.errors import EditRefused, ToolError, UserError
 from indwell.lsp.chat import layout
+from indwell.lsp.chat.asking import Asking
 from indwell.lsp.chat.catching_up import caught_up
+from indwell.lsp.chat.drafts import Drafts
 from indwell.lsp.chat.file_names import FileNames
 from indwell.lsp.chat.files import changed_on_disk, chats_folder
 from indwell.lsp.chat.paper import Paper, Plan
@@ -37,12 +41,25 @@ FIRST_LINE = 400  # characters in which a session can be named
 
 @dataclass(slots=True, eq=False)
 class Sent:
-    """Words on their way: as they stood in the document, and as they were sent."""
+    """Words on their way: as they stood in the document, and as they were sent.
+
+    Attributes:
+        is_placed: Have they left the draft? Nothing until a turn writes them down, or they wait.
+    """
 
     ticket: Ticket
     uri: str
     raw: str
     words: str
+    is_placed: Callable[[], bool] | None = None
+
+
+@dataclass(slots=True, eq=False)
+class Steering:
+    """Words of a document that a running turn was given, as they stand there."""
+
+    ticket: Ticket
+    raws: list[str]
 
 
 class Chats:
@@ -54,9 +71,12 @@ class Chats:
     Attributes:
         paper: Edits them.
         names: Of the files that words can mention.
+        drafts: Knows whose words stand at their ends.
+        asking: Asks about those that are not the user's.
         sent: What is on its way.
-        steered: Words of a document that the running turn was given, as they stand there.
-        made: Documents that this process has made.
+        standing: What was sent, and may still stand in its draft.
+        steered: By document, what the running turn was given.
+        locks: By document: one send at a time.
     """
 
     def __init__(self, host: Host) -> None:
@@ -68,10 +88,13 @@ class Chats:
         )
         self.names = FileNames(host.chores.begin, host.backend.monotonic)
         self.sent: list[Sent] = []
-        self.steered: dict[str, str] = {}
-        self.made: set[Path] = set()
+        self.standing: list[Sent] = []
+        self.steered: dict[str, Steering] = {}
+        self.locks: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
+        self.drafts = Drafts(host)
+        self.asking = Asking(host, self.drafts)
         self._streams: dict[tuple[str, int], Stream] = {}
-        self._found: dict[Path, tuple[Document, frozenset[str]]] = {}
+        self._cut: dict[str, int] = {}  # turns that were taken out of a document as they ran
         host.documents.on_change(self._look)
         host.turns.listeners.append(self._hear)
 
@@ -116,10 +139,14 @@ class Chats:
             return True
         return any(one.ticket is running and one.uri == document.uri for one in self.sent)
 
-    def stood_there(self, document: Document) -> frozenset[str]:
-        """Lines of the draft that stood in the file when it was opened."""
-        known = self._found.get(document.path) if document.path else None
-        return known[1] if known and known[0] is document else frozenset()
+    def taken(self, document: Document) -> tuple[str, ...]:
+        """Words at the beginning of a draft that were sent already, in their order."""
+        waiting = [one for one in self.standing if one.uri == document.uri]
+        taken = [one.raw for one in waiting if one.is_placed is None or not one.is_placed()]
+        steered = self.steered.get(document.uri)
+        if steered is not None and steered.ticket is self._host.turns.running:
+            taken += steered.raws
+        return tuple(taken)
 
     async def catch_up(self, document: Document) -> None:
         """Put in what the session has and the document has not."""
@@ -134,7 +161,11 @@ class Chats:
             turns = await self.turns_of(session)
             await self.paper.change(
                 document,
-                lambda text: text if is_streaming() else caught_up(text, turns, session),
+                lambda text: (
+                    text
+                    if is_streaming()
+                    else caught_up(text, turns, session, self.running_in(session))
+                ),
             )
         except (UserError, EditRefused):
             return  # a document that names no session of ours, or cannot be changed, stays so
@@ -167,13 +198,27 @@ class Chats:
         """A buffer was opened, changed, saved or closed."""
         if not path.name.lower().endswith(SUFFIX):
             return
-        document, known = self._host.documents.at(path), self._found.get(path)
-        if document is None:
-            self._found.pop(path, None)
-        elif known is None or known[0] is not document:
-            self._found[path] = document, draft_lines(document.text)
+        document = self._host.documents.at(path)
+        if self.drafts.look(path) is not None and document is not None:
             if self._is_own(path) and self.session_of(document):
                 self._host.chores.begin(self.catch_up(document))
+        elif document is not None:
+            self._look_again(document.uri)
+
+    def _look_again(self, uri: str) -> None:
+        """Catch up if a turn was put in again that was taken out as it ran."""
+        document, turn = self._host.documents.get(uri), self._cut.get(uri)
+        if document is None or turn is None or layout.section_of(document.text, turn) is None:
+            return
+        del self._cut[uri]
+        self._host.chores.begin(self.catch_up(document))
+
+    def running_in(self, session: str) -> int:
+        """The turn of a session that runs; 0 if none does."""
+        running = self._host.turns.running
+        if running is None or running.session is None or running.session.id != session:
+            return 0
+        return 0 if running.finished is not None else running.number
 
     def _is_own(self, path: Path) -> bool:
         try:
@@ -191,17 +236,36 @@ class Chats:
             stream = self._stream(running, session, event)
             if stream is not None:
                 self._streams[key] = stream
-                self._host.chores.begin(self._run(key, stream))
+                self._host.chores.begin(self._run(key, stream, running))
         stream = self._streams.get(key)
         if stream is not None:
             stream.take(event)
 
-    async def _run(self, key: tuple[str, int], stream: Stream) -> None:
+    async def _run(self, key: tuple[str, int], stream: Stream, ticket: Ticket) -> None:
         try:
             await stream.run()
         finally:
             if self._streams.get(key) is stream:
                 del self._streams[key]
+            self.standing = [one for one in self.standing if one.ticket is not ticket]
+        await ticket.ended.wait()
+        document, written = self.of_session(key[0]), stream.document
+        if written is not None and stream.state == "gone":
+            self._cut[written.uri] = key[1]
+            self._look_again(written.uri)
+        elif document is not None and document is not written:  # it has another name by now
+            await self.catch_up(document)
+
+    def _given(self, uri: str, ticket: Ticket, words: str) -> str:
+        """Words that the turn has taken now, as they stand in the document that gave them."""
+        steered = self.steered.get(uri)
+        if steered is None or steered.ticket is not ticket:
+            return ""
+        raws = steered.raws
+        found = next((raw for raw in raws if raw.replace("\r\n", "\n") == words), "")
+        if found:
+            raws.remove(found)
+        return found
 
     def _stream(self, ticket: Ticket, session: Session, event: events.TurnStarted) -> Stream | None:
         sent = next((one for one in self.sent if one.ticket is ticket), None)
@@ -210,11 +274,14 @@ class Chats:
             return None
         raw, words = (sent.raw, sent.words) if sent else ("", "")
         named = "" if self.session_of(found) == session.id else session.id
-        self.steered.pop(found.uri, None)
         asked = Asked(raw, own_words(words or event.words))
+        writing = Writing(event.turn, asked, named)
+        if sent is not None:
+            sent.is_placed = lambda: bool(writing.written)
         return Stream(
             Rendering(event.turn, partial(self._link, found)),
-            Writing(event.turn, asked, named),
+            writing,
+            given=partial(self._given, found.uri, ticket),
             words=words,
             opened=partial(self._host.documents.get, found.uri),
             paper=self.paper,
@@ -240,13 +307,3 @@ class Chats:
             await asyncio.to_thread(
                 changed_on_disk, document.path, roots, plan, expected=document.text
             )
-
-
-def draft_lines(text: str) -> frozenset[str]:
-    """The lines of what would be sent."""
-    draft = layout.draft_of(text)
-    if draft is None:
-        return frozenset()
-    return frozenset(
-        line.strip() for line in text[draft.start : draft.stop].split("\n") if line.strip()
-    )

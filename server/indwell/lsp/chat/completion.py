@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from itertools import accumulate
 from typing import NamedTuple
 
+from indwell.lsp.chat.name_index import NameIndex
 from indwell.lsp.mentions import quoted_path
 
-MOST_SHOWN = 50
-_LOOKED_AT = 50_000  # names; takes 10 ms
+MOST_SHOWN = 50  # ranges
+_LINES_LOOKED_AT = 20_000
 
 COMMANDS: tuple[tuple[str, str], ...] = (
     ("/new", "begin a new chat"),
@@ -56,7 +58,7 @@ def completed(
     line: str,
     *,
     is_draft_start: bool,
-    names: Callable[[], Sequence[str]],
+    names: Callable[[], NameIndex],
     lines_of: Callable[[str], Sequence[Lines]],
 ) -> tuple[Item, ...]:
     """What fits behind a line's beginning.
@@ -79,7 +81,7 @@ def completed(
         )
     if (found := _FILE.search(line)) is not None:
         begun = found["begun"]
-        chosen = matching(begun.strip('"'), names())
+        chosen = names().matching(begun.strip('"'))
         return tuple(
             Item(f"@{name}", "", f"@{quoted_path(name)}", len(begun) + 1, _FILE_KIND)
             for name in chosen
@@ -87,35 +89,39 @@ def completed(
     return ()
 
 
-def matching(begun: str, names: Sequence[str]) -> list[str]:
-    """The best names for what was typed: those whose last part begins with it come first."""
-    wanted = begun.lower()
-    ranked: list[tuple[int, int, str]] = []
-    for name in names[:_LOOKED_AT]:
-        lower = name.lower()
-        at = lower.find(wanted)
-        if at < 0:
-            continue
-        base = lower.rfind("/") + 1
-        rank = 0 if lower.startswith(wanted, base) else 1 if at == 0 else 2 if at >= base else 3
-        ranked.append((rank, len(name), name))
-    ranked.sort()
-    return [name for _, _, name in ranked[:MOST_SHOWN]]
+def ranged_path(line: str) -> str:
+    """The file of which lines are asked for behind a line's beginning; empty if none are."""
+    found = _RANGE.search(line)
+    return (found["q"] or found["p"]) if found is not None else ""
 
 
 def named_lines(text: str) -> tuple[Lines, ...]:
-    """Definitions in a source text, by what their lines look like."""
-    found: list[tuple[str, int, int]] = []
-    lines = text.split("\n")[:20_000]
+    """Definitions in a source text, by what their lines look like; in a thread if it is long."""
+    lines = text.split("\n")[:_LINES_LOOKED_AT]
+    filled = list(accumulate((n if one.strip() else 0 for n, one in enumerate(lines, 1)), max))
+    found: list[Lines] = []
+    open_: list[tuple[int, int]] = []  # places in ``found`` that go on, with their indents
     for number, line in enumerate(lines, start=1):
         match = _SYMBOL.match(line[:200])
-        if match is not None:
-            found.append((match["name"], number, len(match["indent"].expandtabs(4))))
-    result = []
-    for place, (name, first, indent) in enumerate(found):
-        later = (at for _, at, other in found[place + 1 :] if other <= indent)
-        last = next(later, len(lines) + 1) - 1
-        while last > first and not lines[last - 1].strip():
-            last -= 1
-        result.append(Lines(name, first, last))
-    return tuple(result)
+        if match is None:
+            continue
+        indent = len(match["indent"].expandtabs(4))
+        _end(found, open_, indent, number - 1, filled)
+        open_.append((len(found), indent))
+        found.append(Lines(match["name"], number, number))
+    _end(found, open_, 0, len(lines), filled)
+    return tuple(found)
+
+
+def _end(
+    found: list[Lines],
+    open_: list[tuple[int, int]],
+    indent: int,
+    last: int,
+    filled: Sequence[int],
+) -> None:
+    """Those that stand as far to the right end here, at the last line with words."""
+    while open_ and open_[-1][1] >= indent:
+        place, _ = open_.pop()
+        one = found[place]
+        found[place] = one._replace(last=max(one.first, filled[last - 1]))

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import os
-from bisect import bisect_left
 from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import Any
 
 from indwell.errors import ToolError
+from indwell.lsp.chat.name_index import NameIndex
 from indwell.lsp.chat_names import SUFFIX
 from indwell.tools.searching.ripgrep import listen
 
@@ -30,12 +30,12 @@ class FileNames:
 
     def __init__(self, begin: Begin, monotonic: Callable[[], float]) -> None:
         self._begin, self._monotonic = begin, monotonic
-        self._names: tuple[str, ...] = ()
+        self._names = NameIndex()
         self._at = float("-inf")
         self._is_listing = False
         self.listed = asyncio.Event()
 
-    def known(self, roots: tuple[Path, ...]) -> tuple[str, ...]:
+    def known(self, roots: tuple[Path, ...]) -> NameIndex:
         """Those known by now; never waits. A new list is begun if this one is old."""
         if roots and not self._is_listing and self._monotonic() - self._at > KEPT_S:
             self._is_listing = True
@@ -44,8 +44,7 @@ class FileNames:
 
     def has(self, name: str) -> bool:
         """Is it one of those known by now?"""
-        at = bisect_left(self._names, name)
-        return at < len(self._names) and self._names[at] == name
+        return self._names.has(name)
 
     async def _list(self, roots: tuple[Path, ...]) -> None:
         found: list[str] = []
@@ -65,9 +64,9 @@ class FileNames:
                 timeout_s=TIMEOUT_S,
                 take=take,
             )
-            self._names = tuple(await asyncio.to_thread(sorted, found[:MOST]))
+            self._names = await asyncio.to_thread(lambda: NameIndex(sorted(found[:MOST])))
         except ToolError:
-            self._names = ()  # no ripgrep: nothing is offered
+            self._names = NameIndex()  # no ripgrep: nothing is offered
         finally:
             self._is_listing = False
             self._at = self._monotonic()

@@ -133,7 +133,7 @@ def section_of(text: str, turn: int, near: int | None = None) -> Section | None:
         found = next((one for one in backwards(text) if one.turn == turn), None)
     if found is None:
         return None
-    after = _next_heading(text, found.end)
+    after = next_heading(text, found.end)
     end = len(text) if after is None else after.start
     least = found.start + len(turn_line(turn))
     while end > least and text[end - 1].isspace():
@@ -190,84 +190,6 @@ def bound(text: str, session: str) -> tuple[Splice, ...]:
     return (Splice(0, 0, f"{line}\n\n"),)
 
 
-def begun(text: str, words: str, section: str, shown: str) -> tuple[Splice, ...]:
-    """Put a turn's section below the words that it answers.
-
-    They are found where they wait, or at the beginning of what the user is writing; what is typed
-    behind them is the next draft. Where they are not any more, they are put in above the draft.
-
-    Args:
-        text: Of the document.
-        words: As they stood in the document when they were sent.
-        section: Heading and all that there is of the turn.
-        shown: The words as they are put in, with no line of ours among them.
-    """
-    waiting = next((one for one in headings(text) if _holds(text, one, words)), None)
-    if waiting is not None:
-        stop = _content_end(text, waiting)
-        return (
-            Splice(waiting.start, waiting.start + len(WAITING), YOU),
-            Splice(stop, stop, f"\n\n{section}"),
-        )
-    draft = draft_of(text)
-    if draft is None:
-        return (Splice(len(text), len(text), f"\n\n{YOU}\n\n{shown}\n\n{section}\n\n{YOU}\n\n"),)
-    if words and text.startswith(words, draft.start):
-        stop = draft.start + len(words)
-        return (Splice(stop, stop, f"\n\n{section}\n\n{YOU}\n\n"),)
-    at = draft.heading.start
-    return (Splice(at, at, f"{YOU}\n\n{shown}\n\n{section}\n\n"),)
-
-
-def queued(text: str, words: str) -> tuple[Splice, ...]:
-    """Let the words wait under a heading of their own, with room for the next below."""
-    draft = draft_of(text)
-    if draft is None or not text.startswith(words, draft.start):
-        return ()
-    stop = draft.start + len(words)
-    return (
-        Splice(draft.heading.start, draft.heading.start + len(YOU), WAITING),
-        Splice(stop, stop, f"\n\n{YOU}\n\n"),
-    )
-
-
-def withdrawn(text: str, words: str) -> tuple[Splice, ...]:
-    """Words that waited go back into the draft."""
-    waiting = next((one for one in headings(text) if _holds(text, one, words)), None)
-    if waiting is None:
-        return given_back(text, words)
-    after = _next_heading(text, waiting.end)
-    stop = len(text) if after is None else after.start
-    rest = spliced(text, (gone := Splice(waiting.start, stop, ""),))
-    moved = len(text) - len(rest)
-    back = given_back(rest, words)
-    return (gone, *(Splice(a + moved, b + moved, new) for a, b, new in back))
-
-
-def given_back(text: str, words: str) -> tuple[Splice, ...]:
-    """Put words at the beginning of the draft, unless it has them."""
-    draft = draft_of(text)
-    if draft is None:
-        return (Splice(len(text), len(text), f"\n\n{YOU}\n\n{words}\n"),)
-    if text.find(words, draft.start) >= 0:
-        return ()
-    gap = "\n\n" if draft.stop > draft.start else "\n"
-    at = draft.heading.end
-    before = "\n" if text[at - 1] == "\n" else "\n\n"
-    return (Splice(at, draft.start, f"{before}{words}{gap}"),)
-
-
-def cleared(text: str, words: str) -> tuple[Splice, ...]:
-    """Take words out of the draft, which begins with them; nothing happens if it does not."""
-    draft = draft_of(text)
-    if draft is None or not text.startswith(words, draft.start):
-        return ()
-    stop = draft.start + len(words)
-    while stop < len(text) and text[stop].isspace():
-        stop += 1
-    return (Splice(draft.start, stop, ""),)
-
-
 def noted(text: str, note: str) -> tuple[Splice, ...]:
     """Put a paragraph of ours above the draft."""
     draft = draft_of(text)
@@ -276,23 +198,17 @@ def noted(text: str, note: str) -> tuple[Splice, ...]:
     return (Splice(draft.heading.start, draft.heading.start, f"{note}\n\n"),)
 
 
-def _holds(text: str, heading: Heading, words: str) -> bool:
-    return (
-        bool(words)
-        and heading.kind == "waiting"
-        and text[heading.end : _content_end(text, heading)].endswith(words)
-    )
-
-
-def _content_end(text: str, heading: Heading) -> int:
-    after = _next_heading(text, heading.end)
+def content_end(text: str, heading: Heading) -> int:
+    """Where what stands below a heading ends, blanks left out."""
+    after = next_heading(text, heading.end)
     end = len(text) if after is None else after.start
     while end > heading.end and text[end - 1].isspace():
         end -= 1
     return end
 
 
-def _next_heading(text: str, start: int) -> Heading | None:
+def next_heading(text: str, start: int) -> Heading | None:
+    """The first heading of ours from an offset on."""
     at = start if text.startswith("## ", start) else text.find("\n## ", max(0, start - 1)) + 1
     while at > 0 or text.startswith("## ", at):
         found = _heading(text, at)

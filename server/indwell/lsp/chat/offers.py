@@ -52,7 +52,7 @@ def actions(text: str, state: State, at: int) -> list[dict[str, Any]]:
         for one in sending(text, state)
     ]
     turn = _turn_at(text, at)
-    if turn and state.session:
+    if turn and state.session and at >= _own_start(text):
         commands += of_turn(state, turn)
     return [{"title": one["title"], "kind": _KIND, "command": one} for one in commands]
 
@@ -61,6 +61,7 @@ def lenses(text: str, state: State, place: Place) -> list[dict[str, Any]]:
     """Lenses: sending above the draft, the others at the headings of the newest turns."""
     found: list[dict[str, Any]] = []
     n_turns = 0
+    own = _own_start(text)
     is_first = True
     for heading in layout.backwards(text):
         commands: Sequence[Mapping[str, Any]] = ()
@@ -71,7 +72,8 @@ def lenses(text: str, state: State, place: Place) -> list[dict[str, Any]]:
             n_turns += 1
             if n_turns > MOST_TURNS:
                 break
-            if state.session and not (state.running and n_turns == 1):
+            is_own = bool(state.session) and heading.start >= own
+            if is_own and not (state.running and n_turns == 1):
                 commands = (*commands, *of_turn(state, heading.turn))
         here = place(heading.start)
         found += [{"range": {"start": here, "end": here}, "command": one} for one in commands]
@@ -92,6 +94,23 @@ def of_turn(state: State, turn: int) -> list[dict[str, Any]]:
         {"title": "Rewind to here", "command": "indwell.rewind", "arguments": [which]},
         {"title": "Fork from here", "command": "indwell.fork", "arguments": [which]},
     ]
+
+
+def _own_start(text: str) -> int:
+    """Where the turns of the session begin that the first line names.
+
+    A chat may hold turns of an earlier session above them; their numbers do not go on rising.
+    """
+    start, later = len(text), 0
+    for heading in layout.backwards(text):
+        if heading.kind != "turn":
+            continue
+        if later and heading.turn >= later:
+            break
+        start, later = heading.start, heading.turn
+        if later == 1:
+            break
+    return start
 
 
 def _turn_at(text: str, at: int) -> int:

@@ -32,7 +32,6 @@ async def opened(host: Host, chats: Chats, arguments: ChatArguments) -> ChatResu
     wanted = arguments.session or (None if arguments.new else host.sessions.id)
     if wanted is None:
         path = await asyncio.to_thread(new_chat, root, _today(), new_text())
-        chats.made.add(path)
         return await _shown(host, path, None)
     turns = await chats.turns_of(wanted)
     document = chats.of_session(wanted)
@@ -42,7 +41,10 @@ async def opened(host: Host, chats: Chats, arguments: ChatArguments) -> ChatResu
     found = await asyncio.to_thread(chat_of, root, wanted)
     if found is not None:
         await asyncio.to_thread(
-            changed_on_disk, found, [root], lambda text: caught_up(text, turns, wanted)
+            changed_on_disk,
+            found,
+            [root],
+            lambda text: caught_up(text, turns, wanted, chats.running_in(wanted)),
         )
         return await _shown(host, found, wanted)
     ended = [one for one in turns if one.ending is not None]

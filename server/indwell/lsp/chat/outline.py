@@ -22,6 +22,8 @@ _NAMESPACE, _FUNCTION, _STRING = 3, 12, 15  # SymbolKind
 _OPEN, _CLOSE = "<details><summary>", "</details>"
 _FEED, _BREAK = re.compile(r"\n"), re.compile(r"\r\n|\n|\r")
 _LINK = re.compile(r"\[`[^`\n]{1,400}`\]\(<(?P<to>[^<>\n]{1,1000})>\)")
+_SCHEME = re.compile(r"[^/]*:")  # none of ours has one: we write a colon as %3A
+_ELSEWHERE = re.compile(r"/|~|.*[\\\x00-\x1f]", re.DOTALL)
 
 
 class Places:
@@ -120,7 +122,11 @@ def folding_ranges(text: str, place: Place) -> list[dict[str, Any]]:
 
 def links(text: str) -> tuple[Link, ...]:
     """Our links to hunks, and what the user's words mention; the newest, if there are many."""
-    found = [Link(m.start(), m.end(), m["to"], None) for m in _LINK.finditer(text)]
+    found = [
+        Link(m.start(), m.end(), m["to"], None)
+        for m in _LINK.finditer(text)
+        if not _SCHEME.match(m["to"]) and not _ELSEWHERE.match(unquote(m["to"]))
+    ]
     for heading, stop in _sections(text, list(headings(text))):
         if heading.kind != "turn":
             words = text[heading.end : stop]

@@ -14,7 +14,7 @@ from indwell.lsp.documents import Document, Documents
 from indwell.workspace.base import Change
 
 MOST_TRIES = 8  # of one edit, against a user who types all the while
-LABEL = "Indwell: chat"
+LABEL = ""  # Neovim prints a label of each edit, and these come ten times a second
 
 Plan = Callable[[str], str]
 """What a text should read."""

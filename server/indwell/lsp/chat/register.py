@@ -13,7 +13,6 @@ import msgspec
 from lsprotocol import types
 from pygls.lsp.server import LanguageServer
 
-from indwell.errors import UserError
 from indwell.lsp.chat.chats import Chats
 from indwell.lsp.chat.opening import opened
 from indwell.lsp.chat.sending import send
@@ -35,19 +34,11 @@ def register_chat(server: LanguageServer, host: Host) -> ChatViews:
 
     @server.command("indwell.chat")
     async def chat(arguments: ChatArguments = ANY_CHAT) -> ChatResult | None:
-        try:
-            return await opened(host, chats, arguments)
-        except UserError as error:
-            host.client.show(types.MessageType.Error, f"Indwell: {error}")
-            return None
+        return await host.answering.answer(opened(host, chats, arguments), wait=arguments.wait)
 
     @server.command("indwell.send")
     async def send_draft(arguments: SendArguments = NEWEST) -> object:
-        try:
-            return await send(host, chats, arguments)
-        except UserError as error:
-            host.client.show(types.MessageType.Error, f"Indwell: {error}")
-            return None
+        return await host.answering.answer(send(host, chats, arguments), wait=arguments.wait)
 
     @server.feature(types.TEXT_DOCUMENT_DOCUMENT_SYMBOL)
     async def symbols(params: types.DocumentSymbolParams) -> msgspec.Raw:
@@ -62,9 +53,9 @@ def register_chat(server: LanguageServer, host: Host) -> ChatViews:
         return await _looked(host, params.text_document.uri, views.links)
 
     @server.feature(types.TEXT_DOCUMENT_COMPLETION)
-    def completion(params: types.CompletionParams) -> msgspec.Raw:
+    async def completion(params: types.CompletionParams) -> msgspec.Raw:
         uri, position = params.text_document.uri, params.position
-        return _of_chat(host, uri, lambda document: views.completion(document, position))
+        return await _looked(host, uri, lambda document: views.completion(document, position))
 
     return views
 
@@ -86,16 +77,8 @@ async def ask_for_chats(host: Host) -> None:
 
 
 async def _looked(host: Host, uri: str, look: Callable[[Document], Awaitable[Any]]) -> msgspec.Raw:
-    """As ``_of_chat``, for what may take a while."""
-    document = host.documents.get(uri) if is_chat(uri) else None
-    if document is None:
-        return msgspec.Raw(b"null")
-    return msgspec.Raw(msgspec.json.encode(await look(document)))
-
-
-def _of_chat(host: Host, uri: str, look: Callable[[Document], Any]) -> msgspec.Raw:
     """What is asked, as JSON; null for what is no open chat."""
     document = host.documents.get(uri) if is_chat(uri) else None
     if document is None:
         return msgspec.Raw(b"null")
-    return msgspec.Raw(msgspec.json.encode(look(document)))
+    return msgspec.Raw(msgspec.json.encode(await look(document)))

@@ -22,7 +22,9 @@ Link = Callable[[str, int], str]
 MOST_KEPT = 40_000  # characters of one output or of the reasoning that are kept at all
 MOST_LINKS = 12  # to the hunks of one edit
 _REASON = 300  # characters of why a turn ended
-_HUNK = re.compile(r"^@@ -\d+(?:,\d+)? \+(\d+)", re.MULTILINE)
+_HUNK = re.compile(  # where it begins in the new text, and the lines before the first changed one
+    r"^@@ -\d+(?:,\d+)? \+(\d+)[^\n]*\n((?: [^\n]*\n)*)", re.MULTILINE
+)
 _VERBS = {
     "read_file": "Read",
     "edit_file": "Edit",
@@ -116,7 +118,9 @@ class Rendering:
         return details(f"{head} · {_seconds(done.seconds)}", *parts)
 
     def _links(self, edit: events.EditApplied) -> str:
-        lines = [int(found[1][:9]) for found in _HUNK.finditer(edit.diff)][:MOST_LINKS] or [1]
+        lines = [int(found[1][:9]) + found[2].count("\n") for found in _HUNK.finditer(edit.diff)][
+            :MOST_LINKS
+        ] or [1]
         links = ((line, self._link(edit.path, line)) for line in lines)
         return " ".join(f"[{code(f'{edit.path}:{line}')}](<{to}>)" for line, to in links if to)
 

@@ -6,27 +6,31 @@ and where it cannot be taken the reason stands above it.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from functools import partial
 
-from indwell.errors import EditRefused, SessionError, UserError
+from indwell.errors import EditRefused, SessionError, ToolError, UserError
+from indwell.files import exists
 from indwell.lsp import answers, protocol
 from indwell.lsp.attaching import attachments
-from indwell.lsp.chat import layout
-from indwell.lsp.chat.chats import Chats, Sent, draft_lines
+from indwell.lsp.chat import layout, moving
+from indwell.lsp.chat.asking import BeingSent
+from indwell.lsp.chat.chats import Chats, Sent, Steering
 from indwell.lsp.chat.commands import Command, command_of
 from indwell.lsp.chat.layout import Splice, edited
 from indwell.lsp.chat.neutral import quoted
 from indwell.lsp.chat.opening import opened
+from indwell.lsp.chat.pending import rest_of
 from indwell.lsp.documents import Document
 from indwell.lsp.host import Host
-from indwell.lsp.mentions import Mention, mentions_in
+from indwell.lsp.mentions import MOST, Mention, mentions_in
 from indwell.lsp.protocol_chat import ChatArguments, SendArguments
-from indwell.policy.approvals import folded, visible
+from indwell.lsp.tickets import Ticket
+from indwell.workspace.base import Workspace
 
-SEND = "Send them"
 ANEW = "Begin a new session"
-MOST_ASKED = 4_000  # characters that a person looks through in a question
+OPENING_S = 2.0  # for a chat's first turn to open its session
 
 
 async def send(host: Host, chats: Chats, arguments: SendArguments) -> object:
@@ -36,6 +40,18 @@ async def send(host: Host, chats: Chats, arguments: SendArguments) -> object:
         UserError: It cannot be sent, in plain words; it stays where it is.
     """
     document = chats.document(arguments.uri)
+    chats.asking.check_free(document)
+    async with chats.locks[document.uri]:
+        done = await _taken(host, chats, document, arguments)
+    if not isinstance(done, Ticket):
+        return done
+    if done.waiting not in host.turns.queue.waiting:
+        await done.begun.wait()
+    return answers.started(done) if done.error is None else None
+
+
+async def _taken(host: Host, chats: Chats, document: Document, arguments: SendArguments) -> object:
+    """One send; the next of this document begins when its words are taken."""
     text = document.text
     draft = layout.draft_of(text)
     if draft is None:
@@ -43,19 +59,23 @@ async def send(host: Host, chats: Chats, arguments: SendArguments) -> object:
             f"the chat does not end with words of yours: write a line `{layout.YOU}` at its end, "
             "and the words below it"
         )
-    raw = text[draft.start : draft.stop]
+    raw = rest_of(text[draft.start : draft.stop], chats.taken(document))
+    if not raw and draft.stop > draft.start:
+        raise BeingSent("these words are on their way already; nothing was sent twice")
     if not raw:
         raise UserError(f"there is nothing to send; write below the last line `{layout.YOU}`")
     words = raw.replace("\r\n", "\n")
     try:
+        await chats.asking.check(document, raw)
         command = command_of(words)
         if command is not None:
             return await _obeyed(host, chats, document, command, raw)
         target = await _target(host, chats, document)
-        await _check_own(host, chats, document, target)
         if arguments.how != "next" and chats.runs_in(document):
             return await _steered(host, chats, document, raw, words)
         return await _sent(host, chats, document, Draft(raw, words, target))
+    except BeingSent:
+        raise
     except UserError as error:
         await _note(chats, document, f"Not sent: {error}")
         raise
@@ -68,23 +88,20 @@ class Draft:
         self.raw, self.words, self.target = raw, words, target
 
 
-async def _sent(host: Host, chats: Chats, document: Document, draft: Draft) -> object:
-    if any(
-        one.uri == document.uri and one.raw == draft.raw and not one.ticket.begun.is_set()
-        for one in chats.sent
-    ):
-        raise UserError("these words are on their way already")
+async def _sent(host: Host, chats: Chats, document: Document, draft: Draft) -> Ticket:
     mentions = await _mentioned(host, chats, document, draft.words)
     params = protocol.PromptParams(text=draft.words, session=draft.target, mentions=mentions)
     ticket = await host.prompt(params)
+    chats.drafts.vouch(document, draft.raw)
     sent = Sent(ticket, document.uri, draft.raw, draft.words)
     chats.sent.append(sent)
+    chats.standing.append(sent)
     host.chores.begin(_followed(chats, document, sent))
     if ticket.waiting in host.turns.queue.waiting:
-        await _change(chats, document, partial(layout.queued, words=draft.raw))
-        return answers.started(ticket)
-    await ticket.begun.wait()
-    return answers.started(ticket) if ticket.error is None else None
+        await _change(chats, document, partial(moving.queued, words=draft.raw))
+        if sent in chats.standing and moving.waits(document.text, draft.raw):
+            chats.standing.remove(sent)
+    return ticket
 
 
 async def _followed(chats: Chats, document: Document, sent: Sent) -> None:
@@ -92,28 +109,38 @@ async def _followed(chats: Chats, document: Document, sent: Sent) -> None:
     ticket = sent.ticket
     await ticket.ended.wait()
     chats.sent.remove(sent)
+    if sent.is_placed is None and sent in chats.standing:  # no turn writes them down
+        chats.standing.remove(sent)
     if ticket.error is not None:
-        await _change(chats, document, partial(layout.withdrawn, words=sent.raw))
+        await _change(chats, document, partial(moving.withdrawn, words=sent.raw))
         await _note(chats, document, str(ticket.error))
     elif ticket.finished is not None and not ticket.finished.turn:
-        await _change(chats, document, partial(layout.withdrawn, words=sent.raw))
+        await _change(chats, document, partial(moving.withdrawn, words=sent.raw))
 
 
 async def _steered(
     host: Host, chats: Chats, document: Document, raw: str, words: str
 ) -> protocol.SteerResult:
     """Give the words to the running turn; they leave the draft when the model has them."""
-    if chats.steered.get(document.uri) == raw:
-        raise UserError("the running turn has these words already, and takes them at its next step")
-    result = await host.steer(protocol.SteerParams(text=words))
-    chats.steered[document.uri] = raw
+    running = host.turns.running
+    assert running is not None, "it runs in this document"
+    known = chats.steered.get(document.uri)
+    if known is None or known.ticket is not running:
+        known = chats.steered[document.uri] = Steering(running, [])
+    known.raws.append(raw)  # before the turn can take them
+    try:
+        result = await host.steer(protocol.SteerParams(text=words))
+    except UserError:
+        known.raws.remove(raw)
+        raise
+    chats.drafts.vouch(document, raw)
     return result
 
 
 async def _obeyed(
     host: Host, chats: Chats, document: Document, command: Command, raw: str
 ) -> object:
-    await _change(chats, document, partial(layout.cleared, words=raw))
+    await _change(chats, document, partial(moving.cleared, words=raw))
     match command.name:
         case "stop":
             return host.turns.cancel()
@@ -135,14 +162,12 @@ async def _target(host: Host, chats: Chats, document: Document) -> str:
     named = chats.session_of(document)
     own = next((one for one in chats.sent if one.uri == document.uri), None)
     if not named:
-        session = own.ticket.session if own is not None else None
-        return session.id if session is not None else "new"
+        return "new" if own is None else await _own_session(own)
     try:
         await host.sessions.check(named)
     except SessionError as error:
         question = f"Indwell: this chat names a session that is not known here ({error})."
-        timeout_s = host.settings.answer_timeout_s
-        if await host.client.choose(question, (ANEW,), timeout_s) == ANEW:
+        if (await chats.asking.choose(document, question, ANEW))[0]:
             return "new"
         raise UserError(
             f"{error}. Remove the first line of the chat, and it begins a new session"
@@ -150,33 +175,15 @@ async def _target(host: Host, chats: Chats, document: Document) -> str:
     return named
 
 
-async def _check_own(host: Host, chats: Chats, document: Document, target: str) -> None:
-    """Ask about words that stood in a file which nothing says is the user's.
-
-    A repository may bring a chat along, with words at its end.
-
-    Raises:
-        UserError: The user did not say that they are to be sent.
-    """
-    if target != "new" or document.path in chats.made:
-        return
-    text = document.text
-    if not chats.stood_there(document) & draft_lines(text):
-        return
-    draft = layout.draft_of(text)
-    assert draft is not None, "it has lines"
-    words = text[draft.start : draft.stop]
-    if len(words) <= MOST_ASKED:
-        question = (
-            "Indwell: some of these words stood in the file before you opened it. Send them as "
-            f"yours?\n\n{folded(visible(words))}"
-        )
-        if await host.client.choose(question, (SEND,), host.settings.answer_timeout_s) == SEND:
-            return
-    raise UserError(
-        "some of these words stood in the file before you opened it; remove them, or write in a "
-        "chat of your own (`indwell.chat`)"
-    )
+async def _own_session(sent: Sent) -> str:
+    """The session that the first words of a chat begin; others must not begin one more."""
+    try:
+        await sent.ticket.begins(OPENING_S)
+    except UserError:
+        raise BeingSent(
+            "the first words of this chat have not begun their turn; send these when they have"
+        ) from None
+    return sent.ticket.session.id if sent.ticket.session is not None else "new"
 
 
 async def _mentioned(host: Host, chats: Chats, document: Document, words: str) -> tuple[str, ...]:
@@ -191,11 +198,25 @@ async def _mentioned(host: Host, chats: Chats, document: Document, words: str) -
         taken = await attachments(workspace, host.settings, (mention,))
         if taken.files:
             good.append(mention)
-        elif mention.first or "." in mention.path or "/" in mention.path:
+        elif _is_file_name(mention) or await _is_there(workspace, mention.path):
             problems += taken.problems
+    if len(good) > MOST:
+        problems.append(f"only the first {MOST} of {len(good)} mentioned files are attached")
     if problems:
         await _note(chats, document, "\n".join(problems))
-    return tuple(one.written for one in good)
+    return tuple(one.written for one in good[:MOST])
+
+
+def _is_file_name(mention: Mention) -> bool:
+    """Does it look like one? What does not may be a person."""
+    return bool(mention.first) or "." in mention.path or "/" in mention.path
+
+
+async def _is_there(workspace: Workspace, name: str) -> bool:
+    try:
+        return await asyncio.to_thread(exists, workspace.resolve(name))
+    except ToolError:
+        return True  # it leads out of the workspace, or is none of its files
 
 
 async def _note(chats: Chats, document: Document, words: str) -> None:

@@ -44,6 +44,8 @@ class Stream:
         writing: Knows how much of it stands in the document.
         words: Of the user, that come back if the model never got them; empty if they were not
             written in this document.
+        given: Words that the turn was given, as they stand in this document; empty if they came
+            from elsewhere.
         opened: The document as the editor has it open now, if it does.
         paper: Writes.
         say: Tells the user something.
@@ -56,12 +58,14 @@ class Stream:
         writing: Writing,
         *,
         words: str,
+        given: Callable[[str], str],
         opened: Callable[[], Document | None],
         paper: Paper,
         say: Callable[[str], None],
         on_disk: OnDisk,
     ) -> None:
         self._rendering, self._writing, self._words = rendering, writing, words
+        self._given = given
         self._opened, self._paper, self._say, self._on_disk = opened, paper, say, on_disk
         self._news = asyncio.Event()
         self._over = asyncio.Event()
@@ -69,12 +73,23 @@ class Stream:
         self._document: Document | None = None
         self._was_told: set[State] = set()
 
+    @property
+    def document(self) -> Document | None:
+        """Where it was written last."""
+        return self._document
+
+    @property
+    def state(self) -> State:
+        """Of the section, as it was found last."""
+        return self._writing.state
+
     def take(self, event: events.Event) -> None:
         """Go on with what happened."""
         self._rendering.take(event)
         match event:
             case events.Steered(text=text, delivered=True):
-                self._writing.delivered(text)
+                if words := self._given(text):
+                    self._writing.delivered(words)
             case events.Steered(text=text):
                 self._back.append(text)
             case events.TurnFinished(draft=draft):

@@ -13,9 +13,10 @@ from lsprotocol import types
 
 from indwell.lsp.chat import layout, offers, outline
 from indwell.lsp.chat.chats import Chats
-from indwell.lsp.chat.completion import Lines, completed, named_lines
+from indwell.lsp.chat.completion import Lines, completed, named_lines, ranged_path
 from indwell.lsp.documents import Document
 from indwell.lsp.host import Host
+from indwell.lsp.positions import units_in_line
 from indwell.workspace.paths import display
 
 LONG = 100_000  # characters of a chat; looking at less takes a few milliseconds
@@ -35,6 +36,11 @@ class ChatViews:
     def __init__(self, host: Host, chats: Chats) -> None:
         self._host = host
         self._chats = chats
+
+    @property
+    def chats(self) -> Chats:
+        """Those that it shows."""
+        return self._chats
 
     def actions(self, uri: str, line: int, character: int) -> list[dict[str, Any]]:
         """The code actions of a chat at a position."""
@@ -81,30 +87,36 @@ class ChatViews:
                 found.append({"range": range_, "target": target})
         return found
 
-    def completion(self, document: Document, position: types.Position) -> dict[str, Any]:
+    async def completion(self, document: Document, position: types.Position) -> dict[str, Any]:
         """What fits behind the cursor; the editor asks again with the next key."""
         encoding = self._host.documents.encoding
         at = document.offset(position, encoding)
         start = document.offset(types.Position(line=position.line, character=0), encoding)
-        text = document.text
-        draft = layout.draft_of(text)
+        draft = layout.draft_of(document.text)
+        line = document.text[start:at]
+        path = ranged_path(line)
+        lines = await self._lines_of(path) if path else ()
         items = completed(
-            text[start:at],
+            line,
             is_draft_start=draft is not None and draft.heading.end <= start <= draft.start,
             names=lambda: self._chats.names.known(self._roots()),
-            lines_of=self._lines_of,
+            lines_of=lambda _: lines,
         )
-        end = {"line": position.line, "character": position.character}
+        end = {"line": position.line, "character": units_in_line(line, len(line), encoding)}
+        begins: dict[int, dict[str, Any]] = {}  # few: mostly all items replace the same
         rows = []
         for number, item in enumerate(items):
-            begin = document.place(at - item.n_before, encoding)
-            range_ = {"start": {"line": begin.line, "character": begin.character}, "end": end}
+            range_ = begins.get(item.n_before)
+            if range_ is None:
+                n_kept = len(line) - item.n_before
+                begin = {**end, "character": units_in_line(line, n_kept, encoding)}
+                range_ = begins[item.n_before] = {"start": begin, "end": end}
             rows.append(
                 {
                     "label": item.label,
                     "kind": item.kind,
                     "detail": item.detail,
-                    "filterText": text[at - item.n_before : at] + item.text,
+                    "filterText": line[len(line) - item.n_before :] + item.text,
                     "sortText": f"{number:04}",
                     "textEdit": {"range": range_, "newText": item.text},
                 }
@@ -133,7 +145,7 @@ class ChatViews:
 
         return place
 
-    def _lines_of(self, name: str) -> tuple[Lines, ...]:
+    async def _lines_of(self, name: str) -> tuple[Lines, ...]:
         """What is marked in an open file, and its definitions."""
         roots = self._roots()
         found: list[Lines] = []
@@ -143,7 +155,8 @@ class ChatViews:
             marked = self._host.attention.selection(self._host.settings)
             if marked is not None and marked.path == name:
                 found.append(Lines("selection", marked.first_line, marked.last_line))
-            found += named_lines(document.text[:SYMBOLS_CHARACTERS])
+            text = document.text[:SYMBOLS_CHARACTERS]
+            found += await asyncio.to_thread(named_lines, text)
             break
         return tuple(found)
 

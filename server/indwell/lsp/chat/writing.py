@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Literal, NamedTuple, TypeAlias
 
-from indwell.lsp.chat import layout
+from indwell.lsp.chat import layout, moving
 from indwell.lsp.chat.layout import Section, Splice, edited, in_breaks, line_break
 
 State: TypeAlias = Literal["new", "there", "changed", "gone"]
@@ -95,10 +95,10 @@ class Writing:
             text = self._next(text, whole, is_last=is_last)
         end = line_break(text)
         for words in self._delivered[self._now.cleared :]:
-            text = edited(text, layout.cleared(text, in_breaks(words, end)))
+            text = edited(text, moving.cleared(text, in_breaks(words, end)))
         self._planned = self._planned._replace(cleared=len(self._delivered))
         for words in reversed(back):
-            text = edited(text, layout.given_back(text, in_breaks(words, end)))
+            text = edited(text, moving.given_back(text, in_breaks(words, end)))
         if is_last and layout.draft_of(text) is None:
             at = len(text)
             text = edited(text, (Splice(at, at, f"\n\n{layout.YOU}\n\n"),))
@@ -113,7 +113,7 @@ class Writing:
             if whole.startswith(there):
                 self._now = self._now._replace(written=there)
             return self._next(text, whole, is_last=is_last)
-        text = edited(text, layout.begun(text, self._asked.words, whole, self._asked.shown))
+        text = edited(text, moving.begun(text, self._asked.words, whole, self._asked.shown))
         section = layout.section_of(text, self._turn)
         near = section.heading.start if section else None
         self._planned = self._now._replace(written=whole, near=near, state="there")

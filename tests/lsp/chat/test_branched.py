@@ -1,0 +1,78 @@
+"""A chat whose conversation is taken back says so; a fork of a chat gets a chat."""
+
+from __future__ import annotations
+
+import pytest
+
+from indwell.lsp.chat.branched import _marked
+from support.chatting import chat, draft, is_over, send, write
+from support.editing import USAGE, Home, editing
+from support.loopback_endpoint import LoopbackEndpoint, say
+
+TEXT = """## You
+
+a
+
+## Indwell · turn 1
+
+one
+
+## You
+
+b
+
+## Indwell · turn 2
+
+two
+
+## You
+
+draft
+"""
+NOTE = (
+    "> Taken back to the end of turn 1; what stands between is no longer part of the conversation."
+)
+
+
+def test_a_mark_stands_above_the_draft_once_and_only_where_turns_were_taken_back() -> None:
+    now = _marked(TEXT, 1)
+    assert now == TEXT.replace("## You\n\ndraft", f"{NOTE}\n\n## You\n\ndraft")
+    assert _marked(now, 1) == now
+    assert _marked(TEXT, 2) == TEXT
+    assert "> Taken back to the beginning; what stands above is no longer part" in _marked(TEXT, 0)
+
+
+@pytest.fixture
+def home(tmp_path) -> Home:
+    return Home(tmp_path)
+
+
+async def test_a_chat_shows_that_it_was_taken_back_and_a_fork_opens_a_chat_of_its_own(home) -> None:
+    script = [say("one", usage=USAGE), say("two", usage=USAGE)]
+    async with (
+        LoopbackEndpoint(script) as endpoint,
+        editing(home, endpoint.base_url) as editor,
+    ):
+        buffer = await chat(editor)
+        for turn, words in enumerate(("a", "b"), 1):
+            write(editor, buffer, words)
+            result = await send(editor, buffer)
+            await editor.wait_until(lambda turn=turn: is_over(buffer, turn))
+        session = result["session"]
+        forked = await editor.execute("indwell.fork", {"session": session, "turn": 1})
+        path = next(
+            one
+            for one in (home.workspace / ".indwell/chats").iterdir()
+            if forked["session"] in one.read_text()
+        )
+        assert "## Indwell · turn 1\n" in path.read_text()
+        assert "turn 2" not in path.read_text()
+        assert editor.messages[-1] == (
+            "Indwell: a new conversation goes on from the end of turn 1, in the chat " + path.name
+        )
+        write(editor, buffer, "my draft")
+        await editor.execute("indwell.rewind", {"session": session, "turn": 1})
+        await editor.wait_until(lambda: NOTE in buffer.text)
+        assert buffer.text.index("turn 2") < buffer.text.index(NOTE)
+        assert draft(buffer) == "my draft"
+        assert editor.messages[-1] == "Indwell: taken back to the end of turn 1"
