@@ -10,6 +10,7 @@ from lsprotocol.types import Position, Range
 from indwell.context.ide import OpenedFile, Problem, Selection
 from indwell.lsp.attention import RECENT_S, Attention, lines_of
 from indwell.lsp.documents import Documents
+from indwell.lsp.ours import hint_words
 from indwell.lsp.wire import sync
 from indwell.settings.model import Settings
 
@@ -224,3 +225,33 @@ def test_a_deny_rule_counts_for_the_name_in_the_uri_whatever_its_scheme() -> Non
         assert attention.is_denied(documents.open(item), Settings()), uri
     item = sync.Item(uri="file:///w/a.py", language_id="py", version=1, text="")
     assert not attention.is_denied(documents.open(item), Settings())
+
+
+def test_a_request_about_an_older_document_says_where_the_user_is() -> None:
+    desk = Desk()
+    desk.open("file:///w/b.py")
+    assert desk.attention.opened_uri() == "file:///w/b.py"
+    desk.attention.request(URI, span(0, 0, 0, 0))
+    assert desk.attention.opened_uri() == URI
+    desk.open("file:///w/c.py")
+    assert desk.attention.opened_uri() == "file:///w/c.py"
+    desk.attention.name(URI)
+    desk.documents.close(URI)
+    assert desk.attention.opened_uri() == "file:///w/c.py"
+    desk.attention.name("file:///w/b.py")
+    desk.attention.focus("file:///w/c.py")  # which is no guess
+    assert desk.attention.opened_uri() == "file:///w/c.py"
+
+
+def test_a_hint_of_ours_that_lost_its_source_is_no_problem() -> None:
+    """ALE gives it back so, as an error."""
+    words = hint_words("turn 1, +2 −1")
+    ours = types.Diagnostic(range=WRONG.range, message=words, severity=types.DiagnosticSeverity(1))
+    desk = Desk()
+    desk.attention.report(URI, [ours, WRONG])
+    assert desk.attention.problems(URI) == (WRONG,)
+    given = desk.documents.get(URI)
+    assert given is not None
+    selection = desk.attention.at(given, WRONG.range, [ours], SETTINGS)
+    assert selection is not None
+    assert selection.problems == ()

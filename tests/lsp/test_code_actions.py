@@ -9,6 +9,7 @@ from lsprotocol.converters import get_converter
 from lsprotocol.types import CodeActionKind, CodeActionTriggerKind, Position, Range
 
 from indwell.lsp.code_actions import KINDS, Place, offer
+from indwell.lsp.ours import hint_words
 from indwell.lsp.wire import sync
 
 CONVERTER = get_converter()
@@ -20,6 +21,9 @@ WRONG = types.Diagnostic(
     code=7,
     source="lint",
     data={"fixes": [{"at": 1}]},
+)
+ALES = types.Diagnostic(  # our hint, as ALE gives it back
+    range=HERE, message=hint_words("turn 1, +1 −1"), severity=types.DiagnosticSeverity.Error
 )
 ELSEWHERE = types.Diagnostic(
     range=Range(start=Position(line=8, character=0), end=Position(line=8, character=1)),
@@ -52,6 +56,8 @@ def offered(
         ({}, EVERYWHERE),
         ({"trigger": None}, EVERYWHERE),  # an old client does not say
         ({"can_ask": True}, [*EVERYWHERE, "Ask about this…"]),
+        ({"problems": [ALES]}, EVERYWHERE),
+        ({"problems": [ALES], "trigger": AUTOMATIC}, []),
         ({"problems": [WRONG]}, [*EVERYWHERE, "Fix all problems in this file"]),
         ({"known": (WRONG,)}, [*EVERYWHERE, "Fix all problems in this file"]),
         ({"known": (ELSEWHERE,)}, [*EVERYWHERE, "Fix all problems in this file"]),

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from indwell.sessions.records import TurnFinished
-from support.editing import USAGE, Home, editing
+from support.editing import EDIT, READ, USAGE, Home, editing
 from support.loopback_endpoint import CUT, HANG, Answer, LoopbackEndpoint, Seen, raw, refuse, say
 from support.strict_chat import strictly
 
@@ -171,6 +171,22 @@ async def test_what_does_not_fit_is_named_with_numbers_and_a_new_session_takes_t
         said = json.dumps(endpoint.seen[-1].body["messages"])
         assert "<task-card>" in said
         assert "count the carts. Never touch r1.py" in said
+
+
+async def test_the_new_session_is_told_which_changes_of_the_old_one_wait_for_a_verdict(
+    home: Home,
+) -> None:
+    home.configure(SMALL)
+    usual = reads(1, n_at_once=3)
+    first = iter([say(calls=[READ], usage=USAGE), say(calls=[EDIT], usage=USAGE)])
+    async with (
+        LoopbackEndpoint(strictly(lambda seen: next(first, None) or usual(seen))) as endpoint,
+        editing(home, endpoint.base_url, extensions=RICH) as editor,
+    ):
+        assert (await editor.ask("count the carts")).ending == "failed"
+        await editor.execute("indwell.newSession")
+        assert (await editor.ask("go on")).ending == "done"
+        assert "shop.py: 1 not reviewed yet" in json.dumps(endpoint.seen[-1].body["messages"])
 
 
 async def test_a_plain_editor_keeps_the_warning_that_overhead_leaves_no_room(home: Home) -> None:

@@ -170,3 +170,14 @@ async def test_a_rich_editor_may_answer_with_the_names_of_hunks() -> None:
     assert await ask(dialog) == "no"  # it was not asked for any
     dialog.hunks = ()
     assert await ask(dialog, EDIT) == Chosen(())
+
+
+@pytest.mark.parametrize(
+    ("said", "reply"),
+    [("session", Chosen(("b",))), ("always", Chosen(("b",))), ("no", "no"), ("yes", "no")],
+)
+async def test_hunks_beside_a_lasting_yes_are_a_yes_for_once_to_these_alone(said, reply) -> None:
+    dialog = Dialog(said, "permission")
+    dialog.hunks = ("b",)
+    assert await ask(dialog, EDIT) == reply
+    assert await ask(dialog) == "no"

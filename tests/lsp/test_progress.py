@@ -13,7 +13,6 @@ CHANGED = events.EditApplied(
     turn=1, id="c1", path="a.py", added=2, removed=1, diff="", created=False, verified=True
 )
 TOKENS = Usage(input=1_200, output=34)
-TAKEN = "1,200 tokens in (0 cached), 34 out"
 
 
 def started(name: str, target: str) -> events.ToolStarted:
@@ -72,27 +71,27 @@ def test_an_event_as_one_line(event, line) -> None:
 @pytest.mark.parametrize(
     ("end", "sentence"),
     [
-        (ended(), f"done · 3 rounds, {TAKEN}, cost unknown"),
-        (ended(verified="not verified"), f"done · not verified · 3 rounds, {TAKEN}, cost unknown"),
-        (ended(cost=0.01234, rounds=1), f"done · 1 round, {TAKEN}, $0.0123"),
+        (ended(), "done · 3 rounds, cost unknown"),
+        (ended(verified="not verified"), "done · 3 rounds, cost unknown · not verified"),
+        (ended(cost=0.01234, rounds=1), "done · 1 round, $0.0123"),
         (
             ended(changes=(FileChanged("a.py", 1, 2), FileChanged("b.py", 3, 0))),
-            f"done · a.py +1 −2, b.py +3 −0 · 3 rounds, {TAKEN}, cost unknown",
+            "done · 2 files +4 −2 · 3 rounds, cost unknown",
         ),
         (
             ended(changes=(FileChanged("a.py", 1, 2),), to_review=2),
-            f"done · a.py +1 −2 · 2 changes to review · 3 rounds, {TAKEN}, cost unknown",
+            "done · a.py +1 −2 · 2 changes to review in all · 3 rounds, cost unknown",
         ),
         (
             ended(changes=(FileChanged("a.py", 1, 2),), to_review=1),
-            f"done · a.py +1 −2 · 1 change to review · 3 rounds, {TAKEN}, cost unknown",
+            "done · a.py +1 −2 · 1 change to review · 3 rounds, cost unknown",
         ),
-        (ended(to_review=2), f"done · 3 rounds, {TAKEN}, cost unknown"),
+        (ended(to_review=2), "done · 3 rounds, cost unknown"),
         (ended("cancelled", "stopped", rounds=0), "stopped"),
         (ended("failed", "no credit left", rounds=0), "no credit left"),
         (
             ended("limit", "stopped after 3 rounds"),
-            f"stopped after 3 rounds · 3 rounds, {TAKEN}, cost unknown",
+            "stopped after 3 rounds · 3 rounds, cost unknown",
         ),
     ],
 )
@@ -123,9 +122,18 @@ def test_what_a_model_put_into_an_event_is_one_short_harmless_line(event) -> Non
 
 def test_so_is_what_stands_in_the_end_of_a_turn() -> None:
     sentence = summary(ended("failed", EVIL, changes=(FileChanged(EVIL, 1, 2),)))
-    assert sentence.count(HARMLESS) == 2
-    assert sentence.endswith(f"… · 3 rounds, {TAKEN}, cost unknown")
-    assert len(sentence) < 2 * REASON_LIMIT + 100
+    assert sentence.count(HARMLESS[:20]) == 2
+    assert sentence.endswith("… +1 −2 · 3 rounds, cost unknown")
+    assert len(sentence) < REASON_LIMIT + 100
+
+
+def test_the_end_of_a_good_turn_fits_in_a_line_of_a_hundred_columns() -> None:
+    changed = tuple(FileChanged(f"server/deep/down/{one}.py", 10, 9) for one in range(40))
+    for files in (changed, (FileChanged("server/" + "deep/" * 20 + "x.py", 100, 90),)):
+        end = ended(changes=files, to_review=12, verified="verified: " + "uv run pytest " * 9)
+        sentence = summary(end)
+        assert len(f"Indwell: {sentence}") <= 100, sentence
+        assert " · verified: " in sentence
 
 
 class Screen:

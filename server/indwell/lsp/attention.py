@@ -14,10 +14,10 @@ from lsprotocol import types
 from indwell.context.ide import OpenedFile, Problem, Selection
 from indwell.lsp.chat_names import is_chat
 from indwell.lsp.documents import Document, Documents, name_in
+from indwell.lsp.ours import is_ours
 from indwell.policy.paths import matches_any
 from indwell.settings.model import Settings
 
-OURS = "indwell"  # the source of diagnostics that we publish: changes to review, nothing to mend
 RECENT_S = 120.0  # a range that a request spoke of is a guess; older ones are no guess any more
 
 
@@ -49,6 +49,7 @@ class Attention:
     _selected: Marked | None = None
     _selected_is_known: bool = False
     _recent: Marked | None = None
+    _named: tuple[str, str | None] | None = None  # what a request spoke of, and the newest then
     _problems: dict[str, tuple[types.Diagnostic, ...]] = field(default_factory=dict)
 
     def focus(self, uri: str | None) -> None:
@@ -70,21 +71,32 @@ class Attention:
 
     def request(self, uri: str, range_: types.Range) -> None:
         """A request spoke of this range: a guess where nothing better is known."""
+        self.name(uri)
         document = self.documents.get(uri)
         if document is not None and range_.start != range_.end and not is_chat(uri):
             self._recent = Marked(uri, document.version, range_, self.monotonic())
 
+    def name(self, uri: str) -> None:
+        """A request spoke of this document: the user has gone back to it, it seems."""
+        if not is_chat(uri) and self.documents.get(uri) is not None:
+            self._named = uri, self.documents.newest_where(_is_work)
+
     def report(self, uri: str, problems: Sequence[types.Diagnostic]) -> None:
         """All problems of a document, of all servers; hints of ours are no problems."""
-        self._problems[uri] = tuple(one for one in problems if one.source != OURS)
+        self._problems[uri] = tuple(one for one in problems if not is_ours(one))
 
     def problems(self, uri: str) -> tuple[types.Diagnostic, ...]:
         """The problems last told of a document."""
         return self._problems.get(uri, ())
 
     def opened_uri(self) -> str | None:
-        """The document that the user looks at: told, else the newest that was opened."""
-        return self._focus if self._focus_is_known else self.documents.newest_where(_is_work)
+        """The document that the user looks at: told, else the last that was opened or spoken of."""
+        if self._focus_is_known:
+            return self._focus
+        newest = self.documents.newest_where(_is_work)
+        if self._named is None or self._named[1] != newest:
+            return newest
+        return self._named[0] if self.documents.get(self._named[0]) is not None else newest
 
     def opened(self, settings: Settings) -> OpenedFile | None:
         """The file for ``<ide_opened_file>``, unless a setting or a deny rule keeps it out."""
@@ -175,7 +187,7 @@ def touching_problems(
     touching = [
         one
         for one in problems
-        if one.range.start.line <= last and one.range.end.line >= first and one.source != OURS
+        if one.range.start.line <= last and one.range.end.line >= first and not is_ours(one)
     ]
     return tuple(problem_of(one) for one in touching)
 

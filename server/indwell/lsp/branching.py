@@ -10,6 +10,8 @@ from pygls.lsp.server import LanguageServer
 from indwell.errors import UserError
 from indwell.lsp import protocol
 from indwell.lsp import protocol_views as views
+from indwell.lsp.chat.branched import ending_of, mark_rewound, show_fork
+from indwell.lsp.chat.chats import Chats
 from indwell.lsp.host import Host
 from indwell.lsp.rewinding import FilesBack
 from indwell.lsp.wire.envelope import INVALID_PARAMS
@@ -17,16 +19,12 @@ from indwell.lsp.wire.envelope import INVALID_PARAMS
 ANY_TURN = protocol.ForkArguments()
 
 
-def register_branching(server: LanguageServer, host: Host) -> None:
+def register_branching(server: LanguageServer, host: Host, chats: Chats) -> None:
     """Both commands."""
 
     @server.command("indwell.fork")
     async def fork(arguments: protocol.ForkArguments = ANY_TURN) -> views.ResumeResult | None:
-        try:
-            return await forked(host, arguments)
-        except UserError as error:
-            host.client.show(types.MessageType.Error, f"Indwell: {error}")
-            return None
+        return await host.answering.answer(forked(host, chats, arguments), wait=arguments.wait)
 
     @server.command("indwell.rewind")
     async def rewind(
@@ -35,14 +33,12 @@ def register_branching(server: LanguageServer, host: Host) -> None:
         if arguments is None:
             words = "indwell.rewind needs one argument: an object with `turn`"
             raise JsonRpcException(words, INVALID_PARAMS)
-        try:
-            return await rewound(host, arguments)
-        except UserError as error:
-            host.client.show(types.MessageType.Error, f"Indwell: {error}")
-            return None
+        return await host.answering.answer(rewound(host, chats, arguments), wait=arguments.wait)
 
 
-async def forked(host: Host, arguments: protocol.ForkArguments) -> views.ResumeResult | None:
+async def forked(
+    host: Host, chats: Chats, arguments: protocol.ForkArguments
+) -> views.ResumeResult | None:
     """Take up a new session that begins as another one was at the end of a turn.
 
     Raises:
@@ -54,10 +50,15 @@ async def forked(host: Host, arguments: protocol.ForkArguments) -> views.ResumeR
         await current.parts.log.commit()  # what it said last is to be read
     fork = await host.backend.fork_session(host.root, origin, arguments.turn)
     taken = await host.resume(protocol.ResumeArguments(fork.session, arguments.model))
-    return taken and attrs.evolve(taken, notices=(*fork.notices, *taken.notices))
+    if taken is None:
+        return None
+    await show_fork(host, chats, origin, fork.session, arguments.turn)
+    return attrs.evolve(taken, notices=(*fork.notices, *taken.notices))
 
 
-async def rewound(host: Host, arguments: protocol.RewindArguments) -> views.ResumeResult | None:
+async def rewound(
+    host: Host, chats: Chats, arguments: protocol.RewindArguments
+) -> views.ResumeResult | None:
     """Take a conversation back to the end of a turn, and the files if that is wanted.
 
     A running turn is stopped first. The conversation goes first: if the server is killed behind it,
@@ -84,8 +85,10 @@ async def rewound(host: Host, arguments: protocol.RewindArguments) -> views.Resu
         raise
     said = () if files is None else await files.take(session, arguments.turn)
     taken = await host.resume(again)
-    if said and not host.client.features.has("events"):
-        host.client.show(types.MessageType.Info, f"Indwell: {'; '.join(said)}")
+    await mark_rewound(chats, session, arguments.turn)
+    if not host.client.features.has("events"):
+        words = "; ".join((f"taken back to {ending_of(arguments.turn)}", *said))
+        host.client.show(types.MessageType.Info, f"Indwell: {words}")
     if taken is None:
         return None
     notices = (*rewind.notices, *taken.notices, *said)

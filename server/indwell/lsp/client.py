@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -50,6 +50,7 @@ class Client:
         self._numbers = itertools.count(1)
         self._edits: dict[int, str] = {}  # those not answered: the ids of their requests
         self.features = Features()
+        self.before_asking: Callable[[], Awaitable[None]] = _at_once
 
     def apply_edit(
         self, edit: types.WorkspaceEdit, label: str
@@ -58,7 +59,7 @@ class Client:
 
         It is sent before this returns. The answer may be a JsonRpcException.
         """
-        params = types.ApplyWorkspaceEditParams(edit=edit, label=label)
+        params = types.ApplyWorkspaceEditParams(edit=edit, label=label or None)
         request, key = f"indwell-edit-{next(self._numbers)}", id(edit)
         answer = self._request(types.WORKSPACE_APPLY_EDIT, params, request)
         self._edits[key] = request
@@ -92,6 +93,7 @@ class Client:
 
         The message is shown whole, for it may be what is allowed.
         """
+        await self.before_asking()
         by_shown = {one_line(title): title for title in titles}
         params = types.ShowMessageRequestParams(
             type=types.MessageType.Warning,
@@ -226,6 +228,10 @@ class Client:
             line.send_request_async(method, params, identifier)
         )
         return answer
+
+
+async def _at_once() -> None:
+    """Nothing has to come before a question."""
 
 
 async def _bounded(answer: Awaitable[T], timeout_s: float) -> T | None:

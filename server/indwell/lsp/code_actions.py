@@ -14,7 +14,7 @@ from cattrs import Converter
 from lsprotocol import types
 from lsprotocol.converters import get_converter
 
-from indwell.lsp.attention import OURS
+from indwell.lsp.ours import is_hint
 from indwell.lsp.wire import sync
 
 AUTOMATIC = 2  # CodeActionTriggerKind
@@ -71,7 +71,9 @@ _CANCEL = _Offer("Stop the running turn", "indwell.cancel", _SOURCE)
 def offer(place: Place, range_: sync.Range, context: sync.ActionContext) -> list[dict[str, Any]]:
     """The actions for a range, as plain JSON; on an automatic trigger only where a problem is."""
     automatic = context.trigger_kind == AUTOMATIC
-    given = [one for one in context.diagnostics if one.get("source") != OURS]
+    given = [
+        one for one in context.diagnostics if not is_hint(one.get("source"), one.get("message"))
+    ]
     problems = given or [_converter().unstructure(one) for one in _touching(place.known, range_)]
     if automatic:
         offers = list(_OFFERS[:1]) if problems else []

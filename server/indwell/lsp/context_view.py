@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from indwell.agent.forthcoming import NOTHING, Forthcoming
 from indwell.context.compaction.preset import Preset
 from indwell.context.conversation import Conversation, queue, with_input
 from indwell.context.explain import EXCERPT, BlockFacts, explain
@@ -30,6 +31,7 @@ def context_of(
     preset: Preset,
     *,
     health: Health | None = None,
+    coming: Forthcoming = NOTHING,
     is_whole: bool = False,
 ) -> ContextResult:
     """Lay open what would be sent if the user said something now; not on the event loop.
@@ -41,6 +43,7 @@ def context_of(
         model: The one of the next turn.
         preset: Of compaction, in force.
         health: Of the session; None before the first turn.
+        coming: What the request says by itself.
         is_whole: The rows' previews are the whole texts.
     """
     rows = attached_rows(attached)
@@ -49,7 +52,8 @@ def context_of(
         return ContextResult(
             session, model, None, None, used, None, preset.name, (), {}, {}, (), rows, None
         )
-    queued = queue(conversation, _blocks(attached))
+    blocks = (*coming.before, *_blocks(attached), *coming.behind)
+    queued = queue(conversation, blocks)
     next_ = with_input(queued, words=None, turn=0)
     n_shown = None if is_whole else EXCERPT
     told = explain(next_, preset, n_waiting=len(queued.pending), n_characters=n_shown)

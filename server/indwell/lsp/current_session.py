@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from indwell.agent.hunks import pending_hunks
 from indwell.agent.resume import HeldWith, Resumed
 from indwell.agent.session import Session
 from indwell.agent.summarise_call import card_of
@@ -156,7 +157,8 @@ class CurrentSession:
         if self._session is not None:
             old, self._session = self._session, None
             if old.is_outgrown:
-                self._card = await asyncio.to_thread(card_of, old.conversation)
+                pending = pending_hunks(old)
+                self._card = await asyncio.to_thread(card_of, old.conversation, pending)
             await old.close()
 
     async def _taken_up(self, session: str, model: str | None) -> Resumed:

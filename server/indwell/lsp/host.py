@@ -20,6 +20,7 @@ from indwell.agent.words import is_blank
 from indwell.errors import UserError
 from indwell.lsp import answers, protocol
 from indwell.lsp import protocol_views as views
+from indwell.lsp.answering import Answering
 from indwell.lsp.attention import Attention
 from indwell.lsp.backend import Backend
 from indwell.lsp.chores import Chores
@@ -68,6 +69,7 @@ class Host:
         self._roots: tuple[Path, ...] = ()
         self._numbers = itertools.count(1)
         self.chores = Chores()  # what nobody waits for
+        self.answering = Answering(client, self.chores)
         self._unsent = Unsent(backend, self._showing, self.chores, self._first_root)
         self.turns.unsent_changed = self._unsent.want
         self.review = HeldLedger(backend, self.sessions, self.turns, self._warn)

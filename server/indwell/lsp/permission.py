@@ -45,7 +45,8 @@ class EditorApprover:
         if self._client.features.has("permission"):
             said = await self._client.permission(_params(question), self._timeout_s)
             answer = _ANSWERS.get(said.answer, "no") if said is not None else "no"
-            if said is not None and answer == "once" and said.hunks is not None:
+            if said is not None and answer != "no" and said.hunks is not None:
+                # A yes to some is one for once, whatever else was said: no rule says which hunks.
                 return Chosen(said.hunks) if question.hunks else "no"
             return answer if question.rule or answer in {"no", "once"} else "no"
         return await self._ask_plainly(question)

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from lsprotocol import types
 
 from indwell.agent import events
-from indwell.agent.receipt import compaction_words, to_review_words, usage_words
+from indwell.agent.receipt import compaction_words, to_review_words
 from indwell.lsp.client import Client
 from indwell.policy.approvals import short_line
 
 LINE_LIMIT = 120  # characters of a progress line
 _STOPPED = "stopped"
-REASON_LIMIT = 300  # characters of why a turn ended, and of what it changed
+REASON_LIMIT = 300  # characters of why a turn ended; it is not shortened to a line
+SENTENCE_LIMIT = 90  # of the end of one that ended well: wider, and Neovim asks for Enter
+PATH_LIMIT = 24
+LEAST_VERIFIED = 16
 
 
 class TurnProgress:
@@ -114,14 +119,25 @@ def summary(finished: events.TurnFinished) -> str:
     head = {"done": reason or "done", "cancelled": _STOPPED}.get(finished.ending, reason)
     parts = [head]
     if finished.changes:
-        changed = (f"{one.path} +{one.added} −{one.removed}" for one in finished.changes)
-        parts.append(short_line(", ".join(changed), REASON_LIMIT))
+        parts.append(_changed(finished.changes))
         if finished.to_review:
-            parts.append(to_review_words(finished.to_review))
-    if finished.verified:
-        parts.append(short_line(finished.verified, REASON_LIMIT))
+            in_all = " in all" if finished.to_review > 1 else ""
+            parts.append(f"{to_review_words(finished.to_review)}{in_all}")
     if finished.rounds:
         cost = "cost unknown" if finished.cost is None else f"${finished.cost:.4f}"
         rounds = "1 round" if finished.rounds == 1 else f"{finished.rounds} rounds"
-        parts.append(f"{rounds}, {usage_words(finished.usage)}, {cost}")
+        price = f"{rounds}, {cost}"
+        width = len(" · ".join([*parts, price, finished.verified]))
+        if width <= SENTENCE_LIMIT or finished.ending != "done":
+            parts.append(price)
+    if finished.verified:
+        room = SENTENCE_LIMIT - len(" · ".join([*parts, ""]))
+        parts.append(short_line(finished.verified, max(room, LEAST_VERIFIED)))
     return " · ".join(parts)
+
+
+def _changed(changes: Sequence[events.FileChanged]) -> str:
+    """One file by its name, several as a number; with the lines that came and went."""
+    what = short_line(changes[0].path, PATH_LIMIT) if len(changes) == 1 else f"{len(changes)} files"
+    added, removed = sum(one.added for one in changes), sum(one.removed for one in changes)
+    return f"{what} +{added} −{removed}"

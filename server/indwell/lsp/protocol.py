@@ -200,10 +200,12 @@ class ResumeArguments(Arguments):
     Attributes:
         session: Its id; the user is asked if it is left out.
         model: Goes on with this one of the user's models instead of the session's own.
+        wait: Answer only when it is done.
     """
 
     session: str | None = None
     model: str | None = None
+    wait: bool = False
 
 
 @attrs.frozen(eq=False, repr=False)
@@ -215,11 +217,13 @@ class ForkArguments(Arguments):
         turn: The new one goes on from the end of this turn; the last one that has ended if it is
             left out, and 0 is before the first one.
         model: Goes on with this one of the user's models instead of that turn's own.
+        wait: Answer only when it is done.
     """
 
     session: str | None = None
     turn: int | None = None
     model: str | None = None
+    wait: bool = False
 
 
 @attrs.frozen(eq=False, repr=False)
@@ -231,12 +235,21 @@ class RewindArguments(Arguments):
         session: The current one if it is left out.
         model: As in ``ForkArguments``.
         files: Take the files back too; if it is left out, plain editors ask, others do not.
+        wait: Answer only when it is done.
     """
 
     turn: int
     session: str | None = None
     model: str | None = None
     files: bool | None = None
+    wait: bool = False
+
+
+@attrs.frozen(eq=False, repr=False)
+class TrustArguments(Arguments):
+    """The argument of ``indwell.trust``; ``wait``: answer only when the user has answered."""
+
+    wait: bool = False
 
 
 @attrs.frozen(eq=False, repr=False)
@@ -294,7 +307,7 @@ COMMANDS: Mapping[str, type | None] = {
     "indwell.fork": ForkArguments,
     "indwell.rewind": RewindArguments,
     "indwell.mode": ModeArguments,
-    "indwell.trust": None,
+    "indwell.trust": TrustArguments,
     "indwell.chat": ChatArguments,
     "indwell.send": SendArguments,
 }

@@ -17,11 +17,13 @@ class ChatArguments(Arguments):
         uri: The document to open; it is made if it is not there.
         session: The session whose document is meant; the current one if both are left out.
         new: Begin a new chat, whatever is current.
+        wait: Answer only when it is there.
     """
 
     uri: str | None = None
     session: str | None = None
     new: bool = False
+    wait: bool = False
 
 
 @attrs.frozen(eq=False, repr=False)
@@ -42,7 +44,9 @@ class SendArguments(Arguments):
         uri: The chat document; the one that was opened last if it is left out.
         how: ``steer`` gives the words to the running turn, ``next`` lets them wait behind it;
             ``auto`` steers if a turn of this chat runs.
+        wait: Answer only when the words are on their way.
     """
 
     uri: str | None = None
     how: Literal["auto", "steer", "next"] = "auto"
+    wait: bool = False

@@ -54,8 +54,8 @@ class PermissionParams(Value):
 class PermissionResult(Value):
     """The user's answer; anything else than these words counts as ``no``.
 
-    With ``once``, ``hunks`` names those of the question that are allowed, and no others; left out,
-    all of them are.
+    With any yes, ``hunks`` names those of the question that are allowed, for once, and no others;
+    left out, all of them are.
     """
 
     answer: Answer

@@ -83,6 +83,7 @@ class VerdictArguments(Arguments):
         turn: Those of this turn; of the current session if ``session`` is left out.
         session: Those of this session.
         all: All of them.
+        wait: Answer only when it is done.
     """
 
     hunks: tuple[str, ...] = ()
@@ -90,6 +91,7 @@ class VerdictArguments(Arguments):
     turn: int | None = None
     session: str | None = None
     all: bool = False
+    wait: bool = False
 
 
 @attrs.frozen(eq=False, repr=False)

@@ -58,10 +58,18 @@ class FilesBack:
         """
         done = await rewind_files(self._ledger, self._workspace, session, turn)
         if done.kept:
+            plans = await planned_rewind(self._ledger, self._workspace, session, turn)
             words = f"Indwell: {conflict(done, self._workspace.roots)}"
             chosen = await self._client.choose(words, (KEEP, RESTORE), self._timeout_s)
             if chosen == RESTORE:
-                more = await rewind_files(self._ledger, self._workspace, session, turn, force=True)
+                more = await rewind_files(
+                    self._ledger,
+                    self._workspace,
+                    session,
+                    turn,
+                    force=True,
+                    agreed={one.path: one.before for one in plans if one.kept},
+                )
                 done = _both(done, more)
         return told(done, self._workspace.roots)
 

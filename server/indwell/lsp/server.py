@@ -19,6 +19,7 @@ from indwell.lsp import answers, code_actions, protocol
 from indwell.lsp import protocol_views as views
 from indwell.lsp.backend import Backend
 from indwell.lsp.branching import register_branching
+from indwell.lsp.chat.chats import Chats
 from indwell.lsp.chat.register import ask_for_chats, register_chat
 from indwell.lsp.chat.views import ChatViews
 from indwell.lsp.chat_names import is_chat
@@ -41,6 +42,8 @@ from indwell.prompt.tasks import Task
 AFTER_S = 0.05  # from the first sign of use to the work that gets a prompt ready
 NOTHING = protocol.TaskArguments()
 ANY_SESSION = protocol.ResumeArguments()
+NO_WAIT = protocol.TrustArguments()
+BEGIN_S = 2.0  # for a turn to begin, where nobody has to be asked before
 _MAX = 2**31 - 1  # of the protocol's uinteger
 
 
@@ -60,7 +63,7 @@ def make_server(backend: Backend, opened: Opened) -> tuple[Server, Host]:
     _attention(server, host, warm_up)
     chat = register_chat(server, host)
     _actions(server, host, warm_up, chat, review)
-    _commands(server, host)
+    _commands(server, host, chat.chats)
     register_methods(server, host)
     return server, host
 
@@ -187,7 +190,7 @@ def _actions(
         return msgspec.Raw(msgspec.json.encode(found))
 
 
-def _commands(server: LanguageServer, host: Host) -> None:
+def _commands(server: LanguageServer, host: Host, chats: Chats) -> None:
     for name in TASK_COMMANDS:
         task: Task = name.removeprefix("indwell.")  # type: ignore[assignment] # see the assert
         assert task in get_args(Task)
@@ -198,7 +201,7 @@ def _commands(server: LanguageServer, host: Host) -> None:
         return host.turns.cancel()
 
     _session_commands(server, host)
-    register_branching(server, host)
+    register_branching(server, host, chats)
     register_virtual(server, host)
 
     @server.command("indwell.mode")
@@ -209,8 +212,8 @@ def _commands(server: LanguageServer, host: Host) -> None:
         host.set_mode(arguments.mode)
 
     @server.command("indwell.trust")
-    async def trust() -> bool:
-        return await host.sessions.ask_about_trust()
+    async def trust(arguments: protocol.TrustArguments = NO_WAIT) -> bool | None:
+        return await host.answering.answer(host.sessions.ask_about_trust(), wait=arguments.wait)
 
 
 def _session_commands(server: LanguageServer, host: Host) -> None:
@@ -230,11 +233,7 @@ def _session_commands(server: LanguageServer, host: Host) -> None:
     async def resume(
         arguments: protocol.ResumeArguments = ANY_SESSION,
     ) -> views.ResumeResult | None:
-        try:
-            return await host.resume(arguments)
-        except UserError as error:
-            host.client.show(types.MessageType.Error, f"Indwell: {error}")
-            return None
+        return await host.answering.answer(host.resume(arguments), wait=arguments.wait)
 
 
 def _task_command(host: Host, task: Task) -> Any:  # noqa: ANN401 - pygls reads its signature
@@ -242,11 +241,13 @@ def _task_command(host: Host, task: Task) -> Any:  # noqa: ANN401 - pygls reads 
         try:
             if arguments.uri is not None:
                 host.problems.offer(arguments.uri, arguments.diagnostics)
+                host.attention.name(arguments.uri)
+            if not arguments.wait:
+                work = _begun(host, task, arguments)
+                return await host.answering.answer(work, wait=False, within_s=BEGIN_S)
             ticket = await host.run_task(task, arguments)
             if ticket is None:
                 return None
-            if not arguments.wait:
-                return answers.started(ticket)
             try:
                 return answers.turn_result(ticket, await ticket.wait())
             except asyncio.CancelledError:
@@ -257,6 +258,13 @@ def _task_command(host: Host, task: Task) -> Any:  # noqa: ANN401 - pygls reads 
             return None
 
     return run
+
+
+async def _begun(
+    host: Host, task: Task, arguments: protocol.TaskArguments
+) -> protocol.StartedResult | None:
+    ticket = await host.run_task(task, arguments)
+    return None if ticket is None else answers.started(ticket)
 
 
 def _roots(opened: Opened) -> tuple[Path, ...]:

@@ -25,6 +25,7 @@ from indwell.lsp.fake.buffer import Buffer, Span
 from indwell.lsp.fake.client_protocol import ClientProtocol, client_converter
 from indwell.lsp.fake.desk import Desk
 from indwell.lsp.fake.marks import Marks
+from indwell.lsp.fake.patience import patient
 from indwell.lsp.fake.profiles import PLAIN, Profile
 
 START_TIMEOUT_S = 30.0  # a cold import from a slow disk
@@ -178,10 +179,11 @@ class FakeEditor:
         params = types.CodeLensParams(text_document=identifier)
         return list(await self.client.text_document_code_lens_async(params) or [])
 
-    async def execute(self, command: str, *arguments: object) -> Any:  # noqa: ANN401 - JSON
-        """Run a command of the server."""
+    async def execute(self, command: str, *arguments: object, at_once: bool = False) -> Any:  # noqa: ANN401 - JSON
+        """Run a command of the server, and wait for its result; ``at_once``: as an editor does."""
         self.desk.tell()
-        params = types.ExecuteCommandParams(command=command, arguments=list(arguments) or None)
+        given = list(arguments) if at_once else patient(command, arguments)
+        params = types.ExecuteCommandParams(command=command, arguments=given or None)
         return await self.client.workspace_execute_command_async(params)
 
     async def wait_until(self, condition: Callable[[], bool], timeout_s: float = 30.0) -> None:

@@ -5,11 +5,10 @@ from __future__ import annotations
 import re
 from html import escape
 
+from indwell.lsp.chat.neutral import Neutral
 from indwell.policy.approvals import one_line, visible
 
 _TICKS = re.compile(r"`+")
-_FENCE = re.compile(r" {0,3}(?P<run>`{3,}|~{3,})(?P<rest>.*)")
-_TAG = re.compile(r"<(?=[!?/A-Za-z])")
 _MARKUP = re.compile(r"([\\`*\[\]<|]|(?<!\w)_|_(?!\w))")
 
 
@@ -31,19 +30,10 @@ def inline(text: str) -> str:
 
 
 def contained(text: str) -> str:
-    """Markdown of somebody else that ends where it ends: no open fence, no HTML, no hidden text."""
-    lines, fence = [], ""
-    for line in visible(text.replace("\r\n", "\n")).rstrip("\n").split("\n"):
-        found = _FENCE.fullmatch(line)
-        if fence:
-            is_end = found and found["run"].startswith(fence) and not found["rest"].strip()
-            fence = "" if is_end else fence
-        elif found and not (found["run"][0] == "`" and "`" in found["rest"]):
-            fence = found["run"]
-        else:
-            line = _TAG.sub("&lt;", line)  # noqa: PLW2901 - the line as it is shown
-        lines.append(line)
-    return "\n".join([*lines, *([fence] if fence else []), ""])
+    """Markdown of somebody else that ends where it ends, by ``neutral``; with no hidden text."""
+    words = Neutral()
+    shown = words.feed(visible(text.replace("\r\n", "\n")).rstrip("\n"))
+    return f"{shown}{words.finish()}\n"
 
 
 def folded(title: str, inside: str) -> str:

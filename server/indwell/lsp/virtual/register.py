@@ -12,6 +12,7 @@ from indwell.lsp.host import Host
 from indwell.lsp.protocol_virtual import OpenArguments, OpenResult
 from indwell.lsp.virtual.opening import document_of, opened
 from indwell.lsp.virtual.refreshing import Refreshing
+from indwell.lsp.virtual.sharing import Shared
 from indwell.lsp.virtual.texts import context_json, text_of
 from indwell.lsp.virtual.uris import NextRequest, parsed
 from indwell.lsp.wire.envelope import INVALID_PARAMS
@@ -23,16 +24,22 @@ def register_virtual(server: LanguageServer, host: Host) -> None:
     """The request and both commands."""
     refreshing = Refreshing(host)
 
+    async def made(uri: str) -> str:
+        document = parsed(uri)
+        text = await text_of(host, document)
+        await refreshing.follow(uri, document, text)
+        return text
+
+    shared = Shared(made)
+
     @server.feature(types.WORKSPACE_TEXT_DOCUMENT_CONTENT)
     async def text_document_content(
         params: types.TextDocumentContentParams,
     ) -> types.TextDocumentContentResult:
         try:
-            document = parsed(params.uri)
-            text = await text_of(host, document)
+            text = await shared.of(params.uri)
         except UserError as error:
             raise JsonRpcException(str(error), REQUEST_FAILED) from error
-        await refreshing.follow(params.uri, document, text)
         return types.TextDocumentContentResult(text=text)
 
     @server.command("indwell.open")

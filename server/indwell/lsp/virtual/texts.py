@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 import msgspec
 
+from indwell.agent.forthcoming import NOTHING, forthcoming
 from indwell.context.compaction.presets import PRESETS
 from indwell.lsp.context_view import context_of
 from indwell.lsp.host import Host
@@ -34,7 +35,7 @@ async def text_of(host: Host, document: Virtual) -> str:
         case Diff():
             return await (await _changes(host)).diff(document)
         case NextRequest():
-            laid_open = context_maker(host, is_whole=True)
+            laid_open = await context_maker(host, is_whole=True)
             return await asyncio.to_thread(lambda: request_markdown(laid_open()))
         case Transcript(session=session):
             return await _transcript(host, session)
@@ -42,11 +43,11 @@ async def text_of(host: Host, document: Virtual) -> str:
 
 async def context_json(host: Host) -> msgspec.Raw:
     """A ``ContextResult`` as JSON: thousands of rows are made and encoded beside the event loop."""
-    laid_open = context_maker(host)
+    laid_open = await context_maker(host)
     return await asyncio.to_thread(lambda: msgspec.Raw(msgspec.json.encode(laid_open())))
 
 
-def context_maker(host: Host, *, is_whole: bool = False) -> Callable[[], ContextResult]:
+async def context_maker(host: Host, *, is_whole: bool = False) -> Callable[[], ContextResult]:
     """What makes a ``ContextResult`` of this moment; it takes a while, so in a thread.
 
     Args:
@@ -54,6 +55,7 @@ def context_maker(host: Host, *, is_whole: bool = False) -> Callable[[], Context
         is_whole: The rows' previews are the whole texts.
     """
     session, settings = host.sessions.current, host.configuration.settings
+    coming = await forthcoming(session) if session else NOTHING
     conversation = session.conversation if session else None
     attached, preset = host.prompting.attached(), PRESETS[settings.compaction]
     identifier, health = host.sessions.id, session.health if session else None
@@ -64,6 +66,7 @@ def context_maker(host: Host, *, is_whole: bool = False) -> Callable[[], Context
         settings.model,
         preset,
         health=health,
+        coming=coming,
         is_whole=is_whole,
     )
 

@@ -1,0 +1,21 @@
+"""Which commands the fake editor's user waits for, so that what they did can be looked at."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+WAITED_FOR = frozenset(
+    f"indwell.{name}"
+    for name in ("accept", "reject", "resume", "fork", "rewind", "trust", "chat", "send")
+)
+_NEED_ONE = frozenset({"indwell.accept", "indwell.reject", "indwell.rewind"})
+
+
+def patient(command: str, arguments: Sequence[object]) -> list[object]:
+    """A command's arguments, with ``wait`` where it has that."""
+    if command not in WAITED_FOR or (not arguments and command in _NEED_ONE):
+        return list(arguments)
+    given = arguments[0] if arguments else {}
+    if not isinstance(given, Mapping):
+        return list(arguments)
+    return [{"wait": True, **given}]

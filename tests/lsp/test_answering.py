@@ -1,0 +1,119 @@
+"""Commands are answered before anybody is asked, and in time; the work goes on."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+import pytest
+from lsprotocol import types
+
+from indwell.errors import UserError
+from indwell.lsp.answering import Answering
+from indwell.lsp.chores import Chores
+from indwell.lsp.fake.clients import NEOVIM_11
+from indwell.lsp.features import Features
+from support.editing import USAGE, Home, bash, editing
+from support.loopback_endpoint import LoopbackEndpoint, say
+from support.strict_chat import strictly
+
+LONG_S = 20.0
+
+
+class Client:
+    """Notes what it is told; a question is answered when somebody says so."""
+
+    def __init__(self) -> None:
+        self.features = Features()
+        self.before_asking: Callable[[], Awaitable[None]]
+        self.happened: list[str] = []
+        self.asked, self.answered = asyncio.Event(), asyncio.Event()
+
+    async def choose(self) -> str:
+        await self.before_asking()
+        self.happened.append("asked")
+        self.asked.set()
+        await self.answered.wait()
+        return "yes"
+
+    def show(self, _level: types.MessageType, message: str) -> None:
+        self.happened.append(message)
+
+
+class Desk:
+    def __init__(self) -> None:
+        self.client, self.chores = Client(), Chores()
+        self.answering = Answering(self.client, self.chores)
+
+
+@pytest.fixture
+async def desk():
+    desk = Desk()
+    yield desk
+    await desk.chores.stop()
+
+
+async def test_a_command_is_answered_before_its_question_is_put(desk) -> None:
+    over = asyncio.Event()
+
+    async def work() -> str:
+        chosen = await desk.client.choose()
+        over.set()
+        return chosen
+
+    result = await desk.answering.answer(work(), wait=False, within_s=LONG_S)
+    desk.client.happened.append("answered")
+    assert result is None
+    async with asyncio.timeout(5):
+        await desk.client.asked.wait()
+    assert desk.client.happened == ["answered", "asked"]
+    desk.client.answered.set()
+    async with asyncio.timeout(5):
+        await over.wait()
+
+
+async def test_long_work_is_answered_after_a_moment_and_goes_on(desk) -> None:
+    go_on, over = asyncio.Event(), asyncio.Event()
+
+    async def work() -> None:
+        await go_on.wait()
+        over.set()
+        raise UserError("it went wrong")
+
+    assert await desk.answering.answer(work(), wait=False, within_s=0.01) is None
+    go_on.set()
+    async with asyncio.timeout(5):
+        await over.wait()
+    await asyncio.sleep(0)
+    assert desk.client.happened == ["Indwell: it went wrong"]
+
+
+async def test_who_waits_gets_the_result_and_may_be_asked_meanwhile(desk) -> None:
+    desk.client.answered.set()
+    assert await desk.answering.answer(desk.client.choose(), wait=True) == "yes"
+    desk.client.features = Features(experimental=frozenset({"events"}))
+    assert await desk.answering.answer(desk.client.choose(), wait=False) == "yes"
+
+
+async def test_a_plain_editor_is_asked_about_files_after_its_command_was_answered(tmp_path) -> None:
+    home = Home(tmp_path)
+    script = [bash("echo new > made.txt"), say("Done.", usage=USAGE)]
+    async with (
+        LoopbackEndpoint(strictly(script)) as endpoint,
+        editing(home, endpoint.base_url, profile=NEOVIM_11) as editor,
+    ):
+        editor.answers.choose = lambda _message, titles: "Once" if "Once" in titles else titles[0]
+        await editor.ask("make it")
+        happened: list[str] = []
+
+        def choose(message: str, titles: list[str]) -> str:
+            happened.append(message)
+            return titles[1]
+
+        editor.answers.choose = choose
+        result = await editor.execute("indwell.rewind", {"turn": 0}, at_once=True)
+        happened.append("answered")
+        assert result is None
+        await editor.wait_until(lambda: any("took back 1 file" in one for one in editor.messages))
+        assert happened == ["answered", "Indwell: Take the files back too? (1 file: made.txt)"]
+        assert not (home.workspace / "made.txt").exists()
