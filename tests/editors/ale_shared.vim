@@ -147,6 +147,8 @@ function! s:Steps_write() abort
     \ [{-> 1}, {-> execute('silent write')}],
     \ [{-> s:Later()}, {-> s:Fix()}],
     \ [{-> s:Ended() && s:Text() =~# "by a command"}, {-> s:See('read_again', [s:Text(), &modified])}],
+    \ [{-> s:Later()}, {-> [setline(1, getline(1)), execute('doautocmd BufEnter')]}],
+    \ [{-> s:Later()}, {-> s:See('lingers', exists('#FileChangedShell#<buffer>'))}],
     \ [{-> s:Later()}, {-> setline(1, getline(1) . '  # mine')}],
     \ [{-> s:Later()}, {-> s:Fix()}],
     \ [{-> s:Ended() && s:Later()}, {-> s:See('kept', [s:Text(), s:Disk(), &modified])}],

@@ -42,5 +42,6 @@ def test_vim_asks_nothing_at_saving_after_a_command_and_keeps_what_the_user_type
     assert report["written"] == MENDED.replace(first, f"{first}{MINE}")
     assert report["undone"] == TEXT, "noting the text as saved is no step of undo"
     assert report["read_again"] == [f"{TEXT}{APPENDED}", 0]
+    assert report["lingers"] == 0, "what allows a reload is gone, whether it was used or not"
     mine = f"{TEXT}{APPENDED}".replace(first, f"{first}{MINE}")
     assert report["kept"] == [mine, f"{TEXT}{APPENDED}{APPENDED}", 1]

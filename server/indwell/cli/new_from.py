@@ -7,6 +7,7 @@ import asyncio
 import msgspec
 
 from indwell.agent.events import Event, Listener, TurnFinished
+from indwell.agent.hunks import pending_hunks
 from indwell.agent.resume import past_of
 from indwell.agent.session import Session
 from indwell.agent.summarise_call import card_of
@@ -26,7 +27,7 @@ async def take_task(session: Session, store: SessionStore, origin: str) -> str:
     past = await asyncio.to_thread(past_of, reading.records, is_damaged=bool(reading.damage))
     now = session.conversation
     was = msgspec.structs.replace(now, messages=past.messages, history=past.history)
-    card = await asyncio.to_thread(card_of, was)
+    card = await asyncio.to_thread(card_of, was, pending_hunks(session))
     if card is not None:
         session.conversation = queue(now, (card,))
     return past.draft

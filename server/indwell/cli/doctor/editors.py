@@ -19,12 +19,12 @@ LIMIT_B = 1 << 20
 
 
 class Editor(NamedTuple):
-    """An editor: its program, where its configuration lies below the home folder, our page."""
+    """An editor: its program, where its configuration lies below the home folder, for `setup`."""
 
     title: str
     program: str
     places: tuple[str, ...]
-    page: str
+    setup: str
 
 
 EDITORS = (
@@ -32,17 +32,17 @@ EDITORS = (
         "Neovim",
         "nvim",
         (".config/nvim/*.lua", ".config/nvim/*.vim", ".config/nvim/**/*.lua"),
-        "docs/editors/neovim.md",
+        "nvim",
     ),
     Editor(
         "Emacs",
         "emacs",
         (".emacs", ".emacs.d/*.el", ".config/emacs/*.el", ".config/doom/*.el", ".doom.d/*.el"),
-        "docs/editors/emacs.md",
+        "emacs",
     ),
-    Editor("Helix", "hx", (".config/helix/languages.toml",), "docs/protocol.md"),
-    Editor("Kate", "kate", (".config/kate/lspclient/*.json",), "docs/protocol.md"),
-    Editor("VS Code", "code", (".config/Code/User/settings.json",), "docs/protocol.md"),
+    Editor("Helix", "hx", (".config/helix/languages.toml",), "helix"),
+    Editor("Kate", "kate", (".config/kate/lspclient/*.json",), "kate"),
+    Editor("VS Code", "code", (".config/Code/User/settings.json",), "vscode"),
 )
 
 
@@ -67,7 +67,7 @@ async def _editor(editor: Editor, home: Path, never_in: tuple[Path, ...]) -> Fin
         editor.title,
         "skipped",
         f"{version}; its configuration does not name Indwell",
-        f"{editor.page} says how",
+        f"`indwell setup {editor.setup}` says how",
     )
 
 

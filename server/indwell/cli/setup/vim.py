@@ -30,6 +30,7 @@ endfunction
 " Indwell puts its own edits on disk for a command, and Vim would ask at `:w`. Where the disk holds the very text of
 " the buffer, Vim reads it and keeps its undo; of what a command changed, it reads what holds no unsaved text of yours.
 set autoread
+augroup IndwellSaved | augroup END
 function! s:IndwellSaved() abort
   let l:path = expand('%:p')
   let l:plain = &fileformat ==# 'unix' && index(['', 'utf-8'], &fileencoding) >= 0 && &endofline && !&bomb
@@ -37,12 +38,14 @@ function! s:IndwellSaved() abort
   if !filereadable(l:path) || readfile(l:path, 'b') !=# getline(1, '$') + [''] | return | endif
   let [l:undo, l:limit] = [fnameescape(tempname()), &undoreload]
   try
-    autocmd FileChangedShell <buffer> ++once let v:fcs_choice = 'reload'
-    execute 'silent wundo!' l:undo
+    autocmd IndwellSaved FileChangedShell <buffer> let v:fcs_choice = 'reload'
+    execute 'silent! wundo!' l:undo
+    if !filereadable(l:undo) | return | endif  " nothing that would bring the undo back
     set undoreload=0
     execute 'silent checktime' bufnr('')
     execute 'silent rundo' l:undo
   finally
+    autocmd! IndwellSaved
     let &undoreload = l:limit
     call delete(l:undo)
   endtry
