@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
-import shutil
+import os
 import sys
 import time
 from pathlib import Path
@@ -27,6 +27,13 @@ NAME = f"`{CHECK[:80]}`"
 LINE = 'a.txt:1: undefined name "totl" [' + f"{CHECK} undefined"[:80] + "]"
 
 pytestmark = needs_bubblewrap
+
+
+@pytest.fixture(autouse=True)
+def _ruff_is_on_path(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is installed beside the Python of the tests, whether their caller's PATH has it or not."""
+    beside = Path(sys.executable).parent
+    monkeypatch.setenv("PATH", f"{beside}{os.pathsep}{os.environ['PATH']}")
 
 
 def settings_of(project: Project, **changes: object) -> None:
@@ -290,7 +297,6 @@ async def test_unsaved_text_of_the_user_is_not_verified_by_what_is_on_disk(tmp_p
         assert finished.verified == f"checked with {NAME} (no new errors); 1 file not verified"
 
 
-@pytest.mark.skipif(shutil.which("ruff") is None, reason="ruff is not installed")
 async def test_the_projects_own_checks_are_found_and_run(tmp_path: Path) -> None:
     files = {"pyproject.toml": "[tool.ruff]\n", "a.py": "total = 1\nprint(total)\n"}
     read = asks(call("read_file", path="a.py"))

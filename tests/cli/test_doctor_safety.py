@@ -10,6 +10,7 @@ import pytest
 from indwell.cli.doctor.editors import EDITORS
 from indwell.cli.doctor.safety import trust
 from indwell.cli.sandbox_state import notice_of, state_words
+from indwell.cli.setup.editors import EDITORS as KNOWN
 from indwell.sandbox.confinement import Strength
 from indwell.sessions.store import folder_name
 from support.editing import Home
@@ -103,8 +104,5 @@ async def test_a_relative_folder_to_be_trusted_is_a_fault_of_the_settings(home) 
     assert [one["name"] for one in failed if "'rel'" in one["sentence"]] == ["settings"]
 
 
-def test_the_pages_for_editors_that_the_doctor_names_are_there() -> None:
-    pages = Path(__file__).parents[2]
-    assert all((pages / one.page).is_file() for one in EDITORS)
-    (emacs,) = (one for one in EDITORS if one.title == "Emacs")
-    assert emacs.page == "docs/editors/emacs.md"
+def test_the_doctor_names_what_setup_knows() -> None:
+    assert {one.setup for one in EDITORS} <= set(KNOWN)
