@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from indwell.lsp.chat.branched import _marked
@@ -60,11 +62,13 @@ async def test_a_chat_shows_that_it_was_taken_back_and_a_fork_opens_a_chat_of_it
             await editor.wait_until(lambda turn=turn: is_over(buffer, turn))
         session = result["session"]
         forked = await editor.execute("indwell.fork", {"session": session, "turn": 1})
-        path = next(
-            one
-            for one in (home.workspace / ".indwell/chats").iterdir()
-            if forked["session"] in one.read_text()
-        )
+        chats = home.workspace / ".indwell" / "chats"
+
+        def made() -> list[Path]:
+            return [one for one in chats.iterdir() if forked["session"] in one.read_text()]
+
+        await editor.wait_until(lambda: made() != [] and "in the chat" in editor.messages[-1])
+        (path,) = made()
         assert "## Indwell · turn 1\n" in path.read_text()
         assert "turn 2" not in path.read_text()
         assert editor.messages[-1] == (
@@ -72,7 +76,7 @@ async def test_a_chat_shows_that_it_was_taken_back_and_a_fork_opens_a_chat_of_it
         )
         write(editor, buffer, "my draft")
         await editor.execute("indwell.rewind", {"session": session, "turn": 1})
-        await editor.wait_until(lambda: NOTE in buffer.text)
+        await editor.wait_until(lambda: NOTE in buffer.text and "taken back" in editor.messages[-1])
         assert buffer.text.index("turn 2") < buffer.text.index(NOTE)
         assert draft(buffer) == "my draft"
         assert editor.messages[-1] == "Indwell: taken back to the end of turn 1"

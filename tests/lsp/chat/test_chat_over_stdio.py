@@ -226,6 +226,7 @@ async def test_a_server_that_is_killed_in_the_middle_loses_no_words(home) -> Non
         assert "Precious words." in buffer.path.read_text()
         async with editing(home, endpoint.base_url) as editor:
             buffer = opened(editor, buffer.path)
+            await editor.wait_until(lambda: "> Not ended: " in buffer.text)
             write(editor, buffer, "Go on.")
             await send(editor, buffer)
             await editor.wait_until(lambda: is_over(buffer, 2))
