@@ -171,7 +171,10 @@ async def test_the_next_request_laid_open_and_a_piece_taken_out_of_it_once(desk)
         "selection", "shop.py:2-2", "opened", "shop.py",
     )  # fmt: skip
     assert [one.role for one in context.blocks[:2]] == ["tools", "system"]
-    assert [(one.source, one.tier) for one in context.blocks[-1:]] == [("ide_selection", 2)]
+    assert [(one.source, one.tier) for one in context.blocks[-2:]] == [
+        ("ide_selection", 2),
+        ("changed_file", 2),  # the user's other text, which the next request tells of
+    ]
     # The endpoint's own count (it says 10) is implausible and teaches nothing; separators count.
     total = sum(one.tokens for one in context.blocks)
     assert total < context.used <= total + 4 * (len(context.blocks) + 1)
