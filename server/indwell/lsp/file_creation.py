@@ -9,13 +9,10 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
-from pygls.exceptions import JsonRpcException
-
 from indwell.errors import EditRefused, ToolError
 from indwell.files import exists
-from indwell.lsp.buffer_edits import GRACE_S
 from indwell.lsp.client import Client
-from indwell.lsp.unanswered import seen
+from indwell.lsp.resource_operation import refusal
 from indwell.lsp.workspace_edits import creation
 from indwell.workspace.base import Snapshot, Workspace
 
@@ -74,22 +71,6 @@ class FileCreation:
         """
         annotated = self._client.features.annotations
         edit = creation(path.as_uri(), annotated=annotated, label=label)
-        answer = asyncio.ensure_future(self._client.apply_edit(edit, label))
-        answer.add_done_callback(seen)
-        try:
-            await asyncio.wait({answer}, timeout=self._timeout_s)
-        except asyncio.CancelledError:
-            self._client.withdraw(edit)
-            await asyncio.wait({answer}, timeout=GRACE_S)
-            raise
-        if not answer.done():
-            self._client.withdraw(edit)
-            answer.cancel()
-            return
-        try:
-            result = answer.result()
-        except JsonRpcException:
-            return
-        if result is not None and not result.applied:
-            reason = f" ({result.failure_reason})" if result.failure_reason else ""
+        reason = await refusal(self._client, edit, label, self._timeout_s)
+        if reason is not None:
             raise ToolError(f"the editor refused to create {path.name!r}{reason}")

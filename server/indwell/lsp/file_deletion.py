@@ -9,14 +9,11 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
-from pygls.exceptions import JsonRpcException
-
 from indwell.errors import EditRefused, TextMoved, ToolError
 from indwell.files import exists
-from indwell.lsp.buffer_edits import GRACE_S
 from indwell.lsp.client import Client
 from indwell.lsp.documents import Document, digested, unbroken
-from indwell.lsp.unanswered import seen
+from indwell.lsp.resource_operation import refusal
 from indwell.lsp.workspace_edits import deletion
 from indwell.workspace.base import Snapshot, Workspace
 
@@ -84,26 +81,9 @@ class FileDeletion:
         """
         annotated = self._client.features.annotations
         edit = deletion(path.as_uri(), annotated=annotated, label=label)
-        answer = asyncio.ensure_future(self._client.apply_edit(edit, label))
-        answer.add_done_callback(seen)
-        try:
-            await asyncio.wait({answer}, timeout=self._timeout_s)
-        except asyncio.CancelledError:
-            self._client.withdraw(edit)
-            await asyncio.wait({answer}, timeout=GRACE_S)
-            raise
-        if not answer.done():
-            self._client.withdraw(edit)
-            answer.cancel()
-            return
-        try:
-            result = answer.result()
-        except JsonRpcException:
-            return
-        if result is not None and not result.applied and result.failure_reason:
-            raise EditRefused(
-                f"the editor refused to delete {path.name!r} ({result.failure_reason})"
-            )
+        reason = await refusal(self._client, edit, label, self._timeout_s)
+        if reason:  # without one, the disk tells
+            raise EditRefused(f"the editor refused to delete {path.name!r}{reason}")
 
 
 def _check(document: Document, path: Path, base: Snapshot) -> None:
