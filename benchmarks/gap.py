@@ -28,7 +28,8 @@ from typing import Any
 import openai
 from instant_endpoint import TURNS
 
-from indwell.agent.session import Parts, Prompt, Session
+from indwell.agent.prompt import Prompt
+from indwell.agent.session import Parts, Session
 from indwell.agent.turn import run_turn
 from indwell.cli.spill import Spill
 from indwell.context.conversation import Config, Conversation, system_block

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import inspect
 import json
 import sys
 import types as builtin_types
@@ -17,9 +18,33 @@ from lsprotocol.types import LSPObject  # noqa: F401 -- lsprotocol's own annotat
 
 from indwell.agent.events import Event
 from indwell.lsp import protocol
+from indwell.lsp import protocol_context as next_request
+from indwell.lsp import protocol_review as review
 from indwell.lsp import protocol_views as views
+from indwell.lsp import protocol_virtual as virtual
+from indwell.lsp.names import TASK_COMMANDS
+from indwell.lsp.protocol_chat import ChatResult
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "protocol.schema.json"
+STARTED = (protocol.StartedResult, protocol.TurnResult, None)
+COMMAND_RESULTS: Mapping[str, tuple[type | None, ...]] = {
+    **dict.fromkeys(TASK_COMMANDS, STARTED),
+    "indwell.accept": (review.VerdictResult, None),
+    "indwell.reject": (review.VerdictResult, None),
+    "indwell.cancel": (bool,),
+    "indwell.newSession": (None,),
+    "indwell.compact": (protocol.StartedResult, None),
+    "indwell.explainRequest": (next_request.ContextResult,),
+    "indwell.open": (virtual.OpenResult, None),
+    "indwell.resume": (views.ResumeResult, None),
+    "indwell.fork": (views.ResumeResult, None),
+    "indwell.rewind": (views.ResumeResult, None),
+    "indwell.mode": (None,),
+    "indwell.trust": (bool, None),
+    "indwell.chat": (ChatResult, None),
+    "indwell.send": (*STARTED, protocol.SteerResult),
+}
+"""What a command answers: any of these; which one, docs/protocol.md says."""
 PLAIN = {str: "string", int: "integer", float: "number", bool: "boolean", type(None): "null"}
 
 
@@ -41,19 +66,20 @@ class Schema:
         if origin is Literal:
             return {"enum": list(arguments)}
         if origin in {Union, builtin_types.UnionType}:
-            return self._any_of(arguments)
+            return self.any_of(arguments)
         if origin in {tuple, list} or (isinstance(origin, type) and issubclass(origin, Sequence)):
             return {"type": "array", "items": self.of(arguments[0])}
         if isinstance(origin, type) and issubclass(origin, Mapping):
-            return {"type": "object"}
+            return {"type": "object", "additionalProperties": self.of(arguments[1])}
         if isinstance(type_, type) and issubclass(type_, enum.Enum):
             return {"enum": [member.value for member in type_]}
         if isinstance(type_, type) and attrs.has(type_):
             return self._reference(type_)
         raise TypeError(f"{type_!r} has no schema yet; teach it to scripts/protocol_schema.py")
 
-    def _any_of(self, arguments: Sequence[Any]) -> dict[str, Any]:
-        found = [self.of(one) for one in arguments]
+    def any_of(self, types_: Sequence[Any]) -> dict[str, Any]:
+        """The schema of a choice; ``None`` is null."""
+        found = [self.of(type(None) if one is None else one) for one in types_]
         plain = [one["type"] for one in found if set(one) == {"type"}]
         return {"type": plain} if len(plain) == len(found) else {"anyOf": found}
 
@@ -74,7 +100,7 @@ class Schema:
             properties[name] = self.of(hints[field.name])
             if field.default is attrs.NOTHING:
                 required.append(name)
-        text = (class_.__doc__ or "").strip().split("\n", 1)[0]
+        text = inspect.cleandoc(class_.__doc__ or "")
         schema: dict[str, Any] = {"type": "object", "properties": properties, "required": required}
         return {"description": text, **schema} if is_ours else schema
 
@@ -92,18 +118,21 @@ def make_schema() -> dict[str, Any]:
         for name, row in protocol.METHODS.items()
     }
     commands = {
-        name: {"argument": schema.of(class_) if class_ else None}
+        name: {
+            "argument": schema.of(class_) if class_ else None,
+            "result": schema.any_of(COMMAND_RESULTS[name]),
+        }
         for name, class_ in protocol.COMMANDS.items()
     }
-    schema.of(protocol.StartedResult)
-    schema.of(protocol.TurnResult)
-    schema.of(views.ResumeResult)
     (event,), definitions = msgspec.json.schema_components(
         [Event], ref_template="#/$defs/event.{name}"
     )
     schema.definitions["Event"] = event
     for name, one in definitions.items():
-        schema.definitions[f"event.{name}"] = one
+        schema.definitions[f"event.{name}"] = {
+            **one,
+            "description": inspect.cleandoc(one["description"]),
+        }
     schema.definitions["EventParams"]["properties"]["event"] = {"$ref": "#/$defs/Event"}
     schema.definitions["NumberedEvent"]["properties"]["event"] = {"$ref": "#/$defs/Event"}
     return {

@@ -23,6 +23,7 @@
     │   ├── NobodyThere        an endpoint that much depends on cannot be used at all
     │   ├── SettingsError      a settings file cannot be used
     │   └── SessionError       a session cannot be found, read or written
+    │       └── SessionOpen       another Indwell has it open, so nobody else may write it
     └── (anything else is a bug and travels)
 
 A message says what was wrong, with which value, and what to do next; no full stop at its end.
@@ -139,3 +140,7 @@ class SettingsError(UserError):
 
 class SessionError(UserError):
     """A session cannot be found, read or written."""
+
+
+class SessionOpen(SessionError):
+    """Another Indwell has the session open; once that has ended it can be taken up."""

@@ -27,18 +27,22 @@ Source: TypeAlias = Literal[
     "ide_selection",
     "ide_opened",
     "mention",
+    "attached",
     "diagnostics",
     "changed_file",
     "instructions",
     "skill",
     "summary",
     "task_card",
+    "todo",
     "compactor",
 ]
 Role: TypeAlias = Literal["user", "assistant"]
 Finish: TypeAlias = Literal["stop", "tool_calls", "length", "filtered", "incomplete", "endless"]
 BROKEN_OFF: frozenset[Finish] = frozenset({"incomplete", "endless"})
 """Only the beginning of the reply is there; an endless one is not worth another attempt."""
+
+BROKE_OFF = "[the reply broke off here]"  # ends the text of such a reply, for the model
 
 ToolChoice: TypeAlias = Literal["auto", "none"]
 
@@ -73,12 +77,13 @@ class Text(msgspec.Struct, frozen=True, gc=False, tag="text"):
     meta: Meta
 
 
-class Image(msgspec.Struct, frozen=True, gc=False, tag="image"):
-    """A picture; ``data`` is base64 of the bytes of ``media_type``."""
+class Image(msgspec.Struct, frozen=True, gc=False, tag="image", omit_defaults=True):
+    """A picture; ``data`` is base64 of the bytes of ``media_type``; people call it ``label``."""
 
     media_type: str
     data: str
     meta: Meta
+    label: str = ""
 
 
 class ToolUse(msgspec.Struct, frozen=True, gc=False, tag="tool_use", omit_defaults=True):

@@ -12,6 +12,7 @@ from indwell.messages import Request
 from indwell.policy.approvals import Answer, Question
 from indwell.providers.scripted import Hang, hang
 from indwell.sessions import records as log
+from indwell.sessions.told import FileLines
 from indwell.tools.base import ToolContext
 from support.session import World, a_tool, a_world, asks, call, says, texts
 
@@ -27,7 +28,10 @@ async def cancelled(world: World, task: asyncio.Task[TurnFinished]) -> TurnFinis
     assert isinstance(finished, TurnFinished)
     assert (finished.ending, finished.message) == ("cancelled", "stopped")
     last = (await world.records())[-1]
-    assert last == log.TurnFinished(1, "cancelled", last.at, "stopped", finished.draft)
+    files = tuple(FileLines(one.path, one.added, one.removed) for one in finished.changes)
+    assert last == log.TurnFinished(
+        1, "cancelled", last.at, "stopped", finished.draft, finished.seconds, files
+    )
     return finished
 
 

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from indwell.agent.events import Checking, Event, TurnFinished
-from indwell.agent.session import Prompt
+from indwell.agent.prompt import Prompt
 from indwell.agent.turn import run_turn
 from support.bubblewrap import needs_bubblewrap
 from support.checked_project import OLD, READ, WRONG, Project, a_project

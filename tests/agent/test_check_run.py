@@ -168,7 +168,7 @@ async def test_a_turn_can_be_stopped_while_a_check_runs(tmp_path: Path) -> None:
             if n_checks == 2:
                 begun.set()
 
-        from indwell.agent.session import Prompt  # noqa: PLC0415 - only here
+        from indwell.agent.prompt import Prompt  # noqa: PLC0415 - only here
         from indwell.agent.turn import run_turn  # noqa: PLC0415
 
         turn = asyncio.ensure_future(run_turn(project.session, Prompt("go"), hear))

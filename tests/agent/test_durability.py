@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from pathlib import Path
 
-from indwell.agent.session import Log
+from indwell.agent.log import Log
 from indwell.messages import Reply, Request
 from indwell.sessions.records import Intent, Record, Said
 from indwell.tools.base import ToolContext

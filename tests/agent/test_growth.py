@@ -6,7 +6,8 @@ from hypothesis import strategies as st
 
 from indwell.agent.growth import added_messages
 from indwell.messages import Message, Text
-from indwell.sessions.records import Said, fold, join
+from indwell.sessions.folding import fold, join
+from indwell.sessions.records import Said
 from support.requests import assistant, meta, user
 
 texts = st.sampled_from(["a", "b", "c"])

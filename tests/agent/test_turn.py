@@ -24,6 +24,7 @@ from indwell.messages import Reply, Request, Usage
 from indwell.providers.base import Discarded, StreamEvent, TextDelta, Waiting
 from indwell.providers.scripted import Hang
 from indwell.sessions import records as log
+from indwell.sessions.told import CallEnded
 from support.session import ENVIRONMENT, SURROUNDINGS, a_world, asks, call, says, texts
 
 FILES = {"a.py": "x = 1\n"}
@@ -77,6 +78,7 @@ async def test_a_turn_reads_and_answers_and_tells_all_of_it(tmp_path: Path) -> N
             log.Said,
             log.Said,
             log.Spent,
+            CallEnded,
             log.Said,
             log.Sent,
             log.Said,
@@ -199,7 +201,9 @@ async def test_a_failure_before_any_answer_gives_the_draft_back(tmp_path: Path) 
             "ide_selection",
         ]
         last = (await world.records())[-1]
-        assert last == log.TurnFinished(1, "failed", last.at, failed.message, "my long prompt")
+        assert last == log.TurnFinished(
+            1, "failed", last.at, failed.message, "my long prompt", failed.seconds
+        )
         assert (await world.turn("again")).ending == "done"
         assert [one.split("\n")[0] for one in texts(world.messages[0])] == [
             "<system-reminder>",

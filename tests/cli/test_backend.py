@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from indwell.agent.session import Prompt
+from indwell.agent.prompt import Prompt
 from indwell.agent.turn import run_turn
 from indwell.cli.backend import EditorBackend
 from indwell.cli.first_page import page, provider_table

@@ -156,9 +156,11 @@ def test_json_output_names_the_file_and_the_command(
     assert json.loads(capsys.readouterr().out)["changed"] is True
 
 
-def test_vs_code_has_nothing_to_set_up_yet(capsys: pytest.CaptureFixture[str]) -> None:
+def test_setup_says_how_the_extension_of_vs_code_is_installed(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     assert main(["setup", "vscode"]) == 0
-    assert "extension" in capsys.readouterr().out
+    assert "code --install-extension" in capsys.readouterr().out
     assert main(["setup", "vscode", "--write"]) == 1
 
 

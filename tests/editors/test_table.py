@@ -24,6 +24,7 @@ PROFILES = {
     "Emacs, lsp-mode": "lsp-mode-8.0.0",
     "Vim, ALE": "ale-3.3.0",
     "Kate": "kate-22.12",
+    "VS Code": "vscode-1.139.1",
 }
 _WINDOW = {"workDoneProgress": True, "showDocument": {"support": True}}
 _EDITS = {"applyEdit": True, "workspaceEdit": {"documentChanges": True}}
@@ -81,7 +82,7 @@ def test_what_was_seen_is_what_the_tests_play_in_the_editors_that_they_run() -> 
         if cell.is_seen
     }
     assert seen == {(name, column) for name in SCENARIOS for column in run}
-    assert set(next(iter(read().values()))) == run | {"Kate", *LOOKED_UP}
+    assert set(next(iter(read().values()))) == run | {"Kate", "VS Code", *LOOKED_UP}
 
 
 @pytest.mark.parametrize("row", DECLARED)

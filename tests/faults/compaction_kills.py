@@ -31,7 +31,8 @@ from statistics import median
 import msgspec
 
 from indwell.agent.fit import fit
-from indwell.agent.session import Log, Prompt
+from indwell.agent.log import Log
+from indwell.agent.prompt import Prompt
 from indwell.agent.turn import run_turn
 from indwell.agent.turn_state import TurnState
 from indwell.cli.chosen_model import Model
@@ -44,7 +45,8 @@ from indwell.context.pairing import problems, tool_uses
 from indwell.messages import Message, Reply, Request, Text, ToolCall
 from indwell.providers.scripted import Answer, ScriptedProvider
 from indwell.sessions import lines
-from indwell.sessions.records import Compacted, Record, Said, folded, join
+from indwell.sessions.folding import folded, join
+from indwell.sessions.records import Compacted, Record, Said
 from indwell.sessions.store import SessionStore
 from indwell.settings.model import Settings
 from indwell.workspace.disk import DiskWorkspace

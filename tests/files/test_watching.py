@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import importlib
+import resource
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -17,6 +19,21 @@ def watch() -> Iterator[FolderWatch]:
     watch = FolderWatch()
     yield watch
     watch.close()
+
+
+@pytest.fixture
+def with_no_descriptor() -> Iterator[Callable[[Callable[[], None]], None]]:
+    """Does something while no file can be opened, which is what a user's inotify limit is like."""
+    importlib.import_module("watchdog.observers")  # opens files itself
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+
+    def done(something: Callable[[], None]) -> None:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (3, hard))
+        something()
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+    yield done
+    resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 
 
 def heard(watch: FolderWatch, wanted: Callable[[set[Path]], bool]) -> set[Path]:
@@ -53,6 +70,22 @@ def test_a_file_that_is_replaced_deleted_or_renamed_is_heard(
         "rename": lambda: path.rename(tmp_path / "c.py"),
     }[how]()
     assert heard(watch, bool) == {path}
+
+
+def test_where_the_system_grants_no_watch_at_all_files_are_looked_at(
+    watch: FolderWatch, tmp_path: Path, with_no_descriptor: Callable[[Callable[[], None]], None]
+) -> None:
+    path = tmp_path / "a.py"
+    path.write_text("1")
+
+    def follow() -> None:
+        watch.follow(path)
+        watch.settle()
+
+    with_no_descriptor(follow)
+    assert watch.changed() == {path}  # it may have changed before it was looked at
+    path.write_text("22")
+    assert watch.changed() == {path}
 
 
 def test_neighbours_and_folders_below_are_no_business_of_it(

@@ -1,6 +1,7 @@
 """Each case of the safety corpus is done by a test that names it, or stands here with its reason.
 
-A test names a case in its own name (``test_pol_12_…``, ``test_pol_01_02_…``) or in its docstring.
+A test names a case in its own name (``test_pol_12_…``, ``test_pol_01_02_…``) or in its docstring;
+one of the extension (``test("UI-07 …")``, ``test("ui_07 …")``) in its title.
 """
 
 from __future__ import annotations
@@ -14,9 +15,11 @@ import pytest
 from tools.shared_data import shared_cases
 
 TESTS = Path(__file__).resolve().parents[1]
-AREAS = ["TRU", "POL", "CMD", "SBX", "SEC", "NET", "INJ", "PRC", "FS", "EDT"]
+EXTENSION_TESTS = TESTS.parent / "vscode-extension" / "test"
+AREAS = ["TRU", "POL", "CMD", "SBX", "SEC", "NET", "INJ", "PRC", "FS", "EDT", "UI"]
 _IN_NAME = re.compile(rf"_({'|'.join(AREAS).lower()})((?:_\d\d)+)(?=_|$)")
 _IN_WORDS = re.compile(rf"\b({'|'.join(AREAS)})-(\d\d)\b")
+_TITLE = re.compile(r"""\b(?:test|it)\(\s*(["'`])(.*?)\1""")
 
 ELSEWHERE = {
     "POL-17": "there are no sub-agents yet",
@@ -37,7 +40,25 @@ def named() -> dict[str, list[str]]:
                 continue
             for case in ids_of(node.name, ast.get_docstring(node) or ""):
                 found.setdefault(case, []).append(f"{path.name}::{node.name}")
+    for path in extension_tests():
+        for title in titles_in(path.read_text(encoding="utf-8")):
+            for case in ids_of(f"_{title.replace(' ', '_')}", title):
+                found.setdefault(case, []).append(f"{path.name}::{title}")
     return found
+
+
+def extension_tests() -> list[Path]:
+    """The extension's own test files, without those of what is installed there."""
+    return [
+        path
+        for path in sorted(EXTENSION_TESTS.rglob("*.test.ts*"))
+        if "node_modules" not in path.parts
+    ]
+
+
+def titles_in(source: str) -> list[str]:
+    """The titles of the tests in a TypeScript file; those that are skipped do not count."""
+    return [title for _quote, title in _TITLE.findall(source)]
 
 
 def ids_of(name: str, words: str) -> set[str]:
@@ -55,12 +76,19 @@ def ids_of(name: str, words: str) -> set[str]:
     [
         ("test_pol_12_a_rule", "", {"POL-12"}),
         ("test_pol_01_02_a_tru_11_b", "", {"POL-01", "POL-02", "TRU-11"}),
-        ("test_all", "Cases INJ-01, FS-18 and UI-02.", {"INJ-01", "FS-18"}),
+        ("test_all", "Cases INJ-01, FS-18 and XY-02.", {"INJ-01", "FS-18"}),
+        ("", "UI-07 UI-09 what hides is escaped", {"UI-07", "UI-09"}),
         ("test_offs_01_things", "", set()),
     ],
 )
 def test_a_case_is_found_in_a_name_and_in_a_docstring(name, words, ids) -> None:
     assert ids_of(name, words) == ids
+
+
+def test_titles_are_read_from_typescript_but_not_of_skipped_tests() -> None:
+    source = """test("UI-01 a", () => {}); it('UI-02: b', f);\n  test(\n    `UI-03 ${x}`, g);
+    test.skip("UI-04 c", h); // test UI-05"""
+    assert titles_in(source) == ["UI-01 a", "UI-02: b", "UI-03 ${x}"]
 
 
 def test_every_case_of_these_areas_is_done_or_has_a_reason() -> None:

@@ -16,7 +16,7 @@ from support.strict_chat import strictly
 
 RICH = ("events",)
 REGIONS = 'window = 40000\nmax_output = 2000\ncompaction = "regions-d"\nstall_timeout_s = 2\n'
-SMALL = 'window = 9000\nmax_output = 3000\ncompaction = "slide"\n'
+SMALL = 'window = 9600\nmax_output = 3000\ncompaction = "slide"\n'
 SUMMARY = say("The files define parts of carts; nothing was changed yet.", usage=USAGE)
 
 

@@ -16,6 +16,7 @@ from indwell.errors import UserError
 from indwell.lsp.backend import Configured
 from indwell.lsp.configuration import Configuration, in_mode, model_identity
 from indwell.lsp.features import Features
+from indwell.providers.models import OfferedModel
 from indwell.settings.model import Settings
 from support.editing import SERVE, Editor, Home, editing
 from support.loopback_endpoint import LoopbackEndpoint, say
@@ -38,6 +39,7 @@ class Users:
 
     def __init__(self, **settings: Any) -> None:
         self.settings = Settings(**settings)
+        self.offered: tuple[str, ...] | None = None
 
     def configure(self, _options: Mapping[str, Any], _roots: tuple[Path, ...]) -> Configured:
         return Configured(self.settings)
@@ -46,6 +48,11 @@ class Users:
         if name not in self.settings.models:
             raise UserError("not allowed")
         return msgspec.structs.replace(settings, model=name)
+
+    async def models(self) -> tuple[OfferedModel, ...]:
+        if self.offered is None:
+            raise UserError("cannot be asked")
+        return tuple(map(OfferedModel, self.offered))
 
 
 async def configured(users: Users, *answers: object) -> Configuration:
@@ -99,6 +106,20 @@ async def test_a_model_that_the_user_does_not_allow_is_not_chosen() -> None:
     with pytest.raises(UserError):
         configuration.choose_model("b")
     assert configuration.settings.model == "a"
+
+
+async def test_by_hand_the_user_picks_whatever_the_endpoint_offers() -> None:
+    users = Users(model="a")
+    configuration = await configured(users)
+    with pytest.raises(UserError, match="not allowed"):  # nobody can say what is offered
+        await configuration.want_model("b")
+    users.offered = ("a", "b")
+    await configuration.want_model("b")
+    assert configuration.settings.model == "b"
+    with pytest.raises(UserError, match="offers no model 'c' now"):
+        await configuration.want_model("c")
+    await configuration.take({"model": "c"})  # a settings section stays limited
+    assert configuration.settings.model == "b"
 
 
 async def test_a_turn_waits_until_the_section_is_known() -> None:

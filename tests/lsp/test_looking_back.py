@@ -90,6 +90,7 @@ async def test_the_list_of_sessions(desk) -> None:
         id=desk.session,
         at=row.at,
         model="loopback-model",
+        title="mend it",
         preview="mend it",
         turns=2,
         usage=views.UsageResult(row.usage.input, 0, row.usage.output, None),
@@ -99,6 +100,26 @@ async def test_the_list_of_sessions(desk) -> None:
     assert (listed.more, row.usage.input > 0, row.at[:2]) == (False, True, "20")
     empty = await desk.ask("indwell/sessions", views.SessionsParams(before=desk.session))
     assert empty == views.SessionsResult((), more=False)
+
+
+async def test_what_was_told_of_turns_and_calls_stands_in_the_session(desk) -> None:
+    whole = await desk.ask("indwell/session", views.SessionParams())
+    first, second = whole.turns
+    told = {one["id"]: one for one in desk.editor.events if one["type"] == "toolFinished"}
+    cards = [one for turn in whole.turns for one in turn.pieces if one.kind == "tool"]
+    assert [(one.target, one.figure, one.seconds) for one in cards] == [
+        (told[one.id]["target"], told[one.id]["figure"], told[one.id]["seconds"]) for one in cards
+    ]
+    (applied,) = [one for one in desk.editor.events if one["type"] == "editApplied"]
+    assert [one.diff for one in cards if one.diff] == [applied["diff"]]
+    ended = [one for one in desk.editor.events if one["type"] == "turnFinished"]
+    assert [one.seconds for one in (first, second)] == [one["seconds"] for one in ended]
+    assert first.changes == (views.FileResult("shop.py", 1, 1),)
+    assert [(one.title, one.mode) for one in whole.turns] == [
+        ("mend it", "review"),
+        ("list it", "ask"),
+    ]
+    assert (whole.title, whole.todo) == ("mend it", ())
 
 
 async def test_one_session_with_its_tool_cards_page_by_page(desk) -> None:

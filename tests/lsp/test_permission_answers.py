@@ -43,6 +43,17 @@ def answer(client: RawClient, to: Message, result: object) -> None:
     client.send({"jsonrpc": "2.0", "id": to["id"], "result": result})
 
 
+async def withdrawn(client: RawClient, asked: Message) -> None:
+    """Wait until the server has taken the question back, so that no card stays."""
+    gone = {"id": asked["id"]}
+    await client.wait_until(
+        lambda: any(
+            one.get("method") == "$/cancelRequest" and one["params"] == gone
+            for one in client.messages
+        )
+    )
+
+
 FIRST: Mapping[str, tuple[object, bool]] = {
     "with more in it": ({"answer": "once", "rule": "bash: *", "always": True}, True),
     "no": ({"answer": "no"}, False),
@@ -90,7 +101,9 @@ async def test_pol_08_a_late_answer_runs_nothing(tmp_path) -> None:
         client.replies["indwell/permission"] = "silence"
         assert (await client.prompt("run it"))["result"]["ending"] == "done"
         assert told(endpoint).startswith(UNANSWERED)
-        answer(client, await question(client), {"answer": "always"})
+        asked = await question(client)
+        await withdrawn(client, asked)
+        answer(client, asked, {"answer": "always"})
         assert await client.say_goodbye() == 0
     assert not (home.workspace / "made.txt").exists()
     assert not list((home.state / "permissions").glob("*.json"))
@@ -107,6 +120,15 @@ async def test_pol_09_an_answer_after_the_turn_was_stopped_runs_nothing(tmp_path
         asked = await question(client)
         client.notify("$/cancelRequest", {"id": prompt})
         await client.answer(prompt)
+        await withdrawn(client, asked)
+        events = [
+            one["params"]["event"]
+            for one in client.messages
+            if one.get("method") == "indwell/event"
+        ]
+        assert [one["answer"] for one in events if one["type"] == "permissionAnswered"] == [
+            "unanswered"
+        ]
         answer(client, asked, {"answer": "once"})
         assert await client.say_goodbye() == 0
     assert not (home.workspace / "made.txt").exists()

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from indwell.agent.session import Prompt
+from indwell.agent.prompt import Prompt
 from indwell.agent.words import MOST_CHARACTERS, MOST_WAITING, MOST_WAITING_CHARACTERS
 from indwell.errors import UserError
 from indwell.lsp import queue as line
@@ -74,7 +74,7 @@ def test_a_title_is_made_from_the_beginning_of_the_words() -> None:
         (QueueParams("move", id="a", to=99), Queue(8, (B, C, A))),
         (QueueParams("move", id="b", to=-3), Queue(8, (B, A, C))),
         (QueueParams("edit", id="a", text="other"), Queue(8, (waiting("a", "other"), B, C))),
-        (QueueParams("hold"), Queue(8, (A, B, C), "you asked to wait")),
+        (QueueParams("hold"), line.held(THREE, "you asked to wait")),
         (QueueParams("resume"), THREE),
         (QueueParams("remove", seq=7, id="a"), Queue(8, (B, C))),
     ],
@@ -117,11 +117,25 @@ def test_other_words_for_a_code_action_keep_its_title() -> None:
 
 def test_a_held_queue_goes_on_with_the_next_prompt_or_when_asked() -> None:
     held = line.held(Queue(1, (A,)), "the turn before was stopped")
-    assert held == Queue(2, (A,), "the turn before was stopped")
+    held_a = msgspec.structs.replace(A, is_held=True)
+    assert held == Queue(2, (held_a,), "the turn before was stopped")
     assert line.added(held, B) == Queue(3, (A, B))
     assert line.put_first(held, B) == Queue(3, (B, A))
     assert line.released(held) == Queue(3, (A,))
     assert line.removed(held, "a") == Queue(3)
+
+
+def test_a_prompt_of_another_session_leaves_those_held_that_wait() -> None:
+    at = msgspec.structs.replace
+    mine, theirs = at(A, home="s1", is_held=True), at(B, home="s2", is_held=True)
+    both = Queue(1, (mine, theirs), "the turn before was stopped")
+    new, same, named = at(C, target="new"), at(C, home="s1"), at(C, target="s2")
+    assert line.added(both, new) == Queue(2, (mine, theirs, new), both.held)
+    assert line.taken(line.added(both, new)) == (new, Queue(3, both.waiting, both.held))
+    assert line.added(both, same) == Queue(2, (at(A, home="s1"), theirs, same), both.held)
+    assert line.added(both, named).waiting == (mine, at(B, home="s2"), named)
+    assert line.taken(both) == (None, both)
+    assert line.put_first(both, same) == Queue(2, (C, A, theirs), both.held)
 
 
 def test_an_empty_queue_has_nothing_to_hold() -> None:

@@ -89,6 +89,23 @@ async def test_the_next_prompt_lets_a_held_queue_go_on_before_itself(desk) -> No
     assert (await two).turn + 1 == three.turn
 
 
+async def test_prompts_that_wait_stay_with_their_session_when_a_new_one_begins(desk) -> None:
+    first = await desk.hanging(say("Elsewhere."), say("And more."), say("Two."))
+    (two,) = await desk.asks("two")
+    await desk.editor.execute("indwell.newSession")
+    stopped = await first
+    new = await desk.editor.ask("elsewhere", session="new")
+    more = await desk.editor.ask("and more")
+    assert (new.answer, more.answer) == ("Elsewhere.", "And more.")
+    assert new.session == more.session != stopped.session
+    state = await desk.queue()
+    assert state.held
+    assert [(one.text, one.session) for one in state.waiting] == [("two", stopped.session)]
+    await desk.queue("resume")
+    assert ((await two).answer, (await two).session) == ("Two.", stopped.session)
+    await desk.editor.execute("indwell.newSession")
+
+
 async def test_a_failure_holds_the_queue_and_says_why(desk) -> None:
     gate = asyncio.Event()
     refusal = refuse(400, "no such thing")

@@ -47,6 +47,21 @@ def home(tmp_path) -> Home:
     return Home(tmp_path)
 
 
+async def _is_refused_quietly(editor: Editor, session: str) -> None:
+    """As an answer with a code, for a client that tries again by itself; nothing is shown."""
+    before = list(editor.messages)
+    with pytest.raises(JsonRpcException) as caught:
+        await editor.execute("indwell.resume", {"session": session, "quiet": True})
+    assert caught.value.data == {"reason": "openElsewhere"}
+    with pytest.raises(JsonRpcException) as caught:
+        await editor.ask("words that come back", session=session)
+    assert caught.value.data == {"draft": "words that come back", "reason": "openElsewhere"}
+    with pytest.raises(JsonRpcException) as caught:
+        await editor.execute("indwell.resume", {"session": "2020", "quiet": True})
+    assert caught.value.data is None
+    assert editor.messages == before
+
+
 def newest(home: Home) -> str:
     return SessionStore(home.state, home.workspace).ids()[0]
 
@@ -205,6 +220,7 @@ async def test_the_user_chooses_among_the_newest_sessions_and_a_model_if_its_own
             async with editing(home, endpoint.base_url, extensions=RICH) as beside:
                 assert await beside.execute("indwell.resume", {"session": first}) is None
                 assert "is open in another editor" in beside.messages[-1]
+                await _is_refused_quietly(beside, first)
             assert await editor.execute("indwell.resume", {"session": "2020"}) is None
             assert "there is no session '2020'" in editor.messages[-1]
             assert current in SessionStore(home.state, home.workspace).ids()

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from indwell.agent.events import TurnFinished
-from indwell.agent.session import Prompt
+from indwell.agent.prompt import Prompt
 from indwell.errors import RequestRejected, Unreachable, UserError
 from indwell.lsp.answer_document import AnswerDocument
 from indwell.lsp.features import Features

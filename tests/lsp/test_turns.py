@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from indwell.agent.session import Prompt, Session
+from indwell.agent.prompt import Prompt
+from indwell.agent.session import Session
 from indwell.errors import UserError
 from indwell.lsp import queue as line
 from indwell.lsp.queue import Waiting

@@ -26,6 +26,7 @@ def test_a_question_shows_the_command_and_where_it_would_run() -> None:
         reason="every command is asked for",
         rule="bash in /w: rm -r build",
         cwd="/w",
+        kind="command",
     )
 
 

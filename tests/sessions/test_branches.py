@@ -18,13 +18,8 @@ from indwell.sessions.branches import (
     turn_ends,
     up_to,
 )
-from indwell.sessions.records import (
-    Compacted,
-    Record,
-    Rewound,
-    TurnFinished,
-    folded,
-)
+from indwell.sessions.folding import folded
+from indwell.sessions.records import Compacted, Record, Rewound, TurnFinished
 from support.branch_logs import AT, PREFIX, STARTED, a_turn, said, words_of
 
 THREE = (STARTED, PREFIX, *a_turn(1), *a_turn(2, model="large"), *a_turn(3))

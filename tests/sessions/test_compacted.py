@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from indwell.agent.resume import past_of
 from indwell.agent.session import Session
+from indwell.agent.todo_tool import TodoBoard
 from indwell.context import conversation as talk
 from indwell.context.compaction.step import Step
 from indwell.context.history import History, Splice, spliced, transcript
@@ -18,7 +19,8 @@ from indwell.context.pairing import problems, repair
 from indwell.context.pictures import without_pictures
 from indwell.messages import Image, Message, Meta, Reply, Text, ToolCall
 from indwell.sessions import lines
-from indwell.sessions.records import Compacted, Record, Repaired, Said, TurnStarted, folded
+from indwell.sessions.folding import folded
+from indwell.sessions.records import Compacted, Record, Repaired, Said, TurnStarted
 from indwell.sessions.splices import rewritten
 from indwell.sessions.transcript import Piece
 from indwell.sessions.transcript import transcript as shown
@@ -119,7 +121,7 @@ def test_a_compaction_is_shown_as_a_notice() -> None:
 
 def live_session() -> tuple[Session, MemoryLog]:
     log = MemoryLog()
-    parts = SimpleNamespace(log=log, now=lambda: START)
+    parts = SimpleNamespace(todo=TodoBoard(), log=log, now=lambda: START)
     return Session("s", parts, EMPTY), log
 
 

@@ -52,6 +52,7 @@ def test_a_session_as_a_line_of_the_list() -> None:
         at=NOW,
         model="large",
         preview="list it please",
+        title="list it please",
         turns=2,
         usage=Usage(input=30, cached=5, output=3),
         cost=0.75,
@@ -99,6 +100,19 @@ def test_turns_with_tool_cards_that_hold_their_results() -> None:
             Piece("notice", "a torn line"),
         ),
     )
+
+
+def test_the_mark_where_a_reply_broke_off_is_for_the_model_alone() -> None:
+    def said(text: str) -> Said:
+        return Said(Message("assistant", (Text(text, META),), 1), NOW)
+
+    log = (
+        *LOG[:2],
+        said("Half a\n[the reply broke off here]"),
+        said("\n[the reply broke off here]"),
+    )
+    (turn,) = transcript(log)
+    assert [(one.kind, one.text) for one in turn.pieces[1:]] == [("assistant", "Half a")]
 
 
 def test_drafts_are_kept_in_private_and_told_once(tmp_path) -> None:

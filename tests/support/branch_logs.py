@@ -7,6 +7,7 @@ from pathlib import Path
 
 from indwell.messages import Message, Meta, Text, Usage
 from indwell.sessions.branches import lived
+from indwell.sessions.folding import fold
 from indwell.sessions.records import (
     Prefixed,
     Record,
@@ -15,7 +16,6 @@ from indwell.sessions.records import (
     Spent,
     TurnFinished,
     TurnStarted,
-    fold,
 )
 from indwell.sessions.store import SessionStore
 

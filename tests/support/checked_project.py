@@ -11,7 +11,8 @@ from typing import Any
 import msgspec
 
 from indwell.agent.events import Checking, Event, Notice, TurnFinished
-from indwell.agent.session import Prompt, Session
+from indwell.agent.prompt import Prompt
+from indwell.agent.session import Session
 from indwell.agent.turn import run_turn
 from indwell.cli.chosen_model import Model
 from indwell.cli.compose import open_session

@@ -19,7 +19,8 @@ from indwell.lsp import protocol
 from indwell.lsp.fake.buffer import Buffer, lines_range
 from indwell.lsp.fake.editor import FakeEditor
 from indwell.policy.decide import Asked, rule_of
-from indwell.sessions.records import Record, TurnFinished, fold
+from indwell.sessions.folding import fold
+from indwell.sessions.records import Record, TurnFinished
 from indwell.sessions.store import SessionStore
 from support.loopback_endpoint import Answer, Seen, refuse, say
 

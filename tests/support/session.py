@@ -14,7 +14,8 @@ from typing import Any
 import msgspec
 
 from indwell.agent.events import Event, TurnFinished
-from indwell.agent.session import Parts, Prompt, Session
+from indwell.agent.prompt import Prompt
+from indwell.agent.session import Parts, Session
 from indwell.agent.turn import run_turn
 from indwell.cli.spill import Spill
 from indwell.context.conversation import Config, Conversation, system_block
@@ -26,7 +27,8 @@ from indwell.policy.paths import matches_any
 from indwell.prompt.environment import Surroundings
 from indwell.providers.scripted import Answer as Step
 from indwell.providers.scripted import ScriptedProvider
-from indwell.sessions.records import Record, fold
+from indwell.sessions.folding import fold
+from indwell.sessions.records import Record
 from indwell.sessions.store import SessionStore
 from indwell.tools.base import Facts, Outcome, Registry, Tool, ToolContext
 from indwell.tools.editing.edit import make_edit_file

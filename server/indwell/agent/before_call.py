@@ -5,6 +5,7 @@ from __future__ import annotations
 from indwell.agent import events
 from indwell.agent.events import Listener
 from indwell.agent.session import Session
+from indwell.agent.todo_news import remind_of_todo
 from indwell.agent.verdicts import verdict_blocks
 from indwell.context import conversation as talk
 from indwell.context.pairing import problems, repair
@@ -31,6 +32,7 @@ async def tell_aftermath(session: Session, turn: int) -> None:
         session.seen, parts.workspace, parts.hidden, turn=turn, hide=parts.hide
     )
     session.conversation = talk.queue(session.conversation, blocks)
+    remind_of_todo(session, turn)
 
 
 def leave_out_pictures(session: Session, turn: int, emit: Listener) -> bool:

@@ -17,14 +17,16 @@ from indwell.agent.gating import before_edit, note_changes, tell_problems
 from indwell.agent.hunks import tell_hunks
 from indwell.agent.permit import Permit, Previewing, permitted
 from indwell.agent.recorded_workspace import recorded
-from indwell.agent.secrecy import check_no_marks, kept_back, remember
+from indwell.agent.secrecy import check_no_marks, hidden, kept_back, remember
 from indwell.agent.session import Session
+from indwell.agent.todo_news import tell_todo
 from indwell.context.conversation import tool_result
 from indwell.context.pictures import tool_picture
 from indwell.errors import ToolError
 from indwell.messages import Image, ToolResult, ToolUse
 from indwell.policy.approvals import short_line
 from indwell.sessions.records import Intent
+from indwell.sessions.told import CallEnded, kept_diff
 from indwell.tools.base import Call, Outcome, Preview, ToolContext
 from indwell.workspace.base import Change
 from indwell.workspace.comparing.diff import compare, unified
@@ -124,16 +126,24 @@ async def _run_one(
         session.is_editing = call.effect == "edit"
         outcome = await call.run(_context(session, use, emit, permit))
         remember(session, call, permit.widening, outcome)
+        tell_todo(session, turn, emit)
     except ToolError as error:
         outcome = Outcome(text=str(error), is_error=True, figure="failed")
     outcome = await kept_back(session, outcome)
+    diffs: list[str] = []
     for change in outcome.changes:
         await session.aftermath.made(change)
-        emit(await asyncio.to_thread(_edit_applied, session, use, change, outcome))
+        applied = await asyncio.to_thread(_edit_applied, session, use, change, outcome)
+        diffs.append(applied.diff)
+        emit(applied)
     session.is_editing = False
     tell_hunks(session, emit)
     seconds = round(session.parts.monotonic() - started, 3)
     message = outcome.text[:TOLD_LIMIT] if outcome.is_error else ""
+    diff = kept_diff(await hidden(session, "\n".join(diffs)))
+    session.parts.log.append(
+        CallEnded(turn, use.id, target, outcome.figure, seconds, session.timestamp(), diff)
+    )
     emit(
         ToolFinished(turn, use.id, name, target, outcome.is_error, outcome.figure, seconds, message)
     )

@@ -11,9 +11,11 @@ from typing import Any, Literal, TypeAlias
 
 import msgspec
 
+from indwell.context.todo import TodoItem
 from indwell.messages import Usage
 from indwell.policy.approvals import Said
 from indwell.sessions.records import Ending
+from indwell.settings.model import Mode
 
 
 def _tag(name: str) -> str:
@@ -33,6 +35,7 @@ class TurnStarted(_Event, frozen=True):
     words: str
     model: str
     attached: tuple[str, ...] = ()
+    mode: Mode = "review"
 
 
 class Text(_Event, frozen=True):
@@ -190,6 +193,12 @@ class QueueChanged(_Event, frozen=True):
     waiting: tuple[Queued, ...]
 
 
+class TodoChanged(_Event, frozen=True):
+    """The list of what is to be done, whole, after the model has changed it."""
+
+    items: tuple[TodoItem, ...]
+
+
 class FileChanged(msgspec.Struct, frozen=True, rename="camel"):
     """Lines added and removed in one file by a whole turn."""
 
@@ -251,6 +260,7 @@ Event: TypeAlias = (
     | Compacted
     | Notice
     | QueueChanged
+    | TodoChanged
     | TurnFinished
 )
 

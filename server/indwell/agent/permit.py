@@ -197,7 +197,12 @@ async def _answer(  # noqa: PLR0917 - all that is shown
     emit(
         PermissionAsked(turn, use.id, question.id, question.title, question.detail, question.reason)
     )
-    answer = chosen_of(question, await session.parts.approver.ask(question))
+    try:
+        reply = await session.parts.approver.ask(question)
+    except asyncio.CancelledError:  # the turn is stopped: whoever shows the question puts it away
+        emit(PermissionAnswered(turn, use.id, question.id, "unanswered"))
+        raise
+    answer = chosen_of(question, reply)
     if isinstance(answer, Chosen):
         emit(PermissionAnswered(turn, use.id, question.id, "hunks", answer.hunks))
         return answer

@@ -17,8 +17,11 @@ from indwell.agent.session import Session
 from indwell.context.conversation import tool_result
 from indwell.context.history import History, Splice, spliced
 from indwell.context.pairing import repair, tool_uses
+from indwell.context.todo import TodoItem
 from indwell.messages import Message, Text, ToolResult, ToolSpec, ToolUse, Usage
-from indwell.sessions.branches import lived
+from indwell.sessions.branches import lived, todo_of
+from indwell.sessions.folding import folded
+from indwell.sessions.overview import preview_of
 from indwell.sessions.records import (
     Forked,
     Intent,
@@ -33,9 +36,9 @@ from indwell.sessions.records import (
     Steered,
     TurnFinished,
     TurnStarted,
-    folded,
 )
 from indwell.sessions.splices import rewritten
+from indwell.sessions.told import Titled
 
 UNKNOWN = "unknown outcome: Indwell ended while this ran; look before repeating it"
 NOT_BEGUN = "not done: Indwell ended before this began; call it again if it is still needed"
@@ -105,6 +108,9 @@ class Past(msgspec.Struct, frozen=True):
         requests: Number of the last request.
         cache_key: Of the last request; empty if the log has none.
         is_taken_back: It goes on from an earlier turn (a rewind or a fork), and has not yet.
+        title: That the user gave it; empty if none.
+        own_title: The beginning of the first words.
+        todo: What is to be done.
     """
 
     messages: tuple[Message, ...] = ()
@@ -124,6 +130,9 @@ class Past(msgspec.Struct, frozen=True):
     requests: int = 0
     cache_key: str = ""
     is_taken_back: bool = False
+    title: str = ""
+    own_title: str = ""
+    todo: tuple[TodoItem, ...] = ()
 
 
 def past_of(records: Sequence[Record], *, is_damaged: bool = False) -> Past:
@@ -182,6 +191,9 @@ def past_of(records: Sequence[Record], *, is_damaged: bool = False) -> Past:
         requests=requests,
         cache_key=_cache_key(branch),
         is_taken_back=isinstance(_newest(branch, _STEPS), Rewound | Forked),
+        title=next((one.title for one in reversed(records) if isinstance(one, Titled)), ""),
+        own_title=_own_title(records),
+        todo=todo_of(branch),
     )
 
 
@@ -214,6 +226,11 @@ def unknown_words(calls: Sequence[OpenCall]) -> str:
     names = ", ".join(dict.fromkeys(begun))
     number = "1 call" if len(begun) == 1 else f"{len(begun)} calls"
     return f"Indwell ended in the middle of {number} ({names}), so what came of it is not known"
+
+
+def _own_title(records: Sequence[Record]) -> str:
+    first = (one.words for one in records if isinstance(one, TurnStarted))
+    return preview_of(next(first, ""))
 
 
 def _newest(branch: Sequence[Record], kind: type[_R] | tuple[type[_R], ...]) -> _R | None:

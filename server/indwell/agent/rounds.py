@@ -100,9 +100,7 @@ def keep_partial_answer(session: Session, turn: TurnState) -> None:
     if not streamed:
         return
     words = turn.words if turn.draft else None
-    sending = talk.with_input(
-        session.conversation, words=words, turn=turn.number, steered=turn.steered_sent
-    )
+    sending = _sending(session, turn, words)
     partial = Reply(text=streamed, finish="incomplete")
     session.advance(sending)
     session.advance(talk.with_reply(session.conversation, partial, turn=turn.number))
@@ -157,9 +155,7 @@ async def _ask_once(
     session: Session, turn: TurnState, emit: Listener, *, words: str | None, tool_choice: ToolChoice
 ) -> Reply:
     """Assemble and send what fits, if the budgets allow it."""
-    sending = talk.with_input(
-        session.conversation, words=words, turn=turn.number, steered=turn.steered_sent
-    )
+    sending = _sending(session, turn, words)
     request = assemble(sending, tool_choice=tool_choice, idle_s=idle_s(session))
     usage = expected_usage(
         talk.prompt_tokens(sending), session.last_usage, sending.config.max_output
@@ -171,8 +167,18 @@ async def _ask_once(
 def _incoming(session: Session, turn: TurnState, words: str | None) -> int:
     """Tokens that will join the conversation with the next request."""
     now = session.conversation
-    sending = talk.with_input(now, words=words, turn=turn.number, steered=turn.steered_sent)
-    return talk.prompt_tokens(sending) - talk.prompt_tokens(now)
+    return talk.prompt_tokens(_sending(session, turn, words)) - talk.prompt_tokens(now)
+
+
+def _sending(session: Session, turn: TurnState, words: str | None) -> talk.Conversation:
+    """The conversation with all that goes out next."""
+    return talk.with_input(
+        session.conversation,
+        words=words,
+        turn=turn.number,
+        steered=turn.steered_sent,
+        along=turn.along,
+    )
 
 
 async def _send(

@@ -9,7 +9,6 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
-from typing import Protocol
 
 import msgspec
 
@@ -19,7 +18,9 @@ from indwell.agent.compact_tool import Wish
 from indwell.agent.gate.gate import Gate
 from indwell.agent.growth import added_messages
 from indwell.agent.ledger import Ledger, MemoryLedger
+from indwell.agent.log import Log
 from indwell.agent.small_model import SmallModel
+from indwell.agent.todo_tool import TodoBoard
 from indwell.agent.words import MOST_WAITING, MOST_WAITING_CHARACTERS, is_blank, taken_words
 from indwell.context.calibration import Calibration
 from indwell.context.compaction.facts import Rates
@@ -31,7 +32,6 @@ from indwell.context.compaction.step import Step
 from indwell.context.conversation import Conversation, prompt_tokens
 from indwell.context.health import Health, after_compaction
 from indwell.context.history import spliced
-from indwell.context.ide import OpenedFile, Problem, Selection
 from indwell.context.tally import Tally
 from indwell.errors import UserError
 from indwell.messages import Message, Usage
@@ -44,55 +44,13 @@ from indwell.review.checkpoints.coverage import Coverage
 from indwell.review.hunk import Verdict
 from indwell.review.ledger import ReviewLedger
 from indwell.sandbox.confinement import Confinement
-from indwell.sessions.records import Compacted, Record, Said, Steered, repairs
+from indwell.sessions.records import Compacted, Said, Steered, repairs
 from indwell.sessions.splices import rewritten
+from indwell.sessions.told import Titled
+from indwell.settings.model import Mode
 from indwell.tools.base import Registry
 from indwell.tools.seen import Seen
 from indwell.workspace.base import Workspace
-
-
-class Log(Protocol):
-    """Where records go: queued at once, on disk when ``commit`` returns."""
-
-    def append(self, record: Record) -> None:
-        """Queue a record, in order."""
-        ...
-
-    async def commit(self) -> None:
-        """Make everything queued durable.
-
-        Raises:
-            SessionError: The disk does not take it; the queue is kept.
-        """
-        ...
-
-    def commit_soon(self) -> None:
-        """Let everything queued become durable without waiting for it."""
-        ...
-
-    async def close(self) -> None:
-        """Write what is queued and let go of the file."""
-        ...
-
-
-class Prompt(msgspec.Struct, frozen=True):
-    """What the user asks for, with what the editor showed at that moment.
-
-    Attributes:
-        words: The user's own, or those of a code action.
-        title: A few words for progress and lists.
-        selection: What is marked, if anything that should be sent.
-        opened: The file the user looks at, if it should be sent.
-        problems: Diagnostics that the words are about and no selection carries.
-        mentioned: Lines of files that the user named among the words.
-    """
-
-    words: str
-    title: str = ""
-    selection: Selection | None = None
-    opened: OpenedFile | None = None
-    problems: tuple[Problem, ...] = ()
-    mentioned: tuple[Selection, ...] = ()
 
 
 async def holds_nothing() -> None:
@@ -109,6 +67,11 @@ def unconfined(widening: Widening) -> None:
     del widening
 
 
+def in_review() -> Mode:
+    """The mode of whoever says none."""
+    return "review"
+
+
 @dataclass(frozen=True, slots=True)
 class Parts:
     """What a session works with; put together in ``cli``.
@@ -119,6 +82,7 @@ class Parts:
         workspace: The user's files.
         approver: Who is asked for permissions.
         policy: Mode and rules of this moment.
+        mode: The mode alone, to be told.
         grant: Remember a rule: for this session, or for always.
         log: The session's log.
         spill: Keep a text in the session's folder; gives its path.
@@ -139,6 +103,7 @@ class Parts:
         small: A cheaper model for summaries, if there is one.
         summary_timeout_s: Seconds that a summary may take.
         wish: Compaction that somebody asked for.
+        todo: What is to be done, as the model has written it last.
         confine: The bounds of a command that may do this much more; None is none.
         hide: A text without the secrets in it; the same object if there are none.
         secret_files: Names in the workspace that lead to secret files, absolute; blocks.
@@ -173,6 +138,7 @@ class Parts:
     small: SmallModel | None = None
     summary_timeout_s: float = 60.0
     wish: Wish = field(default_factory=Wish)
+    todo: TodoBoard = field(default_factory=TodoBoard)
     confine: Callable[[Widening], Confinement | None] = unconfined
     hide: Callable[[str], str] = shown_as_it_is
     secret_files: Callable[[], tuple[str, ...]] = tuple
@@ -180,6 +146,7 @@ class Parts:
     review: ReviewLedger | None = None
     coverage: Coverage | None = None
     gate: Gate = field(default_factory=Gate)
+    mode: Callable[[], Mode] = in_review
 
 
 @dataclass(slots=True)
@@ -212,6 +179,8 @@ class Session:
         verdicts: What the next request says of the agent's changes; not answered yet.
         told_hunks: What was told last of the changes that wait: how many, and in which files.
         is_editing: An edit is being made and not told of yet; what waits is told after it.
+        given_title: The user's for it; empty if it was given none.
+        own_title: The beginning of the first words; empty before those.
     """
 
     id: str
@@ -239,6 +208,8 @@ class Session:
     verdicts: tuple[Verdict, ...] = ()
     told_hunks: tuple[int, tuple[str, ...]] = (0, ())
     is_editing: bool = False
+    given_title: str = ""
+    own_title: str = ""
 
     def steer(self, words: str) -> None:
         """Let the running turn hear ``words`` at its next model call; on the event loop.
@@ -303,6 +274,7 @@ class Session:
             self.health, self.turns, step.layer, record.before, record.after
         )
         self.conversation = shorter
+        self.parts.todo.is_due = True
 
     def remember(
         self, health: Health, calibration: Calibration, answered_at: datetime | None
@@ -310,6 +282,16 @@ class Session:
         """Know of the endpoint what an earlier process knew (``recalled``)."""
         self.health, self.answered_at = health, answered_at
         self.conversation = msgspec.structs.replace(self.conversation, calibration=calibration)
+
+    @property
+    def title(self) -> str:
+        """What a list calls it."""
+        return self.given_title or self.own_title
+
+    def retitle(self, title: str) -> None:
+        """Give it a title; with an empty one it has its own again."""
+        self.parts.log.append(Titled(title, self.timestamp()))
+        self.given_title = title
 
     def timestamp(self) -> str:
         """The time for a record, ISO 8601 in UTC, to the millisecond."""

@@ -16,23 +16,23 @@ from indwell.agent.allowance import OverBudget
 from indwell.agent.asked import display
 from indwell.agent.compacting import compact_now, is_compact, no_command, unshortened
 from indwell.agent.events import Listener
+from indwell.agent.gathering import attached_blocks, check_pictures, gathered
+from indwell.agent.prompt import Prompt, labels
 from indwell.agent.rounds import (
     fitting_words,
     keep_partial_answer,
     run_rounds,
 )
-from indwell.agent.secrecy import hidden
-from indwell.agent.session import Prompt, Session
+from indwell.agent.session import Session
+from indwell.agent.todo_news import tell_todo
 from indwell.agent.turn_state import TurnState
 from indwell.context import conversation as talk
 from indwell.context.health import of_turn
-from indwell.context.ide import mention_words, opened_words, problem_lines, selection_words
-from indwell.context.injections import inject
 from indwell.context.measures import named
 from indwell.errors import ConversationTooLarge, Unreachable, UserError, WindowTooSmall
-from indwell.prompt.environment import surroundings_words
-from indwell.prompt.instructions import instruction_words
+from indwell.sessions.overview import preview_of
 from indwell.sessions.records import Ending, TurnFinished, TurnStarted
+from indwell.sessions.told import FileLines
 from indwell.workspace.base import Change
 from indwell.workspace.comparing.diff import count_changes
 
@@ -94,40 +94,23 @@ async def run_turn(session: Session, prompt: Prompt, emit: Listener) -> events.T
 async def _begin(session: Session, prompt: Prompt, turn: TurnState, emit: Listener) -> None:
     """Write down the user's words, gather what goes with them, and say that it starts."""
     log = session.parts.log
-    log.append(TurnStarted(turn.number, prompt.words, session.timestamp()))
+    title, attached = prompt.title or prompt.words[:80], labels(prompt)
+    mode = session.parts.mode()
+    log.append(TurnStarted(turn.number, prompt.words, session.timestamp(), title, attached, mode))
+    session.own_title = session.own_title or preview_of(prompt.words)
     await log.commit()
     await _count_what_was_loaded(session)
     now = await session.parts.surroundings()
-    blocks = [inject("environment", surroundings_words(now), turn=turn.number)]
-    instructions = await hidden(session, await session.parts.instructions())
-    if instructions:
-        blocks.append(inject("instructions", instruction_words(instructions), turn=turn.number))
-    attached: list[str] = []
-    if prompt.opened is not None:
-        blocks.append(inject("ide_opened_file", opened_words(prompt.opened), turn=turn.number))
-    if prompt.selection is not None:
-        marked = prompt.selection
-        words = await hidden(session, selection_words(marked))
-        blocks.append(inject("ide_selection", words, turn=turn.number))
-        attached.append(f"{marked.path}:{marked.first_line}-{marked.last_line}")
-    for marked in prompt.mentioned:
-        words = await hidden(session, mention_words(marked))
-        blocks.append(inject("mention", words, turn=turn.number))
-        attached.append(f"{marked.path}:{marked.first_line}-{marked.last_line}")
-    if prompt.problems:
-        words = await hidden(session, problem_lines(prompt.problems))
-        blocks.append(inject("diagnostics", words, turn=turn.number))
-        attached.append(f"{len(prompt.problems)} problems")
+    blocks = await gathered(session, prompt, now, turn.number)
     session.conversation = talk.queue(session.conversation, blocks)
+    turn.along = await attached_blocks(session, prompt, turn.number)
     turn.words = await fitting_words(session, turn.words)
-    emit(
-        events.TurnStarted(
-            turn.number, prompt.title or prompt.words[:80], prompt.words, now.model, tuple(attached)
-        )
-    )
+    emit(events.TurnStarted(turn.number, title, prompt.words, now.model, attached, mode))
+    tell_todo(session, turn.number, emit)  # of a list that came from another session
     if session.notice:
         emit(events.Notice(turn.number, "warning", session.notice))
         session.notice = ""
+    check_pictures(session, prompt)
 
 
 async def _count_what_was_loaded(session: Session) -> None:
@@ -148,8 +131,12 @@ def _given_back(session: Session, turn: TurnState) -> tuple[str, ...]:
 def _finish(
     session: Session, turn: TurnState, ending: Ending, message: str, started: float
 ) -> events.TurnFinished:
+    seconds = round(session.parts.monotonic() - started, 3)
+    changes = _changes(session, turn.changes)
+    files = tuple(FileLines(one.path, one.added, one.removed) for one in changes)
+    at = session.timestamp()
     session.parts.log.append(
-        TurnFinished(turn.number, ending, session.timestamp(), message, turn.draft)
+        TurnFinished(turn.number, ending, at, message, turn.draft, seconds, files)
     )
     return events.TurnFinished(
         turn=turn.number,
@@ -160,8 +147,8 @@ def _finish(
         rounds=turn.rounds,
         usage=turn.usage,
         cost=turn.cost,
-        seconds=round(session.parts.monotonic() - started, 3),
-        changes=_changes(session, turn.changes),
+        seconds=seconds,
+        changes=changes,
         figures=named(of_turn(session.health, turn.number)),
         to_review=0 if session.parts.review is None else session.parts.review.n_pending,
         verified=session.parts.gate.verdict(turn.number),

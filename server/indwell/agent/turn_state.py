@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from indwell.messages import Usage
+from indwell.messages import Block, Usage
 from indwell.workspace.base import Change
 
 
@@ -18,6 +18,7 @@ class TurnState:
         draft: The user's words, until the model has them.
         steered: Words of the middle of the turn that are in the request under way, as typed.
         steered_sent: The same as the model reads them.
+        along: What the user attached to the words; like them it is lost if no model hears it.
         streamed: Pieces of the reply that is under way.
         thought: The same of its reasoning.
     """
@@ -31,6 +32,7 @@ class TurnState:
     answer: str = ""
     steered: tuple[str, ...] = ()
     steered_sent: tuple[str, ...] = ()
+    along: tuple[Block, ...] = ()
     streamed: list[str] = field(default_factory=list)
     thought: list[str] = field(default_factory=list)
     changes: list[Change] = field(default_factory=list)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
@@ -13,8 +14,11 @@ import msgspec
 
 from indwell.agent.resume import HeldWith, Resumed
 from indwell.agent.session import Session
+from indwell.cli.connecting import Connecting
 from indwell.cli.folder_trust import FolderTrust
 from indwell.cli.review_ledger import Ledgers
+from indwell.cli.stored_keys import hold_keys
+from indwell.cli.stored_sessions import StoredSessions
 from indwell.cli.sweeping import Sweeper
 from indwell.cli.user_settings import read_settings
 from indwell.cli.warm import WarmModels
@@ -26,21 +30,19 @@ from indwell.lsp.editor_workspace import EditorWorkspace
 from indwell.lsp.permission import EditorApprover
 from indwell.policy.approvals import Approver
 from indwell.policy.trust import Standing
-from indwell.providers.connection import LocalServer, LoginOutcome
 from indwell.providers.models import OfferedModel
 from indwell.review.ledger import ReviewLedger
 from indwell.sessions.branches import Fork, Rewind
-from indwell.sessions.drafts import DraftStore
-from indwell.sessions.lines import Reading
-from indwell.sessions.overview import Overview
-from indwell.sessions.store import SessionStore
-from indwell.settings.model import Secret, Settings
+from indwell.settings.held_keys import VARIABLE
+from indwell.settings.model import Settings
 from indwell.settings.places import state_folder, undo_folder, user_file
 from indwell.workspace.base import Workspace
 from indwell.workspace.disk import DiskWorkspace
 
+_log = logging.getLogger(__name__)
 
-class EditorBackend:
+
+class EditorBackend(StoredSessions, Connecting):
     """Gives the protocol layer its parts; implements ``lsp.backend.Backend``.
 
     Args:
@@ -52,14 +54,15 @@ class EditorBackend:
     def __init__(
         self, environment: Mapping[str, str], *, scripted: bool = False, pace_s: float = 0.0
     ) -> None:
-        self._environment = environment
-        self._scripted = scripted
+        if problem := hold_keys(environment):
+            _log.warning("%s", problem)
+        environment = {name: environment[name] for name in environment if name != VARIABLE}
+        StoredSessions.__init__(self, environment)
+        Connecting.__init__(self, environment, scripted=scripted)
         self._models = WarmModels(pace_s=pace_s)
-        self._settings = Settings()
         self._sweeper = Sweeper(environment)
         self._ledgers = Ledgers(environment, lambda: self._settings)
         self._told: set[str] = set()
-        self._drafts: dict[Path, DraftStore] = {}
         self._trust = FolderTrust(environment)
 
     def configure(self, options: Mapping[str, Any], roots: tuple[Path, ...]) -> Configured:
@@ -130,10 +133,6 @@ class EditorBackend:
             UserError: It cannot be kept, and holds as long as this process runs.
         """
         await asyncio.to_thread(lambda: self._trust.answer(standing, trusted=trusted, keep=keep))
-
-    async def check_session(self, root: Path, session: str) -> None:
-        """Is there such a session?"""
-        await asyncio.to_thread(self._store(root).check, session)
 
     async def held_with(self, root: Path, session: str) -> HeldWith:
         """The model of a session, and whether it can still be asked."""
@@ -211,85 +210,6 @@ class EditorBackend:
             )
         return msgspec.structs.replace(settings, model=name)
 
-    async def login(
-        self, provider: str, key: str | None, base_url: str | None, model: str | None = None
-    ) -> LoginOutcome:
-        """Test an endpoint with its key, and store both; the model stays if it has that one.
-
-        Raises:
-            UserError: The provider is not known, or the key cannot be one.
-        """
-        from indwell.cli.addresses import address_of
-
-        return await self.connect(base_url or address_of(provider), key, model)
-
-    async def connect(self, base_url: str, key: str | None, model: str | None) -> LoginOutcome:
-        """See ``connect.connect``; without a model, the one in use or the only one.
-
-        Raises:
-            UserError: The address or the key cannot be one, or the settings file is broken.
-        """
-        from indwell.cli.connect import Endpoint, Places, connect
-        from indwell.cli.stored_keys import key_store
-        from indwell.settings.values import convert
-
-        secret: Secret | None = convert("api_key", key) if key else None
-
-        async def keep_current(offered: tuple[OfferedModel, ...]) -> str | None:
-            names = {one.name for one in offered}
-            return self._settings.model if self._settings.model in names else None
-
-        places = Places(user_file(), key_store(), self._environment)
-        return await connect(Endpoint(base_url, secret, model), places, pick=keep_current)
-
-    async def lacking(self) -> str:
-        """Why no model can be called, from settings and keys as they are now; empty if one can."""
-        if self._scripted:
-            return ""
-        return await asyncio.to_thread(self._lacking)
-
-    async def local_servers(self) -> tuple[LocalServer, ...]:
-        """Model servers on this machine."""
-        from indwell.providers.discovery import find_servers
-
-        return await find_servers(environment=self._environment)
-
-    async def first_run_page(self) -> Path:
-        """The page on how to begin, in the state folder.
-
-        Raises:
-            UserError: It cannot be written.
-        """
-        from indwell.cli.first_page import write_page
-
-        return await asyncio.to_thread(write_page, state_folder(self._environment))
-
-    async def sessions(
-        self, root: Path, *, limit: int, before: str | None
-    ) -> tuple[tuple[Overview, ...], bool]:
-        """Sessions of a workspace, newest first; is there an older one?"""
-        return await asyncio.to_thread(self._sessions, root, limit, before)
-
-    async def session(self, root: Path, session: str) -> Reading:
-        """All that a session's log says."""
-        return await asyncio.to_thread(self._store(root).open, session)
-
-    async def keep_drafts(self, root: Path, drafts: Sequence[str]) -> Path:
-        """Keep words that were never sent."""
-        now = datetime.now(UTC)
-        return await asyncio.to_thread(lambda: self._draft_store(root).keep(drafts, now=now))
-
-    async def keep_waiting(self, root: Path, unsent: Mapping[str, str]) -> None:
-        """Keep words that wait for their turn."""
-        now = datetime.now(UTC)
-        await asyncio.to_thread(lambda: self._draft_store(root).keep_waiting(unsent, now=now))
-
-    async def untold_drafts(self, root: Path) -> tuple[Path, ...]:
-        """Drafts of an earlier process; each is given once."""
-        now, store = datetime.now(UTC), self._draft_store(root)
-        await asyncio.to_thread(lambda: store.take_over(now=now))
-        return await asyncio.to_thread(store.untold)
-
     def shown_folder(self) -> Path:
         """In the state folder."""
         return state_folder(self._environment) / "shown"
@@ -297,31 +217,3 @@ class EditorBackend:
     def monotonic(self) -> float:
         """Seconds of the system's monotonic clock."""
         return time.monotonic()
-
-    def _draft_store(self, root: Path) -> DraftStore:
-        """One for each workspace: it holds the file of what waits."""
-        if root not in self._drafts:
-            self._drafts[root] = DraftStore(state_folder(self._environment), root)
-        return self._drafts[root]
-
-    def _store(self, root: Path) -> SessionStore:
-        return SessionStore(state_folder(self._environment), root)
-
-    def _sessions(
-        self, root: Path, limit: int, before: str | None
-    ) -> tuple[tuple[Overview, ...], bool]:
-        store = self._store(root)
-        ids = [one for one in store.ids() if before is None or one < before]
-        return tuple(store.overview(one) for one in ids[:limit]), len(ids) > limit
-
-    def _lacking(self) -> str:
-        from indwell.cli.stored_keys import key_store, with_stored_key
-        from indwell.settings.load import lacking
-
-        try:
-            settings = read_settings(self._environment).settings
-            if settings.model:
-                settings = with_stored_key(settings, key_store())
-        except SettingsError as error:
-            return str(error)
-        return lacking(settings, str(user_file()))

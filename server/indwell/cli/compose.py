@@ -16,8 +16,10 @@ import msgspec
 
 from indwell.agent.budget import Budgets
 from indwell.agent.compact_tool import Wish, make_compact
+from indwell.agent.log import Log
 from indwell.agent.resume import tools_digest
-from indwell.agent.session import Log, Parts, Session
+from indwell.agent.session import Parts, Session
+from indwell.agent.todo_tool import TodoBoard, make_todo
 from indwell.cli.budgets import budgets_of, unkept
 from indwell.cli.check_commands import gate_of
 from indwell.cli.chosen_model import Model
@@ -171,7 +173,8 @@ def make_session(
         return bounds(trust.trusted(workspace.roots), trust.restricted(workspace.roots))(widening)
 
     shell = Shell(root, timeout_s=now_settings.command_timeout_s)
-    tools = standard_tools(shell, make_compact(wish))
+    board = TodoBoard()
+    tools = standard_tools(shell, make_compact(wish), make_todo(board))
     spill_folder = place.spill.resolve()
     hide = hiding(settings, model.key, environment)
     spill = Spill(spill_folder, n_kept=place.n_spilled, hide=hide)
@@ -182,6 +185,7 @@ def make_session(
         tools=tools,
         workspace=workspace,
         approver=approver,
+        mode=lambda: settings().mode,
         policy=lambda: Policy(
             mode=settings().mode,
             deny=settings().deny,
@@ -222,6 +226,7 @@ def make_session(
         rates=model.rates,
         small=model.small,
         wish=wish,
+        todo=board,
         confine=confine,
         hide=hide,
         secret_files=secret.look,

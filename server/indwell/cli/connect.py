@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
+from typing import Literal
 
 import msgspec
 
@@ -37,12 +38,14 @@ class Endpoint(msgspec.Struct, frozen=True):
         key: For its origin; None to take the stored one, or none.
         model: Which model; None to choose.
         is_tested: False stores it as it is.
+        keep: Who keeps the key: the system's keyring, or the client, in a place of its own.
     """
 
     base_url: str
     key: Secret | None = None
     model: str | None = None
     is_tested: bool = True
+    keep: Literal["keyring", "client"] = "keyring"
 
 
 class Places(msgspec.Struct, frozen=True):
@@ -100,13 +103,15 @@ async def connect(
     if model is None:
         return ended(f"{title_of(base_url)} cannot be used yet; nothing was stored")
     try:
-        notes = await asyncio.to_thread(_store_alone, base_url, model, key, places)
+        notes = await asyncio.to_thread(_store_alone, base_url, model, key, places, endpoint)
     except UserError as error:
         tell(Step("stored", "fail", str(error)))
         return ended("nothing was stored", model.name)
     tell(Step("stored", "ok", f"address and model stand in {places.config}"))
     message = f"{model.name} at {title_of(base_url)} answers from now on"
-    return ended(message, model.name, notes)
+    outcome = ended(message, model.name, notes)
+    is_theirs = endpoint.keep == "client" and endpoint.key is not None
+    return msgspec.structs.replace(outcome, origin=origin_of(base_url) if is_theirs else "")
 
 
 async def _tested(
@@ -169,17 +174,28 @@ def _no_model(offered: tuple[OfferedModel, ...]) -> Step:
 
 
 def _store_alone(
-    base_url: str, model: OfferedModel, key: Secret | None, places: Places
+    base_url: str, model: OfferedModel, key: Secret | None, places: Places, endpoint: Endpoint
 ) -> tuple[str, ...]:
     """Like ``_store``, one login at a time: each reads what the one before it has written."""
+    held, origin = places.keys.held, origin_of(base_url)
+    is_new = endpoint.key is not None
+    is_theirs = endpoint.keep == "client" if is_new else held.get(origin) is not None
     with places.keys.locked():
-        return _store(base_url, model, key, places)
+        notes = _store(base_url, model, key, places, is_theirs=is_theirs)
+    if not is_theirs:
+        held.drop(origin)
+    elif key is not None:
+        held.hold({origin: key})
+    return notes
 
 
 def _store(
-    base_url: str, model: OfferedModel, key: Secret | None, places: Places
+    base_url: str, model: OfferedModel, key: Secret | None, places: Places, *, is_theirs: bool
 ) -> tuple[str, ...]:
-    """Keys first, the settings file last, and the keys back if that fails; gives notes."""
+    """Keys first, the settings file last, and the keys back if that fails; gives notes.
+
+    ``is_theirs``: the client keeps the key, so it is written nowhere.
+    """
     before = read_user_file(places.config)
     given = _given(places.config)
     changes: dict[str, str | int | None] = {
@@ -192,7 +208,7 @@ def _store(
         changes["window"] = model.window
     text = edited(before or "", changes, places.config.name)
     origin = origin_of(base_url)
-    wanted = {origin: key}
+    wanted: dict[str, Secret | None] = {} if is_theirs else {origin: key}
     old_key = given.get("api_key")
     old_origin = origin_of(_text(given.get("base_url")))
     if isinstance(old_key, Secret) and old_origin != origin:
@@ -224,7 +240,7 @@ def _keep_all(
 
 def _kept(origin: str, store: KeyStore) -> Kept | None:
     try:
-        return store.get(origin)
+        return store.stored(origin)
     except KeyringUnusable:
         return None  # lost already, so there is nothing to bring back
 

@@ -111,6 +111,8 @@ async def resume_session(
         raise
     session.turns, session.usage, session.cost = past.turns, past.usage, past.cost
     session.last_usage, session.requests = past.last_usage, past.requests
+    session.given_title, session.own_title = past.title, past.own_title
+    session.parts.todo.items, session.parts.todo.is_due = past.todo, True
     told = await asyncio.to_thread(recalled, reading.records, datetime.now(UTC))
     session.remember(told.health, told.calibration, told.answered_at)
     notices = [*reading.notices, unknown_words(past.open_calls), *past.notes]

@@ -16,7 +16,8 @@ from rich.console import Console
 
 from indwell.agent import events
 from indwell.agent.compacting import COMPACT, is_compact, no_command
-from indwell.agent.session import Prompt, Session
+from indwell.agent.prompt import Prompt
+from indwell.agent.session import Session
 from indwell.agent.turn import run_turn
 from indwell.agent.words import taken_words
 from indwell.cli import STOPPED

@@ -121,5 +121,5 @@ def _cells(one: Stored, *, with_folder: bool) -> tuple[str, ...]:
     seen = one.overview
     folder = (one.workspace,) if with_folder else ()
     held = " ".join(filter(None, (seen.model, "imported" if seen.imported else "")))
-    cells = (one.id, str(seen.turns), cost_words(seen.cost), held, *folder, seen.preview)
+    cells = (one.id, str(seen.turns), cost_words(seen.cost), held, *folder, seen.title)
     return tuple(one_line(cell) for cell in cells)

@@ -9,15 +9,35 @@ import msgspec
 from indwell.errors import SettingsError
 from indwell.providers.catalogue import LOOPBACK
 from indwell.providers.endpoint import host_of, is_openai, shown
+from indwell.settings.held_keys import VARIABLE, HeldKeys, parsed_keys
 from indwell.settings.keys import FILE_NAME, KeyringUnusable, KeyStore, Ring
 from indwell.settings.model import Settings
 from indwell.settings.origins import OPENAI_URL, origin_of
 from indwell.settings.places import user_file
 
+_HELD = HeldKeys()  # of the process, as the environment is that they come from
+
+
+def hold_keys(environment: Mapping[str, str]) -> str:
+    """Take the keys that the client has handed over; gives what was wrong with them."""
+    keys, problem = parsed_keys(environment.get(VARIABLE, ""))
+    _HELD.hold(keys)
+    return problem
+
 
 def key_store() -> KeyStore:
     """The keys of this user; no keyring is opened before one is needed."""
-    return KeyStore(user_file().parent / FILE_NAME, _open_ring)
+    return KeyStore(user_file().parent / FILE_NAME, _open_ring, _HELD)
+
+
+def has_key(settings: Settings, store: KeyStore) -> bool:
+    """Is there a key for their endpoint, as far as can be said without opening a keyring?
+
+    Raises:
+        SettingsError: The file of keys cannot be read.
+    """
+    kept = store.origins().get(origin_of(settings.base_url), "none")
+    return settings.api_key is not None or kept != "none"
 
 
 def with_stored_key(settings: Settings, store: KeyStore) -> Settings:

@@ -26,6 +26,7 @@ from indwell.context.tokens import (
     tools_tokens,
 )
 from indwell.messages import (
+    BROKE_OFF,
     BROKEN_OFF,
     Block,
     Image,
@@ -177,7 +178,12 @@ def queue(conversation: Conversation, blocks: Sequence[Text]) -> Conversation:
 
 
 def with_input(
-    conversation: Conversation, *, words: str | None, turn: int, steered: Sequence[str] = ()
+    conversation: Conversation,
+    *,
+    words: str | None,
+    turn: int,
+    steered: Sequence[str] = (),
+    along: Sequence[Block] = (),
 ) -> Conversation:
     """Move what waits, then the user's words, behind the results of the last user message (H7).
 
@@ -186,10 +192,12 @@ def with_input(
         words: The prompt; None when the agent goes on by itself.
         turn: Its number.
         steered: What the user said while the turn ran, in order; comes last.
+        along: What the user attached to the words; left out without words.
     """
     said = (*(() if words is None else (words,)), *steered)
     blocks: tuple[Block, ...] = (
         *conversation.pending,
+        *(() if words is None else along),
         *(user_words(one, turn=turn) for one in said),
     )
     if not blocks:
@@ -213,7 +221,7 @@ def with_reply(conversation: Conversation, reply: Reply, *, turn: int) -> Conver
         blocks.append(Thinking(thinking, _assistant(thinking, turn)))
     text = scalar_text(reply.text)
     if reply.finish in BROKEN_OFF:
-        text = f"{text}\n[the reply broke off here]"
+        text = f"{text}\n{BROKE_OFF}"
     if text.strip():
         blocks.append(Text(text, _assistant(text, turn)))
     taken: set[str] = set()

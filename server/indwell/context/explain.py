@@ -264,10 +264,12 @@ _REASONS: Mapping[str, str] = {
     "ide_selection": "what is marked in the editor; can be detached",
     "ide_opened": "the file that the user looks at; can be detached",
     "mention": "a file that the user named among the words",
+    "attached": "what the user attached",
     "diagnostics": "problems that the editor reports",
     "changed_file": "a file changed since the model saw it",
     "instructions": "instructions of the project's files",
     "skill": "a skill that was loaded",
+    "todo": "the list of steps that the model keeps, after a compaction",
     "task_card": "what must survive compaction, made by code",
 }
 

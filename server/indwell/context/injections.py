@@ -21,6 +21,7 @@ Kind: TypeAlias = Literal[
     "ide_selection",
     "ide_opened_file",
     "mention",
+    "attached",
     "diagnostics",
     "changed_file",
     "prompt_hook",
@@ -31,6 +32,7 @@ Kind: TypeAlias = Literal[
     "summary",
     "left_out",
     "task_card",
+    "todo",
 ]
 
 
@@ -50,6 +52,7 @@ KINDS: Mapping[Kind, _Row] = {
     "ide_selection": _Row("ide_selection", 2, "ide_selection"),
     "ide_opened_file": _Row("ide_opened_file", 2, "ide_opened"),
     "mention": _Row("mentioned-file", 2, "mention"),
+    "attached": _Row("attached-item", 2, "attached"),
     "diagnostics": _Row("ide_diagnostics", 2, "diagnostics"),
     "changed_file": _Row("changed-file", 2, "changed_file"),
     "prompt_hook": _Row("user-prompt-submit-hook", 1, "hook"),
@@ -59,6 +62,7 @@ KINDS: Mapping[Kind, _Row] = {
     "instructions": _Row("project-instructions", 2, "instructions", pinned=True),
     "summary": _Row("conversation-summary", 3, "compactor"),
     "left_out": _Row(LEFT_OUT, 3, "compactor"),
+    "todo": _Row("agent-todo", 3, "todo"),
     "task_card": _Row("task-card", 1, "task_card", pinned=True),
 }
 

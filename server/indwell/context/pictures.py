@@ -16,6 +16,12 @@ def tool_picture(use: ToolUse, media_type: str, data: str) -> Image:
     return Image(media_type=media_type, data=data, meta=meta)
 
 
+def attached_picture(label: str, media_type: str, data: str, *, turn: int) -> Image:
+    """The block of a picture that the user attached; data of tier 2: what it shows is anybody's."""
+    meta = Meta(tier=2, source="attached", tokens=IMAGE_TOKENS, turn=turn)
+    return Image(media_type=media_type, data=data, meta=meta, label=label)
+
+
 def without_pictures(conversation: Conversation) -> Conversation:
     """The conversation for a model that takes no pictures: a word stands where each one was."""
     if not any(map(_has_picture, conversation.messages)):

@@ -16,6 +16,7 @@ TAGS = (
     "ide_selection",
     "ide_opened_file",
     "mentioned-file",
+    "attached-item",
     "ide_diagnostics",
     "changed-file",
     "user-prompt-submit-hook",
@@ -26,6 +27,7 @@ TAGS = (
     "conversation-summary",
     "left-out",
     "task-card",
+    "agent-todo",
 )
 """Every tag that the harness writes; a test keeps this and ``injections`` equal."""
 

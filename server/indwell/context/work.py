@@ -16,7 +16,7 @@ import msgspec
 
 from indwell.context.calls import call_of
 from indwell.context.pairing import INTERRUPTED, tool_results, tool_uses
-from indwell.messages import Message, Text, ToolResult, ToolUse
+from indwell.messages import BROKE_OFF, Message, Text, ToolResult, ToolUse
 
 ENDS = 4_000  # characters at each end of a command's output that are searched for errors
 ERROR_LENGTH = 150  # characters of an error's line; H28
@@ -259,6 +259,6 @@ def _state(last: Message | None) -> State:
     if last is None or last.role != "assistant" or tool_uses(last):
         return "open"
     text = next((one.text for one in reversed(last.blocks) if isinstance(one, Text)), "").rstrip()
-    if not text or text.endswith(("[no answer]", "[the reply broke off here]", f"[{INTERRUPTED}]")):
+    if not text or text.endswith(("[no answer]", BROKE_OFF, f"[{INTERRUPTED}]")):
         return "open"
     return "asked back" if text.rstrip("*_ )").endswith(("?", "？", "؟")) else "finished"  # noqa: RUF001

@@ -113,7 +113,6 @@ class FolderWatch:
 
     def _watch_waiting(self) -> None:
         from watchdog.events import FileSystemEventHandler  # noqa: PLC0415 - see the top
-        from watchdog.observers import Observer  # noqa: PLC0415
 
         class Handler(FileSystemEventHandler):
             on_any_event = staticmethod(self.heard)
@@ -125,20 +124,40 @@ class FolderWatch:
                     self._starter = None
                     return
                 folder = self._waiting.pop()
-                if self._observer is None:
-                    self._observer = Observer()
-                    self._observer.daemon = True
-                    self._observer.start()
-                observer = self._observer
+                try:
+                    observer = self._observing()
+                except OSError as error:
+                    self._refused(folder, error)
+                    continue
             try:
                 watch = observer.schedule(Handler(), str(folder))
             except OSError as error:
-                _log.info("%s is not watched: %s", folder, error)
                 with self._lock:
-                    self._give_up(folder)
+                    self._refused(folder, error)
             else:
                 with self._lock:
                     self._folders[folder].watch = watch
+
+    def _observing(self) -> BaseObserver:
+        """With the lock held: the one observer, running.
+
+        Raises:
+            OSError: The system grants no more of them (128 to a user on Linux by default, shared
+                with the editor).
+        """
+        from watchdog.observers import Observer  # noqa: PLC0415 - see the top
+
+        if self._observer is None:
+            observer = Observer()
+            observer.daemon = True
+            observer.start()
+            self._observer = observer
+        return self._observer
+
+    def _refused(self, folder: Path, error: OSError) -> None:
+        """With the lock held: the system does not watch this folder."""
+        _log.info("%s is not watched: %s", folder, error)
+        self._give_up(folder)
 
     def _give_up(self, folder: Path) -> None:
         """With the lock held: look at the files of this folder instead of being told."""

@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from indwell.agent.events import TurnFinished
+from indwell.agent.prompt import labels
 from indwell.agent.resume import Resumed
 from indwell.lsp import protocol
 from indwell.lsp import protocol_views as views
 from indwell.lsp.event_log import Missed
-from indwell.lsp.prompting import labels
 from indwell.lsp.queue import Queue
 from indwell.lsp.tickets import Ticket
 from indwell.messages import Usage
 from indwell.providers.connection import LoginOutcome
 from indwell.providers.models import OfferedModel
+from indwell.sessions.branches import todo_of
 from indwell.sessions.lines import Reading
 from indwell.sessions.overview import Overview, overview
 from indwell.sessions.transcript import Piece, TurnView, transcript
@@ -43,7 +44,7 @@ def turn_result(ticket: Ticket, finished: TurnFinished) -> protocol.TurnResult:
         rounds=finished.rounds,
         usage=_usage(finished.usage, finished.cost),
         changes=tuple(
-            protocol.FileResult(one.path, one.added, one.removed) for one in finished.changes
+            views.FileResult(one.path, one.added, one.removed) for one in finished.changes
         ),
         verified=finished.verified,
     )
@@ -56,7 +57,11 @@ def queue_result(queue: Queue) -> views.QueueResult:
         queue.held,
         tuple(
             views.QueuedResult(
-                one.id, one.prompt.title, one.prompt.words, one.target, labels(one.prompt)
+                one.id,
+                one.prompt.title,
+                one.prompt.words,
+                one.target or one.home or None,
+                labels(one.prompt),
             )
             for one in queue.waiting
         ),
@@ -72,6 +77,7 @@ def sessions_result(
             id=one.id,
             at=one.at,
             model=one.model,
+            title=one.title,
             preview=one.preview,
             turns=one.turns,
             usage=_usage(one.usage, one.cost),
@@ -104,12 +110,14 @@ def session_result(
     seen = overview(session, reading)
     return views.SessionResult(
         session=session,
+        title=seen.title,
         at=seen.at,
         model=seen.model,
         total=len(turns),
         turns=page,
         more=len(wanted) > len(page),
         notices=reading.notices,
+        todo=tuple(views.TodoRow(one.text, one.state) for one in todo_of(reading.records)),
     )
 
 
@@ -118,7 +126,9 @@ def _newest(turns: Sequence[views.TurnRow], limit: int) -> tuple[views.TurnRow, 
     size = 0
     found: list[views.TurnRow] = []
     for turn in reversed(turns[-limit:]):
-        size += sum(len(piece.text) + len(piece.arguments) for piece in turn.pieces)
+        size += sum(
+            len(piece.text) + len(piece.arguments) + len(piece.diff) for piece in turn.pieces
+        )
         if found and size > PAGE_CHARACTERS:
             break
         found.append(turn)
@@ -152,6 +162,7 @@ def login_result(outcome: LoginOutcome) -> views.LoginResult:
         ),
         notes=outcome.notes,
         models=tuple(one.name for one in outcome.offered),
+        origin=outcome.origin,
     )
 
 
@@ -180,11 +191,17 @@ def _turn(turn: TurnView) -> views.TurnRow:
         usage=_usage(turn.usage, turn.cost),
         pieces=tuple(map(_piece, turn.pieces)),
         left=turn.left,
+        title=turn.title,
+        attached=turn.attached,
+        mode=turn.mode,
+        seconds=turn.seconds,
+        changes=tuple(views.FileResult(one.path, one.added, one.removed) for one in turn.changes),
     )
 
 
 def _piece(piece: Piece) -> views.PieceRow:
-    text, arguments = piece.text[:TEXT_CHARACTERS], piece.arguments[:TEXT_CHARACTERS]
+    whole = (piece.text, piece.arguments, piece.target, piece.diff)
+    text, arguments, target, diff = (one[:TEXT_CHARACTERS] for one in whole)
     return views.PieceRow(
         kind=piece.kind,
         text=text,
@@ -193,5 +210,9 @@ def _piece(piece: Piece) -> views.PieceRow:
         arguments=arguments,
         error=piece.is_error,
         answered=piece.is_answered,
-        cut=len(piece.text) - len(text) + len(piece.arguments) - len(arguments),
+        cut=sum(map(len, whole)) - len(text) - len(arguments) - len(target) - len(diff),
+        target=target,
+        figure=piece.figure,
+        seconds=piece.seconds,
+        diff=diff,
     )

@@ -6,9 +6,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from indwell.context.attached import Listing
 from indwell.context.ide import Selection
 from indwell.errors import ToolError
 from indwell.lsp.chat_names import is_chat
+from indwell.lsp.folder_listing import listing_of
 from indwell.lsp.mentions import MOST, Mention
 from indwell.policy.approvals import one_line
 from indwell.policy.paths import matches_any
@@ -22,6 +24,7 @@ class Attachments(NamedTuple):
     """What goes with a prompt, and why the rest does not, a sentence each."""
 
     files: tuple[Selection, ...] = ()
+    folders: tuple[Listing, ...] = ()
     problems: tuple[str, ...] = ()
 
 
@@ -30,11 +33,16 @@ async def attachments(
 ) -> Attachments:
     """Look the mentioned lines up, as the buffers hold them."""
     files: dict[tuple[str, int, int], Selection] = {}
+    folders: dict[str, Listing] = {}
     problems: list[str] = []
     wanted = tuple(dict.fromkeys(mentions))
     for mention in wanted[:MOST]:
         shown = one_line(mention.written)
         try:
+            if mention.path.endswith("/"):
+                listing = await _listed(workspace, settings, mention)
+                folders[listing.path] = listing
+                continue
             one = await _attached(workspace, settings, mention)
         except ToolError as error:
             problems.append(f"@{shown} is not attached: {error}")
@@ -42,7 +50,16 @@ async def attachments(
         files[one.path, one.first_line, one.last_line] = one
     if len(wanted) > MOST:
         problems.append(f"only the first {MOST} of {len(wanted)} mentioned files are attached")
-    return Attachments(tuple(files.values()), tuple(problems))
+    return Attachments(tuple(files.values()), tuple(folders.values()), tuple(problems))
+
+
+async def _listed(workspace: Workspace, settings: Settings, mention: Mention) -> Listing:
+    if mention.first:
+        raise ToolError("a folder has no lines")
+    folder = workspace.resolve(mention.path.rstrip("/") or "/")
+    if _is_denied(folder, display(folder, workspace.roots), mention, settings):
+        raise ToolError("a rule of your settings (`deny`) keeps it from the model")
+    return await listing_of(folder, workspace.roots, settings.deny)
 
 
 async def _attached(workspace: Workspace, settings: Settings, mention: Mention) -> Selection:

@@ -6,7 +6,7 @@ prompt is made.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from lsprotocol import types
@@ -88,6 +88,10 @@ class Attention:
     def problems(self, uri: str) -> tuple[types.Diagnostic, ...]:
         """The problems last told of a document."""
         return self._problems.get(uri, ())
+
+    def all_problems(self) -> Mapping[str, tuple[types.Diagnostic, ...]]:
+        """The problems last told of each document, as they are now."""
+        return {uri: problems for uri, problems in self._problems.items() if problems}
 
     def opened_uri(self) -> str | None:
         """The document that the user looks at: told, else the last that was opened or spoken of."""

@@ -161,19 +161,53 @@ class Backend(FirstRunBackend, Protocol):
         ...
 
     async def login(
-        self, provider: str, key: str | None, base_url: str | None, model: str | None
+        self,
+        provider: str,
+        key: str | None,
+        base_url: str | None,
+        model: str | None,
+        *,
+        by_client: bool = False,
     ) -> LoginOutcome:
         """Keep a key for an endpoint; of several models one is to be named.
+
+        ``by_client``: the key is held in memory only, for the client keeps it.
 
         Raises:
             UserError: There is no place for keys, or the provider is not known.
         """
         ...
 
+    async def seems_lacking(self) -> str:
+        """Why no model can be called, as far as can be said without opening a keyring."""
+        ...
+
+    async def pictures(self, settings: Settings) -> bool | None:
+        """Does the model that ``settings`` name take pictures? None: nobody knows."""
+        ...
+
+    async def rename_session(self, root: Path, session: str, title: str) -> None:
+        """Give a session that nobody has open a title.
+
+        Raises:
+            SessionError: There is no such session, it is open, or it cannot be written.
+        """
+        ...
+
+    async def delete_session(self, root: Path, session: str) -> None:
+        """Delete a session that nobody has open.
+
+        Raises:
+            SessionError: There is no such session, it is open, or the system refuses.
+        """
+        ...
+
     async def sessions(
-        self, root: Path, *, limit: int, before: str | None
+        self, root: Path, *, limit: int, before: str | None, query: str = ""
     ) -> tuple[tuple[Overview, ...], bool]:
         """Sessions of a workspace, newest first, and whether there are older ones.
+
+        With ``query`` only those that have it in their title or in the user's words.
 
         Raises:
             SessionError: They cannot be listed.

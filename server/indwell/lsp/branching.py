@@ -9,6 +9,7 @@ from pygls.lsp.server import LanguageServer
 
 from indwell.errors import UserError
 from indwell.lsp import protocol
+from indwell.lsp import protocol_branching as branching
 from indwell.lsp import protocol_views as views
 from indwell.lsp.chat.branched import ending_of, mark_rewound, show_fork
 from indwell.lsp.chat.chats import Chats
@@ -16,19 +17,19 @@ from indwell.lsp.host import Host
 from indwell.lsp.rewinding import FilesBack
 from indwell.lsp.wire.envelope import INVALID_PARAMS
 
-ANY_TURN = protocol.ForkArguments()
+ANY_TURN = branching.ForkArguments()
 
 
 def register_branching(server: LanguageServer, host: Host, chats: Chats) -> None:
     """Both commands."""
 
     @server.command("indwell.fork")
-    async def fork(arguments: protocol.ForkArguments = ANY_TURN) -> views.ResumeResult | None:
+    async def fork(arguments: branching.ForkArguments = ANY_TURN) -> views.ResumeResult | None:
         return await host.answering.answer(forked(host, chats, arguments), wait=arguments.wait)
 
     @server.command("indwell.rewind")
     async def rewind(
-        arguments: protocol.RewindArguments | None = None,
+        arguments: branching.RewindArguments | None = None,
     ) -> views.ResumeResult | None:
         if arguments is None:
             words = "indwell.rewind needs one argument: an object with `turn`"
@@ -37,7 +38,7 @@ def register_branching(server: LanguageServer, host: Host, chats: Chats) -> None
 
 
 async def forked(
-    host: Host, chats: Chats, arguments: protocol.ForkArguments
+    host: Host, chats: Chats, arguments: branching.ForkArguments
 ) -> views.ResumeResult | None:
     """Take up a new session that begins as another one was at the end of a turn.
 
@@ -57,7 +58,7 @@ async def forked(
 
 
 async def rewound(
-    host: Host, chats: Chats, arguments: protocol.RewindArguments
+    host: Host, chats: Chats, arguments: branching.RewindArguments
 ) -> views.ResumeResult | None:
     """Take a conversation back to the end of a turn, and the files if that is wanted.
 
@@ -96,7 +97,7 @@ async def rewound(
 
 
 async def _files_back(
-    host: Host, arguments: protocol.RewindArguments, session: str
+    host: Host, arguments: branching.RewindArguments, session: str
 ) -> FilesBack | None:
     """The way to take files back; None if they are to stay.
 

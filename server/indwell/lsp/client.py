@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 from collections.abc import Awaitable, Callable
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -13,7 +14,7 @@ from lsprotocol import types
 from pygls.exceptions import JsonRpcException
 
 from indwell.agent.events import Event, Text, Thinking, ToolOutput
-from indwell.lsp import protocol, protocol_diagnostics, protocol_permission
+from indwell.lsp import protocol, protocol_diagnostics, protocol_permission, protocol_status
 from indwell.lsp.features import Features
 from indwell.lsp.wire.language_server import Server
 from indwell.policy.approvals import one_line, visible
@@ -27,6 +28,7 @@ SAVE_TIMEOUT_S = 10.0  # formatters may run on save
 
 MESSAGE_LIMIT = 4_000  # characters of a message; a person reads no more in such a box
 
+_OURS = "indwell/"  # methods that only clients know who heed what we say of them
 _REPEATABLE = (Text, Thinking, ToolOutput)  # an editor that does not keep up asks for them again
 
 
@@ -200,6 +202,12 @@ class Client:
         answer = await _bounded(self._request("indwell/ask", params), timeout_s)
         return answer.text if isinstance(answer, protocol.AskResult) else None
 
+    async def first_run(self, reason: str, timeout_s: float) -> bool:
+        """Let the client lead the user to a model; False if nobody answers, or they want none."""
+        params = protocol_status.FirstRunParams(reason)
+        answer = await _bounded(self._request("indwell/firstRun", params), timeout_s)
+        return isinstance(answer, protocol_status.FirstRunResult) and answer.ok
+
     async def permission(
         self, params: protocol_permission.PermissionParams, timeout_s: float
     ) -> protocol_permission.PermissionResult | None:
@@ -224,10 +232,18 @@ class Client:
         self, method: str, params: object, identifier: str | None = None
     ) -> asyncio.Future[Any]:
         line = self._server.protocol
+        request = identifier or f"indwell-asked-{next(self._numbers)}"
         answer: asyncio.Future[Any] = asyncio.ensure_future(
-            line.send_request_async(method, params, identifier)
+            line.send_request_async(method, params, request)
         )
+        if method.startswith(_OURS):
+            answer.add_done_callback(partial(self._given_up, request))
         return answer
+
+    def _given_up(self, request: str, answer: asyncio.Future[Any]) -> None:
+        """Take a request back that nobody waits for any more: its card must not stay."""
+        if answer.cancelled():
+            self._server.protocol.notify(types.CANCEL_REQUEST, types.CancelParams(id=request))
 
 
 async def _at_once() -> None:

@@ -10,6 +10,7 @@ from typing import Any
 
 import msgspec
 
+from indwell.errors import UserError
 from indwell.lsp.backend import Backend, Configured
 from indwell.lsp.client import CONFIGURATION_TIMEOUT_S, Client
 from indwell.settings.model import Mode, Settings
@@ -127,6 +128,27 @@ class Configuration:
             UserError: The user's settings do not allow it.
         """
         self._model = self._backend.choose_model(self.settings, name).model
+
+    async def want_model(self, name: str) -> None:
+        """The user picks this model by hand: one of their settings, or one that is offered now.
+
+        Raises:
+            UserError: It is neither.
+        """
+        try:
+            self.choose_model(name)
+        except UserError:
+            try:
+                offered = tuple(one.name for one in await self._backend.models())
+            except UserError:
+                offered = ()  # nobody can say: only the settings count
+            if not offered:
+                raise
+            if name not in offered:
+                raise UserError(
+                    f"the endpoint offers no model {name!r} now; choose one of those that it lists"
+                ) from None
+            self._model = name
 
     def _tightened(self, read: Configured) -> Configured:
         if not self._section or read.problem:

@@ -11,6 +11,7 @@ from indwell.agent.resume import HeldWith, Resumed
 from indwell.agent.session import Session
 from indwell.agent.summarise_call import card_of
 from indwell.context.conversation import queue
+from indwell.context.todo import TodoItem
 from indwell.errors import SettingsError, UserError
 from indwell.lsp.backend import Backend
 from indwell.lsp.client import Client
@@ -58,6 +59,7 @@ class CurrentSession:
         self._session: Session | None = None
         self._model: tuple[object, ...] = ()
         self._card: Text | None = None
+        self._todo: tuple[TodoItem, ...] = ()
         self._changing = asyncio.Lock()
 
     @property
@@ -133,10 +135,12 @@ class CurrentSession:
         resumed.session.notice = ""  # whoever asked tells the notices
         return resumed
 
-    async def leave(self) -> None:
-        """Let the next prompt begin a new one."""
+    async def leave(self, *, for_good: bool = False) -> None:
+        """Let the next prompt begin a new one; ``for_good``: nothing of this one goes along."""
         async with self._changing:
             await self._leave()
+            if for_good:
+                self._card, self._todo = None, ()
 
     async def ask_about_trust(self) -> bool:
         """Ask about the folders that are not trusted, whatever was said before; are all trusted?"""
@@ -159,14 +163,18 @@ class CurrentSession:
             if old.is_outgrown:
                 pending = pending_hunks(old)
                 self._card = await asyncio.to_thread(card_of, old.conversation, pending)
+                self._todo = old.parts.todo.items
             await old.close()
 
     async def _taken_up(self, session: str, model: str | None) -> Resumed:
         assert self.workspace is not None
         if self._configuration.settings.provider != "scripted":
             held = await self._backend.held_with(self._root, session)
-            chosen = model or (await self._other(held) if held.problem else held.model)
-            if chosen:
+            current = self._configuration.settings.model
+            chosen = model or held.model
+            if chosen != current and model is None and held.problem:
+                chosen = await self._other(held)
+            if chosen and chosen != current:  # the one in force may be of the endpoint's list
                 self._configuration.choose_model(chosen)
         async with self._changing:  # only now: a question may stand for long
             settings = self._configuration.settings
@@ -197,7 +205,9 @@ class CurrentSession:
         """A new session takes the task of one along that did not fit the window any more (H29)."""
         if self._card is not None:
             session.conversation = queue(session.conversation, (self._card,))
-            self._card = None
+            session.parts.todo.write(self._todo)
+            session.parts.todo.is_due = True
+            self._card, self._todo = None, ()
 
     @property
     def _root(self) -> Path:
@@ -230,7 +240,7 @@ async def choose_session(client: Client, found: Sequence[Overview]) -> str | Non
     for one in found[:OFFERED]:
         turns = "1 turn" if one.turns == 1 else f"{one.turns} turns"
         day = one.at[:16].replace("T", " ")
-        title = f"{one.preview[:TITLE_CHARACTERS] or 'no words'} ({turns}, {day})"
+        title = f"{(one.title or one.preview)[:TITLE_CHARACTERS] or 'no words'} ({turns}, {day})"
         titles[title if title not in titles else f"{title} {one.id}"] = one.id
     if not titles:
         raise UserError("there is no older session of this folder to go on with")

@@ -144,6 +144,10 @@ class EventLog:
                 self._sessions.popitem(last=False)
         return known.add(event)
 
+    def forget(self, session: str) -> None:
+        """Keep none of a session any more."""
+        self._sessions.pop(session, None)
+
     def after(self, session: str, seq: int) -> Missed | None:
         """Those of a session after ``seq``; None if nothing is known of it."""
         known = self._sessions.get(session)

@@ -56,7 +56,7 @@ class Features(msgspec.Struct, frozen=True):
     experimental: frozenset[str] = frozenset()
 
     def has(self, name: str) -> bool:
-        """Is one of our own extensions on: ``events permission save ask diagnostics reread``."""
+        """Is one of our own extensions on: see the table in ``docs/protocol.md``."""
         return name in self.experimental
 
 

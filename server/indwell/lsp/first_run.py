@@ -1,7 +1,8 @@
 """The first minutes in an editor: without a usable model one flow leads to one (editor §10).
 
 Standard LSP only: questions are ``window/showMessageRequest``. A key is never typed here, because
-no editor hides what is typed into such a box; for keys there is ``indwell login`` in a terminal.
+no editor hides what is typed into such a box; for keys there is ``indwell login`` in a terminal. A
+client with a flow of its own (``firstRun``) is asked to lead instead.
 """
 
 from __future__ import annotations
@@ -112,6 +113,10 @@ class FirstRun:
             self._was_declined = not task.result()
 
     async def _flow(self) -> bool:
+        is_theirs = self._client.features.has("firstRun")
+        return await (self._led_by_client() if is_theirs else self._asked())
+
+    async def _asked(self) -> bool:
         said = ""
         while True:
             reason = await self._backend.lacking()
@@ -134,6 +139,11 @@ class FirstRun:
                     said = await self._use_server(server)
             if said == DONE:
                 return True
+
+    async def _led_by_client(self) -> bool:
+        reason = await self._backend.lacking()
+        is_led = bool(reason) and await self._client.first_run(reason, ANSWER_S)
+        return not reason or (is_led and not await self._backend.lacking())
 
     def _titles(self, ready: Sequence[LocalServer]) -> tuple[str, ...]:
         typed = (TYPE_ADDRESS,) if self._client.features.has("ask") else ()

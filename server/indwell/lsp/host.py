@@ -15,12 +15,14 @@ from typing import Any
 from lsprotocol import types
 
 from indwell.agent.compacting import COMPACT
-from indwell.agent.session import Prompt, Session
+from indwell.agent.prompt import Prompt
+from indwell.agent.session import Session
 from indwell.agent.words import is_blank
 from indwell.errors import UserError
 from indwell.lsp import answers, protocol
 from indwell.lsp import protocol_views as views
 from indwell.lsp.answering import Answering
+from indwell.lsp.attachments import check_model
 from indwell.lsp.attention import Attention
 from indwell.lsp.backend import Backend
 from indwell.lsp.chores import Chores
@@ -40,7 +42,6 @@ from indwell.lsp.turns import Turns
 from indwell.lsp.unsent import Unsent
 from indwell.policy.approvals import one_line
 from indwell.prompt.tasks import Task
-from indwell.providers.connection import LoginOutcome
 from indwell.settings.model import Mode, Settings
 from indwell.workspace.paths import display
 
@@ -72,7 +73,7 @@ class Host:
         self.answering = Answering(client, self.chores)
         self._unsent = Unsent(backend, self._showing, self.chores, self._first_root)
         self.turns.unsent_changed = self._unsent.want
-        self.review = HeldLedger(backend, self.sessions, self.turns, self._warn)
+        self.review = HeldLedger(backend, self.sessions, self.turns, self.warn)
         self._stopped: asyncio.Task[None] | None = None
 
     @property
@@ -114,7 +115,7 @@ class Host:
 
     def greet(self) -> None:
         """Say what was wrong in the settings, once the editor can show it; ask for its own."""
-        self._warn(self.configuration.notices)
+        self.warn(self.configuration.notices)
         if self.configuration.problem:
             self.client.show(types.MessageType.Error, f"Indwell: {self.configuration.problem}")
         if self.client.features.configuration or self._roots:
@@ -128,7 +129,7 @@ class Host:
         if self.client.features.configuration:
             await self._ask_configuration()
         else:
-            self._warn(await self.configuration.take(section))
+            self.warn(await self.configuration.take(section))
 
     def display(self, document: Document) -> str:
         """A document's name as people read it: relative to the first root that holds it."""
@@ -158,7 +159,7 @@ class Host:
         prompt = self.prompting.task(task, document, arguments, words)
         is_answer = task in {"explain", "ask"}
         shown = self._showing.answer if is_answer else self._showing.summary
-        ticket = self.turns.submit(Waiting(self._next_id(), prompt), shown)
+        ticket = self.turns.submit(self._waiting(prompt), shown)
         if ticket.waiting in self.turns.queue.waiting:
             self._showing.queued(self.turns.queue)
             if not arguments.wait:
@@ -183,8 +184,10 @@ class Host:
         if is_blank(params.text):
             raise UserError("the prompt is empty; write what should be done")
         await self.sessions.check(params.session)
-        prompt = await self.prompting.with_mentions(params, self.sessions.workspace)
-        waiting = Waiting(self._next_id(), prompt, params.session, params.mode)
+        prompt = await self.prompting.with_attached(params, self.sessions.workspace)
+        if prompt.pictures and params.session in {None, "new", self.sessions.id}:
+            await check_model(self.backend, self.settings)
+        waiting = self._waiting(prompt, params.session, params.mode)
         return self.turns.submit(waiting, self._showing.nothing)
 
     async def steer(self, params: protocol.SteerParams) -> protocol.SteerResult:
@@ -206,10 +209,13 @@ class Host:
         if self.sessions.current is None:
             raise UserError("there is no conversation yet that could be shortened")
         prompt = Prompt(COMPACT, title="shorten the conversation")
-        return self.turns.submit(Waiting(self._next_id(), prompt), self._showing.summary)
+        return self.turns.submit(self._waiting(prompt), self._showing.summary)
 
     async def new_session(self) -> None:
-        """Let the next prompt begin a new session; a running turn is stopped first."""
+        """Let the next prompt begin a new session; a running turn is stopped first.
+
+        What waits stays with the session that it was typed in, held.
+        """
         await self.turns.drain("a new session was begun")
         await self.sessions.leave()
 
@@ -229,7 +235,7 @@ class Host:
         if wanted != self.sessions.id:
             await self.turns.drain("another session was taken up")
         resumed = await self.sessions.resume(wanted, arguments.model)
-        self._warn(resumed.notices)
+        self.warn(resumed.notices)
         return answers.resume_result(resumed)
 
     async def _chosen_session(self) -> str | None:
@@ -250,17 +256,6 @@ class Host:
                 f"no events of session {session!r} are kept; indwell/session shows its turns"
             )
         return missed
-
-    async def login(self, params: views.LoginParams) -> LoginOutcome:
-        """Keep a key, and use it from the next turn on.
-
-        Raises:
-            UserError: It cannot be kept.
-        """
-        outcome = await self.backend.login(params.provider, params.key, params.url, params.model)
-        if outcome.ok:
-            self._warn(await self.configuration.read_again())
-        return outcome
 
     def set_mode(self, mode: Mode) -> None:
         """Choose how much is asked; from here it counts for the next call."""
@@ -290,6 +285,13 @@ class Host:
             raise UserError(self.configuration.problem)
         _ = self.root
 
+    def _waiting(
+        self, prompt: Prompt, target: str | None = None, mode: Mode | None = None
+    ) -> Waiting:
+        """A prompt as it waits; one that names no session belongs to the current one."""
+        home = "" if target else self.turns.home(self.sessions.id)
+        return Waiting(self._next_id(), prompt, target, mode, home)
+
     def _next_id(self) -> str:
         return f"p{next(self._numbers)}"
 
@@ -297,9 +299,10 @@ class Host:
         """Where a turn begins."""
         await self.configuration.known()  # which tells what it finds by itself
         notices = self.configuration.notices
-        session = await self.sessions.get(ticket.waiting.target)
+        waiting = ticket.waiting
+        session = await self.sessions.get(waiting.target or waiting.home or None)
         session.parts.gate.source = self.problems
-        self._warn(tuple(one for one in self.configuration.notices if one not in notices))
+        self.warn(tuple(one for one in self.configuration.notices if one not in notices))
         return session
 
     def _afterwards(self, ticket: Ticket) -> None:
@@ -310,7 +313,8 @@ class Host:
     def _again(self, ticket: Ticket, on_end: OnEnd) -> None:
         """The same words with the same selection, before all that waits."""
         old = ticket.waiting
-        waiting = Waiting(self._next_id(), old.prompt, old.target, old.mode)
+        home = ticket.session.id if ticket.session is not None else ""
+        waiting = Waiting(self._next_id(), old.prompt, old.target, old.mode, home)
         self.turns.submit(waiting, on_end, first=True)
 
     async def _tell_error(self, ticket: Ticket) -> None:
@@ -320,11 +324,12 @@ class Host:
             self.client.show(types.MessageType.Error, f"Indwell: {ticket.error}")
 
     async def _ask_configuration(self) -> None:
-        self._warn(await self.configuration.ask())
+        self.warn(await self.configuration.ask())
 
     def _first_root(self) -> Path | None:
         return self._roots[0] if self._roots else None
 
-    def _warn(self, notices: tuple[str, ...]) -> None:
+    def warn(self, notices: tuple[str, ...]) -> None:
+        """Show what the user should know, where there is something."""
         if notices:
             self.client.show(types.MessageType.Warning, "Indwell: " + "\n".join(notices))

@@ -3,40 +3,24 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
-from contextlib import contextmanager
 from functools import partial
 
 import msgspec
 from pygls.exceptions import JsonRpcException
 from pygls.lsp.server import LanguageServer
 
-from indwell.errors import UserError
-from indwell.lsp import answers, protocol
+from indwell.lsp import answers, protocol, shelf
 from indwell.lsp import protocol_context as next_request
+from indwell.lsp import protocol_status as status
 from indwell.lsp import protocol_views as views
 from indwell.lsp.context_view import attached_rows
 from indwell.lsp.host import Host
+from indwell.lsp.logging_in import login
 from indwell.lsp.queue_changes import change_of
+from indwell.lsp.refusals import in_plain_words
+from indwell.lsp.status import providers_of, status_of
 from indwell.lsp.virtual.texts import context_json
 from indwell.lsp.wire.envelope import REQUEST_CANCELLED
-
-REQUEST_FAILED = -32803  # LSPErrorCodes.RequestFailed: understood, but it could not be done
-
-GIVEN_BACK = 5_000_000  # characters of a draft in an error: 20 MB at most, of the wire's 32
-
-
-@contextmanager
-def _in_plain_words(draft: str = "") -> Iterator[None]:
-    """What only the user can mend becomes an error with one sentence; no words are lost in it.
-
-    A text that nobody typed is not sent back: whoever sent it has it, and a wire has its limits.
-    """
-    try:
-        yield
-    except UserError as error:
-        data = {"draft": draft} if 0 < len(draft) <= GIVEN_BACK else None
-        raise JsonRpcException(str(error), REQUEST_FAILED, data) from error
 
 
 def register_methods(server: LanguageServer, host: Host) -> None:
@@ -50,7 +34,7 @@ def register_methods(server: LanguageServer, host: Host) -> None:
 def _prompting(server: LanguageServer, host: Host) -> None:
     @server.feature("indwell/prompt")
     async def prompt(params: protocol.PromptParams) -> protocol.TurnResult:
-        with _in_plain_words(params.text):
+        with in_plain_words(params.text):
             ticket = await host.prompt(params)
             try:
                 return answers.turn_result(ticket, await ticket.wait())
@@ -63,55 +47,78 @@ def _prompting(server: LanguageServer, host: Host) -> None:
 
     @server.feature("indwell/steer")
     async def steer(params: protocol.SteerParams) -> protocol.SteerResult:
-        with _in_plain_words(params.text):
+        with in_plain_words(params.text):
             return await host.steer(params)
 
     @server.feature("indwell/queue")
     def queue(params: protocol.QueueParams) -> views.QueueResult:
-        with _in_plain_words():
+        with in_plain_words():
             return answers.queue_result(host.turns.change(partial(change_of, params)))
 
 
 def _looking_back(server: LanguageServer, host: Host) -> None:
     @server.feature("indwell/sessions")
     async def sessions(params: views.SessionsParams) -> views.SessionsResult:
-        with _in_plain_words():
+        with in_plain_words():
             limit = answers.page_size(params.limit)
-            found, more = await host.backend.sessions(host.root, limit=limit, before=params.before)
+            found, more = await host.backend.sessions(
+                host.root, limit=limit, before=params.before, query=params.query
+            )
         return answers.sessions_result(found, host.sessions.id, more=more)
 
     @server.feature("indwell/session")
     async def session(params: views.SessionParams) -> views.SessionResult:
-        with _in_plain_words():
+        with in_plain_words():
             wanted = host.sessions.id_of(params.session)
             reading = await host.backend.session(host.root, wanted)
         return await asyncio.to_thread(
             answers.session_result, wanted, reading, before=params.before, limit=params.limit
         )
 
+    @server.feature("indwell/rename")
+    async def rename(params: status.RenameParams) -> status.RenameResult:
+        with in_plain_words():
+            return await shelf.retitle(host, params.session, params.title)
+
+    @server.feature("indwell/delete")
+    async def delete(params: status.DeleteParams) -> status.DeleteResult:
+        with in_plain_words():
+            await shelf.delete(host, params.session)
+        return status.DeleteResult(deleted=True)
+
     @server.feature("indwell/events")
     def events(params: views.EventsParams) -> views.EventsResult:
-        with _in_plain_words():
+        with in_plain_words():
             return answers.events_result(params.session, host.missed(params.session, params.after))
 
 
 def _models(server: LanguageServer, host: Host) -> None:
+    @server.feature("indwell/status")
+    async def standing(_params: status.StatusParams | None) -> status.StatusResult:
+        with in_plain_words():
+            return await status_of(host)
+
+    @server.feature("indwell/providers")
+    async def providers(_params: status.ProvidersParams | None) -> status.ProvidersResult:
+        with in_plain_words():
+            return await providers_of(host)
+
     @server.feature("indwell/models")
     async def models(_params: views.ModelsParams | None) -> views.ModelsResult:
-        with _in_plain_words():
+        with in_plain_words():
             offered = await host.backend.models()
         return answers.models_result(offered, host.configuration.settings.model)
 
     @server.feature("indwell/setModel")
-    def set_model(params: views.SetModelParams) -> views.SetModelResult:
-        with _in_plain_words():
-            host.configuration.choose_model(params.model)
+    async def set_model(params: views.SetModelParams) -> views.SetModelResult:
+        with in_plain_words():
+            await host.configuration.want_model(params.model)
         return views.SetModelResult(model=host.configuration.settings.model)
 
     @server.feature("indwell/login")
-    async def login(params: views.LoginParams) -> views.LoginResult:
-        with _in_plain_words():
-            outcome = await host.login(params)
+    async def log_in(params: views.LoginParams) -> views.LoginResult:
+        with in_plain_words():
+            outcome = await login(host, params)
         return answers.login_result(outcome)
 
 
@@ -122,6 +129,6 @@ def _context(server: LanguageServer, host: Host) -> None:
 
     @server.feature("indwell/detach")
     def detach(params: next_request.DetachParams) -> next_request.DetachResult:
-        with _in_plain_words():
+        with in_plain_words():
             host.prompting.detach(params.id)
         return next_request.DetachResult(attached_rows(host.prompting.attached()))

@@ -110,6 +110,7 @@ _VERBS = {
     "glob": "looking for",
     "grep": "searching",
     "bash": "running",
+    "todo": "planning",
 }
 
 

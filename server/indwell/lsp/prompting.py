@@ -5,17 +5,19 @@ A prompt is made at the moment it is typed or chosen, also when it has to wait f
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 from collections.abc import Callable
 
 import msgspec
 
-from indwell.agent.session import Prompt
+from indwell.agent.prompt import Prompt
 from indwell.agent.words import taken_words
 from indwell.context.ide import OpenedFile, Problem, Selection, opened_words, selection_words
 from indwell.errors import UserError
 from indwell.lsp import protocol
 from indwell.lsp.attaching import attachments
+from indwell.lsp.attachments import checked
 from indwell.lsp.attention import Attention, lines_of, touching_problems
 from indwell.lsp.documents import Document, Documents
 from indwell.lsp.mentions import mention_of
@@ -86,22 +88,33 @@ class Prompting:
             words=words, title=title_of(words), selection=now.selection, opened=now.opened
         )
 
-    async def with_mentions(
+    async def with_attached(
         self, params: protocol.PromptParams, workspace: Workspace | None
     ) -> Prompt:
-        """The user's own words with what the editor shows, and with the files that go along.
+        """The user's own words with what the editor shows, and with all that goes along.
 
         Raises:
-            UserError: There are too many words, or a file that was named cannot go along.
+            UserError: There are too many words, or something cannot go along.
         """
-        prompt = self.own_words(params.text)
-        if not params.mentions or workspace is None:
-            return prompt
-        wanted = tuple(map(mention_of, params.mentions))
-        found = await attachments(workspace, self._settings(), wanted)
-        if found.problems:
-            raise UserError("; ".join(found.problems))
-        return msgspec.structs.replace(prompt, mentioned=found.files)
+        settings, roots = self._settings(), workspace.roots if workspace is not None else ()
+        extra = Prompt(words="")
+        if params.attachments:
+            known = self._attention.all_problems()
+            extra = await asyncio.to_thread(checked, params.attachments, known, roots, settings)
+        if params.mentions and workspace is not None:
+            wanted = tuple(map(mention_of, params.mentions))
+            found = await attachments(workspace, settings, wanted)
+            if found.problems:
+                raise UserError("; ".join(found.problems))
+            extra = msgspec.structs.replace(extra, mentioned=found.files, folders=found.folders)
+        prompt = self.own_words(params.text)  # last: from here nothing is refused any more
+        return msgspec.structs.replace(
+            extra,
+            words=prompt.words,
+            title=prompt.title,
+            selection=prompt.selection,
+            opened=prompt.opened,
+        )
 
     def document(self, uri: str | None) -> Document:
         """The document of a task.
@@ -175,18 +188,6 @@ def selection_id(selection: Selection) -> str:
 def opened_id(opened: OpenedFile) -> str:
     """Stable as long as the same file is looked at."""
     return f"opened-{_digest(opened.path)}"
-
-
-def labels(prompt: Prompt) -> tuple[str, ...]:
-    """What goes with a prompt, a few words each; as ``turnStarted`` names it."""
-    found = []
-    if prompt.selection is not None:
-        marked = prompt.selection
-        found.append(f"{marked.path}:{marked.first_line}-{marked.last_line}")
-    found += [f"{one.path}:{one.first_line}-{one.last_line}" for one in prompt.mentioned]
-    if prompt.problems:
-        found.append(f"{len(prompt.problems)} problems")
-    return tuple(found)
 
 
 def words_of(attached: Attached) -> tuple[str, str]:

@@ -14,14 +14,17 @@ import msgspec
 from lsprotocol import types
 
 from indwell.agent.events import Event
+from indwell.lsp import protocol_branching as branching
 from indwell.lsp import protocol_context as next_request
 from indwell.lsp import protocol_diagnostics as diagnostics
 from indwell.lsp import protocol_permission as permission
 from indwell.lsp import protocol_review as review
+from indwell.lsp import protocol_status as status
 from indwell.lsp import protocol_views as views
 from indwell.lsp import protocol_virtual as virtual
 from indwell.lsp.names import TASK_COMMANDS
 from indwell.lsp.protocol_chat import ChatArguments, SendArguments
+from indwell.lsp.protocol_prompt import Attachment
 from indwell.lsp.values import Arguments, Value
 from indwell.sessions.records import Ending
 from indwell.settings.model import Mode
@@ -57,13 +60,15 @@ class PromptParams(Value):
     """The user's words; ``session`` is an id, ``new``, or left out for the current one.
 
     ``mode`` holds for this turn only; left out, the one in force. ``mentions`` name files that go
-    along: ``path``, ``path#L3`` or ``path#L1-20``, relative to the first folder.
+    along: ``path``, ``path#L3`` or ``path#L1-20``, relative to the first folder; ``path/`` is the
+    listing of a folder.
     """
 
     text: str
     session: str | None = None
     mode: Mode | None = None
     mentions: tuple[str, ...] = ()
+    attachments: tuple[Attachment, ...] = ()
 
 
 @attrs.frozen(eq=False, repr=False)
@@ -99,15 +104,6 @@ class QueueParams(Value):
 
 
 @attrs.frozen(eq=False, repr=False)
-class FileResult(Value):
-    """Lines added and removed in one file."""
-
-    path: str
-    added: int
-    removed: int
-
-
-@attrs.frozen(eq=False, repr=False)
 class TurnResult(Value):
     """How a turn ended; ``draft`` gives words back that never reached the model.
 
@@ -123,7 +119,7 @@ class TurnResult(Value):
     draft: str
     rounds: int
     usage: views.UsageResult
-    changes: tuple[FileResult, ...]
+    changes: tuple[views.FileResult, ...]
     verified: str = ""
 
 
@@ -201,48 +197,13 @@ class ResumeArguments(Arguments):
         session: Its id; the user is asked if it is left out.
         model: Goes on with this one of the user's models instead of the session's own.
         wait: Answer only when it is done.
+        quiet: What goes wrong is the answer, an error as those of requests are, and no message.
     """
 
     session: str | None = None
     model: str | None = None
     wait: bool = False
-
-
-@attrs.frozen(eq=False, repr=False)
-class ForkArguments(Arguments):
-    """The argument of ``indwell.fork``; all of it optional.
-
-    Attributes:
-        session: The one that stays as it is; the current one if it is left out.
-        turn: The new one goes on from the end of this turn; the last one that has ended if it is
-            left out, and 0 is before the first one.
-        model: Goes on with this one of the user's models instead of that turn's own.
-        wait: Answer only when it is done.
-    """
-
-    session: str | None = None
-    turn: int | None = None
-    model: str | None = None
-    wait: bool = False
-
-
-@attrs.frozen(eq=False, repr=False)
-class RewindArguments(Arguments):
-    """The argument of ``indwell.rewind``.
-
-    Attributes:
-        turn: The conversation goes on from the end of this turn; 0 is before the first one.
-        session: The current one if it is left out.
-        model: As in ``ForkArguments``.
-        files: Take the files back too; if it is left out, plain editors ask, others do not.
-        wait: Answer only when it is done.
-    """
-
-    turn: int
-    session: str | None = None
-    model: str | None = None
-    files: bool | None = None
-    wait: bool = False
+    quiet: bool = False
 
 
 @attrs.frozen(eq=False, repr=False)
@@ -278,6 +239,10 @@ METHODS: Mapping[str, Method] = {
     "indwell/queue": Method("in", QueueParams, views.QueueResult),
     "indwell/sessions": Method("in", views.SessionsParams, views.SessionsResult),
     "indwell/session": Method("in", views.SessionParams, views.SessionResult),
+    "indwell/rename": Method("in", status.RenameParams, status.RenameResult),
+    "indwell/delete": Method("in", status.DeleteParams, status.DeleteResult),
+    "indwell/status": Method("in", status.StatusParams, status.StatusResult),
+    "indwell/providers": Method("in", status.ProvidersParams, status.ProvidersResult),
     "indwell/models": Method("in", views.ModelsParams, views.ModelsResult),
     "indwell/setModel": Method("in", views.SetModelParams, views.SetModelResult),
     "indwell/login": Method("in", views.LoginParams, views.LoginResult),
@@ -288,6 +253,7 @@ METHODS: Mapping[str, Method] = {
     "indwell/event": Method("out", EventParams, None),
     "indwell/permission": Method("out", permission.PermissionParams, permission.PermissionResult),
     "indwell/ask": Method("out", AskParams, AskResult),
+    "indwell/firstRun": Method("out", status.FirstRunParams, status.FirstRunResult),
     "indwell/save": Method("out", SaveParams, SaveResult),
     "indwell/diagnostics": Method(
         "out", diagnostics.DiagnosticsParams, diagnostics.DiagnosticsResult
@@ -304,8 +270,8 @@ COMMANDS: Mapping[str, type | None] = {
     "indwell.explainRequest": None,
     "indwell.open": virtual.OpenArguments,
     "indwell.resume": ResumeArguments,
-    "indwell.fork": ForkArguments,
-    "indwell.rewind": RewindArguments,
+    "indwell.fork": branching.ForkArguments,
+    "indwell.rewind": branching.RewindArguments,
     "indwell.mode": ModeArguments,
     "indwell.trust": TrustArguments,
     "indwell.chat": ChatArguments,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import attrs
 
 from indwell.lsp.values import Value
-from indwell.policy.approvals import Answer
+from indwell.policy.approvals import Answer, AskedKind
 
 
 @attrs.frozen(eq=False, repr=False)
@@ -34,6 +34,7 @@ class PermissionParams(Value):
         wanted: The model asks for ``more`` by itself: show that prominently.
         risky: The parts of a command that are the reason.
         hunks: Of an edit with several: each may be answered alone.
+        kind: What is asked for.
     """
 
     id: str
@@ -48,6 +49,7 @@ class PermissionParams(Value):
     wanted: bool = False
     risky: tuple[str, ...] = ()
     hunks: tuple[HunkShown, ...] = ()
+    kind: AskedKind = "other"
 
 
 @attrs.frozen(eq=False, repr=False)

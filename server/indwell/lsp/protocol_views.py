@@ -7,14 +7,16 @@ here and on the wire.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Literal
 
 import attrs
 
+from indwell.context.todo import TodoState
 from indwell.lsp.values import Value
 from indwell.providers.connection import State
 from indwell.sessions.records import Ending
 from indwell.sessions.transcript import Kind
+from indwell.settings.model import Mode
 
 
 @attrs.frozen(eq=False, repr=False)
@@ -25,6 +27,15 @@ class UsageResult(Value):
     cached: int
     output: int
     cost: float | None
+
+
+@attrs.frozen(eq=False, repr=False)
+class FileResult(Value):
+    """Lines added and removed in one file."""
+
+    path: str
+    added: int
+    removed: int
 
 
 @attrs.frozen(eq=False, repr=False)
@@ -49,19 +60,27 @@ class QueueResult(Value):
 
 @attrs.frozen(eq=False, repr=False)
 class SessionsParams(Value):
-    """A page of the list: ``limit`` sessions older than ``before``."""
+    """A page of the list: ``limit`` sessions older than ``before``.
+
+    With ``query`` only those that have it in their title or in the user's words.
+    """
 
     limit: int = 20
     before: str | None = None
+    query: str = ""
 
 
 @attrs.frozen(eq=False, repr=False)
 class SessionRow(Value):
-    """One session of the list; ``open`` if it is the current one, ``notices`` if it is damaged."""
+    """One session of the list; ``open`` if it is the current one, ``notices`` if it is damaged.
+
+    ``title`` is the one that the user gave it, else the beginning of the first words.
+    """
 
     id: str
     at: str
     model: str
+    title: str
     preview: str
     turns: int
     usage: UsageResult
@@ -91,8 +110,10 @@ class PieceRow(Value):
     """One thing to show of a turn.
 
     ``kind`` ``tool`` is a card: ``source`` is the tool, ``arguments`` what the model wrote,
-    ``text`` its result; ``answered`` is false while there is none. ``cut`` counts characters left
-    out.
+    ``text`` its result; ``answered`` is false while there is none. ``target``, ``figure`` and
+    ``seconds`` are those of ``toolFinished``, ``diff`` that of ``editApplied``; empty, or null,
+    where the log does not know them. Of an ``image``, ``text`` is its type and ``target`` its
+    label. ``cut`` counts characters left out.
     """
 
     kind: Kind
@@ -103,13 +124,19 @@ class PieceRow(Value):
     error: bool
     answered: bool
     cut: int
+    target: str
+    figure: str
+    seconds: float | None
+    diff: str
 
 
 @attrs.frozen(eq=False, repr=False)
 class TurnRow(Value):
     """One turn; ``ending`` is null while it runs, or if the process was killed in it.
 
-    ``left`` says that a rewind left it behind: the conversation goes on without it.
+    ``left`` says that a rewind left it behind: the conversation goes on without it. ``title``,
+    ``attached`` and ``mode`` are those of ``turnStarted``, ``seconds`` and ``changes`` those of
+    ``turnFinished``; empty, or null, where the log does not know them.
     """
 
     turn: int
@@ -119,19 +146,37 @@ class TurnRow(Value):
     usage: UsageResult
     pieces: tuple[PieceRow, ...]
     left: bool
+    title: str
+    attached: tuple[str, ...]
+    mode: Mode | None
+    seconds: float | None
+    changes: tuple[FileResult, ...]
+
+
+@attrs.frozen(eq=False, repr=False)
+class TodoRow(Value):
+    """One thing to do, of the list that the model keeps."""
+
+    text: str
+    state: TodoState
 
 
 @attrs.frozen(eq=False, repr=False)
 class SessionResult(Value):
-    """A page of a session's turns, oldest first; ``more`` if there are turns before it."""
+    """A page of a session's turns, oldest first; ``more`` if there are turns before it.
+
+    ``todo`` is the newest list of what is to be done; empty if the model keeps none.
+    """
 
     session: str
+    title: str
     at: str
     model: str
     total: int
     turns: tuple[TurnRow, ...]
     more: bool
     notices: tuple[str, ...]
+    todo: tuple[TodoRow, ...]
 
 
 @attrs.frozen(eq=False, repr=False)
@@ -188,12 +233,17 @@ class SetModelResult(Value):
 
 @attrs.frozen(eq=False, repr=False)
 class LoginParams(Value):
-    """A key for an endpoint; ``url`` if the provider has none of its own, ``model`` of several."""
+    """A key for an endpoint; ``url`` if the provider has none of its own, ``model`` of several.
+
+    ``keep`` says who keeps the key: the system's keyring, or the client, to which the server then
+    gives the origin that it is for.
+    """
 
     provider: str
     key: str | None = attrs.field(default=None, repr=False)
     url: str | None = None
     model: str | None = None
+    keep: Literal["keyring", "client"] = "keyring"
 
 
 @attrs.frozen(eq=False, repr=False)
@@ -208,7 +258,10 @@ class StepRow(Value):
 
 @attrs.frozen(eq=False, repr=False)
 class LoginResult(Value):
-    """How a login ended; never holds the key. ``models``: no model was chosen of these."""
+    """How a login ended; never holds the key. ``models``: no model was chosen of these.
+
+    ``origin`` is the one that the client has to keep the key for; empty if it need not.
+    """
 
     ok: bool
     model: str
@@ -216,6 +269,7 @@ class LoginResult(Value):
     steps: tuple[StepRow, ...]
     notes: tuple[str, ...]
     models: tuple[str, ...]
+    origin: str
 
 
 @attrs.frozen(eq=False, repr=False)

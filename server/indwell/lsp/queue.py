@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import msgspec
 
-from indwell.agent.session import Prompt
+from indwell.agent.prompt import Prompt
 from indwell.agent.words import MOST_WAITING, MOST_WAITING_CHARACTERS, is_blank, taken_words
 from indwell.errors import UserError
 from indwell.settings.model import Mode
 
 TITLE_CHARACTERS = 60
+MOST_PICTURES_B = 100_000_000  # of all that wait, as base64; they lie in memory
 _TITLE_READ = 1_000  # characters that a title is made from
 
 
@@ -25,16 +26,27 @@ class Waiting(msgspec.Struct, frozen=True):
         prompt: With selection and problems as they were when it was typed.
         target: The session it is for: an id, ``new``, or None for the current one.
         mode: The mode that its turn runs in, if it asked for one.
+        home: The session that it was typed in; empty if it goes to whichever is current then.
+        is_held: It does not begin by itself.
     """
 
     id: str
     prompt: Prompt
     target: str | None = None
     mode: Mode | None = None
+    home: str = ""
+    is_held: bool = False
+
+    def is_with(self, other: Waiting) -> bool:
+        """Do both go to one session? Each that is for a new one is alone there."""
+        if "new" in {self.target, other.target}:
+            return False
+        mine, theirs = self.target or self.home, other.target or other.home
+        return not mine or not theirs or mine == theirs
 
 
 class Queue(msgspec.Struct, frozen=True):
-    """All that wait, in order; ``held`` says why none of them begins, and is empty if they do."""
+    """All that wait, in order; ``held`` says why some do not begin, and is empty if all do."""
 
     seq: int = 0
     waiting: tuple[Waiting, ...] = ()
@@ -47,7 +59,7 @@ def title_of(words: str) -> str:
 
 
 def added(queue: Queue, one: Waiting) -> Queue:
-    """Append a prompt; a new prompt also lets a held queue go on.
+    """Append a prompt; those that are held for the same session go on before it, no others.
 
     Raises:
         UserError: The queue is full.
@@ -57,18 +69,25 @@ def added(queue: Queue, one: Waiting) -> Queue:
             f"{MOST_WAITING} prompts are waiting already; wait for the running turn, or remove some"
         )
     _check_size((*queue.waiting, one))
-    return Queue(queue.seq + 1, (*queue.waiting, one))
+    freed = (_freed(other) if one.is_with(other) else other for other in queue.waiting)
+    return _next(queue, (*freed, one))
 
 
 def put_first(queue: Queue, one: Waiting) -> Queue:
-    """Let a prompt go before all others: one that is tried again; the queue goes on."""
-    return Queue(queue.seq + 1, (one, *queue.waiting))
+    """Let a prompt go before all others: one that is tried again, in the session that is current.
+
+    Those that waited for the same one follow it there.
+    """
+    rest = (_freed(other, home="") if one.is_with(other) else other for other in queue.waiting)
+    return _next(queue, (msgspec.structs.replace(one, home=""), *rest))
 
 
-def taken(queue: Queue) -> tuple[Waiting, Queue]:
-    """The first, and those that wait behind it."""
-    first, *rest = queue.waiting
-    return first, Queue(queue.seq + 1, tuple(rest), queue.held)
+def taken(queue: Queue) -> tuple[Waiting | None, Queue]:
+    """The first that may begin, if there is one, and those that go on waiting."""
+    for one in queue.waiting:
+        if not one.is_held:
+            return one, _next(queue, tuple(other for other in queue.waiting if other is not one))
+    return None, queue
 
 
 def removed(queue: Queue, identifier: str) -> Queue:
@@ -78,8 +97,7 @@ def removed(queue: Queue, identifier: str) -> Queue:
         UserError: It does not wait.
     """
     gone = _find(queue, identifier)
-    rest = tuple(one for one in queue.waiting if one is not gone)
-    return Queue(queue.seq + 1, rest, queue.held if rest else "")
+    return _next(queue, tuple(one for one in queue.waiting if one is not gone))
 
 
 def moved(queue: Queue, identifier: str, place: int) -> Queue:
@@ -117,12 +135,13 @@ def held(queue: Queue, reason: str) -> Queue:
     """Let nothing begin until the user says so; an empty queue has nothing to hold."""
     if not queue.waiting:
         return queue
-    return Queue(queue.seq + 1, queue.waiting, reason)
+    waiting = tuple(msgspec.structs.replace(one, is_held=True) for one in queue.waiting)
+    return Queue(queue.seq + 1, waiting, reason)
 
 
 def released(queue: Queue) -> Queue:
     """Let it go on."""
-    return Queue(queue.seq + 1, queue.waiting) if queue.held else queue
+    return _next(queue, tuple(map(_freed, queue.waiting))) if queue.held else queue
 
 
 def check_seq(queue: Queue, seen: int | None) -> None:
@@ -138,12 +157,28 @@ def check_seq(queue: Queue, seen: int | None) -> None:
         )
 
 
+def _next(queue: Queue, waiting: tuple[Waiting, ...]) -> Queue:
+    is_held = any(one.is_held for one in waiting)
+    return Queue(queue.seq + 1, waiting, queue.held if is_held else "")
+
+
+def _freed(one: Waiting, home: str | None = None) -> Waiting:
+    home = one.home if home is None else home
+    return msgspec.structs.replace(one, is_held=False, home=home)
+
+
 def _check_size(waiting: tuple[Waiting, ...]) -> None:
-    n_characters = sum(len(one.prompt.words) for one in waiting)
+    n_characters = sum(one.prompt.n_characters for one in waiting)
     if n_characters > MOST_WAITING_CHARACTERS:
         raise UserError(
             f"the prompts that wait would have {n_characters:,} characters, which is over "
             f"{MOST_WAITING_CHARACTERS:,}; wait for the running turn, or remove some"
+        )
+    n_pictures_b = sum(len(picture.data) for one in waiting for picture in one.prompt.pictures)
+    if n_pictures_b > MOST_PICTURES_B:
+        raise UserError(
+            f"the pictures of the prompts that wait would have over {MOST_PICTURES_B // 1_000_000} "
+            "MB; wait for the running turn, or remove some"
         )
 
 

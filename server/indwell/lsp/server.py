@@ -30,6 +30,7 @@ from indwell.lsp.features import features_of
 from indwell.lsp.host import Host
 from indwell.lsp.methods import register_methods
 from indwell.lsp.names import TASK_COMMANDS
+from indwell.lsp.refusals import in_plain_words
 from indwell.lsp.review.register import register_review
 from indwell.lsp.review.review import Review
 from indwell.lsp.virtual.register import register_virtual
@@ -233,6 +234,9 @@ def _session_commands(server: LanguageServer, host: Host) -> None:
     async def resume(
         arguments: protocol.ResumeArguments = ANY_SESSION,
     ) -> views.ResumeResult | None:
+        if arguments.quiet:
+            with in_plain_words():
+                return await host.resume(arguments)
         return await host.answering.answer(host.resume(arguments), wait=arguments.wait)
 
 

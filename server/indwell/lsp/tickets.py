@@ -8,7 +8,8 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
 from indwell.agent import events
-from indwell.agent.session import Prompt, Session
+from indwell.agent.prompt import Prompt
+from indwell.agent.session import Session
 from indwell.errors import UserError
 from indwell.lsp.queue import Waiting
 from indwell.messages import Usage

@@ -65,8 +65,18 @@ class Turns:
         """Those that wait."""
         return self._queue
 
+    def home(self, current: str | None) -> str:
+        """The session that a prompt for the current one is typed in; empty if that is not settled.
+
+        It is not while the session of the running turn is being opened, or one waits that is for
+        another session.
+        """
+        is_opening = self._running is not None and self._running.session is None
+        goes_on = any(one.target and not one.is_held for one in self._queue.waiting)
+        return "" if is_opening or goes_on else current or ""
+
     def submit(self, waiting: Waiting, on_end: OnEnd, *, first: bool = False) -> Ticket:
-        """Begin a turn, or let it wait for those before it; a held queue goes on.
+        """Begin a turn, or let it wait for those before it; what is held for its session goes on.
 
         Raises:
             UserError: Too many wait, or the server ends.
@@ -151,10 +161,11 @@ class Turns:
             self._quietly(partial(listener, event))
 
     def _go_on(self) -> None:
-        queue = self._queue
-        if self._running is not None or not queue.waiting or queue.held or self._is_closed:
+        if self._running is not None or self._is_closed:
             return
-        first, self._queue = line.taken(queue)
+        first, self._queue = line.taken(self._queue)
+        if first is None:
+            return
         ticket = self._running = self._tickets.pop(first.id)
         ticket.task = asyncio.create_task(self._run(ticket))
         ticket.task.add_done_callback(partial(self._over, ticket))

@@ -61,6 +61,9 @@ class Chosen(msgspec.Struct, frozen=True):
     of: tuple[str, ...] = ()
 
 
+AskedKind: TypeAlias = Literal["command", "edit", "read", "other"]
+"""What is asked for, so that nobody has to guess it from the words."""
+
 Reply: TypeAlias = Said | Chosen
 """What an approver gives back."""
 
@@ -82,6 +85,7 @@ class Question(msgspec.Struct, frozen=True):
         risky: The parts of a command that are the reason, each with why.
         uncovered: Why a yes given beforehand is none to this; empty if it is. For no screen.
         hunks: Of an edit with several: each may be answered alone. Together they are ``detail``.
+        kind: What is asked for.
     """
 
     id: str
@@ -97,6 +101,7 @@ class Question(msgspec.Struct, frozen=True):
     risky: tuple[str, ...] = ()
     uncovered: str = ""
     hunks: tuple[ShownHunk, ...] = ()
+    kind: AskedKind = "other"
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -151,7 +156,16 @@ def question_for(  # noqa: PLR0917 - all that a question is made of
         else:
             detail = folded(visible(preview or asked.arguments))
         parts = tuple(map(_shown_hunk, hunks)) if len(hunks) > 1 else ()
-        return Question(identifier, title, detail, reason, rule, uncovered=uncovered, hunks=parts)
+        return Question(
+            identifier,
+            title,
+            detail,
+            reason,
+            rule,
+            uncovered=uncovered,
+            hunks=parts,
+            kind=asked.effect,
+        )
     if asked.programs:
         reason += f"; it runs {one_line(', '.join(asked.programs))}, of the workspace"
     if others := len({part.reason for part in ask.risky if part.reason} - {ask.reason}):
@@ -171,6 +185,7 @@ def question_for(  # noqa: PLR0917 - all that a question is made of
         wanted=asked.wants != NOTHING_MORE,
         risky=_risky(ask.risky, asked.command),
         uncovered=uncovered,
+        kind="command",
     )
 
 

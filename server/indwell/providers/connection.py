@@ -68,6 +68,7 @@ class LoginOutcome(msgspec.Struct, frozen=True):
         message: The end in one sentence.
         notes: What the user should know besides, a sentence each.
         offered: What can be chosen, where no model was: the same once more, with one of them.
+        origin: The key is the client's to keep, for this origin; empty if it is kept here.
     """
 
     ok: bool
@@ -77,6 +78,7 @@ class LoginOutcome(msgspec.Struct, frozen=True):
     message: str
     notes: tuple[str, ...] = ()
     offered: tuple[OfferedModel, ...] = ()
+    origin: str = ""
 
 
 def failure(steps: tuple[Step, ...]) -> Step | None:

@@ -17,6 +17,7 @@ from indwell.review.records import (
     Finished,
     Judged,
     Made,
+    Moved,
     Noticed,
     Record,
     Shift,
@@ -101,6 +102,9 @@ class State:
                 self.last_at = record.at
             case Noticed():
                 self.files[record.path] = self._since(record)._replace(late=())
+            case Moved():
+                self._known(record.path)
+                self.files[record.to] = self.files.pop(record.path)
             case _:
                 assert_never(record)
 

@@ -22,7 +22,7 @@ import msgspec
 from indwell.review.folding import State
 from indwell.review.hunk import Actor, Hunk, Opaque, Order, Rejection, Verdict
 from indwell.review.looking import Looking
-from indwell.review.planning import Change, Planner, judgement
+from indwell.review.planning import Change, Planner, judgement, moving
 from indwell.review.records import Told
 from indwell.review.store import Planned, Reading, ReviewStore
 
@@ -180,6 +180,15 @@ class ReviewLedger(Looking):
             view = await asyncio.to_thread(state.seen, name, text)
             self._views.prepare(name, text, state.files[name], view)
         return self.sync(path, text)
+
+    async def moved(self, old: Path, new: Path) -> None:
+        """The user gave a file, or a folder, another name: what is known of it goes along."""
+        for path in self.beneath(old):
+            await self._free(path)
+            if not self.is_busy(path):
+                self._views.forget(str(path))
+                self._views.forget(str(new / path.relative_to(old)))
+                await self._append(moving(path, new / path.relative_to(old)), {})
 
     async def refresh(self) -> bool:
         """Take in what other processes wrote; True if pending changes differ."""

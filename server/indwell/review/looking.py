@@ -47,6 +47,10 @@ class Looking:
             self._known_of = self._reading.state
         return self._known
 
+    def beneath(self, place: Path) -> tuple[Path, ...]:
+        """Those of them at a place, or in the folder there."""
+        return tuple(one for one in self.known() if one.is_relative_to(place))
+
     def hunks(self, path: Path) -> tuple[Hunk, ...]:
         """The pending hunks of a file, by line."""
         name = str(path)

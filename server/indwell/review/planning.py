@@ -19,6 +19,7 @@ from indwell.review.records import (
     Finished,
     Judged,
     Made,
+    Moved,
     Noticed,
     Shift,
     Withdrawn,
@@ -184,6 +185,12 @@ class Planner:
                 self._known.clear()
             self._known[key] = self._hide(text) != text
         return self._known[key]
+
+
+def moving(old: Path, new: Path) -> Plan:
+    """Note a file's new name, unless another process has done so."""
+    record = Moved(id=_id(), path=str(old), to=str(new))
+    return lambda state: (Planned(record),) if record.path in state.files else ()
 
 
 def judgement(

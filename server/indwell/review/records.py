@@ -151,6 +151,14 @@ class Noticed(msgspec.Struct, frozen=True, tag="noticed"):
     others: Shift
 
 
+class Moved(msgspec.Struct, frozen=True, tag="moved"):
+    """The user gave a file another name or place: all that is known of ``path`` is of ``to``."""
+
+    id: str
+    path: str
+    to: str
+
+
 class Told(msgspec.Struct, frozen=True, tag="told"):
     """The model of a session knows the verdicts with these ids."""
 
@@ -159,7 +167,7 @@ class Told(msgspec.Struct, frozen=True, tag="told"):
     verdicts: tuple[str, ...]
 
 
-Record: TypeAlias = Started | Began | Finished | Withdrawn | Made | Judged | Noticed | Told
+Record: TypeAlias = Started | Began | Finished | Withdrawn | Made | Judged | Noticed | Moved | Told
 
 
 def shift(before: str | None, after: str | None) -> Shift | None:

@@ -30,7 +30,7 @@ from indwell.files.shared_log import append_line, read_from
 from indwell.review.folding import State, Unfit
 from indwell.review.groups import groups, is_pending
 from indwell.review.lines import Damaged, decoded, encoded
-from indwell.review.records import FORMAT, Began, Made, Record, Ref, Shift, Started, Told
+from indwell.review.records import FORMAT, Began, Made, Moved, Record, Ref, Shift, Started, Told
 from indwell.review.weave import Weave
 
 WAIT_S = 5.0  # for another process that appends; it takes some ms
@@ -125,6 +125,8 @@ class ReviewStore:
         private = reading.private | {
             path for one in planned if one.is_private and (path := _path(one.record))
         }
+        moved = (one.record for one in planned if isinstance(one.record, Moved))
+        private |= {one.to for one in moved if one.path in private}
         own = [one.record for one in planned if _path(one.record) in private or self._is_newer]
         rest = [one.record for one in planned if one.record not in own]
         reading = reading._replace(private=private)

@@ -33,6 +33,12 @@ class Views:
         self.version += 1
         self._texts[name] = text
 
+    def forget(self, name: str) -> None:
+        """There is no such file any more."""
+        self.version += 1
+        for known in (self._texts, self._meanwhile, self._views, self._hunks):
+            known.pop(name, None)
+
     def meanwhile(self, name: str, text: str | None) -> None:
         """The file read ``text`` while the agent was changing it."""
         self._meanwhile[name] = text

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+from indwell.context.todo import TodoItem
 from indwell.errors import SessionError
 from indwell.sessions.records import (
     Forked,
@@ -19,6 +20,7 @@ from indwell.sessions.records import (
     TurnFinished,
     TurnStarted,
 )
+from indwell.sessions.told import TodoSet
 
 
 class Fork(NamedTuple):
@@ -104,6 +106,14 @@ def last_begun(records: Sequence[Record]) -> int:
     """The newest turn of the conversation; 0 if none has begun."""
     begun = (one.turn for one in reversed(lived(records)) if isinstance(one, TurnStarted))
     return next(begun, 0)
+
+
+def todo_of(records: Sequence[Record]) -> tuple[TodoItem, ...]:
+    """What is to be done, as the model has written it last; empty if it never has."""
+    for record in reversed(lived(records)):
+        if isinstance(record, TodoSet):
+            return record.items
+    return ()
 
 
 def model_of(branch: Sequence[Record]) -> str:

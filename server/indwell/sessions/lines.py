@@ -23,7 +23,7 @@ MOST_LINE_B = 64 << 20
 
 BULKY = tuple(
     f'{{"type":"{kind}",'.encode()
-    for kind in ("said", "intent", "prefixed", "sent", "wire", "compacted")
+    for kind in ("said", "intent", "prefixed", "sent", "wire", "compacted", "callEnded")
 )
 """How the lines begin that make a log long; who does not need them passes over them undecoded."""
 

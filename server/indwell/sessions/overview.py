@@ -17,6 +17,7 @@ from indwell.sessions.records import (
     Spent,
     TurnStarted,
 )
+from indwell.sessions.told import Titled
 
 PREVIEW_CHARACTERS = 120  # of the first user message; about one line of a list
 
@@ -30,6 +31,7 @@ class Overview(msgspec.Struct, frozen=True):
         at: When it began, ISO 8601 in UTC; empty if the log does not say.
         model: The one asked last.
         preview: The first words of the user, on one line.
+        title: The user's title for it; ``preview`` if it was given none.
         turns: Turns begun.
         usage: Tokens of all of them.
         cost: US dollars; None if one price was not known.
@@ -42,6 +44,7 @@ class Overview(msgspec.Struct, frozen=True):
     at: str = ""
     model: str = ""
     preview: str = ""
+    title: str = ""
     turns: int = 0
     usage: Usage = Usage()
     cost: float | None = 0.0
@@ -54,9 +57,14 @@ def scanned(session: str, pieces: Iterable[bytes]) -> Overview:
     return overview(session, read(pieces, passing=BULKY))
 
 
+def preview_of(words: str) -> str:
+    """The beginning of the user's words, on one line."""
+    return " ".join(words.split())[:PREVIEW_CHARACTERS]
+
+
 def overview(session: str, reading: Reading) -> Overview:
     """Sum a log up; a broken one gives what could be read of it."""
-    workspace = at = model = preview = ""
+    workspace = at = model = preview = title = ""
     turns, usage = 0, Usage()
     cost: float | None = 0.0
     imported = False
@@ -67,7 +75,7 @@ def overview(session: str, reading: Reading) -> Overview:
             case TurnStarted():
                 turns += 1
                 at = at or record.at
-                preview = preview or " ".join(record.words.split())[:PREVIEW_CHARACTERS]
+                preview = preview or preview_of(record.words)
             case Spent():
                 model = record.model
                 usage += record.usage
@@ -76,10 +84,22 @@ def overview(session: str, reading: Reading) -> Overview:
                 model = record.model or model
             case Forked():  # what was copied was paid for elsewhere
                 model, usage, cost = record.model or model, Usage(), 0.0
+            case Titled():
+                title = record.title
             case Repaired(what=what):
                 imported = imported or what.startswith(IMPORTED)
             case _:
                 pass  # the other records are the conversation itself
     return Overview(
-        session, workspace, at, model, preview, turns, usage, cost, reading.notices, imported
+        session,
+        workspace,
+        at,
+        model,
+        preview,
+        title or preview,
+        turns,
+        usage,
+        cost,
+        reading.notices,
+        imported,
     )

@@ -10,7 +10,8 @@ from indwell.context.pictures import without_pictures
 from indwell.errors import SessionError
 from indwell.messages import Message, Request
 from indwell.sessions.branches import lived
-from indwell.sessions.records import Prefixed, Record, Sent, Wire, folded, join
+from indwell.sessions.folding import folded, join
+from indwell.sessions.records import Prefixed, Record, Sent, Wire
 
 
 class Rebuilt(NamedTuple):

@@ -5,15 +5,16 @@ This module knows no disk and no clock: times come in as text (ISO 8601, UTC).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Literal, NamedTuple, TypeAlias
+from collections.abc import Sequence
+from typing import Literal, TypeAlias
 
 import msgspec
 
-from indwell.context.history import History, Splice, spliced
+from indwell.context.history import Splice
 from indwell.messages import Anchors, Message, ToolChoice, ToolSpec, Usage
 from indwell.sessions.decided import Decided
-from indwell.sessions.splices import impossible
+from indwell.sessions.told import CallEnded, FileLines, Titled, TodoSet
+from indwell.settings.model import Mode
 
 Ending: TypeAlias = Literal["done", "cancelled", "failed", "limit", "repeated", "budget"]
 Purpose: TypeAlias = Literal["work", "summary"]
@@ -46,12 +47,24 @@ class Prefixed(msgspec.Struct, frozen=True, tag="prefixed"):
     specs: tuple[ToolSpec, ...] = ()
 
 
-class TurnStarted(msgspec.Struct, frozen=True, tag="turnStarted"):
-    """The user's words as typed, before anything is done with them."""
+class TurnStarted(msgspec.Struct, frozen=True, tag="turnStarted", omit_defaults=True):
+    """The user's words as typed, before anything is done with them.
+
+    Attributes:
+        turn: Of the session.
+        words: The user's own, or those of a code action.
+        at: When.
+        title: A few words for lists; empty in logs of before, as are the two below.
+        attached: What goes with them, a few words each.
+        mode: In force when it began.
+    """
 
     turn: int
     words: str
     at: str
+    title: str = ""
+    attached: tuple[str, ...] = ()
+    mode: Mode | None = None
 
 
 class Steered(msgspec.Struct, frozen=True, tag="steered"):
@@ -194,13 +207,18 @@ class Repaired(msgspec.Struct, frozen=True, tag="repaired", omit_defaults=True):
 
 
 class TurnFinished(msgspec.Struct, frozen=True, tag="turnFinished"):
-    """How a turn ended; ``words`` are given back if they never reached the model."""
+    """How a turn ended; ``words`` are given back if they never reached the model.
+
+    ``seconds`` (None: nobody says) and ``changes`` are as told when it ended.
+    """
 
     turn: int
     ending: Ending
     at: str
     message: str = ""
     words: str = ""
+    seconds: float | None = None
+    changes: tuple[FileLines, ...] = ()
 
 
 class Rewound(msgspec.Struct, frozen=True, tag="rewound"):
@@ -257,6 +275,9 @@ Record: TypeAlias = (
     | TurnFinished
     | Rewound
     | Forked
+    | Titled
+    | CallEnded
+    | TodoSet
 )
 
 
@@ -267,61 +288,3 @@ def repairs(
     first = notes[0] if notes else "mended as before"
     head = Repaired(first, at, splices, live if splices else 0)
     return (head, *(Repaired(note, at) for note in notes[1:])) if notes or splices else ()
-
-
-class Folded(NamedTuple):
-    """A conversation as its records tell it.
-
-    Attributes:
-        messages: The live ones: what is sent.
-        history: What the first of them were before they were compacted.
-        notices: What could not be applied, a sentence each.
-    """
-
-    messages: tuple[Message, ...]
-    history: History
-    notices: tuple[str, ...]
-
-
-def fold(records: Iterable[Record]) -> tuple[Message, ...]:
-    """The messages of a conversation, as its records say; blocks of one side are one message."""
-    return folded(records).messages
-
-
-def folded(records: Iterable[Record]) -> Folded:
-    """The messages of a conversation and what they were; an impossible rewrite is passed over.
-
-    What was not rewritten is longer than it was, and nothing of it is lost.
-
-    Args:
-        records: Of one way through the log (``branches.lived``).
-    """
-    messages: list[Message] = []
-    history = History()
-    notices: list[str] = []
-    for record in records:
-        match record:
-            case Said(message=message):
-                join(messages, message)
-            case Compacted(splices=splices) | Repaired(splices=splices) if splices:
-                why = impossible(splices, record.live, len(messages))
-                if why:
-                    kind = "compaction" if isinstance(record, Compacted) else "repair"
-                    notices.append(f"a {kind} of {record.at} does not fit the log ({why})")
-                    continue
-                live, history = spliced(messages, history, splices)
-                messages = list(live)
-            case _:
-                pass  # the others say what was done, not what was said
-    return Folded(tuple(messages), history, tuple(notices))
-
-
-def join(messages: list[Message], message: Message) -> None:
-    """Append ``message``, or merge it into the last one if that has the same role."""
-    if messages and messages[-1].role == message.role:
-        last = messages[-1]
-        messages[-1] = Message(
-            role=last.role, blocks=last.blocks + message.blocks, turn=message.turn
-        )
-    else:
-        messages.append(message)

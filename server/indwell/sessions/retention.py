@@ -17,7 +17,7 @@ from pathlib import Path
 
 import msgspec
 
-from indwell.errors import SessionError
+from indwell.errors import SessionError, SessionOpen
 from indwell.files.append_log import AppendLog, list_names
 from indwell.files.listing import exists, modified_s
 from indwell.files.pieces import pieces_of
@@ -215,7 +215,7 @@ def _delete(path: Path) -> None:
     try:
         log = AppendLog(path / _LOG) if (path / _LOG).exists() else None
     except BlockingIOError as error:
-        raise SessionError(f"session {path.name!r} is open in an editor; close it first") from error
+        raise SessionOpen(f"session {path.name!r} is open in an editor; close it first") from error
     except OSError:
         log = None  # no log that anybody could be writing to
     try:

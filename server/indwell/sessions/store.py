@@ -24,7 +24,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
-from indwell.errors import SessionError
+from indwell.errors import SessionError, SessionOpen
 from indwell.files.append_log import AppendLog, list_names, make_private_folder
 from indwell.files.listing import exists
 from indwell.files.pieces import pieces_of
@@ -32,7 +32,7 @@ from indwell.files.private import write_private
 from indwell.sessions import lines
 from indwell.sessions.ids import RANDOM_B, check_id, closest, is_id, new_id, time_after
 from indwell.sessions.lines import Reading
-from indwell.sessions.overview import Overview, scanned
+from indwell.sessions.overview import Overview, overview
 from indwell.sessions.records import Repaired, SessionStarted
 from indwell.sessions.writer import LogWriter
 
@@ -119,9 +119,17 @@ class SessionStore:
         Raises:
             SessionError: As ``open``.
         """
+        return overview(session, self.scan(session))
+
+    def scan(self, session: str) -> Reading:
+        """Read the short records of a session: all but the conversation itself.
+
+        Raises:
+            SessionError: As ``open``.
+        """
         log = self._log_path(check_id(session))
         try:
-            return scanned(session, pieces_of(log))
+            return lines.read(pieces_of(log), passing=lines.BULKY)
         except FileNotFoundError as error:
             raise self._missing(session) from error
         except OSError as error:
@@ -155,14 +163,14 @@ class SessionStore:
         Damage that was not told before is told in the notices and written down as ``Repaired``.
 
         Raises:
-            SessionError: As ``open``; or another Indwell has it open, or a newer one wrote it. Then
-                the log is as it was.
+            SessionOpen: Another Indwell has it open.
+            SessionError: As ``open``; or a newer one wrote it. Then the log is as it was.
         """
         self.check(session)
         try:
             log = AppendLog(self._log_path(session))
         except BlockingIOError as error:
-            raise SessionError(
+            raise SessionOpen(
                 f"session {session!r} is open in another editor; close it there, or begin a new "
                 f"one (`indwell sessions show {session}` shows it)"
             ) from error

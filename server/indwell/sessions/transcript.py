@@ -7,7 +7,7 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-from indwell.messages import Block, Image, Text, Thinking, ToolResult, ToolUse, Usage
+from indwell.messages import BROKE_OFF, Block, Image, Text, Thinking, ToolResult, ToolUse, Usage
 from indwell.sessions.branches import lived
 from indwell.sessions.records import (
     Compacted,
@@ -23,6 +23,8 @@ from indwell.sessions.records import (
     TurnFinished,
     TurnStarted,
 )
+from indwell.sessions.told import CallEnded, FileLines
+from indwell.settings.model import Mode
 
 Kind: TypeAlias = Literal["user", "assistant", "thinking", "tool", "attached", "image", "notice"]
 
@@ -39,6 +41,10 @@ class Piece(msgspec.Struct, frozen=True):
         arguments: Of a tool card: the JSON text that the model wrote.
         is_error: The call failed or was refused.
         is_answered: False for a call whose result is not in the log (yet).
+        target: What a call worked on; of a picture its label.
+        figure: Of a call, such as ``+3 −1``.
+        seconds: That a call took; None if nobody says.
+        diff: Of the edits of a call.
     """
 
     kind: Kind
@@ -48,12 +54,17 @@ class Piece(msgspec.Struct, frozen=True):
     arguments: str = ""
     is_error: bool = False
     is_answered: bool = True
+    target: str = ""
+    figure: str = ""
+    seconds: float | None = None
+    diff: str = ""
 
 
 class TurnView(msgspec.Struct, frozen=True):
     """One turn; ``ending`` is None while it runs, or if the process was killed in it.
 
-    ``left`` says that a rewind left it behind: the conversation goes on without it.
+    ``left`` says that a rewind left it behind: the conversation goes on without it. ``title``,
+    ``attached``, ``mode``, ``seconds`` and ``changes`` are as told then; older logs have none.
     """
 
     turn: int
@@ -65,6 +76,11 @@ class TurnView(msgspec.Struct, frozen=True):
     cost: float | None = 0.0
     pieces: tuple[Piece, ...] = ()
     left: bool = False
+    title: str = ""
+    attached: tuple[str, ...] = ()
+    mode: Mode | None = None
+    seconds: float | None = None
+    changes: tuple[FileLines, ...] = ()
 
 
 def transcript(records: Sequence[Record]) -> tuple[TurnView, ...]:
@@ -74,12 +90,23 @@ def transcript(records: Sequence[Record]) -> tuple[TurnView, ...]:
     results: dict[tuple[int, str], ToolResult] = {}
     for record in records:
         if isinstance(record, TurnStarted):
-            words = Piece("user", record.words, "user")
-            left = id(record) not in alive
-            turns.append(TurnView(record.turn, record.at, record.words, pieces=(words,), left=left))
+            turns.append(_begun(record, left=id(record) not in alive))
         elif turns:
             turns[-1] = _with(turns[-1], record, results, len(turns))
     return tuple(_answered(turn, place, results) for place, turn in enumerate(turns, start=1))
+
+
+def _begun(record: TurnStarted, *, left: bool) -> TurnView:
+    return TurnView(
+        record.turn,
+        record.at,
+        record.words,
+        pieces=(Piece("user", record.words, "user"),),
+        left=left,
+        title=record.title,
+        attached=record.attached,
+        mode=record.mode,
+    )
 
 
 def _with(
@@ -106,12 +133,35 @@ def _with(
             return replace(turn, pieces=(*turn.pieces, Piece("notice", what)))
         case Rewound() | Forked():
             return replace(turn, pieces=(*turn.pieces, Piece("notice", branch_words(record))))
+        case CallEnded():
+            return replace(turn, pieces=_ended(turn.pieces, record))
         case TurnFinished(ending=ending, message=message):
-            return replace(turn, ending=ending, message=message)
+            return replace(
+                turn,
+                ending=ending,
+                message=message,
+                seconds=record.seconds,
+                changes=record.changes,
+            )
         case SessionStarted() | TurnStarted():
             return turn
         case _:
             return turn  # an intent or a request says nothing that its call does not show
+
+
+def _ended(pieces: tuple[Piece, ...], record: CallEnded) -> tuple[Piece, ...]:
+    """The newest card of that call, with what was told when it ended."""
+    for at in range(len(pieces) - 1, -1, -1):
+        if pieces[at].kind == "tool" and pieces[at].id == record.tool_use_id:
+            card = msgspec.structs.replace(
+                pieces[at],
+                target=record.target,
+                figure=record.figure,
+                seconds=record.seconds,
+                diff=record.diff,
+            )
+            return (*pieces[:at], card, *pieces[at + 1 :])
+    return pieces
 
 
 def branch_words(record: Rewound | Forked) -> str:
@@ -136,9 +186,9 @@ def _piece(block: Block) -> Piece | None:
         case Text(text=text, meta=meta):
             if meta.source == "user":
                 return None
-            return Piece(
-                "assistant" if meta.source == "assistant" else "attached", text, meta.source
-            )
+            if meta.source == "assistant":
+                return _reply(text)
+            return Piece("attached", text, meta.source)
         case Thinking(text=text):
             return Piece("thinking", text, "assistant")
         case ToolUse():
@@ -146,7 +196,13 @@ def _piece(block: Block) -> Piece | None:
         case ToolResult():
             return None
         case Image(media_type=media_type):
-            return Piece("image", media_type, block.meta.source)
+            return Piece("image", media_type, block.meta.source, target=block.label)
+
+
+def _reply(text: str) -> Piece | None:
+    """The model's words, without the mark that tells it where they broke off."""
+    text = text.removesuffix(BROKE_OFF).removesuffix("\n") if text.endswith(BROKE_OFF) else text
+    return Piece("assistant", text, "assistant") if text.strip() else None
 
 
 def _answered(

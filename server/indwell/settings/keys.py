@@ -2,7 +2,8 @@
 
 A key goes into the system's keyring; where none works, into ``keys.json`` beside the settings,
 which only the user can read. The same file says for which origins something is kept, so that the
-keyring is asked only for those, and an origin that is known to need no key gets none.
+keyring is asked only for those, and an origin that is known to need no key gets none. A key that
+the client keeps (``held_keys``) comes before all of these, and is written nowhere.
 
 Everything here blocks, for as long as a keyring waits for its password: call it in a thread.
 """
@@ -19,6 +20,7 @@ import msgspec
 from indwell.errors import SettingsError, ToolError
 from indwell.files import make_private_folder, read_own, write_atomic, write_private
 from indwell.files.locked import locked
+from indwell.settings.held_keys import HeldKeys
 from indwell.settings.model import Secret
 
 FILE_NAME = "keys.json"
@@ -26,8 +28,8 @@ LOCK_NAME = "settings.lock"
 LIMIT_B = 1 << 20  # a key file larger than this is none of ours
 LOCK_S = 60.0  # another login may be waiting for the password of the keyring
 
-Where: TypeAlias = Literal["keyring", "file", "none"]
-"""``none``: this origin is known to need no key."""
+Where: TypeAlias = Literal["client", "keyring", "file", "none"]
+"""``none``: this origin is known to need no key. ``client``: the client has it, and so do we."""
 
 
 class KeyringUnusable(SettingsError):
@@ -71,10 +73,14 @@ class KeyStore:
     Args:
         path: ``keys.json``; need not exist.
         open_ring: Gives the system's keyring, or raises ``KeyringUnusable``.
+        held: Those that the client keeps.
     """
 
-    def __init__(self, path: Path, open_ring: Callable[[], Ring]) -> None:
+    def __init__(
+        self, path: Path, open_ring: Callable[[], Ring], held: HeldKeys | None = None
+    ) -> None:
         self.path = path
+        self.held = HeldKeys() if held is None else held
         self._open_ring = open_ring
 
     @contextmanager
@@ -104,10 +110,20 @@ class KeyStore:
         Raises:
             SettingsError: The file cannot be read.
         """
-        return {origin: entry.where for origin, entry in self._entries().items()}
+        held: dict[str, Where] = dict.fromkeys(self.held.origins(), "client")
+        return {origin: entry.where for origin, entry in self._entries().items()} | held
 
     def get(self, origin: str) -> Kept | None:
-        """What is kept for an origin; None if nothing is.
+        """What is kept for an origin, by the client or here; None if nothing is.
+
+        Raises:
+            SettingsError: As ``stored``.
+        """
+        held = self.held.get(origin)
+        return self.stored(origin) if held is None else Kept("client", held)
+
+    def stored(self, origin: str) -> Kept | None:
+        """What is kept here for an origin; None if nothing is.
 
         Raises:
             SettingsError: The file, or the keyring that should hold the key, cannot be read.

@@ -107,7 +107,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         str, Meta(description="The endpoint's name of the model; there is no default")
     ] = ""
     models: Annotated[
-        tuple[str, ...], Meta(description="Other models that an editor may choose")
+        tuple[str, ...],
+        Meta(description="Other models that an editor may set; by hand, any that is offered"),
     ] = ()
     base_url: Annotated[
         str | None,

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
+from lsprotocol import types
 
 from indwell.lsp.fake.clients import CLIENTS
 from support.editing import Home, editing
@@ -113,3 +116,65 @@ async def test_each_client_judges_what_is_pending_also_after_a_restart_and_typin
         assert other.read_text() == BEFORE
         await editor.wait_until(lambda: not editor.marks.problems)
         assert await titles(editor, buffer, 1) == []
+
+
+async def test_a_reject_reaches_the_disk_but_what_the_user_typed_stays_unsaved(home) -> None:
+    other = home.write("other.txt", BEFORE)
+    script = [*turn(), *turn("other.txt", (2, 20))]
+    async with (
+        LoopbackEndpoint(script) as endpoint,
+        editing(home, endpoint.base_url, extensions=("events", "save")) as editor,
+    ):
+        saved = editor.open(home.workspace / "work.txt")
+        typed = editor.open(other)
+        await editor.ask("go on")
+        await editor.ask("the other one")
+        for buffer in (saved, typed):
+            editor.save(buffer)
+        await until_marked(editor, saved, (4, 5), (16, 17), (28, 29))
+        editor.type_text(typed, 0, 0, "mine\n")
+        await editor.heard()
+        on_disk = other.read_text()
+
+        await act(editor, saved, 16, "Reject this change")
+        assert saved.path.read_text() == saved.text == changed(4, 26)
+        await until_marked(editor, typed, (3, 4), (22, 23))
+        await act(editor, typed, 3, "Reject this change")
+        assert typed.text == "mine\n" + changed(20)
+        assert other.read_text() == on_disk
+    home.logs()
+
+
+async def test_a_renamed_file_and_folder_keep_what_is_pending(home) -> None:
+    async with (
+        LoopbackEndpoint([*turn()]) as endpoint,
+        editing(home, endpoint.base_url, extensions=("events", "save")) as editor,
+    ):
+        old, new = home.workspace / "work.txt", home.workspace / "other.txt"
+        buffer = editor.open(old)
+        await editor.ask("go on")
+        editor.save(buffer)
+        await until_marked(editor, buffer, (4, 5), (16, 17), (28, 29))
+
+        def renamed(source: Path, target: Path) -> None:
+            files = [types.FileRename(old_uri=source.as_uri(), new_uri=target.as_uri())]
+            editor.client.workspace_did_rename_files(types.RenameFilesParams(files=files))
+
+        editor.close(buffer)
+        old.rename(new)
+        buffer = editor.open(new)
+        renamed(old, new)
+        await until_marked(editor, buffer, (4, 5), (16, 17), (28, 29))
+        await editor.wait_until(lambda: not editor.marks.problems.get(old.as_uri()))
+
+        (home.workspace / "folder").mkdir()
+        editor.close(buffer)
+        moved = new.rename(home.workspace / "folder" / "other.txt")
+        moved.parent.rename(home.workspace / "place")
+        renamed(new, moved)
+        renamed(moved.parent, home.workspace / "place")
+        buffer = editor.open(home.workspace / "place" / "other.txt")
+        await until_marked(editor, buffer, (4, 5), (16, 17), (28, 29))
+        await act(editor, buffer, 16, "Reject this change")
+        assert buffer.path.read_text() == changed(4, 26)
+    home.logs()

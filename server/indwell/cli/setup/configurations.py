@@ -23,6 +23,10 @@ CONFIGURATIONS: Mapping[str, Configuration] = {
 }
 
 VSCODE = (
-    "VS Code starts a language server only through an extension. Indwell's own extension comes "
-    "with a later version; nothing has to be set up before. See docs/editors/vscode.md."
+    "VS Code starts a language server only through an extension. In a checkout of Indwell:\n\n"
+    "    scripts/package-vscode\n"
+    "    code --install-extension dist/indwell-*.vsix\n\n"
+    "The extension brings a server of its own and installs it on first use; nothing else has to be "
+    "set up. Over SSH, in WSL and in containers, install it there: it runs where the files are. "
+    "To start another server, set indwell.serverPath. See docs/editors/vscode.md."
 )

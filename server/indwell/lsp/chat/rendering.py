@@ -32,6 +32,7 @@ _VERBS = {
     "glob": "Look for",
     "grep": "Search",
     "bash": "Run",
+    "todo": "Plan",
 }
 
 

@@ -29,6 +29,10 @@ def register_review(server: LanguageServer, host: Host) -> Review:
     async def changes(params: protocol.ChangesParams) -> msgspec.Raw:
         return await review.changes(params)
 
+    @server.feature(types.WORKSPACE_DID_RENAME_FILES)
+    async def renamed(params: types.RenameFilesParams) -> None:
+        await review.renamed(tuple((one.old_uri, one.new_uri) for one in params.files))
+
     for verb in _VERBS:
         server.command(f"indwell.{verb}")(_verdict_command(host, review, verb))
     return review

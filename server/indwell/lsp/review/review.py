@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -46,6 +47,7 @@ class Review:
             hints=lambda: host.settings.review_hints,
             session=lambda: host.sessions.id,
         )
+        self._renaming = asyncio.Lock()
         self._verdicts = Verdicts(
             self._reviewing,
             host.client,
@@ -54,6 +56,7 @@ class Review:
             workspace=self._workspace,
             session=lambda: host.sessions.id,
             display=self._display,
+            document=host.documents.at,
             ask_s=lambda: min(ASK_S, host.settings.answer_timeout_s),
         )
 
@@ -108,6 +111,15 @@ class Review:
             return msgspec.Raw(msgspec.json.encode(rows))
 
         return await asyncio.to_thread(written)
+
+    async def renamed(self, uris: Sequence[tuple[str, str]]) -> None:
+        """The user gave files or folders another name: what is pending there goes along."""
+        ledger = await self._reviewing.opened(OPEN_S)
+        async with self._renaming:  # one after the other, as they came
+            for old, new in uris:
+                source, target = path_of(old), path_of(new)
+                if ledger is not None and source is not None and target is not None:
+                    await ledger.moved(source, target)
 
     async def judge(self, verb: Verb, arguments: VerdictArguments) -> VerdictResult:
         """Carry a verdict out.

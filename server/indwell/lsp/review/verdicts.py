@@ -21,7 +21,7 @@ from indwell.errors import UserError
 from indwell.lsp.answering import ANSWER_S, Answering
 from indwell.lsp.chores import Chores
 from indwell.lsp.client import Client
-from indwell.lsp.documents import path_of
+from indwell.lsp.documents import Document, path_of
 from indwell.lsp.protocol_review import KeptRow, VerdictArguments, VerdictResult
 from indwell.lsp.review.outcome import Outcome, question, sentence
 from indwell.lsp.review.reviewing import Reviewing
@@ -68,6 +68,7 @@ class Verdicts:
         workspace: The user's files.
         session: The current one.
         display: A file's name as people read it.
+        document: The open document of a file, if it is open.
         ask_s: How long the user has to answer a question.
         answer_s: How long a command may take in an editor that stands still until it is answered.
     """
@@ -82,6 +83,7 @@ class Verdicts:
         workspace: Callable[[], Workspace],
         session: Callable[[], str | None],
         display: Callable[[Path], str],
+        document: Callable[[Path], Document | None] = lambda _path: None,
         ask_s: Callable[[], float] = lambda: ASK_S,
         answer_s: float = ANSWER_S,
     ) -> None:
@@ -92,6 +94,7 @@ class Verdicts:
         self._workspace = workspace
         self._session = session
         self._display = display
+        self._document = document
         self._ask_s = ask_s
         self._answer_s = answer_s
         self._numbers = itertools.count(1)
@@ -146,13 +149,26 @@ class Verdicts:
         self, verb: Verb, ledger: ReviewLedger, meant: Meant, token: str
     ) -> VerdictResult:
         progress = _Progress(self._client, token, verb, len(meant.by_path))
+        clean = self._clean(meant) if verb == "reject" else ()
         try:
             self._chores.begin(progress.announce())
             outcome = await self._done(verb, ledger, meant, progress, self._under_way[token])
+            await self._saved(clean)
             return self._result(verb, outcome, sentence(verb, outcome, self._display))
         finally:
             del self._under_way[token]
             progress.end()
+
+    def _clean(self, meant: Meant) -> tuple[Document, ...]:
+        """Open documents that the disk agrees with: what is taken back stands on disk too."""
+        found = (self._document(path) for path in meant.by_path)
+        return tuple(one for one in found if one is not None and one.dirt == "clean")
+
+    async def _saved(self, clean: Sequence[Document]) -> None:
+        """Let what a reject has changed in them reach the disk; nothing that the user typed."""
+        uris = tuple(one.uri for one in clean if one.dirt == "agent")
+        if uris and self._client.features.has("save"):
+            await self._client.save(uris)
 
     async def _done(
         self,

@@ -8,10 +8,10 @@ from typing import Any
 
 import msgspec
 from cattrs import Converter, ForbiddenExtraKeysError, transform_error
-from cattrs.gen import make_dict_structure_fn
+from cattrs.gen import make_dict_structure_fn, make_dict_unstructure_fn
 from pygls.protocol import default_converter
 
-from indwell.lsp.values import Arguments
+from indwell.lsp.values import Arguments, Value
 from indwell.lsp.wire.envelope import parsed
 
 _NAMES = {"str": "a text", "int": "a whole number", "bool": "true or false"}
@@ -38,6 +38,10 @@ class Conversion:
         converter.register_structure_hook_factory(
             lambda type_: isinstance(type_, type) and issubclass(type_, Arguments),
             lambda type_: make_dict_structure_fn(type_, converter, _cattrs_forbid_extra_keys=True),
+        )
+        converter.register_unstructure_hook_factory(  # whole: no client has to know defaults
+            lambda type_: isinstance(type_, type) and issubclass(type_, Value),
+            lambda type_: make_dict_unstructure_fn(type_, converter, _cattrs_omit_if_default=False),
         )
         return converter
 

@@ -148,7 +148,11 @@ def _params(value: object) -> _Params:
 
 
 def _result(opened: Opened) -> Mapping[str, Any]:
-    workspace: dict[str, Any] = {"workspaceFolders": {"supported": True}}
+    renamed = {"filters": [{"scheme": "file", "pattern": {"glob": "**/*"}}]}
+    workspace: dict[str, Any] = {
+        "workspaceFolders": {"supported": True},
+        "fileOperations": {"didRename": renamed},
+    }
     if has_text_documents(opened.capabilities):
         workspace["textDocumentContent"] = {"schemes": list(VIRTUAL_SCHEMES)}
     return {

@@ -1,0 +1,72 @@
+"""What goes with the user's words, as blocks that wait for them: all of it through one door."""
+
+from __future__ import annotations
+
+from indwell.agent.prompt import Prompt
+from indwell.agent.secrecy import hidden
+from indwell.agent.session import Session
+from indwell.context.attached import listing_words, picture_blocks, reported_words
+from indwell.context.ide import mention_words, opened_words, problem_lines, selection_words
+from indwell.context.injections import Kind, inject
+from indwell.context.oversize import is_oversize, oversize_words
+from indwell.errors import UserError
+from indwell.messages import Block, Text
+from indwell.prompt.environment import Surroundings, surroundings_words
+from indwell.prompt.instructions import instruction_words
+
+
+async def gathered(session: Session, prompt: Prompt, now: Surroundings, turn: int) -> list[Text]:
+    """Of the moment, of the editor and of the user; secrets in it stay here."""
+    blocks = [inject("environment", surroundings_words(now), turn=turn)]
+
+    async def add(kind: Kind, text: str) -> None:
+        blocks.append(inject(kind, await hidden(session, text), turn=turn))
+
+    instructions = await session.parts.instructions()
+    if instructions:
+        await add("instructions", instruction_words(instructions))
+    if prompt.opened is not None:
+        await add("ide_opened_file", opened_words(prompt.opened))
+    if prompt.selection is not None:
+        await add("ide_selection", selection_words(prompt.selection))
+    for marked in prompt.mentioned:
+        await add("mention", mention_words(marked))
+    for folder in prompt.folders:
+        await add("mention", listing_words(folder))
+    if prompt.problems:
+        await add("diagnostics", problem_lines(prompt.problems))
+    if prompt.reported:
+        await add("diagnostics", reported_words(prompt.reported))
+    return blocks
+
+
+async def attached_blocks(session: Session, prompt: Prompt, turn: int) -> tuple[Block, ...]:
+    """Texts and pictures: they go with the words or not at all, and wait for no later ones."""
+    blocks: list[Block] = []
+    window = session.conversation.config.window
+    for one in prompt.texts:
+        text = await hidden(session, one.text)
+        if is_oversize(text, window):
+            path = await session.parts.spill("attached", text)
+            text = oversize_words(text, str(path))
+        blocks.append(inject("attached", text, turn=turn, attributes={"name": one.label}))
+    return (*blocks, *picture_blocks(prompt.pictures, turn=turn))
+
+
+def check_pictures(session: Session, prompt: Prompt) -> None:
+    """Return if the model takes what goes along.
+
+    Raises:
+        UserError: There are pictures, and it takes none.
+    """
+    config = session.conversation.config
+    if prompt.pictures and not config.takes_pictures:
+        raise UserError(no_pictures_words(config.model))
+
+
+def no_pictures_words(model: str) -> str:
+    """Why pictures cannot go along, and what to do."""
+    return (
+        f"the model {model!r} is not known to take pictures, so nothing was sent; take them out, "
+        "choose another model, or set `pictures = true` in your settings if it does"
+    )

@@ -1,0 +1,61 @@
+"""Records that no request needs: what a list or a page of a session shows besides (H61)."""
+
+from __future__ import annotations
+
+import msgspec
+
+from indwell.context.todo import TodoItem
+
+DIFF_CHARACTERS = 100_000  # of one call; more is in the review ledger, and nobody reads it in a log
+
+
+class Titled(msgspec.Struct, frozen=True, tag="titled"):
+    """The user's title for the session; an empty one takes it away. The newest one counts."""
+
+    title: str
+    at: str
+
+
+class CallEnded(msgspec.Struct, frozen=True, tag="callEnded", omit_defaults=True):
+    """What was told of a call when it ended, besides its result.
+
+    Attributes:
+        turn: Of the session.
+        tool_use_id: Of the call.
+        target: What it worked on.
+        figure: Such as ``+3 −1``.
+        seconds: That it took.
+        at: When it ended.
+        diff: Of its edits, unified; cut behind a whole line if it is long.
+    """
+
+    turn: int
+    tool_use_id: str
+    target: str
+    figure: str
+    seconds: float
+    at: str
+    diff: str = ""
+
+
+class TodoSet(msgspec.Struct, frozen=True, tag="todoSet"):
+    """The list of what is to be done, whole, as the model has written it."""
+
+    turn: int
+    items: tuple[TodoItem, ...]
+    at: str
+
+
+class FileLines(msgspec.Struct, frozen=True):
+    """Lines added and removed in one file by a whole turn."""
+
+    path: str
+    added: int
+    removed: int
+
+
+def kept_diff(diff: str) -> str:
+    """As much of a diff as a log keeps: whole lines."""
+    if len(diff) <= DIFF_CHARACTERS:
+        return diff
+    return diff[: diff.rfind("\n", 0, DIFF_CHARACTERS) + 1]

@@ -1,0 +1,52 @@
+"""The model's list of steps as a client sees it: as an event, and in a session looked back at."""
+
+from __future__ import annotations
+
+import json
+
+from indwell.lsp import protocol_views as views
+from support.editing import USAGE, Editor, Home, Playlist, editing
+from support.loopback_endpoint import LoopbackEndpoint, say
+
+READ, FIX = views.TodoRow("Read", "done"), views.TodoRow("Fix", "doing")
+
+
+def plan(*items: views.TodoRow):
+    rows = [{"text": one.text, "state": one.state} for one in items]
+    return say(calls=[("todo", json.dumps({"items": rows}))], usage=USAGE)
+
+
+async def todo(editor: Editor, session: str | None = None) -> tuple[views.TodoRow, ...]:
+    params = views.SessionParams(session)
+    shown = await editor.client.protocol.send_request_async("indwell/session", params)
+    return shown.todo
+
+
+async def test_the_list_is_told_and_comes_again_as_it_was(tmp_path) -> None:
+    home, playlist = Home(tmp_path), Playlist()
+    async with LoopbackEndpoint(playlist) as endpoint:
+        async with editing(home, endpoint.base_url, extensions=("events",)) as editor:
+            playlist.play(plan(READ), say("One."), plan(READ, FIX), say("Two."))
+            first = await editor.ask("one")
+            await editor.ask("two")
+            told = [one["items"] for one in editor.events if one["type"] == "todoChanged"]
+            assert told == [
+                [{"text": "Read", "state": "done"}],
+                [{"text": "Read", "state": "done"}, {"text": "Fix", "state": "doing"}],
+            ]
+            assert await todo(editor) == (READ, FIX)
+            fork = await editor.execute("indwell.fork", {"turn": 1, "wait": True})
+            assert (await todo(editor), await todo(editor, first.session)) == (
+                (READ,),
+                (READ, FIX),
+            )
+            assert fork["session"] != first.session
+        async with editing(home, endpoint.base_url, extensions=("events",)) as editor:
+            resumed = {"session": first.session, "wait": True}
+            await editor.execute("indwell.resume", resumed)
+            assert await todo(editor) == (READ, FIX)
+            await editor.execute("indwell.rewind", {"turn": 1, "files": False, "wait": True})
+            assert await todo(editor) == (READ,)
+            playlist.play(plan(FIX), say("Three."))
+            await editor.ask("three")
+            assert await todo(editor) == (FIX,)

@@ -1,0 +1,25 @@
+"""What the server sends of its own messages has all fields, also those that have their default."""
+
+from __future__ import annotations
+
+from indwell.lsp import protocol
+from indwell.lsp.protocol_prompt import Attachment
+from indwell.lsp.wire.conversion import Conversion
+
+
+def test_no_field_is_left_out() -> None:
+    sent = Conversion().unstructure(protocol.AskParams("which"))
+    assert sent == {"prompt": "which", "placeholder": ""}
+
+
+def test_a_value_inside_a_value_is_whole_too() -> None:
+    params = protocol.PromptParams("go", attachments=(Attachment("text", text="x"),))
+    assert Conversion().unstructure(params) == {
+        "text": "go",
+        "session": None,
+        "mode": None,
+        "mentions": [],
+        "attachments": [
+            {"kind": "text", "label": "", "mime": "", "data": "", "text": "x", "uri": None}
+        ],
+    }

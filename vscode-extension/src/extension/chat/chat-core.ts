@@ -1,0 +1,201 @@
+/** The chat without the editor: state, events, questions, handlers, put together. */
+import type { EventParams } from "../../protocol.ts";
+import type { ToPanel } from "../../shared/messages.ts";
+import type { PanelState } from "../../shared/state.ts";
+import { Questions } from "./ask/questions.ts";
+import { type Backend, isCancelled, isGone, sentenceOf } from "./backend.ts";
+import type { Clock } from "./clock.ts";
+import { choiceHandlers } from "./editor/choices.ts";
+import { codeHandlers } from "./editor/code.ts";
+import { exportSession } from "./editor/exporting.ts";
+import { linkHandlers } from "./editor/links.ts";
+import { verdictHandlers } from "./editor/verdicts.ts";
+import { findHandlers } from "./find/finding-handler.ts";
+import { Keeping } from "./keeping.ts";
+import type { Ports } from "./ports.ts";
+import { attachHandlers } from "./prompt/attaching.ts";
+import { planHandlers } from "./prompt/plan.ts";
+import { queueHandlers } from "./prompt/queueing.ts";
+import { Sending } from "./prompt/sending.ts";
+import { type Room, tell } from "./room.ts";
+import { Branches } from "./session/branches.ts";
+import { Chosen } from "./session/chosen.ts";
+import { Intake } from "./session/intake.ts";
+import { Pages } from "./session/pages.ts";
+import { Refresh } from "./session/refresh.ts";
+import { Sessions } from "./session/sessions.ts";
+import { startWith } from "./session/starting.ts";
+import { Store } from "./store.ts";
+import { Bridge, type Handlers, type HandlersOf } from "./wire/bridge.ts";
+import { Outbox, type Post } from "./wire/outbox.ts";
+
+/** What the chat is made of. */
+export interface Surroundings {
+  readonly backend: Backend;
+  readonly ports: Ports;
+  readonly clock: Clock;
+  readonly post: Post;
+  readonly nonce: () => string;
+  readonly log: (words: string) => void;
+  /** A question came: bring the panel to view, without taking the focus. */
+  readonly reveal: () => void;
+  /** First run and keys, which are another part's. */
+  readonly firstRun: HandlersOf<"firstRun" | "login"> & {
+    readonly connect: () => Promise<void>;
+    readonly manageKeys: () => Promise<void>;
+  };
+}
+
+export class ChatCore {
+  readonly store: Store;
+  readonly bridge: Bridge;
+  readonly questions: Questions;
+  readonly refresh: Refresh;
+  readonly outbox: Outbox;
+  readonly #room: Room;
+  readonly #intake: Intake;
+  readonly #keeping: Keeping;
+  readonly #sending: Sending;
+  readonly #chosen: Chosen;
+  readonly #log: (words: string) => void;
+  #stopListening: () => void;
+
+  constructor(around: Surroundings, store = new Store()) {
+    const { backend, ports, clock } = around;
+    this.store = store;
+    this.#log = around.log;
+    this.#room = { store, backend, ports, clock };
+    this.#keeping = new Keeping(ports.memory, clock);
+    this.#chosen = new Chosen(this.#room);
+    this.outbox = new Outbox(around.post, clock, () => ({
+      state: store.state,
+      typed: this.#keeping.typed,
+      typedAt: this.#keeping.typedAt,
+    }));
+    this.#stopListening = store.listen((action, state) => {
+      this.#keeping.heard(action, state);
+      if (action.type === "status") this.#chosen.heard(action.status);
+      this.outbox.add(action, state.revision);
+      if (action.type === "firstRun" && action.firstRun === null) {
+        this.refresh.soon("status", "models");
+      }
+    });
+    const quietly = (error: unknown): void => this.#log(sentenceOf(error));
+    this.refresh = new Refresh(this.#room, quietly);
+    const pages = new Pages(this.#room);
+    this.#intake = new Intake(this.#room, pages, quietly);
+    // The card takes the focus by itself, unless somebody is writing.
+    this.questions = new Questions(store, around.nonce, around.reveal);
+    this.#sending = new Sending(this.#room, this.#keeping);
+    this.bridge = new Bridge(this.#handlers(around, pages), {
+      dropped: (why) => this.#log(`A message of the panel was dropped (${why})`),
+      failed: (error, message) => {
+        this.#log(`${message.type}: ${sentenceOf(error)}`);
+        if (!isCancelled(error) && !isGone(error)) tell(this.#room, "error", sentenceOf(error));
+      },
+    });
+    for (const action of this.#keeping.restore()) store.dispatch(action);
+  }
+
+  /** As it is now. */
+  get state(): PanelState {
+    return this.store.state;
+  }
+
+  /** One event of the server. */
+  event(params: EventParams): void {
+    this.#intake.take(params);
+    this.refresh.heard(params);
+    const { event, session } = params;
+    if (event.type === "permissionAsked") this.questions.asked(event.question, session);
+    else if (event.type === "permissionAnswered") this.questions.withdrawn(event.question);
+    else if (event.type === "turnFinished") this.questions.finished(session);
+  }
+
+  /** A server is there. Never rejects. */
+  started(): Promise<void> {
+    const start = this.#start();
+    this.#sending.after(start);
+    return start;
+  }
+
+  async #start(): Promise<void> {
+    try {
+      const { session } = this.#keeping;
+      const giveBack = (): void => {
+        const waiting = this.state.queue.waiting.map((row) => row.text);
+        for (const action of this.#keeping.unsent(waiting)) this.store.dispatch(action);
+      };
+      await startWith(this.#room, this.#intake, this.refresh, this.#chosen, session, giveBack);
+    } catch (error) {
+      this.#log(sentenceOf(error));
+      if (!isCancelled(error) && !isGone(error)) tell(this.#room, "error", sentenceOf(error));
+    }
+  }
+
+  /** The server is gone, or not there yet. */
+  gone(connection: Exclude<PanelState["connection"], { kind: "ready" }>): void {
+    this.#intake.reset();
+    this.#chosen.gone();
+    this.questions.clear();
+    this.store.dispatch({ type: "connection", connection });
+  }
+
+  /** A message that is no part of the state. */
+  send(message: ToPanel): void {
+    this.outbox.send(message);
+  }
+
+  dispose(): void {
+    this.questions.clear();
+    this.refresh.dispose();
+    this.#keeping.dispose();
+    this.outbox.hidden();
+    this.#stopListening();
+  }
+
+  #handlers(around: Surroundings, pages: Pages): Handlers {
+    const room = this.#room;
+    const sending = this.#sending;
+    const sessions = new Sessions(room, this.#intake, this.refresh);
+    const branches = new Branches(room, this.#intake, this.refresh, sessions, sending);
+    const { connect, manageKeys, firstRun, login } = around.firstRun;
+    return {
+      ...sending.handlers(),
+      ...queueHandlers(room),
+      ...attachHandlers(room),
+      ...planHandlers(room, sending),
+      ...findHandlers(room.ports.finding, (message) => this.outbox.send(message)),
+      ...sessions.handlers(),
+      ...branches.handlers(),
+      ...codeHandlers(room),
+      ...linkHandlers(room),
+      ...verdictHandlers(room, this.refresh),
+      ...choiceHandlers(room, this.refresh, sessions, this.#chosen, {
+        connect,
+        manageKeys,
+        exportCurrent: () => exportSession(room, null),
+      }),
+      firstRun,
+      login,
+      ready: () => this.outbox.ready(),
+      typed: ({ text, at }) => this.#keeping.setTyped(text, at),
+      older: () => pages.older(),
+      openTool: ({ turn, id }) => pages.detail(turn, id),
+      exportSession: ({ session }) => exportSession(room, session),
+      answer: ({ nonce, answer, hunks }) => {
+        if (!this.questions.answer(nonce, answer, hunks))
+          this.#log("An answer came to no question");
+      },
+      said: ({ nonce, text }) => {
+        if (!this.questions.said(nonce, text)) this.#log("An answer came to no question");
+      },
+      openQuestion: async ({ nonce }) => {
+        const question = this.questions.find(nonce);
+        if (question?.kind !== "permission") return;
+        const { title, detail } = question.asked;
+        await room.ports.documents.showReadOnly(title, detail);
+      },
+    };
+  }
+}

@@ -1,0 +1,25 @@
+/** The server's state as the panel shows it. Pure. */
+import type { Connection } from "../../shared/state.ts";
+import type { ServerState } from "../server/state.ts";
+
+/** `running` is no answer here: the panel is ready only when it has asked where the server stands. */
+export function connectionOf(state: ServerState, now: number): Connection | null {
+  switch (state.kind) {
+    case "off":
+      return state.reason === ""
+        ? { kind: "starting", reason: "" }
+        : { kind: "stopped", reason: state.reason, byUser: true };
+    case "starting":
+      return { kind: "starting", reason: state.step };
+    case "running":
+      return null;
+    case "waiting": {
+      const seconds = Math.max(0, Math.ceil((state.at - now) / 1000));
+      return { kind: "restarting", reason: `The server ended; it starts again in ${seconds} s.` };
+    }
+    case "stopped":
+      return { kind: "stopped", reason: state.reason, byUser: !state.crashed };
+    default:
+      return state satisfies never;
+  }
+}

@@ -1,0 +1,90 @@
+/** Mode, model, and the commands of the panel's menus. */
+import type { ToHost } from "../../../shared/messages.ts";
+import { type Room, tell } from "../room.ts";
+import type { Chosen } from "../session/chosen.ts";
+import type { Refresh } from "../session/refresh.ts";
+import type { Sessions } from "../session/sessions.ts";
+import type { HandlersOf } from "../wire/bridge.ts";
+
+type Command = Extract<ToHost, { readonly type: "command" }>["command"];
+
+/** What other parts of the extension do for these handlers. */
+export interface Elsewhere {
+  exportCurrent(): Promise<void>;
+  connect(): Promise<void>;
+  manageKeys(): Promise<void>;
+}
+
+/** The handlers of the footer's pickers, the menus and the banner. */
+export function choiceHandlers(
+  room: Room,
+  refresh: Refresh,
+  sessions: Sessions,
+  choice: Chosen,
+  elsewhere: Elsewhere,
+): HandlersOf<"mode" | "model" | "command" | "closeBanner"> {
+  const { store, backend, ports } = room;
+  const perform = async (command: Command): Promise<void> => {
+    switch (command) {
+      case "new":
+        return sessions.begin();
+      case "compact":
+        await backend.execute("indwell.compact", null);
+        return;
+      case "restart":
+        await ports.shell.run("indwell.restartServer");
+        return;
+      case "showLog":
+        await ports.shell.run("indwell.showLog");
+        return;
+      case "review":
+        await ports.shell.run("indwell.review", {});
+        return;
+      case "acceptAll":
+        await ports.shell.run("indwell.acceptAll");
+        return;
+      case "rejectAll":
+        await ports.shell.run("indwell.rejectAll");
+        return;
+      case "export":
+        return elsewhere.exportCurrent();
+      case "openSettings":
+        await ports.shell.run("workbench.action.openSettings", "@ext:indwell.indwell");
+        return;
+      case "manageKeys":
+        return elsewhere.manageKeys();
+      case "explainRequest":
+        await ports.shell.run("indwell.explainRequest");
+        return;
+      case "trust":
+        // The command knows whose trust is missing: the editor's or Indwell's.
+        await ports.shell.run("indwell.trust");
+        refresh.soon("status");
+        return;
+      case "connect":
+        return elsewhere.connect();
+      default:
+        command satisfies never;
+    }
+  };
+  return {
+    mode: async ({ mode }) => {
+      const chosen = store.state.status?.modes.find((one) => one === mode);
+      if (chosen === undefined) {
+        tell(room, "warning", `The mode ${mode} cannot be chosen here.`);
+        return;
+      }
+      await backend.execute("indwell.mode", { mode: chosen });
+      await refresh.now("status");
+      choice.choose({ mode: chosen });
+    },
+    model: async ({ model }) => {
+      await backend.request("indwell/setModel", { model });
+      refresh.soon("models", "context");
+      await refresh.now("status");
+      choice.choose({ model });
+    },
+    command: ({ command }) => perform(command),
+    closeBanner: () => store.dispatch({ type: "banner", banner: null }),
+  };
+}

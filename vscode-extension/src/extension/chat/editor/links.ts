@@ -1,0 +1,36 @@
+/** Where links lead: https after a question with the real target, files of the workspace, nothing else. */
+import { visible } from "../../../shared/visible.ts";
+import { type Room, tell } from "../room.ts";
+import type { HandlersOf } from "../wire/bridge.ts";
+import { placeIn } from "./code.ts";
+
+const OPEN = "Open";
+const COPY = "Copy";
+
+/** Links and files of the conversation. */
+export function linkHandlers(room: Room): HandlersOf<"openLink" | "openFile"> {
+  const { dialogs, documents, shell } = room.ports;
+  return {
+    openLink: async ({ href }) => {
+      const target = webTarget(href);
+      if (target === null) {
+        tell(room, "warning", "Only https links open from here.");
+        return;
+      }
+      // The host stands first and alone: what follows it can say anything.
+      const detail = `${visible(target.href)}\n\nThe address comes from the conversation.`;
+      const chosen = await dialogs.confirm(`Open ${target.host}?`, detail, [OPEN, COPY]);
+      if (chosen === OPEN) await shell.openExternal(target.href);
+      if (chosen === COPY) await shell.copy(target.href);
+    },
+    openFile: ({ target }) => documents.open(placeIn(target)),
+  };
+}
+
+/** The address as it will really be asked for; null for anything but plain https. */
+export function webTarget(href: string): { readonly href: string; readonly host: string } | null {
+  const url = URL.parse(href);
+  if (url === null || url.protocol !== "https:" || url.hostname === "") return null;
+  if (url.username !== "" || url.password !== "") return null;
+  return { href: url.href, host: url.host };
+}

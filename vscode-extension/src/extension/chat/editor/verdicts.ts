@@ -1,0 +1,32 @@
+/** Accept and reject from the conversation, and the diffs. */
+import { type Room, tell } from "../room.ts";
+import type { Refresh } from "../session/refresh.ts";
+import type { HandlersOf } from "../wire/bridge.ts";
+
+/** Verdicts on hunks of an edit card; diffs open in the editor. */
+export function verdictHandlers(room: Room, refresh: Refresh): HandlersOf<"verdict" | "openDiff"> {
+  const { store, backend, ports } = room;
+  return {
+    verdict: async ({ verdict, hunks }) => {
+      if (hunks.length === 0) return;
+      const command = verdict === "accept" ? "indwell.accept" : "indwell.reject";
+      const result = await backend.execute(command, { hunks, wait: true });
+      if (result !== null && (result.kept.length > 0 || result.gone.length > 0)) {
+        tell(room, "info", result.message);
+      }
+      refresh.soon("changes");
+    },
+    openDiff: async ({ path, turn }) => {
+      const { session, pending } = store.state;
+      const span = turn === null || session === null ? {} : { session, turn };
+      if (path === null) {
+        await ports.shell.run("indwell.review", span);
+        return;
+      }
+      const row = pending.rows.find((one) => one.path === path);
+      const uri = row?.uri ?? (await ports.documents.locate(path));
+      if (uri === null) tell(room, "warning", `${path} is in none of the open folders.`);
+      else await ports.shell.run("indwell.openDiff", { uri, ...span });
+    },
+  };
+}

@@ -1,0 +1,150 @@
+/** What `@` offers: open files first, then files, folders, symbols, problems, the terminal. */
+import * as vscode from "vscode";
+import type { FoundRow } from "../../../shared/messages.ts";
+import { repositoryOf } from "../../suggestions/git.ts";
+import { foldersOf } from "./folders-of.ts";
+import { leftOut } from "./left-out.ts";
+import { mentionOf } from "./mentions-of.ts";
+import { ranked } from "./rank.ts";
+
+const MOST_FILES = 20_000;
+const MOST_ROWS = 50;
+const MOST_SYMBOLS = 15;
+/** Milliseconds that a list of files is taken for true. */
+const FRESH_MS = 4000;
+
+let listed: { readonly at: number; readonly paths: Thenable<readonly string[]> } | undefined;
+
+/** Rows that fit; an empty list once `signal` has fired. */
+export async function findInWorkspace(
+  query: string,
+  signal: AbortSignal,
+): Promise<readonly FoundRow[]> {
+  const cancel = new vscode.CancellationTokenSource();
+  signal.addEventListener("abort", () => cancel.cancel(), { once: true });
+  const symbols = query.length > 1 ? symbolRows(query, cancel.token) : Promise.resolve([]);
+  const paths = await files();
+  if (signal.aborted) return [];
+  const open = openPaths();
+  const isOpen = new Set(open);
+  const files_ = [...open, ...paths.filter((path) => !isOpen.has(path))].map(fileRow);
+  const folders = foldersOf(paths, otherFolders()).map(folderRow);
+  const rows = ranked(
+    [...problemRows(), ...terminalRows(), ...files_, ...folders],
+    query,
+    MOST_ROWS,
+  );
+  const found = await symbols;
+  return query === "" ? rows : [...rows.slice(0, MOST_ROWS - found.length), ...found];
+}
+
+/** Paths from the folder, as the editor's own excludes allow; kept for a few keystrokes. */
+function files(): Thenable<readonly string[]> {
+  const now = Date.now();
+  if (listed === undefined || now - listed.at > FRESH_MS) {
+    const setting = (name: string): unknown =>
+      vscode.workspace.getConfiguration(name).get("exclude");
+    const exclude = leftOut(setting("files"), setting("search"));
+    const paths = vscode.workspace
+      .findFiles("**/*", exclude, MOST_FILES)
+      .then(notIgnored)
+      .then((uris) => uris.map(pathOf).sort());
+    listed = { at: now, paths };
+  }
+  return listed.paths;
+}
+
+/** Without what git ignores, where git knows the folder; all of them if git cannot say. */
+async function notIgnored(uris: readonly vscode.Uri[]): Promise<readonly vscode.Uri[]> {
+  const repository = repositoryOf(vscode.workspace.workspaceFolders?.[0]?.uri);
+  if (repository?.checkIgnore === undefined) return uris;
+  try {
+    const ignored = await repository.checkIgnore(uris.map((uri) => uri.fsPath));
+    return uris.filter((uri) => !ignored.has(uri.fsPath));
+  } catch {
+    return uris;
+  }
+}
+
+function otherFolders(): readonly string[] {
+  return (vscode.workspace.workspaceFolders ?? []).slice(1).map(({ uri }) => uri.path);
+}
+
+function openPaths(): readonly string[] {
+  const tabs = vscode.window.tabGroups.all.flatMap((group) => group.tabs);
+  const uris = tabs.flatMap(({ input }) =>
+    input instanceof vscode.TabInputText && input.uri.scheme === "file" ? [input.uri] : [],
+  );
+  const inside = uris.filter((uri) => vscode.workspace.getWorkspaceFolder(uri) !== undefined);
+  return [...new Set(inside.map(pathOf))];
+}
+
+function pathOf(uri: vscode.Uri): string {
+  return mentionOf(uri) ?? uri.fsPath;
+}
+
+function fileRow(path: string): FoundRow {
+  const cut = path.lastIndexOf("/");
+  return { kind: "file", label: path.slice(cut + 1), detail: path.slice(0, cut + 1), value: path };
+}
+
+function folderRow(path: string): FoundRow {
+  const name = path.slice(path.lastIndexOf("/", path.length - 2) + 1);
+  return { kind: "folder", label: name, detail: path, value: path };
+}
+
+function problemRows(): readonly FoundRow[] {
+  const all = vscode.languages
+    .getDiagnostics()
+    .map(([uri, found]) => ({ uri, count: found.filter((one) => one.source !== "indwell").length }))
+    .filter((one) => one.count > 0 && mentionOf(one.uri) !== null);
+  if (all.length === 0) return [];
+  const total = all.reduce((sum, one) => sum + one.count, 0);
+  const row = (label: string, detail: string, uri: string): FoundRow => ({
+    kind: "problems",
+    label,
+    detail,
+    value: `problems:${uri}`,
+  });
+  const each = all.slice(0, 20).map(({ uri, count }) => {
+    const name = pathOf(uri);
+    return row(`problems of ${name.slice(name.lastIndexOf("/") + 1)}`, counted(count), String(uri));
+  });
+  return [row("problems", `${counted(total)}, all files`, ""), ...each];
+}
+
+function terminalRows(): readonly FoundRow[] {
+  if (vscode.window.activeTerminal === undefined) return [];
+  return [
+    { kind: "terminal", label: "terminal", detail: "what is marked there", value: "terminal" },
+  ];
+}
+
+async function symbolRows(
+  query: string,
+  token: vscode.CancellationToken,
+): Promise<readonly FoundRow[]> {
+  try {
+    const found = await vscode.commands.executeCommand<vscode.SymbolInformation[] | undefined>(
+      "vscode.executeWorkspaceSymbolProvider",
+      query,
+    );
+    if (token.isCancellationRequested) return [];
+    return (found ?? [])
+      .flatMap(({ name, location, containerName }): FoundRow[] => {
+        const path = mentionOf(location.uri);
+        if (path === null) return [];
+        const [first, last] = [location.range.start.line + 1, location.range.end.line + 1];
+        const lines = first === last ? `#L${first}` : `#L${first}-${last}`;
+        const detail = containerName ? `${containerName} · ${path}:${first}` : `${path}:${first}`;
+        return [{ kind: "symbol", label: name, detail, value: `${path}${lines}` }];
+      })
+      .slice(0, MOST_SYMBOLS);
+  } catch {
+    return []; // a provider of somebody else's failed
+  }
+}
+
+function counted(count: number): string {
+  return count === 1 ? "1 problem" : `${count} problems`;
+}

@@ -1,0 +1,29 @@
+/** The folders of a list of files. Pure. */
+
+/**
+ * Every folder above a file once, with `/` at its end; those of few parts first.
+ *
+ * Files of other folders than the first have whole paths: `others` are the whole paths of these
+ * folders, and what lies above them is none of the workspace.
+ */
+export function foldersOf(
+  paths: readonly string[],
+  others: readonly string[] = [],
+): readonly string[] {
+  const roots = others.map((root) => (root.endsWith("/") ? root : `${root}/`));
+  const isInside = (folder: string): boolean =>
+    !folder.startsWith("/") || roots.some((root) => folder.startsWith(root));
+  const found = new Set<string>();
+  for (const path of paths) {
+    for (let end = path.lastIndexOf("/"); end > 0; end = path.lastIndexOf("/", end - 1)) {
+      const folder = path.slice(0, end + 1);
+      if (found.has(folder) || !isInside(folder)) break;
+      found.add(folder);
+    }
+  }
+  return [...found].sort((one, other) => parts(one) - parts(other) || (one < other ? -1 : 1));
+}
+
+function parts(path: string): number {
+  return path.split("/").length;
+}

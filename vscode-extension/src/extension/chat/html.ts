@@ -1,0 +1,37 @@
+/** The page of the panel: nothing may load in it but what ships, and nothing run but one script. Pure. */
+
+/** Addresses of what ships, as the webview reaches them, and the source that they have in common. */
+export interface PageParts {
+  readonly source: string;
+  readonly script: string;
+  readonly style: string;
+  readonly nonce: string;
+}
+
+/** No frames, no forms, no network; pictures are the user's own (`data:`), fonts and styles ship. */
+export function pageHtml({ source, script, style, nonce }: PageParts): string {
+  const policy = [
+    "default-src 'none'",
+    `script-src 'nonce-${nonce}'`,
+    `style-src ${source} 'nonce-${nonce}'`,
+    `font-src ${source}`,
+    `img-src ${source} data:`,
+    "base-uri 'none'",
+    "form-action 'none'",
+  ].join("; ");
+  return `<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="${policy}">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<link rel="stylesheet" href="${style}">
+<title>Indwell</title>
+</head>
+<body>
+<div id="root"></div>
+<script nonce="${nonce}" src="${script}"></script>
+</body>
+</html>
+`;
+}

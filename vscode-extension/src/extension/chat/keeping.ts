@@ -1,0 +1,215 @@
+/** What a reload of the window finds again: session, typed words, chips, earlier prompts. */
+import * as v from "valibot";
+import type { Action } from "../../shared/action.ts";
+import { withDraft } from "../../shared/draft.ts";
+import { HISTORY_KEPT } from "../../shared/reduce-composer.ts";
+import type { Attachment, PanelState } from "../../shared/state.ts";
+import { type Clock, debounced } from "./clock.ts";
+import type { Memory } from "./ports.ts";
+
+/** Characters of pictures that are kept; those of a whole prompt may be 70 million. */
+const MOST_PICTURES = 8_000_000;
+const SAVE_MS = 300;
+const DROPPED = {
+  level: "info",
+  text: "Pictures of the draft were too large to be kept over the reload; attach them again.",
+  retry: false,
+} as const;
+
+const text = v.string();
+const ATTACHMENTS = v.array(
+  v.variant("kind", [
+    v.object({ kind: v.literal("mention"), id: text, label: text, path: text }),
+    v.object({ kind: v.literal("image"), id: text, label: text, mime: text, data: text }),
+    v.object({ kind: v.literal("text"), id: text, label: text, text }),
+    v.object({ kind: v.literal("problems"), id: text, label: text, uri: v.nullable(text) }),
+  ]),
+);
+
+const OUTGOING = v.array(v.object({ words: text, attachments: ATTACHMENTS }));
+
+/** A prompt on its way. */
+interface Went {
+  readonly id?: number;
+  readonly words: string;
+  readonly attachments: readonly Attachment[];
+}
+
+export class Keeping {
+  readonly #memory: Memory;
+  readonly #save: { (): void; dispose(): void };
+  #typed: string;
+  #typedAt: number;
+  #writing = false;
+  #unwritten = false;
+  #draft = 0;
+  #state: PanelState | undefined;
+  #kept: readonly Attachment[] | undefined;
+  #outgoing: PanelState["outgoing"] | undefined;
+  /** Prompts that went out and have not begun, with what went along. */
+  #went: readonly Went[] = [];
+  #unsent: readonly Went[];
+
+  constructor(memory: Memory, clock: Clock) {
+    this.#memory = memory;
+    this.#typed = v.is(text, memory.get("typed")) ? String(memory.get("typed")) : "";
+    const at = memory.get("typedAt");
+    this.#typedAt = typeof at === "number" ? at : 0;
+    const unsent = memory.get("outgoing");
+    this.#unsent = v.is(OUTGOING, unsent) ? unsent : [];
+    this.#save = debounced(clock, SAVE_MS, () => this.flush());
+  }
+
+  /** The composer's text, as last told. */
+  get typed(): string {
+    return this.#typed;
+  }
+
+  /** Counts the changes of `typed`, in step with the webview's own copy: the higher one is newer. */
+  get typedAt(): number {
+    return this.#typedAt;
+  }
+
+  /** The composer holds this now. Written at once: a window may close right behind the last key. */
+  readonly setTyped = (words: string, at = this.#typedAt + 1): void => {
+    this.#typed = words;
+    this.#typedAt = Math.max(at, this.#typedAt);
+    this.#writeTyped();
+  };
+
+  /** The session that the panel showed last; null: a new one. */
+  get session(): string | null {
+    const kept = this.#memory.get("session");
+    return typeof kept === "string" ? kept : null;
+  }
+
+  /** A prompt goes out. */
+  went(id: number, words: string, attachments: readonly Attachment[]): void {
+    this.#went = [...this.#went, { id, words, attachments }];
+  }
+
+  /**
+   * Gives back, once, what had gone out before a reload and never began; not what stands in
+   * `waiting`, the server's queue.
+   */
+  unsent(waiting: readonly string[]): readonly Action[] {
+    const lost = this.#unsent.filter((one) => !waiting.includes(one.words));
+    this.#unsent = [];
+    this.#writeOutgoing();
+    const words = lost.flatMap((one) => (one.words.trim() === "" ? [] : [one.words]));
+    return [
+      ...lost.flatMap((one) => one.attachments).map(attaching),
+      ...(words.length === 0
+        ? []
+        : [{ type: "draft", text: words.join("\n\n"), mode: "replace" } as const]),
+    ];
+  }
+
+  /** The actions that bring back what was kept. */
+  restore(): readonly Action[] {
+    const history = this.#memory.get("history");
+    const attachments = this.#memory.get("attachments");
+    const prompts = v.is(v.array(text), history) ? history.slice(0, HISTORY_KEPT) : [];
+    const chips: readonly Attachment[] = v.is(ATTACHMENTS, attachments) ? attachments : [];
+    return [
+      { type: "history", prompts },
+      ...chips.map(attaching),
+      ...(this.#memory.get("dropped") === true
+        ? [{ type: "banner", banner: DROPPED } as const]
+        : []),
+    ];
+  }
+
+  /** Remember what an action changed. */
+  heard(action: Action, state: PanelState): void {
+    this.#state = state;
+    if (state.draft.id !== this.#draft) {
+      // Words came back: by a command, or with the end of a turn.
+      this.#draft = state.draft.id;
+      this.setTyped(withDraft(this.#typed, state.draft));
+    }
+    if (state.outgoing !== this.#outgoing) {
+      this.#outgoing = state.outgoing;
+      const left = new Set(state.outgoing.map((one) => one.id));
+      this.#went = this.#went.filter((one) => one.id !== undefined && left.has(one.id));
+      this.#writeOutgoing();
+    }
+    switch (action.type) {
+      case "opened":
+        this.#memory.set("session", state.session);
+        return;
+      case "sent":
+        // What went out must not come back as chips, not even after a crash.
+        this.flush();
+        return;
+      case "attach":
+      case "unattach":
+      case "answered":
+        this.#save();
+        return;
+      default:
+        return;
+    }
+  }
+
+  /** Write it down now. */
+  flush(): void {
+    void this.#setTyped();
+    if (this.#state === undefined) return;
+    this.#memory.set("history", this.#state.history);
+    if (this.#state.attachments === this.#kept) return;
+    this.#kept = this.#state.attachments;
+    const own = this.#state.attachments.filter((one) => one.kind !== "context");
+    const kept = keepable(own);
+    this.#memory.set("attachments", kept);
+    this.#memory.set("dropped", kept.length < own.length);
+  }
+
+  #writeOutgoing(): void {
+    const all = [...this.#unsent, ...this.#went];
+    const kept = all.map(({ words, attachments }) => ({
+      words,
+      attachments: keepable(attachments),
+    }));
+    void this.#memory.set("outgoing", kept);
+  }
+
+  /** One write at a time: keys that come meanwhile go together into the next one. */
+  #writeTyped(): void {
+    this.#unwritten = this.#writing;
+    if (this.#writing) return;
+    const written = this.#setTyped();
+    if (written === undefined) return;
+    this.#writing = true;
+    const next = (): void => {
+      this.#writing = false;
+      if (this.#unwritten) this.#writeTyped();
+    };
+    written.then(next, next);
+  }
+
+  #setTyped(): PromiseLike<unknown> | undefined {
+    this.#unwritten = false;
+    void this.#memory.set("typedAt", this.#typedAt);
+    return this.#memory.set("typed", this.#typed);
+  }
+
+  dispose(): void {
+    this.#save.dispose();
+    this.flush();
+  }
+}
+
+/** The user's own, without pictures beyond what a settings store should hold. */
+function keepable(attachments: readonly Attachment[]): readonly Attachment[] {
+  let left = MOST_PICTURES;
+  return attachments.filter((one) => {
+    if (one.kind !== "image") return one.kind !== "context";
+    left -= one.data.length;
+    return left >= 0;
+  });
+}
+
+function attaching(attachment: Attachment): Action {
+  return { type: "attach", attachment };
+}

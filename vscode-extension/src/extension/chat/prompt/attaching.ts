@@ -1,0 +1,79 @@
+/** Chips: what the user puts to the next prompt, and takes away. */
+import type { Attachment } from "../../../shared/state.ts";
+import type { Room } from "../room.ts";
+import { tell, tellInPassing } from "../room.ts";
+import type { HandlersOf } from "../wire/bridge.ts";
+
+/** Pictures of one prompt, as the server takes them. */
+const MOST_PICTURES = 10;
+/** Chips of one prompt. */
+const MOST = 100;
+
+type Attaching =
+  | "attachMention"
+  | "attachImage"
+  | "attachText"
+  | "attachUris"
+  | "pickContext"
+  | "unattach";
+
+/** The handlers of everything that becomes a chip. */
+export function attachHandlers(room: Room): HandlersOf<Attaching> {
+  const { store, backend, ports } = room;
+  let last = 0;
+  const fresh = (kind: string): string => {
+    last += 1;
+    return `${kind}:${room.clock.now()}:${last}`;
+  };
+  const attach = (attachment: Attachment): void => {
+    const own = store.state.attachments;
+    const isPicture = (one: Attachment): boolean => one.kind === "image";
+    if (isPicture(attachment) && own.filter(isPicture).length >= MOST_PICTURES) {
+      tell(room, "warning", `A prompt takes ${MOST_PICTURES} pictures; this one was left out.`);
+    } else if (own.length >= MOST) {
+      tell(room, "warning", `A prompt takes ${MOST} attachments; this one was left out.`);
+    } else store.dispatch({ type: "attach", attachment });
+  };
+  const mention = async (value: string, label: string): Promise<void> => {
+    if (value === "terminal") {
+      const text = await ports.finding.terminal();
+      if (text === null) tellInPassing(room, "Nothing is marked in the terminal.");
+      else attach({ kind: "text", id: fresh("text"), label: "terminal", text });
+    } else if (value.startsWith("problems:")) {
+      const uri = value.slice("problems:".length);
+      attach({ kind: "problems", id: value, label, uri: uri === "" ? null : uri });
+    } else attach({ kind: "mention", id: `mention:${value}`, label, path: value });
+  };
+  return {
+    attachMention: ({ value, label }) => mention(value, label),
+    attachImage: ({ label, mime, data }) =>
+      attach({ kind: "image", id: fresh("image"), label, mime, data }),
+    attachText: ({ label, text }) => attach({ kind: "text", id: fresh("text"), label, text }),
+    attachUris: async ({ uris }) => {
+      const found = await ports.finding.mentions(uris);
+      for (const { value, label } of found) await mention(value, label);
+      const missed = uris.length - found.length;
+      if (missed > 0) tell(room, "warning", leftOut(missed));
+    },
+    pickContext: async () => {
+      const rows = await ports.finding.find("", new AbortController().signal);
+      const value = await ports.dialogs.pick("Add Context", rows);
+      const row = rows.find((one) => one.value === value);
+      if (row !== undefined) await mention(row.value, row.label);
+    },
+    unattach: async ({ id }) => {
+      const gone = store.state.attachments.find((one) => one.id === id);
+      store.dispatch({ type: "unattach", id });
+      if (gone?.kind !== "context") return;
+      const { attached } = await backend.request("indwell/detach", { id });
+      const { context } = store.state;
+      if (context !== null) store.dispatch({ type: "context", context: { ...context, attached } });
+    },
+  };
+}
+
+function leftOut(count: number): string {
+  return count === 1
+    ? "One of them is outside of the open folders and was left out."
+    : `${count} of them are outside of the open folders and were left out.`;
+}

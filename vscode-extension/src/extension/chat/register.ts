@@ -1,0 +1,130 @@
+/** Wires the chat: the view, the server, the first run. */
+import * as vscode from "vscode";
+import type { EventParams } from "../../protocol.ts";
+import type { PanelState } from "../../shared/state.ts";
+import { FirstRunFlow } from "../first-run/flow.ts";
+import { manageKeys } from "../first-run/manage-keys.ts";
+import type { Server } from "../server/server.ts";
+import { watchSuggestions } from "../suggestions/watch.ts";
+import type { Chat } from "./chat.ts";
+import { ChatCore } from "./chat-core.ts";
+import { debounced, realClock } from "./clock.ts";
+import { connectionOf } from "./connection.ts";
+import { watchLooks } from "./looks.ts";
+import { serveQuestions } from "./serve-questions.ts";
+import { serverBackend } from "./server-backend.ts";
+import { ChatViewProvider, freshNonce, VIEW } from "./view.ts";
+import { vscodePorts } from "./vscode-ports.ts";
+
+/** Milliseconds between two reports of the state. */
+const REPORT_MS = 33;
+
+/** Registers the view and answers the server's questions; starts no process. */
+export function registerChat(context: vscode.ExtensionContext, server: Server): Chat {
+  const subscriptions: vscode.Disposable[] = [];
+  const states = new vscode.EventEmitter<PanelState>();
+  const events = new vscode.EventEmitter<EventParams>();
+  const backend = serverBackend(server);
+  const store = {
+    dispatch: (action: Parameters<ChatCore["store"]["dispatch"]>[0]) => core.store.dispatch(action),
+  };
+  const flow = new FirstRunFlow({
+    request: (method, params) => server.request(method, params),
+    secrets: context.secrets,
+    dispatch: store.dispatch,
+  });
+  const view: ChatViewProvider = new ChatViewProvider(context.extensionUri, {
+    took: (raw) => void core.bridge.take(raw),
+    shown: (visible) => {
+      if (!visible) core.outbox.hidden();
+      else if (server.state.kind === "off")
+        server.ready().catch(() => {}); // the state says why
+      else if (server.state.kind === "running") core.refresh.soon("context");
+    },
+  });
+  const core: ChatCore = new ChatCore({
+    backend,
+    ports: vscodePorts(context, subscriptions),
+    clock: realClock,
+    post: view.post,
+    nonce: freshNonce,
+    log: (words) => server.log.info(`Chat: ${words}`),
+    reveal: () => {
+      if (!view.visible) void view.show(false);
+    },
+    firstRun: {
+      firstRun: (message) => flow.handle(message),
+      login: (message) => flow.handle(message),
+      connect: () => flow.open(),
+      manageKeys: () => manageKeys(context.secrets),
+    },
+  });
+  const look = (): void => {
+    const connection = connectionOf(server.state, Date.now());
+    if (connection === null) void core.started();
+    else if (connection.kind !== "ready") core.gone(connection);
+  };
+  const contextSoon = debounced(realClock, 300, () => {
+    if (view.visible) core.refresh.soon("context");
+  });
+  let isPlanned = false;
+  subscriptions.push(
+    states,
+    events,
+    flow,
+    core,
+    contextSoon,
+    vscode.window.registerWebviewViewProvider(VIEW, view, {
+      webviewOptions: { retainContextWhenHidden: false },
+    }),
+    server.onDidChangeState(look),
+    server.attach((client) =>
+      vscode.Disposable.from(
+        client.onNotification("indwell/event", (params: EventParams) => {
+          core.event(params);
+          events.fire(params);
+        }),
+        serveQuestions(client, core.questions, flow, view),
+      ),
+    ),
+    vscode.window.onDidChangeTextEditorSelection(contextSoon),
+    vscode.window.onDidChangeActiveTextEditor(contextSoon),
+    watchLooks((looks) => store.dispatch({ type: "looks", looks })),
+    watchSuggestions(
+      (suggestions) => store.dispatch({ type: "suggestions", suggestions }),
+      () => view.visible && core.state.turns.length === 0,
+    ),
+    {
+      dispose: core.store.listen(() => {
+        if (isPlanned) return;
+        isPlanned = true;
+        realClock.after(REPORT_MS, () => {
+          isPlanned = false;
+          states.fire(core.state);
+          view.badge(core.state.questions.length, "Indwell asks");
+        });
+      }),
+    },
+  );
+  look();
+  return {
+    get state() {
+      return core.state;
+    },
+    onDidChangeState: states.event,
+    onEvent: events.event,
+    get visible() {
+      return view.visible;
+    },
+    show: async (focus) => {
+      const shown = await view.show(focus !== false);
+      if (shown && focus !== false) {
+        const asks = focus === "question" && core.state.questions.length > 0;
+        core.send({ type: "focus", where: asks ? "question" : "composer" });
+      }
+      return shown;
+    },
+    perform: (message) => core.bridge.perform(message),
+    dispose: () => vscode.Disposable.from(...subscriptions).dispose(),
+  };
+}

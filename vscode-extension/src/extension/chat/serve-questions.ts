@@ -1,0 +1,48 @@
+/** Answers what the server asks the user: permissions, words, the first run. */
+import * as vscode from "vscode";
+import type { LanguageClient } from "vscode-languageclient/node";
+import type {
+  AskParams,
+  EditorRequests,
+  FirstRunParams,
+  PermissionParams,
+} from "../../protocol.ts";
+import { askInABox } from "../client/ask-box.ts";
+import type { FirstRunFlow } from "../first-run/flow.ts";
+import type { Questions } from "./ask/questions.ts";
+import type { ChatViewProvider } from "./view.ts";
+
+type Answer<Method extends keyof EditorRequests> = Promise<EditorRequests[Method]["result"]>;
+
+/** Puts the handlers on a client. */
+export function serveQuestions(
+  client: LanguageClient,
+  questions: Questions,
+  flow: FirstRunFlow,
+  view: ChatViewProvider,
+): vscode.Disposable {
+  return vscode.Disposable.from(
+    client.onRequest(
+      "indwell/permission",
+      (params: PermissionParams, token: vscode.CancellationToken): Answer<"indwell/permission"> =>
+        questions.permission(params, token),
+    ),
+    client.onRequest(
+      "indwell/ask",
+      async (params: AskParams, token: vscode.CancellationToken): Answer<"indwell/ask"> => {
+        if (view.visible || (await view.show(false))) return questions.ask(params, token);
+        return { text: await askInABox(params.prompt, params.placeholder, token) };
+      },
+    ),
+    client.onRequest(
+      "indwell/firstRun",
+      async (
+        { reason }: FirstRunParams,
+        token: vscode.CancellationToken,
+      ): Answer<"indwell/firstRun"> => {
+        await view.show(true);
+        return flow.ask(reason, token);
+      },
+    ),
+  );
+}

@@ -1,0 +1,109 @@
+/** Goes back in the conversation: rewind, fork, say it otherwise. */
+import type { ResumeResult } from "../../../protocol.ts";
+import { turnOf } from "../../../shared/selectors.ts";
+import type { Sending } from "../prompt/sending.ts";
+import { type Room, tell } from "../room.ts";
+import type { HandlersOf } from "../wire/bridge.ts";
+import type { Intake } from "./intake.ts";
+import type { Refresh } from "./refresh.ts";
+import type { Sessions } from "./sessions.ts";
+
+const TALK = "Conversation Only";
+const FILES = "Conversation and Files";
+
+export class Branches {
+  readonly #room: Room;
+  readonly #intake: Intake;
+  readonly #refresh: Refresh;
+  readonly #sessions: Sessions;
+  readonly #sending: Sending;
+  #isUnderWay = false;
+  #resent = "";
+
+  constructor(room: Room, intake: Intake, refresh: Refresh, sessions: Sessions, sending: Sending) {
+    this.#room = room;
+    this.#intake = intake;
+    this.#refresh = refresh;
+    this.#sessions = sessions;
+    this.#sending = sending;
+  }
+
+  handlers(): HandlersOf<"rewind" | "fork" | "resend"> {
+    return {
+      rewind: async ({ turn, files }) => {
+        await this.#alone(async () => {
+          const taken = files ?? (await this.#chooseFiles(turn));
+          if (taken === null || !(await this.#sessions.mayStop("Rewind?", "Stop and Rewind")))
+            return;
+          const result = await this.#rewind(turn, taken);
+          if (result !== null && result.draft !== "") this.#giveBack(result.draft);
+        });
+      },
+      fork: async ({ turn }) => {
+        const { session } = this.#room.store.state;
+        await this.#alone(() => this.#sessions.fork(session, turn));
+      },
+      resend: async ({ turn, text }) => {
+        if (!(await this.#alone(() => this.#resend(turn, text))) && text !== this.#resent)
+          this.#giveBack(text);
+      },
+    };
+  }
+
+  /** Back to before `turn`, then these words; files stay, as they do when one goes on talking. */
+  async #resend(turn: number, text: string): Promise<void> {
+    const first = turnOf(this.#room.store.state, turn);
+    const mode = first?.mode;
+    this.#resent = text;
+    let result: ResumeResult | null = null;
+    try {
+      if (await this.#sessions.mayStop("Send these words instead?", "Stop and Send"))
+        result = await this.#rewind(turn - 1, false);
+    } catch (error) {
+      this.#giveBack(text);
+      throw error; // the bridge says it
+    }
+    if (result === null) this.#giveBack(text);
+    else this.#sending.again(text, isMode(mode) ? mode : undefined, first?.words ?? text);
+  }
+
+  #giveBack(text: string): void {
+    this.#room.store.dispatch({ type: "draft", text, mode: "replace" });
+  }
+
+  /** Runs one of them at a time; false: another is under way, and this one was left out. */
+  async #alone(run: () => Promise<void>): Promise<boolean> {
+    if (this.#isUnderWay) return false;
+    this.#isUnderWay = true;
+    try {
+      await run();
+    } finally {
+      this.#isUnderWay = false;
+    }
+    return true;
+  }
+
+  async #rewind(turn: number, files: boolean): Promise<ResumeResult | null> {
+    const { store, backend } = this.#room;
+    const { session } = store.state;
+    const result = await backend.execute("indwell.rewind", { session, turn, files, wait: true });
+    if (result === null) return null;
+    await this.#intake.open(result.session, true);
+    if (result.notices.length > 0) tell(this.#room, "info", result.notices.join("\n"));
+    this.#refresh.soon("status", "queue", "changes", "context");
+    return result;
+  }
+
+  async #chooseFiles(turn: number): Promise<boolean | null> {
+    const words = turn === 0 ? "Rewind to the beginning?" : `Rewind to the end of turn ${turn}?`;
+    const detail =
+      "The conversation goes on from there; what came after it stays in the log. With files, what " +
+      "later turns of this session changed is taken back too; your own edits stay.";
+    const chosen = await this.#room.ports.dialogs.confirm(words, detail, [TALK, FILES]);
+    return chosen === null ? null : chosen === FILES;
+  }
+}
+
+function isMode(mode: string | null | undefined): mode is "plan" | "ask" | "review" | "auto" {
+  return mode === "plan" || mode === "ask" || mode === "review" || mode === "auto";
+}

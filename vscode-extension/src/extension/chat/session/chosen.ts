@@ -1,0 +1,96 @@
+/** The mode and the model that the user chose in this window: a server that starts anew gets them again. */
+import * as v from "valibot";
+import type { StatusResult } from "../../../protocol.ts";
+import { sentenceOf } from "../backend.ts";
+import { type Room, tell } from "../room.ts";
+import type { Refresh } from "./refresh.ts";
+
+type Mode = StatusResult["mode"];
+
+/** From the tightest on. */
+const TIGHTEST_FIRST: readonly Mode[] = ["plan", "ask", "review", "auto"];
+
+const KEPT = v.object({
+  mode: v.nullable(v.picklist(TIGHTEST_FIRST)),
+  model: v.nullable(v.string()),
+});
+
+/** Is `mode` tighter than `other`? */
+export function isTighter(mode: Mode, other: Mode): boolean {
+  return TIGHTEST_FIRST.indexOf(mode) < TIGHTEST_FIRST.indexOf(other);
+}
+
+/** Null: not chosen, what the settings say holds. */
+export class Chosen {
+  readonly #room: Pick<Room, "store" | "backend" | "ports">;
+  #mode: Mode | null;
+  #model: string | null;
+  /** The settings' own mode when the server started; null: before this window was reloaded. */
+  #base: Mode | null = null;
+  /** Until a server has got them again, what it says of itself are the settings' own. */
+  #isStarting = true;
+
+  constructor(room: Pick<Room, "store" | "backend" | "ports">) {
+    this.#room = room;
+    const kept = v.safeParse(KEPT, room.ports.memory.get("chosen"));
+    this.#mode = kept.success ? kept.output.mode : null;
+    this.#model = kept.success ? kept.output.model : null;
+  }
+
+  /** The user chose it. */
+  choose(what: { readonly mode: Mode } | { readonly model: string }): void {
+    if ("mode" in what) this.#mode = what.mode;
+    else this.#model = what.model;
+    this.#keep();
+  }
+
+  /** The server says where it stands: a choice that it has given up meanwhile (new settings) is none. */
+  heard({ mode, model }: StatusResult): void {
+    if (this.#isStarting) return;
+    const isOther = {
+      mode: this.#mode !== null && this.#mode !== mode,
+      model: this.#model !== null && this.#model !== model,
+    };
+    if (isOther.mode) this.#mode = null;
+    if (isOther.model) this.#model = null;
+    if (isOther.mode || isOther.model) this.#keep();
+  }
+
+  /** The server is gone. */
+  gone(): void {
+    this.#isStarting = true;
+  }
+
+  /** Tells the new server, whose status is known. What it refuses is said, and never rejects. */
+  async restore(refresh: Refresh): Promise<void> {
+    const { status } = this.#room.store.state;
+    if (status === null) return;
+    const mode = this.#modeFor(status);
+    const model = status.lacking === "" && this.#model !== status.model ? this.#model : null;
+    this.#base = status.mode;
+    try {
+      if (mode !== null) await this.#room.backend.execute("indwell.mode", { mode });
+      if (model !== null) await this.#room.backend.request("indwell/setModel", { model });
+    } catch (error) {
+      tell(this.#room, "warning", sentenceOf(error));
+    }
+    try {
+      if (mode !== null || model !== null) await refresh.now("status");
+    } finally {
+      this.#isStarting = false;
+    }
+    const now = this.#room.store.state.status;
+    if (now !== null) this.heard(now);
+  }
+
+  /** A looser one only while the settings say what they said when it was chosen in this window. */
+  #modeFor({ mode: own, modes }: StatusResult): Mode | null {
+    const mode = this.#mode;
+    if (mode === null || mode === own || !modes.includes(mode)) return null;
+    return isTighter(mode, own) || this.#base === own ? mode : null;
+  }
+
+  #keep(): void {
+    this.#room.ports.memory.set("chosen", { mode: this.#mode, model: this.#model });
+  }
+}

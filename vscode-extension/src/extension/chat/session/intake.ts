@@ -1,0 +1,161 @@
+/** Takes the server's events in: in order, without gaps, and of the session that the panel shows. */
+import type { EventParams } from "../../../protocol.ts";
+import type { Room } from "../room.ts";
+import { isPiece, joined } from "./joining.ts";
+import type { Pages } from "./pages.ts";
+
+/** Events that may wait while missed ones are fetched; with more, a page is fetched at the end. */
+const MOST_HELD = 20_000;
+/** Milliseconds that pieces of text gather: at 10,000 a second, reducing each alone is most of the work. */
+const GATHER_MS = 15;
+
+export class Intake {
+  readonly #room: Pick<Room, "store" | "backend" | "clock">;
+  readonly #pages: Pages;
+  readonly #failed: (error: unknown) => void;
+  /** The number that must come next; null: whichever comes is right. */
+  #expected: number | null = null;
+  #held: EventParams[] | null = null;
+  #overflown = false;
+  #era = 0;
+  /** Pieces that are taken, but not reduced yet. */
+  #run: EventParams | null = null;
+  #later: (() => void) | undefined;
+
+  constructor(
+    room: Pick<Room, "store" | "backend" | "clock">,
+    pages: Pages,
+    failed: (error: unknown) => void,
+  ) {
+    this.#room = room;
+    this.#pages = pages;
+    this.#failed = failed;
+  }
+
+  /** The server is another one now, which counts anew; nothing that waits is of it. */
+  reset(): void {
+    this.flush();
+    this.#era += 1;
+    this.#expected = null;
+    this.#held = null;
+    this.#overflown = false;
+  }
+
+  /** Reduce the pieces that wait. */
+  flush(): void {
+    this.#later?.();
+    this.#later = undefined;
+    const run = this.#run;
+    this.#run = null;
+    if (run !== null) this.#dispatch(run);
+  }
+
+  /** The panel shows this session from now on, and its newest turns; does nothing if it does already. */
+  async open(session: string | null, again = false): Promise<void> {
+    const { store } = this.#room;
+    if (store.state.session === session && !again) return;
+    if (store.state.session !== session) {
+      this.reset();
+      store.dispatch({ type: "opened", session });
+    }
+    if (session !== null) await this.reload(session);
+  }
+
+  /** The newest turns anew. */
+  async reload(session: string): Promise<void> {
+    const era = this.#era;
+    this.flush();
+    await this.#pages.newest(session, () => {
+      this.flush();
+      return this.#room.store.state.seq;
+    });
+    if (era === this.#era && this.#expected !== null) {
+      this.#expected = Math.max(this.#expected, this.#room.store.state.seq + 1);
+    }
+  }
+
+  /** One event. */
+  take(params: EventParams): void {
+    const { session } = this.#room.store.state;
+    if (params.session !== session) {
+      // Whatever began it (a code action, a chat document): the panel follows the turn that runs.
+      if (params.event.type !== "turnStarted") return;
+      this.reset();
+      this.#room.store.dispatch({ type: "opened", session: params.session });
+      if (params.event.turn > 1) this.reload(params.session).catch(this.#failed);
+    }
+    if (this.#held !== null) this.#hold(params);
+    else if (this.#expected !== null && params.seq > this.#expected) this.#recover(params);
+    else this.#reduce(params);
+  }
+
+  #reduce(params: EventParams): void {
+    if (params.seq <= (this.#run?.seq ?? this.#room.store.state.seq)) return;
+    this.#expected = params.seq + 1;
+    const longer = this.#run === null ? null : joined(this.#run, params);
+    if (longer !== null) {
+      this.#run = longer;
+      return;
+    }
+    this.flush();
+    if (isPiece(params)) {
+      this.#run = params;
+      this.#later = this.#room.clock.after(GATHER_MS, () => this.flush());
+    } else this.#dispatch(params);
+  }
+
+  #dispatch({ session, seq, event }: EventParams): void {
+    const { store, clock } = this.#room;
+    store.dispatch({ type: "event", session, seq, event, at: clock.now() });
+    if (event.type === "turnFinished") this.#repair(session, event.turn);
+  }
+
+  /** A turn of which pieces were missed is read from the log once that is whole. */
+  #repair(session: string, number: number): void {
+    const turn = this.#room.store.state.turns.findLast((one) => one.number === number);
+    if (turn?.whole === false) this.reload(session).catch(this.#failed);
+  }
+
+  #hold(params: EventParams): void {
+    if (this.#held !== null && this.#held.length < MOST_HELD) this.#held.push(params);
+    else this.#overflown = true;
+  }
+
+  #recover(params: EventParams): void {
+    this.flush();
+    this.#held = [params];
+    this.#fetch(params.session, this.#era).catch((error: unknown) => {
+      this.#held = null;
+      this.#failed(error);
+    });
+  }
+
+  async #fetch(session: string, era: number): Promise<void> {
+    const { store, backend, clock } = this.#room;
+    const after = store.state.seq;
+    const missed = await backend.request("indwell/events", { session, after });
+    if (era !== this.#era) return;
+    if (missed.complete) {
+      store.dispatch({ type: "missed", session, events: missed.events, at: clock.now() });
+      const finished = missed.events.findLast((one) => one.event.type === "turnFinished");
+      if (finished !== undefined) this.#repair(session, finished.event.turn);
+    } else {
+      // What was told until the page's answer stands in it, or is repaired when its turn has ended.
+      const newest = (): number => Math.max(missed.next, this.#held?.at(-1)?.seq ?? 0);
+      await this.#pages.newest(session, newest);
+      if (era !== this.#era) return;
+    }
+    this.#drain(session);
+  }
+
+  #drain(session: string): void {
+    const held = this.#held ?? [];
+    this.#held = null;
+    this.#expected = this.#room.store.state.seq + 1;
+    for (const params of held) this.take(params);
+    if (this.#overflown) {
+      this.#overflown = false;
+      this.reload(session).catch(this.#failed);
+    }
+  }
+}

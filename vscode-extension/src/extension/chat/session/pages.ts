@@ -1,0 +1,76 @@
+/** Fetches the turns of a session, 20 at a time, and what a card shows when it is opened. */
+import type { SessionResult } from "../../../protocol.ts";
+import type { Room } from "../room.ts";
+
+/** Turns of a page. */
+export const PAGE = 20;
+/** Characters of a call's result that a page keeps: its line shows why it failed, a card fetches the rest. */
+const KEPT = 2000;
+
+export class Pages {
+  readonly #room: Pick<Room, "store" | "backend">;
+
+  constructor(room: Pick<Room, "store" | "backend">) {
+    this.#room = room;
+  }
+
+  /** The newest turns; `seq` gives, when the answer is there, the number of the event that it stands for. */
+  async newest(session: string, seq: () => number): Promise<void> {
+    const page = await this.#fetch(session, null, PAGE);
+    this.#room.store.dispatch({ type: "page", page: lean(page), where: "replace", seq: seq() });
+  }
+
+  /** The turns before those that are shown. */
+  async older(): Promise<void> {
+    const { store } = this.#room;
+    const { session, older, turns } = store.state;
+    const first = turns[0];
+    if (session === null || older !== "some" || first === undefined) return;
+    store.dispatch({ type: "olderLoading" });
+    try {
+      const page = await this.#fetch(session, first.number, PAGE);
+      store.dispatch({ type: "page", page: lean(page), where: "before", seq: 0 });
+    } catch (error) {
+      store.dispatch({ type: "olderFailed" });
+      throw error;
+    }
+  }
+
+  /** Result and arguments of one call. */
+  async detail(turn: number, id: string): Promise<void> {
+    const { store } = this.#room;
+    const { session } = store.state;
+    if (session === null) return;
+    const page = await this.#fetch(session, turn + 1, 1);
+    const row = page.turns.find((one) => one.turn === turn);
+    const piece = row?.pieces.findLast((one) => one.kind === "tool" && one.id === id);
+    if (piece === undefined) return;
+    store.dispatch({
+      type: "toolDetail",
+      session,
+      turn,
+      id,
+      result: piece.text,
+      arguments: piece.arguments,
+    });
+  }
+
+  #fetch(session: string, before: number | null, limit: number): Promise<SessionResult> {
+    return this.#room.backend.request("indwell/session", { session, before, limit });
+  }
+}
+
+/** Without what only an opened card shows: state and messages stay small. */
+function lean(page: SessionResult): SessionResult {
+  return {
+    ...page,
+    turns: page.turns.map((turn) => ({
+      ...turn,
+      pieces: turn.pieces.flatMap((piece) => {
+        if (piece.kind === "attached") return [];
+        if (piece.kind !== "tool") return [piece];
+        return [{ ...piece, text: piece.error ? piece.text.slice(0, KEPT) : "", arguments: "" }];
+      }),
+    })),
+  };
+}

@@ -1,0 +1,101 @@
+/** Keeps what the server tells only when asked: status, queue, pending changes, the next request. */
+import type { EventParams } from "../../../protocol.ts";
+import { type Clock, debounced } from "../clock.ts";
+import type { Room } from "../room.ts";
+
+type Part = "status" | "queue" | "changes" | "context" | "models";
+
+/** Milliseconds that changes may gather before they are asked for. */
+const REST_MS: Readonly<Record<Part, number>> = {
+  status: 50,
+  queue: 50,
+  changes: 80,
+  context: 250,
+  models: 300,
+};
+
+export class Refresh {
+  readonly #room: Pick<Room, "store" | "backend">;
+  readonly #failed: (error: unknown) => void;
+  readonly #parts: Readonly<Record<Part, { (): void; dispose(): void }>>;
+
+  constructor(
+    room: Pick<Room, "store" | "backend"> & { readonly clock: Clock },
+    failed: (error: unknown) => void,
+  ) {
+    this.#room = room;
+    this.#failed = failed;
+    const part = (name: Part) =>
+      debounced(room.clock, REST_MS[name], () => void this.now(name).catch(this.#failed));
+    this.#parts = {
+      status: part("status"),
+      queue: part("queue"),
+      changes: part("changes"),
+      context: part("context"),
+      models: part("models"),
+    };
+  }
+
+  /** Ask for it soon; several calls become one. */
+  soon(...parts: readonly Part[]): void {
+    for (const name of parts) this.#parts[name]();
+  }
+
+  /** Ask for it at once. */
+  async now(part: Part): Promise<void> {
+    const { store, backend } = this.#room;
+    if (store.state.connection.kind !== "ready") return;
+    switch (part) {
+      case "status":
+        store.dispatch({ type: "status", status: await backend.request("indwell/status", {}) });
+        return;
+      case "queue":
+        store.dispatch({ type: "queue", queue: await backend.request("indwell/queue", {}) });
+        return;
+      case "changes":
+        store.dispatch({ type: "changes", changes: await backend.request("indwell/changes", {}) });
+        return;
+      case "context":
+        store.dispatch({ type: "context", context: await backend.request("indwell/context", {}) });
+        return;
+      case "models": {
+        if (store.state.status?.lacking) return; // nobody to ask
+        const { models } = await backend.request("indwell/models", {});
+        store.dispatch({ type: "models", models });
+        return;
+      }
+      default:
+        part satisfies never;
+    }
+  }
+
+  /** What an event makes old, of whichever session it is. */
+  heard({ event, session }: EventParams): void {
+    switch (event.type) {
+      case "hunksChanged":
+        this.soon("changes");
+        return;
+      case "turnStarted":
+        this.soon("status", "queue", "context");
+        return;
+      case "turnFinished":
+        this.soon("status", "queue", "changes", "context");
+        return;
+      case "queueChanged":
+        // The event lacks chips and sessions of rows, and of another session it is not reduced.
+        if (event.waiting.length > 0 || session !== this.#room.store.state.session) {
+          this.soon("queue");
+        }
+        return;
+      case "compacted":
+        this.soon("context");
+        return;
+      default:
+        return;
+    }
+  }
+
+  dispose(): void {
+    for (const part of Object.values(this.#parts)) part.dispose();
+  }
+}

@@ -1,0 +1,177 @@
+/** The list of past sessions, and what can be done with one of them. */
+import { runningTurn, sending } from "../../../shared/selectors.ts";
+import type { PanelState } from "../../../shared/state.ts";
+import { sentenceOf } from "../backend.ts";
+import { type Room, tell } from "../room.ts";
+import type { HandlersOf } from "../wire/bridge.ts";
+import type { Intake } from "./intake.ts";
+import type { Refresh } from "./refresh.ts";
+
+/** Sessions of a page of the list. */
+const LIMIT = 30;
+const DELETE = "Delete";
+const STOP_AND_DELETE = "Stop and Delete";
+
+type Listed =
+  | "sessions"
+  | "closeSessions"
+  | "openSession"
+  | "forkSession"
+  | "renameSession"
+  | "deleteSession";
+
+export class Sessions {
+  readonly #room: Room;
+  readonly #intake: Intake;
+  readonly #refresh: Refresh;
+  /** Counts what was chosen: of several, the newest counts. */
+  #newest = 0;
+  #before: Promise<unknown> = Promise.resolve();
+
+  constructor(room: Room, intake: Intake, refresh: Refresh) {
+    this.#room = room;
+    this.#intake = intake;
+    this.#refresh = refresh;
+  }
+
+  handlers(): HandlersOf<Listed> {
+    const { store } = this.#room;
+    return {
+      sessions: ({ query, more }) => this.#list(query, more),
+      closeSessions: () =>
+        store.dispatch({ type: "list", query: "", result: null, where: "close" }),
+      openSession: ({ session }) => this.open(session),
+      forkSession: ({ session }) => this.fork(session, null),
+      renameSession: ({ session, title }) => this.#rename(session, title),
+      deleteSession: ({ session }) => this.#delete(session),
+    };
+  }
+
+  /** Go on with an older session; a running turn is stopped if the user says so. */
+  async open(session: string): Promise<void> {
+    const { store, backend } = this.#room;
+    if (session === store.state.session && store.state.status?.session === session) {
+      store.dispatch({ type: "list", query: "", result: null, where: "close" });
+      return;
+    }
+    if (!(await this.mayStop("Open another session?", "Stop and Open"))) return;
+    await this.#goOn(() => backend.execute("indwell.resume", { session, wait: true }));
+  }
+
+  /** A new session from the end of `turn` (null: the last one) of `session`. */
+  async fork(session: string | null, turn: number | null): Promise<void> {
+    if (!(await this.mayStop("Fork the session?", "Stop and Fork"))) return;
+    const { backend } = this.#room;
+    await this.#goOn(() => backend.execute("indwell.fork", { session, turn, wait: true }));
+  }
+
+  /** Nothing shown, and the next prompt begins a session. */
+  async begin(): Promise<void> {
+    if (!(await this.mayStop("Begin a new session?", "Stop and Begin"))) return;
+    const { store, backend } = this.#room;
+    this.#newest += 1;
+    if (store.state.connection.kind === "ready") await backend.execute("indwell.newSession", null);
+    await this.#empty();
+  }
+
+  async #empty(): Promise<void> {
+    const { store } = this.#room;
+    this.#newest += 1;
+    if (store.state.banner?.level === "info") store.dispatch({ type: "banner", banner: null });
+    store.dispatch({ type: "list", query: "", result: null, where: "close" });
+    await this.#intake.open(null);
+    this.#refresh.soon("status", "context");
+  }
+
+  async #goOn(
+    ask: () => Promise<{
+      readonly session: string;
+      readonly draft: string;
+      readonly notices: readonly string[];
+    } | null>,
+  ): Promise<void> {
+    const { store } = this.#room;
+    this.#newest += 1;
+    const mine = this.#newest;
+    // One after the other, so that the server ends where the panel does.
+    const before = this.#before;
+    const answer = before.then(() => (mine === this.#newest ? ask() : null));
+    this.#before = answer.catch(() => {});
+    const result = await answer;
+    if (result === null || mine !== this.#newest) return; // the server has said why
+    store.dispatch({ type: "list", query: "", result: null, where: "close" });
+    await this.#intake.open(result.session, true);
+    if (result.draft !== "") store.dispatch({ type: "draft", text: result.draft, mode: "append" });
+    if (result.notices.length > 0) tell(this.#room, "info", result.notices.join("\n"));
+    this.#refresh.soon("status", "queue", "changes", "context");
+  }
+
+  /** True if nothing runs, or the user lets it be stopped: `stop` is the button's words. */
+  async mayStop(words: string, stop: string): Promise<boolean> {
+    const { store, ports } = this.#room;
+    if (!isRunning(store.state)) return true;
+    return (await ports.dialogs.confirm(words, whatStops(store.state), [stop])) === stop;
+  }
+
+  async #list(query: string, more: boolean): Promise<void> {
+    const { store, backend } = this.#room;
+    const last = more ? store.state.list?.rows.at(-1)?.id : undefined;
+    store.dispatch({ type: "list", query, result: null, where: "replace" });
+    const before = last === undefined ? {} : { before: last };
+    try {
+      const result = await backend.request("indwell/sessions", { query, limit: LIMIT, ...before });
+      const where = last === undefined ? "replace" : "after";
+      store.dispatch({ type: "list", query, result, where });
+    } catch (error) {
+      const result = { sessions: store.state.list?.rows ?? [], more: false };
+      store.dispatch({ type: "list", query, result, where: "replace" });
+      tell(this.#room, "error", sentenceOf(error));
+    }
+  }
+
+  async #rename(session: string, title: string): Promise<void> {
+    await this.#room.backend.request("indwell/rename", { session, title });
+    await this.#again();
+    this.#refresh.soon("status");
+  }
+
+  async #delete(session: string): Promise<void> {
+    const { store, backend, ports } = this.#room;
+    const row = store.state.list?.rows.find((one) => one.id === session);
+    const named = row === undefined ? "this session" : `“${row.title || row.preview}”`;
+    const stops = session === store.state.session && isRunning(store.state);
+    const goes = "Its words and results go for good. Files that it changed stay as they are.";
+    const detail = stops ? `${whatStops(store.state)} ${goes}` : goes;
+    const choice = stops ? STOP_AND_DELETE : DELETE;
+    const chosen = await ports.dialogs.confirm(`Delete ${named}?`, detail, [choice]);
+    if (chosen !== choice) return;
+    // The server does not delete what runs; what it refuses to delete stays in the panel.
+    if (stops) await backend.execute("indwell.newSession", null);
+    await backend.request("indwell/delete", { session });
+    if (session === store.state.session) await this.#empty();
+    await this.#again();
+  }
+
+  /** The list anew, if it is open. */
+  async #again(): Promise<void> {
+    const { list } = this.#room.store.state;
+    if (list !== null) await this.#list(list.query, false);
+  }
+}
+
+/** Would going elsewhere stop something? A prompt that still waits for its session goes along. */
+function isRunning(state: PanelState): boolean {
+  const { connection } = state;
+  if (connection.kind !== "ready") return false;
+  if (runningTurn(state) !== undefined || (state.status?.running ?? null) !== null) return true;
+  return connection.waiting === undefined && sending(state).length > 0;
+}
+
+function whatStops(state: PanelState): string {
+  const turn = runningTurn(state);
+  const title = (turn?.title || turn?.words || sending(state).at(-1)?.words || "").trim();
+  const line = title.split("\n", 1)[0] ?? "";
+  const short = line.length > 60 ? `${line.slice(0, 59)}…` : line;
+  const named = short === "" ? "The running turn" : `The turn “${short}”`;
+  return `${named} is stopped. Its words, and what it has changed so far, stay.`;
+}

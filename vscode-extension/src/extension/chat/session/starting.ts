@@ -1,0 +1,106 @@
+/** What happens when a server is there: where it stands, and the session of before the reload. */
+import type { ResumeResult } from "../../../protocol.ts";
+import type { PanelState } from "../../../shared/state.ts";
+import { isOpenElsewhere, sentenceOf } from "../backend.ts";
+import { OPEN_ELSEWHERE, type Room, tell } from "../room.ts";
+import type { Chosen } from "./chosen.ts";
+import type { Intake } from "./intake.ts";
+import type { Refresh } from "./refresh.ts";
+
+/** An editor on a server keeps the host of a window that was reloaded for five minutes at most. */
+const PATIENCE_MS = 330_000;
+/** Milliseconds between two tries; longer ones once it is no matter of seconds any more. */
+const SOON_MS = 1000;
+const LATER_MS = 5000;
+const SOON_TRIES = 20;
+const WAITING = "Waiting for the window of before to let go of this session…";
+
+/**
+ * Asks the new server for everything the panel shows; goes on with `kept`, if there is such a session.
+ * `unsent` is called when the queue is known.
+ */
+export async function startWith(
+  room: Pick<Room, "store" | "backend" | "clock">,
+  intake: Intake,
+  refresh: Refresh,
+  chosen: Chosen,
+  kept: string | null,
+  unsent: () => void,
+): Promise<void> {
+  const { store } = room;
+  intake.reset();
+  chosen.gone();
+  store.dispatch({ type: "connection", connection: { kind: "ready" } });
+  // Settled, as a server that goes now must leave no rejection that nobody hears.
+  const others = Promise.allSettled([refresh.now("changes"), refresh.now("queue")]);
+  await refresh.now("status");
+  await chosen.restore(refresh);
+  const settled = await others;
+  unsent();
+  const { status } = store.state;
+  if (status?.session) await intake.open(status.session, true);
+  else if (kept !== null) await goOnWith(room, intake, kept);
+  for (const one of settled) if (one.status === "rejected") throw one.reason;
+  refresh.soon("status", "context", "models");
+}
+
+async function goOnWith(
+  room: Pick<Room, "store" | "backend" | "clock">,
+  intake: Intake,
+  session: string,
+): Promise<void> {
+  const { store } = room;
+  try {
+    await intake.open(session, true);
+    if (store.state.turns.length === 0) {
+      await intake.open(null);
+      return;
+    }
+  } catch {
+    await intake.open(null); // deleted meanwhile, or of another folder
+    return;
+  }
+  if (store.state.status?.lacking !== "") return; // to be read; it goes on once a model can be called
+  try {
+    const resumed = await patiently(room, session);
+    if (resumed === null || store.state.session !== session) return;
+    if (resumed.draft !== "")
+      store.dispatch({ type: "draft", text: resumed.draft, mode: "replace" });
+    if (resumed.notices.length > 0) tell(room, "info", resumed.notices.join("\n"));
+  } catch (error) {
+    tell(room, "warning", isOpenElsewhere(error) ? OPEN_ELSEWHERE : sentenceOf(error));
+  }
+}
+
+/** Tries again while the window of before holds the session; null once it is not wanted any more. */
+async function patiently(
+  { store, backend, clock }: Pick<Room, "store" | "backend" | "clock">,
+  session: string,
+): Promise<ResumeResult | null> {
+  const since = clock.now();
+  let connection = store.state.connection;
+  const say = (next: PanelState["connection"]): void => {
+    store.dispatch({ type: "connection", connection: next });
+    connection = next;
+  };
+  // By identity: a server that was started anew meanwhile has somebody else who tries.
+  const isMine = (): boolean => store.state.connection === connection;
+  try {
+    for (let tries = 1; ; tries += 1) {
+      try {
+        return await backend.execute("indwell.resume", { session, quiet: true });
+      } catch (error) {
+        if (!isMine() || store.state.session !== session) return null;
+        if (!isOpenElsewhere(error) || clock.now() - since > PATIENCE_MS) throw error;
+      }
+      if (tries === 1) say({ kind: "ready", waiting: WAITING });
+      await new Promise<void>((resolve) => {
+        clock.after(tries < SOON_TRIES ? SOON_MS : LATER_MS, resolve);
+      });
+      if (!isMine() || store.state.session !== session) return null;
+    }
+  } finally {
+    if (isMine() && connection.kind === "ready" && connection.waiting !== undefined)
+      say({ kind: "ready" });
+  }
+}

@@ -1,0 +1,84 @@
+/** The panel's place in the editor: a webview that is rebuilt from the state whenever it is shown. */
+import { randomBytes } from "node:crypto";
+import * as vscode from "vscode";
+import type { ToPanel } from "../../shared/messages.ts";
+import { pageHtml } from "./html.ts";
+
+/** The view's name in package.json. */
+export const VIEW = "indwell.chat";
+
+/** A word that nobody can guess. */
+export function freshNonce(): string {
+  return randomBytes(24).toString("base64url");
+}
+
+/** Who is told of what happens in the view. */
+export interface ViewListener {
+  /** A message; nothing is known of it. */
+  took(raw: unknown): void;
+  /** It can be seen, or cannot any more. */
+  shown(visible: boolean): void;
+}
+
+export class ChatViewProvider implements vscode.WebviewViewProvider {
+  readonly #extension: vscode.Uri;
+  readonly #listener: ViewListener;
+  #view: vscode.WebviewView | undefined;
+
+  constructor(extension: vscode.Uri, listener: ViewListener) {
+    this.#extension = extension;
+    this.#listener = listener;
+  }
+
+  get visible(): boolean {
+    return this.#view?.visible ?? false;
+  }
+
+  resolveWebviewView(view: vscode.WebviewView): void {
+    this.#view = view;
+    const { webview } = view;
+    const dist = vscode.Uri.joinPath(this.#extension, "dist");
+    webview.options = {
+      enableScripts: true,
+      enableForms: true, // our own fields; the content policy lets none be sent anywhere
+      enableCommandUris: false,
+      localResourceRoots: [dist],
+    };
+    const reached = (name: string) => String(webview.asWebviewUri(vscode.Uri.joinPath(dist, name)));
+    const heard = [
+      webview.onDidReceiveMessage((raw: unknown) => this.#listener.took(raw)),
+      view.onDidChangeVisibility(() => this.#listener.shown(view.visible)),
+    ];
+    view.onDidDispose(() => {
+      for (const one of heard) one.dispose();
+      if (this.#view !== view) return;
+      this.#view = undefined;
+      this.#listener.shown(false);
+    });
+    webview.html = pageHtml({
+      source: webview.cspSource,
+      script: reached("webview.js"),
+      style: reached("webview.css"),
+      nonce: freshNonce(),
+    });
+    this.#listener.shown(view.visible);
+  }
+
+  /** Hands a message on; without a view it is gone, and a snapshot comes instead. */
+  readonly post = async (message: ToPanel): Promise<unknown> =>
+    this.#view?.webview.postMessage(message);
+
+  /** Brings it to view; with `focus` into it. False if it cannot be shown. */
+  async show(focus: boolean): Promise<boolean> {
+    if (this.#view === undefined || focus) {
+      await vscode.commands.executeCommand(`${VIEW}.focus`, { preserveFocus: !focus });
+    } else this.#view.show(true);
+    return this.visible;
+  }
+
+  /** A number at the view's icon; 0: none. */
+  badge(count: number, tooltip: string): void {
+    if (this.#view === undefined) return;
+    this.#view.badge = count === 0 ? undefined : { value: count, tooltip };
+  }
+}

@@ -1,0 +1,52 @@
+/** The chat's ports on the real editor. */
+import * as vscode from "vscode";
+import { terminalSelection } from "../editor/attach/terminal-selection.ts";
+import { askModal, sayInPassing } from "../say.ts";
+import { VsCodeDocuments } from "./editor/vscode-documents.ts";
+import { findInWorkspace } from "./find/find-in-workspace.ts";
+import { mentionsOf } from "./find/mentions-of.ts";
+import type { Dialogs, Memory, Ports, Shell } from "./ports.ts";
+
+const dialogs: Dialogs = {
+  confirm: async (words, detail, choices) =>
+    (
+      await askModal(
+        words,
+        detail,
+        choices.map((title) => ({ title })),
+      )
+    )?.title ?? null,
+  pick: async (title, rows) => {
+    const shown = rows.map((row) => ({ ...row, description: row.detail, detail: "" }));
+    const picked = await vscode.window.showQuickPick(shown, { title, matchOnDescription: true });
+    return picked?.value ?? null;
+  },
+  say: (words) => sayInPassing(words, 3000),
+};
+
+const shell: Shell = {
+  run: async (command, ...args) => vscode.commands.executeCommand(command, ...args),
+  copy: async (text) => vscode.env.clipboard.writeText(text),
+  openExternal: async (href) => vscode.env.openExternal(vscode.Uri.parse(href, true)),
+};
+
+function memoryOf(state: vscode.Memento): Memory {
+  return {
+    get: (key) => state.get(`indwell.chat.${key}`),
+    set: (key, value) => state.update(`indwell.chat.${key}`, value),
+  };
+}
+
+/** All of them; what has to be given back is in `subscriptions`. */
+export function vscodePorts(
+  context: vscode.ExtensionContext,
+  subscriptions: vscode.Disposable[],
+): Ports {
+  return {
+    dialogs,
+    shell,
+    documents: new VsCodeDocuments(subscriptions),
+    finding: { find: findInWorkspace, mentions: mentionsOf, terminal: terminalSelection },
+    memory: memoryOf(context.workspaceState),
+  };
+}

@@ -1,0 +1,111 @@
+/** What the webview may say, field by field and within bounds: all else is dropped. */
+import * as v from "valibot";
+import { MOST_WORDS, type ToHost } from "../../../shared/messages.ts";
+
+/** Characters of a pasted text. */
+const MOST_PASTED = 100_000;
+/** Base64 of 5 MB. */
+const MOST_PICTURE = 7_000_000;
+
+const text = (most: number) => v.pipe(v.string(), v.maxLength(most));
+const count = v.pipe(v.number(), v.safeInteger(), v.minValue(0));
+const id = text(400);
+const words = text(MOST_WORDS);
+const path = text(4096);
+const list = <Item extends v.GenericSchema>(item: Item, most: number) =>
+  v.pipe(v.array(item), v.maxLength(most), v.readonly());
+const tagged = <Tag extends string, Fields extends v.ObjectEntries>(tag: Tag, fields: Fields) =>
+  v.strictObject({ type: v.literal(tag), ...fields });
+
+const COMMANDS = [
+  "new",
+  "compact",
+  "restart",
+  "showLog",
+  "review",
+  "acceptAll",
+  "rejectAll",
+  "export",
+  "openSettings",
+  "manageKeys",
+  "explainRequest",
+  "trust",
+  "connect",
+] as const;
+
+const SCHEMA = v.variant("type", [
+  tagged("ready", {}),
+  tagged("send", { text: words, how: v.picklist(["auto", "steer", "next", "alone"]) }),
+  tagged("stop", {}),
+  tagged("typed", { text: words, at: v.exactOptional(count) }),
+  tagged("answer", {
+    nonce: id,
+    answer: v.picklist(["no", "once", "session", "always"]),
+    hunks: v.nullable(list(id, 10_000)),
+  }),
+  tagged("openQuestion", { nonce: id }),
+  tagged("said", { nonce: id, text: v.nullable(words) }),
+  tagged("find", { id: count, what: v.picklist(["@", "/"]), query: text(400) }),
+  tagged("attachMention", { value: path, label: text(1000) }),
+  tagged("attachImage", {
+    label: text(1000),
+    mime: v.pipe(v.string(), v.regex(/^image\/(?:png|jpeg|gif|webp)$/)),
+    data: v.pipe(text(MOST_PICTURE), v.regex(/^[A-Za-z0-9+/]+={0,2}$/)),
+  }),
+  tagged("attachText", { label: text(1000), text: text(MOST_PASTED) }),
+  tagged("attachUris", { uris: list(path, 100) }),
+  tagged("pickContext", {}),
+  tagged("unattach", { id: path }),
+  tagged("mode", { mode: text(40) }),
+  tagged("model", { model: text(400) }),
+  tagged("command", { command: v.picklist(COMMANDS) }),
+  tagged("verdict", { verdict: v.picklist(["accept", "reject"]), hunks: list(id, 100_000) }),
+  tagged("openDiff", { path: v.nullable(path), turn: v.nullable(count) }),
+  tagged("openFile", { target: path }),
+  tagged("openLink", { href: path }),
+  tagged("openTool", { id, turn: count }),
+  tagged("copy", { text: words }),
+  tagged("insertCode", { text: words }),
+  tagged("applyCode", { text: words, target: v.nullable(path) }),
+  tagged("queue", {
+    action: v.picklist(["remove", "move", "edit", "hold", "resume"]),
+    id: v.nullable(id),
+    to: v.nullable(count),
+    text: v.nullable(words),
+  }),
+  tagged("older", {}),
+  tagged("rewind", { turn: count, files: v.nullable(v.boolean()) }),
+  tagged("fork", { turn: count }),
+  tagged("forkSession", { session: id }),
+  tagged("resend", { turn: count, text: words }),
+  tagged("editPlan", { text: words }),
+  tagged("retry", {}),
+  tagged("sessions", { query: text(1000), more: v.boolean() }),
+  tagged("closeSessions", {}),
+  tagged("openSession", { session: id }),
+  tagged("renameSession", { session: id, title: text(1000) }),
+  tagged("deleteSession", { session: id }),
+  tagged("exportSession", { session: id }),
+  tagged("firstRun", { step: v.picklist(["refresh", "cancel"]) }),
+  tagged("login", {
+    provider: text(400),
+    key: v.nullable(text(10_000)),
+    url: v.nullable(text(4096)),
+    model: v.nullable(text(400)),
+  }),
+  tagged("closeBanner", {}),
+]);
+
+/** The message, or one line on what is wrong with it, without its contents. */
+export function checked(raw: unknown): { readonly message: ToHost } | { readonly wrong: string } {
+  const result = v.safeParse(SCHEMA, raw, { abortEarly: true });
+  if (result.success) return { message: result.output satisfies ToHost };
+  const [issue] = result.issues;
+  const where = v.getDotPath(issue) ?? "the whole";
+  return { wrong: `${where}: ${issue.type}` };
+}
+
+/** Both ways: a field that only one side knows does not compile. */
+type Checked = v.InferOutput<typeof SCHEMA>;
+type Same = [ToHost] extends [Checked] ? ([Checked] extends [ToHost] ? true : never) : never;
+true satisfies Same;

@@ -1,0 +1,106 @@
+/** Hands actions to the webview in batches: at most 30 a second, none while it cannot be seen. */
+import type { Action } from "../../../shared/action.ts";
+import type { ToPanel } from "../../../shared/messages.ts";
+import type { Clock } from "../clock.ts";
+
+/** Milliseconds between two batches. */
+export const BATCH_MS = 33;
+/** Actions that may wait for a slow webview; with more, a snapshot is less. */
+export const MOST_WAITING = 4000;
+/** Milliseconds until a batch that nobody confirms counts as gone. */
+const LOST_MS = 2000;
+
+/** Where messages go; resolves when the webview has taken one. */
+export type Post = (message: ToPanel) => Promise<unknown>;
+
+/** What a webview begins with. */
+export type Snapshot = Omit<Extract<ToPanel, { type: "snapshot" }>, "type">;
+
+export class Outbox {
+  readonly #post: Post;
+  readonly #clock: Clock;
+  readonly #snapshot: () => Snapshot;
+  #waiting: Action[] = [];
+  #revision = 0;
+  #live = false;
+  #stale = false;
+  #busy = false;
+  #timer: (() => void) | undefined;
+
+  constructor(post: Post, clock: Clock, snapshot: () => Snapshot) {
+    this.#post = post;
+    this.#clock = clock;
+    this.#snapshot = snapshot;
+  }
+
+  /** The webview asks for all, which it gets at once. */
+  ready(): void {
+    this.#live = true;
+    this.#stale = true;
+    this.#busy = false;
+    this.#timer?.();
+    this.#timer = undefined;
+    this.#flush();
+  }
+
+  /** The webview is gone or hidden: it is told nothing until it asks again. */
+  hidden(): void {
+    this.#live = false;
+    this.#waiting = [];
+    this.#timer?.();
+    this.#timer = undefined;
+  }
+
+  /** An action that was reduced; `revision` is that of the state after it. */
+  add(action: Action, revision: number): void {
+    if (!this.#live) return;
+    this.#revision = revision;
+    if (!this.#stale) this.#waiting.push(action);
+    if (this.#waiting.length > MOST_WAITING) {
+      this.#waiting = [];
+      this.#stale = true;
+    }
+    this.#plan();
+  }
+
+  /** A message that is no part of the state; goes at once, after what waits. */
+  send(message: ToPanel): void {
+    if (!this.#live) return;
+    this.#flush();
+    void this.#post(message);
+  }
+
+  #plan(): void {
+    this.#timer ??= this.#clock.after(BATCH_MS, () => {
+      this.#timer = undefined;
+      if (!this.#busy) this.#flush();
+    });
+  }
+
+  #flush(): void {
+    if (this.#stale) {
+      this.#stale = false;
+      this.#waiting = [];
+      this.#carry({ type: "snapshot", ...this.#snapshot() });
+    } else if (this.#waiting.length > 0) {
+      const actions = this.#waiting;
+      this.#waiting = [];
+      this.#carry({ type: "actions", actions, revision: this.#revision });
+    }
+  }
+
+  /** The next batch waits until this one was taken, so that a slow webview is not buried. */
+  #carry(message: ToPanel): void {
+    this.#busy = true;
+    let done = false;
+    const taken = (): void => {
+      if (done) return;
+      done = true;
+      giveUp();
+      this.#busy = false;
+      if (this.#live && (this.#stale || this.#waiting.length > 0)) this.#plan();
+    };
+    const giveUp = this.#clock.after(LOST_MS, taken);
+    this.#post(message).then(taken, taken);
+  }
+}

@@ -1,0 +1,83 @@
+/** Answers `indwell/diagnostics`: which problems documents have once their servers have settled. */
+import * as vscode from "vscode";
+import type { LanguageClient } from "vscode-languageclient/node";
+import { problemsOf } from "./problems.ts";
+import { settling } from "./settling.ts";
+import { languageOf, openDocument, type ProblemWatch } from "./watch-problems.ts";
+
+interface Asked {
+  readonly uris: readonly string[];
+  /** Seconds. */
+  readonly wait: number;
+}
+
+/** For the life of one server process. */
+export function answerProblems(client: LanguageClient, watch: ProblemWatch): vscode.Disposable {
+  return client.onRequest("indwell/diagnostics", async (asked: Asked, token) => {
+    const begun = Date.now();
+    const uris = asked.uris.map((one) => client.protocol2CodeConverter.asUri(one));
+    const answers = await Promise.all(
+      uris.map(async (uri, index) => {
+        const isKnown = await known(watch, uri, begun, asked.wait * 1_000, token);
+        if (!isKnown) return [];
+        const diagnostics = client.code2ProtocolConverter.asDiagnosticsSync([...problemsOf(uri)]);
+        // As it was asked for: the server knows the document by that name.
+        const name = asked.uris[index] ?? uri.toString();
+        return [{ uri: name, diagnostics, version: openDocument(uri)?.version ?? null }];
+      }),
+    );
+    return { documents: answers.flat() };
+  });
+}
+
+async function known(
+  watch: ProblemWatch,
+  uri: vscode.Uri,
+  begun: number,
+  wait: number,
+  token: vscode.CancellationToken,
+): Promise<boolean> {
+  const name = uri.toString();
+  while (!token.isCancellationRequested) {
+    const one = watch.clock.watched(name, languageOf(uri));
+    // The edit went out right before: a document that is not held counts as edited then.
+    const edited = one.editedAt === 0 && wait > 0 ? { ...one, editedAt: begun } : one;
+    const now = settling(edited, begun, Date.now(), wait);
+    switch (now.kind) {
+      case "known":
+        return true;
+      case "unknown":
+        if (wait > 0) watch.clock.waitedInVain(languageOf(uri));
+        return false;
+      case "wait":
+        await news(watch, name, now.ms, token);
+        break;
+      default:
+        return now satisfies never;
+    }
+  }
+  return false;
+}
+
+/** Resolves when the document is reported on, after `ms`, or when nobody wants to know any more. */
+function news(
+  watch: ProblemWatch,
+  name: string,
+  ms: number,
+  token: vscode.CancellationToken,
+): Promise<void> {
+  return new Promise((resolve) => {
+    const done = (): void => {
+      clearTimeout(timer);
+      listening.dispose();
+      resolve();
+    };
+    const timer = setTimeout(done, ms);
+    const listening = vscode.Disposable.from(
+      watch.onReport((uris) => {
+        if (uris.some((one) => one.toString() === name)) done();
+      }),
+      token.onCancellationRequested(done),
+    );
+  });
+}

@@ -1,0 +1,64 @@
+/** Tells the server which problems documents have: debounced, only what changed, bounded. */
+import * as vscode from "vscode";
+import type { LanguageClient } from "vscode-languageclient/node";
+import { problemsOf } from "./problems.ts";
+import { CALM, disturbed, due, type Quiet } from "./quiet.ts";
+import { isWork } from "./told-documents.ts";
+import { openDocument, type ProblemWatch } from "./watch-problems.ts";
+
+const REST_MS = 300;
+const MOST_MS = 2_000;
+/** Documents in one go; the others follow after a pause. */
+const MOST_AT_ONCE = 100;
+/** Documents of which is remembered what was told. */
+const MOST_REMEMBERED = 5_000;
+
+/** For the life of one server process. */
+export function pushProblems(client: LanguageClient, watch: ProblemWatch): vscode.Disposable {
+  const told = new Map<string, string>();
+  const waiting = new Map<string, vscode.Uri>();
+  let quiet: Quiet = CALM;
+  let timer: NodeJS.Timeout | undefined;
+
+  const enqueue = (uris: readonly vscode.Uri[]): void => {
+    for (const uri of uris) if (isWork(uri.scheme)) waiting.set(uri.toString(), uri);
+    if (waiting.size === 0) return;
+    quiet = disturbed(quiet, Date.now());
+    timer ??= setTimeout(flush, REST_MS);
+  };
+  const flush = (): void => {
+    timer = undefined;
+    const left = due(quiet, Date.now(), REST_MS, MOST_MS);
+    if (left === null) return;
+    if (left > 0) {
+      timer = setTimeout(flush, left);
+      return;
+    }
+    quiet = CALM;
+    for (const [name, uri] of [...waiting].slice(0, MOST_AT_ONCE)) {
+      waiting.delete(name);
+      push(name, uri);
+    }
+    if (waiting.size > 0) enqueue([]);
+  };
+  const push = (name: string, uri: vscode.Uri): void => {
+    const diagnostics = client.code2ProtocolConverter.asDiagnosticsSync([...problemsOf(uri)]);
+    const words = JSON.stringify(diagnostics);
+    const before = told.get(name) ?? "[]";
+    const version = openDocument(uri)?.version ?? null;
+    const mark = diagnostics.length === 0 ? "[]" : `${version}:${words}`;
+    if (mark === before) return;
+    told.delete(name);
+    told.set(name, mark);
+    const oldest = told.size > MOST_REMEMBERED ? told.keys().next() : undefined;
+    if (oldest !== undefined && oldest.done !== true) told.delete(oldest.value);
+    const params = { uri: name, diagnostics, version };
+    client.sendNotification("indwell/didChangeDiagnostics", params).catch(() => undefined);
+  };
+
+  enqueue(vscode.languages.getDiagnostics().map(([uri]) => uri));
+  return vscode.Disposable.from(
+    watch.onReport(enqueue),
+    new vscode.Disposable(() => clearTimeout(timer)),
+  );
+}

@@ -1,0 +1,58 @@
+/** What the server needs of the editor, put on each of its processes. */
+import * as vscode from "vscode";
+import type { LanguageClient } from "vscode-languageclient/node";
+import type { Server } from "../server/server.ts";
+import { answerProblems } from "./answer-problems.ts";
+import { answerSave } from "./answer-save.ts";
+import { answerMessages } from "./message-boxes.ts";
+import { pushProblems } from "./push-problems.ts";
+import { watchAttention } from "./watch-attention.ts";
+import { type ProblemWatch, watchProblems } from "./watch-problems.ts";
+
+/** Begins to serve `server`. Focus, selection and problems are told once it answers. */
+export function registerClient(
+  _context: vscode.ExtensionContext,
+  server: Server,
+): vscode.Disposable {
+  const watch = watchProblems();
+  return vscode.Disposable.from(
+    watch,
+    server.attach((client) =>
+      vscode.Disposable.from(
+        answerSave(client),
+        answerProblems(client, watch),
+        answerMessages(client),
+        noticeOwn(client, watch),
+        telling(client, () =>
+          vscode.Disposable.from(watchAttention(client), pushProblems(client, watch)),
+        ),
+      ),
+    ),
+  );
+}
+
+/** Begins to tell when the client runs: before that it would hold back a start for a notification. */
+function telling(client: LanguageClient, begin: () => vscode.Disposable): vscode.Disposable {
+  let work: vscode.Disposable | undefined;
+  const look = (): void => {
+    if (client.isRunning()) work ??= begin();
+  };
+  const listening = client.onDidChangeState(look);
+  look();
+  return new vscode.Disposable(() => {
+    listening.dispose();
+    work?.dispose();
+  });
+}
+
+/** Lets `watch` know which hints are Indwell's own. */
+function noticeOwn(client: LanguageClient, watch: ProblemWatch): vscode.Disposable {
+  const { middleware } = client;
+  middleware.handleDiagnostics = (uri, diagnostics, next) => {
+    watch.own(uri);
+    next(uri, diagnostics);
+  };
+  return new vscode.Disposable(() => {
+    delete middleware.handleDiagnostics;
+  });
+}

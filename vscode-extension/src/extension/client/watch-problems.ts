@@ -1,0 +1,67 @@
+/** Keeps the times by which problems settle, for the life of the window. */
+import * as vscode from "vscode";
+import { ProblemClock } from "./problem-clock.ts";
+import { problemsOf } from "./problems.ts";
+
+/** The clock, and news of documents whose problems were reported. */
+export interface ProblemWatch extends vscode.Disposable {
+  readonly clock: ProblemClock;
+  readonly onReport: vscode.Event<readonly vscode.Uri[]>;
+  /** Indwell itself is about to show hints in a document: what VS Code reports of that is no news. */
+  readonly own: (uri: vscode.Uri) => void;
+}
+
+/** VS Code gathers reports for 50 ms; later ones are of somebody else. */
+const OWN_MS = 150;
+
+/** Begins to watch. */
+export function watchProblems(): ProblemWatch {
+  const clock = new ProblemClock();
+  const ownAt = new Map<string, number>();
+  const seen = new Map<string, string>();
+  const reports = new vscode.EventEmitter<readonly vscode.Uri[]>();
+  // Reports that came before: they say which languages are served at all.
+  for (const [uri] of vscode.languages.getDiagnostics()) {
+    clock.reported(uri.toString(), languageOf(uri), Date.now());
+  }
+  const isNews = (uri: vscode.Uri): boolean => {
+    const name = uri.toString();
+    const others = JSON.stringify(problemsOf(uri).map((one) => [one.message, one.range]));
+    const before = seen.get(name) ?? "[]";
+    if (others === "[]") seen.delete(name);
+    else seen.set(name, others);
+    const own = ownAt.get(name);
+    if (own === undefined) return true;
+    if (Date.now() - own > OWN_MS) ownAt.delete(name);
+    return others !== before || !ownAt.has(name);
+  };
+  const watching = vscode.Disposable.from(
+    reports,
+    vscode.workspace.onDidChangeTextDocument((event) => {
+      if (event.contentChanges.length > 0) clock.edited(event.document.uri.toString(), Date.now());
+    }),
+    vscode.languages.onDidChangeDiagnostics((event) => {
+      // Indwell's hints come with each of its edits: they prove nothing of the others.
+      const uris = event.uris.filter((uri) => isNews(uri));
+      for (const uri of uris) clock.reported(uri.toString(), languageOf(uri), Date.now());
+      if (uris.length > 0) reports.fire(uris);
+    }),
+  );
+  return {
+    clock,
+    onReport: reports.event,
+    own: (uri) => ownAt.set(uri.toString(), Date.now()),
+    dispose: () => watching.dispose(),
+  };
+}
+
+/** The document of this URI, if the editor holds it. */
+export function openDocument(uri: vscode.Uri): vscode.TextDocument | undefined {
+  const wanted = uri.toString();
+  return vscode.workspace.textDocuments.find((one) => one.uri.toString() === wanted);
+}
+
+/** The language of a document that is open. */
+export function languageOf(uri: vscode.Uri): string | undefined {
+  return openDocument(uri)?.languageId;
+}

@@ -1,0 +1,85 @@
+/** The commands that put a selection, files, problems or terminal text beside the next prompt. */
+import * as vscode from "vscode";
+import { problemsOf } from "../../client/problems.ts";
+import { isWork } from "../../client/told-documents.ts";
+import type { ChatLink } from "../chat-link.ts";
+import type { Handler } from "../commands/run.ts";
+import { boundedText, linesMention, mentionPath, nameOf } from "./mention.ts";
+import { terminalSelection } from "./terminal-selection.ts";
+
+/** The handlers; each ends in the composer. */
+export function attachCommands(chat: ChatLink): Readonly<Record<string, Handler>> {
+  return {
+    "indwell.focusChat": () => chat.show(true),
+    "indwell.focusQuestion": () => chat.show("question"),
+    "indwell.askAboutSelection": () => addSelection(chat),
+    "indwell.addSelectionToChat": () => addSelection(chat),
+    "indwell.addFileToChat": (...args) => addFiles(chat, args),
+    "indwell.addProblemsToChat": (...args) => addProblems(chat, args),
+    "indwell.addTerminalToChat": () => addTerminal(chat),
+  };
+}
+
+async function addSelection(chat: ChatLink): Promise<void> {
+  const editor = vscode.window.activeTextEditor;
+  if (editor === undefined) {
+    await chat.show(true);
+    return;
+  }
+  const { document, selection } = editor;
+  if (document.uri.scheme !== "file") {
+    // Nothing of it is on disk: its text goes along as it is now.
+    const text = document.getText(selection.isEmpty ? undefined : selection);
+    await chat.perform({
+      type: "attachText",
+      label: nameOf(document.uri.path),
+      text: boundedText(text),
+    });
+  } else if (selection.isEmpty) {
+    await chat.perform({ type: "attachUris", uris: [document.uri.toString()] });
+  } else {
+    const { start, end } = selection;
+    const path = relative(document.uri);
+    const mention = linesMention(path, start.line, end.line, end.character);
+    await chat.perform({ type: "attachMention", ...mention });
+  }
+  await chat.show(true);
+}
+
+/** Of the explorer: the one that was clicked, then all that are marked. */
+async function addFiles(chat: ChatLink, args: readonly unknown[]): Promise<void> {
+  const [clicked, marked] = args;
+  const chosen = Array.isArray(marked) && marked.length > 0 ? marked : [clicked];
+  const uris = chosen.filter((one) => one instanceof vscode.Uri);
+  const active = vscode.window.activeTextEditor?.document.uri;
+  const found = uris.length > 0 || active === undefined ? uris : [active];
+  const files = found.filter((one) => isWork(one.scheme));
+  if (files.length === 0) throw new Error("There is no file to add.");
+  await chat.perform({ type: "attachUris", uris: files.map((one) => one.toString()) });
+  await chat.show(true);
+}
+
+async function addProblems(chat: ChatLink, args: readonly unknown[]): Promise<void> {
+  const [clicked] = args;
+  const active = vscode.window.activeTextEditor?.document.uri;
+  const uri = clicked instanceof vscode.Uri ? clicked : active;
+  if (uri === undefined) throw new Error("Open a file first: its problems go along.");
+  const number = problemsOf(uri).length;
+  if (number === 0) throw new Error(`${nameOf(uri.path)} has no problems.`);
+  const label = `${nameOf(uri.path)}: ${number === 1 ? "1 problem" : `${number} problems`}`;
+  await chat.perform({ type: "attachMention", value: `problems:${uri.toString()}`, label });
+  await chat.show(true);
+}
+
+async function addTerminal(chat: ChatLink): Promise<void> {
+  const text = await terminalSelection();
+  if (text === null) throw new Error("Mark something in the terminal first.");
+  const label = `Terminal: ${vscode.window.activeTerminal?.name ?? "selection"}`;
+  await chat.perform({ type: "attachText", label, text: boundedText(text) });
+  await chat.show(true);
+}
+
+function relative(uri: vscode.Uri): string {
+  const folder = vscode.workspace.workspaceFolders?.[0]?.uri;
+  return mentionPath(uri.path, folder?.scheme === "file" ? folder.path : null);
+}

@@ -1,0 +1,83 @@
+/** Sessions, turns, models and modes as lines of a list. Pure. */
+import type { ModelRow, SessionRow } from "../../../protocol.ts";
+import { modeWords } from "../../../shared/mode-words.ts";
+import type { Turn } from "../../../shared/state.ts";
+
+/** A line; `value` is what it stands for. */
+export interface PickRow<Value> {
+  readonly label: string;
+  readonly description: string;
+  readonly detail: string;
+  readonly value: Value;
+}
+
+/** A past session. */
+export function sessionRow(row: SessionRow): PickRow<string> {
+  const cost = row.usage.cost === null ? "" : `, $${row.usage.cost.toFixed(2)}`;
+  const turns = row.turns === 1 ? "1 turn" : `${row.turns} turns`;
+  return {
+    label: row.open ? `$(check) ${row.title || row.preview}` : row.title || row.preview || row.id,
+    description: `${turns}${cost}`,
+    detail: `${row.at.slice(0, 16).replace("T", " ")} · ${row.model}`,
+    value: row.id,
+  };
+}
+
+/** Where a session may go back to: after each turn but the last, newest first, and its beginning. */
+export function rewindRows(
+  turns: readonly Turn[],
+  session: string | null,
+): readonly PickRow<number>[] {
+  const own = turns.filter((one) => one.session === session && !one.left);
+  const rows = own.slice(0, -1).map((one) => ({
+    label: `After turn ${one.number}`,
+    description: oneLine(one.words),
+    detail: "",
+    value: one.number,
+  }));
+  const first = own[0];
+  if (first === undefined) return [];
+  const start =
+    first.number === 1
+      ? [
+          {
+            label: "Before the first turn",
+            description: oneLine(first.words),
+            detail: "",
+            value: 0,
+          },
+        ]
+      : [];
+  return [...start, ...rows].reverse();
+}
+
+/** A model with its window and prices. */
+export function modelRow(row: ModelRow): PickRow<string> {
+  const window =
+    row.window === null ? "" : `${Math.round(row.window / 1000).toLocaleString("en")}k tokens`;
+  const price =
+    row.input === null || row.output === null
+      ? ""
+      : `$${row.input} in, $${row.output} out per million tokens`;
+  return {
+    label: row.chosen ? `$(check) ${row.name}` : row.name,
+    description: [window, price].filter((one) => one !== "").join(" · "),
+    detail: row.tools === false ? "Takes no tools: it can answer, not edit" : "",
+    value: row.name,
+  };
+}
+
+/** A mode with what it means. */
+export function modeRow(mode: string, current: string): PickRow<string> {
+  return {
+    label: mode === current ? `$(check) ${mode}` : mode,
+    description: modeWords(mode),
+    detail: "",
+    value: mode,
+  };
+}
+
+function oneLine(words: string): string {
+  const line = words.replace(/\s+/g, " ").trim();
+  return line.length > 80 ? `${line.slice(0, 79)}…` : line;
+}

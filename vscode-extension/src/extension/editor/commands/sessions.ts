@@ -1,0 +1,157 @@
+/** Commands about the session, by lists where something has to be chosen. */
+import * as vscode from "vscode";
+import type { ModelsResult, SessionsResult, StatusResult } from "../../../protocol.ts";
+import type { Server } from "../../server/server.ts";
+import type { ChatLink } from "../chat-link.ts";
+import { argumentOf, type Handler, numberIn, stringIn } from "./run.ts";
+import { modelRow, modeRow, type PickRow, rewindRows, sessionRow } from "./session-rows.ts";
+
+/** Milliseconds without typing until the server searches. */
+const REST_MS = 150;
+/** Sessions in the list. */
+const LIMIT = 50;
+
+/** Handlers that the panel carries out, so that it shows what came of it. */
+export function sessionCommands(server: Server, chat: ChatLink): Readonly<Record<string, Handler>> {
+  return {
+    "indwell.newSession": async () => {
+      await chat.perform({ type: "command", command: "new" });
+      await chat.show(true);
+    },
+    "indwell.compact": () => chat.perform({ type: "command", command: "compact" }),
+    "indwell.cancel": () => chat.perform({ type: "stop" }),
+    "indwell.export": () => chat.perform({ type: "command", command: "export" }),
+    "indwell.trust": () => trust(server),
+    "indwell.resume": async (...args) => {
+      const session = stringIn(argumentOf(args), "session") ?? (await chooseSession(server));
+      if (session === null) return;
+      await chat.perform({ type: "openSession", session });
+      await chat.show(true);
+    },
+    "indwell.fork": async (...args) => {
+      const turn = numberIn(argumentOf(args), "turn") ?? lastEnded(chat);
+      if (turn === null) throw new Error("There is no finished turn to fork from.");
+      await chat.perform({ type: "fork", turn });
+      await chat.show(true);
+    },
+    "indwell.rewind": async (...args) => {
+      const turn = numberIn(argumentOf(args), "turn") ?? (await chooseTurn(chat));
+      const files = turn === null ? null : await chooseFiles();
+      if (turn === null || files === null) return;
+      await chat.perform({ type: "rewind", turn, files });
+      await chat.show(true);
+    },
+    "indwell.mode": async (...args) => {
+      const mode = stringIn(argumentOf(args), "mode") ?? (await chooseMode(server));
+      if (mode !== null) await chat.perform({ type: "mode", mode });
+    },
+    "indwell.model": async (...args) => {
+      const model = stringIn(argumentOf(args), "model") ?? (await chooseModel(server));
+      if (model !== null) await chat.perform({ type: "model", model });
+    },
+    "indwell.chat": (...args) => server.execute("indwell.chat", argumentOf(args) ?? {}),
+    "indwell.send": (...args) => server.execute("indwell.send", argumentOf(args) ?? chatHere()),
+  };
+}
+
+/** Where the editor itself restricts the window, only its own page lifts that; then Indwell asks its own. */
+async function trust(server: Server): Promise<void> {
+  if (vscode.workspace.isTrusted) await server.execute("indwell.trust", { wait: true });
+  else await vscode.commands.executeCommand("workbench.trust.manage");
+}
+
+/** The chat document that is looked at, if it is one. */
+function chatHere(): { readonly uri?: string } {
+  const uri = vscode.window.activeTextEditor?.document.uri;
+  return uri?.path.endsWith(".chat.md") ? { uri: uri.toString() } : {};
+}
+
+function lastEnded(chat: ChatLink): number | null {
+  const { session, turns } = chat.state;
+  const ended = turns.findLast((one) => one.session === session && one.ending !== "running");
+  return ended?.number ?? null;
+}
+
+async function pick<Value>(
+  title: string,
+  rows: readonly PickRow<Value>[],
+  empty: string,
+): Promise<Value | null> {
+  if (rows.length === 0) throw new Error(empty);
+  const chosen = await vscode.window.showQuickPick([...rows], {
+    title: `Indwell: ${title}`,
+    matchOnDescription: true,
+  });
+  return chosen?.value ?? null;
+}
+
+function chooseTurn(chat: ChatLink): Promise<number | null> {
+  const rows = rewindRows(chat.state.turns, chat.state.session);
+  return pick("go back to", rows, "There is no turn to go back to.");
+}
+
+/** Null: the list was closed. */
+function chooseFiles(): Promise<boolean | null> {
+  const row = (label: string, description: string, value: boolean): PickRow<boolean> => ({
+    label,
+    description,
+    detail: "",
+    value,
+  });
+  const rows = [
+    row("Keep the files as they are", "only the conversation goes back", false),
+    row("Take the files back too", "as they were then; your own work is asked for", true),
+  ];
+  return pick("go back with the files?", rows, "");
+}
+
+async function chooseMode(server: Server): Promise<string | null> {
+  const status = await server.request<StatusResult>("indwell/status", {});
+  const rows = status.modes.map((one) => modeRow(one, status.mode));
+  return pick("choose the mode", rows, "No mode can be chosen here.");
+}
+
+async function chooseModel(server: Server): Promise<string | null> {
+  const { models } = await server.request<ModelsResult>("indwell/models", {});
+  return pick("choose the model", models.map(modelRow), "The provider offers no model.");
+}
+
+/** A list that the server searches while the user types. */
+async function chooseSession(server: Server): Promise<string | null> {
+  const box = vscode.window.createQuickPick<PickRow<string> & vscode.QuickPickItem>();
+  box.title = "Indwell: resume a session";
+  box.placeholder = "Search in titles and in your words";
+  let timer: NodeJS.Timeout | undefined;
+  let newest = 0;
+  const load = async (query: string): Promise<void> => {
+    newest += 1;
+    const own = newest;
+    box.busy = true;
+    try {
+      const found = await server.request<SessionsResult>("indwell/sessions", {
+        limit: LIMIT,
+        query,
+      });
+      // The server has searched: the box must not filter once more by its own rules.
+      if (own === newest)
+        box.items = found.sessions.map((one) => ({ ...sessionRow(one), alwaysShow: true }));
+    } finally {
+      if (own === newest) box.busy = false;
+    }
+  };
+  try {
+    box.show();
+    await load("");
+    return await new Promise<string | null>((resolve, reject) => {
+      box.onDidChangeValue((value) => {
+        clearTimeout(timer);
+        timer = setTimeout(() => load(value).catch(reject), REST_MS);
+      });
+      box.onDidAccept(() => resolve(box.selectedItems[0]?.value ?? null));
+      box.onDidHide(() => resolve(null));
+    });
+  } finally {
+    clearTimeout(timer);
+    box.dispose();
+  }
+}

@@ -1,0 +1,81 @@
+/** Fix, explain, document, test, refactor, ask: from the palette, menus, keys, code actions and lenses. */
+import * as vscode from "vscode";
+import type { LanguageClient } from "vscode-languageclient/node";
+import type { StartedResult } from "../../../protocol.ts";
+import { askInABox } from "../../client/ask-box.ts";
+import { problemsIn, problemsOf } from "../../client/problems.ts";
+import { isWork } from "../../client/told-documents.ts";
+import { plainRange } from "../../client/watch-attention.ts";
+import type { Server } from "../../server/server.ts";
+import type { ChatLink } from "../chat-link.ts";
+import { argumentOf, type Handler } from "./run.ts";
+
+interface Task {
+  readonly command: string;
+  /** What the box asks for where words are needed; null: no words. */
+  readonly question: string | null;
+  /** Its answer is to be read: the panel is shown. */
+  readonly answers: boolean;
+  /** Of the whole document. */
+  readonly whole: boolean;
+}
+
+const TASKS: readonly Task[] = [
+  { command: "indwell.fix", question: null, answers: false, whole: false },
+  { command: "indwell.fixAll", question: null, answers: false, whole: true },
+  { command: "indwell.explain", question: null, answers: true, whole: false },
+  { command: "indwell.document", question: null, answers: false, whole: false },
+  { command: "indwell.test", question: null, answers: false, whole: false },
+  { command: "indwell.refactor", question: "Refactor how?", answers: false, whole: false },
+  { command: "indwell.ask", question: "Ask about this", answers: true, whole: false },
+];
+
+/** The handlers of all tasks. */
+export function taskCommands(server: Server, chat: ChatLink): Readonly<Record<string, Handler>> {
+  return Object.fromEntries(
+    TASKS.map((task) => [
+      task.command,
+      (...args: readonly unknown[]) => runTask(task, args, server, chat),
+    ]),
+  );
+}
+
+async function runTask(
+  task: Task,
+  args: readonly unknown[],
+  server: Server,
+  chat: ChatLink,
+): Promise<StartedResult | null> {
+  const given = argumentOf(args);
+  // A code action or a key binding brings its place; the palette means the active editor.
+  const place = given !== null && "uri" in given ? given : here(await server.ready(), task);
+  if (place === null) {
+    throw new Error("Open a file first: there is nothing to work on.");
+  }
+  const asked = { ...place, ...(given ?? {}) };
+  const needsWords = task.question !== null && typeof asked["text"] !== "string";
+  const words = needsWords ? await askInABox(task.question ?? "", placeholder(asked)) : undefined;
+  if (words === null || words?.trim() === "") return null;
+  if (task.answers) void chat.show(false);
+  const full = words === undefined ? asked : { ...asked, text: words };
+  return (await server.execute<StartedResult | null>(task.command, full)) ?? null;
+}
+
+function placeholder(asked: Readonly<Record<string, unknown>>): string {
+  const uri = asked["uri"];
+  return typeof uri === "string" ? vscode.workspace.asRelativePath(vscode.Uri.parse(uri)) : "";
+}
+
+/** The selection of the active editor (or its cursor), with the problems there. */
+function here(client: LanguageClient, task: Task): Readonly<Record<string, unknown>> | null {
+  const editor = vscode.window.activeTextEditor;
+  if (editor === undefined || !isWork(editor.document.uri.scheme)) return null;
+  const { document, selection } = editor;
+  const problems = task.whole ? problemsOf(document.uri) : problemsIn(document.uri, selection);
+  return {
+    uri: document.uri.toString(),
+    version: document.version,
+    range: plainRange(selection),
+    diagnostics: client.code2ProtocolConverter.asDiagnosticsSync([...problems]),
+  };
+}

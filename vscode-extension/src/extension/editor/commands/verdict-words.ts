@@ -1,0 +1,56 @@
+/** Which verdicts are offered in a list, and what they say. Pure. */
+import type { ChangeRow, VerdictArguments, VerdictResult } from "../../../protocol.ts";
+
+/** One line of the list. */
+export interface VerdictOffer {
+  readonly label: string;
+  readonly description: string;
+  readonly argument: VerdictArguments;
+}
+
+/** The offers, narrow ones first; no two of them mean the same changes. `here`: ids at the cursor. */
+export function verdictOffers(
+  verdict: "Accept" | "Reject",
+  rows: readonly ChangeRow[],
+  here: readonly string[],
+  uri: string | null,
+): readonly VerdictOffer[] {
+  const inFile = rows.filter((one) => one.uri === uri).map((one) => one.id);
+  const newest = rows.reduce<ChangeRow | null>(
+    (a, b) => (a === null || b.turn > a.turn ? b : a),
+    null,
+  );
+  const ofTurn = rows.filter((one) => one.turn === newest?.turn && one.session === newest.session);
+  const all = rows.map((one) => one.id);
+  const candidates: readonly (readonly [string, readonly string[]])[] = [
+    [here.length === 1 ? "this change" : `these ${here.length} changes`, here],
+    ["all changes in this file", inFile],
+    [`all changes of turn ${newest?.turn ?? 0}`, ofTurn.map((one) => one.id)],
+    ["all pending changes", all],
+  ];
+  const seen = new Set<string>();
+  return candidates.flatMap(([what, hunks]) => {
+    const key = hunks.join();
+    if (hunks.length === 0 || seen.has(key)) return [];
+    seen.add(key);
+    const label = `${verdict} ${what}`;
+    // By ids: what comes in while the list is open is not judged unseen.
+    return [{ label, description: inFiles(rows, hunks), argument: { hunks: [...hunks] } }];
+  });
+}
+
+function inFiles(rows: readonly ChangeRow[], hunks: readonly string[]): string {
+  const wanted = new Set(hunks);
+  const files = [...new Set(rows.filter((one) => wanted.has(one.id)).map((one) => one.path))];
+  const changes = hunks.length === 1 ? "1 change" : `${hunks.length} changes`;
+  return files.length === 1
+    ? `${changes} in ${files[0] ?? ""}`
+    : `${changes} in ${files.length} files`;
+}
+
+/** Whether the outcome of a verdict must be read (some of it was not done), or is a line in passing. */
+export function outcomeTone(result: VerdictResult): "warning" | "passing" {
+  return result.kept.length > 0 || (result.hunks.length === 0 && result.gone.length > 0)
+    ? "warning"
+    : "passing";
+}

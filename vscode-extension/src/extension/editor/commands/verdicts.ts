@@ -1,0 +1,126 @@
+/** Accept and reject: at the cursor, in a file, all, or what a lens or hover names. */
+import * as vscode from "vscode";
+import type { VerdictArguments, VerdictResult } from "../../../protocol.ts";
+import { say, sayInPassing } from "../../say.ts";
+import type { Server } from "../../server/server.ts";
+import { neighbour, touching } from "../pending/neighbours.ts";
+import type { PendingChanges } from "../pending/pending-changes.ts";
+import { argumentOf, type Handler } from "./run.ts";
+import { outcomeTone, verdictOffers } from "./verdict-words.ts";
+
+/** How long the outcome stands in the status bar, in milliseconds. */
+const SHOWN_MS = 5_000;
+
+type Verdict = "accept" | "reject";
+
+/** The handlers of both verdicts. */
+export function verdictCommands(
+  server: Server,
+  pending: PendingChanges,
+): Readonly<Record<string, Handler>> {
+  const of = (verdict: Verdict): Readonly<Record<string, Handler>> => ({
+    [`indwell.${verdict}`]: (...args) => {
+      const given = argumentOf(args);
+      return given === null ? choose(verdict, server, pending) : judge(server, verdict, given);
+    },
+    [`indwell.${verdict}Change`]: () => {
+      const hunks = idsAtCursor(pending);
+      if (hunks.length === 0) throw new Error("No pending change is at the cursor.");
+      return judge(server, verdict, { hunks });
+    },
+    [`indwell.${verdict}File`]: (...args) => {
+      const uri = fileOf(args);
+      const hunks = uri === null ? [] : pending.of(uri).map((one) => one.id);
+      if (hunks.length === 0) throw new Error("No change is pending in this file.");
+      return judge(server, verdict, { hunks });
+    },
+    [`indwell.${verdict}All`]: () => {
+      const hunks = pending.rows.map((one) => one.id);
+      if (hunks.length === 0) throw new Error("Nothing is pending.");
+      return judge(server, verdict, { hunks });
+    },
+  });
+  return { ...of("accept"), ...of("reject") };
+}
+
+/** Asks the server, and tells what came of it. */
+async function judge(
+  server: Server,
+  verdict: Verdict,
+  which: VerdictArguments,
+): Promise<VerdictResult | null> {
+  const result = await server.execute<VerdictResult | null>(`indwell.${verdict}`, {
+    ...which,
+    wait: true,
+  });
+  if (!result) return null;
+  if (outcomeTone(result) === "warning") {
+    void say("warning", `Indwell: ${result.message}`);
+  } else {
+    sayInPassing(`Indwell: ${result.message}`, SHOWN_MS);
+  }
+  return result;
+}
+
+async function choose(
+  verdict: Verdict,
+  server: Server,
+  pending: PendingChanges,
+): Promise<VerdictResult | null> {
+  const title = verdict === "accept" ? "Accept" : "Reject";
+  const active = vscode.window.activeTextEditor?.document.uri.toString() ?? null;
+  const row = pending.rows.find((one) => vscode.Uri.parse(one.uri).toString() === active);
+  const offers = verdictOffers(title, pending.rows, idsAtCursor(pending), row?.uri ?? null);
+  if (offers.length === 0) throw new Error("Nothing is pending.");
+  const chosen = await vscode.window.showQuickPick([...offers], {
+    title: `${title} pending changes`,
+    placeHolder: `What to ${verdict}`,
+  });
+  return chosen === undefined ? null : judge(server, verdict, chosen.argument);
+}
+
+function idsAtCursor(pending: PendingChanges): readonly string[] {
+  const editor = vscode.window.activeTextEditor;
+  if (editor === undefined) return [];
+  const { start, end } = editor.selection;
+  const uri = editor.document.uri.toString();
+  return touching(pending.stops, uri, start.line, end.line).map((one) => one.id);
+}
+
+/** The file of a menu or title bar, else of the active editor; in a diff, of its right side. */
+export function fileOf(args: readonly unknown[]): string | null {
+  const [first] = args;
+  if (first instanceof vscode.Uri) return asFile(first).toString();
+  const active = vscode.window.activeTextEditor?.document.uri;
+  return active === undefined ? null : asFile(active).toString();
+}
+
+function asFile(uri: vscode.Uri): vscode.Uri {
+  return uri.scheme === "indwell-base" ? vscode.Uri.file(uri.fsPath) : uri;
+}
+
+/** The handlers that go from change to change. */
+export function navigationCommands(pending: PendingChanges): Readonly<Record<string, Handler>> {
+  return {
+    "indwell.nextChange": () => go(pending, "next"),
+    "indwell.previousChange": () => go(pending, "previous"),
+  };
+}
+
+async function go(pending: PendingChanges, way: "next" | "previous"): Promise<void> {
+  const editor = vscode.window.activeTextEditor;
+  const uri = editor?.document.uri.toString() ?? null;
+  const found = neighbour(pending.stops, uri, editor?.selection.active.line ?? 0, way);
+  if (found === null) throw new Error("Nothing is pending.");
+  const at = new vscode.Range(found.line, 0, found.line, 0);
+  if (editor !== undefined && found.uri === uri) {
+    // In a diff the same editor goes on: showing the document would leave the diff.
+    editor.selection = new vscode.Selection(at.start, at.start);
+    editor.revealRange(at, vscode.TextEditorRevealType.InCenterIfOutsideViewport);
+    return;
+  }
+  // Not `showTextDocument`: the next file may be none of text.
+  await vscode.commands.executeCommand("vscode.open", vscode.Uri.parse(found.uri), {
+    selection: at,
+  });
+}

@@ -1,0 +1,34 @@
+/** What a pending change says when the pointer rests on it, with links for the verdicts. */
+import * as vscode from "vscode";
+import type { PendingLines } from "./pending-lines.ts";
+
+/** Characters of the old lines that a hover shows. */
+const MOST_OLD = 4_000;
+
+/** The commands that a hover may run, and no others. */
+const ALLOWED = ["indwell.accept", "indwell.reject", "indwell.openDiff"] as const;
+
+/** Two parts: the verdicts (trusted, all of our own words), and the old lines as plain code. */
+export function changeHover(
+  one: PendingLines,
+  document: vscode.TextDocument,
+): readonly vscode.MarkdownString[] {
+  const which = { hunks: [one.id], uri: document.uri.toString() };
+  const words = [`Turn ${one.turn}`, `+${one.count} −${one.removed}`];
+  if (one.touched) words.push("edited since");
+  const verdicts = new vscode.MarkdownString(
+    `**Indwell** ${words.join(", ")} · ${link("Accept", "indwell.accept", which)} · ` +
+      `${link("Reject", "indwell.reject", which)} · ` +
+      link("Open diff", "indwell.openDiff", { uri: which.uri }),
+  );
+  verdicts.isTrusted = { enabledCommands: ALLOWED };
+  if (one.removed === 0) return [verdicts];
+  const old = one.old.length > MOST_OLD ? `${one.old.slice(0, MOST_OLD)}…` : one.old;
+  const before = new vscode.MarkdownString();
+  before.appendCodeblock(old.replace(/\r?\n$/, ""), document.languageId);
+  return [verdicts, before];
+}
+
+function link(title: string, command: string, argument: object): string {
+  return `[${title}](command:${command}?${encodeURIComponent(JSON.stringify([argument]))})`;
+}

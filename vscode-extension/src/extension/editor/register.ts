@@ -1,0 +1,46 @@
+/** What the user sees of Indwell in the editor, wired. */
+import * as vscode from "vscode";
+import type { Server } from "../server/server.ts";
+import { attachCommands } from "./attach/commands.ts";
+import type { ChatLink } from "./chat-link.ts";
+import { reviewCommands } from "./commands/reviews.ts";
+import { registerCommands } from "./commands/run.ts";
+import { sessionCommands } from "./commands/sessions.ts";
+import { taskCommands } from "./commands/tasks.ts";
+import { navigationCommands, verdictCommands } from "./commands/verdicts.ts";
+import { drawPending } from "./pending/decorations.ts";
+import { PendingChanges } from "./pending/pending-changes.ts";
+import { keepContextKeys } from "./status/context-keys.ts";
+import { notifyHidden } from "./status/notify.ts";
+import { showStatus } from "./status/status-bar.ts";
+
+/** Registers commands, decorations, status bar, context keys and notifications. */
+export function registerEditor(
+  context: vscode.ExtensionContext,
+  server: Server,
+  chat: ChatLink,
+): vscode.Disposable {
+  const pending = new PendingChanges(chat);
+  const commands = {
+    ...taskCommands(server, chat),
+    ...verdictCommands(server, pending),
+    ...navigationCommands(pending),
+    ...reviewCommands(server, pending),
+    ...sessionCommands(server, chat),
+    ...attachCommands(chat),
+    "indwell.openWalkthrough": () =>
+      vscode.commands.executeCommand(
+        "workbench.action.openWalkthrough",
+        `${context.extension.id}#start`,
+        false,
+      ),
+  };
+  return vscode.Disposable.from(
+    pending,
+    registerCommands(commands, server.log),
+    drawPending(pending),
+    showStatus(server, chat),
+    keepContextKeys(server, chat, pending),
+    notifyHidden(chat),
+  );
+}

@@ -1,0 +1,43 @@
+/** Which pairs of texts a review shows. Pure: URIs are strings. */
+import type { ChangeRow } from "../../../protocol.ts";
+
+/** The part of the changes that is meant; all of it empty: everything that is pending. */
+export interface Span {
+  readonly uri?: string | null;
+  readonly session?: string | null;
+  readonly turn?: number | null;
+}
+
+/** One file of a review; a side that is null is not there (a new, or a deleted file). */
+export interface Compared {
+  readonly uri: string;
+  readonly path: string;
+  readonly hasBefore: boolean;
+  readonly hasAfter: boolean;
+}
+
+/** The files of some changes, in their order. */
+export function compared(rows: readonly ChangeRow[]): readonly Compared[] {
+  const found = new Map<string, Compared>();
+  for (const row of rows) {
+    const before = found.get(row.uri);
+    found.set(row.uri, {
+      uri: row.uri,
+      path: row.path,
+      hasBefore: (before?.hasBefore ?? true) && row.kind !== "create",
+      hasAfter: (before?.hasAfter ?? true) && row.kind !== "delete",
+    });
+  }
+  return [...found.values()];
+}
+
+/** What stands behind `?` of a base: the turn that it is before, or nothing. */
+export function baseQuery(span: Span): string {
+  if (!span.session) return "";
+  return `session=${span.session}${span.turn ? `&turn=${span.turn}` : ""}`;
+}
+
+/** The title of a review of several files; the editor puts their number behind it. */
+export function reviewTitle(span: Span): string {
+  return span.turn ? `Indwell: Changes of turn ${span.turn}` : "Indwell: Pending changes";
+}

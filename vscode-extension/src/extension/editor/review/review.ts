@@ -1,0 +1,82 @@
+/** Shows changes as diffs: one file beside its base, or all of them in a multi-file editor. */
+import * as vscode from "vscode";
+import type { ChangeRow, ChangesResult } from "../../../protocol.ts";
+import type { Server } from "../../server/server.ts";
+import type { PendingChanges } from "../pending/pending-changes.ts";
+import { baseQuery, type Compared, compared, reviewTitle, type Span } from "./resources.ts";
+
+/** The scheme of texts without what is pending; the server makes them. */
+export const BASE_SCHEME = "indwell-base";
+
+/** The text of a file without what is pending (or before a turn). */
+export function baseOf(uri: vscode.Uri, span: Span = {}): vscode.Uri {
+  return vscode.Uri.from({ scheme: BASE_SCHEME, path: uri.path, query: baseQuery(span) });
+}
+
+/** Opens the diff of one file. */
+export async function openDiff(uri: vscode.Uri, span: Span = {}, line?: number): Promise<void> {
+  const name = vscode.workspace.asRelativePath(uri);
+  const part = span.turn ? `turn ${span.turn}` : "pending changes";
+  const at = line === undefined ? undefined : new vscode.Range(line, 0, line, 0);
+  const options: vscode.TextDocumentShowOptions =
+    at === undefined ? { preview: true } : { preview: true, selection: at };
+  await vscode.commands.executeCommand(
+    "vscode.diff",
+    baseOf(uri, span),
+    uri,
+    `${name} (${part})`,
+    options,
+  );
+}
+
+/**
+ * Opens all changes of `span` in one editor; a single file as an ordinary diff. False: there are none.
+ *
+ * `paths` are URIs of files that a settled turn changed: they may not be pending any more.
+ */
+export async function openReview(
+  server: Server,
+  pending: PendingChanges,
+  span: Span = {},
+  files: readonly string[] = [],
+): Promise<boolean> {
+  const shown = await filesOf(server, pending, span, files);
+  const [only] = shown;
+  if (only === undefined) return false;
+  if (shown.length === 1 && only.hasAfter && only.hasBefore) {
+    await openDiff(vscode.Uri.parse(only.uri), span);
+    return true;
+  }
+  await vscode.commands.executeCommand(
+    "vscode.changes",
+    reviewTitle(span),
+    shown.map((one) => {
+      const uri = vscode.Uri.parse(one.uri);
+      const before = one.hasBefore ? baseOf(uri, span) : undefined;
+      return [uri, before, one.hasAfter ? uri : undefined];
+    }),
+  );
+  return true;
+}
+
+async function filesOf(
+  server: Server,
+  pending: PendingChanges,
+  span: Span,
+  files: readonly string[],
+): Promise<readonly Compared[]> {
+  if (files.length > 0) {
+    return files.map((uri) => ({ uri, path: uri, hasBefore: true, hasAfter: true }));
+  }
+  return compared(await rowsOf(server, pending, span));
+}
+
+async function rowsOf(
+  server: Server,
+  pending: PendingChanges,
+  span: Span,
+): Promise<readonly ChangeRow[]> {
+  if (!span.session && !span.turn && !span.uri) return pending.rows;
+  const { changes } = await server.request<ChangesResult>("indwell/changes", span);
+  return changes;
+}

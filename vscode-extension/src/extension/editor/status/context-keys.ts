@@ -1,0 +1,73 @@
+/** The context keys by which menus and keys appear: set only when they change. */
+import * as vscode from "vscode";
+import type { Server } from "../../server/server.ts";
+import type { ChatLink } from "../chat-link.ts";
+import { touching } from "../pending/neighbours.ts";
+import type { PendingChanges } from "../pending/pending-changes.ts";
+import { BASE_SCHEME } from "../review/review.ts";
+import { doingNow } from "./status-words.ts";
+
+const REST_MS = 50;
+
+/** Keeps `indwell.*` keys in step until it is disposed of. */
+export function keepContextKeys(
+  server: Server,
+  chat: ChatLink,
+  pending: PendingChanges,
+): vscode.Disposable {
+  const set = new Map<string, string>();
+  let timer: NodeJS.Timeout | undefined;
+  const keep = (name: string, value: unknown): void => {
+    const written = JSON.stringify(value);
+    if (set.get(name) === written) return;
+    set.set(name, written);
+    void vscode.commands.executeCommand("setContext", `indwell.${name}`, value);
+  };
+  const update = (): void => {
+    timer = undefined;
+    keep("ready", server.state.kind === "running");
+    keep("running", doingNow(chat.state) !== null);
+    keep("asking", chat.state.questions.length > 0);
+    keep("hasSession", chat.state.session !== null);
+    keep("mayTrust", server.state.kind === "running" && chat.state.status?.trusted === false);
+    keep("pending", pending.total);
+    keep("hasPending", pending.total > 0);
+    // By path: in a remote window the workbench calls a file by another scheme than this host.
+    keep("pendingPaths", pending.paths);
+    keep("changeAtCursor", isAtChange(pending));
+    keep("diffShown", isDiffShown());
+    keep("reviewShown", isReviewShown());
+  };
+  const later = (): void => {
+    timer ??= setTimeout(update, REST_MS);
+  };
+  update();
+  return vscode.Disposable.from(
+    server.onDidChangeState(later),
+    chat.onDidChangeState(later),
+    pending.onChange(later),
+    vscode.window.onDidChangeTextEditorSelection(later),
+    vscode.window.onDidChangeActiveTextEditor(later),
+    vscode.window.tabGroups.onDidChangeTabs(later),
+    vscode.window.tabGroups.onDidChangeTabGroups(later),
+    new vscode.Disposable(() => clearTimeout(timer)),
+  );
+}
+
+function isAtChange(pending: PendingChanges): boolean {
+  const editor = vscode.window.activeTextEditor;
+  if (editor === undefined || pending.total === 0) return false;
+  const { start, end } = editor.selection;
+  return touching(pending.stops, editor.document.uri.toString(), start.line, end.line).length > 0;
+}
+
+function isDiffShown(): boolean {
+  const input = vscode.window.tabGroups.activeTabGroup.activeTab?.input;
+  return input instanceof vscode.TabInputTextDiff && input.original.scheme === BASE_SCHEME;
+}
+
+/** VS Code does not name its multi-file editor to extensions: the title that we gave tells it. */
+function isReviewShown(): boolean {
+  const tab = vscode.window.tabGroups.activeTabGroup.activeTab;
+  return tab?.label.startsWith("Indwell: ") === true && !isDiffShown();
+}

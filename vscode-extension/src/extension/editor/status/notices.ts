@@ -1,0 +1,71 @@
+/** Which notifications a user gets who does not see the panel. Pure: few, and each once. */
+import type { PanelState, TurnEnding } from "../../../shared/state.ts";
+
+/** One notification; `key` says what it is about, so that it comes once. */
+export interface PanelNotice {
+  readonly key: string;
+  readonly about: "question" | "turn";
+  readonly level: "info" | "warning";
+  readonly words: string;
+  /** Of a permission question that can be answered with No at once; nothing else is offered unseen. */
+  readonly nonce: string | null;
+}
+
+/** What has come since `before`: a turn that needs somebody, or a question. */
+export function noticesOf(before: PanelState, now: PanelState): readonly PanelNotice[] {
+  const known = new Set(before.questions.map((one) => one.nonce));
+  const asked = now.questions
+    .filter((one) => !known.has(one.nonce))
+    .map((one): PanelNotice => {
+      const words = one.kind === "permission" ? one.asked.title : one.prompt;
+      return {
+        key: `question ${one.nonce}`,
+        about: "question",
+        level: "info",
+        words: `Indwell asks: ${short(words)}`,
+        nonce: one.kind === "permission" ? one.nonce : null,
+      };
+    });
+  const ended = turnNotice(before, now);
+  return ended === null ? asked : [...asked, ended];
+}
+
+function turnNotice(before: PanelState, now: PanelState): PanelNotice | null {
+  const turn = now.turns.at(-1);
+  if (turn === undefined || !needsSomebody(turn.ending)) return null;
+  const old = before.turns.at(-1);
+  // A page of the past is no news: only a turn that ran a moment ago.
+  const ran =
+    old?.session === turn.session && old.number === turn.number && old.ending === "running";
+  if (!ran) return null;
+  const why = turn.message === "" ? "the turn did not come to its end" : short(turn.message);
+  return {
+    key: `turn ${turn.session} ${turn.number}`,
+    about: "turn",
+    level: "warning",
+    words: `Indwell: ${why}`,
+    nonce: null,
+  };
+}
+
+function needsSomebody(ending: TurnEnding): boolean {
+  switch (ending) {
+    case "failed":
+    case "limit":
+    case "repeated":
+    case "budget":
+    case "killed":
+      return true;
+    case "running":
+    case "done":
+    case "cancelled":
+      return false;
+    default:
+      return ending satisfies never;
+  }
+}
+
+function short(words: string): string {
+  const line = words.replace(/\s+/g, " ").trim();
+  return line.length > 120 ? `${line.slice(0, 119)}…` : line;
+}

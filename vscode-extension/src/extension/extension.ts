@@ -1,0 +1,36 @@
+/** Where VS Code starts and ends the extension: this file only wires. */
+import * as vscode from "vscode";
+import { registerChat } from "./chat/register.ts";
+import { registerClient } from "./client/register.ts";
+import { registerEditor } from "./editor/register.ts";
+import { registerFirstRun } from "./first-run/register.ts";
+import { registerPlace } from "./place.ts";
+import { OwnServer } from "./server/own-server.ts";
+import { registerServerCommands } from "./server/server-commands.ts";
+import { startWhenWanted } from "./server/starting.ts";
+
+let running: OwnServer | undefined;
+
+/** Called once by VS Code; starts no process. */
+export function activate(context: vscode.ExtensionContext): void {
+  const log = vscode.window.createOutputChannel("Indwell", { log: true });
+  const server = new OwnServer(context, log);
+  running = server;
+  const chat = registerChat(context, server);
+  context.subscriptions.push(
+    log,
+    server,
+    registerClient(context, server),
+    chat,
+    registerEditor(context, server, chat),
+    registerFirstRun(context, chat),
+    registerServerCommands(server),
+    registerPlace(),
+    startWhenWanted(server),
+  );
+}
+
+/** Called once when the window closes; the server ends with it. */
+export async function deactivate(): Promise<void> {
+  await running?.close();
+}

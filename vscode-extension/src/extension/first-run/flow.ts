@@ -1,0 +1,154 @@
+/**
+ * The first-run flow on the host's side: asks the server who could answer, tests a login, keeps the key.
+ * Knows no window. A key is in memory from the moment it was typed until the flow closes, and never in the state.
+ */
+import type { LoginResult, ProvidersResult } from "../../protocol.ts";
+import type { Action } from "../../shared/action.ts";
+import type { ToHost } from "../../shared/messages.ts";
+import type { FirstRunState } from "../../shared/state.ts";
+import { keepKey, type Secrets } from "../client/keys.ts";
+
+/** What the flow needs of the rest. `request` rejects with an error whose message is for the user. */
+export interface Surroundings {
+  readonly request: <Result>(method: string, params: object) => Promise<Result>;
+  readonly secrets: Secrets;
+  readonly dispatch: (action: Action) => void;
+}
+
+type Login = Extract<ToHost, { type: "login" }>;
+type Step = Extract<ToHost, { type: "firstRun" }>;
+
+/** A signal that somebody else gave up waiting, such as an LSP cancellation token. */
+export interface Ending {
+  onCancellationRequested(listener: () => void): unknown;
+}
+
+/** At most one is open; whoever asks while it is waits for the same end. */
+export class FirstRunFlow {
+  readonly #around: Surroundings;
+  #state: FirstRunState | null = null;
+  #waiting: ((ok: boolean) => void)[] = [];
+  /** The key of the last login, for the choice of a model right after it; with whom it is for. */
+  #typed: { readonly provider: string; readonly url: string | null; readonly key: string } | null =
+    null;
+  /** Of the newest request; answers of older ones are dropped. */
+  #run = 0;
+
+  constructor(around: Surroundings) {
+    this.#around = around;
+  }
+
+  /** Is it shown now? */
+  get isOpen(): boolean {
+    return this.#state !== null;
+  }
+
+  /** For `indwell/firstRun`: resolves when a model can be called (true) or the user gave up (false). */
+  ask(reason: string, ending?: Ending): Promise<{ readonly ok: boolean }> {
+    const answer = new Promise<{ readonly ok: boolean }>((resolve) => {
+      this.#waiting.push((ok) => resolve({ ok }));
+    });
+    ending?.onCancellationRequested(() => this.#close(false));
+    void this.#begin(reason);
+    return answer;
+  }
+
+  /** By hand: to add a provider or change to another; nobody waits for it. */
+  async open(): Promise<void> {
+    await this.#begin("");
+  }
+
+  /**
+   * What the panel said. Never rejects.
+   *
+   * A login's `key` is what was typed; empty: none; null: the one that was typed just before for the same address.
+   */
+  async handle(message: Login | Step): Promise<void> {
+    if (message.type === "login") await this.#login(message);
+    else if (message.step === "cancel") this.#close(this.#state?.outcome?.ok === true);
+    else await this.#begin(this.#state?.reason ?? "");
+  }
+
+  /** Closes it; those who wait hear that the user gave up. */
+  dispose(): void {
+    this.#close(false);
+  }
+
+  async #begin(reason: string): Promise<void> {
+    const run = ++this.#run;
+    const kept = this.#state;
+    this.#show({
+      reason: reason === "" ? (kept?.reason ?? "") : reason,
+      providers: kept?.providers ?? null,
+      busy: true,
+      outcome: null,
+      error: "",
+    });
+    try {
+      const found = await this.#around.request<ProvidersResult>("indwell/providers", {});
+      this.#change(run, { providers: found, busy: false });
+    } catch (error) {
+      this.#change(run, { busy: false, error: sentence(error) });
+    }
+  }
+
+  async #login(message: Login): Promise<void> {
+    if (this.#state === null || this.#state.busy) return;
+    const run = ++this.#run;
+    const { provider, url, model } = message;
+    const key = message.key === "" ? null : (message.key ?? this.#keyFor(provider, url));
+    this.#typed = key === null ? null : { provider, url, key };
+    this.#change(run, { busy: true, outcome: null, error: "" });
+    try {
+      const params = { provider, key, url, model, keep: "client" };
+      const outcome = await this.#around.request<LoginResult>("indwell/login", params);
+      // Kept also if the user has left meanwhile: the server has stored the address by now.
+      if (outcome.ok && outcome.origin !== "" && key !== null)
+        await keepKey(this.#around.secrets, outcome.origin, key);
+      if (run !== this.#run) return;
+      if (outcome.ok && !hasWarnings(outcome)) this.#close(true);
+      else this.#change(run, { busy: false, outcome });
+    } catch (error) {
+      this.#change(run, { busy: false, error: without(sentence(error), key) });
+    }
+  }
+
+  #keyFor(provider: string, url: string | null): string | null {
+    const typed = this.#typed;
+    return typed !== null && typed.provider === provider && typed.url === url ? typed.key : null;
+  }
+
+  #change(run: number, change: Partial<FirstRunState>): void {
+    if (run === this.#run && this.#state !== null) this.#show({ ...this.#state, ...change });
+  }
+
+  #show(state: FirstRunState): void {
+    this.#state = state;
+    this.#around.dispatch({ type: "firstRun", firstRun: state });
+  }
+
+  #close(ok: boolean): void {
+    this.#run += 1;
+    this.#typed = null;
+    const waiting = this.#waiting;
+    this.#waiting = [];
+    for (const tell of waiting) tell(ok);
+    if (this.#state === null) return;
+    this.#state = null;
+    this.#around.dispatch({ type: "firstRun", firstRun: null });
+  }
+}
+
+/** Then the panel shows them, and the user goes on from there. */
+function hasWarnings(outcome: LoginResult): boolean {
+  return outcome.notes.length > 0 || outcome.steps.some((step) => step.state === "warn");
+}
+
+function sentence(error: unknown): string {
+  return error instanceof Error ? error.message : "The server did not answer";
+}
+
+/** An error of somebody else's might quote what was sent. */
+function without(text: string, key: string | null): string {
+  return key === null || key === "" ? text : text.replaceAll(key, "(key)");
+}

@@ -1,0 +1,48 @@
+/** Commands of the first run and of the header: they do what the panel's own messages do. */
+import * as vscode from "vscode";
+import type { ToHost } from "../../shared/messages.ts";
+import type { PanelState } from "../../shared/state.ts";
+import { askForWords, say } from "../say.ts";
+import { manageKeys } from "./manage-keys.ts";
+
+/** What is used of the chat. */
+export interface ChatDoor {
+  readonly state: PanelState;
+  show(focus: boolean): Promise<boolean>;
+  perform(message: ToHost): Promise<void>;
+}
+
+/** Registers Connect a Model, Manage Keys, Show Sessions and Rename the Session. */
+export function registerFirstRun(
+  context: vscode.ExtensionContext,
+  chat: ChatDoor,
+): vscode.Disposable {
+  const inPanel = async (message: ToHost) => {
+    await chat.show(true);
+    await chat.perform(message);
+  };
+  return vscode.Disposable.from(
+    vscode.commands.registerCommand("indwell.connect", () =>
+      inPanel({ type: "command", command: "connect" }),
+    ),
+    vscode.commands.registerCommand("indwell.manageKeys", () => manageKeys(context.secrets)),
+    vscode.commands.registerCommand("indwell.sessions", () =>
+      inPanel({ type: "sessions", query: "", more: false }),
+    ),
+    vscode.commands.registerCommand("indwell.renameSession", () => rename(chat)),
+  );
+}
+
+async function rename(chat: ChatDoor): Promise<void> {
+  const { session, status } = chat.state;
+  if (session === null) {
+    void say("info", "Indwell: there is no session yet.");
+    return;
+  }
+  const title = await askForWords({
+    title: "Rename the session",
+    prompt: "Empty: the beginning of the first words",
+    value: status?.title ?? "",
+  });
+  if (title !== undefined) await chat.perform({ type: "renameSession", session, title });
+}

@@ -1,0 +1,27 @@
+/** The wheel that came with the extension. */
+import { createHash } from "node:crypto";
+import { readdir, readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { environmentName, wheelVersion } from "./environment.ts";
+
+/** A wheel and what it needs. */
+export interface Bundle {
+  /** Of the environment that it goes into. */
+  readonly name: string;
+  readonly version: string;
+  readonly wheel: string;
+  readonly requirements: string;
+}
+
+/** The bundle in `folder` of the extension; undefined in a checkout, where none was built. */
+export async function findBundle(folder: string): Promise<Bundle | undefined> {
+  const files = await readdir(folder).catch(() => []);
+  const file = files.find((name) => wheelVersion(name) !== undefined);
+  const version = file === undefined ? undefined : wheelVersion(file);
+  if (file === undefined || version === undefined) return undefined;
+  const wheel = join(folder, file);
+  const requirements = join(folder, "requirements.txt");
+  const hash = createHash("sha256");
+  for (const path of [wheel, requirements]) hash.update(await readFile(path));
+  return { name: environmentName(version, hash.digest("hex")), version, wheel, requirements };
+}

@@ -1,0 +1,21 @@
+/** Answers `workspace/configuration` with what somebody set, and nothing else. */
+import * as vscode from "vscode";
+import type { ConfigurationMiddleware } from "vscode-languageclient/node";
+import { settingsForServer } from "./configuration.ts";
+
+type Handler = NonNullable<ConfigurationMiddleware["configuration"]>;
+
+/** The middleware: other sections than `indwell` are nothing of the server's. */
+export const forServer: Handler = (params) =>
+  params.items.map(({ section, scopeUri }) => {
+    if (section !== "indwell") return null;
+    const scope = scopeUri === undefined ? undefined : vscode.Uri.parse(scopeUri);
+    const configuration = vscode.workspace.getConfiguration("indwell", scope);
+    const names = leaves(configuration);
+    return settingsForServer(names, (name) => configuration.inspect(name));
+  });
+
+/** Names of all settings of the section; those that nobody declared are told by the server. */
+function leaves(configuration: vscode.WorkspaceConfiguration): readonly string[] {
+  return Object.keys(configuration).filter((name) => configuration.inspect(name) !== undefined);
+}

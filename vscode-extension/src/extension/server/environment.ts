@@ -1,0 +1,53 @@
+/** The private environments of the server: their names, their programs, which are out of use. Pure. */
+import { posix, win32 } from "node:path";
+
+/** Milliseconds after which an environment that no window has started is removed: another window may
+ * still run the older server right after an update. */
+const OUT_OF_USE_MS = 24 * 60 * 60 * 1000;
+
+const MADE = /^server-[\w.+-]+-[0-9a-f]{12}$/;
+const UNFINISHED = /^making-server-[\w.+-]+$/;
+
+/** Written last into an environment; without it there is none. */
+export const MARK = "complete.json";
+
+/** A name that says which wheel and which requirements are in it. `digest` is SHA-256 in hex. */
+export function environmentName(version: string, digest: string): string {
+  return `server-${version.replace(/[^\w.+-]/g, "_")}-${digest.slice(0, 12)}`;
+}
+
+/** The name of the folder in which an environment is made; `unique` keeps windows apart. */
+export function unfinishedName(name: string, unique: string): string {
+  return `making-${name}-${unique}`;
+}
+
+/** The interpreter of a virtual environment. */
+export function pythonOf(folder: string, platform: NodeJS.Platform): string {
+  return platform === "win32"
+    ? win32.join(folder, "Scripts", "python.exe")
+    : posix.join(folder, "bin", "python");
+}
+
+/** A folder beside the environment: its name, and when it was last started or changed. */
+export interface Entry {
+  readonly name: string;
+  /** Milliseconds since the epoch. */
+  readonly used: number;
+}
+
+/** Names of what can go: environments of other versions, and those that were never finished. */
+export function outOfUse(
+  entries: readonly Entry[],
+  current: string,
+  now: number,
+): readonly string[] {
+  return entries
+    .filter(({ name }) => name !== current && (MADE.test(name) || UNFINISHED.test(name)))
+    .filter(({ used }) => now - used > OUT_OF_USE_MS)
+    .map(({ name }) => name);
+}
+
+/** The version in a wheel's file name, or undefined where that is no wheel of ours. */
+export function wheelVersion(fileName: string): string | undefined {
+  return /^indwell-([^-]+)-py3-none-any\.whl$/.exec(fileName)?.[1];
+}

@@ -1,0 +1,88 @@
+/** Which program is the server: the setting, else the private environment, which may have to be made. */
+import { existsSync, mkdirSync, statSync } from "node:fs";
+import { homedir } from "node:os";
+import { isAbsolute, join } from "node:path";
+import * as vscode from "vscode";
+import { showProgress } from "../say.ts";
+import { findBundle } from "./bundle.ts";
+import { install, installed, madeWith, tidy } from "./install.ts";
+import { CannotStart } from "./life.ts";
+
+/** A program and its arguments. */
+export interface Found {
+  readonly command: string;
+  readonly args: readonly string[];
+}
+
+/** What finding needs. */
+export interface Finding {
+  readonly context: vscode.ExtensionContext;
+  readonly log: vscode.LogOutputChannel;
+  readonly env: Readonly<Record<string, string>>;
+  readonly signal: AbortSignal;
+  readonly step: (sentence: string) => void;
+}
+
+/** The setting as the user wrote it; a workspace has no say in it. Empty if it is not set. */
+export function serverPath(): string {
+  const set = vscode.workspace.getConfiguration("indwell").inspect<unknown>("serverPath");
+  return typeof set?.globalValue === "string" ? set.globalValue.trim() : "";
+}
+
+/** Finds the server, and installs it if need be. Rejects with `CannotStart`. */
+export async function findServer(finding: Finding): Promise<Found> {
+  const chosen = serverPath();
+  if (chosen !== "") return { command: checked(chosen), args: ["serve", "--stdio"] };
+  const { context, log } = finding;
+  const bundle = await findBundle(context.asAbsolutePath("server"));
+  if (bundle === undefined) {
+    throw new CannotStart("This build of the extension brings no server. Choose one.");
+  }
+  const site = { folder: context.globalStorageUri.fsPath, platform: process.platform };
+  const python = (await installed(bundle, site)) ?? (await installShowing(bundle, finding, site));
+  log.info(
+    `The server's own place: ${bundle.name} ${await madeWith(join(site.folder, bundle.name))}`,
+  );
+  void tidy(site.folder, bundle.name, Date.now());
+  return { command: python, args: ["-I", "-m", "indwell", "serve", "--stdio"] };
+}
+
+/** A folder of the extension's own to start programs in: nothing of a workspace is picked up there. */
+export function emptyFolder(context: vscode.ExtensionContext): string {
+  const folder = join(context.globalStorageUri.fsPath, "empty");
+  mkdirSync(folder, { recursive: true });
+  return folder;
+}
+
+function checked(path: string): string {
+  const whole = path.startsWith("~/") ? join(homedir(), path.slice(2)) : path;
+  if (!isAbsolute(whole)) {
+    throw new CannotStart(`The setting indwell.serverPath is no absolute path: ${path}`);
+  }
+  if (!existsSync(whole) || !statSync(whole).isFile()) {
+    throw new CannotStart(`The setting indwell.serverPath names no file: ${path}`);
+  }
+  return whole;
+}
+
+function installShowing(
+  bundle: Parameters<typeof install>[0],
+  finding: Finding,
+  site: { readonly folder: string; readonly platform: NodeJS.Platform },
+): Promise<string> {
+  return showProgress("Indwell", (step, token) => {
+    const cancel = new AbortController();
+    token.onCancellationRequested(() => cancel.abort());
+    return install(bundle, {
+      ...site,
+      home: homedir(),
+      env: finding.env,
+      signal: AbortSignal.any([cancel.signal, finding.signal]),
+      step: (sentence) => {
+        step(sentence);
+        finding.step(sentence);
+      },
+      log: (line) => finding.log.info(line),
+    });
+  });
+}

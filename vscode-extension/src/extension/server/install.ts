@@ -1,0 +1,121 @@
+/** Makes the private environment of the server, whole or not at all. */
+import { randomBytes } from "node:crypto";
+import { existsSync } from "node:fs";
+import { mkdir, readdir, readFile, rename, rm, stat, utimes, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import type { Bundle } from "./bundle.ts";
+import { MARK, outOfUse, pythonOf, unfinishedName } from "./environment.ts";
+import { findTools } from "./find-tools.ts";
+import { CannotStart } from "./life.ts";
+import { installSteps, type Tool, toolsFor, whyNone } from "./plan.ts";
+import { runProgram } from "./run-program.ts";
+
+const STEP_MS = 15 * 60 * 1000; // a slow line and 40 packages
+
+/** Where it is made, and who hears of it. */
+export interface Site {
+  /** The extension's own storage: environments lie there, and programs run there. */
+  readonly folder: string;
+  readonly platform: NodeJS.Platform;
+  /** The user's home, where installers put programs. */
+  readonly home: string;
+  readonly env: Readonly<Record<string, string>>;
+  readonly signal: AbortSignal;
+  readonly step: (sentence: string) => void;
+  readonly log: (line: string) => void;
+}
+
+/** The interpreter of the environment for `bundle`, if it is there and whole; notes that it is in use. */
+export async function installed(
+  bundle: Bundle,
+  site: Pick<Site, "folder" | "platform">,
+): Promise<string | undefined> {
+  const folder = join(site.folder, bundle.name);
+  const mark = join(folder, MARK);
+  const python = pythonOf(folder, site.platform);
+  // The interpreter is a link to one of the system, which may be gone after an upgrade.
+  if (!existsSync(mark) || !existsSync(python)) return undefined;
+  const now = new Date();
+  await utimes(mark, now, now).catch(() => {});
+  return python;
+}
+
+/** Makes the environment and gives its interpreter. Rejects with `CannotStart`, in words for the user. */
+export async function install(bundle: Bundle, site: Site): Promise<string> {
+  const { platform, env, signal } = site;
+  await mkdir(site.folder, { recursive: true });
+  site.step("Looking for Python");
+  const found = await findTools(platform, site.home, { cwd: site.folder, env, signal });
+  const tools = toolsFor(found.uv, found.python);
+  if (tools.length === 0) throw new CannotStart(whyNone(found.python, platform));
+  let reason = "";
+  for (const tool of tools) {
+    reason = await tryWith(tool, bundle, site);
+    if (reason === "") return pythonOf(join(site.folder, bundle.name), platform);
+    if (signal.aborted) throw new CannotStart("Installing the server was stopped.");
+  }
+  throw new CannotStart(`The server could not be installed: ${reason}`);
+}
+
+/** Empty if it worked, else why not, in a sentence. */
+async function tryWith(tool: Tool, bundle: Bundle, site: Site): Promise<string> {
+  const unfinished = join(site.folder, unfinishedName(bundle.name, randomBytes(4).toString("hex")));
+  const contents = { ...bundle, folder: unfinished };
+  try {
+    for (const step of installSteps(tool, contents, site.platform)) {
+      site.step(step.title);
+      site.log(`${step.title}: ${[step.command, ...step.args].join(" ")}`);
+      const running = { cwd: site.folder, env: site.env, signal: site.signal, timeoutMs: STEP_MS };
+      const ended = await runProgram(step.command, step.args, running);
+      const said = `${ended.stdout}${ended.stderr}`.trim();
+      if (said !== "") site.log(said);
+      if (ended.code !== 0) return `${step.title} failed. ${lastLine(ended.stderr)}`.trim();
+    }
+    const mark = { version: bundle.version, tool: tool.kind, python: tool.python?.executable };
+    await writeFile(join(unfinished, MARK), JSON.stringify(mark));
+    await moveInto(unfinished, join(site.folder, bundle.name), site.platform);
+    return "";
+  } finally {
+    await rm(unfinished, { recursive: true, force: true });
+  }
+}
+
+/** One rename makes it whole; another window may have been faster, and then its one counts. */
+async function moveInto(
+  unfinished: string,
+  target: string,
+  platform: NodeJS.Platform,
+): Promise<void> {
+  if (existsSync(join(target, MARK)) && existsSync(pythonOf(target, platform))) return;
+  await rm(target, { recursive: true, force: true }); // torn, or its Python is gone
+  try {
+    await rename(unfinished, target);
+  } catch (error) {
+    if (!existsSync(join(target, MARK))) throw error;
+  }
+}
+
+/** Removes environments that nothing uses any more; never rejects. */
+export async function tidy(folder: string, current: string, now: number): Promise<void> {
+  const names = await readdir(folder).catch(() => []);
+  const entries = await Promise.all(names.map(async (name) => ({ name, used: await used(name) })));
+  for (const name of outOfUse(entries, current, now)) {
+    await rm(join(folder, name), { recursive: true, force: true }).catch(() => {});
+  }
+
+  async function used(name: string): Promise<number> {
+    const marked = await stat(join(folder, name, MARK)).catch(() => undefined);
+    return (marked ?? (await stat(join(folder, name)).catch(() => undefined)))?.mtimeMs ?? now;
+  }
+}
+
+/** What the environment was made with, for the log. */
+export async function madeWith(folder: string): Promise<string> {
+  return readFile(join(folder, MARK), "utf8").catch(() => "");
+}
+
+function lastLine(text: string): string {
+  const lines = text.trim().split(/\r?\n/);
+  const last = lines.findLast((line) => /error|cause|fail|not found/i.test(line)) ?? lines.at(-1);
+  return (last ?? "").trim().slice(0, 300);
+}

@@ -1,0 +1,187 @@
+/** One process of the server behind VS Code's language client. */
+import { setTimeout as sleep } from "node:timers/promises";
+import * as vscode from "vscode";
+import {
+  type ClientCapabilities,
+  CloseAction,
+  ErrorAction,
+  type FeatureState,
+  LanguageClient,
+  type LanguageClientOptions,
+  RevealOutputChannelOn,
+  type StaticFeature,
+} from "vscode-languageclient/node";
+import { makePlain } from "../plain-words.ts";
+import { forServer } from "./client-configuration.ts";
+import type { Reports, Run } from "./life.ts";
+import { readLine, whyNotStarted } from "./log-lines.ts";
+import type { Attach } from "./server.ts";
+import { withoutBodies } from "./trace-channel.ts";
+
+/** Milliseconds for `shutdown` and `exit`; then the process is killed. */
+const STOP_MS = 1500;
+
+/** Milliseconds for the answer to `initialize`: the first start after an installation reads all anew. */
+const START_MS = 60_000;
+
+/** Milliseconds in which the last words of a server that did not start arrive. */
+const LAST_WORDS_MS = 500;
+
+/** Commands of the server are registered by the extension, so that they are there before it runs. */
+const LEFT_OUT = "workspace/executeCommand";
+
+/** What the process is made of. */
+export interface Program {
+  readonly command: string;
+  readonly args: readonly string[];
+  readonly cwd: string;
+  readonly env: Readonly<Record<string, string>>;
+}
+
+/** Starts the program and waits for its answer to `initialize`. */
+export async function openClient(
+  program: Program,
+  attached: ReadonlySet<Attach>,
+  log: vscode.LogOutputChannel,
+  reports: Reports,
+  signal: AbortSignal,
+): Promise<Run<LanguageClient>> {
+  let lastLine = "";
+  let isLate = false;
+  let fallSilent = (): void => {};
+  const silence = new Promise<void>((resolve) => {
+    fallSilent = resolve;
+  });
+  const options: LanguageClientOptions = {
+    // Output channels, other versions of a file and the like have schemes of their own.
+    documentSelector: [
+      { scheme: "file" },
+      { scheme: "untitled" },
+      { scheme: "vscode-notebook-cell" },
+    ],
+    outputChannel: log,
+    traceOutputChannel: withoutBodies(log),
+    revealOutputChannelOn: RevealOutputChannelOn.Never,
+    initializationFailedHandler: () => false,
+    errorHandler: {
+      error: () => ({ action: ErrorAction.Continue, handled: true }),
+      closed: () => {
+        reports.ended(lastLine || "The server ended by itself.");
+        return { action: CloseAction.DoNotRestart, handled: true };
+      },
+    },
+    middleware: {
+      workspace: { configuration: forServer },
+      // The editor has an AI of its own, with entries of the same words.
+      provideCodeActions: async (document, range, context, token, next) => {
+        const offered = await next(document, range, context, token);
+        for (const one of offered ?? []) one.title = `${one.title} (Indwell)`;
+        return offered;
+      },
+      handleWorkDoneProgress: (token, params, next) => {
+        // A turn (nobody knows how long it takes) stands in our own entry of the status bar already.
+        if (params.kind === "begin" && params.percentage === undefined) return;
+        if (params.kind !== "end") makePlain(params);
+        next(token, params);
+      },
+    },
+    stdioOptions: {
+      stdout: () => {},
+      stderr: (stream) => {
+        let rest = "";
+        stream.on("close", fallSilent);
+        stream.setEncoding("utf8").on("data", (text: string) => {
+          const lines = (rest + text).split(/\r?\n/);
+          rest = lines.pop() ?? "";
+          for (const line of lines) {
+            const said = readLine(line);
+            log[said.level](said.text);
+            if (said.level === "error" || said.level === "info") lastLine = said.text;
+          }
+        });
+      },
+    },
+  };
+  const client = new IndwellClient(program, options);
+  const parts = [...attached].map((attach) => attach(client));
+  const stop = async (): Promise<void> => {
+    const child = client.serverProcess;
+    // A client that is starting, or has failed to, cannot be stopped; its process can.
+    if (client.isRunning()) await client.stop(STOP_MS).catch(() => {});
+    if (child !== undefined && child.exitCode === null) child.kill("SIGKILL");
+    for (const part of parts) part.dispose();
+    await client.dispose(0).catch(() => {});
+  };
+  const aborted = (): void => void client.serverProcess?.kill();
+  signal.addEventListener("abort", aborted, { once: true });
+  const late = setTimeout(() => {
+    isLate = true;
+    client.serverProcess?.kill();
+  }, START_MS);
+  try {
+    await client.start();
+    const version = client.initializeResult?.serverInfo?.version ?? "";
+    return { client, version, stop };
+  } catch (error) {
+    const said = error instanceof Error ? error.message : String(error);
+    log.error(`The start failed: ${said}`);
+    await Promise.race([silence, sleep(LAST_WORDS_MS)]);
+    await stop();
+    throw new Error(whyNotStarted({ lastLine, said, isLate }));
+  } finally {
+    clearTimeout(late);
+    signal.removeEventListener("abort", aborted);
+  }
+}
+
+class IndwellClient extends LanguageClient {
+  constructor({ command, args, cwd, env }: Program, options: LanguageClientOptions) {
+    const executable = { command, args: [...args], options: { cwd, env } };
+    super("indwell", "Indwell", executable, options);
+    this.registerFeature(new Declared());
+  }
+
+  override registerFeature(feature: Parameters<LanguageClient["registerFeature"]>[0]): void {
+    const type = "registrationType" in feature ? feature.registrationType : undefined;
+    if (type?.method !== LEFT_OUT) super.registerFeature(feature);
+  }
+
+  /** Into the log only: the state of the server says it to the user, with what can be done. */
+  override error(message: string, data?: unknown): void {
+    super.error(message, data, false);
+  }
+
+  override warn(message: string, data?: unknown): void {
+    super.warn(message, data, false);
+  }
+
+  override info(message: string, data?: unknown): void {
+    super.info(message, data, false);
+  }
+}
+
+/** What this editor can do beyond the protocol, and whether it trusts the folder. */
+class Declared implements StaticFeature {
+  fillClientCapabilities(capabilities: ClientCapabilities): void {
+    const ours = {
+      events: true,
+      permission: true,
+      ask: true,
+      save: true,
+      diagnostics: true,
+      reread: true,
+      firstRun: true,
+      trusted: vscode.workspace.isTrusted,
+    };
+    capabilities.experimental = { ...capabilities.experimental, indwell: ours };
+    capabilities.workspace = { ...capabilities.workspace, executeCommand: {} };
+  }
+
+  initialize(): void {}
+
+  getState(): FeatureState {
+    return { kind: "static" };
+  }
+
+  clear(): void {}
+}

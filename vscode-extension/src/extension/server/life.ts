@@ -1,0 +1,193 @@
+/**
+ * The server's life: one process at a time, started again when it ends by itself, and one order of
+ * starts and stops. Knows neither VS Code nor processes.
+ */
+import { afterCrash, type Crashes, MOST } from "./restarts.ts";
+import type { ServerState } from "./state.ts";
+
+/** A process that answers. */
+export interface Run<Client> {
+  readonly client: Client;
+  readonly version: string;
+  /** Ends it, in two seconds at most; never rejects. */
+  stop(): Promise<void>;
+}
+
+/** Reports of a process while it starts and runs. */
+export interface Reports {
+  /** One sentence for the user about what goes on. */
+  readonly step: (sentence: string) => void;
+  /** It ended by itself; `reason` is a sentence for the log. May come before `launch` has rejected. */
+  readonly ended: (reason: string) => void;
+}
+
+/** Starts a process; rejects with `CannotStart` where trying again by itself is of no use. */
+export type Launch<Client> = (reports: Reports, signal: AbortSignal) => Promise<Run<Client>>;
+
+/** Why no server can be started here; the message is for the user. */
+export class CannotStart extends Error {
+  override readonly name = "CannotStart";
+}
+
+/** Time, as it can be played in tests. */
+export interface Clock {
+  /** Milliseconds. */
+  now(): number;
+  /** Calls back after so many milliseconds, unless the result was called before. */
+  after(ms: number, call: () => void): () => void;
+}
+
+const STAYS_DOWN = `The server ended by itself ${MOST} times within three minutes. The log says more.`;
+const STOPPED = "The server was stopped.";
+
+/** One server, or none. All methods may be called at any time, in any order. */
+export class Life<Client> {
+  readonly #launch: Launch<Client>;
+  readonly #changed: (state: ServerState) => void;
+  readonly #clock: Clock;
+  #state: ServerState = { kind: "off", reason: "" };
+  #run: Run<Client> | undefined;
+  #starting: Promise<Client> | undefined;
+  #abort = new AbortController();
+  #order: Promise<unknown> = Promise.resolve();
+  #crashes: Crashes = [];
+  #forget: () => void = () => {};
+  #isOver = false;
+
+  constructor(launch: Launch<Client>, changed: (state: ServerState) => void, clock: Clock) {
+    this.#launch = launch;
+    this.#changed = changed;
+    this.#clock = clock;
+  }
+
+  get state(): ServerState {
+    return this.#state;
+  }
+
+  /** Of the process that runs. */
+  get client(): Client | undefined {
+    return this.#run?.client;
+  }
+
+  /** The running client; starts a server if none runs, or waits for the one that starts. */
+  start(): Promise<Client> {
+    if (this.#run !== undefined) return Promise.resolve(this.#run.client);
+    if (this.#starting !== undefined) return this.#starting;
+    const abort = new AbortController();
+    this.#abort = abort;
+    const starting = this.#inOrder(() => this.#startNow(abort.signal)).finally(() => {
+      if (this.#starting === starting) this.#starting = undefined;
+    });
+    this.#starting = starting;
+    return starting;
+  }
+
+  /** Ends what runs or starts, and starts anew; earlier ends no longer count. */
+  async restart(): Promise<void> {
+    await this.#end({ kind: "starting", step: "Restarting the server" });
+    this.#crashes = [];
+    await this.start();
+  }
+
+  /** Ends what runs or starts; it stays down, and `reason` says why. */
+  async stop(reason = STOPPED): Promise<void> {
+    if (this.#state.kind === "stopped") await this.#end(this.#state);
+    else await this.#end({ kind: "stopped", reason, crashed: false });
+  }
+
+  /** Ends what runs or starts; how it stands until something else is asked for. */
+  #end(state: ServerState): Promise<void> {
+    this.#forget();
+    this.#abort.abort();
+    const running = this.#run;
+    this.#run = undefined; // from now on, whoever asks starts another
+    this.#starting = undefined;
+    // Said at once: whoever takes it for running while it ends would ask it something, and start another.
+    if (this.#state !== state) this.#set(state);
+    return this.#inOrder(async () => {
+      await running?.stop();
+    });
+  }
+
+  /** Ends what runs; nothing starts any more. */
+  async dispose(): Promise<void> {
+    this.#isOver = true;
+    await this.stop();
+  }
+
+  #inOrder<Result>(work: () => Promise<Result>): Promise<Result> {
+    const done = this.#order.then(work);
+    this.#order = done.catch(() => {});
+    return done;
+  }
+
+  async #startNow(signal: AbortSignal): Promise<Client> {
+    if (this.#isOver) throw new CannotStart("The window is closing.");
+    if (signal.aborted) throw new CannotStart(STOPPED);
+    this.#forget();
+    this.#set({ kind: "starting", step: "Starting the server" });
+    let isUp = false;
+    let endedWith: string | undefined;
+    const reports: Reports = {
+      step: (step) => {
+        if (!isUp && !signal.aborted) this.#set({ kind: "starting", step });
+      },
+      ended: (reason) => {
+        if (endedWith !== undefined) return;
+        endedWith = reason;
+        if (isUp && !signal.aborted) this.#crashed();
+      },
+    };
+    try {
+      const run = await this.#launch(reports, signal);
+      if (signal.aborted) {
+        await run.stop();
+        throw new CannotStart(STOPPED);
+      }
+      if (endedWith !== undefined) throw new Error(endedWith);
+      isUp = true;
+      this.#run = run;
+      this.#set({ kind: "running", version: run.version });
+      return run.client;
+    } catch (error) {
+      this.#failed(error, signal);
+      throw error;
+    }
+  }
+
+  #failed(error: unknown, signal: AbortSignal): void {
+    if (signal.aborted) return;
+    const reason = error instanceof Error ? error.message : String(error);
+    // What comes back by itself is only a server that has run before: the first start is watched.
+    if (error instanceof CannotStart || this.#crashes.length === 0) {
+      this.#set({ kind: "stopped", reason, crashed: true });
+    } else {
+      this.#crashed();
+    }
+  }
+
+  #crashed(): void {
+    void this.#run?.stop(); // what is left of it
+    this.#run = undefined;
+    const next = afterCrash(this.#crashes, this.#clock.now());
+    this.#crashes = next.crashes;
+    switch (next.kind) {
+      case "stay down":
+        this.#set({ kind: "stopped", reason: STAYS_DOWN, crashed: true });
+        return;
+      case "again": {
+        const { waitMs, attempt } = next;
+        this.#set({ kind: "waiting", at: this.#clock.now() + waitMs, attempt });
+        this.#forget = this.#clock.after(waitMs, () => {
+          this.start().catch(() => {}); // `#failed` has said it
+        });
+      }
+    }
+  }
+
+  #set(state: ServerState): void {
+    this.#state = state;
+    if (state.kind === "running" || state.kind === "starting") this.#forget = () => {};
+    if (!this.#isOver) this.#changed(state);
+  }
+}

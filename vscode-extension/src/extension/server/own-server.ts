@@ -1,0 +1,124 @@
+/** The server of this window, put together: found, started, started again, restarted on trust. */
+import * as vscode from "vscode";
+import type { LanguageClient } from "vscode-languageclient/node";
+import { keysForServer } from "../client/keys.ts";
+import { emptyFolder, findServer } from "./find-server.ts";
+import { type Launch, Life } from "./life.ts";
+import type { Attach, Server } from "./server.ts";
+import type { ServerState } from "./state.ts";
+import { serverVariables } from "./variables.ts";
+
+const CLOCK = {
+  now: () => Date.now(),
+  after: (ms: number, call: () => void) => {
+    const timer = setTimeout(call, ms);
+    return () => clearTimeout(timer);
+  },
+};
+
+/** See `Server`; made once a window. */
+export class OwnServer implements Server, vscode.Disposable {
+  readonly log: vscode.LogOutputChannel;
+  readonly #context: vscode.ExtensionContext;
+  readonly #states = new vscode.EventEmitter<ServerState>();
+  readonly #attached = new Set<Attach>();
+  readonly #late = new Map<Attach, vscode.Disposable>();
+  readonly #life: Life<LanguageClient>;
+
+  constructor(context: vscode.ExtensionContext, log: vscode.LogOutputChannel) {
+    this.#context = context;
+    this.log = log;
+    const changed = (state: ServerState): void => {
+      log.info(`Server: ${JSON.stringify(state)}`);
+      this.#states.fire(state);
+    };
+    this.#life = new Life(this.#launch, changed, CLOCK);
+  }
+
+  get state(): ServerState {
+    return this.#life.state;
+  }
+
+  get onDidChangeState(): vscode.Event<ServerState> {
+    return this.#states.event;
+  }
+
+  get client(): LanguageClient | undefined {
+    return this.#life.client;
+  }
+
+  attach(attach: Attach): vscode.Disposable {
+    this.#attached.add(attach);
+    const running = this.client;
+    if (running !== undefined) this.#late.set(attach, attach(running));
+    return {
+      dispose: () => {
+        this.#attached.delete(attach);
+        this.#late.get(attach)?.dispose();
+        this.#late.delete(attach);
+      },
+    };
+  }
+
+  ready(): Promise<LanguageClient> {
+    return this.#life.start();
+  }
+
+  async request<Result>(
+    method: string,
+    params?: unknown,
+    token?: vscode.CancellationToken,
+  ): Promise<Result> {
+    const client = await this.ready();
+    // An undefined third argument would be sent as a second parameter.
+    return token === undefined
+      ? client.sendRequest<Result>(method, params ?? {})
+      : client.sendRequest<Result>(method, params ?? {}, token);
+  }
+
+  notify(method: string, params?: unknown): void {
+    this.client?.sendNotification(method, params ?? {}).catch(() => {}); // its end is told elsewhere
+  }
+
+  execute<Result>(command: string, ...args: readonly unknown[]): Promise<Result> {
+    return this.request<Result>("workspace/executeCommand", { command, arguments: args });
+  }
+
+  restart(): Promise<void> {
+    return this.#life.restart();
+  }
+
+  stop(): Promise<void> {
+    return this.#life.stop();
+  }
+
+  /** Ends the server with the window, in two seconds at most. */
+  async close(): Promise<void> {
+    await this.#life.dispose();
+  }
+
+  dispose(): void {
+    void this.close();
+    this.#states.dispose();
+  }
+
+  readonly #launch: Launch<LanguageClient> = async (reports, signal) => {
+    const context = this.#context;
+    // Keys last: what looks for Python and installs packages never sees them.
+    const env = serverVariables(process.env, {});
+    const { log } = this;
+    const found = await findServer({ context, log, env, signal, step: reports.step });
+    reports.step("Starting the server");
+    const keys = await keysForServer(context.secrets);
+    // The client pulls in the protocol's library: not before a server is wanted.
+    const { openClient } = await import("./language-client.ts");
+    const program = {
+      ...found,
+      cwd: emptyFolder(context),
+      env: serverVariables(process.env, keys),
+    };
+    for (const part of this.#late.values()) part.dispose();
+    this.#late.clear();
+    return openClient(program, this.#attached, log, reports, signal);
+  };
+}

@@ -1,0 +1,92 @@
+/** How a private environment is made, as commands. Pure. */
+import { pythonOf } from "./environment.ts";
+import { OLDEST_MINOR, type Python } from "./python.ts";
+
+/** What makes it. `uv` needs no Python of the system: it can fetch one. */
+export type Tool =
+  | { readonly kind: "uv"; readonly uv: string; readonly python: Python | undefined }
+  | { readonly kind: "venv"; readonly python: Python };
+
+/** What goes in, and where. All paths are absolute. */
+export interface Contents {
+  readonly folder: string;
+  readonly requirements: string;
+  readonly wheel: string;
+}
+
+/** One program to run; `title` is what the user reads meanwhile. */
+export interface Step {
+  readonly title: string;
+  readonly command: string;
+  readonly args: readonly string[];
+}
+
+/** The tools to try, best first. */
+export function toolsFor(uv: string | undefined, python: Python | undefined): readonly Tool[] {
+  const withUv: readonly Tool[] = uv === undefined ? [] : [{ kind: "uv", uv, python }];
+  const withVenv: readonly Tool[] = python?.hasVenv === true ? [{ kind: "venv", python }] : [];
+  return [...withUv, ...withVenv];
+}
+
+/** Why there is no tool, and what to do, as one sentence or two for the user. */
+export function whyNone(python: Python | undefined, platform: NodeJS.Platform): string {
+  if (python === undefined) {
+    return `Python 3.${OLDEST_MINOR} or newer was not found. Install it, or uv, and retry.`;
+  }
+  const hint = platform === "linux" ? " (on Debian and Ubuntu: apt-get install python3-venv)" : "";
+  return `${python.executable} cannot make virtual environments${hint}. Install what it needs, or uv, and retry.`;
+}
+
+/**
+ * The steps in their order. Packages are pinned with hashes, and only wheels are taken: nothing of a
+ * package runs while it is installed.
+ */
+export function installSteps(
+  tool: Tool,
+  contents: Contents,
+  platform: NodeJS.Platform,
+): readonly Step[] {
+  const { folder, requirements, wheel } = contents;
+  const inside = pythonOf(folder, platform);
+  const pinned = ["--require-hashes", "--only-binary", ":all:", "-r", requirements];
+  const own = ["--no-deps", "--no-index", wheel];
+  const pip = (args: readonly string[]): Pick<Step, "command" | "args"> => {
+    switch (tool.kind) {
+      case "uv":
+        return {
+          command: tool.uv,
+          args: ["pip", "install", "--quiet", "--python", inside, ...args],
+        };
+      case "venv": {
+        const quiet = ["--disable-pip-version-check", "--no-input", "--quiet"];
+        // What is never imported need not be compiled; Python does the rest when it first runs.
+        const install = ["install", "--no-compile"];
+        return { command: inside, args: ["-I", "-m", "pip", ...quiet, ...install, ...args] };
+      }
+    }
+  };
+  return [
+    { title: "Making a private environment", ...make(tool, folder) },
+    { title: "Installing the packages it needs", ...pip(pinned) },
+    { title: "Installing the server", ...pip(own) },
+    {
+      title: "Trying the server",
+      command: inside,
+      args: ["-I", "-c", "import indwell.cli; print(indwell.__version__)"],
+    },
+  ];
+}
+
+function make(tool: Tool, folder: string): Pick<Step, "command" | "args"> {
+  switch (tool.kind) {
+    case "uv": {
+      const python = tool.python?.executable ?? `>=3.${OLDEST_MINOR}`;
+      return {
+        command: tool.uv,
+        args: ["venv", "--quiet", "--no-project", "--python", python, folder],
+      };
+    }
+    case "venv":
+      return { command: tool.python.executable, args: ["-I", "-m", "venv", folder] };
+  }
+}

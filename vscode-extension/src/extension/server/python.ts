@@ -1,0 +1,89 @@
+/** Which Python can carry the server: names to try, what they answered, and the choice. Pure. */
+import { posix, win32 } from "node:path";
+
+/** The oldest minor version of Python 3 that the server takes (`requires-python` of pyproject.toml). */
+export const OLDEST_MINOR = 11;
+
+/** For these all pinned packages have wheels; newer ones are tried last. */
+const PROVEN_MINORS: readonly number[] = [13, 12, 11];
+
+/** A program with the arguments that make it a Python (`py -3.12`). */
+export interface Candidate {
+  readonly command: string;
+  readonly args: readonly string[];
+}
+
+/** What a Python says of itself. */
+export interface Python {
+  /** Absolute path of the interpreter. */
+  readonly executable: string;
+  readonly major: number;
+  readonly minor: number;
+  /** Has it what `python -m venv` needs? Debian splits that off. */
+  readonly hasVenv: boolean;
+}
+
+/** Makes a Python print what `parsePython` reads; nothing of the current folder is imported (`-I`). */
+export const PROBE: readonly string[] = [
+  "-I",
+  "-c",
+  "import sys, json, importlib.util as u; print(json.dumps([sys.executable, *sys.version_info[:2], " +
+    "all(u.find_spec(n) for n in ('venv', 'ensurepip'))]))",
+];
+
+/** Programs that may be a Python, in no order of merit. */
+export function candidates(platform: NodeJS.Platform): readonly Candidate[] {
+  const plain = ["python3", "python"].map((command) => ({ command, args: [] }));
+  if (platform === "win32") {
+    const launched = PROVEN_MINORS.map((minor) => ({ command: "py", args: [`-3.${minor}`] }));
+    return [{ command: "py", args: ["-3"] }, ...launched, ...plain];
+  }
+  const named = PROVEN_MINORS.map((minor) => ({ command: `python3.${minor}`, args: [] }));
+  return [...plain, ...named];
+}
+
+/** Reads what `PROBE` printed; undefined where it is something else (a stub of a shop, a shim). */
+export function parsePython(stdout: string): Python | undefined {
+  let said: unknown;
+  try {
+    said = JSON.parse(stdout);
+  } catch {
+    return undefined;
+  }
+  if (!Array.isArray(said)) return undefined;
+  const [executable, major, minor, hasVenv]: readonly unknown[] = said;
+  if (typeof executable !== "string" || executable === "") return undefined;
+  if (typeof major !== "number" || typeof minor !== "number") return undefined;
+  return { executable, major, minor, hasVenv: hasVenv === true };
+}
+
+/** Is it new enough for the server? */
+export function isNewEnough(python: Python): boolean {
+  return python.major === 3 && python.minor >= OLDEST_MINOR;
+}
+
+/** The best of those that are new enough: proven versions first, and with `venv` before without. */
+export function choosePython(found: readonly Python[]): Python | undefined {
+  const rank = (python: Python): number => {
+    const proven = PROVEN_MINORS.indexOf(python.minor);
+    const age = proven === -1 ? PROVEN_MINORS.length + python.minor : proven;
+    return age + (python.hasVenv ? 0 : 1000);
+  };
+  return found.filter(isNewEnough).sort((one, other) => rank(one) - rank(other))[0];
+}
+
+/**
+ * Folders to look for programs in: those of PATH, and where installers put uv and Python, which an
+ * editor that was started from the desktop may not see.
+ */
+export function searchPath(
+  path: string,
+  home: string,
+  platform: NodeJS.Platform,
+): readonly string[] {
+  const { delimiter, join, isAbsolute } = platform === "win32" ? win32 : posix;
+  const named = path.split(delimiter).filter((folder) => isAbsolute(folder));
+  const usual = [join(home, ".local", "bin"), join(home, ".cargo", "bin")];
+  const system = platform === "win32" ? [] : ["/usr/local/bin", "/opt/homebrew/bin"];
+  return [...new Set([...named, ...usual, ...system])];
+}

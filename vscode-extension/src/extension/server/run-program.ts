@@ -1,0 +1,48 @@
+/** Runs one program to its end. */
+import { spawn } from "node:child_process";
+
+/** Characters of output that are kept: the end says what went wrong. */
+const KEPT = 20_000;
+
+/** How a program ended. `code` is null where it could not be started, or was ended by a signal. */
+export interface Ended {
+  readonly code: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** Where and how a program runs. */
+export interface Running {
+  readonly cwd: string;
+  readonly env: Readonly<Record<string, string>>;
+  /** Ends it; the promise then resolves with code null. */
+  readonly signal: AbortSignal;
+  readonly timeoutMs: number;
+}
+
+/** Runs `command`, without a shell; never rejects. */
+export function runProgram(command: string, args: readonly string[], how: Running): Promise<Ended> {
+  const { cwd, env, signal, timeoutMs } = how;
+  return new Promise((resolve) => {
+    let stdout = "";
+    let stderr = "";
+    const child = spawn(command, args, {
+      cwd,
+      env,
+      signal,
+      timeout: timeoutMs,
+      windowsHide: true,
+      stdio: ["ignore", "pipe", "pipe"],
+    });
+    child.stdout.setEncoding("utf8").on("data", (text: string) => {
+      stdout = (stdout + text).slice(-KEPT);
+    });
+    child.stderr.setEncoding("utf8").on("data", (text: string) => {
+      stderr = (stderr + text).slice(-KEPT);
+    });
+    child.on("error", (error) =>
+      resolve({ code: null, stdout, stderr: `${stderr}${error.message}` }),
+    );
+    child.on("close", (code) => resolve({ code, stdout, stderr }));
+  });
+}

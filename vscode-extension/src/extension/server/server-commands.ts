@@ -1,0 +1,59 @@
+/** Commands that start, stop and choose the server, and the message that says that it is down. */
+import * as vscode from "vscode";
+import { say } from "../say.ts";
+import type { Server } from "./server.ts";
+import type { ServerState } from "./state.ts";
+
+const PYTHON_PAGE = "https://www.python.org/downloads/";
+
+/** Registers them. */
+export function registerServerCommands(server: Server): vscode.Disposable {
+  const commands: Readonly<Record<string, () => unknown>> = {
+    "indwell.startServer": () => quietly(server.ready()),
+    "indwell.restartServer": () => quietly(server.restart()),
+    "indwell.stopServer": () => server.stop(),
+    "indwell.showLog": () => server.log.show(true),
+    "indwell.chooseServer": () => chooseServer(),
+  };
+  return vscode.Disposable.from(
+    ...Object.entries(commands).map(([name, run]) => vscode.commands.registerCommand(name, run)),
+    server.onDidChangeState((state) => void sayWhyItIsDown(state, server)),
+    vscode.workspace.onDidChangeConfiguration((change) => {
+      if (change.affectsConfiguration("indwell.serverPath")) void quietly(server.restart());
+    }),
+  );
+}
+
+/** A failure shows in the state, and so in a message; no second one from the command. */
+async function quietly(work: Promise<unknown>): Promise<void> {
+  await work.catch(() => {});
+}
+
+async function sayWhyItIsDown(state: ServerState, server: Server): Promise<void> {
+  if (state.kind !== "stopped" || !state.crashed) return;
+  const choose = "Choose the Server…";
+  const showLog = "Show the Log";
+  const retry = "Retry";
+  const python = "Get Python";
+  const offered = /Python/.test(state.reason)
+    ? [retry, python, choose, showLog]
+    : [retry, showLog, choose];
+  const chosen = await say("error", `Indwell: ${state.reason}`, ...offered);
+  if (chosen === choose) await chooseServer();
+  if (chosen === showLog) server.log.show();
+  if (chosen === retry) await quietly(server.restart());
+  if (chosen === python) await vscode.env.openExternal(vscode.Uri.parse(PYTHON_PAGE));
+}
+
+/** Asks for the program and writes the user's own setting; the change restarts the server. */
+async function chooseServer(): Promise<void> {
+  const chosen = await vscode.window.showOpenDialog({
+    title: "Choose the program indwell",
+    openLabel: "Choose",
+    canSelectMany: false,
+  });
+  const path = chosen?.[0]?.fsPath;
+  if (path === undefined) return;
+  const settings = vscode.workspace.getConfiguration("indwell");
+  await settings.update("serverPath", path, vscode.ConfigurationTarget.Global);
+}

@@ -1,0 +1,41 @@
+/** The one server of this window: what other parts may ask of it. */
+import type * as vscode from "vscode";
+import type { LanguageClient } from "vscode-languageclient/node";
+import type { ServerState } from "./state.ts";
+
+/**
+ * Puts handlers on a client before it starts; called for every new process.
+ *
+ * What it returns is disposed of when that process has ended.
+ */
+export type Attach = (client: LanguageClient) => vscode.Disposable;
+
+/** What is known of the server, and what may be asked of it. */
+export interface Server {
+  /** How it stands now. */
+  readonly state: ServerState;
+  /** Fires with each new state. */
+  readonly onDidChangeState: vscode.Event<ServerState>;
+  /** Has `attach` called for the client of this process (if one runs) and of every later one. */
+  attach(attach: Attach): vscode.Disposable;
+  /** The running client; starts the server if it does not run. Rejects with a sentence for the user. */
+  ready(): Promise<LanguageClient>;
+  /** The running client, or undefined; starts nothing. */
+  readonly client: LanguageClient | undefined;
+  /** Sends a request (starting the server if need be). Rejects as the server answers. */
+  request<Result>(
+    method: string,
+    params?: unknown,
+    token?: vscode.CancellationToken,
+  ): Promise<Result>;
+  /** Sends a notification if the server runs; else does nothing. */
+  notify(method: string, params?: unknown): void;
+  /** Runs a command of the server (`workspace/executeCommand`). */
+  execute<Result>(command: string, ...args: readonly unknown[]): Promise<Result>;
+  /** Stops it if it runs, and starts it anew. */
+  restart(): Promise<void>;
+  /** Stops it; it stays down until somebody starts it. */
+  stop(): Promise<void>;
+  /** The channel `Indwell`; never write keys or texts of the user's files there. */
+  readonly log: vscode.LogOutputChannel;
+}

@@ -1,0 +1,50 @@
+/** The little that is read of VS Code's own git extension. */
+import * as vscode from "vscode";
+
+/** Of `vscode.git`, version 1 of its API; the parts that are used. */
+interface GitApi {
+  readonly repositories: readonly Repository[];
+  getRepository(uri: vscode.Uri): Repository | null;
+}
+
+interface Repository {
+  readonly state: {
+    readonly HEAD: { readonly name?: string } | undefined;
+    readonly workingTreeChanges: readonly unknown[];
+    readonly indexChanges: readonly unknown[];
+    readonly untrackedChanges?: readonly unknown[];
+    readonly mergeChanges: readonly unknown[];
+    readonly onDidChange: vscode.Event<void>;
+  };
+  /** Which of the paths git ignores. */
+  checkIgnore?(paths: readonly string[]): Promise<ReadonlySet<string>>;
+}
+
+interface GitExtension {
+  readonly enabled: boolean;
+  getAPI(version: 1): GitApi;
+}
+
+/** The repository of a file, or the first one; null where there is none, or git is off. It never starts git. */
+export function repositoryOf(uri: vscode.Uri | undefined): Repository | null {
+  const extension = vscode.extensions.getExtension<GitExtension>("vscode.git");
+  if (extension?.isActive !== true || !extension.exports.enabled) return null;
+  const api = extension.exports.getAPI(1);
+  const own = uri === undefined ? null : api.getRepository(uri);
+  return own ?? api.repositories[0] ?? null;
+}
+
+/** Branch and the number of files that differ from the last commit. */
+export function gitState(repository: Repository): {
+  readonly branch: string;
+  readonly changed: number;
+} {
+  const { HEAD, workingTreeChanges, indexChanges, mergeChanges, untrackedChanges } =
+    repository.state;
+  const changed =
+    workingTreeChanges.length +
+    indexChanges.length +
+    mergeChanges.length +
+    (untrackedChanges?.length ?? 0);
+  return { branch: HEAD?.name ?? "", changed };
+}

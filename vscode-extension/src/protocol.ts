@@ -1,0 +1,1252 @@
+/**
+ * The messages of Indwell's own, as `docs/protocol.md` explains them.
+ * Written by scripts/protocol_typescript.py from docs/protocol.schema.json (`scripts/fix`).
+ */
+
+/** A question to the user with a line of text as the answer. */
+export interface AskParams {
+  readonly prompt: string;
+  readonly placeholder: string;
+}
+
+/** What was typed; null if the user closed the box. */
+export interface AskResult {
+  readonly text?: string | null;
+}
+
+/** A piece of context that goes with the next prompt, and can be detached by its `id`. */
+export interface AttachedRow {
+  readonly id: string;
+  readonly kind: "selection" | "opened";
+  readonly label: string;
+  readonly tokens: number;
+}
+
+/** A piece that goes with a prompt; which fields count is a matter of `kind`. */
+export interface Attachment {
+  /**
+   * `image`: `mime` and `data`. `text`, pasted or from a terminal: `text`. `problems`: those that the editor
+   * knows of `uri`, or of all documents.
+   */
+  readonly kind: "image" | "text" | "problems";
+  /** How people call it; it stands beside it wherever it is shown. */
+  readonly label?: string;
+  /** `image/png`, `image/jpeg`, `image/gif` or `image/webp`. */
+  readonly mime?: string;
+  /** Base64. */
+  readonly data?: string;
+  /** As it is. */
+  readonly text?: string;
+  /** Of a document. */
+  readonly uri?: string | null;
+}
+
+/**
+ * One block of the next request; `anchor` if a cache mark stands behind it.
+ *
+ * `message` is its message's index (-1: tools and system); it stands for the messages `first` to `last` of the
+ * transcript, `altered` if compaction made it what it is; `why` says so.
+ */
+export interface BlockRow {
+  readonly message: number;
+  readonly role: "tools" | "system" | "user" | "assistant";
+  readonly kind: string;
+  readonly source: string;
+  readonly tier: 0 | 1 | 2 | 3;
+  readonly tokens: number;
+  readonly turn: number;
+  readonly pinned: boolean;
+  readonly compactable: boolean;
+  readonly anchor: boolean;
+  readonly state: "sent" | "new" | "waiting";
+  readonly altered: boolean;
+  readonly first: number;
+  readonly last: number;
+  readonly why: string;
+  readonly preview: string;
+}
+
+/** One pending change; `turn` and `session` of the newest turn that has a part in it. */
+export interface ChangeRow {
+  /** Of its contents: the same as long as what it shows is the same, wherever it moves. */
+  readonly id: string;
+  /** As the editor names the document. */
+  readonly uri: string;
+  /** As people read it. */
+  readonly path: string;
+  /** Of its new lines; where there are none, the start of the line to reach it by. */
+  readonly range: Range;
+  /** The lines that went, with their ends. */
+  readonly old: string;
+  /** The lines that came. */
+  readonly new: string;
+  /** Counts from 1. */
+  readonly turn: number;
+  /** Its id. */
+  readonly session: string;
+  /** The user has changed lines of it since; rejecting it asks first. */
+  readonly touched: boolean;
+  /** `create` and `delete` are of whole files, `opaque` is no text or too large. */
+  readonly kind: "change" | "create" | "delete" | "opaque";
+  /** For people; says what an opaque change is. */
+  readonly note: string;
+}
+
+/**
+ * Which pending changes: of a file, of a turn, of a session; each narrows it, none means all.
+ *
+ * A `turn` without a `session` is one of the current session.
+ */
+export interface ChangesParams {
+  readonly uri?: string | null;
+  readonly turn?: number | null;
+  readonly session?: string | null;
+}
+
+/**
+ * Pending changes by file and line; `files`, `added` and `removed` are counts of them.
+ *
+ * `pending` is how many there are in the whole workspace.
+ */
+export interface ChangesResult {
+  readonly changes: readonly ChangeRow[];
+  readonly files: number;
+  readonly added: number;
+  readonly removed: number;
+  readonly pending: number;
+}
+
+/** The argument of `indwell.chat`; all of it optional. */
+export interface ChatArguments {
+  /** The document to open; it is made if it is not there. */
+  readonly uri?: string | null;
+  /** The session whose document is meant; the current one if both are left out. */
+  readonly session?: string | null;
+  /** Begin a new chat, whatever is current. */
+  readonly new?: boolean;
+  /** Answer only when it is there. */
+  readonly wait?: boolean;
+}
+
+/** The document: where it is, and whether the editor has opened it. */
+export interface ChatResult {
+  readonly uri: string;
+  readonly path: string;
+  readonly session: string | null;
+  readonly shown: boolean;
+}
+
+/** A check of the project runs, such as `mypy`. */
+export interface Checking {
+  readonly type: "checking";
+  readonly turn: number;
+  readonly what: string;
+}
+
+/** As in LSP. */
+export interface CodeDescription {
+  readonly href: string;
+}
+
+/** Older parts of the conversation are shorter from the next request on. */
+export interface Compacted {
+  readonly type: "compacted";
+  readonly turn: number;
+  /** What was done, such as `digest`, `regions` or `slide`. */
+  readonly layer: string;
+  /** Tokens of the prompt before. */
+  readonly before: number;
+  /** The same after it. */
+  readonly after: number;
+  /** More for the user; often empty. */
+  readonly note: string;
+}
+
+/** Nothing to say: the next request is that of the current session. */
+export type ContextParams = Readonly<Record<string, never>>;
+
+/**
+ * What the next request would contain.
+ *
+ * `window` and `budget` in tokens (null before the first turn), `used` as estimated, `share` of the budget from
+ * 0 on; tokens by source and by tier; `preset` with its rungs; `health` of the session so far, null before the
+ * first turn.
+ */
+export interface ContextResult {
+  readonly session: string | null;
+  readonly model: string;
+  readonly window: number | null;
+  readonly budget: number | null;
+  readonly used: number;
+  readonly share: number | null;
+  readonly preset: string;
+  readonly headroom: readonly HeadroomRow[];
+  readonly sources: Readonly<Record<string, number>>;
+  readonly tiers: Readonly<Record<string, number>>;
+  readonly blocks: readonly BlockRow[];
+  readonly attached: readonly AttachedRow[];
+  readonly health: HealthRow | null;
+}
+
+/** The session that is to go, for good. */
+export interface DeleteParams {
+  readonly session: string;
+}
+
+/** Is it gone? */
+export interface DeleteResult {
+  readonly deleted: boolean;
+}
+
+/** A piece of attached context, for the next prompt only. */
+export interface DetachParams {
+  readonly id: string;
+}
+
+/** What is still attached. */
+export interface DetachResult {
+  readonly attached: readonly AttachedRow[];
+}
+
+/** As in LSP. */
+export interface Diagnostic {
+  readonly range: Range;
+  readonly message: string;
+  readonly severity?: 1 | 2 | 3 | 4 | null | undefined;
+  readonly code?: number | string | null | undefined;
+  readonly codeDescription?: CodeDescription | null | undefined;
+  readonly source?: string | null | undefined;
+  readonly tags?: readonly (1 | 2)[] | null | undefined;
+  readonly relatedInformation?: readonly DiagnosticRelatedInformation[] | null | undefined;
+  readonly data?: unknown | undefined;
+}
+
+/** As in LSP. */
+export interface DiagnosticRelatedInformation {
+  readonly location: Location;
+  readonly message: string;
+}
+
+/** Which problems have these documents, as they read now? */
+export interface DiagnosticsParams {
+  /** Documents, open or not. */
+  readonly uris: readonly string[];
+  /** Seconds that the servers may still need; answer as soon as they have settled. At 0 answer what is known. */
+  readonly wait: number;
+}
+
+/** One entry for each document about which somebody knows; the others are left out. */
+export interface DiagnosticsResult {
+  readonly documents: readonly DocumentDiagnostics[];
+}
+
+/** All problems of one document, of all servers; `version` of the text that they are of. */
+export interface DidChangeDiagnosticsParams {
+  readonly uri: string;
+  readonly diagnostics: readonly Diagnostic[];
+  readonly version?: number | null;
+}
+
+/** The user marked something; the text comes from the synced buffer, never from here. */
+export interface DidChangeSelectionParams {
+  readonly uri: string;
+  readonly version: number;
+  readonly ranges: readonly Range[];
+}
+
+/** The document the user looks at now, or none. */
+export interface DidFocusParams {
+  readonly uri?: string | null;
+}
+
+/** All problems of one document, of all servers but ours. */
+export interface DocumentDiagnostics {
+  /** As it was asked for. */
+  readonly uri: string;
+  /** None is a list without entries. */
+  readonly diagnostics: readonly Diagnostic[];
+  /** Of the text that they are of, if that is known; an older one counts as no answer. */
+  readonly version?: number | null;
+}
+
+/** A file reads differently now; `diff` is unified and whole. */
+export interface EditApplied {
+  readonly type: "editApplied";
+  readonly turn: number;
+  readonly id: string;
+  readonly path: string;
+  readonly added: number;
+  readonly removed: number;
+  readonly diff: string;
+  readonly created: boolean;
+  readonly verified: boolean;
+}
+
+/** What happens in a turn; `type` tells which. */
+export type Event =
+  | Checking
+  | Compacted
+  | EditApplied
+  | HunksChanged
+  | Notice
+  | PermissionAnswered
+  | PermissionAsked
+  | QueueChanged
+  | Steered
+  | Text
+  | Thinking
+  | TodoChanged
+  | ToolFinished
+  | ToolOutput
+  | ToolStarted
+  | TurnFinished
+  | TurnStarted
+  | UsageReported;
+
+/** One event of a session; `seq` counts from 1 without gaps. */
+export interface EventParams {
+  readonly session: string;
+  readonly seq: number;
+  readonly event: Event;
+}
+
+/** The events of a session after a sequence number. */
+export interface EventsParams {
+  readonly session: string;
+  readonly after?: number;
+}
+
+/** Events after a number; ask again after `next`; `complete` is false if some are gone. */
+export interface EventsResult {
+  readonly session: string;
+  readonly events: readonly NumberedEvent[];
+  readonly next: number;
+  readonly complete: boolean;
+}
+
+/** Lines added and removed in one file by a whole turn. */
+export interface FileChanged {
+  readonly path: string;
+  readonly added: number;
+  readonly removed: number;
+}
+
+/** Lines added and removed in one file. */
+export interface FileResult {
+  readonly path: string;
+  readonly added: number;
+  readonly removed: number;
+}
+
+/** No model can be called, and `reason` says why: the client leads the user to one. */
+export interface FirstRunParams {
+  readonly reason: string;
+}
+
+/** True: one can be called now. False: the user wants none. */
+export interface FirstRunResult {
+  readonly ok: boolean;
+}
+
+/** The argument of `indwell.fork`; all of it optional. */
+export interface ForkArguments {
+  /** The one that stays as it is; the current one if it is left out. */
+  readonly session?: string | null;
+  /**
+   * The new one goes on from the end of this turn; the last one that has ended if it is left out, and 0 is
+   * before the first one.
+   */
+  readonly turn?: number | null;
+  /** Goes on with this one of the user's models instead of that turn's own. */
+  readonly model?: string | null;
+  /** Answer only when it is done. */
+  readonly wait?: boolean;
+}
+
+/** A rung of compaction: it may run from `at` tokens on, which are `left` away. */
+export interface HeadroomRow {
+  readonly layer: string;
+  readonly at: number;
+  readonly left: number;
+  readonly pays: boolean;
+}
+
+/**
+ * What calls, cache and compactions came to, under the names of `context.measures`.
+ *
+ * `turn` of the newest turn, `session` of all; `misses` are the calls in a row that got nothing from the cache
+ * although a prefix should have hit.
+ */
+export interface HealthRow {
+  readonly turn: Readonly<Record<string, unknown>>;
+  readonly session: Readonly<Record<string, unknown>>;
+  readonly misses: number;
+}
+
+/** One hunk of an edit that is asked for: its name, where it stands, its lines, escaped. */
+export interface HunkShown {
+  readonly id: string;
+  readonly header: string;
+  readonly text: string;
+}
+
+/** Other changes of files wait for a verdict than before: after an edit, or after a verdict. */
+export interface HunksChanged {
+  readonly type: "hunksChanged";
+  readonly turn: number;
+  /** How many, of all sessions of this workspace. */
+  readonly pending: number;
+  /** Paths that have some. */
+  readonly files: readonly string[];
+}
+
+/** A change that a verdict did not settle, and why; `id` is empty for a whole file. */
+export interface KeptRow {
+  readonly id: string;
+  readonly uri: string;
+  readonly path: string;
+  readonly why: string;
+}
+
+/** A provider of the network by name; `page` is where a key is made. */
+export interface KnownRow {
+  readonly name: string;
+  readonly title: string;
+  readonly url: string;
+  readonly page: string;
+}
+
+/** A model server on this machine; `note` says what will disturb, or why it is not ready. */
+export interface LocalRow {
+  readonly name: string;
+  readonly title: string;
+  readonly url: string;
+  readonly models: readonly string[];
+  readonly ready: boolean;
+  readonly note: string;
+}
+
+/** As in LSP. */
+export interface Location {
+  readonly uri: string;
+  readonly range: Range;
+}
+
+/**
+ * A key for an endpoint; `url` if the provider has none of its own, `model` of several.
+ *
+ * `keep` says who keeps the key: the system's keyring, or the client, to which the server then gives the origin
+ * that it is for.
+ */
+export interface LoginParams {
+  readonly provider: string;
+  readonly key?: string | null;
+  readonly url?: string | null;
+  readonly model?: string | null;
+  readonly keep?: "keyring" | "client";
+}
+
+/**
+ * How a login ended; never holds the key. `models`: no model was chosen of these.
+ *
+ * `origin` is the one that the client has to keep the key for; empty if it need not.
+ */
+export interface LoginResult {
+  readonly ok: boolean;
+  readonly model: string;
+  readonly message: string;
+  readonly steps: readonly StepRow[];
+  readonly notes: readonly string[];
+  readonly models: readonly string[];
+  readonly origin: string;
+}
+
+/** The argument of `indwell.mode`. */
+export interface ModeArguments {
+  readonly mode: "ask" | "review" | "auto" | "plan";
+}
+
+/** A model on offer; prices in US dollars for a million tokens, null where nobody says. */
+export interface ModelRow {
+  readonly name: string;
+  readonly window: number | null;
+  readonly input: number | null;
+  readonly output: number | null;
+  readonly tools: boolean | null;
+  readonly chosen: boolean;
+}
+
+/** Nothing to say. */
+export type ModelsParams = Readonly<Record<string, never>>;
+
+/** What the endpoint offers. */
+export interface ModelsResult {
+  readonly models: readonly ModelRow[];
+}
+
+/** Something the user should know; the turn goes on. */
+export interface Notice {
+  readonly type: "notice";
+  readonly turn: number;
+  readonly level: "error" | "info" | "warning";
+  readonly message: string;
+}
+
+/** An event; a run of text or output comes as one, with the number of its last piece. */
+export interface NumberedEvent {
+  readonly seq: number;
+  readonly event: Event;
+}
+
+/** The argument of `indwell.open`. */
+export interface OpenArguments {
+  /**
+   * Which document. `diff`: what is pending; `base`: a file without it, or before a turn; `request`: what the
+   * model would get next; `transcript`: a session.
+   */
+  readonly what: "diff" | "base" | "request" | "transcript";
+  /** Of the file that a diff or base is of; a diff without it is of all files. */
+  readonly uri?: string | null;
+  /** Only what this turn changed, or the file before it; of the current session if none is named. */
+  readonly turn?: number | null;
+  /** Whose changes, or whose transcript (the current one's if it is left out). */
+  readonly session?: string | null;
+}
+
+/** The URI (of a file where the client asks for no texts), and whether it is shown. */
+export interface OpenResult {
+  readonly uri: string;
+  readonly shown: boolean;
+}
+
+/**
+ * What the user said; `unanswered` (nobody did, in time) is as good as `no`.
+ *
+ * `beforehand` and `uncovered` are of `run --allow-commands`: yes for once, and no. With `hunks`, only those of
+ * an edit that are named are applied.
+ */
+export interface PermissionAnswered {
+  readonly type: "permissionAnswered";
+  readonly turn: number;
+  readonly id: string;
+  readonly question: string;
+  readonly answer: "always" | "no" | "once" | "session" | "beforehand" | "hunks" | "unanswered" | "uncovered";
+  readonly hunks: readonly string[];
+}
+
+/** The user is being asked; `detail` is the exact text that would run, or the diff. */
+export interface PermissionAsked {
+  readonly type: "permissionAsked";
+  readonly turn: number;
+  readonly id: string;
+  readonly question: string;
+  readonly title: string;
+  readonly detail: string;
+  readonly reason: string;
+}
+
+/** May this run? `detail` is exactly what would run, or the diff of the edit. */
+export interface PermissionParams {
+  /** Of the question. */
+  readonly id: string;
+  /** One line. */
+  readonly title: string;
+  /** Whole, with what could hide or reorder text as code points. */
+  readonly detail: string;
+  /** Why it is asked. */
+  readonly reason: string;
+  /** What `session` and `always` store; empty if they are not offered. */
+  readonly rule: string;
+  /** Where a command would run. */
+  readonly cwd: string;
+  /** How commands are held here, in words. */
+  readonly sandbox: string;
+  /** What a yes allows beyond that for this one call, in words. */
+  readonly more: string;
+  /** The model's own words for wanting it; show them as such. */
+  readonly why: string;
+  /** The model asks for `more` by itself: show that prominently. */
+  readonly wanted: boolean;
+  /** The parts of a command that are the reason. */
+  readonly risky: readonly string[];
+  /** Of an edit with several: each may be answered alone. */
+  readonly hunks: readonly HunkShown[];
+  /** What is asked for. */
+  readonly kind: "command" | "edit" | "read" | "other";
+}
+
+/**
+ * The user's answer; anything else than these words counts as `no`.
+ *
+ * With any yes, `hunks` names those of the question that are allowed, for once, and no others; left out, all of
+ * them are.
+ */
+export interface PermissionResult {
+  readonly answer: "no" | "once" | "session" | "always";
+  readonly hunks?: readonly string[] | null;
+}
+
+/**
+ * One thing to show of a turn.
+ *
+ * `kind` `tool` is a card: `source` is the tool, `arguments` what the model wrote, `text` its result; `answered`
+ * is false while there is none. `target`, `figure` and `seconds` are those of `toolFinished`, `diff` that of
+ * `editApplied`; empty, or null, where the log does not know them. Of an `image`, `text` is its type and
+ * `target` its label. `cut` counts characters left out.
+ */
+export interface PieceRow {
+  readonly kind: "user" | "assistant" | "thinking" | "tool" | "attached" | "image" | "notice";
+  readonly text: string;
+  readonly source: string;
+  readonly id: string;
+  readonly arguments: string;
+  readonly error: boolean;
+  readonly answered: boolean;
+  readonly cut: number;
+  readonly target: string;
+  readonly figure: string;
+  readonly seconds: number | null;
+  readonly diff: string;
+}
+
+/** As in LSP. */
+export interface Position {
+  readonly line: number;
+  readonly character: number;
+}
+
+/**
+ * The user's words; `session` is an id, `new`, or left out for the current one.
+ *
+ * `mode` holds for this turn only; left out, the one in force. `mentions` name files that go along: `path`,
+ * `path#L3` or `path#L1-20`, relative to the first folder; `path/` is the listing of a folder.
+ */
+export interface PromptParams {
+  readonly text: string;
+  readonly session?: string | null;
+  readonly mode?: "ask" | "review" | "auto" | "plan" | null;
+  readonly mentions?: readonly string[];
+  readonly attachments?: readonly Attachment[];
+}
+
+/** Nothing to say. */
+export type ProvidersParams = Readonly<Record<string, never>>;
+
+/** Who could answer; `lacking` as in `StatusResult`. */
+export interface ProvidersResult {
+  readonly lacking: string;
+  readonly local: readonly LocalRow[];
+  readonly known: readonly KnownRow[];
+}
+
+/** What waits now; `held` says why none of it begins, and is empty if it goes on. */
+export interface QueueChanged {
+  readonly type: "queueChanged";
+  readonly turn: number;
+  readonly seq: number;
+  readonly held: string;
+  readonly waiting: readonly Queued[];
+}
+
+/**
+ * See or change the queue; `seq` is the state that was seen, so that nobody's change is lost.
+ *
+ * `id` names the prompt to `remove`, `move` (to the place `to`, 0-based) or `edit` (to `text`).
+ */
+export interface QueueParams {
+  readonly action?: "list" | "remove" | "move" | "edit" | "hold" | "resume";
+  readonly seq?: number | null;
+  readonly id?: string | null;
+  readonly to?: number | null;
+  readonly text?: string | null;
+}
+
+/** The queue; `held` says why nothing begins, and is empty if it goes on. */
+export interface QueueResult {
+  readonly seq: number;
+  readonly held: string;
+  readonly waiting: readonly QueuedResult[];
+}
+
+/** A prompt that waits for the running turn. */
+export interface Queued {
+  readonly id: string;
+  readonly title: string;
+  readonly text: string;
+}
+
+/** A prompt that waits; `attached` names what goes with it. */
+export interface QueuedResult {
+  readonly id: string;
+  readonly title: string;
+  readonly text: string;
+  readonly session: string | null;
+  readonly attached: readonly string[];
+}
+
+/** As in LSP. */
+export interface Range {
+  readonly start: Position;
+  readonly end: Position;
+}
+
+/** A title for a session; an empty one gives it back the title that it had by itself. */
+export interface RenameParams {
+  readonly session: string;
+  readonly title: string;
+}
+
+/** The title that it has now. */
+export interface RenameResult {
+  readonly session: string;
+  readonly title: string;
+}
+
+/** The argument of `indwell.resume`; all of it optional. */
+export interface ResumeArguments {
+  /** Its id; the user is asked if it is left out. */
+  readonly session?: string | null;
+  /** Goes on with this one of the user's models instead of the session's own. */
+  readonly model?: string | null;
+  /** Answer only when it is done. */
+  readonly wait?: boolean;
+  /** What goes wrong is the answer, an error as those of requests are, and no message. */
+  readonly quiet?: boolean;
+}
+
+/**
+ * A session that was taken up; `draft` gives words back that never reached the model.
+ *
+ * `notices` say what nobody knows, such as what came of a command that ran when all ended.
+ */
+export interface ResumeResult {
+  readonly session: string;
+  readonly turns: number;
+  readonly model: string;
+  readonly draft: string;
+  readonly notices: readonly string[];
+}
+
+/** The argument of `indwell.rewind`. */
+export interface RewindArguments {
+  /** The conversation goes on from the end of this turn; 0 is before the first one. */
+  readonly turn: number;
+  /** The current one if it is left out. */
+  readonly session?: string | null;
+  /** As in `ForkArguments`. */
+  readonly model?: string | null;
+  /** Take the files back too; if it is left out, plain editors ask, others do not. */
+  readonly files?: boolean | null;
+  /** Answer only when it is done. */
+  readonly wait?: boolean;
+}
+
+/** Documents to save before a command runs. */
+export interface SaveParams {
+  readonly uris: readonly string[];
+}
+
+/** Those that were saved. */
+export interface SaveResult {
+  readonly saved: readonly string[];
+}
+
+/** The argument of `indwell.send`; all of it optional. */
+export interface SendArguments {
+  /** The chat document; the one that was opened last if it is left out. */
+  readonly uri?: string | null;
+  /**
+   * `steer` gives the words to the running turn, `next` lets them wait behind it; `auto` steers if a turn of
+   * this chat runs.
+   */
+  readonly how?: "auto" | "steer" | "next";
+  /** Answer only when the words are on their way. */
+  readonly wait?: boolean;
+}
+
+/** A page of a session: the last `limit` turns, of those before the turn `before`. */
+export interface SessionParams {
+  readonly session?: string | null;
+  readonly before?: number | null;
+  readonly limit?: number;
+}
+
+/**
+ * A page of a session's turns, oldest first; `more` if there are turns before it.
+ *
+ * `todo` is the newest list of what is to be done; empty if the model keeps none.
+ */
+export interface SessionResult {
+  readonly session: string;
+  readonly title: string;
+  readonly at: string;
+  readonly model: string;
+  readonly total: number;
+  readonly turns: readonly TurnRow[];
+  readonly more: boolean;
+  readonly notices: readonly string[];
+  readonly todo: readonly TodoRow[];
+}
+
+/**
+ * One session of the list; `open` if it is the current one, `notices` if it is damaged.
+ *
+ * `title` is the one that the user gave it, else the beginning of the first words.
+ */
+export interface SessionRow {
+  readonly id: string;
+  readonly at: string;
+  readonly model: string;
+  readonly title: string;
+  readonly preview: string;
+  readonly turns: number;
+  readonly usage: UsageResult;
+  readonly open: boolean;
+  readonly notices: readonly string[];
+}
+
+/**
+ * A page of the list: `limit` sessions older than `before`.
+ *
+ * With `query` only those that have it in their title or in the user's words.
+ */
+export interface SessionsParams {
+  readonly limit?: number;
+  readonly before?: string | null;
+  readonly query?: string;
+}
+
+/** Sessions of the workspace, newest first; `more` if there are older ones. */
+export interface SessionsResult {
+  readonly sessions: readonly SessionRow[];
+  readonly more: boolean;
+}
+
+/** The model's name, as the endpoint calls it. */
+export interface SetModelParams {
+  readonly model: string;
+}
+
+/** The model from the next turn on. */
+export interface SetModelResult {
+  readonly model: string;
+}
+
+/** What a command answers at once: session and turn that began, or the queued prompt's id. */
+export interface StartedResult {
+  readonly session: string | null;
+  readonly turn: number | null;
+  readonly queued: string | null;
+}
+
+/** Nothing to say. */
+export type StatusParams = Readonly<Record<string, never>>;
+
+/** What a status bar and an empty panel show. */
+export interface StatusResult {
+  /** The current one; null before the first prompt. */
+  readonly session: string | null;
+  /** Of it; empty where there is none. */
+  readonly title: string;
+  /** In force from the next turn on. */
+  readonly mode: "ask" | "review" | "auto" | "plan";
+  /** Those that may be chosen here. */
+  readonly modes: readonly ("ask" | "review" | "auto" | "plan")[];
+  /** Chosen; empty if none is. */
+  readonly model: string;
+  /** Why no model can be called; empty if one can. */
+  readonly lacking: string;
+  /** Are all folders trusted as they are now? */
+  readonly trusted: boolean;
+  /** The number of the running turn; 0 while its session is being opened. */
+  readonly running: number | null;
+  /** Of the server. */
+  readonly version: string;
+  /** Does the model take pictures? Null if nobody knows. */
+  readonly pictures: boolean | null;
+  /** Of the session, in US dollars; null if there is none, or a price is unknown. */
+  readonly cost: number | null;
+}
+
+/** Words for the running turn; `session` is an id, or left out for whichever runs. */
+export interface SteerParams {
+  readonly text: string;
+  readonly session?: string | null;
+}
+
+/** The turn that takes them, at its next model call. */
+export interface SteerResult {
+  readonly session: string;
+  readonly turn: number;
+  readonly delivered: boolean;
+}
+
+/** The user's words in the middle of a turn. */
+export interface Steered {
+  readonly type: "steered";
+  readonly turn: number;
+  /** As typed. */
+  readonly text: string;
+  /**
+   * True: they are in the request that goes out now. False: they did not reach the model, and stand in the draft
+   * of `TurnFinished`.
+   */
+  readonly delivered: boolean;
+}
+
+/** One thing that was tried of an endpoint, and what to do about it. */
+export interface StepRow {
+  readonly name: string;
+  readonly state: "ok" | "warn" | "fail" | "skipped";
+  readonly sentence: string;
+  readonly mend: string;
+}
+
+/** The one argument of `indwell.fix` and its siblings; plain JSON, all of it optional. */
+export interface TaskArguments {
+  /** The document; the focused one if left out. */
+  readonly uri?: string | null;
+  /** Its version when the action was offered. */
+  readonly version?: number | null;
+  /** Where; the selection if left out. */
+  readonly range?: Range | null;
+  /** Problems there. */
+  readonly diagnostics?: readonly Diagnostic[];
+  /** The user's words, for `refactor` and `ask`. */
+  readonly text?: string;
+  /** Answer only when the turn has ended, with its result. */
+  readonly wait?: boolean;
+}
+
+/** More of the answer; `restart` says to forget what this round has shown so far. */
+export interface Text {
+  readonly type: "text";
+  readonly turn: number;
+  readonly text: string;
+  readonly restart: boolean;
+}
+
+/** More of the model's reasoning. */
+export interface Thinking {
+  readonly type: "thinking";
+  readonly turn: number;
+  readonly text: string;
+}
+
+/** The list of what is to be done, whole, after the model has changed it. */
+export interface TodoChanged {
+  readonly type: "todoChanged";
+  readonly turn: number;
+  readonly items: readonly TodoItem[];
+}
+
+/** One thing to do, in one line, and how far it is. */
+export interface TodoItem {
+  readonly text: string;
+  readonly state: "doing" | "done" | "open";
+}
+
+/** One thing to do, of the list that the model keeps. */
+export interface TodoRow {
+  readonly text: string;
+  readonly state: "open" | "doing" | "done";
+}
+
+/** A call ended: `figure` such as `+3 −1`, `message` if it failed or was refused. */
+export interface ToolFinished {
+  readonly type: "toolFinished";
+  readonly turn: number;
+  readonly id: string;
+  readonly name: string;
+  readonly target: string;
+  readonly isError: boolean;
+  readonly figure: string;
+  readonly seconds: number;
+  readonly message: string;
+}
+
+/** A running command wrote something. */
+export interface ToolOutput {
+  readonly type: "toolOutput";
+  readonly turn: number;
+  readonly id: string;
+  readonly text: string;
+}
+
+/** A call begins: `name` of the tool, `target` it works on. */
+export interface ToolStarted {
+  readonly type: "toolStarted";
+  readonly turn: number;
+  readonly id: string;
+  readonly name: string;
+  readonly target: string;
+}
+
+/** The argument of `indwell.trust`; `wait`: answer only when the user has answered. */
+export interface TrustArguments {
+  readonly wait?: boolean;
+}
+
+/** How the turn ended. */
+export interface TurnFinished {
+  readonly type: "turnFinished";
+  readonly turn: number;
+  /**
+   * Done, cancelled, failed, limit of rounds, the same call again and again, or a budget that the next call
+   * could pass.
+   */
+  readonly ending: "budget" | "cancelled" | "done" | "failed" | "limit" | "repeated";
+  /**
+   * For the user, in plain words; when it is done only what no answer says, such as what the user's own
+   * `/compact` came to.
+   */
+  readonly message: string;
+  /** The model's last words. */
+  readonly answer: string;
+  /** The user's words, given back if they never reached the model; with those of the middle of the turn. */
+  readonly draft: string;
+  readonly rounds: number;
+  /** Tokens of all its calls; `reported` is false if any of them is an estimate. */
+  readonly usage: Usage;
+  readonly cost: number | null;
+  readonly seconds: number;
+  readonly changes: readonly FileChanged[];
+  /** The endpoint could not be reached: the same words may go through later. */
+  readonly retryable: boolean;
+  /** The conversation fits no request any more; a new session takes the task along. */
+  readonly outgrown: boolean;
+  /** Of the turn, under the names of `context.measures`: OpenTelemetry's. */
+  readonly figures: Readonly<Record<string, unknown>>;
+  /** Changes that wait for a verdict now, of all turns and sessions. */
+  readonly toReview: number;
+  /**
+   * How its changes stand: by what they are verified, that they are not, or how many new errors stay; empty if
+   * it changed no file.
+   */
+  readonly verified: string;
+}
+
+/**
+ * How a turn ended; `draft` gives words back that never reached the model.
+ *
+ * A prompt that was taken out of the queue ends as `cancelled`, with turn 0 and no session. `verified` says how
+ * the changes stand; it is empty if there are none.
+ */
+export interface TurnResult {
+  readonly session: string | null;
+  readonly turn: number;
+  readonly ending: "done" | "cancelled" | "failed" | "limit" | "repeated" | "budget";
+  readonly message: string;
+  readonly answer: string;
+  readonly draft: string;
+  readonly rounds: number;
+  readonly usage: UsageResult;
+  readonly changes: readonly FileResult[];
+  readonly verified: string;
+}
+
+/**
+ * One turn; `ending` is null while it runs, or if the process was killed in it.
+ *
+ * `left` says that a rewind left it behind: the conversation goes on without it. `title`, `attached` and `mode`
+ * are those of `turnStarted`, `seconds` and `changes` those of `turnFinished`; empty, or null, where the log
+ * does not know them.
+ */
+export interface TurnRow {
+  readonly turn: number;
+  readonly at: string;
+  readonly ending: "done" | "cancelled" | "failed" | "limit" | "repeated" | "budget" | null;
+  readonly message: string;
+  readonly usage: UsageResult;
+  readonly pieces: readonly PieceRow[];
+  readonly left: boolean;
+  readonly title: string;
+  readonly attached: readonly string[];
+  readonly mode: "ask" | "review" | "auto" | "plan" | null;
+  readonly seconds: number | null;
+  readonly changes: readonly FileResult[];
+}
+
+/** The user's words are taken; `attached` names what goes with them. */
+export interface TurnStarted {
+  readonly type: "turnStarted";
+  readonly turn: number;
+  readonly title: string;
+  readonly words: string;
+  readonly model: string;
+  readonly attached: readonly string[];
+  readonly mode: "ask" | "auto" | "plan" | "review";
+}
+
+/** Tokens of one or several calls. */
+export interface Usage {
+  /** All prompt tokens, cached ones included. */
+  readonly input: number;
+  /** Those of `input` that were read from a cache. */
+  readonly cached: number;
+  /** Those of `input` that were written to a cache. */
+  readonly cache_write: number;
+  /** Tokens of the reply, reasoning included. */
+  readonly output: number;
+  /** False if the endpoint said nothing and the numbers are estimates. */
+  readonly reported: boolean;
+}
+
+/** Tokens and cost of one model call; `total` and `total_cost` of the turn so far. */
+export interface UsageReported {
+  readonly type: "usageReported";
+  readonly turn: number;
+  readonly round: number;
+  readonly usage: Usage;
+  readonly cost: number | null;
+  readonly total: Usage;
+  readonly totalCost: number | null;
+}
+
+/** Tokens of a turn or session; `cost` in US dollars, null if the price is unknown. */
+export interface UsageResult {
+  readonly input: number;
+  readonly cached: number;
+  readonly output: number;
+  readonly cost: number | null;
+}
+
+/**
+ * The argument of `indwell.accept` and `indwell.reject`: which pending changes.
+ *
+ * Each field narrows it; at least one is needed. Ids that are not pending any more do nothing.
+ */
+export interface VerdictArguments {
+  /** Ids of changes. */
+  readonly hunks?: readonly string[];
+  /** Those of this document. */
+  readonly uri?: string | null;
+  /** Those of this turn; of the current session if `session` is left out. */
+  readonly turn?: number | null;
+  /** Those of this session. */
+  readonly session?: string | null;
+  /** All of them. */
+  readonly all?: boolean;
+  /** Answer only when it is done. */
+  readonly wait?: boolean;
+}
+
+/** What a verdict did. */
+export interface VerdictResult {
+  /** Which one. */
+  readonly verdict: "accept" | "reject";
+  /** Ids of the changes that it settled. */
+  readonly hunks: readonly string[];
+  /** What is as it was before, and why. */
+  readonly kept: readonly KeptRow[];
+  /** Ids that were named and are not pending any more; nothing was done for them. */
+  readonly gone: readonly string[];
+  /** All of it in one sentence. */
+  readonly message: string;
+  /** It is still at work, or the user is being asked; a message tells of the end. */
+  readonly running: boolean;
+}
+
+/** Requests that the server answers. */
+export interface ServerRequests {
+  readonly "indwell/prompt": { readonly params: PromptParams; readonly result: TurnResult };
+  readonly "indwell/steer": { readonly params: SteerParams; readonly result: SteerResult };
+  readonly "indwell/queue": { readonly params: QueueParams; readonly result: QueueResult };
+  readonly "indwell/sessions": { readonly params: SessionsParams; readonly result: SessionsResult };
+  readonly "indwell/session": { readonly params: SessionParams; readonly result: SessionResult };
+  readonly "indwell/rename": { readonly params: RenameParams; readonly result: RenameResult };
+  readonly "indwell/delete": { readonly params: DeleteParams; readonly result: DeleteResult };
+  readonly "indwell/status": { readonly params: StatusParams; readonly result: StatusResult };
+  readonly "indwell/providers": { readonly params: ProvidersParams; readonly result: ProvidersResult };
+  readonly "indwell/models": { readonly params: ModelsParams; readonly result: ModelsResult };
+  readonly "indwell/setModel": { readonly params: SetModelParams; readonly result: SetModelResult };
+  readonly "indwell/login": { readonly params: LoginParams; readonly result: LoginResult };
+  readonly "indwell/events": { readonly params: EventsParams; readonly result: EventsResult };
+  readonly "indwell/detach": { readonly params: DetachParams; readonly result: DetachResult };
+  readonly "indwell/context": { readonly params: ContextParams; readonly result: ContextResult };
+  readonly "indwell/changes": { readonly params: ChangesParams; readonly result: ChangesResult };
+}
+
+/** What the server is told. */
+export interface ServerNotifications {
+  readonly "indwell/didChangeSelection": { readonly params: DidChangeSelectionParams };
+  readonly "indwell/didFocus": { readonly params: DidFocusParams };
+  readonly "indwell/didChangeDiagnostics": { readonly params: DidChangeDiagnosticsParams };
+}
+
+/** Requests that the editor answers. */
+export interface EditorRequests {
+  readonly "indwell/permission": { readonly params: PermissionParams; readonly result: PermissionResult };
+  readonly "indwell/ask": { readonly params: AskParams; readonly result: AskResult };
+  readonly "indwell/firstRun": { readonly params: FirstRunParams; readonly result: FirstRunResult };
+  readonly "indwell/save": { readonly params: SaveParams; readonly result: SaveResult };
+  readonly "indwell/diagnostics": { readonly params: DiagnosticsParams; readonly result: DiagnosticsResult };
+}
+
+/** What the editor is told. */
+export interface EditorNotifications {
+  readonly "indwell/event": { readonly params: EventParams };
+}
+
+/** Every method, with who receives it and whether it is answered. */
+export const METHODS = {
+  "indwell/didChangeSelection": { to: "server", kind: "notification" },
+  "indwell/didFocus": { to: "server", kind: "notification" },
+  "indwell/didChangeDiagnostics": { to: "server", kind: "notification" },
+  "indwell/prompt": { to: "server", kind: "request" },
+  "indwell/steer": { to: "server", kind: "request" },
+  "indwell/queue": { to: "server", kind: "request" },
+  "indwell/sessions": { to: "server", kind: "request" },
+  "indwell/session": { to: "server", kind: "request" },
+  "indwell/rename": { to: "server", kind: "request" },
+  "indwell/delete": { to: "server", kind: "request" },
+  "indwell/status": { to: "server", kind: "request" },
+  "indwell/providers": { to: "server", kind: "request" },
+  "indwell/models": { to: "server", kind: "request" },
+  "indwell/setModel": { to: "server", kind: "request" },
+  "indwell/login": { to: "server", kind: "request" },
+  "indwell/events": { to: "server", kind: "request" },
+  "indwell/detach": { to: "server", kind: "request" },
+  "indwell/context": { to: "server", kind: "request" },
+  "indwell/changes": { to: "server", kind: "request" },
+  "indwell/event": { to: "editor", kind: "notification" },
+  "indwell/permission": { to: "editor", kind: "request" },
+  "indwell/ask": { to: "editor", kind: "request" },
+  "indwell/firstRun": { to: "editor", kind: "request" },
+  "indwell/save": { to: "editor", kind: "request" },
+  "indwell/diagnostics": { to: "editor", kind: "request" },
+} as const;
+
+/** Commands: the one argument of each (null: it has none), and its answer. */
+export interface Commands {
+  readonly "indwell.fix": { readonly argument: TaskArguments; readonly result: StartedResult | TurnResult | null };
+  readonly "indwell.fixAll": { readonly argument: TaskArguments; readonly result: StartedResult | TurnResult | null };
+  readonly "indwell.explain": { readonly argument: TaskArguments; readonly result: StartedResult | TurnResult | null };
+  readonly "indwell.document": { readonly argument: TaskArguments; readonly result: StartedResult | TurnResult | null };
+  readonly "indwell.test": { readonly argument: TaskArguments; readonly result: StartedResult | TurnResult | null };
+  readonly "indwell.refactor": { readonly argument: TaskArguments; readonly result: StartedResult | TurnResult | null };
+  readonly "indwell.ask": { readonly argument: TaskArguments; readonly result: StartedResult | TurnResult | null };
+  readonly "indwell.accept": { readonly argument: VerdictArguments; readonly result: VerdictResult | null };
+  readonly "indwell.reject": { readonly argument: VerdictArguments; readonly result: VerdictResult | null };
+  readonly "indwell.cancel": { readonly argument: null; readonly result: boolean };
+  readonly "indwell.newSession": { readonly argument: null; readonly result: null };
+  readonly "indwell.compact": { readonly argument: null; readonly result: StartedResult | null };
+  readonly "indwell.explainRequest": { readonly argument: null; readonly result: ContextResult };
+  readonly "indwell.open": { readonly argument: OpenArguments; readonly result: OpenResult | null };
+  readonly "indwell.resume": { readonly argument: ResumeArguments; readonly result: ResumeResult | null };
+  readonly "indwell.fork": { readonly argument: ForkArguments; readonly result: ResumeResult | null };
+  readonly "indwell.rewind": { readonly argument: RewindArguments; readonly result: ResumeResult | null };
+  readonly "indwell.mode": { readonly argument: ModeArguments; readonly result: null };
+  readonly "indwell.trust": { readonly argument: TrustArguments; readonly result: boolean | null };
+  readonly "indwell.chat": { readonly argument: ChatArguments; readonly result: ChatResult | null };
+  readonly "indwell.send": { readonly argument: SendArguments; readonly result: StartedResult | TurnResult | null | SteerResult };
+}
+
+/** Every command of the server. */
+export const COMMANDS = [
+  "indwell.fix", "indwell.fixAll", "indwell.explain", "indwell.document", "indwell.test",
+  "indwell.refactor", "indwell.ask", "indwell.accept", "indwell.reject", "indwell.cancel",
+  "indwell.newSession", "indwell.compact", "indwell.explainRequest", "indwell.open",
+  "indwell.resume", "indwell.fork", "indwell.rewind", "indwell.mode", "indwell.trust",
+  "indwell.chat", "indwell.send",
+] as const satisfies readonly (keyof Commands)[];

@@ -1,0 +1,91 @@
+/** All that can happen to a `PanelState`. Closed; each is plain JSON, so host and webview reduce the same. */
+import type {
+  ChangesResult,
+  ContextResult,
+  Event,
+  ModelRow,
+  NumberedEvent,
+  QueueResult,
+  SessionResult,
+  SessionsResult,
+  StatusResult,
+} from "../protocol.ts";
+import type {
+  Attachment,
+  Connection,
+  DraftMode,
+  FirstRunState,
+  Looks,
+  PanelState,
+  Question,
+  Suggestion,
+} from "./state.ts";
+
+export type Action =
+  | { readonly type: "connection"; readonly connection: Connection }
+  | { readonly type: "status"; readonly status: StatusResult }
+  | { readonly type: "models"; readonly models: readonly ModelRow[] }
+  /** `at` in milliseconds since the epoch, for durations only. */
+  | {
+      readonly type: "event";
+      readonly session: string;
+      readonly seq: number;
+      readonly event: Event;
+      readonly at: number;
+    }
+  /** Events that were missed, all of them; where some are gone, a page comes instead. */
+  | {
+      readonly type: "missed";
+      readonly session: string;
+      readonly events: readonly NumberedEvent[];
+      readonly at: number;
+    }
+  /** The panel shows another session from now on, empty until its pages come. */
+  | { readonly type: "opened"; readonly session: string | null }
+  /** `replace`: the newest turns, as of the event `seq`; `before`: older ones, and `seq` counts for nothing. */
+  | {
+      readonly type: "page";
+      readonly page: SessionResult;
+      readonly where: "replace" | "before";
+      readonly seq: number;
+    }
+  | { readonly type: "olderLoading" }
+  | { readonly type: "olderFailed" }
+  | {
+      readonly type: "toolDetail";
+      readonly session: string;
+      readonly turn: number;
+      readonly id: string;
+      readonly result: string;
+      readonly arguments: string;
+    }
+  | { readonly type: "question"; readonly question: Question }
+  | { readonly type: "questionGone"; readonly nonce: string }
+  | { readonly type: "queue"; readonly queue: QueueResult }
+  | { readonly type: "changes"; readonly changes: ChangesResult }
+  | { readonly type: "context"; readonly context: ContextResult }
+  | { readonly type: "attach"; readonly attachment: Attachment }
+  | { readonly type: "unattach"; readonly id: string }
+  /** The prompt went out: its own attachments go from the composer; pictures are kept with the turn to come. */
+  | {
+      readonly type: "sent";
+      readonly id: number;
+      readonly words: string;
+      readonly images: readonly { readonly label: string; readonly url: string }[];
+      /** Ids of the attachments that went along; the others stay in the composer. */
+      readonly taken: readonly string[];
+    }
+  /** The prompt was answered: whatever came of it, it is not on its way any more. `attachments` are given back. */
+  | { readonly type: "answered"; readonly id: number; readonly attachments: readonly Attachment[] }
+  | { readonly type: "draft"; readonly text: string; readonly mode: DraftMode }
+  | { readonly type: "history"; readonly prompts: readonly string[] }
+  | { readonly type: "firstRun"; readonly firstRun: FirstRunState | null }
+  | {
+      readonly type: "list";
+      readonly query: string;
+      readonly result: SessionsResult | null;
+      readonly where: "replace" | "after" | "close";
+    }
+  | { readonly type: "suggestions"; readonly suggestions: readonly Suggestion[] }
+  | { readonly type: "banner"; readonly banner: PanelState["banner"] }
+  | { readonly type: "looks"; readonly looks: Looks };

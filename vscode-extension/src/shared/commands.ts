@@ -1,0 +1,89 @@
+/** The commands that can be typed behind `/`, and what the panel does for each. Pure. */
+import type { ToHost } from "./messages.ts";
+
+/** A command of the composer. `values`: what may stand behind it. */
+export interface SlashCommand {
+  readonly name: string;
+  readonly detail: string;
+  readonly values: "none" | "modes" | "models" | "words";
+}
+
+/** All of them, in the order in which an empty `/` lists them. */
+export const COMMANDS: readonly SlashCommand[] = [
+  { name: "new", detail: "Begin a new session", values: "none" },
+  { name: "compact", detail: "Compact the conversation now", values: "none" },
+  { name: "mode", detail: "Choose the mode: plan, ask, review, auto", values: "modes" },
+  { name: "model", detail: "Choose the model", values: "models" },
+  { name: "review", detail: "Review the pending changes", values: "none" },
+  { name: "sessions", detail: "List past sessions, or search in them", values: "words" },
+  { name: "export", detail: "Save the session as Markdown", values: "none" },
+  { name: "request", detail: "Show the next request, block by block", values: "none" },
+  { name: "keys", detail: "Manage the keys of providers", values: "none" },
+  { name: "stop", detail: "Stop the running turn", values: "none" },
+  { name: "restart", detail: "Restart the server", values: "none" },
+  { name: "log", detail: "Show the log", values: "none" },
+  { name: "settings", detail: "Open the settings", values: "none" },
+];
+
+/** What a typed line asks for: a message, more words (`/mode ` wants a value), or nothing of ours. */
+export type CommandOutcome =
+  | { readonly kind: "post"; readonly message: ToHost }
+  | { readonly kind: "complete"; readonly text: string }
+  | { readonly kind: "none" };
+
+const NONE: CommandOutcome = { kind: "none" };
+
+/**
+ * What `text` means as a command. Anything else than one of `COMMANDS` with what it takes is
+ * `none`: it is sent as it is (a path such as `/usr/bin`, a skill, a word that the server knows).
+ */
+export function commandOutcome(
+  text: string,
+  offered: { readonly modes: readonly string[]; readonly models: readonly string[] },
+): CommandOutcome {
+  const typed = /^\/([a-z]+)(?:\s+(.*?))?\s*$/.exec(text);
+  const command = COMMANDS.find((one) => one.name === typed?.[1]);
+  if (command === undefined) return NONE;
+  const value = typed?.[2] ?? "";
+  switch (command.values) {
+    case "none":
+      return value === "" ? post(plainMessage(command.name)) : NONE;
+    case "words":
+      return post({ type: "sessions", query: value, more: false });
+    case "modes":
+      if (value === "") return { kind: "complete", text: "/mode " };
+      return offered.modes.includes(value) ? post({ type: "mode", mode: value }) : NONE;
+    case "models":
+      if (value === "") return { kind: "complete", text: "/model " };
+      return offered.models.includes(value) ? post({ type: "model", model: value }) : NONE;
+    default:
+      return command.values satisfies never;
+  }
+}
+
+function post(message: ToHost | null): CommandOutcome {
+  return message === null ? NONE : { kind: "post", message };
+}
+
+function plainMessage(name: string): ToHost | null {
+  switch (name) {
+    case "new":
+    case "compact":
+    case "review":
+    case "export":
+    case "restart":
+      return { type: "command", command: name };
+    case "request":
+      return { type: "command", command: "explainRequest" };
+    case "keys":
+      return { type: "command", command: "manageKeys" };
+    case "log":
+      return { type: "command", command: "showLog" };
+    case "settings":
+      return { type: "command", command: "openSettings" };
+    case "stop":
+      return { type: "stop" };
+    default:
+      return null;
+  }
+}

@@ -1,0 +1,28 @@
+/** The panel before anything is known. */
+import type { PanelState } from "./state.ts";
+
+/** Nothing shown, nothing asked, the server not there yet. */
+export const initialState: PanelState = {
+  revision: 0,
+  connection: { kind: "starting", reason: "" },
+  status: null,
+  models: null,
+  session: null,
+  seq: 0,
+  turns: [],
+  outgoing: [],
+  older: "none",
+  questions: [],
+  queue: { seq: 0, held: "", waiting: [] },
+  pending: { total: 0, files: 0, added: 0, removed: 0, rows: [] },
+  todo: [],
+  attachments: [],
+  context: null,
+  firstRun: null,
+  list: null,
+  suggestions: [],
+  draft: { id: 0, text: "", mode: "append" },
+  history: [],
+  banner: null,
+  looks: { enterSends: true, reducedMotion: false },
+};

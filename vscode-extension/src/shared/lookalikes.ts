@@ -1,0 +1,114 @@
+/**
+ * Characters that a reader takes for others: letters of one script among those of another, and in commands
+ * also signs that look like those a shell obeys. After Unicode's report 39, with what matters in code and commands.
+ */
+
+/** One of them: where (UTF-16 units), which, and what it looks like. */
+export interface Lookalike {
+  readonly at: number;
+  readonly character: string;
+  readonly title: string;
+}
+
+const PAIRS: readonly (readonly [string, string])[] = [
+  // Cyrillic, then what it looks like, letter by letter.
+  ["асеорухіјѕһԁԛԝӏьгАВЕКМНОРСТУХІЈЅҮѴ", "aceopyxijshdqwlbrABEKMHOPCTYXIJSYV"],
+  // Greek
+  ["οαινρυκτχΑΒΕΖΗΙΚΜΝΟΡΤΥΧϹϳ", "oaivpuktxABEZHIKMNOPTYXCj"],
+  // Armenian, and letters beyond ASCII that are Latin
+  ["օոսցհԼՏ", "onugnLS"],
+  ["ɑɡıȷʟʀⅼⅰⅴⅹⅽⅾⅿꓐꓑꓓꓔꓖꓙꓚꓝꓟꓠꓡꓢꓤꓪꓫꓬꓮꓰꓲꓳꓴ", "agijLRlivxcdmBPDTGJCFMNLSRWXYAEIOU"],
+];
+
+/** Signs that look like those a shell obeys; in prose most of them are ordinary. */
+const SIGNS: readonly (readonly [string, string])[] = [
+  ["∕⁄⧸╱〳ノ", "//////"],
+  ["∖⧵﹨╲", "\\\\\\\\"],
+  ["‐‑‒–—―−﹣˗", "---------"],
+  ["‘’‛ʼˈ′", "''''''"],
+  ["“”‟″", '""""'],
+  ["ˋ‵", "``"],
+  ["․ꓸ‚", "..,"],
+  ["\u037e؛；", ";;;"],
+  ["∶ː꞉", ":::"],
+  ["∣ǀ│⏐ꟾ", "|||||"],
+  ["‹˂❮", "<<<"],
+  ["›˃❯", ">>>"],
+  ["∗⁎✱", "***"],
+  ["∼˜", "~~"],
+  ["﹩", "$"],
+  ["﹠", "&"],
+  ["ǃ", "!"],
+];
+
+const LETTERS = table(PAIRS);
+const MARKS = table(SIGNS);
+const WORD = /[\p{L}\p{M}\p{N}_]+/gu;
+const OTHER = /[^\n\t\x20-\x7e]/u;
+const ASCII_LETTER = /[A-Za-z]/;
+/** Scripts whose letters are taken for Latin ones, and the wide and mathematical forms of those. */
+const OTHER_SCRIPT =
+  /[\p{Script=Cyrillic}\p{Script=Greek}\p{Script=Armenian}\p{Script=Cherokee}\p{Script=Lisu}\p{Script=Coptic}]/u;
+const FORM = /[\uff01-\uff5e\u{1d400}-\u{1d7ff}]/u;
+
+/**
+ * Those in a text, in order.
+ *
+ * In prose only letters of another script within a word that has ASCII letters; in a command also whole words that
+ * read as ASCII, wide and mathematical forms, and signs that a shell would obey if they were what they look like.
+ */
+export function lookalikesIn(text: string, isCommand: boolean): readonly Lookalike[] {
+  if (!OTHER.test(text)) return [];
+  const found: Lookalike[] = [];
+  for (const word of text.matchAll(WORD)) {
+    if (OTHER.test(word[0])) found.push(...inWord(word[0], word.index, isCommand));
+  }
+  if (isCommand) found.push(...signs(text));
+  return found.sort((one, other) => one.at - other.at);
+}
+
+function inWord(word: string, start: number, isCommand: boolean): readonly Lookalike[] {
+  const characters = [...word];
+  const isMixed = ASCII_LETTER.test(word);
+  const readsAsAscii =
+    isCommand && characters.every((one) => one < "\x7f" || LETTERS.has(one) || FORM.test(one));
+  if (!isMixed && !readsAsAscii) return [];
+  const found: Lookalike[] = [];
+  let at = start;
+  for (const one of characters) {
+    const like = FORM.test(one) ? one.normalize("NFKC") : LETTERS.get(one);
+    const isForeign = OTHER_SCRIPT.test(one) || like !== undefined;
+    if (one > "\x7f" && isForeign && (isCommand || OTHER_SCRIPT.test(one)))
+      found.push({ at, character: one, title: title(one, like) });
+    at += one.length;
+  }
+  return found;
+}
+
+function signs(text: string): readonly Lookalike[] {
+  const found: Lookalike[] = [];
+  let at = 0;
+  for (const one of text) {
+    const isForm = FORM.test(one) && !/[\p{L}\p{N}]/u.test(one);
+    const like = isForm ? one.normalize("NFKC") : MARKS.get(one);
+    const isInWord = /[\p{L}\p{M}\p{N}_]/u.test(one) && !MARKS.has(one);
+    if (like !== undefined && !isInWord)
+      found.push({ at, character: one, title: title(one, like) });
+    at += one.length;
+  }
+  return found;
+}
+
+function title(character: string, like: string | undefined): string {
+  const hex = (character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, "0");
+  return like === undefined ? `of another script (U+${hex})` : `looks like ${like}, is U+${hex}`;
+}
+
+function table(rows: readonly (readonly [string, string])[]): ReadonlyMap<string, string> {
+  const map = new Map<string, string>();
+  for (const [from, to] of rows) {
+    const like = [...to];
+    for (const [index, one] of [...from].entries()) map.set(one, like[index] ?? "");
+  }
+  return map;
+}

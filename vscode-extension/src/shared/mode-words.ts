@@ -1,0 +1,17 @@
+/** What each mode means, in one line: the picker, the palette and the settings say the same. Pure. */
+
+/** One sentence for a mode; empty for one that is not known here. */
+export function modeWords(mode: string): string {
+  switch (mode) {
+    case "plan":
+      return "Reads and plans; changes nothing";
+    case "ask":
+      return "Asks before each edit";
+    case "review":
+      return "Edits at once; each change waits for your verdict";
+    case "auto":
+      return "Edits at once; nothing waits";
+    default:
+      return "";
+  }
+}

@@ -1,0 +1,67 @@
+/** The composer's side of the state: attachments, prompts on their way, drafts, history. */
+import type { ContextResult } from "../protocol.ts";
+import type { Action } from "./action.ts";
+import type { Attachment, PanelState } from "./state.ts";
+
+/** Earlier prompts that are kept for the arrow key. */
+export const HISTORY_KEPT = 100;
+
+/** An attachment more; one with the same id goes. */
+export function attached(state: PanelState, attachment: Attachment): PanelState {
+  const others = state.attachments.filter((one) => !isReplaced(one, attachment));
+  return { ...state, attachments: [...others, attachment] };
+}
+
+function isReplaced(one: Attachment, by: Attachment): boolean {
+  if (one.id === by.id) return true;
+  return one.kind === "context" && by.kind === "mention" && one.label === by.label;
+}
+
+/** Without one. */
+export function unattached(state: PanelState, id: string): PanelState {
+  return { ...state, attachments: state.attachments.filter((one) => one.id !== id) };
+}
+
+/** What the server says of the next request, with the chips of what goes along by itself first. */
+export function contextTold(state: PanelState, context: ContextResult): PanelState {
+  const own = state.attachments.filter((one) => one.kind !== "context");
+  const twice = saidTwice(own, context);
+  const told = context.attached
+    .filter((row) => !twice.includes(row.id))
+    .map(
+      (row): Attachment => ({ kind: "context", id: row.id, label: row.label, tokens: row.tokens }),
+    );
+  return { ...state, context, attachments: [...told, ...own] };
+}
+
+/** Ids of what goes along by itself and was attached by the user too: the user's own is enough. */
+export function saidTwice(own: readonly Attachment[], context: ContextResult): readonly string[] {
+  const pinned = new Set(own.flatMap((one) => (one.kind === "mention" ? [one.label] : [])));
+  return context.attached.filter((row) => pinned.has(row.label)).map((row) => row.id);
+}
+
+/** A prompt went out: it is on its way, in the history, and its own attachments went with it. */
+export function sent(
+  state: PanelState,
+  { id, words, images, taken }: Extract<Action, { readonly type: "sent" }>,
+): PanelState {
+  return {
+    ...state,
+    attachments: state.attachments.filter((one) => !taken.includes(one.id)),
+    outgoing: [...state.outgoing, { id, words, images }],
+    history: remembered(state.history, words),
+    banner: state.banner?.level === "info" ? state.banner : null,
+  };
+}
+
+/** A prompt was answered; what went with it is given back if it never went. */
+export function answered(state: PanelState, id: number, given: readonly Attachment[]): PanelState {
+  const outgoing = state.outgoing.filter((one) => one.id !== id);
+  return given.reduce(attached, { ...state, outgoing });
+}
+
+/** Newest first, each once. */
+export function remembered(history: readonly string[], words: string): readonly string[] {
+  if (words.trim() === "") return history;
+  return [words, ...history.filter((one) => one !== words)].slice(0, HISTORY_KEPT);
+}

@@ -1,0 +1,119 @@
+/** What one event of the server does to the state. */
+import type { Event, NumberedEvent } from "../protocol.ts";
+import { queueTold } from "./reduce-queue.ts";
+import type { PanelState, Turn } from "./state.ts";
+import { begun, counted, finished } from "./turn-ends.ts";
+import { onTurn } from "./turn-list.ts";
+import { forgetRound, withLine, withText } from "./turn-text.ts";
+import {
+  withEdit,
+  withOutput,
+  withPermission,
+  withToolFinished,
+  withToolStarted,
+} from "./turn-tools.ts";
+import { checkingWords, compactedWords } from "./words.ts";
+
+/** An event of `session`; one of another session, or that was taken in already, changes nothing. */
+export function reduceEvent(
+  state: PanelState,
+  session: string,
+  seq: number,
+  event: Event,
+  at: number,
+): PanelState {
+  if (session !== state.session || seq <= state.seq) return state;
+  return { ...happened(state, event, `e${seq}`, at), seq };
+}
+
+/** Events that were missed, in order. */
+export function reduceMissed(
+  state: PanelState,
+  session: string,
+  events: readonly NumberedEvent[],
+  at: number,
+): PanelState {
+  return events.reduce((now, one) => reduceEvent(now, session, one.seq, one.event, at), state);
+}
+
+function happened(state: PanelState, event: Event, key: string, at: number): PanelState {
+  const turn = (change: (turn: Turn) => Turn): PanelState =>
+    onTurn(state, event.turn, (one) => change(alive(one)));
+  switch (event.type) {
+    case "turnStarted":
+      return begun(state, event);
+    case "text":
+      return turn((one) => {
+        const kept = event.restart ? forgetRound(one) : one;
+        return withText(kept, "text", event.text, key, at);
+      });
+    case "thinking":
+      return turn((one) => withText(one, "thinking", event.text, key, at));
+    case "toolStarted":
+      return turn((one) => withToolStarted(one, event, key));
+    case "toolOutput":
+      return turn((one) => withOutput(one, event));
+    case "toolFinished":
+      return turn((one) => withToolFinished(one, event, key));
+    case "editApplied":
+      return turn((one) => withEdit(one, event));
+    case "checking":
+      return turn((one) => withLine(one, "checking", checkingWords(event.what), key));
+    case "permissionAsked":
+      return turn((one) => withPermission(one, event));
+    case "permissionAnswered":
+      return answered(
+        turn((one) => withPermission(one, event)),
+        event.question,
+      );
+    case "usageReported":
+      return turn((one) => counted(one, event));
+    case "steered":
+      return event.delivered ? turn((one) => withLine(one, "steered", event.text, key)) : state;
+    case "compacted":
+      return turn((one) => withLine(one, "compacted", compactedWords(event), key));
+    case "notice":
+      return noticed(state, event, key);
+    case "turnFinished":
+      return finished(state, event, key);
+    case "hunksChanged":
+      return { ...state, pending: hunks(state, event.pending, event.files.length) };
+    case "queueChanged":
+      return { ...state, queue: queueTold(state.queue, event) };
+    case "todoChanged":
+      return { ...state, todo: event.items };
+    default:
+      return event satisfies never;
+  }
+}
+
+/** A page cannot tell a turn that was killed from one that runs; an event can. */
+function alive(turn: Turn): Turn {
+  return turn.ending === "killed" ? { ...turn, ending: "running" } : turn;
+}
+
+/** The server asks no more: whoever answered, the card goes. */
+function answered(state: PanelState, question: string): PanelState {
+  const left = state.questions.filter(
+    (one) => one.kind !== "permission" || one.asked.id !== question,
+  );
+  return left.length === state.questions.length ? state : { ...state, questions: left };
+}
+
+/** A notice stands in its turn; before the first turn it has no other place than the banner. */
+function noticed(
+  state: PanelState,
+  event: Extract<Event, { type: "notice" }>,
+  key: string,
+): PanelState {
+  if (event.turn < 1) {
+    return { ...state, banner: { level: event.level, text: event.message, retry: false } };
+  }
+  return onTurn(state, event.turn, (one) => withLine(one, event.level, event.message, key));
+}
+
+function hunks(state: PanelState, total: number, files: number): PanelState["pending"] {
+  return total === 0
+    ? { total: 0, files: 0, added: 0, removed: 0, rows: [] }
+    : { ...state.pending, total, files };
+}

@@ -1,0 +1,76 @@
+/** Pages of a session put together with what was seen live: nothing is shown twice, the order stays. */
+import type { SessionResult, TurnRow } from "../protocol.ts";
+import { turnOfPage } from "./page-turn.ts";
+import type { PanelState, Turn } from "./state.ts";
+import { placeOf } from "./turn-list.ts";
+
+/** The state with a page; one of another session changes nothing. */
+export function paged(
+  state: PanelState,
+  page: SessionResult,
+  where: "replace" | "before",
+  seq: number,
+): PanelState {
+  if (page.session !== state.session) return state;
+  return where === "before" ? extended(state, page) : replaced(state, page, seq);
+}
+
+/** Older turns, before those that are there. */
+function extended(state: PanelState, page: SessionResult): PanelState {
+  const first = state.turns[0]?.number ?? Number.POSITIVE_INFINITY;
+  const rows = sorted(page.turns).filter((row) => row.turn < first);
+  const older = rows.map((row) => turnOfPage(page.session, page.model, row, false));
+  return {
+    ...state,
+    turns: [...older, ...state.turns],
+    older: page.more ? "some" : "none",
+  };
+}
+
+/**
+ * The newest turns. Older ones that were fetched before go: a rewind may have left any of them behind.
+ * Turns that began while the page was read stay behind it.
+ */
+function replaced(state: PanelState, page: SessionResult, seq: number): PanelState {
+  const rows = sorted(page.turns);
+  const last = rows.at(-1)?.turn ?? 0;
+  const shown = rows.map((row) => merged(state, page, row, seq > state.seq));
+  const since = state.turns.filter((turn) => turn.number > last);
+  return {
+    ...state,
+    seq: Math.max(state.seq, seq),
+    turns: [...shown, ...since],
+    older: page.more ? "some" : "none",
+    todo: page.todo,
+  };
+}
+
+/**
+ * What was watched from begin to end knows more than the log does; else the log is right.
+ *
+ * `skipped`: the page stands for events that were never seen; they were of the turn that runs.
+ */
+function merged(state: PanelState, page: SessionResult, row: TurnRow, skipped: boolean): Turn {
+  const live = state.turns[placeOf(state.turns, row.turn)];
+  const isHoley = live?.ending === "killed" ? row.ending !== null : skipped && isOpen(live);
+  if (live?.whole && !isHoley) {
+    return live.left === row.left ? live : { ...live, left: row.left };
+  }
+  const { status } = state;
+  const isRunning =
+    live?.ending === "running" || (status?.session === page.session && status.running === row.turn);
+  const told = turnOfPage(page.session, page.model, row, isRunning);
+  const images = told.images.map((image) => ({
+    label: image.label,
+    url: live?.images.find((one) => one.label === image.label)?.url ?? null,
+  }));
+  return { ...told, images };
+}
+
+function isOpen(turn: Turn | undefined): boolean {
+  return turn?.ending === "running";
+}
+
+function sorted(rows: readonly TurnRow[]): readonly TurnRow[] {
+  return rows.toSorted((one, other) => one.turn - other.turn);
+}

@@ -1,0 +1,22 @@
+/** The queue: what waits for the running turn. */
+import type { QueueChanged, QueueResult } from "../protocol.ts";
+import type { PanelState } from "./state.ts";
+
+type Queue = PanelState["queue"];
+
+/** As an event tells it: session and chips of a row are those that were known. */
+export function queueTold(queue: Queue, event: QueueChanged): Queue {
+  if (event.seq < queue.seq) return queue;
+  const known = new Map(queue.waiting.map((row) => [row.id, row]));
+  const waiting = event.waiting.map((row) => ({
+    ...row,
+    session: known.get(row.id)?.session ?? null,
+    attached: known.get(row.id)?.attached ?? [],
+  }));
+  return { seq: event.seq, held: event.held, waiting };
+}
+
+/** As the server answered; an answer that is older than an event counts for nothing. */
+export function queueAnswered(queue: Queue, result: QueueResult): Queue {
+  return result.seq < queue.seq ? queue : { ...result };
+}

@@ -1,0 +1,111 @@
+/** The whole of the panel's logic of state: pure, the same in the extension host and in the webview. */
+import type { Action } from "./action.ts";
+import { answered, attached, contextTold, sent, unattached } from "./reduce-composer.ts";
+import { reduceEvent, reduceMissed } from "./reduce-event.ts";
+import { listed } from "./reduce-list.ts";
+import { paged } from "./reduce-page.ts";
+import { queueAnswered } from "./reduce-queue.ts";
+import type { Connection, PanelState, Question } from "./state.ts";
+import { abandoned } from "./turn-ends.ts";
+import { onTurn, turnOf } from "./turn-list.ts";
+import { withDetail } from "./turn-tools.ts";
+
+export { initialState } from "./initial-state.ts";
+
+/** The state after `action`. What an action does not touch is the same object as before. */
+export function reduce(state: PanelState, action: Action): PanelState {
+  return { ...changed(state, action), revision: state.revision + 1 };
+}
+
+function changed(state: PanelState, action: Action): PanelState {
+  switch (action.type) {
+    case "connection":
+      return connected(state, action.connection);
+    case "status":
+      return { ...state, status: action.status };
+    case "models":
+      return { ...state, models: action.models };
+    case "event":
+      return reduceEvent(state, action.session, action.seq, action.event, action.at);
+    case "missed":
+      return reduceMissed(state, action.session, action.events, action.at);
+    case "opened":
+      return opened(state, action.session);
+    case "page":
+      return paged(state, action.page, action.where, action.seq);
+    case "olderLoading":
+      return state.older === "some" ? { ...state, older: "loading" } : state;
+    case "olderFailed":
+      return state.older === "loading" ? { ...state, older: "some" } : state;
+    case "toolDetail":
+      if (action.session !== state.session || turnOf(state, action.turn) === undefined)
+        return state;
+      return onTurn(state, action.turn, (turn) =>
+        withDetail(turn, action.id, action.result, action.arguments),
+      );
+    case "question":
+      return { ...state, questions: [...without(state, action.question.nonce), action.question] };
+    case "questionGone":
+      return { ...state, questions: without(state, action.nonce) };
+    case "queue":
+      return { ...state, queue: queueAnswered(state.queue, action.queue) };
+    case "changes": {
+      const { changes: rows, files, added, removed, pending: total } = action.changes;
+      return { ...state, pending: { total, files, added, removed, rows } };
+    }
+    case "context":
+      return contextTold(state, action.context);
+    case "attach":
+      return attached(state, action.attachment);
+    case "unattach":
+      return unattached(state, action.id);
+    case "sent":
+      return sent(state, action);
+    case "answered":
+      return answered(state, action.id, action.attachments);
+    case "draft":
+      return {
+        ...state,
+        draft: { id: state.draft.id + 1, text: action.text, mode: action.mode },
+      };
+    case "history":
+      return { ...state, history: action.prompts };
+    case "firstRun":
+      return { ...state, firstRun: action.firstRun };
+    case "list":
+      return { ...state, list: listed(state.list, action.query, action.result, action.where) };
+    case "suggestions":
+      return { ...state, suggestions: action.suggestions };
+    case "banner":
+      return { ...state, banner: action.banner };
+    case "looks":
+      return { ...state, looks: action.looks };
+    default:
+      return action satisfies never;
+  }
+}
+
+/** A server that is gone tells nothing more: its turn, its questions and its numbers go with it. */
+function connected(state: PanelState, connection: Connection): PanelState {
+  if (connection.kind === "ready") return { ...state, connection };
+  return {
+    ...state,
+    connection,
+    seq: 0,
+    turns: state.turns.some((turn) => turn.ending === "running")
+      ? state.turns.map(abandoned)
+      : state.turns,
+    questions: [],
+    queue: { seq: 0, held: "", waiting: [] },
+    status: state.status && { ...state.status, running: null },
+  };
+}
+
+function opened(state: PanelState, session: string | null): PanelState {
+  if (session === state.session && session !== null) return state;
+  return { ...state, session, seq: 0, turns: [], older: "none", todo: [], context: null };
+}
+
+function without(state: PanelState, nonce: string): readonly Question[] {
+  return state.questions.filter((one) => one.nonce !== nonce);
+}

@@ -1,0 +1,59 @@
+/** What several parts of the panel and the editor read from a state. Pure. */
+import type { Outgoing, PanelState, Turn } from "./state.ts";
+import { turnOf } from "./turn-list.ts";
+
+export { turnOf };
+
+/** The turn that runs and is shown, or undefined. */
+export function runningTurn(state: PanelState): Turn | undefined {
+  const last = state.turns.at(-1);
+  return last?.ending === "running" ? last : undefined;
+}
+
+/** Does a turn run, of whichever session, or does one begin right now? */
+export function isBusy(state: PanelState): boolean {
+  if (state.connection.kind !== "ready") return false;
+  return (
+    runningTurn(state) !== undefined ||
+    (state.status !== null && state.status.running !== null) ||
+    sending(state).length > 0
+  );
+}
+
+/** Can words be given to the running turn? */
+export function canSteer(state: PanelState): boolean {
+  return state.connection.kind === "ready" && runningTurn(state) !== undefined;
+}
+
+/** Can a prompt be sent at all? */
+export function canSend(state: PanelState): boolean {
+  return state.connection.kind === "ready" && (state.status?.lacking ?? "") === "";
+}
+
+/** Prompts that went out and neither run nor wait in the queue: shown as on their way. */
+export function sending(state: PanelState): readonly Outgoing[] {
+  if (state.outgoing.length === 0) return state.outgoing;
+  const waiting = new Set(state.queue.waiting.map((row) => row.text));
+  return state.outgoing.filter((one) => !waiting.has(one.words));
+}
+
+/** What the session has cost so far in US dollars, with the running turn; null: not known. */
+export function sessionCost(state: PanelState): number | null {
+  const before = state.status?.session === state.session ? (state.status?.cost ?? null) : null;
+  const running = runningTurn(state)?.cost ?? null;
+  if (before === null) return state.turns.length <= 1 && state.older === "none" ? running : null;
+  return before + (running ?? 0);
+}
+
+/** The turns that the conversation consists of. */
+export function livedTurns(state: PanelState): readonly Turn[] {
+  return state.turns.some((turn) => turn.left)
+    ? state.turns.filter((turn) => !turn.left)
+    : state.turns;
+}
+
+/** The last turn, if its words may go through when they are sent again. */
+export function retryableTurn(state: PanelState): Turn | undefined {
+  const last = livedTurns(state).at(-1);
+  return last !== undefined && (last.retryable || last.ending === "failed") ? last : undefined;
+}

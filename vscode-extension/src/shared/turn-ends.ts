@@ -1,0 +1,106 @@
+/** A turn begins, and ends. */
+import type { TurnFinished, TurnStarted, UsageReported } from "../protocol.ts";
+import type { PanelState, Turn } from "./state.ts";
+import { emptyTurn, onTurn, withTurn } from "./turn-list.ts";
+import { ended } from "./turn-tools.ts";
+
+/** The words are taken. What a page told of this turn is forgotten: all of it follows. */
+export function begun(state: PanelState, event: TurnStarted): PanelState {
+  const session = state.session ?? "";
+  const sent = state.outgoing.find((one) => one.words === event.words);
+  const images = sent?.images ?? [];
+  const turn: Turn = {
+    ...emptyTurn(session, event.turn),
+    words: event.words,
+    title: event.title,
+    chips: chips(event.attached, images),
+    images,
+    mode: event.mode,
+    model: event.model,
+    whole: true,
+  };
+  return {
+    ...state,
+    turns: withTurn(state.turns.map(abandoned), turn),
+    outgoing: state.outgoing.filter((one) => one !== sent),
+    status: state.status && { ...state.status, session, running: event.turn },
+  };
+}
+
+/** Chips without those of pictures, which are shown themselves. */
+export function chips(
+  attached: readonly string[],
+  images: readonly { readonly label: string }[],
+): Turn["chips"] {
+  const shown = new Set(images.map((image) => image.label));
+  return attached.filter((label) => !shown.has(label)).map((label) => ({ label }));
+}
+
+/** Tokens and cost of the turn so far; the next words are of another model call. */
+export function counted(turn: Turn, event: UsageReported): Turn {
+  return {
+    ...turn,
+    ...tokens(event.total),
+    cost: event.totalCost,
+    next: turn.parts.length,
+  };
+}
+
+/** The turn is over; words that never reached the model come back as a draft. */
+export function finished(state: PanelState, event: TurnFinished, key: string): PanelState {
+  const over = onTurn(state, event.turn, (turn) => {
+    const isSilent = !turn.parts.some((part) => part.kind === "text");
+    const answer = isSilent && event.answer !== "" ? [textOf(event.answer, key)] : [];
+    return {
+      ...turn,
+      parts: [...ended(turn.parts), ...answer],
+      ending: event.ending,
+      message: event.message,
+      draft: event.draft,
+      retryable: event.retryable,
+      outgrown: event.outgrown,
+      ...tokens(event.usage),
+      cost: event.cost,
+      seconds: event.seconds,
+      verified: event.verified,
+      changes: event.changes,
+      next: null,
+    };
+  });
+  return {
+    ...over,
+    status: over.status && {
+      ...over.status,
+      running: null,
+      cost: sum(state.status?.cost ?? null, event.cost, isFirst(state)),
+    },
+    draft: given(over, event.draft),
+    pending: { ...over.pending, total: event.toReview },
+  };
+}
+
+/** A turn whose end nobody will tell: the server is gone, or another turn runs. */
+export function abandoned(turn: Turn): Turn {
+  return turn.ending === "running" ? { ...turn, ending: "killed", parts: ended(turn.parts) } : turn;
+}
+
+function textOf(text: string, key: string): Turn["parts"][number] {
+  return { kind: "text", key, text, final: true, ms: null, since: null };
+}
+
+function tokens(usage: UsageReported["total"]): Pick<Turn, "input" | "cached" | "output"> {
+  return { input: usage.input, cached: usage.cached, output: usage.output };
+}
+
+function isFirst(state: PanelState): boolean {
+  return state.older === "none" && state.turns.length <= 1;
+}
+
+function sum(before: number | null, cost: number | null, first: boolean): number | null {
+  if (before === null) return first ? cost : null;
+  return cost === null ? null : before + cost;
+}
+
+function given(state: PanelState, text: string): PanelState["draft"] {
+  return text === "" ? state.draft : { id: state.draft.id + 1, text, mode: "append" };
+}

@@ -1,0 +1,53 @@
+/** The model's words and its reasoning, as they stream into a turn. */
+import type { LinePart, Part, TextPart, Turn } from "./state.ts";
+
+/** Takes more words; `key` is new for every event. */
+export function withText(
+  turn: Turn,
+  kind: TextPart["kind"],
+  text: string,
+  key: string,
+  at: number,
+): Turn {
+  if (text === "") return turn;
+  const begun = inNextRound(turn);
+  const last = begun.parts.at(-1);
+  const isMore =
+    last !== undefined && last.kind === kind && !last.final && begun.parts.length > begun.round;
+  if (isMore) return { ...begun, parts: begun.parts.with(-1, longer(last, text, at)) };
+  const part: TextPart = { kind, key, text, final: false, ms: 0, since: at };
+  return { ...begun, parts: [...closed(begun.parts), part] };
+}
+
+/** Forgets the words of the newest model call: it is made again. */
+export function forgetRound(turn: Turn): Turn {
+  const kept = turn.parts.filter((part, place) => place < turn.round || !isWords(part));
+  return { ...turn, parts: kept, round: Math.min(turn.round, kept.length), next: null };
+}
+
+/** The call that was counted is over as soon as anything of the next one comes. */
+export function inNextRound(turn: Turn): Turn {
+  return turn.next === null ? turn : { ...turn, round: turn.next, next: null };
+}
+
+/** A thin line at the end; what streamed before it is final. */
+export function withLine(turn: Turn, what: LinePart["what"], text: string, key: string): Turn {
+  return { ...turn, parts: [...closed(turn.parts), { kind: "line", key, what, text }] };
+}
+
+/** The parts with the last one final, if it is words. */
+export function closed(parts: readonly Part[]): readonly Part[] {
+  const last = parts.at(-1);
+  return last !== undefined && isWords(last) && !last.final
+    ? parts.with(-1, { ...last, final: true })
+    : parts;
+}
+
+function isWords(part: Part): part is TextPart {
+  return part.kind === "text" || part.kind === "thinking";
+}
+
+function longer(part: TextPart, text: string, at: number): TextPart {
+  const ms = part.since === null ? part.ms : Math.max(0, at - part.since);
+  return { ...part, text: part.text + text, ms };
+}

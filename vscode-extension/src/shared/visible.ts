@@ -1,0 +1,195 @@
+/**
+ * Text of whoever, in pieces that a person can see: what hides, turns, overwrites or imitates text stands
+ * as a code point or is marked. No DOM, no clock. The server escapes too; this does not rely on it.
+ */
+import { lookalikesIn } from "./lookalikes.ts";
+
+/** How a text is looked at: in a command blanks and signs that imitate others matter more than in prose or code. */
+export type Reading = "command" | "prose";
+
+/** What a piece is, and so how it is drawn. `note`: words of the server about the text. */
+export type PieceKind = "plain" | "escape" | "invisible" | "bidi" | "lookalike" | "blanks" | "note";
+
+/** A run of a text. `text` is what to draw, `title` why it is marked (empty for plain text). */
+export interface Piece {
+  readonly kind: PieceKind;
+  readonly text: string;
+  readonly title: string;
+  /** Where it begins in the source, in UTF-16 units, and how long it is there. */
+  readonly at: number;
+  readonly length: number;
+}
+
+/** Characters that draw nothing although Unicode calls them letters, marks or signs. */
+const NO_INK =
+  "\\u034f\\u115f\\u1160\\u17b4\\u17b5\\u180b-\\u180f\\u2800\\u3164\\ufe00-\\ufe0f\\uffa0\\u{e0100}-\\u{e01ef}";
+const HIDDEN = `[\\p{Cc}\\p{Cf}\\p{Cn}\\p{Co}\\p{Cs}\\p{Zl}\\p{Zp}${NO_INK}]`;
+const HIDES = new RegExp(`^(?:(?![\\n\\t ])(?:${HIDDEN}|\\p{Zs}))$`, "u");
+const BIDI = /^[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]$/;
+
+const MAYBE_HIDDEN = new RegExp(`${HIDDEN}|\\p{Zs}`, "gu");
+const PLAIN = /^[\n\t -~]*$/; // most text: nothing in it can hide
+
+/** Runs of nothing that would push a text's end out of sight. */
+const EMPTY_LINES = "\\n(?:[ \\t]*\\n){3,}";
+const BLANKS = { command: "(?<=[^\\s])[ \\t]{12,}|[ \\t]{41,}", prose: "[ \\t]{41,}" };
+const SERVER_FOLD = "\\[… \\d+ (?:blanks|empty lines) …\\]";
+const SERVER_HEAD = "^\\[[\\d,]+ lines, [\\d,]+ characters; look at all of them\\](?=\\n)";
+const SERVER_ESCAPE = "\\\\u[0-9a-f]{4}|\\\\U[0-9a-f]{8}";
+
+const SPECIAL = { command: special("command"), prose: special("prose") };
+
+const NAMES: ReadonlyMap<number, string> = new Map([
+  [0x00, "null character"],
+  [0x07, "bell"],
+  [0x08, "backspace"],
+  [0x0d, "carriage return: what follows overwrites the line in a terminal"],
+  [0x1b, "escape: begins an order to a terminal"],
+  [0x7f, "delete"],
+  [0x9b, "begins an order to a terminal"],
+  [0xa0, "blank that does not break"],
+  [0xad, "soft hyphen"],
+  [0x200b, "blank without width"],
+  [0x200c, "joins nothing, has no width"],
+  [0x200d, "joins two signs, has no width"],
+  [0x2028, "ends a line"],
+  [0x202a, "left to right from here"],
+  [0x202b, "right to left from here"],
+  [0x202d, "forces left to right"],
+  [0x202e, "forces right to left: text reads backwards"],
+  [0x2066, "isolates left to right"],
+  [0x2067, "isolates right to left"],
+  [0x2069, "ends an isolate"],
+  [0xfeff, "blank without width"],
+]);
+
+/** Does the text begin with the server's line about its length? */
+export function saysItsLength(text: string): boolean {
+  return new RegExp(SERVER_HEAD, "u").test(text);
+}
+
+/** The text in pieces; plain pieces hold their source unchanged, line breaks and tabs included. */
+export function visibleText(text: string, reading: Reading): readonly Piece[] {
+  const pieces: Piece[] = [];
+  let last = 0;
+  for (const found of text.matchAll(SPECIAL[reading])) {
+    const piece = pieceOf(found[0], found.index);
+    if (piece === null) continue;
+    pieces.push(...plainOrAlike(text, last, found.index, reading), piece);
+    last = found.index + found[0].length;
+  }
+  pieces.push(...plainOrAlike(text, last, text.length, reading));
+  return pieces;
+}
+
+/** The text as one string in which nothing hides: code points as `\u202e`. Long blanks stay. */
+export function visible(text: string): string {
+  if (PLAIN.test(text)) return text;
+  return text.replace(MAYBE_HIDDEN, (one) => (HIDES.test(one) ? codePoint(one) : one));
+}
+
+/** Sentences for a badge: what is odd about these pieces; none if nothing is. */
+export function warnings(pieces: readonly Piece[]): readonly string[] {
+  const count = (kind: PieceKind) => pieces.filter((piece) => piece.kind === kind).length;
+  const said: string[] = [];
+  const say = (number: number, one: string, more: string) => {
+    if (number > 0) said.push(number === 1 ? one : `${number} ${more}`);
+  };
+  say(
+    count("bidi"),
+    "A character that reverses the direction of text",
+    "characters that reverse the direction of text",
+  );
+  say(count("invisible"), "An invisible character", "invisible characters");
+  say(count("escape"), "A control character", "control characters");
+  say(
+    count("lookalike"),
+    "A character that looks like another",
+    "characters that look like others",
+  );
+  return said;
+}
+
+function special(reading: Reading): RegExp {
+  const parts = [
+    SERVER_HEAD,
+    SERVER_FOLD,
+    SERVER_ESCAPE,
+    EMPTY_LINES,
+    BLANKS[reading],
+    `(?![\\n\\t ])(?:${HIDDEN}|\\p{Zs})`,
+  ];
+  return new RegExp(parts.join("|"), "gu");
+}
+
+/** Null: an escape that the text writes of a character that would have been seen anyway. */
+function pieceOf(found: string, at: number): Piece | null {
+  const base = { at, length: found.length };
+  if (found.startsWith("[…"))
+    return { ...base, kind: "blanks", text: found, title: "left out here, as it shows nothing" };
+  if (found.startsWith("[")) return { ...base, kind: "note", text: found, title: "" };
+  if (found.startsWith("\n")) {
+    const number = found.split("\n").length - 2;
+    return {
+      ...base,
+      kind: "blanks",
+      text: `\n[… ${number} empty lines …]\n`,
+      title: "empty lines",
+    };
+  }
+  if (found.startsWith(" ") || found.startsWith("\t"))
+    return { ...base, kind: "blanks", text: ` [… ${found.length} blanks …] `, title: "blanks" };
+  const isWritten = found.startsWith("\\");
+  const point = isWritten ? Number.parseInt(found.slice(2), 16) : (found.codePointAt(0) ?? 0);
+  if (point > 0x10ffff) return null;
+  const character = String.fromCodePoint(point);
+  if (isWritten && !HIDES.test(character)) return null;
+  return {
+    ...base,
+    kind: kindOf(character),
+    text: codePoint(character),
+    title: titleOf(point),
+  };
+}
+
+function kindOf(character: string): PieceKind {
+  if (BIDI.test(character)) return "bidi";
+  return /^\p{Cc}$/u.test(character) ? "escape" : "invisible";
+}
+
+function titleOf(point: number): string {
+  const hex = `U+${point.toString(16).toUpperCase().padStart(4, "0")}`;
+  const name = NAMES.get(point);
+  return name === undefined ? `shows nothing (${hex})` : `${name} (${hex})`;
+}
+
+function codePoint(character: string): string {
+  const point = character.codePointAt(0) ?? 0;
+  const hex = point.toString(16);
+  return point < 0x10000 ? `\\u${hex.padStart(4, "0")}` : `\\U${hex.padStart(8, "0")}`;
+}
+
+function plainOrAlike(text: string, from: number, to: number, reading: Reading): readonly Piece[] {
+  if (from >= to) return [];
+  const slice = text.slice(from, to);
+  const pieces: Piece[] = [];
+  const plain = (start: number, end: number) => {
+    if (start < end)
+      pieces.push({
+        kind: "plain",
+        text: slice.slice(start, end),
+        title: "",
+        at: from + start,
+        length: end - start,
+      });
+  };
+  let last = 0;
+  for (const { at, character, title } of lookalikesIn(slice, reading === "command")) {
+    plain(last, at);
+    const base = { at: from + at, length: character.length };
+    pieces.push({ ...base, kind: "lookalike", text: character, title });
+    last = at + character.length;
+  }
+  plain(last, slice.length);
+  return pieces;
+}

@@ -1,0 +1,43 @@
+/** Words of the user interface that depend on the state. Verbs first, no "I", the same as in the docs. */
+import type { Compacted } from "../protocol.ts";
+import type { TurnEnding } from "./state.ts";
+
+/** A compaction, as the transcript says it too. */
+export function compactedWords(event: Compacted): string {
+  const { layer, before, after, note } = event;
+  const words = `The conversation was compacted (${layer}): from ${grouped(before)} to ${grouped(after)} tokens`;
+  return note === "" ? words : `${words}; ${note}`;
+}
+
+/** A check of the project that runs. */
+export function checkingWords(what: string): string {
+  return `Checking with ${what}`;
+}
+
+/** How a turn ended, in a word or two; empty where it simply ended or still runs. */
+export function endingWords(ending: TurnEnding): string {
+  switch (ending) {
+    case "running":
+    case "done":
+      return "";
+    case "cancelled":
+      return "Stopped";
+    case "failed":
+      return "Failed";
+    case "limit":
+      return "Stopped at the limit of rounds";
+    case "repeated":
+      return "Stopped: the same call again and again";
+    case "budget":
+      return "Stopped: the next call could pass a budget";
+    case "killed":
+      return "Cut off: the server ended";
+    default:
+      return ending satisfies never;
+  }
+}
+
+/** `1,234,567`, whatever the locale of the machine: host and webview must not differ. */
+export function grouped(count: number): string {
+  return String(Math.round(count)).replace(/\B(?=(\d{3})+$)/g, ",");
+}

@@ -1,0 +1,53 @@
+/** The frame of the panel: which parts are there, from top to bottom. */
+import { sending } from "../shared/selectors.ts";
+import { Banner } from "./banner/banner.tsx";
+import { Composer } from "./composer/composer.tsx";
+import { Announcer } from "./conversation/announcer.tsx";
+import { Conversation } from "./conversation/conversation.tsx";
+import { Empty } from "./empty/empty.tsx";
+import { FirstRun } from "./first-run/first-run.tsx";
+import { Header } from "./header/header.tsx";
+import { PendingBar } from "./pending/pending-bar.tsx";
+import { Questions } from "./questions/questions.tsx";
+import { SessionList } from "./sessions/session-list.tsx";
+import { TodoLine } from "./todo/todo-line.tsx";
+import type { ViewProps } from "./view-props.ts";
+
+/** The whole panel for one state. */
+export function App(props: ViewProps) {
+  const { state } = props;
+  return (
+    <div class={state.looks.reducedMotion ? "panel still" : "panel"}>
+      <Header {...props} />
+      <Banner {...props} />
+      <main class="panel-main">
+        <Middle {...props} />
+      </main>
+      <footer class="panel-foot">
+        {state.list === null && (
+          <>
+            <TodoLine {...props} />
+            <PendingBar {...props} />
+          </>
+        )}
+        {/* A question is never out of sight, whatever else is shown, and next to where words are typed. */}
+        <Questions {...props} />
+        {state.list === null && state.firstRun === null && (
+          <div class="panel-input">
+            <Composer {...props} />
+          </div>
+        )}
+      </footer>
+      <Announcer state={state} />
+    </div>
+  );
+}
+
+function Middle(props: ViewProps) {
+  const { state } = props;
+  if (state.list !== null) return <SessionList {...props} />;
+  if (state.firstRun !== null) return <FirstRun {...props} />;
+  const isEmpty = state.turns.length === 0 && state.older === "none";
+  if (isEmpty && sending(state).length === 0) return <Empty {...props} />;
+  return <Conversation key={state.session ?? ""} {...props} />;
+}

@@ -1,0 +1,121 @@
+/** Bars above the conversation: the server's state, restricted mode, and one sentence about what went wrong. */
+import { Icon } from "../icon.tsx";
+import type { ViewProps } from "../view-props.ts";
+
+export function Banner({ state, post }: ViewProps) {
+  return (
+    <>
+      <ServerBar state={state} post={post} />
+      <TrustBar state={state} post={post} />
+      <Sentence state={state} post={post} />
+    </>
+  );
+}
+
+type Props = Pick<ViewProps, "state" | "post">;
+
+function ServerBar({ state, post }: Props) {
+  const { connection } = state;
+  if (connection.kind === "ready") {
+    if (connection.waiting === undefined) return null;
+    return (
+      <div class="banner" role="status">
+        <Icon name="loading" spin />
+        <p>{connection.waiting}</p>
+      </div>
+    );
+  }
+  const isDown = connection.kind === "stopped";
+  // Whoever stopped it knows: no alarm, and the way back.
+  const isWanted = connection.kind === "stopped" && connection.byUser === true;
+  const isError = isDown && !isWanted;
+  return (
+    <div class={isError ? "banner error" : "banner"} role={isError ? "alert" : "status"}>
+      <Icon name={isError ? "error" : isDown ? "info" : "loading"} spin={!isDown} />
+      <p>
+        {connection.reason !== ""
+          ? connection.reason
+          : isDown
+            ? "The server has stopped."
+            : "The server is starting…"}
+      </p>
+      {isDown && (
+        <div class="banner-actions">
+          <button
+            type="button"
+            class="button"
+            onClick={() => post({ type: "command", command: "restart" })}
+          >
+            {isWanted ? "Start" : "Restart"}
+          </button>
+          <button
+            type="button"
+            class="link-button"
+            onClick={() => post({ type: "command", command: "showLog" })}
+          >
+            Show the log
+          </button>
+        </div>
+      )}
+    </div>
+  );
+}
+
+function TrustBar({ state, post }: Props) {
+  const { status } = state;
+  if (status === null || status.trusted || state.connection.kind !== "ready") return null;
+  return (
+    <div class="banner" role="status">
+      <Icon name="shield" />
+      <p>
+        Restricted: reading, searching and answering work. Nothing is changed or run until you give
+        your trust.
+      </p>
+      <div class="banner-actions">
+        <button
+          type="button"
+          class="button secondary"
+          onClick={() => post({ type: "command", command: "trust" })}
+        >
+          Trust…
+        </button>
+      </div>
+    </div>
+  );
+}
+
+function Sentence({ state, post }: Props) {
+  const { banner } = state;
+  if (banner === null) return null;
+  return (
+    <div class={`banner ${banner.level}`} role={banner.level === "error" ? "alert" : "status"}>
+      <Icon name={banner.level} />
+      <p>{banner.text}</p>
+      <div class="banner-actions">
+        {banner.retry && (
+          <button type="button" class="button" onClick={() => post({ type: "retry" })}>
+            Retry
+          </button>
+        )}
+        {banner.level !== "info" && (
+          <button
+            type="button"
+            class="link-button"
+            onClick={() => post({ type: "command", command: "showLog" })}
+          >
+            Details
+          </button>
+        )}
+      </div>
+      <button
+        type="button"
+        class="icon-button"
+        title="Close"
+        aria-label="Close this message"
+        onClick={() => post({ type: "closeBanner" })}
+      >
+        <Icon name="close" />
+      </button>
+    </div>
+  );
+}

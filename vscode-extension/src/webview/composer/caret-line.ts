@@ -1,0 +1,48 @@
+/** On which line of a text box the caret stands, wrapped lines counted as they are seen. */
+
+const COPIED = [
+  "font",
+  "letterSpacing",
+  "wordSpacing",
+  "tabSize",
+  "textIndent",
+  "wordBreak",
+  "overflowWrap",
+] as const;
+
+/** Whether the caret stands on the first and on the last line that is seen. A selection is on neither. */
+export function caretLines(box: HTMLTextAreaElement): {
+  readonly first: boolean;
+  readonly last: boolean;
+} {
+  const { value, selectionStart, selectionEnd } = box;
+  if (selectionStart !== selectionEnd) return { first: false, last: false };
+  // Lines that somebody broke need no measuring.
+  const before = value.lastIndexOf("\n", selectionStart - 1) === -1 || selectionStart === 0;
+  const after = value.indexOf("\n", selectionStart) === -1;
+  if (!before && !after) return { first: false, last: false };
+  const tops = measured(box);
+  return { first: before && tops.caret <= tops.start, last: after && tops.caret >= tops.end };
+}
+
+/** Heights of the lines of the first character, the caret and the end, in CSS pixels. */
+function measured(box: HTMLTextAreaElement): { start: number; caret: number; end: number } {
+  const mirror = document.createElement("div");
+  const style = getComputedStyle(box);
+  for (const name of COPIED) mirror.style[name] = style[name];
+  mirror.style.position = "absolute";
+  mirror.style.visibility = "hidden";
+  mirror.style.whiteSpace = "pre-wrap";
+  mirror.style.width = `${box.clientWidth - Number.parseFloat(style.paddingLeft) - Number.parseFloat(style.paddingRight)}px`;
+  const marks = [0, box.selectionStart, box.value.length].map((place, index, all) => {
+    mirror.append(box.value.slice(index === 0 ? 0 : (all[index - 1] ?? 0), place));
+    const mark = document.createElement("span");
+    mark.textContent = "\u200b";
+    mirror.append(mark);
+    return mark;
+  });
+  document.body.append(mirror);
+  const tops = marks.map((mark) => mark.offsetTop);
+  mirror.remove();
+  return { start: tops[0] ?? 0, caret: tops[1] ?? 0, end: tops[2] ?? 0 };
+}

@@ -1,0 +1,62 @@
+/** What a chip of the composer shows and says. Pure. */
+
+import { sizeFigure, tokenFigure } from "../../shared/figures.ts";
+import type { Attachment } from "../../shared/state.ts";
+import { estimatedTokens } from "./estimated-tokens.ts";
+
+export interface ChipWords {
+  readonly icon: string;
+  readonly label: string;
+  /** Tooltip: what it is, and how large. */
+  readonly title: string;
+  /** What a press does besides removing; null: nothing. */
+  readonly press: "open" | "unfold" | null;
+}
+
+export function chipWords(attachment: Attachment): ChipWords {
+  const label = attachment.label;
+  switch (attachment.kind) {
+    case "context":
+      return {
+        icon: attachment.id.startsWith("opened") ? "eye" : "selection",
+        label,
+        title: `${label}\nFrom the editor, about ${tokenFigure(attachment.tokens)} tokens`,
+        press: null,
+      };
+    case "mention":
+      return {
+        icon: attachment.path.endsWith("/") ? "folder" : "file",
+        label,
+        title: `${attachment.path}\nIts text goes along. Press to open it`,
+        press: attachment.path.endsWith("/") ? null : "open",
+      };
+    case "image":
+      return {
+        icon: "file-media",
+        label,
+        title: `${label}\nPicture, ${sizeFigure(Math.floor(attachment.data.length * 0.75))}`,
+        press: null,
+      };
+    case "text":
+      return {
+        icon: "note",
+        label,
+        title: `${label}\nAbout ${tokenFigure(estimatedTokens(attachment.text))} tokens. Press to turn it back into text`,
+        press: "unfold",
+      };
+    case "problems":
+      return {
+        icon: "warning",
+        label,
+        title: `${label}\nThe problems that the editor reports`,
+        press: null,
+      };
+    default:
+      return attachment satisfies never;
+  }
+}
+
+/** What `openFile` takes, of a mention: `path#L3-9` becomes `path:3-9`. */
+export function openTarget(path: string): string {
+  return path.replace(/#L(\d+(?:-\d+)?)$/, ":$1");
+}

@@ -1,0 +1,145 @@
+/** What goes with the next prompt: one stop of the Tab key, arrows from chip to chip, Delete removes. */
+import type { RefObject } from "preact";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
+import type { Attachment } from "../../shared/state.ts";
+import { Icon } from "../icon.tsx";
+import { chipWords } from "./chip-words.ts";
+
+export interface ChipsProps {
+  readonly attachments: readonly Attachment[];
+  readonly box: RefObject<HTMLDivElement | null>;
+  readonly onPress: (attachment: Attachment) => void;
+  readonly onRemove: (id: string) => void;
+  readonly onAdd: () => void;
+  /** The focus goes back to the text. */
+  readonly onLeave: () => void;
+}
+
+export function Chips(props: ChipsProps) {
+  const { attachments, box } = props;
+  const [at, setAt] = useState(0);
+  const current = Math.min(at, attachments.length - 1);
+  const hadFocus = useRef(false);
+  // A chip that was removed with the focus in it hands it to its neighbour, the last one to the text.
+  useLayoutEffect(() => {
+    if (!hadFocus.current) return;
+    hadFocus.current = false;
+    if (attachments.length === 0) props.onLeave();
+    else focusChip(box, current);
+  });
+  const remove = (id: string) => {
+    hadFocus.current = box.current?.contains(document.activeElement) ?? false;
+    props.onRemove(id);
+  };
+  const onKeyDown = (event: KeyboardEvent) => {
+    const to = chipStop(event, current, attachments.length);
+    const attachment = attachments[current];
+    if (to !== null) focusChip(box, to);
+    else if ((event.key === "Delete" || event.key === "Backspace") && attachment !== undefined)
+      remove(attachment.id);
+    else if (event.key === "Escape") props.onLeave();
+    else return;
+    event.preventDefault();
+    event.stopPropagation();
+  };
+  return (
+    <div class="chips" ref={box}>
+      {attachments.length > 0 && (
+        <ul class="chip-list" aria-label="Goes with the prompt" onKeyDown={onKeyDown}>
+          {attachments.map((attachment, index) => (
+            <Chip
+              key={attachment.id}
+              attachment={attachment}
+              stop={index === current}
+              onFocus={() => setAt(index)}
+              onPress={() => props.onPress(attachment)}
+              onRemove={() => remove(attachment.id)}
+            />
+          ))}
+        </ul>
+      )}
+      <button
+        type="button"
+        class="add-context"
+        title="Choose files, symbols or problems to go along"
+        onClick={props.onAdd}
+      >
+        <Icon name="add" />
+        <span>Add context</span>
+      </button>
+    </div>
+  );
+}
+
+interface ChipProps {
+  readonly attachment: Attachment;
+  readonly stop: boolean;
+  readonly onFocus: () => void;
+  readonly onPress: () => void;
+  readonly onRemove: () => void;
+}
+
+function Chip({ attachment, stop, onFocus, onPress, onRemove }: ChipProps) {
+  const words = chipWords(attachment);
+  return (
+    <li class={`chip composer-chip kind-${attachment.kind}`}>
+      <button
+        type="button"
+        class={words.press === null ? "chip-name still-chip" : "chip-name"}
+        tabIndex={stop ? 0 : -1}
+        title={words.title}
+        aria-label={`${words.label}. Delete removes it`}
+        aria-keyshortcuts="Delete"
+        onFocus={onFocus}
+        onClick={onPress}
+      >
+        {attachment.kind === "image" ? (
+          <Thumbnail attachment={attachment} />
+        ) : (
+          <Icon name={words.icon} />
+        )}
+        <span>{words.label}</span>
+      </button>
+      <button
+        type="button"
+        class="chip-remove"
+        tabIndex={-1}
+        title={`Remove ${words.label}`}
+        aria-label={`Remove ${words.label}`}
+        onClick={onRemove}
+      >
+        <Icon name="close" />
+      </button>
+    </li>
+  );
+}
+
+function Thumbnail({
+  attachment,
+}: {
+  readonly attachment: Extract<Attachment, { kind: "image" }>;
+}) {
+  return <img class="thumbnail" alt="" src={`data:${attachment.mime};base64,${attachment.data}`} />;
+}
+
+/** Puts the focus on a chip; false if there is none. */
+export function focusChip(box: RefObject<HTMLDivElement | null>, index: number): boolean {
+  const chip = [...(box.current?.querySelectorAll<HTMLElement>(".chip-name") ?? [])].at(index);
+  chip?.focus();
+  return chip !== undefined;
+}
+
+function chipStop(event: KeyboardEvent, at: number, n: number): number | null {
+  switch (event.key) {
+    case "ArrowLeft":
+      return Math.max(0, at - 1);
+    case "ArrowRight":
+      return Math.min(n - 1, at + 1);
+    case "Home":
+      return 0;
+    case "End":
+      return n - 1;
+    default:
+      return null;
+  }
+}

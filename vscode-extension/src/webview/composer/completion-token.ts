@@ -1,0 +1,27 @@
+/** What the caret stands in: a mention, a command, or plain words. Pure. */
+
+/** `start` and `end` are UTF-16 offsets of the whole token; `query` is without its mark. */
+export interface CompletionToken {
+  readonly what: "@" | "/";
+  readonly start: number;
+  readonly end: number;
+  readonly query: string;
+}
+
+/** Longer words are no names that somebody wants completed. */
+const LONGEST = 200;
+
+/**
+ * The token that ends at the caret; null if there is none. `@` counts at the beginning of a word,
+ * `/` only as the very first character of the text (a command may have one value behind a blank).
+ */
+export function tokenAt(text: string, caret: number): CompletionToken | null {
+  const before = text.slice(Math.max(0, caret - LONGEST), caret);
+  if (/^\/[^\s/]*(?: [^\s]*)?$/.test(before) && caret <= LONGEST) {
+    return { what: "/", start: 0, end: caret, query: before.slice(1) };
+  }
+  const mention = /(?:^|[\s([{"'`])@([^\s@]*)$/.exec(before);
+  if (mention === null) return null;
+  const query = mention[1] ?? "";
+  return { what: "@", start: caret - query.length - 1, end: caret, query };
+}

@@ -1,0 +1,115 @@
+/** What sending, choosing a row and pressing a chip do. */
+import type { RefObject } from "preact";
+import { commandOutcome } from "../../shared/commands.ts";
+import type { Attachment, PanelState } from "../../shared/state.ts";
+import type { Post } from "../view-props.ts";
+import { openTarget } from "./chip-words.ts";
+import type { DraftKeeper } from "./draft-keeper.ts";
+import type { ShownRow } from "./found-rows.ts";
+import { sendHow, sendProblem } from "./send-plan.ts";
+import { replaceRange } from "./text-edit.ts";
+import type { Completion } from "./use-completion.ts";
+
+interface Parts {
+  readonly state: PanelState;
+  readonly post: Post;
+  readonly keeper: DraftKeeper;
+  readonly completion: Completion;
+  readonly box: RefObject<HTMLTextAreaElement | null>;
+  /** How the words went out; null: they were a command. */
+  readonly onSent: (words: string, how: "auto" | "steer" | "next" | null) => void;
+}
+
+/** `descend`: complete what is typed further (a folder, a command) instead of taking it. */
+export type ChooseHow = "choose" | "descend";
+
+export interface ComposerActions {
+  readonly send: (wished: "send" | "sendNext") => void;
+  readonly choose: (shown: ShownRow, how: ChooseHow) => void;
+  readonly press: (attachment: Attachment) => void;
+}
+
+export function composerActions(parts: Parts): ComposerActions {
+  return {
+    send: (wished) => send(parts, wished),
+    choose: (shown, how) => choose(parts, shown, how),
+    press: (attachment) => press(parts, attachment),
+  };
+}
+
+function outcomeOf({ state }: Parts, text: string) {
+  const models = state.models?.map((model) => model.name) ?? [];
+  return commandOutcome(text, { modes: state.status?.modes ?? [], models });
+}
+
+function send(parts: Parts, wished: "send" | "sendNext"): void {
+  const { state, post, keeper, completion, box } = parts;
+  const words = keeper.text;
+  const how = sendHow(state, wished);
+  completion.done();
+  const outcome = outcomeOf(parts, words);
+  switch (outcome.kind) {
+    case "complete":
+      keeper.put(outcome.text);
+      return;
+    case "post":
+      // Also while nothing can be sent: /restart is for that very moment.
+      post(outcome.message);
+      break;
+    case "none":
+      if (sendProblem(state, words) !== "") return;
+      post({ type: "send", text: words, how });
+      break;
+    default:
+      outcome satisfies never;
+  }
+  keeper.sent();
+  parts.onSent(words, outcome.kind === "none" ? how : null);
+  box.current?.focus();
+}
+
+function choose(parts: Parts, { row }: ShownRow, how: ChooseHow): void {
+  const { completion, box, post } = parts;
+  const { token } = completion;
+  if (token === null || box.current === null) return;
+  if (row.kind === "command" || row.kind === "skill") {
+    chooseCommand(parts, box.current, token.end, row.value, how);
+  } else if (how === "descend" && row.kind === "folder") {
+    replaceRange(box.current, token.start, token.end, `@${row.value}`);
+  } else {
+    replaceRange(box.current, token.start, token.end, "");
+    completion.done();
+    post({ type: "attachMention", value: row.value, label: row.label });
+  }
+}
+
+function chooseCommand(
+  parts: Parts,
+  box: HTMLTextAreaElement,
+  end: number,
+  value: string,
+  how: ChooseHow,
+): void {
+  const outcome = outcomeOf(parts, value);
+  if (how === "choose" && outcome.kind === "post") {
+    replaceRange(box, 0, end, "");
+    parts.completion.done();
+    parts.post(outcome.message);
+  } else if (outcome.kind === "complete") {
+    replaceRange(box, 0, end, outcome.text);
+  } else {
+    replaceRange(box, 0, end, `${value} `);
+    parts.completion.done();
+  }
+}
+
+function press({ box, post }: Parts, attachment: Attachment): void {
+  if (attachment.kind === "mention" && !attachment.path.endsWith("/")) {
+    post({ type: "openFile", target: openTarget(attachment.path) });
+  }
+  if (attachment.kind === "text" && box.current !== null) {
+    const caret = box.current.selectionEnd;
+    replaceRange(box.current, caret, caret, attachment.text);
+    post({ type: "unattach", id: attachment.id });
+  }
+}

@@ -1,0 +1,153 @@
+/** What fills the window, slice by slice, and what can be done about it. */
+import type { ContextResult } from "../../protocol.ts";
+import { costFigure, shareFigure, tokenFigure } from "../../shared/figures.ts";
+import {
+  type ContextSlice,
+  cacheHitRate,
+  contextSlices,
+  headroomWords,
+  tierRows,
+} from "./context-slices.ts";
+
+export interface ContextBreakdownProps {
+  readonly context: ContextResult;
+  readonly running: boolean;
+  /** Of the session, in US dollars; null: not known. */
+  readonly cost: number | null;
+  readonly onCommand: (command: "compact" | "explainRequest") => void;
+}
+
+export function ContextBreakdown({ context, running, cost, onCommand }: ContextBreakdownProps) {
+  const slices = contextSlices(context);
+  const largest = Math.max(...slices.map((slice) => slice.share), 0);
+  return (
+    <div class="breakdown">
+      <p class="breakdown-head">
+        <b class="breakdown-title">{headWords(context)}</b>
+        <span class="muted">{roomWords(context)}</span>
+      </p>
+      {slices.length > 0 && (
+        <table class="slices" aria-label="Estimated tokens of the next request">
+          <tbody>
+            {slices.map((slice) => (
+              <SliceRow key={slice.name} slice={slice} largest={largest} />
+            ))}
+          </tbody>
+        </table>
+      )}
+      <dl class="facts">
+        {facts(context, slices, cost).map((fact) => (
+          <div key={fact.name} title={fact.title}>
+            <dt>{fact.name}</dt>
+            <dd>{fact.value}</dd>
+          </div>
+        ))}
+      </dl>
+      <div class="breakdown-actions">
+        <button
+          type="button"
+          class="button secondary"
+          data-first
+          disabled={running || context.session === null}
+          title={running ? "Wait for the end of the turn" : "Compact the conversation now"}
+          onClick={() => onCommand("compact")}
+        >
+          Compact now
+        </button>
+        <button
+          type="button"
+          class="button secondary"
+          title="Show the next request, block by block"
+          onClick={() => onCommand("explainRequest")}
+        >
+          Show the request
+        </button>
+      </div>
+    </div>
+  );
+}
+
+interface SliceRowProps {
+  readonly slice: ContextSlice;
+  /** Of all shares: its bar fills the column. */
+  readonly largest: number;
+}
+
+function SliceRow({ slice, largest }: SliceRowProps) {
+  const cached = `${tokenFigure(slice.cached)} of ${tokenFigure(slice.tokens)} tokens cached`;
+  return (
+    <tr title={cached}>
+      <th scope="row">{slice.name}</th>
+      <td class="slice-bar" aria-label={cached}>
+        <span class="slice-track" aria-hidden="true">
+          <span class="slice-all" style={{ width: `${(slice.share / largest) * 100}%` }}>
+            <span
+              class="slice-cached"
+              style={{ width: `${(slice.cached / slice.tokens) * 100}%` }}
+            />
+          </span>
+        </span>
+      </td>
+      <td class="slice-figure">{tokenFigure(slice.tokens)}</td>
+      <td class="slice-figure">{slice.share < 0.01 ? "<1 %" : shareFigure(slice.share)}</td>
+    </tr>
+  );
+}
+
+function headWords(context: ContextResult): string {
+  const used = `${tokenFigure(context.used)} tokens`;
+  if (context.budget === null) return `Next request: ${used}`;
+  const share = context.share === null ? "" : `${shareFigure(context.share)} · `;
+  return `${share}${tokenFigure(context.used)} of ${tokenFigure(context.budget)} tokens`;
+}
+
+function roomWords(context: ContextResult): string {
+  if (context.window === null) return context.model;
+  return `${context.model} · window ${tokenFigure(context.window)}, the rest is for the reply`;
+}
+
+interface Fact {
+  readonly name: string;
+  readonly value: string;
+  readonly title: string;
+}
+
+function facts(
+  context: ContextResult,
+  slices: readonly ContextSlice[],
+  cost: number | null,
+): readonly Fact[] {
+  const tokens = slices.reduce((total, slice) => total + slice.tokens, 0);
+  const cached = slices.reduce((total, slice) => total + slice.cached, 0);
+  const rate = cacheHitRate(context.health);
+  const origins = tierRows(context.tiers);
+  const all: readonly Fact[] = [
+    {
+      name: "Cached (solid)",
+      value: `${tokenFigure(cached)} of ${tokenFigure(tokens)}`,
+      title:
+        "Was sent before and stands before a mark of the cache: the provider may read it again for less",
+    },
+    {
+      name: "Cache hits so far",
+      value: rate === null ? "" : shareFigure(rate),
+      title: "Share of this session's input that the cache served",
+    },
+    {
+      name: "By origin",
+      value: origins.map((row) => `${row.name} ${tokenFigure(row.tokens)}`).join(" · "),
+      title: "What is not yours and not Indwell's is data for the model, no instruction",
+    },
+    {
+      name: "Compaction",
+      value: headroomWords(context.headroom, tokenFigure),
+      title: "When older parts of the conversation are shortened next",
+    },
+    {
+      name: "Cost so far",
+      value: costFigure(cost) ?? "not known",
+      title: "Of this session, with the running turn",
+    },
+  ];
+  return all.filter((fact) => fact.value !== "");
+}

@@ -1,0 +1,12 @@
+/** Tokens of a text that nobody has counted yet. Pure. */
+
+/** As the server estimates: 4 ASCII characters make 1, any other character makes 1.5. */
+export function estimatedTokens(text: string): number {
+  let ascii = 0;
+  let others = 0;
+  for (const character of text) {
+    if (character.charCodeAt(0) < 128) ascii += 1;
+    else others += 1;
+  }
+  return Math.ceil(ascii / 4 + others * 1.5);
+}

@@ -1,0 +1,94 @@
+/** Which rows a completion list shows, best first. Pure. */
+
+import type { ModelRow } from "../../protocol.ts";
+import { COMMANDS } from "../../shared/commands.ts";
+import type { FoundRow } from "../../shared/messages.ts";
+import { fuzzy } from "./fuzzy.ts";
+import { modeWords } from "./mode-words.ts";
+import { modelWords } from "./model-words.ts";
+
+/** Rows of one list; the host bounds its own. */
+export const MOST_ROWS = 50;
+
+/** A row with the places of its label that were typed. */
+export interface ShownRow {
+  readonly row: FoundRow;
+  readonly at: readonly number[];
+}
+
+/** What is offered behind a command. */
+export interface Offered {
+  readonly modes: readonly string[];
+  readonly models: readonly ModelRow[];
+}
+
+/** Rows of the host for `@`, in its order, as it knows more than letters; only marked here. */
+export function mentionRows(found: readonly FoundRow[], query: string): readonly ShownRow[] {
+  return found.slice(0, MOST_ROWS).map((row) => ({ row, at: fuzzy(query, row.label)?.at ?? [] }));
+}
+
+/** Commands, values behind `/mode ` and `/model `, and what the host adds (skills). */
+export function commandRows(
+  query: string,
+  offered: Offered,
+  found: readonly FoundRow[],
+): readonly ShownRow[] {
+  const space = query.indexOf(" ");
+  if (space !== -1)
+    return ranked(query.slice(space + 1), valueRows(query.slice(0, space), offered));
+  const own = COMMANDS.map(
+    (one): FoundRow => ({
+      kind: "command",
+      label: `/${one.name}`,
+      detail: one.detail,
+      value: `/${one.name}`,
+    }),
+  );
+  const names = new Set(own.map((row) => row.value));
+  return ranked(query, [...own, ...found.filter((row) => !names.has(row.value))]);
+}
+
+function valueRows(command: string, offered: Offered): readonly FoundRow[] {
+  const row = (label: string, detail: string): FoundRow => ({
+    kind: "command",
+    label,
+    detail,
+    value: `/${command} ${label}`,
+  });
+  if (command === "mode") return offered.modes.map((mode) => row(mode, modeWords(mode)));
+  if (command === "model") return offered.models.map((model) => row(model.name, modelWords(model)));
+  return [];
+}
+
+function ranked(query: string, rows: readonly FoundRow[]): readonly ShownRow[] {
+  const matches = rows.flatMap((row) => {
+    const match = fuzzy(query, row.label);
+    return match === null ? [] : [{ row, at: match.at, score: match.score }];
+  });
+  return matches
+    .toSorted((left, right) => right.score - left.score)
+    .slice(0, MOST_ROWS)
+    .map(({ row, at }) => ({ row, at }));
+}
+
+/** A codicon for a kind of row. */
+export function rowIcon(kind: FoundRow["kind"]): string {
+  switch (kind) {
+    case "file":
+      return "file";
+    case "folder":
+      return "folder";
+    case "symbol":
+      return "symbol-method";
+    case "problems":
+      return "warning";
+    case "terminal":
+      return "terminal";
+    case "command":
+      return "chevron-right";
+    case "skill":
+      return "lightbulb";
+    default:
+      return kind satisfies never;
+  }
+}

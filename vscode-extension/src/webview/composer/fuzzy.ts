@@ -1,0 +1,61 @@
+/** Letters in order, as a quick picker takes them. Pure. */
+
+/** `score`: higher is better; `at`: the places of the letters that were found. */
+export interface FuzzyMatch {
+  readonly score: number;
+  readonly at: readonly number[];
+}
+
+/**
+ * Whether all letters of `query` stand in `label` in this order, case ignored. Whole runs win
+ * over scattered letters, beginnings of words over their middles.
+ */
+export function fuzzy(query: string, label: string): FuzzyMatch | null {
+  const wanted = query.toLowerCase();
+  const text = label.toLowerCase();
+  if (wanted === "") return { score: 0, at: [] };
+  const run = bestRun(wanted, text);
+  if (run !== -1) {
+    const at = Array.from(wanted, (_, index) => run + index);
+    return { score: 100 + (beginsWord(text, run) ? 50 : 0) - run / 100, at };
+  }
+  const at: number[] = [];
+  let score = 0;
+  let from = 0;
+  for (const letter of wanted) {
+    const place = text.indexOf(letter, from);
+    if (place === -1) return null;
+    score += beginsWord(text, place) ? 8 : place === from && at.length > 0 ? 4 : 1;
+    at.push(place);
+    from = place + letter.length;
+  }
+  return { score: score - text.length / 1000, at };
+}
+
+/** Pieces of `label`, those that were found marked. */
+export function marked(
+  label: string,
+  at: readonly number[],
+): readonly { readonly text: string; readonly hit: boolean }[] {
+  const hits = new Set(at);
+  const pieces: { text: string; hit: boolean }[] = [];
+  for (let index = 0; index < label.length; index += 1) {
+    const hit = hits.has(index);
+    const last = pieces.at(-1);
+    if (last?.hit === hit) last.text += label[index];
+    else pieces.push({ text: label[index] ?? "", hit });
+  }
+  return pieces;
+}
+
+/** A run at the beginning of a word if there is one, else the last one (the name of a path), else -1. */
+function bestRun(wanted: string, text: string): number {
+  for (let place = text.indexOf(wanted); place !== -1; place = text.indexOf(wanted, place + 1)) {
+    if (beginsWord(text, place)) return place;
+  }
+  return text.lastIndexOf(wanted);
+}
+
+function beginsWord(text: string, place: number): boolean {
+  return place === 0 || !/[\p{L}\p{N}]/u.test(text[place - 1] ?? "");
+}

@@ -1,0 +1,92 @@
+/** What a key means in the composer. Pure. */
+
+export interface KeyFacts {
+  readonly key: string;
+  readonly shift: boolean;
+  /** Control, or Command on a Mac. */
+  readonly control: boolean;
+  readonly alt: boolean;
+  /** An input method has the key: it confirms a candidate, or moves among them. */
+  readonly composing: boolean;
+}
+
+export interface Situation {
+  readonly enterSends: boolean;
+  readonly running: boolean;
+  readonly listOpen: boolean;
+  /** Nothing is typed. */
+  readonly empty: boolean;
+  readonly firstLine: boolean;
+  readonly lastLine: boolean;
+  /** The caret stands before the first character and nothing is selected. */
+  readonly atStart: boolean;
+}
+
+/** `default`: the text box does what it always does. */
+export type KeyIntent =
+  | "default"
+  | "send"
+  | "sendNext"
+  | "stop"
+  | "closeList"
+  | "choose"
+  | "descend"
+  | "nextRow"
+  | "previousRow"
+  | "older"
+  | "newer"
+  | "lastChip";
+
+/** The meaning of one key. While an input method composes every key is its own. */
+export function keyIntent(key: KeyFacts, now: Situation): KeyIntent {
+  if (key.composing || key.alt) return "default";
+  if (now.listOpen) {
+    const intent = listIntent(key);
+    if (intent !== null) return intent;
+  }
+  switch (key.key) {
+    case "Enter":
+      return enterIntent(key, now);
+    case "Escape":
+      return now.running ? "stop" : "default";
+    case "ArrowUp":
+      return now.firstLine && bare(key) ? "older" : "default";
+    case "ArrowDown":
+      return now.lastLine && bare(key) ? "newer" : "default";
+    case "Backspace":
+      return now.atStart && bare(key) ? "lastChip" : "default";
+    default:
+      return "default";
+  }
+}
+
+function listIntent(key: KeyFacts): KeyIntent | null {
+  if (!bare(key)) return null;
+  switch (key.key) {
+    case "Enter":
+      return "choose";
+    case "Tab":
+      return "descend";
+    case "Escape":
+      return "closeList";
+    case "ArrowDown":
+      return "nextRow";
+    case "ArrowUp":
+      return "previousRow";
+    default:
+      return null;
+  }
+}
+
+function enterIntent(key: KeyFacts, now: Situation): KeyIntent {
+  if (now.enterSends) {
+    if (key.shift) return "default";
+    return key.control ? "sendNext" : "send";
+  }
+  if (!key.control) return "default";
+  return key.shift ? "sendNext" : "send";
+}
+
+function bare(key: KeyFacts): boolean {
+  return !key.shift && !key.control;
+}

@@ -1,0 +1,22 @@
+/** What is known of a model, in one line. Pure. */
+import type { ModelRow } from "../../protocol.ts";
+import { tokenFigure } from "../../shared/figures.ts";
+import { priceWords } from "./price-words.ts";
+
+/** Such as `128k window · $0.30 in, $1.20 out for a million tokens · no tools`; empty if nothing is known. */
+export function modelWords(model: ModelRow): string {
+  const parts: string[] = [];
+  if (model.window !== null) parts.push(`${tokenFigure(model.window)} window`);
+  if (model.input === 0 && model.output === 0) parts.push("free");
+  else if (model.input !== null && model.output !== null) {
+    parts.push(`${priceWords(model.input)} in, ${priceWords(model.output)} out per million`);
+  }
+  if (model.tools === true) parts.push("tools");
+  if (model.tools === false) parts.push("no tools");
+  return parts.join(" · ");
+}
+
+/** A model's name for a narrow button: without the maker in front of a slash. */
+export function shortModelName(name: string): string {
+  return name.slice(name.lastIndexOf("/") + 1) || name;
+}

@@ -1,0 +1,77 @@
+/** What becomes of a paste or a drop. Pure. */
+
+/** Media types of pictures that models take. */
+export const PICTURE_TYPES: readonly string[] = [
+  "image/png",
+  "image/jpeg",
+  "image/gif",
+  "image/webp",
+];
+/** Bytes of one picture; the server refuses larger ones. */
+export const LARGEST_PICTURE = 5 * 1024 * 1024;
+/** Pictures of one prompt, as the server counts. */
+export const MOST_PICTURES = 10;
+/** From here on a pasted text becomes a chip, so that the composer stays readable. */
+export const LONG_CHARACTERS = 2_000;
+export const LONG_LINES = 40;
+/** Characters of an attached text that the server takes; longer ones stay in the composer. */
+export const LARGEST_TEXT = 100_000;
+
+/** Whether a pasted text is shown as a chip instead. */
+export function isLong(text: string): boolean {
+  return text.length <= LARGEST_TEXT && (text.length > LONG_CHARACTERS || lines(text) > LONG_LINES);
+}
+
+/** The chip's words for a pasted text. */
+export function textLabel(text: string): string {
+  const count = lines(text);
+  return count > 1 ? `Pasted text, ${count} lines` : `Pasted text, ${text.length} characters`;
+}
+
+/** Why a file cannot go along, in one sentence; empty if it can. `pictures`: those that are attached already. */
+export function pictureProblem(
+  file: { readonly name: string; readonly type: string; readonly size: number },
+  pictures: number,
+): string {
+  const name = file.name === "" ? "The picture" : file.name;
+  if (!file.type.startsWith("image/")) {
+    return `${name} is not a picture. Files of the workspace go along with @ or from the explorer.`;
+  }
+  if (!PICTURE_TYPES.includes(file.type)) {
+    return `${name} cannot go along: models take PNG, JPEG, GIF and WebP pictures.`;
+  }
+  if (file.size > LARGEST_PICTURE) return `${name} is larger than 5 MB. Attach a smaller one.`;
+  if (pictures >= MOST_PICTURES) return `A prompt takes ${MOST_PICTURES} pictures at most.`;
+  return "";
+}
+
+/** Media types that carry addresses of files, the editor's own first. */
+export const URI_TYPES: readonly string[] = [
+  "application/vnd.code.uri-list",
+  "text/uri-list",
+  "ResourceURLs",
+];
+
+/** Addresses that a drop carries, in order, each once. `read` gives the data of a media type. */
+export function droppedUris(read: (type: string) => string): readonly string[] {
+  for (const type of URI_TYPES) {
+    const data = read(type).trim();
+    const uris = data.startsWith("[") ? listed(data) : data.split(/\r?\n/);
+    const good = uris.map((one) => one.trim()).filter((one) => /^[a-z][a-z0-9+.-]*:/i.test(one));
+    if (good.length > 0) return [...new Set(good)];
+  }
+  return [];
+}
+
+function listed(data: string): readonly string[] {
+  try {
+    const value: unknown = JSON.parse(data);
+    return Array.isArray(value) ? value.filter((one) => typeof one === "string") : [];
+  } catch {
+    return [];
+  }
+}
+
+function lines(text: string): number {
+  return text.trimEnd().split("\n").length;
+}

@@ -1,0 +1,77 @@
+/** The words of a waiting prompt while they are being changed. */
+import { useLayoutEffect, useRef } from "preact/hooks";
+import { Icon } from "../icon.tsx";
+
+interface QueueEditProps {
+  readonly text: string;
+  /** What the field begins with: other words if they were being changed before. */
+  readonly begun: string;
+  readonly changed: (text: string) => void;
+  /** The new words; null: nothing changed. */
+  readonly onEnd: (text: string | null) => void;
+  /** The row went away in between. */
+  readonly onLost: (text: string) => void;
+}
+
+export function QueueEdit({ text, begun, changed, onEnd, onLost }: QueueEditProps) {
+  const box = useRef<HTMLTextAreaElement>(null);
+  const typed = useRef(begun);
+  const before = useRef(text);
+  const ended = useRef(false);
+  const lost = useRef(onLost);
+  lost.current = onLost;
+  const end = (words: string | null) => {
+    ended.current = true;
+    onEnd(words !== null && words.trim() !== "" && words !== text ? words : null);
+  };
+  useLayoutEffect(() => {
+    const edited = box.current;
+    edited?.focus();
+    edited?.setSelectionRange(edited.value.length, edited.value.length);
+    // The prompt began, or somebody removed it, while its words were being changed: keep them.
+    return () => {
+      if (!ended.current && typed.current !== before.current) lost.current(typed.current);
+    };
+  }, []);
+  return (
+    <div class="queue-edit">
+      <textarea
+        ref={box}
+        class="queue-text"
+        rows={1}
+        aria-label="Words of the waiting prompt. Enter keeps them, Escape drops the change"
+        defaultValue={typed.current}
+        onInput={(event) => {
+          typed.current = event.currentTarget.value;
+          changed(typed.current);
+        }}
+        onKeyDown={(event) => {
+          if (event.isComposing || event.keyCode === 229) return;
+          if (event.key === "Escape") end(null);
+          else if (event.key === "Enter" && !event.shiftKey) end(typed.current);
+          else return;
+          event.preventDefault();
+          event.stopPropagation();
+        }}
+      />
+      <button
+        type="button"
+        class="icon-button"
+        title="Keep"
+        aria-label="Keep the change"
+        onClick={() => end(typed.current)}
+      >
+        <Icon name="check" />
+      </button>
+      <button
+        type="button"
+        class="icon-button"
+        title="Drop the change"
+        aria-label="Drop the change"
+        onClick={() => end(null)}
+      >
+        <Icon name="close" />
+      </button>
+    </div>
+  );
+}

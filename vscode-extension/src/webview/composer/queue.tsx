@@ -1,0 +1,175 @@
+/** Prompts that wait for the running turn: one line each, to change, move, remove or hold. */
+import { useRef, useState } from "preact/hooks";
+import type { QueuedResult } from "../../protocol.ts";
+import type { PanelState } from "../../shared/state.ts";
+import { Icon } from "../icon.tsx";
+import type { KeptWords } from "../kept-words.ts";
+import type { Post } from "../view-props.ts";
+import { QueueEdit } from "./queue-edit.tsx";
+
+export interface QueueProps {
+  readonly queue: PanelState["queue"];
+  readonly kept: KeptWords;
+  readonly post: Post;
+  /** Words of a row that went away while they were being changed. */
+  readonly onLost: (text: string) => void;
+}
+
+export function Queue({ queue, kept, post, onLost }: QueueProps) {
+  const { waiting, held } = queue;
+  if (waiting.length === 0) return null;
+  const act = (action: "hold" | "resume") =>
+    post({ type: "queue", action, id: null, to: null, text: null });
+  return (
+    <section class="queue" aria-label="Waiting prompts">
+      <div class="queue-head">
+        <span class="queue-title">
+          {waiting.length === 1 ? "1 prompt waits" : `${waiting.length} prompts wait`}
+          {held !== "" && <span class="queue-held">{` · held: ${held}`}</span>}
+        </span>
+        {held === "" ? (
+          <button
+            type="button"
+            class="link-button"
+            title="Begin none of them by itself"
+            onClick={() => act("hold")}
+          >
+            Hold
+          </button>
+        ) : (
+          <button
+            type="button"
+            class="link-button"
+            title="Let them begin"
+            onClick={() => act("resume")}
+          >
+            Resume
+          </button>
+        )}
+      </div>
+      <ol class="queue-rows">
+        {waiting.map((row, index) => (
+          <QueueRow
+            key={row.id}
+            row={row}
+            index={index}
+            n={waiting.length}
+            kept={kept}
+            post={post}
+            onLost={onLost}
+          />
+        ))}
+      </ol>
+    </section>
+  );
+}
+
+interface QueueRowProps {
+  readonly row: QueuedResult;
+  readonly index: number;
+  readonly n: number;
+  readonly kept: KeptWords;
+  readonly post: Post;
+  readonly onLost: (text: string) => void;
+}
+
+function QueueRow({ row, index, n, kept, post, onLost }: QueueRowProps) {
+  const key = `queue ${row.id}`;
+  const [editing, setEditing] = useState(kept.draft(key) !== null);
+  const edit = useRef<HTMLButtonElement>(null);
+  const words = row.text.trim() === "" ? row.title : row.text;
+  const name = words.length > 60 ? `${words.slice(0, 60)}…` : words;
+  const move = (to: number) => post({ type: "queue", action: "move", id: row.id, to, text: null });
+  if (editing) {
+    return (
+      <li class="queue-row">
+        <QueueEdit
+          text={row.text}
+          begun={kept.draft(key) ?? row.text}
+          changed={(text) => kept.keepDraft(key, text)}
+          onLost={(text) => {
+            kept.keepDraft(key, null);
+            onLost(text);
+          }}
+          onEnd={(text) => {
+            kept.keepDraft(key, null);
+            setEditing(false);
+            if (text !== null) post({ type: "queue", action: "edit", id: row.id, to: null, text });
+            requestAnimationFrame(() => edit.current?.focus());
+          }}
+        />
+      </li>
+    );
+  }
+  return (
+    <li class="queue-row">
+      <span class="queue-words" title={words}>
+        {words.split("\n", 1)[0]}
+      </span>
+      {row.attached.length > 0 && (
+        <span class="figure" title={row.attached.join("\n")}>
+          {`+ ${row.attached.length}`}
+          <span class="sr-only"> attached</span>
+        </span>
+      )}
+      <span class="queue-actions">
+        <button
+          ref={edit}
+          type="button"
+          class="icon-button"
+          title="Change"
+          aria-label={`Change: ${name}`}
+          onClick={() => setEditing(true)}
+        >
+          <Icon name="edit" />
+        </button>
+        <RowButton
+          icon="arrow-up"
+          title="Move up"
+          name={name}
+          disabled={index === 0}
+          onClick={() => move(index - 1)}
+        />
+        <RowButton
+          icon="arrow-down"
+          title="Move down"
+          name={name}
+          disabled={index === n - 1}
+          onClick={() => move(index + 1)}
+        />
+        <RowButton
+          icon="close"
+          title="Remove"
+          name={name}
+          disabled={false}
+          onClick={() =>
+            post({ type: "queue", action: "remove", id: row.id, to: null, text: null })
+          }
+        />
+      </span>
+    </li>
+  );
+}
+
+interface RowButtonProps {
+  readonly icon: string;
+  readonly title: string;
+  readonly name: string;
+  readonly disabled: boolean;
+  readonly onClick: () => void;
+}
+
+function RowButton({ icon, title, name, disabled, onClick }: RowButtonProps) {
+  return (
+    <button
+      type="button"
+      class="icon-button"
+      title={title}
+      aria-label={`${title}: ${name}`}
+      disabled={disabled}
+      onClick={onClick}
+    >
+      <Icon name={icon} />
+    </button>
+  );
+}

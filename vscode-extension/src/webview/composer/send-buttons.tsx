@@ -1,0 +1,75 @@
+/** Send; while a turn runs: steer it, send next, stop it. */
+import { Icon } from "../icon.tsx";
+
+export interface SendButtonsProps {
+  readonly running: boolean;
+  /** Nothing is typed. */
+  readonly empty: boolean;
+  /** Why nothing can be sent; empty if it can. */
+  readonly problem: string;
+  /** Why words cannot steer the running turn; empty if they can. */
+  readonly steerProblem: string;
+  readonly enterSends: boolean;
+  readonly onSend: (wished: "send" | "sendNext") => void;
+  readonly onStop: () => void;
+}
+
+export function SendButtons(props: SendButtonsProps) {
+  const { running, empty, problem, steerProblem, onSend, onStop } = props;
+  const [send, next] = props.enterSends
+    ? ["Enter", "Ctrl+Enter"]
+    : ["Ctrl+Enter", "Ctrl+Shift+Enter"];
+  if (!running) {
+    return (
+      <button
+        type="button"
+        class="icon-button send"
+        aria-label="Send"
+        title={problem === "" ? `Send (${send})` : problem}
+        aria-disabled={problem !== ""}
+        onClick={() => onSend("send")}
+      >
+        <Icon name="send" />
+      </button>
+    );
+  }
+  return (
+    <span class="sending">
+      {!empty && (
+        <fieldset class="send-choice" aria-label="Send while the turn runs">
+          <button
+            type="button"
+            class="send-way"
+            disabled={steerProblem !== "" || problem !== ""}
+            title={
+              steerProblem !== ""
+                ? steerProblem
+                : `Steer: the running turn hears it at its next step (${send})`
+            }
+            onClick={() => onSend("send")}
+          >
+            Steer
+          </button>
+          <button
+            type="button"
+            class="send-way"
+            disabled={problem !== ""}
+            title={`Next: waits until the turn has ended (${steerProblem === "" ? next : send})`}
+            onClick={() => onSend("sendNext")}
+          >
+            Next
+          </button>
+        </fieldset>
+      )}
+      <button
+        type="button"
+        class="icon-button stop"
+        aria-label="Stop"
+        title="Stop the turn (Escape)"
+        onClick={onStop}
+      >
+        <Icon name="debug-stop" />
+      </button>
+    </span>
+  );
+}

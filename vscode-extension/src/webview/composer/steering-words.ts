@@ -1,0 +1,40 @@
+/** Words that steer the running turn and that it has not heard yet. Pure. */
+import { runningTurn } from "../../shared/selectors.ts";
+import type { PanelState } from "../../shared/state.ts";
+
+export interface SteeringWords {
+  readonly words: string;
+  readonly session: string;
+  readonly turn: number;
+}
+
+/** `before` with words that go out now; the same if no turn runs that could hear them. */
+export function withSteering(
+  before: readonly SteeringWords[],
+  state: PanelState,
+  words: string,
+): readonly SteeringWords[] {
+  const turn = runningTurn(state);
+  if (turn === undefined) return before;
+  return [...before, { words: words.trim(), session: turn.session, turn: turn.number }];
+}
+
+/** Those that still wait: the turn runs, no line of it holds them yet, and they did not come back to `typed`. */
+export function unheard(
+  sent: readonly SteeringWords[],
+  state: PanelState,
+  typed: string,
+): readonly SteeringWords[] {
+  const turn = runningTurn(state);
+  if (turn === undefined || sent.length === 0) return [];
+  const heard = turn.parts.flatMap((part) =>
+    part.kind === "line" && part.what === "steered" ? [part.text] : [],
+  );
+  return sent.filter(
+    (one) =>
+      one.session === turn.session &&
+      one.turn === turn.number &&
+      !typed.includes(one.words) &&
+      !heard.some((text) => text.includes(one.words)),
+  );
+}

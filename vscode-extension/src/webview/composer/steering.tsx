@@ -1,0 +1,16 @@
+/** Words that went to the running turn and wait for its next step: so that nobody thinks they are lost. */
+import type { SteeringWords } from "./steering-words.ts";
+
+export function Steering({ waiting }: { readonly waiting: readonly SteeringWords[] }) {
+  if (waiting.length === 0) return null;
+  return (
+    <ul class="steering" aria-label="Words that the running turn hears at its next step">
+      {waiting.map((one, index) => (
+        <li key={`${index}:${one.words}`} title={one.words}>
+          <span class="muted">At the next step: </span>
+          {one.words.split("\n", 1)[0]}
+        </li>
+      ))}
+    </ul>
+  );
+}

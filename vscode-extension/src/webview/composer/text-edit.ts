@@ -1,0 +1,25 @@
+/** Changes a text box so that the user can undo them. */
+
+/** Longer insertions go in at once: typing them takes the browser too long. */
+const LONGEST_TYPED = 20_000;
+
+/** Replaces a range by `text` and puts the caret behind it. */
+export function replaceRange(
+  box: HTMLTextAreaElement,
+  start: number,
+  end: number,
+  text: string,
+): void {
+  box.focus();
+  box.setSelectionRange(start, end);
+  // The only way into the undo stack of a text box; it fires `input` as a key would.
+  if (text.length <= LONGEST_TYPED && typed(text)) return;
+  box.setRangeText(text, start, end, "end");
+  box.dispatchEvent(new Event("input", { bubbles: true }));
+}
+
+function typed(text: string): boolean {
+  return text === ""
+    ? document.execCommand("delete")
+    : document.execCommand("insertText", false, text);
+}

@@ -1,0 +1,60 @@
+/** Pictures, pasted texts and files on their way to the next prompt, and why one of them cannot go. */
+import { useRef, useState } from "preact/hooks";
+import type { PanelState } from "../../shared/state.ts";
+import type { Post } from "../view-props.ts";
+import { isLong, pictureProblem, textLabel } from "./paste.ts";
+import { readBase64 } from "./read-picture.ts";
+
+export interface Attach {
+  /** One sentence; empty if all went well. */
+  readonly problem: string;
+  readonly forget: () => void;
+  readonly files: (files: readonly File[]) => void;
+  readonly uris: (uris: readonly string[]) => void;
+  /** True if the paste was taken as something else than text. */
+  readonly paste: (data: DataTransfer) => boolean;
+}
+
+export function useAttach(state: PanelState, post: Post): Attach {
+  const [problem, setProblem] = useState("");
+  const pictures = state.attachments.filter((one) => one.kind === "image").length;
+  // Of one paste or drop the earlier pictures are not in the state yet.
+  const coming = useRef(0);
+  const one = async (file: File) => {
+    const reason = pictureProblem(file, pictures + coming.current);
+    if (reason !== "") {
+      setProblem(reason);
+      return;
+    }
+    coming.current += 1;
+    const label = file.name === "" ? "Pasted picture" : file.name;
+    try {
+      post({ type: "attachImage", label, mime: file.type, data: await readBase64(file) });
+    } catch {
+      setProblem(`${label} cannot be read.`);
+    } finally {
+      coming.current -= 1;
+    }
+  };
+  const files = (some: readonly File[]) => {
+    setProblem("");
+    for (const file of some) void one(file);
+  };
+  return {
+    problem,
+    forget: () => setProblem(""),
+    files,
+    uris: (uris) => post({ type: "attachUris", uris }),
+    paste: (data) => {
+      const text = data.getData("text/plain");
+      // A spreadsheet or a page puts a picture of its text beside the text: the text is meant.
+      if (text === "" && data.files.length > 0) {
+        files([...data.files]);
+        return true;
+      }
+      if (!isLong(text)) return false;
+      post({ type: "attachText", label: textLabel(text), text });
+      return true;
+    },
+  };
+}

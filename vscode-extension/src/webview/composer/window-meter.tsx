@@ -1,0 +1,88 @@
+/** How full the model's window is: a ring with a figure, and behind it what fills it. */
+import { useCallback, useRef, useState } from "preact/hooks";
+import { shareFigure, tokenFigure } from "../../shared/figures.ts";
+import { isBusy, sessionCost } from "../../shared/selectors.ts";
+import type { ViewProps } from "../view-props.ts";
+import { ContextBreakdown } from "./context-breakdown.tsx";
+import { PickerButton } from "./picker-button.tsx";
+import { Popup } from "./popup.tsx";
+
+/** From this share on the ring is drawn in the colour of warnings: a compaction is near. */
+const NEARLY_FULL = 0.9;
+
+export function WindowMeter({ state, post }: Pick<ViewProps, "state" | "post">) {
+  const [open, setOpen] = useState(false);
+  const anchor = useRef<HTMLButtonElement>(null);
+  const close = useCallback(() => setOpen(false), []);
+  const context = state.context;
+  if (context === null) return null;
+  const share = context.share;
+  const figure = share === null ? tokenFigure(context.used) : shareFigure(share);
+  const words =
+    context.budget === null
+      ? `Next request: ${tokenFigure(context.used)} tokens`
+      : `Window: ${figure} full, ${tokenFigure(context.used)} of ${tokenFigure(context.budget)} tokens`;
+  return (
+    <>
+      <PickerButton
+        anchor={anchor}
+        label={words}
+        title={`${words}. Show what fills it`}
+        kind="dialog"
+        open={open}
+        popup="window-breakdown"
+        class="window-meter"
+        onToggle={() => setOpen(!open)}
+      >
+        <Ring share={share ?? 0} />
+        {share !== null && <span class="meter-figure">{figure}</span>}
+      </PickerButton>
+      {open && (
+        <Popup
+          role="dialog"
+          id="window-breakdown"
+          label="What fills the window"
+          anchor={anchor}
+          align="end"
+          onClose={close}
+        >
+          <ContextBreakdown
+            context={context}
+            running={isBusy(state)}
+            cost={sessionCost(state)}
+            onCommand={(command) => {
+              close();
+              post({ type: "command", command });
+            }}
+          />
+        </Popup>
+      )}
+    </>
+  );
+}
+
+const RADIUS = 5.5;
+const ROUND = 2 * Math.PI * RADIUS;
+
+function Ring({ share }: { readonly share: number }) {
+  const full = Math.max(0, Math.min(1, share));
+  return (
+    <svg
+      class={share >= NEARLY_FULL ? "ring nearly-full" : "ring"}
+      width="16"
+      height="16"
+      viewBox="0 0 16 16"
+      aria-hidden="true"
+    >
+      <circle class="ring-back" cx="8" cy="8" r={RADIUS} />
+      <circle
+        class="ring-front"
+        cx="8"
+        cy="8"
+        r={RADIUS}
+        stroke-dasharray={`${full * ROUND} ${ROUND}`}
+        transform="rotate(-90 8 8)"
+      />
+    </svg>
+  );
+}

@@ -1,0 +1,29 @@
+/** The one sentence that a screen reader hears about the panel as it is now. Pure. */
+import type { PanelState, Turn, TurnEnding } from "../../shared/state.ts";
+
+/** What to announce; empty while a turn just runs, so that streaming stays silent. */
+export function announcement(state: PanelState): string {
+  if (state.questions.length > 0) return ""; // questions/ announces them itself, at once
+  // Banners are live regions themselves: here they would be heard twice.
+  if (state.banner?.level === "error" || state.connection.kind === "stopped") return "";
+  const last = state.turns.at(-1);
+  return last === undefined ? "" : ofTurn(last);
+}
+
+function ofTurn(turn: Turn): string {
+  const how = ENDINGS[turn.ending];
+  if (how === "") return "";
+  const why = turn.ending === "done" || turn.message === "" ? "" : ` ${turn.message}`;
+  return `Turn ${turn.number} ${how}.${why}`;
+}
+
+const ENDINGS: Readonly<Record<TurnEnding, string>> = {
+  running: "",
+  done: "done",
+  cancelled: "stopped",
+  failed: "failed",
+  limit: "stopped at the limit of rounds",
+  repeated: "stopped: the same call again and again",
+  budget: "stopped at the budget",
+  killed: "was cut off",
+};

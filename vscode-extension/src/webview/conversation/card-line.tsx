@@ -1,0 +1,65 @@
+/** The line of something that opens: arrow, icon, words, figure, time. */
+import type { ComponentChildren } from "preact";
+import { useState } from "preact/hooks";
+import { Icon } from "../icon.tsx";
+import type { OpenCards } from "./open-cards.ts";
+
+interface Props {
+  readonly cardKey: string;
+  readonly cards: OpenCards;
+  readonly openByDefault: boolean;
+  readonly icon: string;
+  readonly spin?: boolean;
+  readonly verb: string;
+  readonly target: string;
+  readonly figure: ComponentChildren;
+  readonly time: string;
+  /** Called when the user opens it. */
+  readonly onOpen?: () => void;
+  /** Drawn only while it is open. */
+  readonly children: () => ComponentChildren;
+}
+
+/** A line and, below it, what it opens. */
+export function CardLine(props: Props) {
+  const {
+    cardKey,
+    cards,
+    openByDefault,
+    icon,
+    spin,
+    verb,
+    target,
+    figure,
+    time,
+    onOpen,
+    children,
+  } = props;
+  const [, again] = useState(0);
+  const isOpen = cards.isOpen(cardKey, openByDefault);
+  const toggle = () => {
+    cards.choose(cardKey, !isOpen);
+    if (!isOpen) onOpen?.();
+    again((count) => count + 1);
+  };
+  return (
+    <div class={isOpen ? "tool open" : "tool"}>
+      <button type="button" class="tool-line" aria-expanded={isOpen} onClick={toggle}>
+        <Icon name={isOpen ? "chevron-down" : "chevron-right"} />
+        <Icon name={icon} spin={spin ?? false} />
+        <span class="tool-words">
+          <span class="tool-verb">{verb}</span>
+          {target !== "" && (
+            <span class="tool-target" title={target}>
+              {" "}
+              {target}
+            </span>
+          )}
+        </span>
+        <span class="figure">{figure}</span>
+        {time !== "" && <span class="figure tool-time">{time}</span>}
+      </button>
+      {isOpen && <div class="tool-body">{children()}</div>}
+    </div>
+  );
+}

@@ -1,0 +1,95 @@
+/** One row of the conversation, drawn by its kind. */
+import type { ChangeRow } from "../../protocol.ts";
+import { countFigure } from "../../shared/figures.ts";
+import type { Part, ToolPart, Turn } from "../../shared/state.ts";
+import type { Channel } from "../channel.ts";
+import { Markdown } from "../markdown/markdown.tsx";
+import type { Post } from "../view-props.ts";
+import { EndRow } from "./end-row.tsx";
+import { LineRow } from "./line-row.tsx";
+import type { OpenCards } from "./open-cards.ts";
+import { OutcomeRow } from "./outcome-row.tsx";
+import { PromptRow } from "./prompt-row.tsx";
+import type { Row } from "./rows.ts";
+import { Thinking } from "./thinking.tsx";
+import { ToolCard } from "./tool-card.tsx";
+
+interface Props {
+  readonly row: Row;
+  readonly pending: readonly ChangeRow[];
+  readonly isLast: boolean;
+  readonly toggle: (key: string) => void;
+  readonly cards: OpenCards;
+  readonly post: Post;
+  readonly channel: Channel;
+}
+
+/** The row; parts are given only what they show, so that they are skipped while that is the same. */
+export function DrawnRow({ row, pending, isLast, toggle, cards, post, channel }: Props) {
+  switch (row.kind) {
+    case "prompt":
+      return <PromptRow turn={row.turn} post={post} kept={channel.kept} />;
+    case "outcome":
+      return <OutcomeRow turn={row.turn} toggle={toggle} />;
+    case "end":
+      return <EndRow turn={row.turn} isLast={isLast} post={post} channel={channel} />;
+    case "left":
+      return (
+        <button type="button" class="thin-line" onClick={() => toggle(row.key)}>
+          <span>
+            {countFigure(row.turns.length, "turn")} left behind by a rewind ·{" "}
+            <span class="thin-line-more">show</span>
+          </span>
+        </button>
+      );
+    case "part":
+      return partView(row.turn, row.part, row.key, pending, cards, post);
+    default:
+      return row satisfies never;
+  }
+}
+
+function partView(
+  turn: Turn,
+  part: Part,
+  key: string,
+  pending: readonly ChangeRow[],
+  cards: OpenCards,
+  post: Post,
+) {
+  switch (part.kind) {
+    case "text":
+      return <Markdown text={part.text} final={part.final} post={post} />;
+    case "thinking":
+      return <Thinking cardKey={key} part={part} cards={cards} post={post} />;
+    case "line":
+      return <LineRow part={part} />;
+    case "tool":
+      return (
+        <ToolCard
+          cardKey={key}
+          session={turn.session}
+          turn={turn.number}
+          isLastEdit={isLastEdit(turn, part)}
+          part={part}
+          pending={pending}
+          cards={cards}
+          post={post}
+        />
+      );
+    default:
+      return part satisfies never;
+  }
+}
+
+/** Whether no later call of the turn changed the same files: verdicts stand at the last one. */
+function isLastEdit(turn: Turn, part: ToolPart): boolean {
+  const paths = new Set(part.diffs.map((edit) => edit.path));
+  if (paths.size === 0) return false;
+  for (let at = turn.parts.length - 1; at >= 0; at -= 1) {
+    const other = turn.parts[at];
+    if (other === part || other?.key === part.key) return true;
+    if (other?.kind === "tool" && other.diffs.some((edit) => paths.has(edit.path))) return false;
+  }
+  return true;
+}

@@ -1,0 +1,203 @@
+/** Below a turn that has ended: how it ended if that is not plain, what it changed, what can be done from here. */
+import { useState } from "preact/hooks";
+import { costFigure, durationFigure, LEAST_TIME, tokenFigure } from "../../shared/figures.ts";
+import type { Turn } from "../../shared/state.ts";
+import { endingWords } from "../../shared/words.ts";
+import type { Channel } from "../channel.ts";
+import { Icon } from "../icon.tsx";
+import { memo } from "../memo.tsx";
+import { usePressOnce } from "../press-once.ts";
+import type { Post } from "../view-props.ts";
+import { PlanCard } from "./plan-card.tsx";
+
+interface Props {
+  readonly turn: Turn;
+  readonly isLast: boolean;
+  readonly post: Post;
+  readonly channel: Channel;
+}
+
+export const EndRow = memo(({ turn, isLast, post, channel }: Props) => {
+  const [isRewinding, setRewinding] = useState(false);
+  const once = usePressOnce(turn);
+  return (
+    <div class="end">
+      <Ending turn={turn} isLast={isLast} post={post} />
+      {turn.verified !== "" && <p class="end-verified">{sentence(turn.verified)}</p>}
+      {isLast && turn.mode === "plan" && turn.ending === "done" && (
+        <PlanCard text={answerOf(turn)} post={post} channel={channel} />
+      )}
+      <div class="end-line">
+        <span class="figure end-figures" title={spent(turn)}>
+          <span aria-hidden="true">{figures(turn)}</span>
+          <span class="sr-only">{spent(turn)}</span>
+        </span>
+        <div class="turn-tools" role="toolbar" aria-label={`Turn ${turn.number}`}>
+          <Tool
+            icon="copy"
+            words="Copy the answer"
+            press={() => post({ type: "copy", text: answerOf(turn) })}
+          />
+          <Tool
+            icon="refresh"
+            words="Retry: go back and send the same words again"
+            waits={once.pressed}
+            press={() =>
+              once.press(() => post({ type: "resend", turn: turn.number, text: turn.words }))
+            }
+          />
+          {!isLast && (
+            <Tool icon="discard" words="Rewind to here" press={() => setRewinding(!isRewinding)} />
+          )}
+          <Tool
+            icon="repo-forked"
+            words="Fork: go on from here in a new session"
+            waits={once.pressed}
+            press={() => once.press(() => post({ type: "fork", turn: turn.number }))}
+          />
+        </div>
+      </div>
+      {isRewinding && <Rewind turn={turn.number} close={() => setRewinding(false)} post={post} />}
+    </div>
+  );
+});
+
+function sentence(words: string): string {
+  return `${words.charAt(0).toUpperCase()}${words.slice(1)}`;
+}
+
+/** The model's words of a turn, as Markdown. */
+function answerOf(turn: Turn): string {
+  return turn.parts
+    .flatMap((part) => (part.kind === "text" ? [part.text.trim()] : []))
+    .join("\n\n");
+}
+
+interface ToolProps {
+  readonly icon: string;
+  readonly words: string;
+  /** Pressed already, with nothing come of it yet. */
+  readonly waits?: boolean;
+  readonly press: () => void;
+}
+
+function Tool({ icon, words, waits = false, press }: ToolProps) {
+  return (
+    <button
+      type="button"
+      class="icon-button"
+      title={words}
+      aria-label={words}
+      aria-disabled={waits}
+      onClick={press}
+    >
+      <Icon name={icon} />
+    </button>
+  );
+}
+
+function figures(turn: Turn): string {
+  // What took no time and cost nothing needs no figure.
+  const time =
+    turn.seconds === null || turn.seconds < LEAST_TIME ? null : durationFigure(turn.seconds);
+  const cost = turn.cost === 0 ? null : costFigure(turn.cost);
+  return [time, cost].filter((one) => one !== null).join(" · ");
+}
+
+function spent(turn: Turn): string {
+  const tokens = `${tokenFigure(turn.input)} tokens in (${tokenFigure(turn.cached)} cached), ${tokenFigure(turn.output)} out`;
+  return [figures(turn), tokens, turn.model].filter((one) => one !== "").join(" · ");
+}
+
+function Ending({ turn, isLast, post }: Omit<Props, "channel">) {
+  const words = endingWords(turn.ending);
+  const [isOpen, setOpen] = useState(false);
+  const once = usePressOnce(turn);
+  if (words === "" && turn.message === "") return null;
+  const isFailed = turn.ending === "failed";
+  return (
+    <div class={isFailed ? "ending bad" : "ending"}>
+      <Icon name={isFailed ? "error" : turn.ending === "done" ? "info" : "circle-slash"} />
+      <div class="ending-words">
+        <p>{turn.message === "" ? `${words}.` : sentence(turn.message)}</p>
+        {isLast && turn.ending !== "done" && (
+          <div class="button-row">
+            {turn.ending === "failed" || turn.retryable ? (
+              <button
+                type="button"
+                class="button"
+                aria-disabled={once.pressed}
+                onClick={() => once.press(() => post({ type: "retry" }))}
+              >
+                Retry
+              </button>
+            ) : null}
+            {isFailed && (
+              <button
+                type="button"
+                class="link-button"
+                aria-expanded={isOpen}
+                onClick={() => setOpen(!isOpen)}
+              >
+                Details
+              </button>
+            )}
+          </div>
+        )}
+        {isOpen && <Details turn={turn} post={post} />}
+      </div>
+    </div>
+  );
+}
+
+function Details({ turn, post }: { readonly turn: Turn; readonly post: Post }) {
+  return (
+    <div class="ending-details">
+      <p>{`${endingWords(turn.ending)}. Model ${turn.model}. ${spent(turn)}`}</p>
+      <button
+        type="button"
+        class="link-button"
+        onClick={() => post({ type: "command", command: "showLog" })}
+      >
+        Show the log
+      </button>
+    </div>
+  );
+}
+
+interface RewindProps {
+  readonly turn: number;
+  readonly close: () => void;
+  readonly post: Post;
+}
+
+function Rewind({ turn, close, post }: RewindProps) {
+  const rewind = (files: boolean) => {
+    close();
+    post({ type: "rewind", turn, files });
+  };
+  return (
+    // biome-ignore lint/a11y/useSemanticElements: buttons that belong to one question
+    <div
+      class="rewind card"
+      role="group"
+      aria-label="Rewind to here"
+      onKeyDown={(event) => {
+        if (event.key === "Escape") close();
+      }}
+    >
+      <p>Go on from the end of this turn. Later turns are left behind and can be shown again.</p>
+      <div class="button-row">
+        <button type="button" class="button" onClick={() => rewind(false)}>
+          Rewind, keep files
+        </button>
+        <button type="button" class="button secondary" onClick={() => rewind(true)}>
+          Rewind files too
+        </button>
+        <button type="button" class="button secondary" onClick={close}>
+          Cancel
+        </button>
+      </div>
+    </div>
+  );
+}

@@ -1,0 +1,66 @@
+/** A thin line between the parts of a turn. */
+import { useState } from "preact/hooks";
+import type { LinePart } from "../../shared/state.ts";
+import { Icon } from "../icon.tsx";
+import { memo } from "../memo.tsx";
+
+/** A compaction, a notice, words of the user in the middle of a turn, or a check that runs. */
+export const LineRow = memo(({ part }: { readonly part: LinePart }) => {
+  switch (part.what) {
+    case "compacted":
+      return <Compacted text={part.text} />;
+    case "steered":
+      return (
+        <div class="steered">
+          <span class="sr-only">You, meanwhile: </span>
+          {part.text}
+        </div>
+      );
+    case "info":
+      return <Notice icon="info" level="info" text={part.text} />;
+    case "checking":
+      return <Notice icon="checklist" level="info" text={part.text} />;
+    case "warning":
+      return <Notice icon="warning" level="warning" text={part.text} />;
+    case "error":
+      return <Notice icon="error" level="error" text={part.text} />;
+    default:
+      return part.what satisfies never;
+  }
+});
+
+function Compacted({ text }: { readonly text: string }) {
+  const [isOpen, setOpen] = useState(false);
+  return (
+    <>
+      <button
+        type="button"
+        class="thin-line"
+        aria-expanded={isOpen}
+        onClick={() => setOpen(!isOpen)}
+      >
+        <span>
+          Earlier part summarised · <span class="thin-line-more">{isOpen ? "hide" : "show"}</span>
+        </span>
+      </button>
+      {isOpen && <p class="thin-line-words">{text}</p>}
+    </>
+  );
+}
+
+function Notice({
+  icon,
+  level,
+  text,
+}: {
+  readonly icon: string;
+  readonly level: string;
+  readonly text: string;
+}) {
+  return (
+    <div class={`notice ${level}`}>
+      <Icon name={icon} />
+      <span>{text}</span>
+    </div>
+  );
+}

@@ -1,0 +1,221 @@
+/** The user's words, with what went along under them. */
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
+import type { Turn } from "../../shared/state.ts";
+import { lengthProblem } from "../composer/send-plan.ts";
+import { Icon } from "../icon.tsx";
+import type { KeptWords } from "../kept-words.ts";
+import { fileReference } from "../markdown/file-reference.ts";
+import { memo } from "../memo.tsx";
+import type { Post } from "../view-props.ts";
+import { turnKey } from "./rows.ts";
+
+interface Props {
+  readonly session: string;
+  readonly number: number;
+  readonly words: string;
+  readonly title: string;
+  readonly chips: Turn["chips"];
+  readonly images: Turn["images"];
+  readonly canEdit: boolean;
+  readonly post: Post;
+  readonly kept: KeptWords;
+}
+
+interface RowProps {
+  readonly turn: Turn;
+  readonly post: Post;
+  readonly kept: KeptWords;
+}
+
+export function PromptRow({ turn, post, kept }: RowProps) {
+  const { session, number, words, title, chips, images, ending } = turn;
+  return (
+    <Prompt
+      key={turnKey(turn)}
+      {...{ session, number, words, title, chips, images, post, kept }}
+      canEdit={ending !== "running" && !turn.left}
+    />
+  );
+}
+
+const Prompt = memo((props: Props) => {
+  const { session, number, words, title, chips, images, canEdit, post, kept } = props;
+  const key = `prompt ${session} ${number}`;
+  // Words that were being changed when the panel went are still there when it comes back.
+  const [isEditing, setEditing] = useState(canEdit && kept.draft(key) !== null);
+  if (isEditing) {
+    const close = () => {
+      kept.keepDraft(key, null);
+      setEditing(false);
+    };
+    const resend = (text: string) => {
+      close();
+      post({ type: "resend", turn: number, text });
+    };
+    return (
+      <EditPrompt
+        words={kept.draft(key) ?? words}
+        changed={(text) => kept.keepDraft(key, text)}
+        resend={resend}
+        cancel={close}
+      />
+    );
+  }
+  return (
+    <div class="prompt">
+      <h2 class="prompt-who">You</h2>
+      <Words text={words === "" ? title : words} />
+      <Along chips={chips} images={images} post={post} />
+      <div class="turn-tools" role="toolbar" aria-label={`Prompt of turn ${number}`}>
+        {canEdit && (
+          <button
+            type="button"
+            class="icon-button"
+            title="Edit and resend"
+            aria-label="Edit and resend"
+            onClick={() => setEditing(true)}
+          >
+            <Icon name="edit" />
+          </button>
+        )}
+        <button
+          type="button"
+          class="icon-button"
+          title="Copy the prompt"
+          aria-label="Copy the prompt"
+          onClick={() => post({ type: "copy", text: words })}
+        >
+          <Icon name="copy" />
+        </button>
+      </div>
+    </div>
+  );
+});
+
+/** Words beyond these many are behind "Show all". */
+const MOST = 1500;
+
+function Words({ text }: { readonly text: string }) {
+  const [isWhole, setWhole] = useState(false);
+  const isLong = text.length > MOST;
+  return (
+    <div class="prompt-words">
+      {isLong && !isWhole ? `${text.slice(0, MOST)} …` : text}
+      {isLong && (
+        <button
+          type="button"
+          class="link-button prompt-more"
+          aria-expanded={isWhole}
+          onClick={() => setWhole(!isWhole)}
+        >
+          {isWhole ? "Show less" : "Show all"}
+        </button>
+      )}
+    </div>
+  );
+}
+
+/** Chips and pictures that went along. */
+export function Along({ chips, images, post }: Pick<Props, "chips" | "images" | "post">) {
+  if (chips.length === 0 && images.length === 0) return null;
+  return (
+    <div class="prompt-along">
+      {chips.map((chip) => (
+        <Chip key={chip.label} label={chip.label} post={post} />
+      ))}
+      {images.map((image) =>
+        image.url?.startsWith("data:image/") ? (
+          <img
+            key={image.label}
+            class="prompt-image"
+            src={image.url}
+            alt={image.label}
+            title={image.label}
+          />
+        ) : (
+          <span key={image.label} class="chip">
+            <Icon name="file-media" />
+            <span>{image.label}</span>
+          </span>
+        ),
+      )}
+    </div>
+  );
+}
+
+function Chip({ label, post }: { readonly label: string; readonly post: Post }) {
+  const target = fileReference(label.replace(/[–—]/g, "-"));
+  if (target === null) {
+    return (
+      <span class="chip" title={label}>
+        <span>{label}</span>
+      </span>
+    );
+  }
+  return (
+    <button
+      type="button"
+      class="chip"
+      title={`Open ${label}`}
+      onClick={() => post({ type: "openFile", target })}
+    >
+      <Icon name="file" />
+      <span>{label}</span>
+    </button>
+  );
+}
+
+interface EditProps {
+  readonly words: string;
+  readonly changed: (text: string) => void;
+  readonly resend: (text: string) => void;
+  readonly cancel: () => void;
+}
+
+/** The words in a field. Sending them takes the conversation back to before this prompt. */
+function EditPrompt({ words: begun, changed, resend, cancel }: EditProps) {
+  const field = useRef<HTMLTextAreaElement>(null);
+  const [words] = useState(begun);
+  const [problem, setProblem] = useState("");
+  useLayoutEffect(() => {
+    field.current?.focus();
+    field.current?.setSelectionRange(words.length, words.length);
+  }, [words.length]);
+  const send = () => {
+    const text = field.current?.value.trim() ?? "";
+    if (lengthProblem(text) !== "") setProblem(lengthProblem(text));
+    else if (text !== "") resend(text);
+  };
+  return (
+    <div class="prompt-edit">
+      <textarea
+        ref={field}
+        aria-label="Edit the prompt"
+        rows={Math.min(10, words.split("\n").length + 1)}
+        defaultValue={words}
+        onInput={(event) => changed(event.currentTarget.value)}
+        onKeyDown={(event) => {
+          if (event.isComposing) return;
+          if (event.key === "Escape") cancel();
+          if (event.key === "Enter" && !event.shiftKey) {
+            event.preventDefault();
+            send();
+          }
+        }}
+      />
+      {problem !== "" && <p role="alert">{problem}</p>}
+      <p class="muted">
+        Sending goes back to before this prompt; what came after is left behind. Files stay as they
+        are.
+      </p>
+      <div class="button-row">
+        <button type="button" class="button" onClick={send}>
+          Send
+        </button>
+        <button type="button" class="button secondary" onClick={cancel}>
+          Cancel
+        </button>
+      </div>
+    </div>
+  );
+}

@@ -1,0 +1,95 @@
+/** Where rows stand, by heights that were measured or are guessed. No DOM. Pixels all over. */
+import { estimate, type Row } from "./rows.ts";
+
+/** Rows `first` to `last`, end exclusive. */
+export interface Range {
+  readonly first: number;
+  readonly last: number;
+}
+
+export class RowLayout {
+  #rows: readonly Row[] = [];
+  readonly #heights = new Map<string, number>();
+  /** `#tops[i]` is where row i begins; one more for the end of the last. Right up to index `#sure`. */
+  #tops = new Float64Array(64);
+  #sure = 0;
+
+  get count(): number {
+    return this.#rows.length;
+  }
+
+  /** Take other rows; those before `from` are the same. */
+  setRows(rows: readonly Row[], from: number): void {
+    this.#rows = rows;
+    if (this.#tops.length < rows.length + 1) {
+      const larger = new Float64Array(2 * (rows.length + 1));
+      larger.set(this.#tops);
+      this.#tops = larger;
+    }
+    this.#sure = Math.min(this.#sure, from);
+    // Rows that are gone for good would stay here for ever.
+    if (this.#heights.size > 2 * rows.length + 1000) this.#forget();
+  }
+
+  /** Keep a measured height; true if it is another one. `index` of the row in question. */
+  measure(index: number, height: number): boolean {
+    const row = this.#rows[index];
+    if (row === undefined || Math.abs((this.#heights.get(row.key) ?? -1) - height) < 0.1)
+      return false;
+    this.#heights.set(row.key, height);
+    this.#sure = Math.min(this.#sure, index);
+    return true;
+  }
+
+  row(index: number): Row | undefined {
+    return this.#rows[index];
+  }
+
+  /** Index of a row by its key, looked for around where it was. -1 if it is gone. */
+  indexOf(key: string, near: number): number {
+    if (this.#rows[near]?.key === key) return near;
+    return this.#rows.findIndex((row) => row.key === key);
+  }
+
+  top(index: number): number {
+    this.#settle(index);
+    return this.#tops[index] ?? 0;
+  }
+
+  get height(): number {
+    return this.top(this.#rows.length);
+  }
+
+  /** Index of the row at a height; the last one below the end. */
+  at(y: number): number {
+    this.#settle(this.#rows.length);
+    let low = 0;
+    let high = Math.max(0, this.#rows.length - 1);
+    while (low < high) {
+      const middle = (low + high + 1) >> 1;
+      if ((this.#tops[middle] ?? 0) <= y) low = middle;
+      else high = middle - 1;
+    }
+    return low;
+  }
+
+  /** Rows between two heights. */
+  range(from: number, to: number): Range {
+    if (this.#rows.length === 0) return { first: 0, last: 0 };
+    return { first: this.at(from), last: Math.min(this.#rows.length, this.at(to) + 1) };
+  }
+
+  #settle(upTo: number): void {
+    for (let at = this.#sure; at < upTo; at += 1) {
+      const row = this.#rows[at];
+      const height = row === undefined ? 0 : (this.#heights.get(row.key) ?? estimate(row));
+      this.#tops[at + 1] = (this.#tops[at] ?? 0) + height;
+    }
+    this.#sure = Math.max(this.#sure, upTo);
+  }
+
+  #forget(): void {
+    const living = new Set(this.#rows.map((row) => row.key));
+    for (const key of this.#heights.keys()) if (!living.has(key)) this.#heights.delete(key);
+  }
+}

@@ -1,0 +1,117 @@
+/** The conversation as a flat list of rows, so that only those in sight need be in the page. Pure. */
+import type { Part, Turn } from "../../shared/state.ts";
+
+/** One row. Its key stays the same as long as it means the same. */
+export type Row =
+  | { readonly kind: "prompt"; readonly key: string; readonly turn: Turn }
+  | { readonly kind: "part"; readonly key: string; readonly turn: Turn; readonly part: Part }
+  | { readonly kind: "outcome"; readonly key: string; readonly turn: Turn }
+  | { readonly kind: "end"; readonly key: string; readonly turn: Turn }
+  | {
+      readonly kind: "left";
+      readonly key: string;
+      readonly turns: readonly Turn[];
+      readonly turn: Turn;
+    };
+
+export function turnKey(turn: Turn): string {
+  return `${turn.session}/${turn.number}`;
+}
+
+/** Rows of one turn that is shown whole, or folded to its prompt and outcome. */
+export function rowsOfTurn(turn: Turn, folded: boolean): readonly Row[] {
+  const key = turnKey(turn);
+  const rows: Row[] =
+    turn.words === "" && turn.title === "" ? [] : [{ kind: "prompt", key: `${key}/prompt`, turn }];
+  if (folded) {
+    rows.push({ kind: "outcome", key: `${key}/outcome`, turn });
+    return rows;
+  }
+  for (const part of turn.parts) rows.push({ kind: "part", key: `${key}/${part.key}`, turn, part });
+  if (turn.ending !== "running") rows.push({ kind: "end", key: `${key}/end`, turn });
+  return rows;
+}
+
+/** How much of the conversation is shown. */
+export interface Folding {
+  /** Turns with a lower number are folded, but for those in `toggled`. */
+  readonly before: number;
+  readonly toggled: ReadonlySet<string>;
+}
+
+export function isFolded(turn: Turn, folding: Folding): boolean {
+  if (turn.ending === "running") return false;
+  return turn.number < folding.before !== folding.toggled.has(turnKey(turn));
+}
+
+/** All rows, made anew only from the first turn on that is another one than before. */
+export class RowList {
+  #turns: readonly Turn[] = [];
+  #folding: Folding | null = null;
+  #rows: Row[] = [];
+  #starts: number[] = [];
+
+  get rows(): readonly Row[] {
+    return this.#rows;
+  }
+
+  /** Gives the index of the first row that may be another one than before. */
+  update(turns: readonly Turn[], folding: Folding): number {
+    const same = folding === this.#folding ? firstDifference(this.#turns, turns) : 0;
+    // Turns that a rewind left behind stand in one row, which a new one beside them may join.
+    let from = same;
+    while (from > 0 && turns[from - 1]?.left === true) from -= 1;
+    const row = from < this.#starts.length ? (this.#starts[from] ?? 0) : this.#rows.length;
+    this.#rows.length = row;
+    this.#starts.length = from;
+    for (let at = from; at < turns.length; at += 1) at = this.#push(turns, at, folding);
+    this.#turns = turns;
+    this.#folding = folding;
+    return row;
+  }
+
+  /** Push the rows of a turn, or of a run of turns left behind; gives the index of the last of them. */
+  #push(turns: readonly Turn[], at: number, folding: Folding): number {
+    const turn = turns[at];
+    if (turn === undefined) return at;
+    this.#starts[at] = this.#rows.length;
+    if (!turn.left) {
+      this.#rows.push(...rowsOfTurn(turn, isFolded(turn, folding)));
+      return at;
+    }
+    let end = at;
+    while (turns[end + 1]?.left === true) {
+      end += 1;
+      this.#starts[end] = this.#rows.length;
+    }
+    const run = turns.slice(at, end + 1);
+    const key = `${turnKey(turn)}/left`;
+    this.#rows.push({ kind: "left", key, turn, turns: run });
+    if (folding.toggled.has(key)) this.#rows.push(...run.flatMap((one) => rowsOfTurn(one, false)));
+    return end;
+  }
+}
+
+function firstDifference(old: readonly Turn[], fresh: readonly Turn[]): number {
+  const most = Math.min(old.length, fresh.length);
+  for (let at = 0; at < most; at += 1) if (old[at] !== fresh[at]) return at;
+  return most;
+}
+
+/** Height of a row before it was measured, in pixels. */
+export function estimate(row: Row): number {
+  switch (row.kind) {
+    case "prompt":
+      return 40 + 20 * Math.min(10, Math.ceil(row.turn.words.length / 60));
+    case "outcome":
+      return 28;
+    case "end":
+      return 32;
+    case "left":
+      return 28;
+    case "part":
+      return row.part.kind === "text" ? 12 + 20 * Math.ceil(row.part.text.length / 60) : 24;
+    default:
+      return row satisfies never;
+  }
+}

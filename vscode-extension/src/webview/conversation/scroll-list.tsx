@@ -1,0 +1,142 @@
+/** The part of the panel that scrolls: of all rows only those in sight are in the page. */
+import type { ComponentChild } from "preact";
+import { useEffect, useLayoutEffect, useReducer, useRef } from "preact/hooks";
+import { countFigure } from "../../shared/figures.ts";
+import { RowLayout } from "./row-layout.ts";
+import { type Row, turnKey } from "./rows.ts";
+import { ScrollKeeper } from "./scroll-keeper.ts";
+
+interface Props {
+  readonly rows: readonly Row[];
+  /** Rows before this index are the same as at the last rendering. */
+  readonly changedFrom: number;
+  /** Changes whenever there is something new at the end. */
+  readonly newest: unknown;
+  readonly draw: (row: Row) => ComponentChild;
+  /** What is above the first row is wanted. */
+  readonly onTop: () => void;
+  readonly onFollow: (following: boolean) => void;
+  /** Number of the newest turn: when it grows, the user has sent something and wants to see it. */
+  readonly sent: number;
+  readonly busy: boolean;
+  /** Stands below the last row. */
+  readonly tail: ComponentChild;
+}
+
+/** A list that stays where the user reads. */
+export function ScrollList(props: Props) {
+  const { rows, changedFrom, newest, draw, onTop, onFollow, sent, busy, tail } = props;
+  const [, again] = useReducer((count: number) => count + 1, 0);
+  const element = useRef<HTMLDivElement>(null);
+  const above = useRef<HTMLDivElement>(null);
+  const below = useRef<HTMLDivElement>(null);
+  const kept = useRef<ScrollKeeper | null>(null);
+  kept.current ??= new ScrollKeeper(new RowLayout(), () => again(undefined));
+  const keeper = kept.current;
+  const unseen = useUnseen(newest, keeper.following);
+  keeper.layout.setRows(rows, changedFrom);
+  const shown = keeper.range();
+
+  useEffect(
+    () => (element.current === null ? undefined : keeper.attach(element.current)),
+    [keeper],
+  );
+  useLayoutEffect(() => {
+    if (above.current !== null && below.current !== null)
+      keeper.drawn(shown, above.current, below.current);
+    if (shown.first < 3) onTop();
+  });
+  const sentBefore = useRef(sent);
+  useLayoutEffect(() => {
+    if (sent > sentBefore.current) keeper.toEnd();
+    sentBefore.current = sent;
+  }, [keeper, sent]);
+  useEffect(() => onFollow(keeper.following), [keeper.following, onFollow]);
+
+  return (
+    <div class="conversation">
+      {/* biome-ignore lint/a11y/useSemanticElements: a section has the same role, but no focus by the keys */}
+      <div
+        class="conversation-rows"
+        data-part="scroller"
+        role="region"
+        aria-label="Conversation"
+        aria-busy={busy}
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by the keyboard
+        tabIndex={0}
+        ref={element}
+        onKeyDown={(event) => jump(event, keeper)}
+      >
+        <div class="conversation-space" ref={above} />
+        {articles(rows, shown.first, shown.last).map(({ key, label, first, inside }) => (
+          <article key={key} class="turn" aria-label={label}>
+            {inside.map((row, index) => (
+              <div key={row.key} class={`turn-row turn-${row.kind}`} data-row={first + index}>
+                {draw(row)}
+              </div>
+            ))}
+          </article>
+        ))}
+        <div class="conversation-space" ref={below} />
+        {tail}
+      </div>
+      {!keeper.following && (
+        <button
+          type="button"
+          class={unseen ? "to-end unseen" : "to-end"}
+          aria-label={unseen ? "Go to the new output" : "Go to the end"}
+          title={unseen ? "Go to the new output" : "Go to the end"}
+          onClick={() => keeper.toEnd()}
+        >
+          <span class="codicon codicon-arrow-down" aria-hidden="true" />
+          {unseen && <span>New output</span>}
+        </button>
+      )}
+    </div>
+  );
+}
+
+/** Whether something came since the end was left. */
+function useUnseen(newest: unknown, following: boolean): boolean {
+  const seen = useRef(newest);
+  if (following) seen.current = newest;
+  return seen.current !== newest;
+}
+
+interface Article {
+  readonly key: string;
+  readonly label: string;
+  readonly first: number;
+  readonly inside: readonly Row[];
+}
+
+/** The rows in sight by turns. */
+function articles(rows: readonly Row[], first: number, last: number): readonly Article[] {
+  const found: Article[] = [];
+  for (let at = first; at < last; ) {
+    const row = rows[at];
+    if (row === undefined) break;
+    let end = at + 1;
+    while (end < last && rows[end]?.turn.number === row.turn.number) end += 1;
+    const label =
+      row.kind === "left"
+        ? countFigure(row.turns.length, "turn left behind", "turns left behind")
+        : `Turn ${row.turn.number}`;
+    found.push({ key: turnKey(row.turn), label, first: at, inside: rows.slice(at, end) });
+    at = end;
+  }
+  return found;
+}
+
+/** Alt+Up and Alt+Down go from prompt to prompt, End follows the newest. */
+function jump(event: KeyboardEvent, keeper: ScrollKeeper): void {
+  if (event.key === "End" && event.target === event.currentTarget) keeper.toEnd();
+  if (!event.altKey || (event.key !== "ArrowUp" && event.key !== "ArrowDown")) return;
+  const step = event.key === "ArrowUp" ? -1 : 1;
+  for (let at = keeper.topIndex + step; keeper.layout.row(at) !== undefined; at += step) {
+    if (keeper.layout.row(at)?.kind !== "prompt") continue;
+    keeper.toRow(at);
+    event.preventDefault();
+    return;
+  }
+}

@@ -1,0 +1,11 @@
+/** Prompts that went out and whose turn has not begun. */
+import type { Outgoing } from "../../shared/state.ts";
+
+export function SendingRows({ sending }: { readonly sending: readonly Outgoing[] }) {
+  return sending.map((one) => (
+    <div key={one.id} class="prompt sending">
+      <p class="prompt-who">You · sending</p>
+      <div class="prompt-words">{one.words}</div>
+    </div>
+  ));
+}

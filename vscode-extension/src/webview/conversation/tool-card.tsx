@@ -1,0 +1,91 @@
+/** One tool call: a line, and behind it what it did. */
+import type { ChangeRow } from "../../protocol.ts";
+import { durationFigure, LEAST_TIME } from "../../shared/figures.ts";
+import type { ToolPart } from "../../shared/state.ts";
+import { isBad, isGoing, outcomeWords, toolLook } from "../../shared/tool-words.ts";
+import { memo } from "../memo.tsx";
+import type { Post } from "../view-props.ts";
+import { CardLine } from "./card-line.tsx";
+import { EditCard } from "./edit-card.tsx";
+import type { OpenCards } from "./open-cards.ts";
+import { ToolDetail } from "./tool-detail.tsx";
+
+/** An edit with fewer changed lines is open from the start. */
+const SHORT_EDIT = 40;
+
+interface Props {
+  readonly cardKey: string;
+  readonly session: string;
+  readonly turn: number;
+  readonly isLastEdit: boolean;
+  readonly part: ToolPart;
+  readonly pending: readonly ChangeRow[];
+  readonly cards: OpenCards;
+  readonly post: Post;
+}
+
+export const ToolCard = memo((props: Props) => {
+  const { cardKey, turn, part, cards, post } = props;
+  const look = toolLook(part.name);
+  const words = outcomeWords(part);
+  const time =
+    part.seconds === null || part.seconds < LEAST_TIME ? "" : durationFigure(part.seconds);
+  const fetchDetail = () => {
+    if (part.result === null && !isGoing(part)) post({ type: "openTool", id: part.id, turn });
+  };
+  return (
+    <CardLine
+      cardKey={cardKey}
+      cards={cards}
+      openByDefault={isOpenByDefault(part)}
+      icon={isGoing(part) ? "loading" : look.icon}
+      spin={part.state === "running"}
+      verb={look.verb}
+      target={part.target}
+      figure={<Figure part={part} words={words} />}
+      time={time}
+      onOpen={part.diffs.length > 0 ? () => undefined : fetchDetail}
+    >
+      {() =>
+        part.diffs.length > 0 ? <Edits {...props} /> : <ToolDetail part={part} post={post} />
+      }
+    </CardLine>
+  );
+});
+
+function Edits({ session, turn, part, pending, isLastEdit, post }: Props) {
+  return part.diffs.map((edit) => (
+    <EditCard
+      key={edit.path}
+      edit={edit}
+      isAlone={part.diffs.length === 1}
+      turn={turn}
+      rows={
+        isLastEdit
+          ? pending.filter(
+              (row) => row.turn === turn && row.session === session && row.path === edit.path,
+            )
+          : []
+      }
+      post={post}
+    />
+  ));
+}
+
+function isOpenByDefault(part: ToolPart): boolean {
+  if (part.diffs.length > 0) {
+    return part.diffs.reduce((sum, edit) => sum + edit.added + edit.removed, 0) <= SHORT_EDIT;
+  }
+  return part.state === "running" && part.output !== "";
+}
+
+/** The figure; of an edit in the colours of added and removed lines, of a failure in red. */
+function Figure({ part, words }: { readonly part: ToolPart; readonly words: string }) {
+  const counts = /^\+(\d+) [−-](\d+)$/.exec(words);
+  if (counts === null) return <span class={isBad(part) ? "failed" : ""}>{words}</span>;
+  return (
+    <>
+      <span class="added">+{counts[1]}</span> <span class="removed">−{counts[2]}</span>
+    </>
+  );
+}

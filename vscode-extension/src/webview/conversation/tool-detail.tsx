@@ -1,0 +1,98 @@
+/** What a tool call did: its live output, or its result once the host has fetched it. */
+import { useEffect, useRef } from "preact/hooks";
+import type { ToolPart } from "../../shared/state.ts";
+import { isGoing, toolLook } from "../../shared/tool-words.ts";
+import { visible } from "../../shared/visible.ts";
+import { Icon } from "../icon.tsx";
+import { codeNodes } from "../markdown/highlight.ts";
+import type { Post } from "../view-props.ts";
+import { readable } from "./output-text.ts";
+
+/** Characters of a result that are drawn. */
+const MOST = 20_000;
+
+export function ToolDetail({ part, post }: { readonly part: ToolPart; readonly post: Post }) {
+  const output = part.output !== "" ? part.output : (part.result ?? "");
+  const isRunning = isGoing(part);
+  const given = part.arguments === null ? "" : argumentWords(part);
+  const isEmpty = output === "" && !isRunning && part.message === "" && given === "";
+  return (
+    <>
+      {given !== "" && <Output text={given} isGiven follow={false} label="Arguments" />}
+      {part.message !== "" && <p class="tool-message">{part.message}</p>}
+      {part.cut > 0 && (
+        <p class="muted">{part.cut.toLocaleString("en")} characters before this are left out.</p>
+      )}
+      {output !== "" && <Output text={output} follow={isRunning} label="Output" />}
+      {isEmpty && <p class="muted">{part.result === null ? "Loading …" : "No output."}</p>}
+      {output !== "" && (
+        <div class="tool-actions">
+          <button
+            type="button"
+            class="icon-button"
+            title="Copy output"
+            aria-label="Copy output"
+            onClick={() => post({ type: "copy", text: output })}
+          >
+            <Icon name="copy" />
+          </button>
+        </div>
+      )}
+    </>
+  );
+}
+
+/** A command's own words stand in its line already, as long as they fit; longer ones are shown whole. */
+function argumentWords(part: ToolPart): string {
+  const text = part.arguments ?? "";
+  if (text === "" || text === "{}") return "";
+  try {
+    const parsed: unknown = JSON.parse(text);
+    if (typeof parsed === "object" && parsed !== null) {
+      const entries = Object.entries(parsed).filter(
+        ([, value]) => value !== null && value !== part.target,
+      );
+      if (entries.length === 0) return "";
+      return entries
+        .map(
+          ([name, value]) =>
+            `${name}: ${typeof value === "string" ? value : JSON.stringify(value)}`,
+        )
+        .join("\n");
+    }
+  } catch {
+    // Not JSON: models write that too. It is shown as it is.
+  }
+  return toolLook(part.name).verb === "Run" ? "" : text;
+}
+
+interface OutputProps {
+  readonly text: string;
+  /** Words of the model, of which nothing is left out: what hides in them stands as code points. */
+  readonly isGiven?: boolean;
+  readonly follow: boolean;
+  readonly label: string;
+}
+
+/** Text of a program, plain, in a box of its own that scrolls. */
+function Output({ text, isGiven = false, follow, label }: OutputProps) {
+  const element = useRef<HTMLPreElement>(null);
+  const shown = isGiven ? { text: visible(text), cut: 0 } : readable(text, MOST);
+  useEffect(() => {
+    const pre = element.current;
+    if (pre === null) return;
+    const isAtEnd = pre.scrollHeight - pre.scrollTop - pre.clientHeight < 24;
+    pre.replaceChildren(...codeNodes(shown.text));
+    if (follow && isAtEnd) pre.scrollTop = pre.scrollHeight;
+  }, [shown.text, follow]);
+  return (
+    <>
+      {shown.cut > 0 && (
+        <p class="muted">{shown.cut.toLocaleString("en")} characters before this are not shown.</p>
+      )}
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by the keyboard */}
+      {/* biome-ignore lint/a11y/useSemanticElements: it is text of a program, so a pre */}
+      <pre class="output" ref={element} tabIndex={0} role="region" aria-label={label} />
+    </>
+  );
+}

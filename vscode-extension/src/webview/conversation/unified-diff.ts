@@ -1,0 +1,183 @@
+/** Reads a unified diff as far as it is shown, and says in words what colours cannot show. Pure. */
+
+export interface DiffLine {
+  readonly kind: "same" | "added" | "removed";
+  readonly text: string;
+}
+
+/** A run of changed lines, or of lines around them. */
+export interface DiffGroup {
+  readonly changed: boolean;
+  readonly lines: readonly DiffLine[];
+  /** First line in the new file, from 1; 0 where unknown. */
+  readonly line: number;
+  /** A gap stands before it. */
+  readonly gap: boolean;
+}
+
+export interface ReadDiff {
+  readonly groups: readonly DiffGroup[];
+  /** What is to be known about it, such as that only line ends change. */
+  readonly notes: readonly string[];
+  /** Lines and hunks beyond the bound. */
+  readonly cutLines: number;
+  readonly cutHunks: number;
+}
+
+/** Lines of a diff that are drawn; the rest is said in a number. */
+export const MOST_LINES = 300;
+/** Characters of one line that are drawn. */
+export const MOST_CHARACTERS = 500;
+
+const HUNK = /^@@ -\d+(?:,\d+)? \+(\d+)(?:,\d+)? @@/;
+
+export function readDiff(diff: string): ReadDiff {
+  const reader = new Reader();
+  for (let from = 0; from < diff.length; ) {
+    const end = diff.indexOf("\n", from);
+    reader.line(diff.slice(from, end < 0 ? diff.length : end));
+    from = end < 0 ? diff.length : end + 1;
+    if (reader.isFull) {
+      reader.skip(diff, from);
+      break;
+    }
+  }
+  return reader.result();
+}
+
+/** A change by its old and new text, as a pending hunk has it. */
+export function readChange(old: string, fresh: string, line: number): ReadDiff {
+  const lines = [
+    ...textLines(old).map((text) => `-${text}`),
+    ...textLines(fresh).map((text) => `+${text}`),
+  ];
+  return readDiff(`@@ -${line} +${line} @@\n${lines.join("\n")}\n`);
+}
+
+function textLines(text: string): readonly string[] {
+  if (text === "") return [];
+  return (text.endsWith("\n") ? text.slice(0, -1) : text).split("\n");
+}
+
+class Reader {
+  readonly #groups: { changed: boolean; lines: DiffLine[]; line: number; gap: boolean }[] = [];
+  readonly #notes = new Set<string>();
+  #count = 0;
+  #line = 0;
+  #gap = false;
+  #inHunk = false;
+  #cutLines = 0;
+  #cutHunks = 0;
+
+  get isFull(): boolean {
+    return this.#count >= MOST_LINES;
+  }
+
+  line(text: string): void {
+    const hunk = HUNK.exec(text);
+    if (hunk !== null) {
+      this.#gap = true;
+      this.#inHunk = true;
+      this.#line = Number(hunk[1]);
+    } else if (!this.#inHunk) {
+      this.#head(text);
+    } else if (text.startsWith("\\")) {
+      this.#notes.add("The last line has no line end, before or after.");
+    } else {
+      this.#body(text);
+    }
+  }
+
+  /** Count what is not shown, without cutting it into lines. */
+  skip(diff: string, from: number): void {
+    for (let at = from; at < diff.length; ) {
+      const end = diff.indexOf("\n", at);
+      if (diff.startsWith("@@ ", at)) this.#cutHunks += 1;
+      else this.#cutLines += 1;
+      at = end < 0 ? diff.length : end + 1;
+    }
+  }
+
+  result(): ReadDiff {
+    const note = sameButFor(this.#groups);
+    if (note !== null) this.#notes.add(note);
+    return {
+      groups: this.#groups,
+      notes: [...this.#notes],
+      cutLines: this.#cutLines,
+      cutHunks: this.#cutHunks,
+    };
+  }
+
+  #head(text: string): void {
+    if (/^Binary files .* differ|^GIT binary patch/.test(text))
+      this.#notes.add("A binary file: its bytes are not shown.");
+    const mode = /^(old|new) mode (\d+)/.exec(text);
+    if (mode !== null)
+      this.#notes.add(mode[1] === "old" ? `Mode before: ${mode[2]}.` : `Mode after: ${mode[2]}.`);
+    if (text.startsWith("rename to ")) this.#notes.add(`Renamed to ${text.slice(10)}.`);
+  }
+
+  #body(text: string): void {
+    const kind = text.startsWith("+") ? "added" : text.startsWith("-") ? "removed" : "same";
+    const changed = kind !== "same";
+    let group = this.#groups.at(-1);
+    if (group === undefined || this.#gap || group.changed !== changed) {
+      group = { changed, lines: [], line: this.#line, gap: this.#gap && this.#groups.length > 0 };
+      this.#groups.push(group);
+      this.#gap = false;
+    }
+    group.lines.push({ kind, text: text.slice(1) });
+    this.#count += 1;
+    if (kind !== "removed") this.#line += 1;
+  }
+}
+
+const BLANK = /\s+/g;
+const UNSEEN =
+  /[\u00ad\u061c\u115f\u1160\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufeff]|\p{Variation_Selector}/gu;
+
+/** If all changes are of a kind that colours do not show, the sentence that says so. */
+function sameButFor(groups: readonly DiffGroup[]): string | null {
+  const pairs = groups.filter((group) => group.changed).map(sides);
+  if (pairs.length === 0) return null;
+  const equal = (view: (text: string) => string) =>
+    pairs.every(([old, fresh]) => view(old) === view(fresh));
+  if (equal((text) => text.replace(/\r/g, ""))) return lineEnds(pairs);
+  if (equal((text) => text.replace(UNSEEN, ""))) return "Only invisible characters change.";
+  if (equal((text) => text.replace(BLANK, ""))) return "Only blanks change.";
+  if (pairs.some(([old, fresh]) => old.replace(UNSEEN, "") === fresh.replace(UNSEEN, ""))) {
+    return "Some changes are only of invisible characters.";
+  }
+  return otherEnds(pairs);
+}
+
+function lineEnds(pairs: readonly (readonly [string, string])[]): string {
+  const had = pairs.some(([old]) => old.includes("\r"));
+  const has = pairs.some(([, fresh]) => fresh.includes("\r"));
+  if (had === has) return "Only line ends change.";
+  return `Only line ends change: ${had ? "CRLF becomes LF" : "LF becomes CRLF"}.`;
+}
+
+/** If lines change that get other ends too, the sentence that says so: the ends themselves are not drawn. */
+function otherEnds(pairs: readonly (readonly [string, string])[]): string | null {
+  const both = pairs.filter(([old, fresh]) => old !== "" && fresh !== "");
+  const had = both.some(([old]) => old.includes("\r"));
+  const has = both.some(([, fresh]) => fresh.includes("\r"));
+  if (had === has) return null;
+  return `Line ends change too: ${had ? "CRLF becomes LF" : "LF becomes CRLF"}.`;
+}
+
+/** A line of a diff without the return of its CRLF, which is the line's end and none of its text. */
+export function withoutReturn(text: string): string {
+  return text.endsWith("\r") ? text.slice(0, -1) : text;
+}
+
+function sides(group: DiffGroup): readonly [string, string] {
+  const side = (kind: DiffLine["kind"]) =>
+    group.lines
+      .filter((line) => line.kind === kind)
+      .map((line) => line.text)
+      .join("\n");
+  return [side("removed"), side("added")];
+}

@@ -1,0 +1,2 @@
+/** Styles are bundled apart; importing them gives nothing. */
+declare module "*.css";

@@ -1,0 +1,88 @@
+/** Connecting a model, in place: what runs on this machine, a provider with a key, the test and its outcome. */
+import { useEffect, useRef, useState } from "preact/hooks";
+import { lackingWords } from "../../shared/lacking-words.ts";
+import { Icon } from "../icon.tsx";
+import type { ViewProps } from "../view-props.ts";
+import { KeyForm } from "./key-form.tsx";
+import { LocalServers } from "./local-servers.tsx";
+import { Outcome } from "./outcome.tsx";
+
+/** Whom the last test was of; the host holds the key that went with it. */
+export interface Tried {
+  readonly provider: string;
+  readonly key: string | null;
+  readonly model: string | null;
+}
+
+export function FirstRun({ state, post }: ViewProps) {
+  const flow = state.firstRun;
+  const [tried, setTried] = useState<Tried | null>(null);
+  const heading = useRef<HTMLHeadingElement>(null);
+  useEffect(() => heading.current?.focus(), []);
+  if (flow === null) return null;
+  const lacking = lackingWords(flow.reason);
+  const login = (wish: Tried) => {
+    // The key goes out in this one message; what stays here says only for whom it was.
+    setTried({ ...wish, key: null });
+    post({ type: "login", provider: wish.provider, key: wish.key, url: null, model: wish.model });
+  };
+  const again = (model: string) => tried !== null && login({ ...tried, model });
+  return (
+    <div class="first-run">
+      <h1 ref={heading} tabIndex={-1}>
+        Connect a model
+      </h1>
+      {lacking.sentence !== "" && <p class="muted">{lacking.sentence}</p>}
+      {lacking.details !== "" && (
+        <details class="muted">
+          <summary>Details</summary>
+          {lacking.details}
+        </details>
+      )}
+      {flow.error !== "" && (
+        <p class="first-run-error" role="alert">
+          <Icon name="error" /> <span>{flow.error}</span>
+        </p>
+      )}
+      {flow.busy && (
+        <p class="first-run-busy" role="status">
+          <Icon name="loading" spin />{" "}
+          {tried === null || flow.providers === null
+            ? "Looking for model servers on this machine…"
+            : "Testing: the address, the key, a streamed answer, a call of a tool…"}
+        </p>
+      )}
+      {flow.outcome !== null && (
+        <Outcome
+          outcome={flow.outcome}
+          named={(tried?.model ?? null) !== null}
+          choose={again}
+          post={post}
+        />
+      )}
+      {flow.outcome?.ok !== true && flow.providers !== null && (
+        <>
+          <LocalServers
+            rows={flow.providers.local}
+            busy={flow.busy}
+            login={login}
+            refresh={() => {
+              setTried(null);
+              post({ type: "firstRun", step: "refresh" });
+            }}
+          />
+          <KeyForm rows={flow.providers.known} busy={flow.busy} login={login} post={post} />
+        </>
+      )}
+      {flow.outcome?.ok !== true && (
+        <button
+          type="button"
+          class="link-button first-run-later"
+          onClick={() => post({ type: "firstRun", step: "cancel" })}
+        >
+          Not now
+        </button>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,101 @@
+/** A provider of the network by name, or an address of one's own, with a key. */
+import { useRef, useState } from "preact/hooks";
+import type { KnownRow } from "../../protocol.ts";
+import type { Post } from "../view-props.ts";
+import type { Tried } from "./first-run.tsx";
+
+interface Props {
+  readonly rows: readonly KnownRow[];
+  readonly busy: boolean;
+  readonly login: (wish: Tried) => void;
+  readonly post: Post;
+}
+
+const OWN = "own"; // no provider has this name: those are of the catalogue
+
+export function KeyForm({ rows, busy, login, post }: Props) {
+  const [name, setName] = useState(rows[0]?.name ?? OWN);
+  const [missing, setMissing] = useState("");
+  const address = useRef<HTMLInputElement>(null);
+  const key = useRef<HTMLInputElement>(null);
+  const row = rows.find((one) => one.name === name);
+  const submit = (event: Event) => {
+    event.preventDefault();
+    const provider = row?.name ?? address.current?.value.trim() ?? "";
+    const typed = key.current?.value.trim() ?? "";
+    if (provider === "") return miss("Type the address of the endpoint", address.current);
+    if (row !== undefined && typed === "") return miss("Type the key", key.current);
+    setMissing("");
+    // Nothing keeps it here: not the field, not the state.
+    if (key.current !== null) key.current.value = "";
+    login({ provider, key: typed, model: null });
+  };
+  const miss = (words: string, field: HTMLInputElement | null) => {
+    setMissing(words);
+    field?.focus();
+  };
+  return (
+    <section aria-labelledby="first-run-key">
+      <h2 id="first-run-key">With a key</h2>
+      <form class="first-run-form" autocomplete="off" onSubmit={submit}>
+        <label>
+          <span>Provider</span>
+          <select
+            class="field"
+            value={name}
+            onChange={(event) => setName(event.currentTarget.value)}
+          >
+            {rows.map((one) => (
+              <option key={one.name} value={one.name}>
+                {one.title}
+              </option>
+            ))}
+            <option value={OWN}>Another address…</option>
+          </select>
+        </label>
+        {row === undefined && (
+          <label>
+            <span>Address</span>
+            <input
+              ref={address}
+              class="field"
+              type="text"
+              inputMode="url"
+              spellcheck={false}
+              placeholder="https://api.example.com/v1"
+            />
+          </label>
+        )}
+        <label>
+          <span>{row === undefined ? "Key, if it wants one" : "Key"}</span>
+          <input ref={key} class="field" type="password" autocomplete="off" spellcheck={false} />
+        </label>
+        {missing !== "" && (
+          <p class="failed" role="alert">
+            {missing}
+          </p>
+        )}
+        <div class="row first-run-send">
+          <button type="submit" class="button" disabled={busy}>
+            Test and connect
+          </button>
+          {row !== undefined && row.page !== "" && (
+            <button
+              type="button"
+              class="link-button"
+              title={row.page}
+              onClick={() => post({ type: "openLink", href: row.page })}
+            >
+              Make a key
+            </button>
+          )}
+        </div>
+        <p class="muted">
+          The key is kept in this editor’s secret storage and goes to {row?.url ?? "that address"}{" "}
+          only. A variable that a shell exports is not seen by an editor that was started from the
+          desktop.
+        </p>
+      </form>
+    </section>
+  );
+}

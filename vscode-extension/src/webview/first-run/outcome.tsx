@@ -1,0 +1,101 @@
+/** How a test went, step by step, with what to do; and the choice of a model where there are several. */
+import { useState } from "preact/hooks";
+import type { LoginResult, StepRow } from "../../protocol.ts";
+import { Icon } from "../icon.tsx";
+import type { Post } from "../view-props.ts";
+
+interface Props {
+  readonly outcome: LoginResult;
+  /** Did the user name a model? If not, its lack is no failure: the list below asks for it. */
+  readonly named: boolean;
+  readonly choose: (model: string) => void;
+  readonly post: Post;
+}
+
+export function Outcome({ outcome, named, choose, post }: Props) {
+  const asks = !outcome.ok && outcome.models.length > 0;
+  const isQuestion = (step: StepRow) => asks && !named && step.name === "models";
+  const steps = outcome.steps.filter((step) => !(isQuestion(step) && step.state === "fail"));
+  return (
+    <section class="card first-run-outcome" aria-label="How the test went">
+      <ul aria-live="polite">
+        {steps.map((step) => (
+          <li key={`${step.name}${step.sentence}`} class={`step ${step.state}`}>
+            <Icon name={ICONS[step.state]} />
+            <span>
+              <span class="sr-only">{WORDS[step.state]}: </span>
+              {step.sentence}
+              {step.mend !== "" && <span class="step-mend">{step.mend}</span>}
+            </span>
+          </li>
+        ))}
+      </ul>
+      {outcome.message !== "" && (named || !asks) && <p>{outcome.message}</p>}
+      {outcome.notes.map((note) => (
+        <p key={note} class="muted">
+          {note}
+        </p>
+      ))}
+      {asks && <ModelChoice models={outcome.models} choose={choose} />}
+      {outcome.ok && (
+        <button
+          type="button"
+          class="button"
+          onClick={() => post({ type: "firstRun", step: "cancel" })}
+        >
+          Go on with {outcome.model}
+        </button>
+      )}
+    </section>
+  );
+}
+
+/** A list to choose from; typing the first letters finds one of hundreds. */
+function ModelChoice({
+  models,
+  choose,
+}: {
+  readonly models: readonly string[];
+  readonly choose: Props["choose"];
+}) {
+  const [model, setModel] = useState(models[0] ?? "");
+  return (
+    <form
+      class="row"
+      onSubmit={(event) => {
+        event.preventDefault();
+        if (model !== "") choose(model);
+      }}
+    >
+      <select
+        class="field"
+        aria-label="Model"
+        value={model}
+        onChange={(event) => setModel(event.currentTarget.value)}
+      >
+        {models.map((name) => (
+          <option key={name} value={name}>
+            {name}
+          </option>
+        ))}
+      </select>
+      <button type="submit" class="button">
+        Use
+      </button>
+    </form>
+  );
+}
+
+const ICONS: Readonly<Record<StepRow["state"], string>> = {
+  ok: "pass",
+  warn: "warning",
+  fail: "error",
+  skipped: "circle-slash",
+};
+
+const WORDS: Readonly<Record<StepRow["state"], string>> = {
+  ok: "Works",
+  warn: "Note",
+  fail: "Fails",
+  skipped: "Not tried",
+};

@@ -1,0 +1,40 @@
+/** A field for a session's title: Enter keeps it, Escape does not, leaving it keeps it. */
+import { useLayoutEffect, useRef } from "preact/hooks";
+
+interface Props {
+  readonly title: string;
+  /** With what was typed, or null. Called once. */
+  readonly done: (typed: string | null) => void;
+}
+
+export function TitleField({ title, done }: Props) {
+  const field = useRef<HTMLInputElement>(null);
+  const ended = useRef(false);
+  // Before the next key: it is meant for the field.
+  useLayoutEffect(() => {
+    field.current?.focus();
+    field.current?.select();
+  }, []);
+  const end = (typed: string | null) => {
+    if (ended.current) return;
+    ended.current = true;
+    done(typed);
+  };
+  return (
+    <input
+      ref={field}
+      class="field"
+      type="text"
+      maxLength={200}
+      aria-label="Title of the session"
+      defaultValue={title}
+      onBlur={(event) => end(event.currentTarget.value.trim())}
+      onKeyDown={(event) => {
+        event.stopPropagation();
+        if (event.isComposing) return;
+        if (event.key === "Enter") end(event.currentTarget.value.trim());
+        if (event.key === "Escape") end(null);
+      }}
+    />
+  );
+}

@@ -1,0 +1,83 @@
+/** Unsent words in the editor's own memory of this panel: a second copy, written at once. No DOM. */
+
+/** What the editor keeps for a webview while it is hidden and over a reload of the window. */
+export interface Slot {
+  getState(): unknown;
+  setState(state: unknown): void;
+}
+
+/** The composer's words; `at` counts their changes, so that of two copies the newer one is known. */
+export interface KeptText {
+  readonly text: string;
+  readonly at: number;
+}
+
+/** Drafts beside the composer's that are kept, at most; the oldest goes first. */
+const MOST_DRAFTS = 20;
+
+export class KeptWords {
+  readonly #slot: Slot;
+  #typed: KeptText | null;
+  #drafts: ReadonlyMap<string, string>;
+
+  constructor(slot: Slot) {
+    this.#slot = slot;
+    const state = slot.getState();
+    this.#typed = typedOf(fieldOf(state, "typed"));
+    this.#drafts = draftsOf(fieldOf(state, "drafts"));
+  }
+
+  /** The composer's words as they were last written; null: never. */
+  get typed(): KeptText | null {
+    return this.#typed;
+  }
+
+  keepTyped(typed: KeptText): void {
+    this.#typed = typed;
+    this.#write();
+  }
+
+  /** Words of a field other than the composer; null: none are kept. */
+  draft(key: string): string | null {
+    return this.#drafts.get(key) ?? null;
+  }
+
+  /** Keep a field's words; null: it is closed, or its words went out. */
+  keepDraft(key: string, text: string | null): void {
+    const drafts = new Map(this.#drafts);
+    const was = drafts.delete(key);
+    if (text === null && !was) return;
+    if (text !== null) drafts.set(key, text);
+    this.#drafts = new Map([...drafts].slice(-MOST_DRAFTS));
+    this.#write();
+  }
+
+  #write(): void {
+    this.#slot.setState({ typed: this.#typed, drafts: [...this.#drafts] });
+  }
+}
+
+/** A memory that forgets: for where the editor offers none. */
+export function noSlot(): Slot {
+  return { getState: () => null, setState: () => undefined };
+}
+
+function fieldOf(value: unknown, name: string): unknown {
+  return typeof value === "object" && value !== null ? Reflect.get(value, name) : undefined;
+}
+
+function typedOf(value: unknown): KeptText | null {
+  const text = fieldOf(value, "text");
+  const at = fieldOf(value, "at");
+  return typeof text === "string" && typeof at === "number" ? { text, at } : null;
+}
+
+function draftsOf(value: unknown): ReadonlyMap<string, string> {
+  if (!Array.isArray(value)) return new Map();
+  return new Map(
+    value.flatMap((pair: unknown): [string, string][] => {
+      const [key, text]: readonly unknown[] = Array.isArray(pair) ? pair : [];
+      return typeof key === "string" && typeof text === "string" ? [[key, text]] : [];
+    }),
+  );
+}

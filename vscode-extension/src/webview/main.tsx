@@ -1,0 +1,52 @@
+/** Starts the panel: the line to the extension host, and one rendering at most per frame. */
+import "./styles/main.css";
+import { render } from "preact";
+import type { ToHost } from "../shared/messages.ts";
+import type { PanelState } from "../shared/state.ts";
+import { App } from "./app.tsx";
+import { HostChannel } from "./channel.ts";
+import type { Slot } from "./kept-words.ts";
+import { openVisibleDoor } from "./visible-door.ts";
+
+declare function acquireVsCodeApi(): Slot & { postMessage(message: ToHost): void };
+
+const editor = acquireVsCodeApi();
+let shown: PanelState | null = null;
+let due = false;
+let drawnAt = Number.NEGATIVE_INFINITY;
+
+/** Between two drawings, in milliseconds: however fast a model streams, 30 pictures a second are enough to read. */
+const PACE = 33;
+/** What drawing may take of all time, so that keys and clicks never wait for long. */
+const SHARE = 1 / 3;
+let pause = PACE;
+
+const channel = new HostChannel(
+  {
+    send: (message) => editor.postMessage(message),
+    receive: (take) => window.addEventListener("message", (event) => take(event.data)),
+  },
+  (state) => {
+    shown = state;
+    if (due) return;
+    due = true;
+    requestAnimationFrame(draw);
+  },
+  editor,
+);
+
+function draw(now: number): void {
+  if (now - drawnAt < pause - 1) {
+    requestAnimationFrame(draw);
+    return;
+  }
+  due = false;
+  drawnAt = now;
+  const root = document.getElementById("root");
+  if (shown === null || root === null) return;
+  render(<App state={shown} post={channel.post} channel={channel} />, root);
+  pause = Math.max(PACE, (performance.now() - now) / SHARE);
+}
+
+openVisibleDoor();
+channel.begin();

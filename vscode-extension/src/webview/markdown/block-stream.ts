@@ -1,0 +1,75 @@
+/**
+ * Markdown that grows: cut into blocks, of which all but the last are done for good. Only what follows the
+ * done ones is parsed again, so the work of an answer grows with its length and not with its square. Pure.
+ */
+import { type ParsedBlock, parseBlocks } from "./parser.ts";
+
+/** A block to draw. A done one never changes and is never parsed again. */
+export interface StreamBlock {
+  readonly block: ParsedBlock;
+  readonly done: boolean;
+}
+
+export class BlockStream {
+  readonly #done: StreamBlock[] = [];
+  #text = "";
+  /** Where the first block begins that is not done. */
+  #from = 0;
+  #open: readonly StreamBlock[] = [];
+  #final = false;
+
+  /** How many blocks are done; they stand first in `blocks`. */
+  get doneCount(): number {
+    return this.#done.length;
+  }
+
+  get done(): readonly StreamBlock[] {
+    return this.#done;
+  }
+
+  get open(): readonly StreamBlock[] {
+    return this.#open;
+  }
+
+  /**
+   * Take the whole text as it is now. True: it does not continue the text before, so nothing drawn counts.
+   * `final`: no more will come, and the last block is done too.
+   */
+  update(source: string, final: boolean): boolean {
+    const text = source.includes("\r") ? source.replace(/\r\n?/g, "\n") : source;
+    const anew = !text.startsWith(this.#text) || (this.#final && text !== this.#text);
+    if (anew) {
+      this.#done.length = 0;
+      this.#from = 0;
+    } else if (text === this.#text && final === this.#final) {
+      return false;
+    }
+    this.#text = text;
+    this.#final = final;
+    this.#parse(final);
+    return anew;
+  }
+
+  #parse(final: boolean): void {
+    const tail = this.#text.slice(this.#from);
+    const starts = lineStarts(tail);
+    // The line that is still being written may yet turn out to continue the block before it.
+    const settled = final ? Number.POSITIVE_INFINITY : starts.length - 1;
+    const blocks = parseBlocks(tail);
+    let count = 0;
+    while (count < blocks.length && (final || (blocks[count + 1]?.start ?? settled) < settled))
+      count += 1;
+    for (const block of blocks.slice(0, count)) this.#done.push({ block, done: true });
+    const next = blocks[count];
+    if (count > 0)
+      this.#from += next === undefined ? tail.length : (starts[next.start] ?? tail.length);
+    this.#open = blocks.slice(count).map((block) => ({ block, done: false }));
+  }
+}
+
+/** Offsets at which lines begin; the last one is that of the line being written, maybe empty. */
+function lineStarts(text: string): readonly number[] {
+  const starts = [0];
+  for (let at = text.indexOf("\n"); at >= 0; at = text.indexOf("\n", at + 1)) starts.push(at + 1);
+  return starts;
+}

@@ -1,0 +1,94 @@
+/** Draws blocks into an element. What is done is drawn once and never touched again. */
+import type { Post } from "../view-props.ts";
+import type { BlockStream, StreamBlock } from "./block-stream.ts";
+import { CodeView } from "./code-view.ts";
+import { highlightSoon } from "./highlight.ts";
+import { morphChildren } from "./morph.ts";
+import type { ParsedBlock } from "./parser.ts";
+import { sanitised } from "./sanitise.ts";
+
+interface Drawn {
+  block: ParsedBlock;
+  done: boolean;
+  readonly root: HTMLElement;
+  readonly code: CodeView | null;
+}
+
+export class BlocksView {
+  readonly #root: HTMLElement;
+  readonly #post: Post;
+  readonly #drawn: Drawn[] = [];
+
+  constructor(root: HTMLElement, post: Post) {
+    this.#root = root;
+    this.#post = post;
+  }
+
+  /** Bring what is drawn in step with the stream. `anew`: forget what was drawn. */
+  update(stream: BlockStream, anew: boolean): void {
+    if (anew) this.#cut(0);
+    const doneBefore = this.#doneCount();
+    for (let at = doneBefore; at < stream.doneCount; at += 1) this.#put(at, stream.done[at]);
+    for (const [index, block] of stream.open.entries()) this.#put(stream.doneCount + index, block);
+    this.#cut(stream.doneCount + stream.open.length);
+  }
+
+  #doneCount(): number {
+    const open = this.#drawn.findIndex((drawn) => !drawn.done);
+    return open < 0 ? this.#drawn.length : open;
+  }
+
+  #put(at: number, wanted: StreamBlock | undefined): void {
+    if (wanted === undefined) return;
+    const there = this.#drawn[at];
+    if (there !== undefined && redraw(there, wanted)) return;
+    const made = this.#make(wanted);
+    if (there === undefined) this.#root.append(made.root);
+    else this.#root.replaceChild(made.root, there.root);
+    this.#drawn[at] = made;
+  }
+
+  #make({ block, done }: StreamBlock): Drawn {
+    if (block.kind === "code") {
+      const code = new CodeView(block.info, this.#post);
+      code.update(block.text, done);
+      // Colouring waits for the element to be in the page, so it is asked for after this call.
+      return { block, done, root: code.root, code };
+    }
+    const root = document.createElement("div");
+    root.className = "md-block";
+    root.append(sanitised(block.html));
+    if (done) finish(root);
+    return { block, done, root, code: null };
+  }
+
+  #cut(count: number): void {
+    for (const gone of this.#drawn.splice(count)) gone.root.remove();
+  }
+}
+
+/** Whether what is drawn could be made into what is wanted. */
+function redraw(drawn: Drawn, { block, done }: StreamBlock): boolean {
+  if (block.kind === "code") {
+    if (drawn.code === null || drawn.block.kind !== "code" || drawn.block.info !== block.info)
+      return false;
+    drawn.code.update(block.text, done);
+  } else {
+    if (drawn.block.kind !== "prose") return false;
+    if (drawn.block.html !== block.html) morphChildren(drawn.root, sanitised(block.html));
+    if (done && !drawn.done) finish(drawn.root);
+  }
+  drawn.block = block;
+  drawn.done = done;
+  return true;
+}
+
+/** Colour the code inside lists and quotes. */
+function finish(root: HTMLElement): void {
+  for (const pre of root.querySelectorAll<HTMLElement>("pre[data-language]")) {
+    const code = pre.firstElementChild;
+    if (code instanceof HTMLElement)
+      highlightSoon(code, code.textContent, pre.dataset["language"] ?? "");
+    pre.tabIndex = 0;
+  }
+}

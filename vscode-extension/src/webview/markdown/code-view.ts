@@ -1,0 +1,115 @@
+/** A block of code with its buttons. It grows while the model writes, and is coloured when it is done. */
+import { visible } from "../../shared/visible.ts";
+import type { Post } from "../view-props.ts";
+import { type Fence, readFence } from "./fence.ts";
+import { codeNodes, highlightSoon } from "./highlight.ts";
+import { hides } from "./invisible.ts";
+import { setText } from "./morph.ts";
+
+/** More lines than this are folded. */
+const FOLD_LINES = 24;
+
+export class CodeView {
+  readonly root = document.createElement("div");
+  readonly #pre = document.createElement("pre");
+  readonly #code = document.createElement("code");
+  readonly #text = document.createTextNode("");
+  readonly #more = document.createElement("button");
+  readonly #fence: Fence;
+  #whole = "";
+  #done = false;
+  #open = false;
+
+  constructor(info: string, post: Post) {
+    this.#fence = readFence(info);
+    this.root.className = "code";
+    this.root.dataset["language"] = this.#fence.language;
+    this.#pre.tabIndex = 0;
+    this.#pre.setAttribute("role", "region");
+    this.#pre.setAttribute("aria-label", label(this.#fence));
+    this.#code.append(this.#text);
+    this.#pre.append(this.#code);
+    this.#more.className = "code-more";
+    this.#more.hidden = true;
+    this.#more.addEventListener("click", () => this.#toggle());
+    this.root.append(this.#bar(post), this.#pre, this.#more);
+  }
+
+  /** The code so far. `done`: no more will come. */
+  update(text: string, done: boolean): void {
+    if (text === this.#whole && done === this.#done) return;
+    const grew = text !== this.#whole;
+    this.#whole = text;
+    this.#done = done;
+    setText(this.#text, text);
+    if (grew) this.#fold();
+    if (!done) return;
+    if (hides(text)) this.#code.replaceChildren(...codeNodes(text));
+    highlightSoon(this.#code, text, this.#fence.language);
+    this.#pre.scrollTop = 0;
+  }
+
+  #fold(): void {
+    const lines = lineCount(this.#whole);
+    const folds = lines > FOLD_LINES;
+    this.#more.hidden = !folds;
+    this.root.classList.toggle("folded", folds && !this.#open);
+    const words = this.#open ? "Show less" : `Show all ${lines.toLocaleString("en")} lines`;
+    if (this.#more.textContent !== words) this.#more.textContent = words;
+    this.#more.setAttribute("aria-expanded", String(this.#open));
+    // While it is written its end is what is looked at; the box itself stays as high as it is.
+    if (folds && !this.#open && !this.#done) this.#pre.scrollTop = this.#pre.scrollHeight;
+  }
+
+  #toggle(): void {
+    this.#open = !this.#open;
+    this.#fold();
+    if (!this.#open) this.root.scrollIntoView({ block: "nearest" });
+  }
+
+  #bar(post: Post): HTMLElement {
+    const bar = document.createElement("div");
+    bar.className = "code-bar";
+    bar.setAttribute("role", "toolbar");
+    bar.setAttribute("aria-label", "Code");
+    bar.append(
+      button("copy", "Copy code", () => post({ type: "copy", text: this.#whole })),
+      button("insert", "Insert at the cursor", () =>
+        post({ type: "insertCode", text: this.#whole }),
+      ),
+      button("git-pull-request-create", applyWords(this.#fence.target), () =>
+        post({ type: "applyCode", text: this.#whole, target: this.#fence.target }),
+      ),
+    );
+    return bar;
+  }
+}
+
+/** The model has named the file: where the code goes stands on the button. */
+function applyWords(target: string | null): string {
+  return target === null ? "Apply as an edit" : `Apply as an edit of ${visible(target)}`;
+}
+
+function button(icon: string, words: string, press: () => void): HTMLElement {
+  const made = document.createElement("button");
+  made.className = "icon-button";
+  made.title = words;
+  made.setAttribute("aria-label", words);
+  const sign = document.createElement("span");
+  sign.className = `codicon codicon-${icon}`;
+  sign.setAttribute("aria-hidden", "true");
+  made.append(sign);
+  made.addEventListener("click", press);
+  return made;
+}
+
+function label(fence: Fence): string {
+  const kind = fence.language === "" ? "Code" : `Code, ${fence.language}`;
+  return fence.target === null ? kind : `${kind}, for ${fence.target}`;
+}
+
+function lineCount(text: string): number {
+  let count = 1;
+  for (let at = text.indexOf("\n"); at >= 0; at = text.indexOf("\n", at + 1)) count += 1;
+  return count;
+}

@@ -1,0 +1,11 @@
+/** How much of a long answer is drawn: a page of a million characters would not move any more. Pure. */
+
+/** Characters that are drawn at first, and that each "Show the rest" adds. */
+export const DRAWN_AT_ONCE = 300_000;
+
+/** Where the drawn part of a text ends: behind a line, so that it stays the same while the text grows. */
+export function drawnEnd(text: string, most: number): number {
+  if (text.length <= most) return text.length;
+  const line = text.lastIndexOf("\n", most - 1) + 1;
+  return line > most / 2 ? line : most;
+}

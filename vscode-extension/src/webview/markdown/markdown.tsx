@@ -1,0 +1,58 @@
+/** The model's words, drawn as they come. */
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
+import { countFigure } from "../../shared/figures.ts";
+import { memo } from "../memo.tsx";
+import type { Post } from "../view-props.ts";
+import { BlockStream } from "./block-stream.ts";
+import { BlocksView } from "./block-view.ts";
+import { DRAWN_AT_ONCE, drawnEnd } from "./drawn-part.ts";
+
+interface Props {
+  readonly text: string;
+  /** No more of it will come. */
+  readonly final: boolean;
+  readonly post: Post;
+}
+
+/** Markdown that may still grow. Only its last block is drawn more than once. */
+export const Markdown = memo(({ text, final, post }: Props) => {
+  const element = useRef<HTMLDivElement>(null);
+  const [most, setMost] = useState(DRAWN_AT_ONCE);
+  const end = drawnEnd(text, most);
+  const left = text.length - end;
+  const drawing = useRef<{ readonly stream: BlockStream; readonly view: BlocksView } | null>(null);
+  useLayoutEffect(() => {
+    if (element.current === null) return;
+    drawing.current ??= { stream: new BlockStream(), view: new BlocksView(element.current, post) };
+    const { stream, view } = drawing.current;
+    view.update(stream, stream.update(text.slice(0, end), final && left === 0));
+  }, [text, end, left, final, post]);
+  return (
+    <>
+      {/* biome-ignore lint/a11y/noStaticElementInteractions: it listens for the links inside */}
+      <div
+        class={final ? "markdown" : "markdown streaming"}
+        ref={element}
+        onClick={(event) => follow(event, post)}
+        onKeyDown={(event) => {
+          if (event.key === "Enter") follow(event, post);
+        }}
+      />
+      {left > 0 && (
+        <button type="button" class="link-button" onClick={() => setMost(most + DRAWN_AT_ONCE)}>
+          Show the rest ({countFigure(left, "more character")})
+        </button>
+      )}
+    </>
+  );
+});
+
+/** Only a click or Enter opens a link; the host asks, with the real target shown. */
+function follow(event: Event, post: Post): void {
+  const link = event.target instanceof Element ? event.target.closest("a[role=link]") : null;
+  if (!(link instanceof HTMLElement)) return;
+  event.preventDefault();
+  const { link: href, file } = link.dataset;
+  if (href !== undefined) post({ type: "openLink", href });
+  else if (file !== undefined) post({ type: "openFile", target: file });
+}

@@ -1,0 +1,147 @@
+/** Markdown to HTML text by top-level blocks; HTML in it stays text. The result still goes through the sanitising door. */
+import MarkdownIt, { type RendererRule, type Token } from "markdown-it";
+import { fileReference } from "./file-reference.ts";
+import { runs, type Strictness } from "./invisible.ts";
+import { linkTarget } from "./link-target.ts";
+
+/** A top-level block: its lines (from 0, end exclusive) and what it is. */
+export type ParsedBlock =
+  | { readonly kind: "prose"; readonly start: number; readonly html: string }
+  | { readonly kind: "code"; readonly start: number; readonly info: string; readonly text: string };
+
+type Carried = NonNullable<Parameters<RendererRule>[3]>;
+const IN_LINK = "inLink";
+
+const md = new MarkdownIt({ html: false, linkify: true, typographer: false, breaks: false });
+md.linkify.set({ fuzzyLink: false, fuzzyEmail: false, fuzzyIP: false });
+// A definition may come long after the block that uses it was drawn for good, so there are none.
+md.disable("reference");
+// What is no link stays as it was typed, target and all.
+md.validateLink = (href) => linkTarget(href) !== null;
+
+/** Blocks of a text whose line breaks are all `\n`. */
+export function parseBlocks(text: string): readonly ParsedBlock[] {
+  const tokens = md.parse(text, {});
+  const blocks: ParsedBlock[] = [];
+  for (let first = 0; first < tokens.length; ) {
+    const next = endOfBlock(tokens, first);
+    const head = tokens[first];
+    if (head !== undefined) blocks.push(blockOf(head, tokens.slice(first, next)));
+    first = next;
+  }
+  return blocks;
+}
+
+function endOfBlock(tokens: readonly Token[], first: number): number {
+  let depth = 0;
+  for (let at = first; at < tokens.length; at += 1) {
+    depth += tokens[at]?.nesting ?? 0;
+    if (depth === 0) return at + 1;
+  }
+  return tokens.length;
+}
+
+function blockOf(head: Token, tokens: Token[]): ParsedBlock {
+  const start = head.map?.[0] ?? 0;
+  if (head.type === "fence" || head.type === "code_block") {
+    return { kind: "code", start, info: head.info.trim(), text: head.content.replace(/\n$/, "") };
+  }
+  return { kind: "prose", start, html: md.renderer.render(tokens, md.options, {}) };
+}
+
+/** Escaped, with what hides shown. */
+function escaped(text: string, strictness: Strictness): string {
+  return runs(text, strictness)
+    .map((run) => {
+      const inner = md.utils.escapeHtml(run.text);
+      return run.hidden
+        ? `<span class="md-hidden" title="hidden character">${inner}</span>`
+        : inner;
+    })
+    .join("");
+}
+
+/** The opening tag of a link; null if it leads nowhere that is allowed. */
+function opening(href: string): string | null {
+  const target = linkTarget(href);
+  if (target === null) return null;
+  const where = md.utils.escapeHtml(target.kind === "web" ? target.href : target.target);
+  const data = target.kind === "web" ? `data-link="${where}"` : `data-file="${where}"`;
+  return `<a class="md-${target.kind}" role="link" tabindex="0" title="${where}" ${data}>`;
+}
+
+/**
+ * Whether the token stands between a link's two ends. The rules carry that from token to token: looking back
+ * over them would take the square of the time.
+ */
+function inLink(carried: Carried | undefined): boolean {
+  return carried?.[IN_LINK] === true;
+}
+
+const text: RendererRule = (tokens, at, _options, carried) =>
+  escaped(tokens[at]?.content ?? "", inLink(carried) ? "name" : "prose");
+
+const code: RendererRule = (tokens, at, _options, carried) => {
+  const content = tokens[at]?.content ?? "";
+  const inner = `<code>${escaped(content, "name")}</code>`;
+  const file = inLink(carried) ? null : fileReference(content);
+  const open = file === null ? null : opening(encodeURI(file));
+  return open === null ? inner : `${open}${inner}</a>`;
+};
+
+/** An image is never loaded: its words lead to it, if it is a place that may be opened. */
+const image: RendererRule = (tokens, at, _options, carried) => {
+  const token = tokens[at];
+  const source = String(token?.attrGet("src") ?? "");
+  const label = escaped(token?.content === "" ? source : (token?.content ?? source), "name");
+  const open = inLink(carried) ? null : opening(source);
+  return open === null ? label : `${open}${label}</a>`;
+};
+
+const linkOpen: RendererRule = (tokens, at, _options, carried) => {
+  if (carried !== undefined) carried[IN_LINK] = true;
+  const href = String(tokens[at]?.attrGet("href") ?? "");
+  return opening(href) ?? '<a class="md-dead">';
+};
+
+const linkClose: RendererRule = (_tokens, _at, _options, carried) => {
+  if (carried !== undefined) carried[IN_LINK] = false;
+  return "</a>";
+};
+
+const fence: RendererRule = (tokens, at) => {
+  const token = tokens[at];
+  const language = (token?.info ?? "").trim().split(/[\s:{,]/)[0] ?? "";
+  const body = md.utils.escapeHtml(token?.content ?? "");
+  return `<pre data-language="${md.utils.escapeHtml(language)}"><code>${body}</code></pre>`;
+};
+
+/** Headings begin below those of the panel. */
+const heading: RendererRule = (tokens, at) => {
+  const token = tokens[at];
+  const level = Math.min(6, Number(token?.tag.slice(1) ?? 1) + 2);
+  return token?.nesting === 1 ? `<h${level}>` : `</h${level}>`;
+};
+
+/** The alignment as a class: no style comes through. */
+const cell: RendererRule = (tokens, at) => {
+  const token = tokens[at];
+  const side = /text-align:\s*(right|center)/.exec(String(token?.attrGet("style") ?? ""))?.[1];
+  return side === undefined ? `<${token?.tag}>` : `<${token?.tag} class="md-${side}">`;
+};
+
+Object.assign(md.renderer.rules, {
+  text,
+  code_inline: code,
+  image,
+  link_open: linkOpen,
+  link_close: linkClose,
+  fence,
+  code_block: fence,
+  heading_open: heading,
+  heading_close: heading,
+  th_open: cell,
+  td_open: cell,
+  table_open: () => '<div class="md-table"><table>',
+  table_close: () => "</table></div>",
+} satisfies Record<string, RendererRule>);

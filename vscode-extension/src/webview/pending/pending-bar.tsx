@@ -1,0 +1,103 @@
+/** Changes that wait for a verdict: one line that opens to a list of files. */
+import { useState } from "preact/hooks";
+import { Icon } from "../icon.tsx";
+import type { ViewProps } from "../view-props.ts";
+import { type PendingFile, pendingFiles } from "./pending-files.ts";
+
+export function PendingBar({ state, post }: ViewProps) {
+  const [open, setOpen] = useState(false);
+  const { total, files, added, removed, rows } = state.pending;
+  if (total === 0) return null;
+  const words = files === 1 ? "1 file" : `${files} files`;
+  return (
+    <section class="pending" aria-label="Pending changes">
+      <div class="pending-line">
+        <button
+          type="button"
+          class="pending-toggle"
+          aria-expanded={open}
+          onClick={() => setOpen(!open)}
+        >
+          <Icon name={open ? "chevron-down" : "chevron-right"} />
+          <span>{words}</span> <Lines added={added} removed={removed} />
+        </button>
+        <button
+          type="button"
+          class="link-button"
+          onClick={() => post({ type: "command", command: "review" })}
+        >
+          Review
+        </button>
+        <button
+          type="button"
+          class="link-button"
+          title="Accept all pending changes"
+          onClick={() => post({ type: "command", command: "acceptAll" })}
+        >
+          Accept
+        </button>
+        <button
+          type="button"
+          class="link-button"
+          title="Reject all pending changes"
+          onClick={() => post({ type: "command", command: "rejectAll" })}
+        >
+          Reject
+        </button>
+      </div>
+      {open && (
+        <ul class="pending-files">
+          {pendingFiles(rows).map((file) => (
+            <FileRow key={file.path} file={file} post={post} />
+          ))}
+        </ul>
+      )}
+    </section>
+  );
+}
+
+function FileRow({ file, post }: { readonly file: PendingFile } & Pick<ViewProps, "post">) {
+  const name = file.path.split("/").at(-1) ?? file.path;
+  const folder = file.path.slice(0, -name.length).replace(/\/$/, "");
+  return (
+    <li class="pending-file">
+      <button
+        type="button"
+        class="pending-name"
+        title={`Open the changes of ${file.path}`}
+        onClick={() => post({ type: "openDiff", path: file.path, turn: null })}
+      >
+        <span>{name}</span>
+        {folder !== "" && <span class="muted pending-folder">{folder}</span>}
+      </button>
+      {file.note !== "" && <span class="muted">{file.note}</span>}
+      <Lines added={file.added} removed={file.removed} />
+      <button
+        type="button"
+        class="icon-button"
+        title="Accept the changes of this file"
+        aria-label={`Accept the changes of ${file.path}`}
+        onClick={() => post({ type: "verdict", verdict: "accept", hunks: file.ids })}
+      >
+        <Icon name="check" />
+      </button>
+      <button
+        type="button"
+        class="icon-button"
+        title="Reject the changes of this file"
+        aria-label={`Reject the changes of ${file.path}`}
+        onClick={() => post({ type: "verdict", verdict: "reject", hunks: file.ids })}
+      >
+        <Icon name="close" />
+      </button>
+    </li>
+  );
+}
+
+function Lines({ added, removed }: { readonly added: number; readonly removed: number }) {
+  return (
+    <span class="figure">
+      <span class="lines-added">+{added}</span> <span class="lines-removed">−{removed}</span>
+    </span>
+  );
+}

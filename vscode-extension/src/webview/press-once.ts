@@ -1,0 +1,44 @@
+/** A button that begins something which must not begin twice. */
+import { useEffect, useRef, useState } from "preact/hooks";
+
+/** Milliseconds after which it may be pressed again if nothing came of it. */
+const AGAIN_AFTER = 2000;
+
+export interface PressOnce {
+  /** It was pressed, and nothing has come of it yet. */
+  readonly pressed: boolean;
+  /** Runs `act`, unless it was pressed already. */
+  readonly press: (act: () => void) => void;
+}
+
+/** One press counts until `seen`, which its outcome changes, is another value; or for two seconds. */
+export function usePressOnce(seen: unknown): PressOnce {
+  const [pressed, setPressed] = useState(false);
+  // A second click may come before the first one has drawn anything.
+  const isPressed = useRef(false);
+  const before = useRef(seen);
+  if (before.current !== seen) {
+    before.current = seen;
+    isPressed.current = false;
+  }
+  useEffect(() => {
+    if (!pressed) return undefined;
+    const release = () => {
+      isPressed.current = false;
+      setPressed(false);
+    };
+    if (!isPressed.current) {
+      release();
+      return undefined;
+    }
+    const timer = setTimeout(release, AGAIN_AFTER);
+    return () => clearTimeout(timer);
+  }, [pressed, seen]);
+  const press = (act: () => void) => {
+    if (isPressed.current) return;
+    isPressed.current = true;
+    setPressed(true);
+    act();
+  };
+  return { pressed: pressed && isPressed.current, press };
+}

@@ -1,0 +1,43 @@
+/** The second step of Always: exactly what would be stored, and the question once more. */
+import type { RefObject } from "preact";
+import { useEffect } from "preact/hooks";
+import { visibleText } from "../../shared/visible.ts";
+import { Pieces } from "./pieces.tsx";
+import { marked } from "./risky-parts.ts";
+
+interface Props {
+  readonly rule: string;
+  readonly armed: boolean;
+  readonly back: RefObject<HTMLButtonElement | null>;
+  readonly cancel: () => void;
+  readonly confirm: () => void;
+}
+
+export function AlwaysStep({ rule, armed, back, cancel, confirm }: Props) {
+  useEffect(() => back.current?.focus(), []);
+  return (
+    <section class="always" aria-label="Always allow this">
+      <p>
+        Always allow exactly this in this workspace, without a question? It ends when a file that it
+        runs changes, or when you take it back.
+      </p>
+      <code class="asked-text always-rule">
+        <Pieces pieces={marked(visibleText(rule, "command"), [])} />
+      </code>
+      <div class={armed ? "answers" : "answers waiting"}>
+        <button ref={back} type="button" class="button" title="Back (Escape)" onClick={cancel}>
+          Back
+        </button>
+        <button
+          type="button"
+          class="button secondary"
+          aria-keyshortcuts="A"
+          title="Always allow (A)"
+          onClick={confirm}
+        >
+          Always allow
+        </button>
+      </div>
+    </section>
+  );
+}

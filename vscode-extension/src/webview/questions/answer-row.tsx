@@ -1,0 +1,38 @@
+/** The buttons of a permission: No first; Always shows its rule and asks once more. */
+import type { RefObject } from "preact";
+import type { Offer } from "./answers.ts";
+
+interface Props {
+  readonly offers: readonly Offer[];
+  readonly armed: boolean;
+  readonly sent: boolean;
+  readonly no: RefObject<HTMLButtonElement | null>;
+  readonly give: (offer: Offer) => void;
+}
+
+export function AnswerRow({ offers, armed, sent, no, give }: Props) {
+  const blocked = offers.find((offer) => offer.blocked !== "")?.blocked ?? "";
+  return (
+    <div class={armed && !sent ? "answers" : "answers waiting"}>
+      {offers.map((offer) => (
+        <button
+          key={offer.answer}
+          ref={offer.answer === "no" ? no : null}
+          type="button"
+          class={offer.answer === "no" ? "button" : "button secondary"}
+          aria-disabled={offer.blocked !== "" || sent}
+          aria-keyshortcuts={offer.key}
+          title={offer.blocked === "" ? `${offer.label} (${offer.key})` : offer.blocked}
+          onClick={() => give(offer)}
+        >
+          {offer.label}
+        </button>
+      ))}
+      <p class="muted answers-hint">
+        Shift+Tab leads here from the message; then {offers.map((offer) => offer.key).join(", ")} on
+        the keyboard answer.
+      </p>
+      {blocked !== "" && <span class="muted answers-why">{blocked}</span>}
+    </div>
+  );
+}

@@ -1,0 +1,57 @@
+/** Which answers a question offers now, and why one is not to be had. Pure. */
+import type { PermissionParams } from "../../protocol.ts";
+
+export type Yes = "once" | "session" | "always";
+
+/** One answer: `blocked` says why it does nothing now; empty: it may be given. */
+export interface Offer {
+  readonly answer: "no" | Yes;
+  readonly label: string;
+  /** The key that gives it while the card has the focus. */
+  readonly key: string;
+  readonly blocked: string;
+}
+
+/** What stands between a question and a yes. */
+export interface Readiness {
+  /** The end of the text was on the screen. */
+  readonly seen: boolean;
+  /** So was what stands below it: the folder, the sandbox, what goes beyond. */
+  readonly factsSeen: boolean;
+  /** Names of the hunks that are ticked; null: the question has none. */
+  readonly chosen: readonly string[] | null;
+}
+
+/** The answers in the order of their buttons; no first. Where nothing would be stored, two. */
+export function offers(asked: PermissionParams, ready: Readiness): readonly Offer[] {
+  const unseen = ready.seen
+    ? ready.factsSeen
+      ? ""
+      : "Scroll to the end of the question first"
+    : "Look at all of the text first";
+  const none = ready.chosen !== null && ready.chosen.length === 0 ? "No part is chosen" : "";
+  const part =
+    ready.chosen !== null && ready.chosen.length < asked.hunks.length
+      ? "A part of an edit is allowed for once only"
+      : "";
+  const once: readonly Offer[] = [
+    { answer: "no", label: "No", key: "N", blocked: "" },
+    { answer: "once", label: "Once", key: "O", blocked: unseen || none },
+  ];
+  if (asked.rule === "") return once;
+  return [
+    ...once,
+    { answer: "session", label: "This session", key: "S", blocked: unseen || none || part },
+    { answer: "always", label: "Always…", key: "A", blocked: unseen || none || part },
+  ];
+}
+
+/** The hunks that go with an answer: null where all are meant. */
+export function hunksSent(
+  asked: PermissionParams,
+  chosen: readonly string[] | null,
+  answer: "no" | Yes,
+): readonly string[] | null {
+  if (answer === "no" || chosen === null || chosen.length === asked.hunks.length) return null;
+  return asked.hunks.map((hunk) => hunk.id).filter((id) => chosen.includes(id));
+}

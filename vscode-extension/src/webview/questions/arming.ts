@@ -1,0 +1,53 @@
+/**
+ * When a question may be answered: not in the moment in which it appears under the fingers of somebody who types.
+ * Pure: times are milliseconds of one clock, and given.
+ */
+
+/** Milliseconds without a key, and since the question came, before an answer counts. */
+export const ARMING_MS = 500;
+
+/** What arming goes by. */
+export interface Arming {
+  readonly shownAt: number;
+  /** Of the last key pressed anywhere in the panel; 0 if none was. */
+  readonly keyAt: number;
+}
+
+/** A question appears now; keys that were pressed shortly before count too. */
+export function shown(at: number, lastKeyAt: number): Arming {
+  return { shownAt: at, keyAt: lastKeyAt };
+}
+
+/** A key was pressed somewhere in the panel. An answer's key, pressed too early, counts as well. */
+export function keyPressed(arming: Arming, at: number): Arming {
+  return { ...arming, keyAt: Math.max(arming.keyAt, at) };
+}
+
+/** Milliseconds until an answer counts; 0: it does. */
+export function armsIn(arming: Arming, at: number): number {
+  return Math.max(0, Math.max(arming.shownAt, arming.keyAt) + ARMING_MS - at);
+}
+
+/** Milliseconds until a letter counts as an answer: also not just after the focus came into the card. */
+export function lettersIn(arming: Arming, focusAt: number, at: number): number {
+  return Math.max(armsIn(arming, at), focusAt + ARMING_MS - at, 0);
+}
+
+/** Keys that move or press, and so are no typing. */
+const MOVES =
+  /^(?:Tab|Enter| |Escape|Arrow.+|Page.+|Home|End|Shift|Control|Alt|AltGraph|Meta|CapsLock)$/;
+
+/** Is a key, such as `x`, one that somebody types words with? */
+export function isTyping(key: string): boolean {
+  return !MOVES.test(key);
+}
+
+/** May a question that just came take the focus? Never out of a field for text, even an empty one. */
+export function mayTakeFocus(now: {
+  /** The panel is where keys go. */
+  readonly panelHasFocus: boolean;
+  /** The focus is in a field for text. */
+  readonly inText: boolean;
+}): boolean {
+  return now.panelHasFocus && !now.inText;
+}

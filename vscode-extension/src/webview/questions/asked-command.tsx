@@ -1,0 +1,18 @@
+/** The exact text that would run or be read, with what is odd about it made visible. */
+import { useMemo } from "preact/hooks";
+import type { PermissionParams } from "../../protocol.ts";
+import { visibleText } from "../../shared/visible.ts";
+import { Pieces } from "./pieces.tsx";
+import { marked, riskyParts } from "./risky-parts.ts";
+
+export function AskedCommand({ asked }: { readonly asked: PermissionParams }) {
+  const pieces = useMemo(
+    () => marked(visibleText(asked.detail, "command"), riskyParts(asked.detail, asked.risky)),
+    [asked],
+  );
+  return (
+    <code class="asked-text">
+      <Pieces pieces={pieces} />
+    </code>
+  );
+}

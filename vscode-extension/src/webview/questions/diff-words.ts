@@ -1,0 +1,68 @@
+/** What a diff hides from the eye, in words: ends of lines, blanks, invisible characters, modes, binaries. Pure. */
+
+const MOST_LINES = 50_000; // looked at; a diff beyond is named as too long by its card
+const LINE_END = /(?:\r|\\u000d)$/;
+const INVISIBLE = /[\p{Cf}\p{Cc}\u00a0]|\\u[0-9a-f]{4}|\\U[0-9a-f]{8}/gu;
+
+/** Sentences for the top of a diff; none if all of it can be seen. */
+export function diffWords(diff: string): readonly string[] {
+  const counts = { ends: 0, blanks: 0, invisible: 0 };
+  const said = new Set<string>();
+  let removed: string[] = [];
+  let added: string[] = [];
+  const settle = () => {
+    for (const [index, before] of removed.entries()) {
+      const after = added[index];
+      if (after !== undefined) count(before, after, counts);
+    }
+    removed = [];
+    added = [];
+  };
+  for (const line of diff.split("\n", MOST_LINES)) {
+    if (/^(---|\+\+\+) /.test(line)) continue;
+    if (line.startsWith("-")) {
+      if (added.length > 0) settle();
+      removed.push(line.slice(1));
+    } else if (line.startsWith("+")) added.push(line.slice(1));
+    else {
+      if (!line.startsWith("\\")) settle();
+      for (const sentence of inWords(line)) said.add(sentence);
+    }
+  }
+  settle();
+  return [...counted(counts), ...said];
+}
+
+function count(
+  before: string,
+  after: string,
+  counts: { ends: number; blanks: number; invisible: number },
+): void {
+  if (before === after) return;
+  if (before.replace(LINE_END, "") === after.replace(LINE_END, "")) counts.ends += 1;
+  else if (bare(before) === bare(after)) counts.blanks += 1;
+  else if (bare(before.replace(INVISIBLE, "")) === bare(after.replace(INVISIBLE, "")))
+    counts.invisible += 1;
+}
+
+function bare(line: string): string {
+  return line.replace(LINE_END, "").replace(/[ \t]+/g, "");
+}
+
+function counted(counts: { ends: number; blanks: number; invisible: number }): readonly string[] {
+  const lines = (number: number) => (number === 1 ? "1 line" : `${number} lines`);
+  const said: string[] = [];
+  if (counts.ends > 0) said.push(`In ${lines(counts.ends)} only the line's end changes`);
+  if (counts.blanks > 0) said.push(`In ${lines(counts.blanks)} only blanks change`);
+  if (counts.invisible > 0)
+    said.push(`In ${lines(counts.invisible)} only invisible characters change`);
+  return said;
+}
+
+function inWords(line: string): readonly string[] {
+  if (line.startsWith("\\ No newline")) return ["The end of the file's last line changes"];
+  const mode = /^(old|new) mode (\d+)/.exec(line);
+  if (mode !== null) return [`The ${mode[1] === "old" ? "mode was" : "mode becomes"} ${mode[2]}`];
+  if (/^Binary files? /.test(line)) return ["This is not text: its contents cannot be shown"];
+  return [];
+}

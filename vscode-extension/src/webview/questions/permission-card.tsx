@@ -1,0 +1,145 @@
+/** May this run? The exact text, what is odd or risky in it, where it would run, and the answers. */
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import type { PermissionParams } from "../../protocol.ts";
+import type { Question } from "../../shared/state.ts";
+import { visible } from "../../shared/visible.ts";
+import type { ViewProps } from "../view-props.ts";
+import { Badges, Because, Beyond, Place } from "./about.tsx";
+import { AlwaysStep } from "./always-step.tsx";
+import { AnswerRow } from "./answer-row.tsx";
+import { hunksSent, type Offer, offers, type Yes } from "./answers.ts";
+import { AskedCommand } from "./asked-command.tsx";
+import { AskedDiff, MOST_HUNKS } from "./asked-diff.tsx";
+import { bounded } from "./bounded.ts";
+import { offerFocus } from "./focus.ts";
+import { SeenBox } from "./seen-box.tsx";
+import { Coded, sentenceCase } from "./sentence.tsx";
+import { useArming } from "./use-arming.ts";
+import { useWasShown } from "./use-was-shown.ts";
+
+interface Props extends Pick<ViewProps, "post" | "channel"> {
+  readonly question: Extract<Question, { kind: "permission" }>;
+  /** Such as `1 of 3`; empty for the only one. */
+  readonly place: string;
+}
+
+export function PermissionCard({ question, place, post, channel }: Props) {
+  const { asked, nonce } = question;
+  const card = useRef<HTMLElement>(null);
+  const no = useRef<HTMLButtonElement>(null);
+  const back = useRef<HTMLButtonElement>(null);
+  const sent = useRef(false); // at once, where the state comes with the next drawing
+  const [seen, setSeen] = useState(false);
+  const facts = useRef<HTMLDivElement>(null);
+  const factsSeen = useWasShown(facts);
+  const [chosen, setChosen] = useState<readonly string[] | null>(
+    asked.hunks.length > 1 ? asked.hunks.map(idOf) : null,
+  );
+  const [step, setStep] = useState<"first" | "always" | "sent">("first");
+  const { armed, isArmed, lettersCount } = useArming(card, step, no);
+  const isEdit = useMemo(() => isDiff(asked), [asked]);
+  const isCut = useMemo(
+    () => isEdit && (asked.hunks.length > MOST_HUNKS || bounded(asked.detail).left > 0),
+    [asked, isEdit],
+  );
+  const offered = offers(asked, { seen, factsSeen, chosen });
+
+  useEffect(() => offerFocus(no.current), []);
+  useEffect(
+    () => channel.onFocus((where) => where === "question" && (no.current ?? back.current)?.focus()),
+    [channel],
+  );
+
+  const send = (answer: "no" | Yes) => {
+    if (sent.current) return;
+    sent.current = true;
+    setStep("sent");
+    post({ type: "answer", nonce, answer, hunks: hunksSent(asked, chosen, answer) });
+  };
+  const give = (offer: Offer, counts: () => boolean = isArmed) => {
+    if (step !== "first" || offer.blocked !== "" || !counts()) return;
+    if (offer.answer === "always") setStep("always");
+    else send(offer.answer);
+  };
+  const always = (counts = isArmed) => step === "always" && counts() && send("always");
+  const keys = (event: KeyboardEvent) => {
+    if (event.repeat && /^(?:Enter| )$/.test(event.key)) event.preventDefault(); // held down: no press
+    if (event.ctrlKey || event.metaKey || event.altKey || event.shiftKey) return;
+    if (event.repeat || event.isComposing) return;
+    const key = event.key.toUpperCase();
+    const offer = step === "first" ? offered.find((one) => one.key === key) : undefined;
+    if (offer !== undefined) give(offer, lettersCount);
+    else if (step === "always" && key === "A") always(lettersCount);
+    else if (step === "always" && key === "ESCAPE") {
+      event.stopPropagation();
+      setStep("first");
+    } else return;
+    event.preventDefault();
+  };
+
+  return (
+    <section
+      ref={card}
+      class="question card"
+      role="alertdialog"
+      aria-labelledby={`${nonce}-title`}
+      aria-describedby={`${nonce}-why`}
+      data-armed={armed}
+      onKeyDown={keys}
+    >
+      <header class="row question-head">
+        <h2 id={`${nonce}-title`}>{titleOf(asked)}</h2>
+        {place !== "" && <span class="figure">{place}</span>}
+      </header>
+      <div class="question-body">
+        <p id={`${nonce}-why`} class="muted">
+          <Coded text={sentenceCase(asked.reason)} />
+        </p>
+        <Badges asked={asked} isEdit={isEdit} />
+        <SeenBox
+          text={asked.detail}
+          startsOpen={isEdit}
+          isCut={isCut}
+          onSeen={() => setSeen(true)}
+          openAll={() => post({ type: "openQuestion", nonce })}
+        >
+          {isEdit ? (
+            <AskedDiff asked={asked} chosen={chosen} choose={setChosen} />
+          ) : (
+            <AskedCommand asked={asked} />
+          )}
+        </SeenBox>
+        <Because asked={asked} />
+        <Place asked={asked} />
+        <Beyond asked={asked} />
+        <div ref={facts} class="seen-end" />
+      </div>
+      {step === "always" ? (
+        <AlwaysStep
+          rule={asked.rule}
+          armed={armed}
+          back={back}
+          cancel={() => setStep("first")}
+          confirm={() => always()}
+        />
+      ) : (
+        <AnswerRow offers={offered} armed={armed} sent={step === "sent"} no={no} give={give} />
+      )}
+    </section>
+  );
+}
+
+function idOf(hunk: { readonly id: string }): string {
+  return hunk.id;
+}
+
+function isDiff(asked: PermissionParams): boolean {
+  return asked.kind === "edit" || (asked.kind === "other" && asked.hunks.length > 0);
+}
+
+/** Where the folder has a line of its own, the title does without it. */
+function titleOf(asked: PermissionParams): string {
+  return asked.cwd !== "" && asked.title.startsWith("Run a command in")
+    ? "Run a command?"
+    : visible(asked.title);
+}

@@ -1,0 +1,56 @@
+/** The questions that wait for the user, one at a time, the oldest first; each is announced at once. */
+import { useEffect, useRef } from "preact/hooks";
+import type { Question } from "../../shared/state.ts";
+import { visible } from "../../shared/visible.ts";
+import type { ViewProps } from "../view-props.ts";
+import { AskCard } from "./ask-card.tsx";
+import { focusIsLost } from "./focus.ts";
+import { PermissionCard } from "./permission-card.tsx";
+
+const SPOKEN = 200; // characters of a text that are announced; all of it stands in the card
+
+export function Questions({ state, post, channel }: ViewProps) {
+  const first = state.questions[0];
+  const place = state.questions.length > 1 ? `1 of ${state.questions.length}` : "";
+  const had = useRef(false);
+  useEffect(() => {
+    if (first === undefined && had.current && focusIsLost()) channel.focus("composer");
+    had.current = first !== undefined;
+  }, [first]);
+  return (
+    <>
+      <div class="sr-only" aria-live="assertive">
+        {first === undefined ? "" : announcement(first, place)}
+      </div>
+      {first?.kind === "permission" && (
+        <PermissionCard
+          key={first.nonce}
+          question={first}
+          place={place}
+          post={post}
+          channel={channel}
+        />
+      )}
+      {first?.kind === "ask" && (
+        <AskCard key={first.nonce} question={first} place={place} post={post} channel={channel} />
+      )}
+    </>
+  );
+}
+
+function announcement(question: Question, place: string): string {
+  const which = place === "" ? "" : ` (${place})`;
+  switch (question.kind) {
+    case "permission":
+      return `Permission needed${which}: ${visible(question.asked.title)} ${visible(question.asked.reason)}. ${beginning(question.asked.detail)}`;
+    case "ask":
+      return `Words needed${which}: ${visible(question.prompt)}`;
+    default:
+      return question satisfies never;
+  }
+}
+
+function beginning(text: string): string {
+  const shown = visible(text.slice(0, SPOKEN)).replace(/\s+/g, " ");
+  return text.length > SPOKEN ? `${shown} … and more` : shown;
+}

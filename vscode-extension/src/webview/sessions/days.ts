@@ -1,0 +1,74 @@
+/** Sessions by day, and ages in people's words. Pure: the moment is given, the time zone is the machine's. */
+
+/** A heading and what stands under it. */
+export interface DayGroup<Row> {
+  readonly label: string;
+  readonly rows: readonly Row[];
+}
+
+const DAY_MS = 86_400_000;
+const MONTHS = [
+  "January",
+  "February",
+  "March",
+  "April",
+  "May",
+  "June",
+  "July",
+  "August",
+  "September",
+  "October",
+  "November",
+  "December",
+] as const;
+
+/** Rows under Today, Yesterday, Last 7 days, Last 30 days, then months; their order is kept. `at` as ISO 8601. */
+export function byDay<Row extends { readonly at: string }>(
+  rows: readonly Row[],
+  now: Date,
+): readonly DayGroup<Row>[] {
+  const groups: { label: string; rows: Row[] }[] = [];
+  for (const row of rows) {
+    const label = dayLabel(new Date(row.at), now);
+    const last = groups.at(-1);
+    if (last?.label === label) last.rows.push(row);
+    else groups.push({ label, rows: [row] });
+  }
+  return groups;
+}
+
+/** `now`, `5 min`, `3 h` today; `14:05` yesterday; then `12 Nov`, with the year if it is another. */
+export function ageWords(at: Date, now: Date): string {
+  const minutes = Math.floor((now.getTime() - at.getTime()) / 60_000);
+  if (Number.isNaN(minutes)) return "";
+  const days = daysBetween(at, now);
+  if (days <= 0 && minutes < 1) return "now";
+  if (days <= 0 && minutes < 60) return `${minutes} min`;
+  if (days <= 0) return `${Math.floor(minutes / 60)} h`;
+  if (days === 1) return `${pad(at.getHours())}:${pad(at.getMinutes())}`;
+  const month = (MONTHS[at.getMonth()] ?? "").slice(0, 3);
+  const year = at.getFullYear() === now.getFullYear() ? "" : ` ${at.getFullYear()}`;
+  return `${at.getDate()} ${month}${year}`;
+}
+
+function dayLabel(at: Date, now: Date): string {
+  const days = daysBetween(at, now);
+  if (Number.isNaN(days)) return "Undated";
+  if (days <= 0) return "Today";
+  if (days === 1) return "Yesterday";
+  if (days < 7) return "Last 7 days";
+  if (days < 30) return "Last 30 days";
+  const month = MONTHS[at.getMonth()] ?? "";
+  return at.getFullYear() === now.getFullYear() ? month : `${month} ${at.getFullYear()}`;
+}
+
+/** Midnights between them; rounding takes care of the day that has 23 or 25 hours. */
+function daysBetween(at: Date, now: Date): number {
+  const midnight = (date: Date) =>
+    new Date(date.getFullYear(), date.getMonth(), date.getDate()).getTime();
+  return Math.round((midnight(now) - midnight(at)) / DAY_MS);
+}
+
+function pad(number: number): string {
+  return String(number).padStart(2, "0");
+}

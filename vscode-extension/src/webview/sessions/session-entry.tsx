@@ -1,0 +1,104 @@
+/** One past session: opens on click; its other actions stand beside it. */
+import { useRef, useState } from "preact/hooks";
+import type { SessionRow } from "../../protocol.ts";
+import { costFigure } from "../../shared/figures.ts";
+import { TitleField } from "../header/title-field.tsx";
+import { Icon } from "../icon.tsx";
+import type { Post } from "../view-props.ts";
+import { ageWords } from "./days.ts";
+
+interface Props {
+  readonly row: SessionRow;
+  /** It is the one behind the list. */
+  readonly isShown: boolean;
+  readonly post: Post;
+}
+
+export function SessionEntry({ row, isShown, post }: Props) {
+  const [renaming, setRenaming] = useState(false);
+  const open = useRef<HTMLButtonElement>(null);
+  const back = () => {
+    setRenaming(false);
+    requestAnimationFrame(() => open.current?.focus());
+  };
+  const rename = (typed: string | null) => {
+    if (typed !== null && typed !== row.title)
+      post({ type: "renameSession", session: row.id, title: typed });
+    back();
+  };
+  if (renaming)
+    return (
+      <li class="session">
+        <TitleField title={row.title} done={rename} />
+      </li>
+    );
+  // The host asks before it deletes anything.
+  const remove = () => post({ type: "deleteSession", session: row.id });
+  const keys = (event: KeyboardEvent) => {
+    if (event.key === "F2") setRenaming(true);
+    if (event.key === "Delete") remove();
+  };
+  return (
+    <li class={isShown ? "session current" : "session"}>
+      <button
+        ref={open}
+        type="button"
+        class="session-open"
+        aria-current={isShown}
+        onKeyDown={keys}
+        onClick={() => post({ type: "openSession", session: row.id })}
+      >
+        <span class="session-title">{row.title || "Untitled"}</span>
+        {row.preview !== "" && row.preview !== row.title && (
+          <span class="session-preview muted">{row.preview}</span>
+        )}
+        <span class="session-figures muted">{figures(row)}</span>
+        {row.notices.map((notice) => (
+          <span key={notice} class="session-notice">
+            <Icon name="warning" /> {notice}
+          </span>
+        ))}
+      </button>
+      <div class="session-actions">
+        <Action icon="edit" label="Rename (F2)" act={() => setRenaming(true)} />
+        <Action
+          icon="repo-forked"
+          label="Fork: go on from its end in a new session"
+          act={() => post({ type: "forkSession", session: row.id })}
+        />
+        <Action
+          icon="export"
+          label="Export as Markdown"
+          act={() => post({ type: "exportSession", session: row.id })}
+        />
+        <Action icon="trash" label="Delete (Del)" act={remove} />
+      </div>
+    </li>
+  );
+}
+
+function Action(props: {
+  readonly icon: string;
+  readonly label: string;
+  readonly act: () => void;
+}) {
+  return (
+    <button
+      type="button"
+      class="icon-button"
+      title={props.label}
+      aria-label={props.label}
+      onClick={props.act}
+    >
+      <Icon name={props.icon} />
+    </button>
+  );
+}
+
+function figures(row: SessionRow): string {
+  const turns = row.turns === 1 ? "1 turn" : `${row.turns} turns`;
+  const cost = row.usage.cost === null ? "" : (costFigure(row.usage.cost) ?? "");
+  return [ageWords(new Date(row.at), new Date()), turns, cost]
+    .filter((word) => word !== "")
+    .join(" · ");
+}

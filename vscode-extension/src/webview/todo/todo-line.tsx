@@ -1,0 +1,45 @@
+/** What the model has noted to do: one line that opens to the list. */
+import { useState } from "preact/hooks";
+import type { TodoRow } from "../../protocol.ts";
+import { Icon } from "../icon.tsx";
+import type { ViewProps } from "../view-props.ts";
+import { todoWords } from "./todo-words.ts";
+
+export function TodoLine({ state }: ViewProps) {
+  const [open, setOpen] = useState(false);
+  if (state.todo.length === 0) return null;
+  const { count, now } = todoWords(state.todo);
+  return (
+    <section class="todo" aria-label="To do">
+      <button type="button" class="todo-toggle" aria-expanded={open} onClick={() => setOpen(!open)}>
+        <Icon name={open ? "chevron-down" : "chevron-right"} />
+        <Icon name="checklist" />
+        <span class="todo-count">{count}</span>
+        {!open && now !== "" && <span class="todo-now muted">· {now}</span>}
+      </button>
+      {open && (
+        <ol class="todo-list">
+          {state.todo.map((row, index) => (
+            <li key={`${index + 1}`} class={`todo-row ${row.state}`}>
+              <Icon name={ICONS[row.state]} />
+              <span>{row.text}</span>
+              <span class="sr-only">, {WORDS[row.state]}</span>
+            </li>
+          ))}
+        </ol>
+      )}
+    </section>
+  );
+}
+
+const ICONS: Readonly<Record<TodoRow["state"], string>> = {
+  open: "circle-large",
+  doing: "arrow-circle-right",
+  done: "pass",
+};
+
+const WORDS: Readonly<Record<TodoRow["state"], string>> = {
+  open: "open",
+  doing: "being done",
+  done: "done",
+};

@@ -1,0 +1,31 @@
+/**
+ * The one door for words on the panel: in every text and tooltip that Preact draws, what hides or turns text stands
+ * as a code point. Names of sessions, models, files and tools are chosen by others. Words that the user typed stay.
+ */
+import { options } from "preact";
+import { visible } from "../shared/visible.ts";
+
+/** Attributes that are read by people. */
+const READ = ["title", "aria-label", "alt", "placeholder", "label"] as const;
+/** Elements with the user's own words. */
+const TYPED = new Set(["textarea", "prompt-words"]);
+
+/** Call once, before anything is drawn. */
+export function openVisibleDoor(): void {
+  const before = options.vnode;
+  options.vnode = (vnode) => {
+    before?.(vnode);
+    const { type } = vnode;
+    if (typeof type !== "string") return;
+    const props: Record<string, unknown> = vnode.props;
+    for (const name of READ) props[name] !== undefined && showAll(props, name);
+    if (!TYPED.has(type) && !TYPED.has(String(props["class"]))) showAll(props, "children");
+  };
+}
+
+function showAll(props: Record<string, unknown>, name: string): void {
+  const value = props[name];
+  if (typeof value === "string") props[name] = visible(value);
+  else if (Array.isArray(value))
+    props[name] = value.map((one: unknown) => (typeof one === "string" ? visible(one) : one));
+}

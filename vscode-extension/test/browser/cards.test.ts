@@ -1,0 +1,215 @@
+/** Cards of tool calls: what they show, and what they ask of the host. */
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { type Pages, type Panel, startPages } from "./page.ts";
+import { emptyState, SCENES, text, tool, turn } from "./scenes.ts";
+
+let pages: Pages;
+before(async () => {
+  pages = await startPages();
+});
+after(() => pages.close());
+
+async function scene(name: string): Promise<Panel> {
+  const panel = await pages.open({ width: 400, height: 1600 });
+  const state = SCENES[name];
+  assert.ok(state);
+  await panel.show(state());
+  return panel;
+}
+
+async function asked(panel: Panel): Promise<readonly unknown[]> {
+  return (await panel.posted()).filter((one) => one.type !== "ready");
+}
+
+test("each pending change has its verdict beside it; all together stand at the foot", async () => {
+  const panel = await scene("answered");
+  await panel.page.getByRole("button", { name: "Accept the change at line 42" }).click();
+  await panel.page.getByRole("button", { name: "Reject the change at line 61" }).click();
+  await panel.page.locator(".edit").getByRole("button", { name: "Accept all 2 changes" }).click();
+  await panel.page.getByRole("button", { name: "Open diff" }).click();
+  assert.deepEqual(await asked(panel), [
+    { type: "verdict", verdict: "accept", hunks: ["h1"] },
+    { type: "verdict", verdict: "reject", hunks: ["h2"] },
+    { type: "verdict", verdict: "accept", hunks: ["h1", "h2"] },
+    { type: "openDiff", path: "invoice.py", turn: 1 },
+  ]);
+});
+
+test("a card asks for its details when it is opened, by keyboard too", async () => {
+  const panel = await scene("answered");
+  await panel.page.getByRole("button", { name: "Search round(" }).focus();
+  await panel.page.keyboard.press("Enter");
+  assert.deepEqual(await asked(panel), [{ type: "openTool", id: "2", turn: 1 }]);
+  assert.equal(
+    await panel.page.locator(".tool.open", { hasText: "Search" }).getByText("Loading").count(),
+    1,
+  );
+});
+
+test("ui_11 odd changes are bounded and said in words", async () => {
+  const panel = await scene("odd");
+  await panel.page.getByRole("button", { name: /huge\.py/ }).click();
+  await panel.page.getByText(/more hunks not shown here/).waitFor();
+  const words = await panel.page.locator(".conversation").innerText();
+  assert.match(words, /Only line ends change: LF becomes CRLF\./);
+  assert.match(words, /A binary file: its bytes are not shown\./);
+  assert.match(
+    words,
+    /Only invisible characters change|Some changes are only of invisible characters|Mode after: 100755/,
+  );
+  assert.match(words, /U\+200B/);
+  assert.match(words, /U\+202E/);
+  assert.doesNotMatch(words, /U\+000D/);
+  assert.match(words, /199,700 more lines in 99,850 more hunks not shown here: open the diff/);
+  assert.ok((await panel.page.locator("*").count()) < 3000);
+});
+
+test("ui_11 as many pending changes as lines stay bounded", async () => {
+  const panel = await pages.open();
+  const range = { start: { line: 0, character: 0 }, end: { line: 1, character: 0 } };
+  const rows = Array.from({ length: 20_000 }, (_, index) => ({
+    id: `h${index}`,
+    uri: "file:///a.py",
+    path: "a.py",
+    range,
+    old: "a\n",
+    new: "b\n",
+    turn: 1,
+    session: "s1",
+    touched: false,
+    kind: "change" as const,
+    note: "",
+  }));
+  const diffs = [
+    { path: "a.py", added: 1, removed: 1, created: false, diff: "@@ -1 +1 @@\n-a\n+b\n" },
+  ];
+  await panel.show(
+    emptyState({
+      turns: [turn(1, { parts: [tool("e", "edit_file", "a.py", { diffs })] })],
+      pending: { total: rows.length, files: 1, added: rows.length, removed: rows.length, rows },
+    }),
+  );
+  assert.ok((await panel.page.locator("*").count()) < 2500);
+});
+
+test("output of programs is text: no colours, no orders to terminals, progress bars as they end", async () => {
+  const panel = await scene("odd");
+  await panel.page.getByRole("button", { name: /make -j8/ }).click();
+  const words = await panel.page.locator(".output").innerText();
+  assert.equal(words, "100 %\nnullU+0000 bellU+0007");
+});
+
+test("a failed turn offers a retry and details", async () => {
+  const panel = await scene("failed");
+  await panel.page.getByRole("button", { name: "Details" }).click();
+  await panel.page.getByRole("button", { name: "Show the log" }).click();
+  await panel.page.locator(".ending").getByRole("button", { name: "Retry" }).click();
+  assert.deepEqual(await asked(panel), [
+    { type: "command", command: "showLog" },
+    { type: "retry" },
+  ]);
+});
+
+test("a plan is carried out, edited, or thought over", async () => {
+  const panel = await scene("plan");
+  await panel.page.getByRole("button", { name: "Edit the plan" }).click();
+  await panel.page.getByRole("button", { name: "Carry out the plan" }).click();
+  const [edit, mode, send] = await asked(panel);
+  assert.equal(Reflect.get(Object(edit), "type"), "editPlan");
+  assert.deepEqual(
+    [mode, send],
+    [
+      { type: "mode", mode: "review" },
+      { type: "send", text: "Carry out the plan.", how: "alone" },
+    ],
+  );
+});
+
+test("a double click carries a plan out once, and sends a turn again once", async () => {
+  const panel = await pages.open();
+  const parts = [text("a", "1. Read\n2. Write")];
+  await panel.show(emptyState({ turns: [turn(1, { mode: "plan", parts })] }));
+  await panel.page.getByRole("button", { name: "Carry out the plan" }).dblclick();
+  await panel.page.locator(".end").hover();
+  await panel.page.getByRole("button", { name: /^Retry: go back/ }).dblclick();
+  assert.deepEqual(
+    (await panel.posted()).map((one) => one.type).filter((type) => type !== "ready"),
+    ["mode", "send", "resend"],
+  );
+});
+
+test("words of a prompt that is being changed are there again after the session list", async () => {
+  const panel = await pages.open();
+  const state = emptyState({ turns: [turn(1, { parts: [text("a", "Yes.")] })] });
+  await panel.show(state);
+  await panel.page.locator(".prompt").hover();
+  await panel.page.getByRole("button", { name: "Edit and resend" }).click();
+  const field = panel.page.getByRole("textbox", { name: "Edit the prompt" });
+  await field.fill("half a change");
+  await panel.show({
+    ...state,
+    revision: 8,
+    list: { rows: [], query: "", more: false, loading: false },
+  });
+  await panel.show({ ...state, revision: 9 });
+  assert.equal(await field.inputValue(), "half a change");
+  await field.press("Escape");
+  await panel.page.locator(".prompt").hover();
+  await panel.page.getByRole("button", { name: "Edit and resend" }).click();
+  assert.notEqual(await field.inputValue(), "half a change");
+});
+
+test("of a huge answer a part is drawn, and the rest on demand", async () => {
+  const panel = await pages.open();
+  const words = "- a line of it\n".repeat(30_000);
+  await panel.show(emptyState({ turns: [turn(1, { parts: [text("a", words)] })] }));
+  const more = panel.page.getByRole("button", {
+    name: /^Show the rest \(150,\d+ more characters\)/,
+  });
+  const before = await panel.page.locator(".markdown li").count();
+  assert.ok(before <= 20_000);
+  await more.click();
+  await more.waitFor({ state: "detached" });
+  assert.equal(await panel.page.locator(".markdown li").count(), 30_000);
+});
+
+test("a prompt is edited and sent again, in place", async () => {
+  const panel = await scene("plan");
+  await panel.page.locator(".prompt").hover();
+  await panel.page.getByRole("button", { name: "Edit and resend" }).click();
+  await panel.page.getByLabel("Edit the prompt").fill("Move only the rates");
+  await panel.page.keyboard.press("Enter");
+  assert.deepEqual(await asked(panel), [{ type: "resend", turn: 1, text: "Move only the rates" }]);
+});
+
+test("a turn is rewound to, with or without the files", async () => {
+  const panel = await scene("running");
+  await panel.page.locator(".end").first().hover();
+  await panel.page.getByRole("button", { name: "Rewind to here" }).click();
+  await panel.page.getByRole("button", { name: "Rewind files too" }).click();
+  assert.deepEqual(await asked(panel), [{ type: "rewind", turn: 1, files: true }]);
+});
+
+test("screen readers hear how a turn ended, and nothing while it streams", async () => {
+  const panel = await scene("running");
+  const region = panel.page.locator("[data-part=announcer]");
+  assert.equal(await region.textContent(), "");
+  await panel.show(emptyState({ revision: 9, turns: [turn(1, { parts: [text("a", "Yes.")] })] }));
+  assert.equal(await region.textContent(), "Turn 1 done.");
+});
+
+test("code is copied, inserted and applied whole", async () => {
+  const panel = await pages.open();
+  await panel.show(
+    emptyState({ turns: [turn(1, { parts: [text("a", "```python src/a.py\nx = 1\n```\n")] })] }),
+  );
+  await panel.page.locator(".code").hover();
+  for (const name of ["Copy code", "Insert at the cursor", "Apply as an edit"])
+    await panel.page.getByRole("button", { name }).click();
+  assert.deepEqual(await asked(panel), [
+    { type: "copy", text: "x = 1" },
+    { type: "insertCode", text: "x = 1" },
+    { type: "applyCode", text: "x = 1", target: "src/a.py" },
+  ]);
+});

@@ -1,0 +1,97 @@
+/** UI-02, UI-04: nothing of the model's words runs, loads, or leads anywhere it must not. */
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { hostileTexts } from "./hostile.ts";
+import { strangers } from "./inspect.ts";
+import { type Pages, type Panel, startPages } from "./page.ts";
+import { emptyState, text, turn } from "./scenes.ts";
+
+let pages: Pages;
+let panel: Panel;
+before(async () => {
+  pages = await startPages();
+  panel = await pages.open();
+});
+after(() => pages.close());
+
+const TEXTS = hostileTexts();
+
+/** In the long form every cut point; else every eleventh. */
+const STEP = process.env["INDWELL_TEST_LONG"] === undefined ? 11 : 1;
+
+function shown(parts: readonly string[], final = true) {
+  return emptyState({
+    turns: [
+      turn(1, {
+        ending: final ? "done" : "running",
+        parts: parts.map((one, index) => text(`p${index}`, one, { final })),
+      }),
+    ],
+  });
+}
+
+test("there are at least 200 payloads", () => {
+  assert.ok(new Set(TEXTS).size >= 200);
+});
+
+test("ui_02 ui_04 whole: no request, no script, no element outside the list", async () => {
+  for (let from = 0; from < TEXTS.length; from += 24) {
+    const some = TEXTS.slice(from, from + 24);
+    await panel.show(shown(some));
+    assert.deepEqual(await strangers(panel.page), [], some.join("\n"));
+  }
+  assert.deepEqual(panel.requests, []);
+  assert.deepEqual(panel.complaints, []);
+});
+
+test("ui_02 streamed: the same at every cut point", async () => {
+  const short = TEXTS.filter((one) => one.length <= 120);
+  assert.ok(short.length >= 200);
+  for (let from = 0; from < short.length; from += 60) {
+    const some = short.slice(from, from + 60);
+    const longest = Math.max(...some.map((one) => one.length));
+    for (let cut = 1; cut <= longest + 1; cut += STEP) {
+      await panel.show(
+        shown(
+          some.map((one) => one.slice(0, cut)),
+          cut > longest,
+        ),
+      );
+      const found = await strangers(panel.page);
+      assert.deepEqual(found, [], some.map((one) => one.slice(0, cut)).join("\n"));
+    }
+  }
+  assert.deepEqual(panel.requests, []);
+  assert.deepEqual(panel.complaints, []);
+});
+
+test("ui_02 a click on whatever is drawn posts https links and files of the workspace only", async () => {
+  for (let from = 0; from < TEXTS.length; from += 40) {
+    await panel.show(shown(TEXTS.slice(from, from + 40)));
+    await panel.page.evaluate(() => {
+      for (const link of document.querySelectorAll<HTMLElement>(".markdown a, .markdown span"))
+        link.click();
+    });
+  }
+  const posted = (await panel.posted()).filter((one) => one.type !== "ready");
+  for (const message of posted) {
+    if (message.type === "openLink") assert.match(message.href, /^https:\/\/[^@]+$/);
+    else if (message.type === "openFile")
+      assert.doesNotMatch(message.target, /^\/|\.\.|\\|^[a-z]+:/i);
+    else assert.ok(!["send", "command", "answer"].includes(message.type), message.type);
+  }
+  assert.ok(posted.some((one) => one.type === "openLink"));
+  assert.deepEqual(panel.requests, []);
+});
+
+test("what is no link stays readable, target and all", async () => {
+  await panel.show(shown(["[click](javascript:alert(1)) and [pay](http://evil.test/x)"]));
+  const words = await panel.page.locator(".markdown").innerText();
+  assert.equal(words, "[click](javascript:alert(1)) and [pay](http://evil.test/x)");
+});
+
+test("characters that turn or hide text are shown as code points in links, code and prose", async () => {
+  await panel.show(shown(["[safe\u202Egnp.exe](src/a.py) `rm\u200b` a\u2066b"]));
+  const words = await panel.page.locator(".markdown").innerText();
+  assert.equal(words, "safeU+202Egnp.exe rmU+200B aU+2066b");
+});

@@ -1,0 +1,183 @@
+/** The webview alone in Chromium, with a fake extension host: nothing of VS Code runs. */
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import type { Browser, CDPSession, Page } from "playwright-core";
+import type { Action } from "../../src/shared/action.ts";
+import type { ToHost, ToPanel } from "../../src/shared/messages.ts";
+import type { PanelState } from "../../src/shared/state.ts";
+import { browserPath, loadPlaywright } from "../editor/packages.ts";
+import { bundleWebview, type Files } from "./bundle.ts";
+
+const ORIGIN = "http://panel.test";
+const NONCE = "dGhlIG5vbmNlIG9mIHRlc3Rz";
+/** The policy of the real page, with this origin in place of `webview.cspSource`. */
+export const POLICY = `default-src 'none'; img-src data:; font-src ${ORIGIN}; style-src ${ORIGIN}; script-src 'nonce-${NONCE}'`;
+
+export const THEMES = ["light", "dark", "contrast", "contrast-light"] as const;
+export type ThemeName = (typeof THEMES)[number];
+
+/** How the page is opened. Sizes in CSS pixels. */
+export interface Opening {
+  readonly theme?: ThemeName;
+  readonly width?: number;
+  readonly height?: number;
+  /** Device pixels per CSS pixel. */
+  readonly scale?: number;
+}
+
+/** A panel in a page. */
+export interface Panel {
+  readonly page: Page;
+  /** Addresses that the page asked for beyond its own three files. */
+  readonly requests: readonly string[];
+  /** Errors and warnings of its console, and exceptions. */
+  readonly complaints: readonly string[];
+  /** What the panel sent to its host, oldest first. */
+  posted(): Promise<readonly ToHost[]>;
+  /** A message of the host. */
+  tell(message: ToPanel): Promise<void>;
+  /** A whole state; resolves when it has been drawn. */
+  show(state: PanelState, typed?: string): Promise<void>;
+  /** Actions after a state that was shown by `show`; resolves when they have been drawn. */
+  play(actions: readonly Action[]): Promise<void>;
+  devtools(): Promise<CDPSession>;
+}
+
+/** One browser for many panels. */
+export interface Pages {
+  open(opening?: Opening): Promise<Panel>;
+  close(): Promise<void>;
+}
+
+/** Start Chromium and build the webview. */
+export async function startPages(): Promise<Pages> {
+  // First what may fail: a browser that nobody closes would keep the test run alive.
+  const files = await bundleWebview();
+  const browser = await loadPlaywright().chromium.launch({
+    executablePath: browserPath() ?? "chromium",
+    args: ["--disable-gpu", "--disable-background-networking", "--no-first-run"],
+    chromiumSandbox: false,
+  });
+  return {
+    open: (opening = {}) => openPanel(browser, files, opening),
+    close: () => browser.close(),
+  };
+}
+
+async function openPanel(browser: Browser, files: Files, opening: Opening): Promise<Panel> {
+  const context = await browser.newContext({
+    viewport: { width: opening.width ?? 400, height: opening.height ?? 800 },
+    deviceScaleFactor: opening.scale ?? 1,
+  });
+  const page = await context.newPage();
+  const requests: string[] = [];
+  const complaints: string[] = [];
+  page.on("pageerror", (error) => complaints.push(String(error)));
+  page.on("console", (message) => {
+    if (["error", "warning"].includes(message.type())) complaints.push(message.text());
+  });
+  await page.route("**/*", async (route) => {
+    const { pathname, origin } = new URL(route.request().url());
+    const file = files.get(pathname.slice(1));
+    if (origin === ORIGIN && pathname === "/") {
+      const headers = { "content-security-policy": POLICY };
+      await route.fulfill({
+        contentType: "text/html",
+        headers,
+        body: html(opening.theme ?? "dark"),
+      });
+    } else if (origin === ORIGIN && file !== undefined) {
+      await route.fulfill({ contentType: mime(pathname), body: Buffer.from(file) });
+    } else {
+      requests.push(route.request().url());
+      await route.abort();
+    }
+  });
+  await page.addInitScript(fakeHost);
+  await page.goto(`${ORIGIN}/`);
+  await applyTheme(page, opening.theme ?? "dark");
+  let revision = 0;
+  const tell = (message: ToPanel): Promise<void> =>
+    page.evaluate(async (sent) => {
+      window.postMessage(sent, "*");
+      // The panel leaves a pause between drawings, longer after a slow one.
+      const begin = performance.now();
+      let last = begin;
+      let longest = 17;
+      while (performance.now() - begin < Math.max(40, 3.5 * longest)) {
+        await new Promise((next) => requestAnimationFrame(next));
+        longest = Math.max(longest, performance.now() - last);
+        last = performance.now();
+      }
+      await new Promise((next) => setTimeout(next, 0));
+    }, message);
+  return {
+    page,
+    requests,
+    complaints,
+    posted: () => page.evaluate(() => Reflect.get(window, "__posted")),
+    tell,
+    show: (state, typed = "") => {
+      revision = state.revision;
+      return tell({ type: "snapshot", state, typed });
+    },
+    play: (actions) => {
+      revision += actions.length;
+      return tell({ type: "actions", actions, revision });
+    },
+    devtools: () => context.newCDPSession(page),
+  };
+}
+
+/** Runs in the page before its scripts. */
+function fakeHost(): void {
+  const posted: unknown[] = [];
+  Reflect.set(window, "__posted", posted);
+  Reflect.set(window, "acquireVsCodeApi", () => ({
+    postMessage: (message: unknown) => posted.push(message),
+    getState: () => undefined,
+    setState: () => undefined,
+  }));
+}
+
+interface Theme {
+  readonly style: string;
+  readonly body: string;
+}
+
+function theme(name: ThemeName): Theme {
+  return JSON.parse(readFileSync(join(import.meta.dirname, "themes", `${name}.json`), "utf8"));
+}
+
+/** As VS Code does it: variables on the root element, classes on the body. */
+async function applyTheme(page: Page, name: ThemeName): Promise<void> {
+  await page.evaluate(({ style, body }) => {
+    // Property by property, which no policy of the page forbids.
+    for (const one of style.split(/;\s*(?=--)/)) {
+      const colon = one.indexOf(":");
+      document.documentElement.style.setProperty(
+        one.slice(0, colon),
+        one
+          .slice(colon + 1)
+          .replace(/;$/, "")
+          .trim(),
+      );
+    }
+    document.body.className = body;
+  }, theme(name));
+  const background = name === "contrast-light" ? "#ffffff" : "var(--vscode-sideBar-background)";
+  await page.evaluate((color) => {
+    document.documentElement.style.background = color;
+  }, background);
+}
+
+function html(name: ThemeName): string {
+  return `<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Indwell</title>
+<link rel="stylesheet" href="/webview.css"></head><body data-theme="${name}"><div id="root"></div>
+<script nonce="${NONCE}" src="/webview.js"></script></body></html>`;
+}
+
+function mime(path: string): string {
+  if (path.endsWith(".js")) return "text/javascript";
+  return path.endsWith(".css") ? "text/css" : "font/ttf";
+}

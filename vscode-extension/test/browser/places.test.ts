@@ -1,0 +1,189 @@
+/** Header, sessions, first run, bars: what they post, by mouse and by key, and what they never hold. */
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import type { ToHost } from "../../src/shared/messages.ts";
+import type { PanelState } from "../../src/shared/state.ts";
+import { type Pages, type Panel, startPages } from "./page.ts";
+import { emptyState, turn } from "./scenes.ts";
+import { CHOICE, FAILED, flow, PENDING, SESSIONS } from "./scenes-places.ts";
+
+const KEY = "sk-canary-0123456789";
+
+let pages: Pages;
+before(async () => {
+  pages = await startPages();
+});
+after(() => pages.close());
+
+async function showing(state: PanelState): Promise<Panel> {
+  const panel = await pages.open({ width: 400, height: 800 });
+  await panel.page.bringToFront();
+  await panel.show(state);
+  return panel;
+}
+
+async function posted(panel: Panel, type: ToHost["type"]): Promise<readonly ToHost[]> {
+  return (await panel.posted()).filter((one) => one.type === type);
+}
+
+test("a key leaves the panel in one message, and stands nowhere after", async () => {
+  const panel = await showing(emptyState({ session: null, firstRun: flow() }));
+  const field = panel.page.locator('input[type="password"]');
+  await field.fill(KEY);
+  await panel.page.keyboard.press("Enter");
+  assert.deepEqual(await posted(panel, "login"), [
+    { type: "login", provider: "openai", key: KEY, url: null, model: null },
+  ]);
+  assert.equal(await field.inputValue(), "");
+  const html = await panel.page.evaluate(() => document.documentElement.outerHTML);
+  assert.ok(!html.includes(KEY));
+});
+
+test("the choice of a model goes out without the key", async () => {
+  const panel = await showing(emptyState({ session: null, firstRun: flow() }));
+  await panel.page.locator('input[type="password"]').fill(KEY);
+  await panel.page.keyboard.press("Enter");
+  await panel.show(emptyState({ session: null, firstRun: flow({ outcome: CHOICE }) }));
+  assert.equal(await panel.page.locator(".step.fail").count(), 0);
+  await panel.page.getByRole("combobox", { name: "Model", exact: true }).selectOption("gpt-6");
+  await panel.page.locator(".first-run-outcome button").click();
+  assert.deepEqual((await posted(panel, "login")).at(-1), {
+    type: "login",
+    provider: "openai",
+    key: null,
+    url: null,
+    model: "gpt-6",
+  });
+});
+
+test("a local server is used with its model and without a key; its note is in sight", async () => {
+  const panel = await showing(emptyState({ session: null, firstRun: flow() }));
+  assert.match((await panel.page.locator(".first-run-note").textContent()) ?? "", /4,096 tokens/);
+  await panel.page.locator(".first-run-local select").selectOption("gpt-oss:20b");
+  await panel.page.locator(".first-run-local button").click();
+  assert.deepEqual(await posted(panel, "login"), [
+    {
+      type: "login",
+      provider: "http://127.0.0.1:11434/v1",
+      key: "",
+      url: null,
+      model: "gpt-oss:20b",
+    },
+  ]);
+});
+
+test("an address of one's own is asked for, and steps that failed say what to do", async () => {
+  const panel = await showing(emptyState({ session: null, firstRun: flow({ outcome: FAILED }) }));
+  assert.match((await panel.page.locator(".step.fail").textContent()) ?? "", /make a new one at/);
+  await panel.page.locator(".first-run-form select").selectOption("own");
+  await panel.page.getByRole("button", { name: "Test and connect" }).click();
+  assert.deepEqual(await posted(panel, "login"), []);
+  await panel.page.getByRole("textbox", { name: "Address" }).fill("https://llm.example/v1");
+  await panel.page.keyboard.press("Enter");
+  assert.deepEqual(await posted(panel, "login"), [
+    { type: "login", provider: "https://llm.example/v1", key: "", url: null, model: null },
+  ]);
+  await panel.page.getByRole("button", { name: "Not now" }).click();
+  assert.equal((await posted(panel, "firstRun")).length, 1);
+});
+
+test("the list of sessions is searched, walked by arrows, and closed by Escape", async () => {
+  const list = { query: "", rows: SESSIONS, more: false, loading: false };
+  const panel = await showing(emptyState({ list }));
+  await panel.page.keyboard.type("inv");
+  await panel.page.waitForFunction(() =>
+    Reflect.get(window, "__posted").some((one: { type: string }) => one.type === "sessions"),
+  );
+  assert.deepEqual(await posted(panel, "sessions"), [
+    { type: "sessions", query: "inv", more: false },
+  ]);
+  await panel.page.keyboard.press("ArrowDown");
+  await panel.page.keyboard.press("ArrowDown");
+  await panel.page.keyboard.press("Enter");
+  assert.deepEqual(await posted(panel, "openSession"), [{ type: "openSession", session: "s2" }]);
+  await panel.page.keyboard.press("F2");
+  await panel.page.keyboard.type("Importer");
+  await panel.page.keyboard.press("Enter");
+  assert.deepEqual(await posted(panel, "renameSession"), [
+    { type: "renameSession", session: "s2", title: "Importer" },
+  ]);
+  await panel.page.locator(".session-open").nth(1).focus();
+  await panel.page.keyboard.press("Delete");
+  assert.deepEqual(await posted(panel, "deleteSession"), [
+    { type: "deleteSession", session: "s2" },
+  ]);
+  await panel.page.keyboard.press("Escape");
+  assert.equal((await posted(panel, "closeSessions")).length, 1);
+});
+
+test("older sessions are asked for when the end comes into view, once", async () => {
+  const panel = await showing(
+    emptyState({ list: { query: "", rows: SESSIONS, more: true, loading: false } }),
+  );
+  await panel.page.waitForFunction(() =>
+    Reflect.get(window, "__posted").some((one: { type: string }) => one.type === "sessions"),
+  );
+  assert.deepEqual(await posted(panel, "sessions"), [{ type: "sessions", query: "", more: true }]);
+});
+
+test("a damaged session says what is wrong with it", async () => {
+  const panel = await showing(
+    emptyState({ list: { query: "", rows: SESSIONS, more: false, loading: false } }),
+  );
+  assert.match((await panel.page.locator(".session-notice").textContent()) ?? "", /cannot be read/);
+});
+
+test("the title is renamed in place by F2, and Escape leaves it", async () => {
+  const panel = await showing(emptyState({ turns: [turn(1)] }));
+  await panel.page.locator(".header-title").focus();
+  await panel.page.keyboard.press("F2");
+  await panel.page.keyboard.type("x");
+  await panel.page.keyboard.press("Escape");
+  assert.deepEqual(await posted(panel, "renameSession"), []);
+  await panel.page.locator(".header-title").click();
+  await panel.page.keyboard.type("Rounding");
+  await panel.page.keyboard.press("Enter");
+  assert.deepEqual(await posted(panel, "renameSession"), [
+    { type: "renameSession", session: "s1", title: "Rounding" },
+  ]);
+});
+
+test("pending changes open to their files, each with its own verdict", async () => {
+  const panel = await showing(emptyState({ turns: [turn(1)], pending: PENDING }));
+  await panel.page.locator(".pending-toggle").click();
+  await panel.page
+    .getByRole("button", { name: "Reject the changes of shop/billing/invoice.py" })
+    .click();
+  await panel.page.getByRole("button", { name: "Review", exact: true }).click();
+  assert.deepEqual(await posted(panel, "verdict"), [
+    { type: "verdict", verdict: "reject", hunks: ["c1", "c2"] },
+  ]);
+  assert.deepEqual(await posted(panel, "command"), [{ type: "command", command: "review" }]);
+});
+
+test("without a model the empty panel begins with connecting one", async () => {
+  const { status: there } = emptyState({});
+  if (there === null) assert.fail("a server is there");
+  const status = { ...there, model: "", lacking: "no model is set; run `indwell login`" };
+  const panel = await showing(emptyState({ session: null, status }));
+  assert.equal(await panel.page.locator(".empty p").textContent(), "No model is set yet.");
+  await panel.page.getByRole("button", { name: "Connect a model", exact: true }).click();
+  assert.deepEqual(await posted(panel, "command"), [{ type: "command", command: "connect" }]);
+});
+
+test("a suggestion is sent as it stands, and a question shows over the list of sessions too", async () => {
+  const panel = await showing(
+    emptyState({ session: null, suggestions: [{ title: "Explain it", prompt: "Explain a.py." }] }),
+  );
+  await panel.page.locator(".suggestion").click();
+  assert.deepEqual(await posted(panel, "send"), [
+    { type: "send", text: "Explain a.py.", how: "auto" },
+  ]);
+  await panel.show(
+    emptyState({
+      list: { query: "", rows: SESSIONS, more: false, loading: false },
+      questions: [{ kind: "ask", nonce: "a", prompt: "What?", placeholder: "" }],
+    }),
+  );
+  assert.equal(await panel.page.locator(".question").isVisible(), true);
+});

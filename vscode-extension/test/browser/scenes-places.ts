@@ -1,0 +1,182 @@
+/** Lists, bars and the first run: states worth looking at. */
+import type { ChangeRow, ProvidersResult, SessionRow } from "../../src/protocol.ts";
+import type { FirstRunState, PanelState } from "../../src/shared/state.ts";
+
+type State = (more?: Partial<PanelState>) => PanelState;
+
+const HOUR = 3_600_000;
+
+function session(
+  id: string,
+  title: string,
+  hours: number,
+  more: Partial<SessionRow> = {},
+): SessionRow {
+  return {
+    id,
+    at: new Date(Date.now() - hours * HOUR).toISOString(),
+    model: "qwen3-coder:30b",
+    title,
+    preview: "The totals differ by a cent from what the customer sees",
+    turns: 3,
+    usage: { input: 20_000, cached: 15_000, output: 900, cost: 0.04 },
+    open: false,
+    notices: [],
+    ...more,
+  };
+}
+
+export const SESSIONS: readonly SessionRow[] = [
+  session("s1", "Fix the rounding in invoice totals", 0.4, { open: true }),
+  session("s2", "Write tests for the importer", 3, { turns: 1 }),
+  session(
+    "s3",
+    "A very long title that does not fit into a narrow side bar, whatever one does about it",
+    27,
+  ),
+  session("s4", "Explain the build", 80, {
+    notices: ["2 records in the middle cannot be read; what stands after them is shown"],
+    usage: { input: 1, cached: 0, output: 1, cost: null },
+  }),
+  session("s5", "Move to the new API", 900),
+];
+
+function change(id: string, path: string, more: Partial<ChangeRow> = {}): ChangeRow {
+  return {
+    id,
+    uri: `file:///w/${path}`,
+    path,
+    range: { start: { line: 1, character: 0 }, end: { line: 2, character: 0 } },
+    old: "a\n",
+    new: "b\nc\nd\ne\n",
+    turn: 1,
+    session: "s1",
+    touched: false,
+    kind: "change",
+    note: "",
+    ...more,
+  };
+}
+
+export const PENDING: PanelState["pending"] = {
+  total: 4,
+  files: 3,
+  added: 16,
+  removed: 3,
+  rows: [
+    change("c1", "shop/billing/invoice.py"),
+    change("c2", "shop/billing/invoice.py"),
+    change("c3", "tests/test_invoice.py", { kind: "create", old: "" }),
+    change("c4", "README.md"),
+  ],
+};
+
+export const PROVIDERS: ProvidersResult = {
+  lacking: "no model is set",
+  local: [
+    {
+      name: "ollama",
+      title: "Ollama",
+      url: "http://127.0.0.1:11434/v1",
+      models: ["qwen3-coder:30b", "gpt-oss:20b"],
+      ready: true,
+      note: "its context is 4,096 tokens, too few for work on code: set OLLAMA_CONTEXT_LENGTH to 32768 or more",
+    },
+  ],
+  known: [
+    {
+      name: "openai",
+      title: "OpenAI",
+      url: "https://api.openai.com/v1",
+      page: "https://platform.openai.com/api-keys",
+    },
+    { name: "mistral", title: "Mistral", url: "https://api.mistral.ai/v1", page: "" },
+  ],
+};
+
+export function flow(more: Partial<FirstRunState> = {}): FirstRunState {
+  return {
+    reason: "No model can be called: no address and no key are set.",
+    providers: PROVIDERS,
+    busy: false,
+    outcome: null,
+    error: "",
+    ...more,
+  };
+}
+
+export const FAILED = {
+  ok: false,
+  model: "",
+  message: "",
+  steps: [
+    { name: "reachable", state: "ok", sentence: "OpenAI answers (0.3 s)", mend: "" },
+    {
+      name: "key",
+      state: "fail",
+      sentence: "OpenAI refuses the key",
+      mend: "make a new one at https://platform.openai.com/api-keys",
+    },
+    { name: "streaming", state: "skipped", sentence: "streaming was not tried", mend: "" },
+  ],
+  notes: [],
+  models: [],
+  origin: "",
+} as const;
+
+export const CHOICE = {
+  ...FAILED,
+  steps: [
+    { name: "reachable", state: "ok", sentence: "OpenAI answers (0.3 s)", mend: "" },
+    { name: "key", state: "ok", sentence: "the key is accepted", mend: "" },
+    { name: "models", state: "fail", sentence: "no model was chosen of …", mend: "name one" },
+  ],
+  models: ["gpt-6", "gpt-6-mini", "o5"],
+} as const;
+
+/** By name; `base` makes a state of a running server. */
+export function placeScenes(base: State): Readonly<Record<string, () => PanelState>> {
+  const none = { session: null, status: null };
+  const status = base().status;
+  return {
+    sessions: () => base({ list: { query: "", rows: SESSIONS, more: true, loading: false } }),
+    "sessions-none": () =>
+      base({ list: { query: "webhooks", rows: [], more: false, loading: false } }),
+    "first-run": () => base({ ...none, firstRun: flow() }),
+    "first-run-failed": () => base({ ...none, firstRun: flow({ outcome: FAILED }) }),
+    "first-run-choice": () => base({ ...none, firstRun: flow({ outcome: CHOICE }) }),
+    "first-run-busy": () => base({ ...none, firstRun: flow({ busy: true }) }),
+    suggestions: () =>
+      base({
+        session: null,
+        suggestions: [
+          { title: "Fix 2 problems in invoice.py", prompt: "Fix the 2 problems in invoice.py." },
+          { title: "Explain total() in invoice.py", prompt: "Explain total() in invoice.py." },
+          { title: "Review the changes on branch rounding", prompt: "Review the changes." },
+        ],
+      }),
+    offline: () =>
+      base({
+        banner: {
+          level: "error",
+          text: "api.example.com cannot be reached. Your words are kept below.",
+          retry: true,
+        },
+        pending: PENDING,
+        todo: [
+          { text: "Find the rounding", state: "done" },
+          { text: "Round once, at the end", state: "done" },
+          { text: "Update the tests", state: "doing" },
+          { text: "Write a note in the change log", state: "open" },
+        ],
+      }),
+    stopped: () =>
+      base({
+        connection: { kind: "stopped", reason: "The server has ended five times in a minute." },
+        status: status === null ? null : { ...status, trusted: false },
+      }),
+    restricted: () => base({ status: status === null ? null : { ...status, trusted: false } }),
+    starting: () =>
+      base({ connection: { kind: "starting", reason: "" }, status: null, session: null }),
+  };
+}

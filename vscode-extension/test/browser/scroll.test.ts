@@ -1,0 +1,206 @@
+/** What the user reads stays where it is; what is drawn for good is never drawn again. */
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import type { Page } from "playwright-core";
+import type { Action } from "../../src/shared/action.ts";
+import { type Pages, type Panel, startPages } from "./page.ts";
+import { emptyState, text, turn } from "./scenes.ts";
+import { longSession } from "./stream-frames.ts";
+
+let pages: Pages;
+before(async () => {
+  pages = await startPages();
+});
+after(() => pages.close());
+
+let seq = 0;
+function started(number: number): Action {
+  seq += 1;
+  const event = {
+    type: "turnStarted",
+    turn: number,
+    title: "",
+    words: "Go on",
+    model: "m",
+    attached: [],
+    mode: "review",
+  } as const;
+  return { type: "event", session: "s1", seq, at: 0, event };
+}
+function said(number: number, words: string): Action {
+  seq += 1;
+  return {
+    type: "event",
+    session: "s1",
+    seq,
+    at: 0,
+    event: { type: "text", turn: number, text: words, restart: false },
+  };
+}
+
+async function streaming(messages: number): Promise<Panel> {
+  seq = 0;
+  const panel = await pages.open({ width: 400, height: 700 });
+  await panel.show(longSession(messages));
+  await panel.play([started(messages / 2 + 1)]);
+  return panel;
+}
+
+const PARAGRAPHS = Array.from(
+  { length: 30 },
+  (_, index) => `Paragraph ${index} of the answer, **long** enough to wrap in a narrow panel.\n\n`,
+);
+
+function fromEnd(page: Page): Promise<number> {
+  return page
+    .locator("[data-part=scroller]")
+    .evaluate((list) => list.scrollHeight - list.scrollTop - list.clientHeight);
+}
+
+/** frames.test.ts has 10,000 in any form. */
+const [MANY, MIDDLE] =
+  process.env["INDWELL_TEST_LONG"] === undefined
+    ? ([2_000, /^Question [45]\d\d:/] as const)
+    : ([10_000, /^Question 2\d\d\d:/] as const);
+
+test(`of ${MANY} messages only those in sight are in the page`, async () => {
+  const panel = await streaming(MANY);
+  assert.ok((await panel.page.locator("[data-row]").count()) < 150);
+  await panel.page.locator("[data-part=scroller]").evaluate((list) => {
+    list.scrollTop = list.scrollHeight / 2;
+  });
+  await panel.tell({ type: "found", id: 0, rows: [] });
+  assert.ok((await panel.page.locator("[data-row]").count()) < 150);
+  assert.ok((await panel.page.getByText(MIDDLE).count()) > 0);
+});
+
+test("the end is followed while the user is there", async () => {
+  const panel = await streaming(40);
+  for (const words of PARAGRAPHS) await panel.play([said(21, words)]);
+  assert.ok((await fromEnd(panel.page)) < 2);
+  assert.equal(await panel.page.locator(".to-end").count(), 0);
+});
+
+test("who has scrolled up is not moved, and is told of new output", async () => {
+  const panel = await streaming(40);
+  await panel.play(PARAGRAPHS.map((words) => said(21, words)));
+  await panel.page.mouse.move(200, 300);
+  await panel.page.mouse.wheel(0, -900);
+  await panel.tell({ type: "found", id: 0, rows: [] });
+  const before = await visibleRows(panel.page);
+  for (const words of PARAGRAPHS) await panel.play([said(21, words)]);
+  assert.deepEqual(await visibleRows(panel.page), before);
+  await panel.page.getByRole("button", { name: "Go to the new output" }).click();
+  await panel.play([said(21, "and the end.")]);
+  assert.ok((await fromEnd(panel.page)) < 2);
+});
+
+/** Words of what is in sight, with their place. */
+function visibleRows(page: Page): Promise<readonly string[]> {
+  return page.evaluate(() =>
+    [...document.querySelectorAll("[data-part=scroller] .md-block, [data-part=scroller] .prompt")]
+      .map((element) => ({ element, box: element.getBoundingClientRect() }))
+      .filter(({ box }) => box.bottom > 60 && box.top < 500)
+      .map(({ element, box }) => `${Math.round(box.top)} ${element.textContent?.slice(0, 60)}`),
+  );
+}
+
+test("older turns come in above without moving what is read", async () => {
+  const panel = await pages.open({ width: 400, height: 700 });
+  const all = longSession(120).turns;
+  await panel.show(emptyState({ turns: all.slice(30), older: "some" }));
+  await panel.page.locator("[data-part=scroller]").evaluate((list) => {
+    list.scrollTop = 0;
+  });
+  await panel.tell({ type: "found", id: 0, rows: [] });
+  assert.ok((await panel.posted()).some((one) => one.type === "older"));
+  await panel.page.locator("[data-part=scroller]").evaluate((list) => {
+    list.scrollTop = 40;
+  });
+  await panel.tell({ type: "found", id: 0, rows: [] });
+  const before = await visibleRows(panel.page);
+  assert.ok(before.length > 3);
+  await panel.show(emptyState({ revision: 2, turns: all, older: "none" }));
+  assert.deepEqual(await visibleRows(panel.page), before);
+});
+
+test("finished blocks are the same nodes for ever, and a selection in them stays", async () => {
+  const panel = await streaming(4);
+  await panel.play([
+    said(3, "First paragraph.\n\n```python\nx = 1\n```\n\nThird paragraph, unfin"),
+  ]);
+  await panel.page.evaluate(() => {
+    const blocks = [...document.querySelectorAll(".turn:last-of-type .markdown > *")];
+    Reflect.set(window, "__blocks", blocks);
+    const first = document.createRange();
+    first.selectNodeContents(blocks[0] ?? document.body);
+    document.getSelection()?.removeAllRanges();
+    document.getSelection()?.addRange(first);
+  });
+  for (const words of ["ished.", "\n\nFourth.\n\n", ...PARAGRAPHS])
+    await panel.play([said(3, words)]);
+  const same = await panel.page.evaluate(() => {
+    const blocks: unknown = Reflect.get(window, "__blocks");
+    const now = [...document.querySelectorAll(".turn:last-of-type .markdown > *")];
+    return (
+      Array.isArray(blocks) &&
+      blocks.length === 3 &&
+      blocks.every((block, index) => block === now[index])
+    );
+  });
+  assert.ok(same);
+  assert.equal(
+    await panel.page.evaluate(() => document.getSelection()?.toString().trim()),
+    "First paragraph.",
+  );
+});
+
+test("a selection in the words that still come stays", async () => {
+  const panel = await streaming(4);
+  await panel.play([said(3, "These words are being")]);
+  await panel.page.evaluate(() => {
+    const words = document.querySelector(".turn:last-of-type .md-block p")?.firstChild;
+    if (words instanceof Text) document.getSelection()?.setBaseAndExtent(words, 0, words, 11);
+  });
+  for (const words of [" written", " now, ", "**with** more", " to come.\n\nNext"])
+    await panel.play([said(3, words)]);
+  assert.equal(await panel.page.evaluate(() => document.getSelection()?.toString()), "These words");
+});
+
+test("what the user sends is brought into sight", async () => {
+  const panel = await streaming(40);
+  await panel.play(PARAGRAPHS.map((words) => said(21, words)));
+  await panel.page.locator("[data-part=scroller]").evaluate((list) => {
+    list.scrollTop = 200;
+  });
+  await panel.play([started(22), said(22, "Yes.")]);
+  assert.ok((await fromEnd(panel.page)) < 2);
+});
+
+test("older turns are folded to their prompt and outcome, and open", async () => {
+  const panel = await pages.open({ width: 400, height: 700 });
+  const turns = Array.from({ length: 6 }, (_, index) =>
+    turn(index + 1, {
+      words: `Prompt ${index + 1}`,
+      parts: [text("a", `Answer ${index + 1}\n\nMore of it.`)],
+    }),
+  );
+  await panel.show(emptyState({ turns }));
+  assert.equal(await panel.page.locator(".outcome").count(), 3);
+  await panel.page.getByRole("button", { name: "Answer 1" }).click();
+  assert.equal(await panel.page.locator(".outcome").count(), 2);
+  assert.equal(await panel.page.getByText("More of it.").count(), 4);
+});
+
+test("Alt+Up and Alt+Down go from prompt to prompt, End to the end", async () => {
+  const panel = await streaming(40);
+  await panel.page.locator("[data-part=scroller]").focus();
+  for (const key of ["Alt+ArrowUp", "Alt+ArrowUp", "Alt+ArrowUp", "Alt+ArrowDown"]) {
+    await panel.page.keyboard.press(key);
+    await panel.tell({ type: "found", id: 0, rows: [] });
+  }
+  assert.ok((await fromEnd(panel.page)) > 100);
+  await panel.page.keyboard.press("End");
+  await panel.tell({ type: "found", id: 0, rows: [] });
+  assert.ok((await fromEnd(panel.page)) < 2);
+});

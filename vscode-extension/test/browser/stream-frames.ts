@@ -1,0 +1,208 @@
+/** Measures the frames of the panel while a model streams into a long session. Times in milliseconds. */
+import type { Action } from "../../src/shared/action.ts";
+import type { PanelState, Turn } from "../../src/shared/state.ts";
+import type { Panel } from "./page.ts";
+import { emptyState, text, tool, turn } from "./scenes.ts";
+
+/** How it streams. */
+export interface Stream {
+  /** Messages in the session before: half of them prompts, half answers. */
+  readonly messages: number;
+  readonly chunksPerSecond: number;
+  readonly seconds: number;
+  /** Characters of a chunk. */
+  readonly size: number;
+}
+
+/** What was seen. */
+export interface Frames {
+  readonly count: number;
+  readonly p50: number;
+  readonly p95: number;
+  readonly worst: number;
+  /** Tasks above 50 ms. */
+  readonly long: number;
+  readonly perSecond: number;
+  /** Frames in which something of the conversation became another, per second. */
+  readonly drawings: number;
+  readonly heapBefore: number;
+  readonly heapAfter: number;
+  readonly nodes: number;
+}
+
+/** The turn that a long session repeats, each time with its own number. */
+const REPEATED = turn(0, {
+  words: "Question #: where is the rounding of totals done, and why is it off by a cent?",
+  parts: [
+    tool("r", "read_file", "invoice_#.py", { figure: "120 lines" }),
+    text(
+      "t",
+      "Answer #: in `invoice_#.py:44`.\n\nThe sum is rounded **per line**. The sum is rounded **per line**.\n\n- one\n- two\n\n```python\nx = round(#, 2)\n```\n",
+    ),
+  ],
+});
+
+/** A session of that many messages: half of them prompts, half answers. */
+export function longSession(messages: number): PanelState {
+  return repeated({ base: emptyState(), model: REPEATED, count: messages / 2 });
+}
+
+/** Show one; it is made in the page, as sending it there would take longer than the test. */
+async function showLong(panel: Panel, messages: number): Promise<void> {
+  const source = `(${repeated.toString()})(${JSON.stringify({ base: emptyState(), model: REPEATED, count: messages / 2 })})`;
+  await panel.page.evaluate(
+    `window.dispatchEvent(new MessageEvent("message", { data: { type: "snapshot", state: ${source}, typed: "" } }))`,
+  );
+}
+
+/** Runs in the page too. */
+function repeated(how: {
+  readonly base: PanelState;
+  readonly model: Turn;
+  readonly count: number;
+}): PanelState {
+  const turns = Array.from({ length: how.count }, (_, index) => {
+    const copy: Turn = JSON.parse(JSON.stringify(how.model).replaceAll("#", String(index + 1)));
+    return { ...copy, number: index + 1 };
+  });
+  return { ...how.base, turns };
+}
+
+const PROSE =
+  "The total is rounded **per line**, so `three` lines of 0.333 give 0.99. See [the test](tests/test_invoice.py#L12).\n\n" +
+  "- first, the loop adds what was rounded\n- then the tax is taken of that\n\n" +
+  "```python\ndef total(lines):\n    exact = sum(line.price * line.count for line in lines)\n    return round(exact, 2)\n```\n\n" +
+  "| case | before | after |\n| --- | ---: | ---: |\n| thirds | 0.99 | 1.00 |\n\n";
+
+/** Stream into the panel as the host does: a batch every 33 ms. */
+export async function measureStream(panel: Panel, stream: Stream): Promise<Frames> {
+  const number = stream.messages / 2 + 1;
+  await panel.show(emptyState());
+  await showLong(panel, stream.messages);
+  const started: Action = {
+    type: "event",
+    session: "s1",
+    seq: 1,
+    at: 0,
+    event: {
+      type: "turnStarted",
+      turn: number,
+      title: "",
+      words: "Explain it all",
+      model: "m",
+      attached: [],
+      mode: "review",
+    },
+  };
+  await panel.play([started]);
+  const devtools = await panel.devtools();
+  const heap = async (): Promise<number> => {
+    await devtools.send("HeapProfiler.collectGarbage");
+    return (await devtools.send("Runtime.getHeapUsage")).usedSize;
+  };
+  const heapBefore = await heap();
+  const seen = await panel.page.evaluate(streamInPage, {
+    ...stream,
+    prose: PROSE,
+    turn: number,
+    revision: 2,
+  });
+  return { ...seen, heapBefore, heapAfter: await heap() };
+}
+
+interface InPage extends Stream {
+  readonly prose: string;
+  readonly turn: number;
+  readonly revision: number;
+}
+
+/** Runs in the page. */
+function streamInPage(how: InPage): Promise<Omit<Frames, "heapBefore" | "heapAfter">> {
+  const work: number[] = [];
+  let long = 0;
+  let handled = 0;
+  let drawings = 0;
+  let dirty = false;
+  let going = true;
+  const channel = new MessageChannel();
+  let began = 0;
+  channel.port1.onmessage = () => {
+    work.push(performance.now() - began + handled);
+    handled = 0;
+    if (dirty) drawings += 1;
+    dirty = false;
+  };
+  new PerformanceObserver((list) => {
+    long += list.getEntries().length;
+  }).observe({ type: "longtask" });
+  // Runs first in its frame; the message to itself comes when the frame was laid out and painted.
+  const frame = (): void => {
+    began = performance.now();
+    channel.port2.postMessage(0);
+    if (going) requestAnimationFrame(frame);
+  };
+  requestAnimationFrame(frame);
+  const scroller = document.querySelector("[data-part=scroller]");
+  const watch = new MutationObserver(() => {
+    dirty = true;
+  });
+  watch.observe(scroller ?? document.body, { subtree: true, childList: true, characterData: true });
+  // Colours come apart from drawing, when nothing else is to be done.
+  const idle = window.requestIdleCallback.bind(window);
+  window.requestIdleCallback = (work) =>
+    idle((deadline) => {
+      work(deadline);
+      watch.takeRecords();
+    });
+
+  let sent = 0;
+  let seq = 1;
+  let { revision } = how;
+  const begin = performance.now();
+  return new Promise((done) => {
+    const timer = setInterval(() => {
+      const passed = (performance.now() - begin) / 1000;
+      const due = Math.min(how.seconds, passed) * how.chunksPerSecond;
+      const actions = [];
+      while (sent < due) {
+        const from = (sent * how.size) % how.prose.length;
+        const text = (how.prose + how.prose).slice(from, from + how.size);
+        seq += 1;
+        actions.push({
+          type: "event",
+          session: "s1",
+          seq,
+          at: passed * 1000,
+          event: { type: "text", turn: how.turn, text, restart: false },
+        });
+        sent += 1;
+      }
+      revision += actions.length;
+      const before = performance.now();
+      // Dispatched at once, so that the time it takes can be told.
+      if (actions.length > 0)
+        window.dispatchEvent(
+          new MessageEvent("message", { data: { type: "actions", actions, revision } }),
+        );
+      handled += performance.now() - before;
+      if (passed < how.seconds) return;
+      clearInterval(timer);
+      going = false;
+      setTimeout(() => {
+        work.sort((left, right) => left - right);
+        const at = (share: number): number =>
+          work[Math.min(work.length - 1, Math.floor(work.length * share))] ?? 0;
+        done({
+          count: work.length,
+          p50: at(0.5),
+          p95: at(0.95),
+          worst: at(1),
+          long,
+          perSecond: work.length / passed,
+          drawings: drawings / passed,
+          nodes: document.getElementsByTagName("*").length,
+        });
+      }, 200);
+    }, 33);
+  });
+}

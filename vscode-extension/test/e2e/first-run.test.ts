@@ -1,0 +1,93 @@
+/** The first minutes without a model: a server on this machine is found, tested, used, and the prompt goes on. */
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { after, before, describe, test } from "node:test";
+import type { Chat } from "../editor/chat.ts";
+import { keepPictures, openFirstRun, theModel, theWorkbench } from "../editor/shared.ts";
+import { SHOP } from "../editor/shop-files.ts";
+import { until } from "../editor/waiting.ts";
+
+describe("a provider with a key", () => {
+  const KEY = "sk-a-key-of-the-tests-0123456789";
+  let chat: Chat;
+  keepPictures(() => chat);
+  before(async () => {
+    chat = await openFirstRun({ name: "keyed", files: SHOP });
+    (await theModel()).wants(KEY);
+  });
+  after(async () => {
+    (await theModel()).wants(null);
+    await chat.close();
+  });
+
+  test("is tested, and a wrong key is told in plain words", async () => {
+    const model = await theModel();
+    await chat.send("say The key works.");
+    await chat.panel.getByLabel("Provider").selectOption({ label: "Another address…" });
+    await chat.panel.getByRole("textbox", { name: "Address" }).fill(model.url);
+    await chat.panel.getByLabel(/^Key/).fill("sk-wrong");
+    await chat.panel.getByRole("button", { name: "Test and connect" }).click();
+    await chat.panel.getByLabel("How the test went").getByText(/key/i).first().waitFor();
+  });
+
+  test("is used with the right key, which stands in no file and survives a new server", async () => {
+    await chat.panel.getByRole("textbox", { name: "Address" }).fill((await theModel()).url);
+    await chat.panel.getByLabel(/^Key/).fill(KEY);
+    await chat.panel.getByRole("button", { name: "Test and connect" }).click();
+    const field = chat.panel.getByLabel("Model", { exact: true });
+    const goOn = chat.panel.getByRole("button", { name: /^Go on with/ });
+    await field.or(goOn).first().waitFor();
+    if (await field.isVisible()) {
+      await field.selectOption("coder-large");
+      await chat.panel.getByRole("button", { name: "Use", exact: true }).last().click();
+    }
+    await goOn
+      .or(chat.panel.getByText("The key works.", { exact: true }))
+      .first()
+      .waitFor();
+    if (await goOn.isVisible()) await goOn.click();
+    await chat.panel.getByText("The key works.", { exact: true }).waitFor();
+    await chat.command("indwell.restartServer");
+    await chat.ask("say It still works.");
+    await chat.panel.getByText("It still works.", { exact: true }).waitFor();
+    const { place } = await theWorkbench();
+    const found = spawnSync("grep", ["-rl", "--exclude-dir=extensions", KEY, place.root], {
+      encoding: "utf8",
+    });
+    assert.equal(found.stdout, "");
+  });
+});
+
+describe("the first run", () => {
+  let chat: Chat;
+  keepPictures(() => chat);
+  before(async () => {
+    chat = await openFirstRun({ name: "first-run", files: SHOP });
+  });
+  after(() => chat.close());
+
+  test("begins with the first prompt, and gives the words back when the user does not want to", async () => {
+    await chat.send("say It goes on.");
+    await chat.panel.getByRole("heading", { name: "Connect a model" }).waitFor();
+    await chat.panel.getByText("Ollama").first().waitFor();
+    await chat.panel.getByRole("button", { name: "Not now" }).click();
+    await until("the words", async () => (await chat.composer.inputValue()) === "say It goes on.");
+  });
+
+  test("connects a model of this machine, and sends what waited", async () => {
+    await chat.composer.press("Enter");
+    await chat.panel.getByRole("button", { name: "Use", exact: true }).first().click();
+    const goOn = chat.panel.getByRole("button", { name: /^Go on with/ });
+    await goOn
+      .or(chat.panel.getByText("It goes on.", { exact: true }))
+      .first()
+      .waitFor();
+    if (await goOn.isVisible()) await goOn.click();
+    await chat.panel.getByText("It goes on.", { exact: true }).waitFor();
+    await chat.idle();
+  });
+
+  test("asks nothing outside of this machine", async () => {
+    assert.deepEqual((await theWorkbench()).outside, []);
+  });
+});

@@ -1,0 +1,81 @@
+/** Text of a model that wants out: nothing is loaded, nothing runs, links ask first. */
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import type { Chat } from "../editor/chat.ts";
+import { inOrder, say } from "../editor/model-script.ts";
+import { keepPictures, openChat, theModel, theWorkbench } from "../editor/shared.ts";
+import { SHOP } from "../editor/shop-files.ts";
+import { until } from "../editor/waiting.ts";
+
+const OUT = "http://out.example";
+const HOSTILE = `Before.
+
+![picture](${OUT}/a.png) <img src="${OUT}/b.png" onerror="fetch('${OUT}/c')">
+
+<script>fetch("${OUT}/d")</script><iframe src="${OUT}/e"></iframe><link rel="stylesheet" href="${OUT}/f.css">
+
+<style>@import url("${OUT}/g.css"); body { background: url("${OUT}/h.png") }</style>
+
+<svg onload="fetch('${OUT}/i')"><image href="${OUT}/j.png"/></svg><video src="${OUT}/k" autoplay></video>
+
+[a link](https://out.example/l) [script](javascript:fetch('${OUT}/m')) [command](command:workbench.action.quit) <${OUT}/n>
+
+\`\`\`html
+<img src="${OUT}/o.png">
+\`\`\`
+
+<form action="${OUT}/p"><button autofocus formaction="javascript:alert(1)">press</button></form>
+
+After all of it.`;
+
+describe("hostile text of a model", () => {
+  let chat: Chat;
+  keepPictures(() => chat);
+  before(async () => {
+    chat = await openChat({ name: "hostile", files: SHOP });
+    (await theModel()).on("hostile", inOrder([say(HOSTILE, { piece: 7 })]));
+  });
+  after(() => chat.close());
+
+  test("loads nothing and runs nothing", async () => {
+    const dialogs: string[] = [];
+    chat.page.on("dialog", (dialog) => {
+      dialogs.push(dialog.message());
+      void dialog.dismiss();
+    });
+    await chat.ask("hostile words");
+    await chat.panel.getByText("After all of it.").waitFor();
+    const conversation = chat.panel.getByRole("region", { name: "Conversation" });
+    assert.equal(
+      await conversation
+        .locator(
+          "script, iframe, link, style, object, embed, form, img[src^=http], video, svg image",
+        )
+        .count(),
+      0,
+    );
+    assert.deepEqual(dialogs, []);
+    assert.deepEqual((await theWorkbench()).outside, []);
+  });
+
+  test("a link asks, with its real target, before it leaves", async () => {
+    await chat.panel.getByText("a link", { exact: true }).click();
+    const dialog = chat.page.locator(".monaco-dialog-box");
+    await dialog.waitFor();
+    assert.match((await dialog.textContent()) ?? "", /out\.example/);
+    await chat.page.keyboard.press("Escape");
+    await dialog.waitFor({ state: "detached" });
+    assert.deepEqual((await theWorkbench()).outside, []);
+  });
+
+  test("no command is behind any link", async () => {
+    const hrefs = await chat.panel
+      .locator("a[href]")
+      .evaluateAll((links) => links.map((link) => link.getAttribute("href") ?? ""));
+    assert.deepEqual(
+      hrefs.filter((href) => !/^https?:|^#|^$/.test(href)),
+      [],
+    );
+    await until("the window", () => !chat.page.isClosed());
+  });
+});

@@ -1,0 +1,160 @@
+/** From a prompt to a verdict on each change, to undo and rewind, and through a reload with nothing lost. */
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import type { Chat } from "../editor/chat.ts";
+import { keepPictures, openChat, theModel } from "../editor/shared.ts";
+import { INVOICE, SHOP } from "../editor/shop-files.ts";
+import { until } from "../editor/waiting.ts";
+
+const DRAFT = "a draft that is not sent yet";
+const PROMPT = "rounding Fix the rounding in invoice totals";
+
+describe("a change, from the prompt to the verdict", () => {
+  let chat: Chat;
+  keepPictures(() => chat);
+
+  const textInEditor = (): Promise<string> =>
+    chat.host.run((vscode, folder) => {
+      const uri = vscode.Uri.file(`${folder}/shop/invoice.py`);
+      return vscode.workspace.openTextDocument(uri).then((document) => document.getText());
+    }, chat.folder);
+
+  /** What tools gave the model, as its newest request says. */
+  const results = async (): Promise<string> => {
+    const messages = (await theModel()).requests.at(-1)?.messages ?? [];
+    return JSON.stringify(messages.filter((message) => message.role === "tool"));
+  };
+
+  before(async () => {
+    chat = await openChat({ name: "review", files: SHOP, open: ["shop/invoice.py"] });
+  });
+  after(() => chat.close());
+
+  test("a command that asks shows its exact text, with the focus on No, and runs on a yes", async () => {
+    await chat.send("ask echo it-really-ran");
+    await chat.permission.waitFor();
+    assert.match((await chat.permission.textContent()) ?? "", /echo it-really-ran/);
+    await chat.answer("Once");
+    await chat.idle();
+    assert.match(await results(), /it-really-ran/);
+  });
+
+  test("a no is told to the model, and nothing runs", async () => {
+    await chat.send("ask echo it-must-not-run");
+    await chat.answer("No");
+    await chat.idle();
+    assert.doesNotMatch(await results(), /it-must-not-run/);
+    await chat.panel.getByText("Understood.").last().waitFor();
+  });
+
+  test("an edit of two changes shows both, in the card and in the editor", async () => {
+    await chat.ask(PROMPT);
+    const text = await textInEditor();
+    assert.match(text, /return round\(amount/);
+    assert.match(text, /price:\.2f/);
+    await chat.panel
+      .getByRole("region", { name: /^Diff of/ })
+      .first()
+      .waitFor();
+    await until(
+      "two verdicts",
+      async () =>
+        (await chat.panel.getByRole("button", { name: /^Accept the change/ }).count()) === 2,
+    );
+    await chat.panel.getByLabel("Pending changes").waitFor();
+  });
+
+  test("one change is accepted and the other one rejected", async () => {
+    await chat.panel
+      .getByRole("button", { name: /^Accept the change/ })
+      .first()
+      .click();
+    await until(
+      "one verdict left",
+      async () =>
+        (await chat.panel.getByRole("button", { name: /^Accept the change/ }).count()) === 1,
+    );
+    await chat.panel
+      .getByRole("button", { name: /^Reject the change/ })
+      .first()
+      .click();
+    await chat.panel.getByLabel("Pending changes").waitFor({ state: "detached" });
+    const text = await textInEditor();
+    assert.match(text, /return round\(amount/);
+    assert.doesNotMatch(text, /price:\.2f/);
+  });
+
+  test("undo in the editor takes the verdict back and then the edit, as any edit", async () => {
+    await chat.page.locator(".monaco-editor .view-lines").first().click();
+    await chat.command("undo");
+    await until("the rejected change is back", async () => /price:\.2f/.test(await textInEditor()));
+    await chat.command("undo");
+    await until("the old text", async () => (await textInEditor()) === INVOICE);
+    await chat.command("redo");
+    await until("the edit", async () => (await textInEditor()) !== INVOICE);
+  });
+
+  test("rewind goes back to before the edit, and takes the files back too", async () => {
+    await chat.command("undo");
+    await until("the old text", async () => (await textInEditor()) === INVOICE);
+    await chat.fresh();
+    await chat.ask("say The first turn.");
+    await chat.ask(PROMPT);
+    await until("the edit", async () => (await textInEditor()) !== INVOICE);
+    const first = chat.panel.getByRole("toolbar", { name: "Turn 1", exact: true });
+    await first.hover();
+    await first.getByRole("button", { name: "Rewind to here" }).click();
+    await chat.panel.getByRole("button", { name: "Rewind files too" }).click();
+    await until("the old text", async () => (await textInEditor()) === INVOICE);
+    await chat.panel.getByText(/1 turn left behind/).waitFor();
+    await until("the words", async () => (await chat.composer.inputValue()) === PROMPT);
+  });
+
+  test("a reload of the window loses nothing: conversation, draft and model", async () => {
+    await chat.ask("say The words of before the reload.");
+    await chat.composer.fill(DRAFT);
+    await until("the draft to be kept", () => chat.page.evaluate(isStored, DRAFT));
+    const before = await chat.host.pid();
+    await chat.reload();
+    // The old extension host, and its server with the session, stay until the grace time is over.
+    await until("the old host to end", () => !isAlive(before));
+    await chat.showPanel();
+    await chat.panel.getByText("The words of before the reload.").last().waitFor();
+    await until("the draft", async () => (await chat.composer.inputValue()) === DRAFT);
+    await chat.ask("say And it goes on.");
+    await chat.panel.getByText("And it goes on.").last().waitFor();
+  });
+});
+
+/** Runs in the page of the workbench: do these words stand in any state that VS Code keeps for a workspace? */
+async function isStored(words: string): Promise<boolean> {
+  const names = (await indexedDB.databases()).flatMap(({ name }) =>
+    name?.startsWith("vscode-web-state-db") ? [name] : [],
+  );
+  const found = names.map(
+    (name) =>
+      new Promise<boolean>((done) => {
+        const opening = indexedDB.open(name);
+        opening.onerror = () => done(false);
+        opening.onsuccess = () => {
+          const reading = opening.result
+            .transaction("ItemTable", "readonly")
+            .objectStore("ItemTable")
+            .getAll();
+          reading.onsuccess = () => {
+            opening.result.close();
+            done(JSON.stringify(reading.result).includes(words));
+          };
+        };
+      }),
+  );
+  return (await Promise.all(found)).includes(true);
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,166 @@
+/** Sending, stopping, steering, waiting, failing, and what goes along with a prompt. */
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import type { Chat } from "../editor/chat.ts";
+import { inOrder, say, wait } from "../editor/model-script.ts";
+import { keepPictures, openChat, theModel } from "../editor/shared.ts";
+import { SHOP } from "../editor/shop-files.ts";
+import { until } from "../editor/waiting.ts";
+
+describe("talking with the model", () => {
+  let chat: Chat;
+  keepPictures(() => chat);
+  before(async () => {
+    chat = await openChat({ name: "talking", files: SHOP, open: ["shop/invoice.py"] });
+  });
+  after(() => chat.close());
+
+  /** What the model got in its newest request. */
+  const newest = async (): Promise<string> => JSON.stringify((await theModel()).requests.at(-1));
+
+  test("Escape stops the turn, and what came stays", async () => {
+    await chat.send("hang Half an answer");
+    await chat.panel.getByText("Half an answer …").waitFor();
+    await chat.composer.press("Escape");
+    await chat.idle();
+    await chat.panel.getByText("Half an answer …").waitFor();
+  });
+
+  test("words while a turn runs steer it, and the model hears them", async () => {
+    await chat.fresh();
+    let letGo: () => void = () => undefined;
+    const held = new Promise<void>((done) => {
+      letGo = done;
+    });
+    const model = await theModel();
+    model.on(
+      "twice",
+      inOrder(
+        [
+          say("Reading. "),
+          wait(held),
+          { kind: "call", name: "read_file", arguments: { path: "README.md" } },
+        ],
+        [say("Both are read.")],
+      ),
+    );
+    await chat.send("twice Read it");
+    await chat.panel.getByText("Reading.").waitFor();
+    await chat.send("mind the tests too");
+    letGo();
+    await chat.idle();
+    assert.match(await newest(), /mind the tests too/);
+  });
+
+  test("a prompt for later waits in the queue and begins by itself", async () => {
+    await chat.fresh();
+    let letGo: () => void = () => undefined;
+    const held = new Promise<void>((done) => {
+      letGo = done;
+    });
+    (await theModel()).on("first", inOrder([say("One. "), wait(held)]));
+    await chat.send("first Do it");
+    await chat.panel.getByText("One.").waitFor();
+    await chat.composer.fill("say Two.");
+    await chat.composer.press("Control+Enter");
+    await chat.panel.getByLabel("Waiting prompts").getByText("say Two.").waitFor();
+    letGo();
+    await chat.panel.getByText("Two.", { exact: true }).waitFor();
+    await chat.idle();
+  });
+
+  test("a model that is gone: a plain sentence, the draft stays, Retry goes on", async () => {
+    await chat.fresh();
+    const model = await theModel();
+    await model.goAway();
+    await chat.send("say It is there again.");
+    const retry = chat.panel.getByRole("button", { name: "Retry", exact: true });
+    await retry.waitFor({ timeout: 90_000 });
+    await model.comeBack();
+    await retry.click();
+    await chat.panel.getByText("It is there again.", { exact: true }).waitFor();
+    await chat.idle();
+  });
+
+  test("an earlier prompt is changed and sent again, from there", async () => {
+    await chat.fresh();
+    await chat.ask("say mistaken-words");
+    const prompt = chat.panel.getByRole("toolbar", { name: "Prompt of turn 1" });
+    await prompt.hover();
+    await prompt.getByRole("button", { name: "Edit and resend" }).click();
+    const box = chat.panel.getByLabel("Edit the prompt");
+    await box.fill("say right");
+    await chat.panel.locator(".prompt-edit").getByRole("button", { name: /^Send/ }).click();
+    await chat.panel.getByText("right", { exact: true }).waitFor();
+    await chat.idle();
+    assert.doesNotMatch(await newest(), /mistaken-words/);
+  });
+
+  test("the up arrow brings earlier prompts back", async () => {
+    await chat.composer.click();
+    await chat.composer.press("ArrowUp");
+    await until("the prompt", async () => (await chat.composer.inputValue()) === "say right");
+    await chat.composer.fill("");
+  });
+
+  test("a file named with @ goes along as a chip, which can be removed", async () => {
+    await chat.fresh();
+    await chat.composer.click();
+    await chat.composer.pressSequentially("say see @READ");
+    await chat.panel
+      .getByRole("option", { name: /README\.md/ })
+      .first()
+      .waitFor();
+    await chat.composer.press("Enter");
+    const chip = chat.panel.getByLabel("Goes with the prompt").getByText("README.md");
+    await chip.waitFor();
+    await chat.composer.press("Enter");
+    await chat.idle();
+    assert.match(await newest(), /Invoices for a small shop/);
+  });
+
+  test("the selection of the editor goes along, and not when its chip was removed", async () => {
+    await chat.fresh();
+    await chat.host.run((vscode) => {
+      const editor = vscode.window.visibleTextEditors[0];
+      if (editor !== undefined) editor.selection = new vscode.Selection(14, 0, 19, 34);
+    }, null);
+    const chips = chat.panel.getByLabel("Goes with the prompt");
+    const chip = chips.getByText(/invoice\.py:15.20/);
+    await chip.waitFor();
+    await chat.ask("say seen");
+    assert.match(await newest(), /invoice\.py.*15/s);
+    await chips.getByRole("button", { name: /^Remove .*invoice\.py:15/ }).click();
+    await chip.waitFor({ state: "detached" });
+  });
+
+  test("a slash offers commands, and runs the one that is chosen", async () => {
+    await chat.composer.click();
+    await chat.composer.pressSequentially("/new");
+    await chat.panel.getByRole("option", { name: /new/ }).first().waitFor();
+    await chat.composer.press("Enter");
+    await chat.panel.locator("article.turn").first().waitFor({ state: "detached" });
+  });
+
+  test("Enter that ends a composition does not send", async () => {
+    await chat.composer.click();
+    const session = await chat.page.context().newCDPSession(chat.page);
+    await session.send("Input.imeSetComposition", {
+      text: "かな",
+      selectionStart: 2,
+      selectionEnd: 2,
+    });
+    await session.send("Input.dispatchKeyEvent", {
+      type: "keyDown",
+      key: "Process",
+      code: "Enter",
+      windowsVirtualKeyCode: 229,
+    });
+    await session.send("Input.insertText", { text: "仮名" });
+    await until("the composed word", async () =>
+      (await chat.composer.inputValue()).includes("仮名"),
+    );
+    assert.equal(await chat.panel.locator("article.turn, .sending").count(), 0);
+    await chat.composer.fill("");
+  });
+});

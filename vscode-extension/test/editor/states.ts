@@ -1,0 +1,119 @@
+/** The states of the panel by name: how each is reached. Screenshots, axe and `look.ts` share them. */
+import { asChat, type Chat, withModel } from "./chat.ts";
+import type { Model } from "./model.ts";
+import { addShopScripts } from "./shop.ts";
+import { SHOP } from "./shop-files.ts";
+import type { Opening, Window } from "./window.ts";
+
+/** A state of the panel. */
+export interface State {
+  /** Is there a model from the start? */
+  readonly model: boolean;
+  readonly steps: (chat: Chat) => Promise<void>;
+  /** What must be done before the next one can be reached in the same window. */
+  readonly leave?: (chat: Chat) => Promise<void>;
+}
+
+async function stop(chat: Chat): Promise<void> {
+  await chat.command("indwell.cancel");
+  await chat.idle();
+}
+
+/** The states; the key is the name that `look.ts --state` takes. */
+export const STATES: Readonly<Record<string, State>> = {
+  empty: { model: true, steps: async () => undefined },
+  answer: { model: true, steps: (chat) => chat.ask("Fix the rounding in invoice totals") },
+  markdown: { model: true, steps: (chat) => chat.ask("markdown Show all that Markdown can do") },
+  streaming: {
+    model: true,
+    steps: async (chat) => {
+      await chat.send("hang Reading the invoice");
+      await chat.panel.getByText("Reading the invoice …").waitFor();
+    },
+    leave: stop,
+  },
+  queue: {
+    model: true,
+    steps: async (chat) => {
+      await chat.send("hang Reading the invoice");
+      await chat.panel.getByText("Reading the invoice …").waitFor();
+      await chat.composer.fill("say the second prompt waits");
+      await chat.composer.press("Control+Enter");
+      await chat.panel.getByLabel("Waiting prompts").waitFor();
+    },
+    leave: async (chat) => {
+      await chat.panel.locator(".queue-row").hover();
+      await chat.panel.getByRole("button", { name: /^Remove: / }).click();
+      await stop(chat);
+    },
+  },
+  permission: {
+    model: true,
+    steps: async (chat) => {
+      await chat.send("Install the shop");
+      await chat.permission.and(chat.panel.locator("[data-armed=true]")).waitFor();
+    },
+    leave: async (chat) => {
+      await chat.answer("No");
+      await chat.idle();
+    },
+  },
+  failed: { model: true, steps: (chat) => chat.ask("fail 400") },
+  sessions: {
+    model: true,
+    steps: async (chat) => {
+      await chat.ask("say The totals are rounded once now.");
+      await chat.fresh();
+      await chat.ask("say The report has a header.");
+      await chat.slash("sessions");
+      await chat.panel.locator(".session-open").nth(1).waitFor();
+    },
+    leave: (chat) => chat.panel.getByRole("button", { name: "Back to the conversation" }).click(),
+  },
+  context: {
+    model: true,
+    steps: async (chat) => {
+      await chat.ask("read shop/invoice.py");
+      await chat.panel.locator(".window-meter").click();
+      await chat.panel.locator(".breakdown").waitFor();
+    },
+    leave: (chat) => chat.page.keyboard.press("Escape"),
+  },
+  "first-run": {
+    model: false,
+    steps: async (chat) => {
+      await chat.send("say hello");
+      await chat.panel.locator(".first-run").waitFor();
+    },
+  },
+};
+
+/** Open a window for a state, not yet brought there; `open` opens it. */
+export async function openFor(
+  name: string,
+  open: (opening: Opening) => Promise<Window>,
+  model: Model,
+): Promise<Chat> {
+  addShopScripts(model);
+  const opening = {
+    name: "shop",
+    files: SHOP,
+    open: ["shop/invoice.py"],
+    variables: { OLLAMA_HOST: `127.0.0.1:${model.port}` }, // a server to be found on this machine
+  };
+  return asChat(await open(stateOf(name).model ? withModel(opening, model) : opening));
+}
+
+/** Bring a window that was opened for the state there. */
+export async function reach(name: string, chat: Chat): Promise<void> {
+  await chat.showPanel();
+  await stateOf(name).steps(chat);
+}
+
+function stateOf(name: string): State {
+  const state = STATES[name];
+  if (state === undefined) {
+    throw new Error(`there is no state ${name}: ${Object.keys(STATES).join(", ")}`);
+  }
+  return state;
+}

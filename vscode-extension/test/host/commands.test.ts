@@ -1,0 +1,34 @@
+import assert from "node:assert/strict";
+import * as vscode from "vscode";
+import { until } from "../editor/waiting.ts";
+
+interface Contributed {
+  readonly command: string;
+  readonly title: string;
+  readonly category?: string;
+}
+
+function contributed(): readonly Contributed[] {
+  const own = vscode.extensions.getExtension("indwell.indwell");
+  assert.ok(own, "the extension is not installed");
+  return own.packageJSON.contributes.commands;
+}
+
+describe("commands", () => {
+  it("are all registered that the palette shows", async () => {
+    await until("activation", () => vscode.extensions.getExtension("indwell.indwell")?.isActive);
+    const registered = new Set(await vscode.commands.getCommands(true));
+    const missing = contributed().filter(({ command }) => !registered.has(command));
+    assert.deepEqual(
+      missing.map(({ command }) => command),
+      [],
+    );
+  });
+
+  it("have a title of plain words and the category Indwell", () => {
+    const wrong = contributed().filter(
+      ({ title, category }) => category !== "Indwell" || /[.!]$|\bmy\b/i.test(title),
+    );
+    assert.deepEqual(wrong, []);
+  });
+});

@@ -1,0 +1,43 @@
+import assert from "node:assert/strict";
+import * as vscode from "vscode";
+
+interface Binding {
+  readonly key: string;
+  readonly command: string;
+  readonly when?: string;
+}
+
+/** The bindings that VS Code and its built-in extensions bring along, without ours. */
+async function defaults(): Promise<readonly Binding[]> {
+  const uri = vscode.Uri.parse("vscode://defaultsettings/keybindings.json");
+  const text = (await vscode.workspace.openTextDocument(uri)).getText();
+  const found: Binding[] = [];
+  for (const [entry] of text.matchAll(/^\{[^{}]*\}/gm)) {
+    const one: unknown = JSON.parse(entry.replace(/,\s*\}$/, "}"));
+    if (isBinding(one) && !one.command.startsWith("indwell.")) found.push(one);
+  }
+  return found;
+}
+
+function isBinding(value: unknown): value is Binding {
+  return typeof value === "object" && value !== null && "key" in value && "command" in value;
+}
+
+/** Conditions that cannot hold while an editor has the focus, as ours demand. */
+const ELSEWHERE = /notebookCellListFocused|inQuickInput|listFocus|terminalFocus/;
+
+describe("keys", () => {
+  it("take none of VS Code's own away in an editor", async () => {
+    const own: readonly Binding[] =
+      vscode.extensions.getExtension("indwell.indwell")?.packageJSON.contributes.keybindings;
+    const others = await defaults();
+    assert.ok(others.length > 300, `${others.length} default keys`);
+    const taken = own.flatMap(({ key, command }) =>
+      others
+        .filter((one) => one.key === key || one.key.startsWith(`${key} `))
+        .filter((one) => !ELSEWHERE.test(one.when ?? ""))
+        .map((one) => `${key}: ${command} and ${one.command} when ${one.when ?? "always"}`),
+    );
+    assert.deepEqual(taken, []);
+  });
+});

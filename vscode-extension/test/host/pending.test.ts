@@ -1,0 +1,107 @@
+import assert from "node:assert/strict";
+import * as vscode from "vscode";
+import type { VerdictResult } from "../../src/protocol.ts";
+import { INVOICE } from "../editor/shop-files.ts";
+import { until } from "../editor/waiting.ts";
+import { cleanFile } from "./clean-file.ts";
+import { taskAt } from "./task.ts";
+import { file } from "./workspace.ts";
+
+const run = <Result>(command: string, ...args: unknown[]): Thenable<Result> =>
+  vscode.commands.executeCommand<Result>(command, ...args);
+
+/** Lines of the first file of the shop that have an Accept of their own above them. */
+async function changedLines(uri: vscode.Uri): Promise<readonly number[]> {
+  const lenses = await run<readonly vscode.CodeLens[]>("vscode.executeCodeLensProvider", uri, 50);
+  return lenses
+    .filter((lens) => lens.command?.title === "Accept")
+    .map((lens) => lens.range.start.line);
+}
+
+async function changed(): Promise<{ editor: vscode.TextEditor; lines: readonly number[] }> {
+  const editor = await cleanFile();
+  await taskAt("indwell.refactor", editor, "rounding Fix the rounding");
+  const lines = await until("two changes", async () => {
+    const found = await changedLines(editor.document.uri);
+    return found.length === 2 ? found : null;
+  });
+  return { editor: await vscode.window.showTextDocument(editor.document), lines };
+}
+
+describe("the commands of review", () => {
+  afterEach(async () => {
+    await run("indwell.reject", { all: true });
+  });
+
+  it("go from change to change, and judge the one at the cursor", async () => {
+    const { editor, lines } = await changed();
+    const top = new vscode.Position(0, 0);
+    editor.selection = new vscode.Selection(top, top);
+    await until("the first change", async () => {
+      await run("indwell.nextChange");
+      return editor.selection.active.line === lines[0];
+    });
+    await run("indwell.nextChange");
+    assert.equal(editor.selection.active.line, lines[1]);
+    await run("indwell.previousChange");
+    assert.equal(editor.selection.active.line, lines[0]);
+
+    const accepted = await run<VerdictResult>("indwell.acceptChange");
+    assert.equal(accepted.hunks.length, 1);
+    const kept = editor.document.getText();
+    await until("one change", async () => (await changedLines(editor.document.uri)).length === 1);
+    const at = new vscode.Position(lines[1] ?? 0, 0);
+    editor.selection = new vscode.Selection(at, at);
+    const rejected = await until("a rejection", async () => {
+      const found = await run<VerdictResult | undefined>("indwell.rejectChange");
+      return found ?? null;
+    });
+    assert.equal(rejected.hunks.length, 1);
+    const now = await until("the old lines", () => {
+      const text = editor.document.getText();
+      return text === kept ? null : text;
+    });
+    assert.notEqual(now, INVOICE, "the accepted change stays");
+  });
+
+  it("follow a change that moves as the user types above it", async () => {
+    const { editor, lines } = await changed();
+    await editor.edit((builder) => builder.insert(new vscode.Position(0, 0), "# one\n# two\n"));
+    const top = new vscode.Position(0, 0);
+    editor.selection = new vscode.Selection(top, top);
+    await until("the first change, lower", async () => {
+      editor.selection = new vscode.Selection(top, top);
+      await run("indwell.nextChange");
+      return editor.selection.active.line === (lines[0] ?? 0) + 2;
+    });
+  });
+
+  it("judge a file as a whole", async () => {
+    const { editor } = await changed();
+    const changedText = editor.document.getText();
+    const accepted = await until("a verdict", async () => {
+      const found = await run<VerdictResult | undefined>("indwell.acceptFile");
+      return found ?? null;
+    });
+    assert.equal(accepted.hunks.length, 2);
+    assert.equal(editor.document.getText(), changedText);
+    await until("no lenses", async () => (await changedLines(editor.document.uri)).length === 0);
+  });
+
+  it("show several files in one editor, and one file as a diff", async () => {
+    const { editor } = await changed();
+    await taskAt("indwell.refactor", editor, "write shop/second.py");
+    await until("a review of two files", async () => {
+      await run("indwell.review");
+      const label = vscode.window.tabGroups.activeTabGroup.activeTab?.label ?? "";
+      return label.startsWith("Indwell: Pending changes");
+    });
+    await vscode.window.showTextDocument(file("shop/invoice.py"));
+    await run("indwell.openDiff");
+    const input = await until("a diff", () => {
+      const shown = vscode.window.tabGroups.activeTabGroup.activeTab?.input;
+      return shown instanceof vscode.TabInputTextDiff ? shown : null;
+    });
+    assert.equal(input.original.scheme, "indwell-base");
+  });
+});

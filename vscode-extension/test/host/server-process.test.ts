@@ -1,0 +1,44 @@
+import assert from "node:assert/strict";
+import * as vscode from "vscode";
+import { until } from "../editor/waiting.ts";
+import { serverProcesses } from "./own-server.ts";
+import { openNew } from "./workspace.ts";
+
+/** Ask the server something that it must answer. */
+async function answers(): Promise<boolean> {
+  const result: unknown = await vscode.commands.executeCommand("indwell.explainRequest", {
+    show: false,
+  });
+  return typeof result === "object" && result !== null;
+}
+
+describe("the server", () => {
+  it("starts with the first document that is looked at", async () => {
+    await openNew("process/first.py", "x = 1\n");
+    const [pid] = await until("a server", () =>
+      serverProcesses().length === 1 ? serverProcesses() : null,
+    );
+    assert.ok(pid !== undefined && pid > 0);
+    assert.ok(await answers());
+  });
+
+  it("comes back by itself, as another process, when it is killed, and when it is killed again", async () => {
+    for (let kills = 0; kills < 2; kills += 1) {
+      const [before] = await until("a server", () =>
+        serverProcesses().length === 1 ? serverProcesses() : null,
+      );
+      assert.ok(before !== undefined);
+      process.kill(before, "SIGKILL");
+      await until("another server", () => serverProcesses().some((pid) => pid !== before));
+      assert.ok(await answers());
+    }
+  });
+
+  it("stays down when the user stops it, and starts on a word", async () => {
+    await vscode.commands.executeCommand("indwell.stopServer");
+    await until("no server", () => serverProcesses().length === 0);
+    await vscode.commands.executeCommand("indwell.startServer");
+    await until("a server", () => serverProcesses().length === 1);
+    assert.ok(await answers());
+  });
+});

@@ -1,0 +1,18 @@
+/** Turns that a test starts without the panel. */
+import assert from "node:assert/strict";
+import * as vscode from "vscode";
+
+/** Run a command of the server about the first line of an editor, and wait until its turn has ended. */
+export async function taskAt(
+  command: string,
+  editor: vscode.TextEditor,
+  text: string,
+): Promise<void> {
+  const range = { start: { line: 0, character: 0 }, end: { line: 0, character: 0 } };
+  const given = { uri: editor.document.uri.toString(), range, text, wait: true };
+  const result = await vscode.commands.executeCommand<{
+    readonly ending?: string;
+    readonly message?: string;
+  } | null>(command, given);
+  assert.equal(result?.ending, "done", result?.message ?? "nothing was started");
+}

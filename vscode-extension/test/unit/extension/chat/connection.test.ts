@@ -1,0 +1,18 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { connectionOf } from "../../../../src/extension/chat/connection.ts";
+
+test("a server that the user stopped is no failure", () => {
+  const stopped = (crashed: boolean) =>
+    connectionOf({ kind: "stopped", reason: "The server was stopped.", crashed }, 0);
+  assert.deepEqual(stopped(false), {
+    kind: "stopped",
+    reason: "The server was stopped.",
+    byUser: true,
+  });
+  assert.deepEqual(stopped(true), {
+    kind: "stopped",
+    reason: "The server was stopped.",
+    byUser: false,
+  });
+});

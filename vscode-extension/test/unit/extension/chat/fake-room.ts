@@ -1,0 +1,159 @@
+/** Stands in for the server, the editor and the clock. */
+
+import type { Backend, Token } from "../../../../src/extension/chat/backend.ts";
+import type { Clock } from "../../../../src/extension/chat/clock.ts";
+import type { Ports } from "../../../../src/extension/chat/ports.ts";
+import { Store } from "../../../../src/extension/chat/store.ts";
+import type { Commands, ServerRequests } from "../../../../src/protocol.ts";
+
+/** A clock that only a test moves. */
+export class FakeClock implements Clock {
+  #now = 1000;
+  #waiting: { readonly at: number; readonly run: () => void }[] = [];
+
+  now(): number {
+    return this.#now;
+  }
+
+  after(ms: number, run: () => void): () => void {
+    const entry = { at: this.#now + ms, run };
+    this.#waiting.push(entry);
+    return () => {
+      this.#waiting = this.#waiting.filter((one) => one !== entry);
+    };
+  }
+
+  /** Goes on by `ms`, and runs what is due, in order. */
+  advance(ms: number): void {
+    const end = this.#now + ms;
+    for (;;) {
+      const due = this.#waiting.filter((one) => one.at <= end).sort((a, b) => a.at - b.at)[0];
+      if (due === undefined) break;
+      this.#waiting = this.#waiting.filter((one) => one !== due);
+      this.#now = Math.max(this.#now, due.at);
+      due.run();
+    }
+    this.#now = end;
+  }
+}
+
+/** Lets promises that are due go on. */
+export async function settle(): Promise<void> {
+  for (let turn = 0; turn < 20; turn += 1) await Promise.resolve();
+}
+
+type Name = keyof ServerRequests | keyof Commands;
+type Answer = (params: never, token: Token | undefined) => unknown;
+
+/** Answers as it was told to; remembers what it was asked. A method that nobody told it of is refused. */
+export class FakeBackend implements Backend {
+  readonly asked: { readonly name: Name; readonly params: unknown }[] = [];
+  readonly #answers = new Map<Name, Answer>();
+
+  /** From now on `name` is answered by `answer`; what it throws is the error. */
+  answer<M extends keyof ServerRequests>(
+    name: M,
+    answer: (
+      params: ServerRequests[M]["params"],
+      token: Token | undefined,
+    ) => ServerRequests[M]["result"] | Promise<ServerRequests[M]["result"]>,
+  ): this {
+    this.#answers.set(name, answer as Answer);
+    return this;
+  }
+
+  /** The same for a command. */
+  obey<C extends keyof Commands>(
+    name: C,
+    answer: (
+      argument: Commands[C]["argument"],
+    ) => Commands[C]["result"] | Promise<Commands[C]["result"]>,
+  ): this {
+    this.#answers.set(name, answer as Answer);
+    return this;
+  }
+
+  /** Params of all calls of `name`. */
+  calls(name: Name): readonly unknown[] {
+    return this.asked.filter((one) => one.name === name).map((one) => one.params);
+  }
+
+  request<M extends keyof ServerRequests>(
+    method: M,
+    params: ServerRequests[M]["params"],
+    token?: Token,
+  ): Promise<ServerRequests[M]["result"]> {
+    return this.#call(method, params, token);
+  }
+
+  execute<C extends keyof Commands>(
+    command: C,
+    argument: Commands[C]["argument"],
+  ): Promise<Commands[C]["result"]> {
+    return this.#call(command, argument, undefined);
+  }
+
+  async #call<Result>(name: Name, params: unknown, token: Token | undefined): Promise<Result> {
+    this.asked.push({ name, params });
+    const answer = this.#answers.get(name);
+    if (answer === undefined) throw new Error(`nobody answers ${name}`);
+    return (await answer(params as never, token)) as Result;
+  }
+}
+
+/** An editor that remembers what it was asked to do; `chosen` is what every question is answered with. */
+export function fakePorts(
+  chosen: () => string | null = () => null,
+): Ports & { readonly did: string[] } {
+  const did: string[] = [];
+  const memory = new Map<string, unknown>();
+  const note = async (what: string): Promise<void> => void did.push(what);
+  return {
+    did,
+    dialogs: {
+      confirm: async (words) => {
+        did.push(`confirm ${words}`);
+        return chosen();
+      },
+      pick: async () => chosen(),
+      say: (words) => void did.push(`say ${words}`),
+    },
+    documents: {
+      open: ({ path, first, last }) => note(`open ${path} ${first} ${last}`),
+      locate: async (path) => `file:///ws/${path}`,
+      edit: async (text) => text,
+      showReadOnly: (title, text) => note(`show ${title}: ${text}`),
+      read: async (uri) => `text of ${uri}`,
+      save: async (name) => {
+        did.push(`save ${name}`);
+        return true;
+      },
+      insert: async () => true,
+      apply: async () => "applied",
+    },
+    finding: { find: async () => [], mentions: async () => [], terminal: async () => "output" },
+    shell: {
+      run: (command) => note(`run ${command}`),
+      copy: (text) => note(`copy ${text}`),
+      openExternal: async (href) => {
+        did.push(`browse ${href}`);
+        return true;
+      },
+    },
+    memory: {
+      get: (key) => memory.get(key),
+      // As a window's storage does: by way of JSON.
+      set: (key, value) => {
+        memory.set(key, JSON.parse(JSON.stringify(value)));
+        return undefined;
+      },
+    },
+  };
+}
+
+/** A room to hand to handlers; the connection is up. */
+export function fakeRoom(chosen?: () => string | null) {
+  const store = new Store();
+  store.dispatch({ type: "connection", connection: { kind: "ready" } });
+  return { store, backend: new FakeBackend(), ports: fakePorts(chosen), clock: new FakeClock() };
+}

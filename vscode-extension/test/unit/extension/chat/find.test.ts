@@ -1,0 +1,62 @@
+/** What `@` offers, best first, and only to the newest question. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { findHandlers } from "../../../../src/extension/chat/find/finding-handler.ts";
+import { foldersOf } from "../../../../src/extension/chat/find/folders-of.ts";
+import { leftOut } from "../../../../src/extension/chat/find/left-out.ts";
+import { ranked } from "../../../../src/extension/chat/find/rank.ts";
+import type { FoundRow, ToPanel } from "../../../../src/shared/messages.ts";
+import { fakePorts } from "./fake-room.ts";
+
+function file(path: string): FoundRow {
+  const cut = path.lastIndexOf("/") + 1;
+  return { kind: "file", label: path.slice(cut), detail: path.slice(0, cut), value: path };
+}
+
+test("names before folders, whole runs before scattered letters, short before long", () => {
+  const rows = ["tests/test_invoice.py", "src/invoice.py", "invoice/readme.md", "img/voice.png"];
+  const found = ranked(rows.map(file), "invoice", 10).map((row) => row.value);
+  assert.deepEqual(found, ["src/invoice.py", "tests/test_invoice.py", "invoice/readme.md"]);
+  assert.deepEqual(ranked(rows.map(file), "", 2).length, 2);
+  assert.deepEqual(ranked(rows.map(file), "zzz", 10), []);
+});
+
+test("folders are those above the files, near ones first", () => {
+  assert.deepEqual(foldersOf(["a/b/c.py", "a/d.py", "e.py", "f/g.py"]), ["a/", "f/", "a/b/"]);
+});
+
+test("of a second folder of the workspace its own folders are offered, and none above it", () => {
+  const paths = ["a/b.py", "/ws/two/c.py", "/ws/two/d/e.py"];
+  assert.deepEqual(foldersOf(paths, ["/ws/two"]), ["a/", "/ws/two/", "/ws/two/d/"]);
+});
+
+test("an older question is broken off and never answered", async () => {
+  const answers: ToPanel[] = [];
+  const waiting: { signal: AbortSignal; resolve: (rows: readonly FoundRow[]) => void }[] = [];
+  const finding = {
+    ...fakePorts().finding,
+    find: (_: string, signal: AbortSignal) =>
+      new Promise<readonly FoundRow[]>((resolve) => waiting.push({ signal, resolve })),
+  };
+  const { find } = findHandlers(finding, (message) => void answers.push(message));
+  const first = find({ type: "find", id: 1, what: "@", query: "a" });
+  const second = find({ type: "find", id: 2, what: "@", query: "ab" });
+  assert.equal(waiting[0]?.signal.aborted, true);
+  for (const one of waiting) one.resolve([file("ab.py")]);
+  await Promise.all([first, second]);
+  assert.deepEqual(answers, [{ type: "found", id: 2, rows: [file("ab.py")] }]);
+});
+
+test("what tools make is left out, and what the settings leave out", () => {
+  const glob = leftOut(
+    { "**/dist": true, "**/*.js": { when: "$(basename).ts" }, "**/b": false },
+    null,
+  );
+  const globs = glob.slice(1, -1).split(",");
+  for (const one of ["**/__pycache__/**", "**/*.pyc", "**/.venv/**", "**/dist", "**/dist/**"])
+    assert.ok(globs.includes(one), one);
+  assert.equal(
+    globs.some((one) => one.endsWith(".js") || one.startsWith("**/b")),
+    false,
+  );
+});

@@ -1,0 +1,129 @@
+/** Links, files and the page: what the conversation may reach (UI-02, UI-06). */
+import assert from "node:assert/strict";
+import { mkdirSync, mkdtempSync, realpathSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { test } from "node:test";
+import { placeIn } from "../../../../src/extension/chat/editor/code.ts";
+import { isGuarded } from "../../../../src/extension/chat/editor/guarded.ts";
+import { insideOf } from "../../../../src/extension/chat/editor/inside.ts";
+import { linkHandlers, webTarget } from "../../../../src/extension/chat/editor/links.ts";
+import { pageHtml } from "../../../../src/extension/chat/html.ts";
+import { fakeRoom } from "./fake-room.ts";
+
+const HOSTILE = [
+  "http://example.com/",
+  "javascript:alert(1)",
+  "data:text/html,<script>alert(1)</script>",
+  "command:workbench.action.terminal.new",
+  "vscode://evil.extension/run",
+  "file:///etc/passwd",
+  "vscode-remote://ssh/x",
+  "https://user:password@example.com/",
+  "https://",
+  "//example.com",
+  "blob:https://example.com/1",
+];
+
+test("UI-02 only https opens, after a question that names the real host first", async () => {
+  const room = fakeRoom(() => "Open");
+  const { openLink } = linkHandlers(room);
+  for (const href of HOSTILE) await openLink({ type: "openLink", href });
+  assert.deepEqual(room.ports.did, []);
+  await openLink({ type: "openLink", href: "https://EXAMPLE.com/a\u202e?q=1" });
+  assert.deepEqual(room.ports.did, [
+    "confirm Open example.com?",
+    "browse https://example.com/a%E2%80%AE?q=1",
+  ]);
+});
+
+test("UI-02 a link does not open without a yes", async () => {
+  const room = fakeRoom(() => null);
+  await linkHandlers(room).openLink({ type: "openLink", href: "https://example.com/" });
+  assert.deepEqual(room.ports.did, ["confirm Open example.com?"]);
+  assert.equal(webTarget("https://xn--pple-43d.com/")?.host, "xn--pple-43d.com");
+});
+
+test("UI-06 files outside of the folders are refused, also behind links", async () => {
+  const root = realpathSync(mkdtempSync(join(tmpdir(), "indwell-inside-")));
+  const folder = join(root, "ws");
+  mkdirSync(join(folder, "src"), { recursive: true });
+  mkdirSync(join(root, "ws-other"));
+  for (const path of ["ws/src/a.py", "ws-other/secret", "secret"])
+    writeFileSync(join(root, path), "");
+  symlinkSync(join(root, "secret"), join(folder, "way-out"));
+  symlinkSync(join(folder, "src", "a.py"), join(folder, "way-in"));
+  const real = join(folder, "src", "a.py");
+  assert.equal(await insideOf("src/a.py", [folder]), real);
+  assert.equal(await insideOf(real, [folder]), real);
+  assert.equal(await insideOf("way-in", [folder]), real);
+  const refused = [
+    "../secret",
+    "way-out",
+    join(root, "secret"),
+    join(root, "ws-other/secret"),
+    "src",
+    "no",
+    "\\\\host\\share\\a.py",
+    "//host/share/a.py",
+    "\\\\?\\C:\\a.py",
+    "",
+    ".",
+  ];
+  for (const path of refused) assert.equal(await insideOf(path, [folder]), null, path);
+});
+
+test("UI-06 places that programs obey are guarded, however they are written", () => {
+  const guarded = [
+    ".vscode/tasks.json",
+    "pkg/.VSCode/settings.json",
+    ".git/hooks/pre-commit",
+    ".git./config",
+    ".vscode::$INDEX_ALLOCATION/tasks.json",
+    "a\\.indwell\\config.toml",
+    "x.code-workspace",
+    "/home/u/.bashrc",
+    ".zshenv",
+    ".envrc",
+    ".gitconfig",
+    ".npmrc",
+    ".bash_profile",
+  ];
+  for (const path of guarded) assert.ok(isGuarded(path), path);
+  const open = [
+    "src/a.py",
+    ".gitignore",
+    ".github/workflows/ci.yml",
+    "vscode/tasks.json",
+    "bashrc",
+  ];
+  for (const path of open) assert.ok(!isGuarded(path), path);
+});
+
+test("a target names a path and lines", () => {
+  assert.deepEqual(placeIn("a.py"), { path: "a.py", first: null, last: null });
+  assert.deepEqual(placeIn("src/a.py:12"), { path: "src/a.py", first: 11, last: 11 });
+  assert.deepEqual(placeIn("a.py:12-20"), { path: "a.py", first: 11, last: 19 });
+  assert.deepEqual(placeIn("a.py:20-12"), { path: "a.py", first: 19, last: 19 });
+});
+
+test("UI-02 the page loads nothing, runs one script, and has no inline handler", () => {
+  const html = pageHtml({
+    source: "vscode-resource:",
+    script: "s.js",
+    style: "s.css",
+    nonce: "n0",
+  });
+  const policy = /content="(default-src[^"]*)"/.exec(html)?.[1] ?? "";
+  assert.deepEqual(policy.split("; "), [
+    "default-src 'none'",
+    "script-src 'nonce-n0'",
+    "style-src vscode-resource: 'nonce-n0'",
+    "font-src vscode-resource:",
+    "img-src vscode-resource: data:",
+    "base-uri 'none'",
+    "form-action 'none'",
+  ]);
+  assert.equal(html.match(/<script/g)?.length, 1);
+  assert.doesNotMatch(html, /\son\w+=|unsafe|connect-src|https?:/);
+});

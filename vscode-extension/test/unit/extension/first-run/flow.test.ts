@@ -1,0 +1,128 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { keysForServer } from "../../../../src/extension/client/keys.ts";
+import { FirstRunFlow } from "../../../../src/extension/first-run/flow.ts";
+import type { LoginResult, ProvidersResult } from "../../../../src/protocol.ts";
+import type { Action } from "../../../../src/shared/action.ts";
+import { memorySecrets } from "./memory-secrets.ts";
+
+const KEY = "sk-canary-0123456789";
+const PROVIDERS: ProvidersResult = { lacking: "no model", local: [], known: [] };
+const OK: LoginResult = {
+  ok: true,
+  model: "m",
+  message: "",
+  steps: [{ name: "key", state: "ok", sentence: "the key is accepted", mend: "" }],
+  notes: [],
+  models: [],
+  origin: "https://api.example.com",
+};
+
+interface Sent {
+  readonly method: string;
+  readonly params: Record<string, unknown>;
+}
+
+function flowWith(answers: readonly (LoginResult | Error)[]) {
+  const sent: Sent[] = [];
+  const actions: Action[] = [];
+  const secrets = memorySecrets();
+  const left = [...answers];
+  const flow = new FirstRunFlow({
+    secrets,
+    dispatch: (action) => actions.push(action),
+    request: async <Result>(method: string, params: object): Promise<Result> => {
+      sent.push({ method, params: { ...params } });
+      const answer = method === "indwell/providers" ? PROVIDERS : left.shift();
+      if (answer instanceof Error || answer === undefined) throw answer ?? new Error("no answer");
+      return answer as Result;
+    },
+  });
+  const last = () => {
+    const action = actions.at(-1);
+    return action?.type === "firstRun" ? action.firstRun : undefined;
+  };
+  const login = (key: string | null, model: string | null = null) =>
+    flow.handle({ type: "login", provider: "openai", key, url: null, model });
+  return { flow, sent, actions, secrets, last, login };
+}
+
+test("the server's request is answered with yes when a login succeeds, and the key is kept by its origin", async () => {
+  const { flow, sent, secrets, last, login } = flowWith([OK]);
+  const answer = flow.ask("no model is set");
+  await flow.handle({ type: "firstRun", step: "refresh" });
+  assert.equal(last()?.reason, "no model is set");
+  await login(KEY);
+  assert.deepEqual(await answer, { ok: true });
+  assert.deepEqual(await keysForServer(secrets), { "https://api.example.com": KEY });
+  assert.equal(sent.at(-1)?.params.keep, "client");
+  assert.equal(last(), null);
+});
+
+test("the key stands in no action, whatever happens", async () => {
+  const choice = { ...OK, ok: false, models: ["a", "b"], origin: "" };
+  const { flow, actions, login } = flowWith([new Error(`refused: ${KEY}`), choice, OK]);
+  await flow.open();
+  await login(KEY);
+  await login(KEY);
+  await login(null, "a");
+  assert.ok(actions.length > 6);
+  assert.ok(!JSON.stringify(actions).includes(KEY));
+});
+
+test("the choice of a model goes with the key that was typed just before, for the same address only", async () => {
+  const choice = { ...OK, ok: false, models: ["a", "b"], origin: "" };
+  const { flow, sent, secrets, login } = flowWith([choice, choice, OK]);
+  await flow.open();
+  await login(KEY);
+  await flow.handle({
+    type: "login",
+    provider: "https://other.example",
+    key: null,
+    url: null,
+    model: "a",
+  });
+  assert.equal(sent.at(-1)?.params.key, null);
+  await login(KEY);
+  assert.deepEqual(await keysForServer(secrets), { "https://api.example.com": KEY });
+});
+
+test("no key is stored for a login without one, or one that failed", async () => {
+  const { flow, secrets, sent, login } = flowWith([
+    { ...OK, ok: false, origin: "" },
+    { ...OK, origin: "" },
+  ]);
+  await flow.open();
+  await login(KEY);
+  await login("");
+  assert.equal(sent.at(-1)?.params.key, null);
+  assert.equal(secrets.stored.size, 0);
+});
+
+test("notes of a login that succeeded are shown before the flow closes with yes", async () => {
+  const noted = { ...OK, notes: ["its context is small"] };
+  const { flow, last, login } = flowWith([noted]);
+  const answer = flow.ask("no model");
+  await flow.handle({ type: "firstRun", step: "refresh" });
+  await login(KEY);
+  assert.deepEqual(last()?.outcome?.notes, ["its context is small"]);
+  await flow.handle({ type: "firstRun", step: "cancel" });
+  assert.deepEqual(await answer, { ok: true });
+});
+
+test("giving up answers with no, to all who wait", async () => {
+  const { flow, last } = flowWith([]);
+  const answers = [flow.ask("one"), flow.ask("two")];
+  await flow.handle({ type: "firstRun", step: "cancel" });
+  assert.deepEqual(await Promise.all(answers), [{ ok: false }, { ok: false }]);
+  assert.equal(last(), null);
+  assert.equal(flow.isOpen, false);
+});
+
+test("an error of the server is one sentence in the flow, which stays open", async () => {
+  const { flow, last, login } = flowWith([new Error("no place for keys")]);
+  await flow.open();
+  await login(KEY);
+  assert.equal(last()?.error, "no place for keys");
+  assert.equal(last()?.busy, false);
+});

@@ -1,0 +1,49 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { COMMANDS, commandOutcome } from "../../../src/shared/commands.ts";
+
+const OFFERED = { modes: ["plan", "review"], models: ["small", "maker/large:2"] };
+const outcome = (text: string) => commandOutcome(text, OFFERED);
+
+test("every command of the table does something when it stands alone", () => {
+  for (const { name } of COMMANDS) assert.notEqual(outcome(`/${name}`).kind, "none", name);
+});
+
+test("a command becomes the message that a button would post", () => {
+  assert.deepEqual(outcome("/new"), { kind: "post", message: { type: "command", command: "new" } });
+  assert.deepEqual(outcome("/keys "), {
+    kind: "post",
+    message: { type: "command", command: "manageKeys" },
+  });
+  assert.deepEqual(outcome("/mode plan"), {
+    kind: "post",
+    message: { type: "mode", mode: "plan" },
+  });
+  assert.deepEqual(outcome("/model maker/large:2"), {
+    kind: "post",
+    message: { type: "model", model: "maker/large:2" },
+  });
+  assert.deepEqual(outcome("/sessions tax rate"), {
+    kind: "post",
+    message: { type: "sessions", query: "tax rate", more: false },
+  });
+});
+
+test("a command that needs a value asks for it", () => {
+  assert.deepEqual(outcome("/mode"), { kind: "complete", text: "/mode " });
+  assert.deepEqual(outcome("/model "), { kind: "complete", text: "/model " });
+});
+
+test("what is no command of ours is sent as it is", () => {
+  for (const text of [
+    "/usr/bin",
+    "/foo",
+    "/compact the last part",
+    "/mode root",
+    " /new",
+    "/new\nplease",
+    "new",
+  ]) {
+    assert.deepEqual(outcome(text), { kind: "none" }, text);
+  }
+});

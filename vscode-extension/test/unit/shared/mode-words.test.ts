@@ -1,0 +1,11 @@
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { test } from "node:test";
+import { modeWords } from "../../../src/shared/mode-words.ts";
+
+test("the settings page words the modes as the picker does", () => {
+  const { contributes } = JSON.parse(readFileSync("package.json", "utf8"));
+  const mode = contributes.configuration.properties["indwell.mode"];
+  assert.equal(mode.enum[0], "config");
+  assert.deepEqual(mode.enumDescriptions.slice(1), mode.enum.slice(1).map(modeWords));
+});

@@ -1,0 +1,22 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { plainSentence } from "../../../src/shared/plain-sentence.ts";
+
+test("a message of the server becomes a sentence without marks", () => {
+  assert.equal(
+    plainSentence("the model 'm' is not known to take pictures; set `pictures = true` if it does"),
+    "The model 'm' is not known to take pictures; set pictures = true if it does.",
+  );
+});
+
+test("what is a sentence already stays as it is", () => {
+  assert.equal(plainSentence("The server was stopped."), "The server was stopped.");
+  assert.equal(plainSentence("Which one?"), "Which one?");
+  assert.equal(plainSentence(""), "");
+});
+
+test("a name at the beginning keeps its spelling", () => {
+  assert.equal(plainSentence("src/a.py is no file"), "src/a.py is no file.");
+  assert.equal(plainSentence("'a.py' is no picture"), "'a.py' is no picture.");
+  assert.equal(plainSentence("indwell.serverPath is wrong"), "indwell.serverPath is wrong.");
+});

@@ -1,0 +1,209 @@
+/** A server in miniature: runs random turns, numbers their events, and keeps a log as the real one does. */
+import type {
+  Event,
+  EventParams,
+  PieceRow,
+  SessionResult,
+  TurnRow,
+} from "../../../src/protocol.ts";
+
+/** Numbers from 0 to 1, the same for the same seed (mulberry32). */
+export function random(seed: number): () => number {
+  let state = seed >>> 0;
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4294967296;
+  };
+}
+
+const USAGE = { input: 10, cached: 2, cache_write: 0, output: 3, reported: true } as const;
+
+/** One thing of the log: a finished round or call, as `indwell/session` tells it. */
+type Logged = PieceRow;
+
+export class RandomServer {
+  readonly session: string;
+  readonly events: EventParams[] = [];
+  readonly turns: TurnRow[] = [];
+  readonly #next: () => number;
+  #words = 0;
+
+  constructor(session: string, next: () => number) {
+    this.session = session;
+    this.#next = next;
+  }
+
+  /** Runs a turn, event by event, so that a test can look at any moment of it. */
+  *turn(): Generator<EventParams> {
+    const turn = this.turns.length + 1;
+    const words = `prompt ${turn}`;
+    this.turns.push(row(turn, [piece("user", words)]));
+    yield this.#emit({
+      type: "turnStarted",
+      turn,
+      title: words,
+      words,
+      model: "m",
+      attached: [],
+      mode: "review",
+    });
+    const rounds = 1 + Math.floor(this.#next() * 3);
+    for (let round = 1; round <= rounds; round += 1) yield* this.#round(turn, round);
+    this.#log(turn, { ending: "done", seconds: 1 });
+    yield this.#emit({
+      type: "turnFinished",
+      turn,
+      ending: "done",
+      message: "",
+      answer: "",
+      draft: "",
+      rounds,
+      usage: USAGE,
+      cost: 0.5,
+      seconds: 1,
+      changes: [],
+      retryable: false,
+      outgrown: false,
+      figures: {},
+      toReview: 0,
+      verified: "",
+    });
+  }
+
+  /** The newest turns of the log, or those before one. */
+  page(before: number | null, limit: number): SessionResult {
+    const wanted = this.turns.filter((one) => before === null || one.turn < before);
+    return {
+      session: this.session,
+      title: "",
+      at: "",
+      model: "m",
+      total: this.turns.length,
+      turns: wanted.slice(-limit),
+      more: wanted.length > limit,
+      notices: [],
+      todo: [],
+    };
+  }
+
+  *#round(turn: number, round: number): Generator<EventParams> {
+    if (this.#next() < 0.3) {
+      // The connection broke: the words so far are taken back.
+      yield this.#emit({ type: "text", turn, text: "to be forgotten", restart: false });
+      if (this.#next() < 0.5) yield this.#counted(turn, round);
+      yield this.#emit({ type: "notice", turn, level: "warning", message: "trying again" });
+      yield this.#emit({ type: "text", turn, text: "", restart: true });
+    }
+    const pieces: Logged[] = [];
+    if (this.#next() < 0.5) pieces.push(piece("thinking", yield* this.#stream(turn, "thinking")));
+    if (this.#next() < 0.9) pieces.push(piece("assistant", yield* this.#stream(turn, "text")));
+    for (const one of pieces) this.#append(turn, one);
+    yield this.#counted(turn, round);
+    const calls = Math.floor(this.#next() * 3);
+    for (let call = 0; call < calls; call += 1) yield* this.#call(turn, call);
+  }
+
+  *#stream(turn: number, type: "text" | "thinking"): Generator<EventParams, string> {
+    let all = "";
+    const count = 1 + Math.floor(this.#next() * 5);
+    for (let index = 0; index < count; index += 1) {
+      this.#words += 1;
+      const text = `w${this.#words} `;
+      all += text;
+      yield this.#emit(
+        type === "text" ? { type, turn, text, restart: false } : { type, turn, text },
+      );
+    }
+    return all;
+  }
+
+  *#call(turn: number, call: number): Generator<EventParams> {
+    const id = `call_${call}`; // the same in every round, as some endpoints do
+    const started: Logged = { ...piece("tool", ""), id, source: "bash", answered: false };
+    this.#append(turn, started);
+    yield this.#emit({ type: "toolStarted", turn, id, name: "bash", target: "ls" });
+    if (this.#next() < 0.5) yield this.#emit({ type: "toolOutput", turn, id, text: "out " });
+    const isError = this.#next() < 0.3;
+    const pieces = this.#row(turn).pieces.with(-1, {
+      ...started,
+      answered: true,
+      error: isError,
+      target: "ls",
+      figure: "1",
+      seconds: 2,
+    });
+    this.#log(turn, { pieces });
+    yield this.#emit({
+      type: "toolFinished",
+      turn,
+      id,
+      name: "bash",
+      target: "ls",
+      isError,
+      figure: "1",
+      seconds: 2,
+      message: "",
+    });
+  }
+
+  #counted(turn: number, round: number): EventParams {
+    const counted = { round, usage: USAGE, cost: 0.1, total: USAGE, totalCost: 0.1 };
+    return this.#emit({ type: "usageReported", turn, ...counted });
+  }
+
+  #emit(event: Event): EventParams {
+    const params = { session: this.session, seq: this.events.length + 1, event };
+    this.events.push(params);
+    return params;
+  }
+
+  #row(turn: number): TurnRow {
+    const found = this.turns[turn - 1];
+    if (found === undefined) throw new Error(`no turn ${turn}`);
+    return found;
+  }
+
+  #append(turn: number, one: Logged): void {
+    this.#log(turn, { pieces: [...this.#row(turn).pieces, one] });
+  }
+
+  #log(turn: number, change: Partial<TurnRow>): void {
+    this.turns[turn - 1] = { ...this.#row(turn), ...change };
+  }
+}
+
+function piece(kind: PieceRow["kind"], text: string): PieceRow {
+  return {
+    kind,
+    text,
+    source: "",
+    id: "",
+    arguments: "",
+    error: false,
+    answered: true,
+    cut: 0,
+    target: "",
+    figure: "",
+    seconds: null,
+    diff: "",
+  };
+}
+
+function row(turn: number, pieces: readonly PieceRow[]): TurnRow {
+  return {
+    turn,
+    at: "",
+    ending: null,
+    message: "",
+    usage: { input: 10, cached: 2, output: 3, cost: 0.5 },
+    pieces,
+    left: false,
+    title: "",
+    attached: [],
+    mode: "review",
+    seconds: null,
+    changes: [],
+  };
+}

@@ -1,0 +1,66 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { type Surroundings, suggestions } from "../../../src/shared/suggestions.ts";
+
+const NOTHING: Surroundings = { file: null, elsewhere: { errors: 0, files: 0 }, git: null };
+const FILE = { path: "shop/invoice.py", errors: 0, warnings: 0, symbols: [] };
+const titles = (around: Partial<Surroundings>) =>
+  suggestions({ ...NOTHING, ...around }).map((one) => one.title);
+
+test("problems come first, then what was changed, then the open file", () => {
+  assert.deepEqual(
+    titles({
+      file: { ...FILE, errors: 1, warnings: 1, symbols: [{ name: "total", isFunction: true }] },
+      git: { branch: "rounding", changed: 4 },
+    }),
+    [
+      "Fix 2 problems in invoice.py",
+      "Review 4 changed files on rounding",
+      "Explain total() in invoice.py",
+    ],
+  );
+});
+
+test("errors in other files count where the open one has none", () => {
+  assert.deepEqual(titles({ file: FILE, elsewhere: { errors: 3, files: 2 } }), [
+    "Fix 3 errors in 2 files",
+    "Explain invoice.py",
+    "Write tests for invoice.py",
+  ]);
+});
+
+test("with nothing open they are about the project", () => {
+  assert.deepEqual(titles({}), [
+    "Explain how this project is built up",
+    "Say how to build, run and test it",
+    "Find what is left to do",
+  ]);
+});
+
+test("a branch of its own without changes is reviewed as a whole, the trunk is not", () => {
+  assert.equal(
+    titles({ git: { branch: "rounding", changed: 0 } })[0],
+    "Review what rounding changes",
+  );
+  assert.equal(
+    titles({ git: { branch: "main", changed: 0 } })[0],
+    "Explain how this project is built up",
+  );
+});
+
+test("no tests are suggested for tests", () => {
+  const file = { ...FILE, path: "tests/test_invoice.py" };
+  assert.ok(!titles({ file }).some((title) => title.startsWith("Write tests")));
+});
+
+test("UI-09: a hostile name of a file or branch is made visible, and is short", () => {
+  const hostile = `a\u202e\n${"x".repeat(200)}.py`;
+  for (const one of suggestions({
+    ...NOTHING,
+    file: { ...FILE, path: hostile, errors: 2 },
+    git: { branch: hostile, changed: 1 },
+  })) {
+    assert.ok(!one.title.includes("\u202e") && !one.prompt.includes("\u202e"));
+    assert.ok(one.title.length < 100);
+  }
+});

@@ -1,0 +1,14 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { estimatedTokens } from "../../../../src/webview/composer/estimated-tokens.ts";
+import { priceWords } from "../../../../src/webview/composer/price-words.ts";
+
+test("prices keep the digits that matter", () => {
+  assert.deepEqual([0, 0.075, 0.3, 15].map(priceWords), ["free", "$0.075", "$0.30", "$15"]);
+});
+
+test("tokens are estimated as the server does", () => {
+  assert.equal(estimatedTokens("abcdefgh"), 2);
+  assert.equal(estimatedTokens("日本"), 3);
+  assert.equal(estimatedTokens(""), 0);
+});

@@ -1,0 +1,137 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { initialState } from "../../../../src/shared/initial-state.ts";
+import type { Attachment, PanelState } from "../../../../src/shared/state.ts";
+import { emptyTurn } from "../../../../src/shared/turn-list.ts";
+import { chipWords, openTarget } from "../../../../src/webview/composer/chip-words.ts";
+import { commandRows, mentionRows } from "../../../../src/webview/composer/found-rows.ts";
+import { modelWords, shortModelName } from "../../../../src/webview/composer/model-words.ts";
+import { popupPlace } from "../../../../src/webview/composer/popup-place.ts";
+import { sendHow, sendProblem } from "../../../../src/webview/composer/send-plan.ts";
+
+const MODEL = {
+  name: "maker/large",
+  window: 128_000,
+  input: 0.3,
+  output: 1.2,
+  tools: true,
+  chosen: true,
+};
+const OFFERED = { modes: ["plan", "review"], models: [MODEL] };
+
+test("commands are listed best first, and skills of the host beside them", () => {
+  const skill = {
+    kind: "skill",
+    label: "/release",
+    detail: "Make a release",
+    value: "/release",
+  } as const;
+  const labels = (query: string) =>
+    commandRows(query, OFFERED, [skill]).map((shown) => shown.row.label);
+  assert.equal(labels("")[0], "/new");
+  assert.deepEqual(labels("re").slice(0, 4).toSorted(), [
+    "/release",
+    "/request",
+    "/restart",
+    "/review",
+  ]);
+  assert.deepEqual(labels("mod").slice(0, 2), ["/mode", "/model"]);
+  assert.deepEqual(labels("mode r"), ["review"]);
+  assert.deepEqual(labels("model lar"), ["maker/large"]);
+});
+
+test("rows of the host keep its order and are only marked", () => {
+  const rows = ["b/invoice.py", "a/inv.py"].map((label) => ({
+    kind: "file" as const,
+    label,
+    detail: "",
+    value: label,
+  }));
+  assert.deepEqual(mentionRows(rows, "inv"), [
+    { row: rows[0], at: [2, 3, 4] },
+    { row: rows[1], at: [2, 3, 4] },
+  ]);
+});
+
+test("a model's window, price and tools are said in one line, what nobody knows is left out", () => {
+  assert.equal(modelWords(MODEL), "128k window · $0.30 in, $1.20 out per million · tools");
+  assert.equal(
+    modelWords({ ...MODEL, window: null, input: 0, output: 0, tools: false }),
+    "free · no tools",
+  );
+  assert.equal(modelWords({ ...MODEL, window: null, input: null, output: null, tools: null }), "");
+  assert.deepEqual(["maker/large", "small", "odd/"].map(shortModelName), [
+    "large",
+    "small",
+    "odd/",
+  ]);
+});
+
+test("every chip has an icon and says what it is", () => {
+  const chips: readonly Attachment[] = [
+    { kind: "context", id: "selection:1", label: "a.py:1–3", tokens: 1_200 },
+    { kind: "mention", id: "m", label: "a.py", path: "a.py#L3-9" },
+    { kind: "image", id: "i", label: "a.png", mime: "image/png", data: "AAAA" },
+    { kind: "text", id: "t", label: "Pasted text, 50 lines", text: "abcd" },
+    { kind: "problems", id: "p", label: "2 problems", uri: null },
+  ];
+  assert.deepEqual(
+    chips.map((chip) => chipWords(chip).title.split("\n")[1]),
+    [
+      "From the editor, about 1.2k tokens",
+      "Its text goes along. Press to open it",
+      "Picture, 3 B",
+      "About 1 tokens. Press to turn it back into text",
+      "The problems that the editor reports",
+    ],
+  );
+  assert.deepEqual(["a.py#L3-9", "a.py#L3", "a.py"].map(openTarget), [
+    "a.py:3-9",
+    "a.py:3",
+    "a.py",
+  ]);
+});
+
+test("a popup opens above its button and stays inside the panel, at any width", () => {
+  const panel = { width: 300, height: 600 };
+  const anchor = { left: 250, right: 290, top: 560, bottom: 582 };
+  assert.deepEqual(popupPlace(anchor, 200, panel, "start"), {
+    left: 88,
+    bottom: 44,
+    top: null,
+    maxHeight: 544,
+    maxWidth: 276,
+  });
+  assert.deepEqual(popupPlace({ ...anchor, left: 4, right: 60 }, 900, panel, "end"), {
+    left: 12,
+    bottom: 44,
+    top: null,
+    maxHeight: 544,
+    maxWidth: 276,
+  });
+  const low = popupPlace({ left: 0, right: 20, top: 40, bottom: 60 }, 100, panel, "start");
+  assert.deepEqual([low.top, low.bottom, low.maxHeight], [64, null, 524]);
+});
+
+const READY: PanelState = { ...initialState, connection: { kind: "ready" } };
+
+function running(attachments: PanelState["attachments"]): PanelState {
+  const turn = { ...emptyTurn("s", 1), ending: "running" } as const;
+  return { ...READY, turns: [turn], attachments };
+}
+
+test("words steer a running turn unless they carry chips of the user's own", () => {
+  const chip = { kind: "mention", id: "m", label: "a", path: "a" } as const;
+  const context = { kind: "context", id: "s", label: "a", tokens: 1 } as const;
+  assert.equal(sendHow(READY, "send"), "auto");
+  assert.equal(sendHow(running([context]), "send"), "steer");
+  assert.equal(sendHow(running([chip]), "send"), "next");
+  assert.equal(sendHow(running([]), "sendNext"), "next");
+});
+
+test("what cannot be sent says why", () => {
+  assert.equal(sendProblem(READY, "words"), "");
+  assert.equal(sendProblem(READY, " \n"), "Write something first");
+  const stopped = { kind: "stopped", reason: "The server has ended" } as const;
+  assert.equal(sendProblem({ ...READY, connection: stopped }, "words"), "The server has ended");
+});

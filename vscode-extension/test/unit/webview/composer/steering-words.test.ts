@@ -1,0 +1,37 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { initialState } from "../../../../src/shared/initial-state.ts";
+import type { LinePart, PanelState } from "../../../../src/shared/state.ts";
+import { emptyTurn } from "../../../../src/shared/turn-list.ts";
+import { unheard, withSteering } from "../../../../src/webview/composer/steering-words.ts";
+
+function running(number: number, ...heard: readonly string[]): PanelState {
+  const parts = heard.map(
+    (text, index): LinePart => ({ kind: "line", key: String(index), what: "steered", text }),
+  );
+  return { ...initialState, turns: [{ ...emptyTurn("s", number), ending: "running", parts }] };
+}
+
+test("steering words wait until a line of the turn holds them", () => {
+  const sent = withSteering(
+    withSteering([], running(2), "mind the refunds\n"),
+    running(2),
+    "and taxes",
+  );
+  assert.deepEqual(
+    unheard(sent, running(2), "").map((one) => one.words),
+    ["mind the refunds", "and taxes"],
+  );
+  assert.deepEqual(
+    unheard(sent, running(2, "mind the refunds"), "").map((one) => one.words),
+    ["and taxes"],
+  );
+});
+
+test("nothing waits once the turn has ended or another one runs", () => {
+  const sent = withSteering([], running(2), "words");
+  assert.deepEqual(unheard(sent, running(3), ""), []);
+  assert.deepEqual(unheard(sent, initialState, ""), []);
+  assert.deepEqual(unheard(sent, running(2), "words that came back"), []);
+  assert.deepEqual(withSteering([], initialState, "words"), []);
+});

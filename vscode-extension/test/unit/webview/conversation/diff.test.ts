@@ -1,0 +1,129 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { ChangeRow } from "../../../../src/protocol.ts";
+import { matchPending } from "../../../../src/webview/conversation/match-pending.ts";
+import { readable } from "../../../../src/webview/conversation/output-text.ts";
+import {
+  MOST_LINES,
+  readDiff,
+  withoutReturn,
+} from "../../../../src/webview/conversation/unified-diff.ts";
+
+const DIFF =
+  "--- a/x.py\n+++ b/x.py\n@@ -1,3 +1,3 @@\n a\n-b\n+B\n c\n@@ -9,2 +9,3 @@\n d\n+e\n f\n";
+
+function row(id: string, old: string, fresh: string): ChangeRow {
+  const range = { start: { line: 1, character: 0 }, end: { line: 2, character: 0 } };
+  return {
+    id,
+    uri: "file:///x.py",
+    path: "x.py",
+    range,
+    old,
+    new: fresh,
+    turn: 1,
+    session: "s",
+    touched: false,
+    kind: "change",
+    note: "",
+  };
+}
+
+test("a diff is read in groups with their lines in the new file", () => {
+  const { groups } = readDiff(DIFF);
+  assert.deepEqual(
+    groups.map((group) => [
+      group.changed,
+      group.line,
+      group.gap,
+      group.lines.map((line) => line.text).join(),
+    ]),
+    [
+      [false, 1, false, "a"],
+      [true, 2, false, "b,B"],
+      [false, 3, false, "c"],
+      [false, 9, true, "d"],
+      [true, 10, false, "e"],
+      [false, 11, false, "f"],
+    ],
+  );
+});
+
+test("ui_11 a diff of 100,000 hunks is bounded, quick, and counted", () => {
+  const diff = Array.from(
+    { length: 100_000 },
+    (_, n) => `@@ -${n + 1} +${n + 1} @@\n-a${n}\n+b${n}\n`,
+  ).join("");
+  const begin = performance.now();
+  const read = readDiff(diff);
+  assert.ok(performance.now() - begin < 500);
+  assert.equal(read.groups.flatMap((group) => group.lines).length, MOST_LINES);
+  assert.equal(read.cutLines, 200_000 - MOST_LINES);
+  assert.equal(read.cutHunks, 100_000 - MOST_LINES / 2);
+});
+
+const NOTED: readonly (readonly [string, string, string])[] = [
+  ["line ends", "-a\n+a\r\n", "Only line ends change: LF becomes CRLF."],
+  ["line ends back", "-a\r\n+a\n", "Only line ends change: CRLF becomes LF."],
+  ["blanks", "-a b\n+a  b\n", "Only blanks change."],
+  ["invisible characters", "-ab\n+a\u200bb\n", "Only invisible characters change."],
+  [
+    "a missing last line end",
+    "-a\n+b\n\\ No newline at end of file\n",
+    "The last line has no line end, before or after.",
+  ],
+];
+for (const [name, body, words] of NOTED) {
+  test(`ui_11 a change of ${name} is said in words`, () => {
+    assert.ok(readDiff(`@@ -1 +1 @@\n${body}`).notes.includes(words));
+  });
+}
+
+test("ui_11 binary files and modes are said in words", () => {
+  assert.deepEqual(
+    readDiff("old mode 100644\nnew mode 100755\nBinary files a/x and b/x differ\n").notes,
+    ["Mode before: 100644.", "Mode after: 100755.", "A binary file: its bytes are not shown."],
+  );
+});
+
+test("each pending change is found in the edit's own diff", () => {
+  const [shown, ...more] = matchPending(DIFF, [row("h2", "", "e\n"), row("h1", "b\n", "B\n")]);
+  assert.deepEqual(more, []);
+  assert.deepEqual(
+    [...(shown?.verdicts ?? [])],
+    [
+      [4, "h2"],
+      [1, "h1"],
+    ],
+  );
+});
+
+test("changes that later edits have moved are shown as they wait now", () => {
+  const shown = matchPending(DIFF, [row("h1", "b\n", "B\n"), row("h3", "x\n", "y\n")]);
+  assert.deepEqual(
+    shown.map(({ verdicts }) => [...verdicts.values()]),
+    [["h1"], ["h3"]],
+  );
+});
+
+test("output loses its colours, and progress bars show how they ended", () => {
+  assert.deepEqual(
+    readable(
+      "\u001b[31mred\u001b[0m\r\n1 %\r2 %\n\u001b]8;;https://x.test\u0007link\u001b]8;;\u0007",
+      100,
+    ),
+    {
+      text: "red\n2 %\nlink",
+      cut: 0,
+    },
+  );
+  assert.deepEqual(readable("abcdef", 3), { text: "def", cut: 3 });
+});
+
+test("a line that changes and gets another end says so once", () => {
+  const changed = readDiff("@@ -1,2 +1,2 @@\n-a\r\n-b\r\n+A\n+B\n");
+  assert.deepEqual(changed.notes, ["Line ends change too: CRLF becomes LF."]);
+  assert.deepEqual(readDiff("@@ -1 +1 @@\n-a\r\n+A\r\n").notes, []);
+  assert.equal(withoutReturn("a\r"), "a");
+  assert.equal(withoutReturn("a\rb"), "a\rb");
+});

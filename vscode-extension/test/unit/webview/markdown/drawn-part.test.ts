@@ -1,0 +1,13 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { drawnEnd } from "../../../../src/webview/markdown/drawn-part.ts";
+
+test("a short text is drawn whole, a long one to the end of a line, the same while it grows", () => {
+  assert.equal(drawnEnd("ab\ncd", 10), 5);
+  assert.equal(drawnEnd("aaaa\nbbbb\ncccc", 12), 10);
+  assert.equal(drawnEnd("aaaa\nbbbb\nccccdddd\ne", 12), 10);
+});
+
+test("a text of one long line is cut within it", () => {
+  assert.equal(drawnEnd("x".repeat(100), 12), 12);
+});

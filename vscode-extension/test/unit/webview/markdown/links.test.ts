@@ -1,0 +1,95 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { readFence } from "../../../../src/webview/markdown/fence.ts";
+import { fileReference } from "../../../../src/webview/markdown/file-reference.ts";
+import { hides, runs } from "../../../../src/webview/markdown/invisible.ts";
+import { linkTarget } from "../../../../src/webview/markdown/link-target.ts";
+import { parseBlocks } from "../../../../src/webview/markdown/parser.ts";
+
+const FILES: readonly (readonly [string, string | null])[] = [
+  ["src/a.py", "src/a.py"],
+  ["./src/a.py", "src/a.py"],
+  ["a.py:12", "a.py:12"],
+  ["a.py:12-20", "a.py:12-20"],
+  ["a.py:12:5", "a.py:12"],
+  ["a.py#L3", "a.py:3"],
+  ["a.py#L3-L9", "a.py:3-9"],
+  ["a.py#L3-9", "a.py:3-9"],
+  ["src/[id]/page.tsx", "src/[id]/page.tsx"],
+  ["Makefile", "Makefile"],
+  ["naïve/größe.ts", "naïve/größe.ts"],
+  ["self.total", null],
+  ["round(x, 2)", null],
+  ["1.5", null],
+  ["../etc/passwd.txt", null],
+  ["/etc/passwd.txt", null],
+  ["C:\\a.py", null],
+  ["a\u202e.py", null],
+  ["https://x.test/a.py", null],
+  ["", null],
+];
+
+for (const [words, target] of FILES) {
+  test(`${JSON.stringify(words)} is ${target === null ? "no file" : `the file ${target}`}`, () => {
+    assert.equal(fileReference(words), target);
+  });
+}
+
+test("ui_02 only https and files of the workspace are links", () => {
+  assert.deepEqual(linkTarget("https://docs.python.org/3/"), {
+    kind: "web",
+    href: "https://docs.python.org/3/",
+  });
+  assert.deepEqual(linkTarget("src/a.py#L3"), { kind: "file", target: "src/a.py:3" });
+  const refused = [
+    "http://x.test",
+    "javascript:1",
+    "command:x",
+    "vscode://x",
+    "file:///x",
+    "data:text/html,x",
+    "//x.test/a.py",
+  ];
+  const tricks = [
+    "https://a@x.test",
+    "https://x.test/%E2%80%AE",
+    "https://",
+    "mailto:a@x.test",
+    "#here",
+    "",
+    "%",
+  ];
+  for (const href of [...refused, ...tricks]) assert.equal(linkTarget(href), null, href);
+});
+
+test("an image is a link in words, and one that leads nowhere only words", () => {
+  const html = (text: string) =>
+    parseBlocks(text)
+      .map((block) => (block.kind === "prose" ? block.html : ""))
+      .join("");
+  assert.match(html("![logo](https://x.test/a.png)"), /^<p><a class="md-web" [^>]*>logo<\/a><\/p>/);
+  assert.equal(
+    html("![logo](data:image/png;base64,AA)"),
+    "<p>![logo](data:image/png;base64,AA)</p>\n",
+  );
+});
+
+test("marks that scripts need stay in prose, and are shown in names", () => {
+  assert.deepEqual(runs("a\u200db", "prose"), [{ text: "a\u200db", hidden: false }]);
+  assert.equal(hides("a\u200db"), true);
+  assert.deepEqual(
+    runs("a\u202eb", "prose").map((run) => run.text),
+    ["a", "U+202E", "b"],
+  );
+});
+
+test("a fence names its language and its file", () => {
+  assert.deepEqual(readFence("python"), { language: "python", target: null });
+  assert.deepEqual(readFence("python src/a.py"), { language: "python", target: "src/a.py" });
+  assert.deepEqual(readFence("ts:src/a.ts"), { language: "ts", target: "src/a.ts" });
+  assert.deepEqual(readFence('py title="a.py"'), { language: "py", target: "a.py" });
+  assert.deepEqual(readFence("a.py"), { language: "py", target: "a.py" });
+  assert.deepEqual(readFence("c++"), { language: "c++", target: null });
+  assert.deepEqual(readFence("python ../../x.py"), { language: "python", target: null });
+  assert.deepEqual(readFence(""), { language: "", target: null });
+});

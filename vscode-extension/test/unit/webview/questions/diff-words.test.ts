@@ -1,0 +1,37 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { diffWords } from "../../../../src/webview/questions/diff-words.ts";
+
+test("UI-11: changes of line ends, of blanks and of invisible characters are told in words", () => {
+  assert.deepEqual(diffWords("@@ -1 +1 @@\n-a\n-b\n+a\r\n+b\r"), [
+    "In 2 lines only the line's end changes",
+  ]);
+  assert.deepEqual(diffWords("@@ -1 +1 @@\n-a  b\n+a b "), ["In 1 line only blanks change"]);
+  assert.deepEqual(diffWords("@@ -1 +1 @@\n-ab\n+a\u200bb"), [
+    "In 1 line only invisible characters change",
+  ]);
+  assert.deepEqual(diffWords("@@ -1 +1 @@\n-ab\n+a\\u202eb"), [
+    "In 1 line only invisible characters change",
+  ]);
+});
+
+test("UI-11: modes, binaries and the end of the last line are told in words", () => {
+  assert.deepEqual(diffWords("old mode 100644\nnew mode 100755\nBinary files a/x and b/x differ"), [
+    "The mode was 100644",
+    "The mode becomes 100755",
+    "This is not text: its contents cannot be shown",
+  ]);
+  assert.deepEqual(diffWords("@@ -1 +1 @@\n-a\n+b\n\\ No newline at end of file"), [
+    "The end of the file's last line changes",
+  ]);
+});
+
+test("a diff that shows all that it does needs no words", () => {
+  assert.deepEqual(diffWords("--- a/x\n+++ b/x\n@@ -1,2 +1,2 @@\n a\n-b\n+c"), []);
+});
+
+test("UI-11: a diff of a million lines is looked at in a moment", () => {
+  const began = performance.now();
+  diffWords("-a\n+b\n".repeat(500_000));
+  assert.ok(performance.now() - began < 2_000);
+});
