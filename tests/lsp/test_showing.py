@@ -69,8 +69,9 @@ async def afterwards(
         ticket.finished = end
     again: list[Waiting] = []
 
-    async def anew() -> None:
+    async def anew(one: Ticket, _on_end: object) -> None:
         screen.shown.append("(a new session)")
+        again.append(one.waiting)
 
     await showing.afterwards(ticket, line, lambda one, _on_end: again.append(one.waiting), anew)
     return again

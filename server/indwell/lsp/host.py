@@ -307,7 +307,7 @@ class Host:
 
     def _afterwards(self, ticket: Ticket) -> None:
         """A turn is over: where it failed, or others wait behind it, the user decides."""
-        offered = self._showing.afterwards(ticket, self.turns, self._again, self.sessions.leave)
+        offered = self._showing.afterwards(ticket, self.turns, self._again, self._anew)
         self.chores.begin(offered)
 
     def _again(self, ticket: Ticket, on_end: OnEnd) -> None:
@@ -316,6 +316,12 @@ class Host:
         home = ticket.session.id if ticket.session is not None else ""
         waiting = Waiting(self._next_id(), old.prompt, old.target, old.mode, home)
         self.turns.submit(waiting, on_end, first=True)
+
+    async def _anew(self, ticket: Ticket, on_end: OnEnd) -> None:
+        """The same words in a new session, which takes the task of an outgrown one along."""
+        await self.sessions.leave()
+        old = ticket.waiting
+        self.turns.submit(Waiting(self._next_id(), old.prompt, mode=old.mode), on_end, first=True)
 
     async def _tell_error(self, ticket: Ticket) -> None:
         """Say why a prompt could not begin, where nobody waits for its answer any more."""

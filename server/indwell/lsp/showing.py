@@ -26,7 +26,7 @@ NOT_NOW = "Not now"
 ANSWER_LIMIT = 2_000  # characters of an answer that stand in a message
 
 Retry = Callable[[Ticket, OnEnd], None]
-Leave = Callable[[], Awaitable[None]]
+Anew = Callable[[Ticket, OnEnd], Awaitable[None]]
 
 
 class Showing:
@@ -95,14 +95,14 @@ class Showing:
         words = f"Indwell: prompts that waited when the editor was closed stand in {path}"
         self._client.show(types.MessageType.Warning, words)
 
-    async def afterwards(self, ticket: Ticket, turns: Turns, again: Retry, leave: Leave) -> None:
+    async def afterwards(self, ticket: Ticket, turns: Turns, again: Retry, anew: Anew) -> None:
         """Where a turn failed, or others are held behind it, let the user decide.
 
         Args:
             ticket: Of the turn.
             turns: What waits.
-            again: Sends the same words.
-            leave: Lets them begin a new session, which takes an outgrown one's task along (H29).
+            again: Sends the same words in the same session.
+            anew: Sends them in a new session, which takes an outgrown one's task along (H29).
         """
         if self._is_rich:
             return
@@ -132,8 +132,7 @@ class Showing:
         if chosen == AGAIN and may_retry:
             again(ticket, ticket.on_end)
         elif chosen == ANEW and may_leave:
-            await leave()
-            again(ticket, ticket.on_end)
+            await anew(ticket, ticket.on_end)
         elif chosen == GO_ON:
             turns.change(line.released)
 
