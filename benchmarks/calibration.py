@@ -4,7 +4,7 @@
 
 Replays the recorded sessions request by request. What o200k counts is taken as the endpoint's
 report (content and arguments of every message, with a few tokens for each message's frame); each
-prompt is then estimated before it is sent, as ``context.conversation.prompt_tokens`` does it.
+prompt is then estimated before it is sent, as ``context.fullness.prompt_tokens`` does it.
 Needs the real vocabulary (``pip install bpe-openai==0.1.4``), which Indwell itself never loads.
 """
 

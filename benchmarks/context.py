@@ -28,6 +28,7 @@ from indwell.context.compaction.presets import DEFAULT
 from indwell.context.compaction.prospect import Refusal, nothing_pays, refusal
 from indwell.context.compaction.step import Step
 from indwell.context.conversation import Config, Conversation, system_block
+from indwell.context.fullness import counted, estimated_tokens
 from indwell.context.pairing import tool_uses
 from indwell.messages import Reply, ToolCall, ToolSpec
 from indwell.providers.dialect import Dialect
@@ -66,7 +67,7 @@ def filled(
 ) -> Conversation:
     """Longer by turns until it has so many tokens."""
     turn = 0
-    while talk.estimated_tokens(now) < tokens:
+    while estimated_tokens(now) < tokens:
         turn += 1
         now = more(now, turn)
     return now
@@ -82,7 +83,7 @@ def turned(now: Conversation, turn: int, *, lines: int) -> Conversation:
     now = talk.with_input(now, words=f"Now look at number {turn}.", turn=turn)
     now = called(now, turn, turn=turn, lines=lines)
     now = talk.with_reply(now, Reply(f"Module {turn} computes {lines} values."), turn=turn)
-    return talk.counted(now)
+    return counted(now)
 
 
 def called(now: Conversation, number: int, *, turn: int, lines: int) -> Conversation:
@@ -92,13 +93,13 @@ def called(now: Conversation, number: int, *, turn: int, lines: int) -> Conversa
     now = talk.with_reply(now, Reply("I read it.", (call,), finish="tool_calls"), turn=turn)
     text = "\n".join(f"{at:6}\tvalue_{number}_{at} = compute({at}, {turn})" for at in range(lines))
     results = [talk.tool_result(use, text, is_error=False) for use in tool_uses(now.messages[-1])]
-    return talk.counted(talk.with_results(now, results, turn=turn))
+    return counted(talk.with_results(now, results, turn=turn))
 
 
 def talked(now: Conversation, turn: int) -> Conversation:
     """One more turn of nothing but words."""
     now = talk.with_input(now, words=f"Think of number {turn}. " * 150, turn=turn)
-    return talk.counted(talk.with_reply(now, Reply("I thought. " * 100), turn=turn))
+    return counted(talk.with_reply(now, Reply("I thought. " * 100), turn=turn))
 
 
 def one_turn(tokens: int, window: int) -> Conversation:
@@ -126,7 +127,7 @@ def n_characters(conversation: Conversation) -> int:
 
 def at_share(conversation: Conversation, share: float) -> Conversation:
     """In a window of which it fills this share."""
-    window = int(talk.estimated_tokens(conversation) / share) + REPLY
+    window = int(estimated_tokens(conversation) / share) + REPLY
     config = msgspec.structs.replace(conversation.config, window=window)
     return msgspec.structs.replace(conversation, config=config)
 
@@ -166,7 +167,7 @@ def turn_times(now: Conversation) -> dict[str, float]:
         assembled = time.perf_counter()
         encoder.body(request, MARKS)
         encoded = time.perf_counter()
-        now = talk.counted(talk.with_reply(sending, Reply("Done."), turn=number))
+        now = counted(talk.with_reply(sending, Reply("Done."), turn=number))
         now = turned(now, 10_000 + number, lines=60)
         encoder.body(assemble(talk.with_input(now, words="x", turn=number)), MARKS)
         for name, seconds in (

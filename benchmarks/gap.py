@@ -28,8 +28,9 @@ from typing import Any
 import openai
 from instant_endpoint import TURNS
 
+from indwell.agent.parts import Parts
 from indwell.agent.prompt import Prompt
-from indwell.agent.session import Parts, Session
+from indwell.agent.session import Session
 from indwell.agent.turn import run_turn
 from indwell.cli.spill import Spill
 from indwell.context.conversation import Config, Conversation, system_block

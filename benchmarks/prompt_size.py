@@ -1,22 +1,21 @@
 """Tokens of what every session sends before the user's first word: system prompt and tool schemas.
 
 Measured with o200k, the real vocabulary (``pip install bpe-openai==0.1.4``), as the JSON that goes
-over the wire. The limit is 1,500; the field's first requests have 1,292 (pi) to 19,346 (Claude
-Code) tokens.
+over the wire, with all that can be on. The field's first requests have 1,292 (pi) to 19,346 (Claude
+Code) tokens. ``indwell doctor`` prints the estimate of the same.
 """
 
 from __future__ import annotations
 
+import asyncio
 import json
+import os
 import sys
+import tempfile
 from pathlib import Path
 
+from indwell.cli.doctor.size import MOST, beginning
 from indwell.context.tokens import estimate_tokens
-from indwell.prompt.system import Machine, system_prompt
-from indwell.tools.commands.bash import Shell
-from indwell.tools.table import standard_tools
-
-LIMIT = 1_500  # tokens, of both together
 
 
 def main() -> None:
@@ -26,13 +25,11 @@ def main() -> None:
     except ImportError:
         sys.exit("install the vocabulary first: pip install bpe-openai==0.1.4")
     encode = bpe_openai.get_encoding("o200k_base").encode
-    tools = standard_tools(Shell(Path.cwd()))
-    machine = Machine(  # noqa: S604 - `shell` is a word for the prompt
-        system="Linux 6.1.0-18-amd64", architecture="x86_64", shell="bash", python="3.11.7"
-    )
-    prompt = system_prompt(machine, tuple(spec.name for spec in tools.specs), "")
-    parts = {"system prompt": prompt}
-    for spec in tools.specs:
+    with tempfile.TemporaryDirectory() as empty:
+        os.environ["XDG_CONFIG_HOME"] = empty  # nothing of the user's own
+        talk, _ = asyncio.run(beginning({**os.environ, "INDWELL_STATE": empty}, Path(empty)))
+    parts = {"system prompt": "".join(block.text for block in talk.system)}
+    for spec in talk.tools:
         function = {
             "name": spec.name,
             "description": spec.description,
@@ -46,8 +43,8 @@ def main() -> None:
         n_tokens = len(encode(text))
         total += n_tokens
         print(f"{name:16} {n_tokens:6,} {estimate_tokens(text):9,}")
-    print(f"{'together':16} {total:6,}   of at most {LIMIT:,}")
-    sys.exit(total > LIMIT)
+    print(f"{'together':16} {total:6,}   of at most {MOST:,}")
+    sys.exit(total > MOST)
 
 
 if __name__ == "__main__":

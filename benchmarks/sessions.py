@@ -17,11 +17,11 @@ import time
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from indwell.agent.resume import past_of
+from indwell.agent.past import past_of
 from indwell.cli.backend import EditorBackend
 from indwell.cli.chosen_model import make_model
 from indwell.cli.resuming import resume_session
-from indwell.cli.terminal import AllowingApprover
+from indwell.cli.terminal_approver import AllowingApprover
 from indwell.messages import Message, Meta, Text, ToolResult, ToolUse, Usage
 from indwell.sessions.lines import encode
 from indwell.sessions.records import Said, Spent, TurnFinished, TurnStarted

@@ -19,10 +19,12 @@ from lsprotocol.types import LSPObject  # noqa: F401 -- lsprotocol's own annotat
 from indwell.agent.events import Event
 from indwell.lsp import protocol
 from indwell.lsp import protocol_context as next_request
+from indwell.lsp import protocol_plan as plan
 from indwell.lsp import protocol_review as review
 from indwell.lsp import protocol_views as views
 from indwell.lsp import protocol_virtual as virtual
 from indwell.lsp.names import TASK_COMMANDS
+from indwell.lsp.protocol_asking import MemoryResult
 from indwell.lsp.protocol_chat import ChatResult
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "protocol.schema.json"
@@ -34,15 +36,18 @@ COMMAND_RESULTS: Mapping[str, tuple[type | None, ...]] = {
     "indwell.cancel": (bool,),
     "indwell.newSession": (None,),
     "indwell.compact": (protocol.StartedResult, None),
+    "indwell.commands": (None,),
     "indwell.explainRequest": (next_request.ContextResult,),
     "indwell.open": (virtual.OpenResult, None),
     "indwell.resume": (views.ResumeResult, None),
     "indwell.fork": (views.ResumeResult, None),
     "indwell.rewind": (views.ResumeResult, None),
+    "indwell.plan": (plan.PlanResult, None),
     "indwell.mode": (None,),
     "indwell.trust": (bool, None),
     "indwell.chat": (ChatResult, None),
     "indwell.send": (*STARTED, protocol.SteerResult),
+    "indwell.memory": (MemoryResult, None),
 }
 """What a command answers: any of these; which one, docs/protocol.md says."""
 PLAIN = {str: "string", int: "integer", float: "number", bool: "boolean", type(None): "null"}
@@ -135,6 +140,8 @@ def make_schema() -> dict[str, Any]:
         }
     schema.definitions["EventParams"]["properties"]["event"] = {"$ref": "#/$defs/Event"}
     schema.definitions["NumberedEvent"]["properties"]["event"] = {"$ref": "#/$defs/Event"}
+    commands_told = schema.definitions["CommandsResult"]["properties"]["commands"]
+    commands_told["items"] = {"$ref": "#/$defs/event.BackgroundCommand"}
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "Messages of Indwell",

@@ -32,9 +32,13 @@ Source: TypeAlias = Literal[
     "changed_file",
     "instructions",
     "skill",
+    "skill_list",
+    "own_skill_list",
     "summary",
     "task_card",
     "todo",
+    "memory",
+    "plan",
     "compactor",
 ]
 Role: TypeAlias = Literal["user", "assistant"]

@@ -11,7 +11,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from indwell.agent.resume import past_of
+from indwell.agent.past import past_of
 from indwell.agent.session import Session
 from indwell.context.assemble import assemble
 from indwell.context.compaction.presets import PRESETS

@@ -13,7 +13,7 @@ import msgspec
 import pytest
 
 from indwell.agent.events import EditApplied, HunksChanged, Notice
-from indwell.agent.resume import past_of
+from indwell.agent.past import past_of
 from indwell.errors import EditMayCome, EditRefused, TextMoved, Unreachable
 from indwell.messages import Text
 from indwell.policy.decide import Policy

@@ -11,7 +11,8 @@ from indwell.context.compaction.facts import Facts, Rates
 from indwell.context.compaction.preset import Collapse
 from indwell.context.compaction.step import SummaryPlan
 from indwell.context.compaction.summarising.summariser import Sizes, readers
-from indwell.context.conversation import Conversation, estimated_tokens
+from indwell.context.conversation import Conversation
+from indwell.context.fullness import estimated_tokens
 from support.long_talks import code, empty, turned, wanted
 
 TALK = turned(empty(60_000), 1, [code(200)] * 8)

@@ -7,9 +7,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from indwell.agent.event_shape import FileChanged
 from indwell.agent.events import (
     EditApplied,
-    FileChanged,
     Notice,
     Text,
     ToolFinished,

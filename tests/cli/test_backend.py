@@ -15,7 +15,7 @@ from indwell.agent.prompt import Prompt
 from indwell.agent.turn import run_turn
 from indwell.cli.backend import EditorBackend
 from indwell.cli.first_page import page, provider_table
-from indwell.cli.terminal import AllowingApprover
+from indwell.cli.terminal_approver import AllowingApprover
 from indwell.errors import UserError
 from indwell.providers.models import OfferedModel
 from indwell.sessions.store import SessionStore, folder_name

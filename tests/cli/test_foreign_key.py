@@ -8,7 +8,8 @@ import pytest
 
 from indwell.cli.stored_keys import foreign_key_notice, is_foreign_key
 from indwell.settings.keys import KeyStore, Ring
-from indwell.settings.model import Secret, Settings
+from indwell.settings.model import Settings
+from indwell.settings.secret import Secret
 from support.editing import Home
 from support.loopback_endpoint import LoopbackEndpoint, say
 from support.model_server import answering, listed

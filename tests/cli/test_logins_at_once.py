@@ -13,7 +13,7 @@ import pytest
 from indwell.cli.connect import Endpoint, Places, _keep_all, connect
 from indwell.errors import SettingsError
 from indwell.settings.keys import KeyringUnusable, KeyStore, Ring
-from indwell.settings.model import Secret
+from indwell.settings.secret import Secret
 from support.editing import Home
 from support.loopback_endpoint import LoopbackEndpoint
 from support.model_server import answering, listed

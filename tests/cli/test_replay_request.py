@@ -12,6 +12,7 @@ import pytest
 from indwell.cli.replay_request import replay
 from indwell.context import conversation as talk
 from indwell.context.compaction.step import Step
+from indwell.context.fullness import counted
 from indwell.context.history import Splice, spliced, transcript
 from indwell.context.injections import inject
 from indwell.context.pairing import problems
@@ -132,7 +133,7 @@ def _summary(conversation: talk.Conversation) -> Message:
 
 def _spliced(conversation: talk.Conversation, step: Step) -> talk.Conversation:
     messages, history = spliced(conversation.messages, conversation.history, step.splices)
-    return talk.counted(
+    return counted(
         msgspec.structs.replace(conversation, messages=messages, history=history, tally=Tally())
     )
 

@@ -7,7 +7,8 @@ import pytest
 
 from indwell.cli.secrecy import also_hiding, hiding
 from indwell.settings.load import load
-from indwell.settings.model import Secret, Settings
+from indwell.settings.model import Settings
+from indwell.settings.secret import Secret
 from support.made_secrets import made_secrets
 
 KEY = Secret("own-key-8f31")

@@ -13,7 +13,7 @@ import pytest
 from indwell.agent.resume import Resumed, tools_digest
 from indwell.cli.chosen_model import make_model
 from indwell.cli.resuming import OLD_PROMPT, resume_session
-from indwell.cli.terminal import AllowingApprover
+from indwell.cli.terminal_approver import AllowingApprover
 from indwell.messages import Image, Message, Meta, Role, Text
 from indwell.sessions.records import Intent, Prefixed, Record, Said, TurnFinished, TurnStarted
 from indwell.sessions.store import SessionStore

@@ -9,7 +9,8 @@ import msgspec
 from rich.console import Console
 
 from indwell.agent import events
-from indwell.cli.terminal import AllowingApprover, TerminalApprover, TerminalView
+from indwell.cli.terminal import TerminalView
+from indwell.cli.terminal_approver import AllowingApprover, TerminalApprover
 from indwell.messages import Usage
 from indwell.policy.approvals import Question, question_for
 from indwell.policy.asked import Ask, Asked

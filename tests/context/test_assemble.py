@@ -4,14 +4,8 @@ import msgspec
 import pytest
 
 from indwell.context.assemble import assemble
-from indwell.context.conversation import (
-    Config,
-    Conversation,
-    counted,
-    estimated_tokens,
-    system_block,
-    user_words,
-)
+from indwell.context.conversation import Config, Conversation, system_block, user_words
+from indwell.context.fullness import counted, estimated_tokens
 from indwell.context.tokens import estimate_tokens, request_tokens
 from indwell.errors import ConversationTooLarge, WindowTooSmall
 from indwell.messages import Anchors, Message, Request

@@ -5,13 +5,8 @@ import pytest
 from indwell.context import conversation as talk
 from indwell.context.assemble import assemble
 from indwell.context.calibration import HIGHEST, LOWEST, Calibration, is_plausible
-from indwell.context.conversation import (
-    Config,
-    Conversation,
-    estimated_tokens,
-    prompt_tokens,
-    with_input,
-)
+from indwell.context.conversation import Config, Conversation, with_input
+from indwell.context.fullness import calibrated, estimated_tokens, prompt_tokens
 from indwell.messages import Reply, Usage
 from support.requests import assistant, result, use, user
 
@@ -50,7 +45,7 @@ def test_another_models_estimates_are_left_alone() -> None:
 
 
 def test_a_conversation_learns_from_what_was_reported_for_it() -> None:
-    learnt = talk.calibrated(GROWN, SENT, Usage(input=estimated_tokens(SENT) + 50))
+    learnt = calibrated(GROWN, SENT, Usage(input=estimated_tokens(SENT) + 50))
     grown = estimated_tokens(GROWN) - estimated_tokens(SENT)
     ratio = learnt.calibration.ratio
     assert ratio > 1
@@ -59,7 +54,7 @@ def test_a_conversation_learns_from_what_was_reported_for_it() -> None:
 
 @pytest.mark.parametrize("usage", [Usage(input=900, reported=False), Usage()])
 def test_an_estimate_teaches_nothing(usage: Usage) -> None:
-    assert talk.calibrated(GROWN, SENT, usage) is GROWN
+    assert calibrated(GROWN, SENT, usage) is GROWN
 
 
 @pytest.mark.parametrize(
@@ -85,12 +80,12 @@ def test_a_count_that_cannot_be_is_none(reported, estimated, room, answer) -> No
 @pytest.mark.parametrize("reported", [1, 40_000, 10**30])
 def test_whatever_the_endpoint_reports_the_next_prompt_can_still_be_sent(reported) -> None:
     sent = Conversation(Config("small", 32_000, 8_192), (), messages=(user("go " * 200),))
-    learnt = talk.calibrated(sent, sent, Usage(input=reported, output=5))
+    learnt = calibrated(sent, sent, Usage(input=reported, output=5))
     assert learnt is sent
     answered = talk.with_reply(learnt, Reply(text="well", finish="stop"), turn=1)
     assert assemble(with_input(answered, words="go on", turn=2)).tokens > 0
 
 
 def test_a_count_that_cannot_be_leaves_the_one_before() -> None:
-    known = talk.calibrated(SENT, SENT, Usage(input=estimated_tokens(SENT) + 50))
-    assert talk.calibrated(known, SENT, Usage(input=10**9)).calibration == known.calibration
+    known = calibrated(SENT, SENT, Usage(input=estimated_tokens(SENT) + 50))
+    assert calibrated(known, SENT, Usage(input=10**9)).calibration == known.calibration

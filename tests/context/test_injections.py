@@ -21,7 +21,9 @@ def test_the_table_writes_exactly_the_tags_that_are_guarded() -> None:
 def test_only_the_harness_and_the_user_may_instruct() -> None:
     instructing = {kind for kind, row in KINDS.items() if row.tier <= 1}
     of_the_user = {"prompt_hook", "pre_tool_hook", "post_tool_hook", "task_card"}
-    assert instructing == {"reminder", "environment", *of_the_user}
+    chosen_by_the_user = {"own_skill", "plan"}
+    of_the_harness = {"reminder", "environment", "own_skill_list"}
+    assert instructing == {*of_the_harness, *of_the_user, *chosen_by_the_user}
 
 
 def test_an_injection_is_tagged_counted_and_belongs_to_its_turn() -> None:

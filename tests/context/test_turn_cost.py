@@ -12,7 +12,8 @@ from indwell.context.assemble import assemble
 from indwell.context.compaction.facts import Facts
 from indwell.context.compaction.presets import DEFAULT
 from indwell.context.compaction.prospect import nothing_pays
-from indwell.context.conversation import Config, Conversation, counted, with_input
+from indwell.context.conversation import Config, Conversation, with_input
+from indwell.context.fullness import counted
 from indwell.messages import Message
 from indwell.providers.dialect import Dialect
 from indwell.providers.request_bytes import SENT_B, Body, RequestEncoder

@@ -115,6 +115,16 @@ function scenarios.refuse()
   return report
 end
 
+-- The model is kept from editing, and says so in the chat.
+function scenarios.stopped()
+  local buffer = user.open(place.path)
+  user.turn(place.first, place.last, 'Fix this')
+  local answer = user.answer_beside()
+  local report = state(buffer)
+  report.answer = answer
+  return report
+end
+
 function scenarios.cancel()
   local buffer = user.open(place.path)
   local took = {}

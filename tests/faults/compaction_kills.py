@@ -37,7 +37,7 @@ from indwell.agent.turn import run_turn
 from indwell.agent.turn_state import TurnState
 from indwell.cli.chosen_model import Model
 from indwell.cli.resuming import resume_session
-from indwell.cli.terminal import AllowingApprover
+from indwell.cli.terminal_approver import AllowingApprover
 from indwell.context import conversation as talk
 from indwell.context.compaction.cuts import stamp as stamp_of
 from indwell.context.history import transcript

@@ -23,7 +23,8 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from indwell.agent.resume import outcomes, past_of
+from indwell.agent.past import past_of
+from indwell.agent.resume import outcomes
 from indwell.context.pairing import problems
 from indwell.messages import Message
 from indwell.sessions import lines

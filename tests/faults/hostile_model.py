@@ -27,8 +27,9 @@ import msgspec
 from hostile_calls import Attempt, attempts
 from hostile_world import World, listening, make_world
 
+from indwell.agent.parts import unconfined
 from indwell.agent.prompt import Prompt
-from indwell.agent.session import Session, unconfined
+from indwell.agent.session import Session
 from indwell.agent.turn import run_turn
 from indwell.cli.chosen_model import Model
 from indwell.cli.compose import open_session

@@ -72,7 +72,7 @@ def test_every_event_stands_on_the_page_with_its_fields() -> None:
     told = {kind.strip("`"): words(cell) for kind, cell in rows("Events")}
     kinds = [msgspec.inspect.type_info(event) for event in get_args(events.Event)]
     assert told == {
-        kind.tag: {field.encode_name for field in kind.fields} - {"turn"} for kind in kinds
+        kind.tag: {field.encode_name for field in kind.fields} - {"turn", "agent"} for kind in kinds
     }
 
 

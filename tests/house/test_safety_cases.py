@@ -22,9 +22,7 @@ _IN_WORDS = re.compile(rf"\b({'|'.join(AREAS)})-(\d\d)\b")
 _TITLE = re.compile(r"""\b(?:test|it)\(\s*(["'`])(.*?)\1""")
 
 ELSEWHERE = {
-    "POL-17": "there are no sub-agents yet",
     "INJ-16": "there are no MCP servers yet",
-    "PRC-13": "there is no background tool yet; a command's children end with it",
 }
 """Cases that no test of this version can do, with the reason."""
 

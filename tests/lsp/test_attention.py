@@ -255,3 +255,17 @@ def test_a_hint_of_ours_that_lost_its_source_is_no_problem() -> None:
     selection = desk.attention.at(given, WRONG.range, [ours], SETTINGS)
     assert selection is not None
     assert selection.problems == ()
+
+
+def test_a_document_beside_the_work_such_as_a_plan_is_not_what_the_user_looks_at() -> None:
+    desk = Desk()
+    desk.attention.focus(URI)
+    plan = "file:///state/plan.md"
+    desk.documents.beside.add(plan)
+    desk.open(plan, "1. do it\n", "markdown")
+    desk.attention.focus(plan)
+    desk.attention.select(plan, 1, [span(0, 0, 0, 5)])
+    opened = desk.opened()
+    assert opened is not None
+    assert opened.path == "a.py"
+    assert desk.selected() is None

@@ -245,3 +245,24 @@ async def test_a_turn_knows_the_folders_settings_though_nobody_has_asked_for_the
     configuration.start((tmp_path,), {})
     await configuration.known()
     assert configuration.settings.mode == "plan"
+
+
+@pytest.mark.parametrize(
+    ("own", "chosen", "then"),
+    [
+        ("ask", ["plan"], "ask"),
+        ("auto", ["plan", "plan"], "auto"),
+        ("ask", ["auto", "plan"], "auto"),
+        ("plan", [], "review"),
+        ("plan", ["ask", "plan"], "ask"),
+        ("auto", ["ask"], "ask"),
+    ],
+)
+async def test_an_approved_plan_is_carried_out_in_the_mode_that_was_before_it(
+    own, chosen, then
+) -> None:
+    configuration = await configured(Users(mode=own))
+    for mode in chosen:
+        configuration.choose_mode(mode)
+    configuration.leave_plan()
+    assert configuration.settings.mode == then

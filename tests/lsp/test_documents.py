@@ -8,7 +8,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from lsprotocol.types import Position, Range
 
-from indwell.lsp.documents import LONG, Document, Documents, path_of
+from indwell.lsp.documents import LONG, Document, Documents, notebook_of, path_of
 from indwell.lsp.wire import sync
 from indwell.workspace.base import Stamp, digest
 from indwell.workspace.lines import document_lines
@@ -240,3 +240,15 @@ async def test_whoever_waits_for_a_change_hears_of_the_next_one_only() -> None:
 )
 def test_only_file_addresses_have_a_path(uri, path) -> None:
     assert path_of(uri) == path
+
+
+@pytest.mark.parametrize(
+    ("uri", "path"),
+    [
+        ("vscode-notebook-cell:/w/a%20b.ipynb#W0sZmlsZQ%3D%3D", Path("/w/a b.ipynb")),
+        ("file:///w/a.ipynb", None),
+        ("untitled:Untitled-1", None),
+    ],
+)
+def test_a_cell_is_known_by_its_notebook(uri, path) -> None:
+    assert notebook_of(uri) == path

@@ -108,6 +108,12 @@ async def test_fix_this_from_the_code_action_to_the_applied_edit(home) -> None:
             "bash",
             "compact",
             "todo",
+            "load_skill",
+            "agent",
+            "ask_user",
+            "plan",
+            "commands",
+            "remember",
         ]
         assert tags(asked["content"]) == {
             "ide_selection": "The user selected lines 1-2 of shop.py:\n"

@@ -5,7 +5,7 @@ import pytest
 from lsprotocol import types
 
 from indwell.agent import events
-from indwell.agent.events import FileChanged
+from indwell.agent.event_shape import FileChanged
 from indwell.lsp.progress import LINE_LIMIT, REASON_LIMIT, TurnProgress, describe, summary
 from indwell.messages import Usage
 

@@ -8,11 +8,13 @@ from indwell.lsp import protocol_views as views
 from support.editing import USAGE, Editor, Home, Playlist, editing
 from support.loopback_endpoint import LoopbackEndpoint, say
 
-READ, FIX = views.TodoRow("Read", "done"), views.TodoRow("Fix", "doing")
+READ, FIX = views.TodoRow("Read", "done"), views.TodoRow("Fix", "doing", (1,))
+TEST = views.TodoRow("Test", "open", (1, 2))
+READ_ROW = {"text": "Read", "state": "done", "after": []}
 
 
 def plan(*items: views.TodoRow):
-    rows = [{"text": one.text, "state": one.state} for one in items]
+    rows = [{"text": one.text, "state": one.state, "after": one.after} for one in items]
     return say(calls=[("todo", json.dumps({"items": rows}))], usage=USAGE)
 
 
@@ -31,8 +33,8 @@ async def test_the_list_is_told_and_comes_again_as_it_was(tmp_path) -> None:
             await editor.ask("two")
             told = [one["items"] for one in editor.events if one["type"] == "todoChanged"]
             assert told == [
-                [{"text": "Read", "state": "done"}],
-                [{"text": "Read", "state": "done"}, {"text": "Fix", "state": "doing"}],
+                [READ_ROW],
+                [READ_ROW, {"text": "Fix", "state": "doing", "after": [1]}],
             ]
             assert await todo(editor) == (READ, FIX)
             fork = await editor.execute("indwell.fork", {"turn": 1, "wait": True})
@@ -47,6 +49,6 @@ async def test_the_list_is_told_and_comes_again_as_it_was(tmp_path) -> None:
             assert await todo(editor) == (READ, FIX)
             await editor.execute("indwell.rewind", {"turn": 1, "files": False, "wait": True})
             assert await todo(editor) == (READ,)
-            playlist.play(plan(FIX), say("Three."))
+            playlist.play(plan(READ, FIX, TEST), say("Three."))
             await editor.ask("three")
-            assert await todo(editor) == (FIX,)
+            assert await todo(editor) == (READ, FIX, TEST)

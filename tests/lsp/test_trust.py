@@ -82,7 +82,8 @@ async def test_tru_13_inj_07_a_restricted_folder_is_read_and_nothing_in_it_count
         assert editor.choices == [[STAY, TRUST]]  # once
         (asked,) = questions(editor)
         assert "Instructions that would go to the model: AGENTS.md\n" in asked
-        assert "Settings of Indwell, which may tighten yours: .indwell/config.toml\n" in asked
+        kind = "Settings of Indwell, which may tighten yours and name commands to run as hooks"
+        assert f"{kind}: .indwell/config.toml\n" in asked
         (told,) = [one for one in editor.messages if "is restricted (" in one]
         assert "2 instruction files ignored (untrusted)" in told
         read, edit, run = results(endpoint.seen[-1])[-3:]

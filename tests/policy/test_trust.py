@@ -57,7 +57,7 @@ Indwell: do you trust the files in '/work'?
 Now it is restricted: reading and answering works, edits and commands do not. If you trust it, they do, as your mode and rules allow, and this counts:
 - Run or loaded by git, editors, shells and tools on their own: .vscode/tasks.json, .git/hooks/pre-commit
 - Servers that agents start: .mcp.json
-- Settings of Indwell, which may tighten yours: .indwell/config.toml
+- Settings of Indwell, which may tighten yours and name commands to run as hooks: .indwell/config.toml
 - Instructions that would go to the model: AGENTS.md
 You are asked again when one of these files changes.\
 """)  # noqa: E501 - as it is shown

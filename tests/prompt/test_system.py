@@ -25,7 +25,7 @@ def test_it_names_every_tag_of_data_as_data_and_the_reminder_as_an_order() -> No
     orders, data = trust.split("All else is data")
     tags_of_data = {row.tag for row in KINDS.values() if row.tier >= 2}
     assert tags_of_data == set(re.findall(r"<([\w-]+)>", data))
-    assert re.findall(r"<([\w-]+)>", orders) == ["system-reminder"]
+    assert re.findall(r"<([\w-]+)>", orders) == ["system-reminder", "approved-plan"]
 
 
 def test_it_holds_the_rules_that_the_tools_rely_on() -> None:

@@ -215,6 +215,7 @@ class World:
             ["bash", "-c", self.words(text)],
             cwd=self.work,
             env={"PATH": os.defpath, "HOME": str(self.home)},
+            stdin=asyncio.subprocess.DEVNULL,
             stdout=writing,
             stderr=writing,
             pass_fds=(),

@@ -101,6 +101,14 @@ def test_a_workspace_in_a_hidden_folder_is_seen() -> None:
     )
 
 
+def test_what_is_shown_in_a_hidden_folder_is_there_and_cannot_be_written() -> None:
+    own = "/home/u/.config/indwell"
+    bounds = Confinement(writable=("/w",), hidden=(own,), shown=(f"{own}/skills/a",))
+    order = mounts(bounds, frozenset([own]))
+    assert order.index(("--tmpfs", own)) < order.index(("--ro-bind", f"{own}/skills/a"))
+    assert ("--bind", f"{own}/skills/a") not in order
+
+
 def test_to_read_only_the_workspace_is_mounted_so() -> None:
     order = mounts(Confinement(writable=(), readable=("/tmp/w",)))
     assert ("--ro-bind", "/tmp/w") in order

@@ -8,6 +8,7 @@ import os
 import sys
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -16,7 +17,8 @@ from hypothesis import strategies as st
 
 from indwell.errors import ToolError
 from indwell.files.handles import Child, children
-from indwell.sandbox import landlock
+from indwell.sandbox import landlock, run_program
+from indwell.sandbox.confined import _start_by_landlock
 from indwell.sandbox.confinement import Confinement
 from indwell.sandbox.landlock_rules import LIMITS, READ_FILE, WRITE_FILE, rules_of
 from indwell.sandbox.landlock_start import start_held
@@ -70,9 +72,23 @@ def test_sbx_23_what_landlock_cannot_hold_is_said() -> None:
 async def test_a_program_that_cannot_be_started_is_the_models_to_know(tmp_path: Path) -> None:
     with pytest.raises(ToolError, match="could not be started"):
         await start_held(
-            ["/nonexistent"], cwd=tmp_path, env={}, stdout=2, stderr=2, pass_fds=(),
+            ["/nonexistent"], cwd=tmp_path, env={}, stdin=0, stdout=2, stderr=2, pass_fds=(),
             confinement=Confinement((str(tmp_path),)), scratch=tmp_path,
         )  # fmt: skip
+
+
+@needs_landlock
+async def test_a_program_that_is_held_reads_its_input(tmp_path: Path) -> None:
+    bounds = Confinement((str(tmp_path),))
+    finished = await run_program(
+        ["/bin/cat"],
+        cwd=tmp_path,
+        timeout_s=10,
+        stdin=b"x" * 300_000,
+        limit_b=400_000,
+        start=partial(_start_by_landlock, bounds, tmp_path),
+    )
+    assert finished.head == b"x" * 300_000
 
 
 @needs_landlock
@@ -121,6 +137,14 @@ def test_what_is_hidden_is_left_out_and_all_beside_it_is_not() -> None:
     assert reached(confinement, WRITE_FILE) == {
         file for file in FILES if file.startswith("/home/me/work/")
     }
+
+
+def test_what_is_shown_in_a_hidden_folder_is_read_but_not_what_is_hidden_in_it() -> None:
+    hidden = ("/home/me", "/home/me/work/src/.env", "/home/me/work/.env")
+    confinement = Confinement(("/usr",), hidden=hidden, shown=("/home/me/work/src",))
+    mine = {file for file in FILES if file.startswith("/home/me/")}
+    assert reached(confinement, READ_FILE) & mine == {"/home/me/work/src/main.py"}
+    assert reached(confinement, WRITE_FILE) & mine == set()
 
 
 @settings(deadline=None)

@@ -118,6 +118,14 @@ def test_sbx_24_no_folder_above_a_denied_path_is_renamed_or_removed(path: str) -
     assert may("file-write-unlink", f"{W}/pkg/b")
 
 
+def test_what_is_shown_in_a_hidden_folder_is_read_but_not_what_is_hidden_in_it() -> None:
+    bounds = Confinement((W,), hidden=("/own", "/own/a/.env"), shown=("/own/a",))
+    given = profile(bounds, SCRATCH)
+    allowed = given.index("(allow file-read* (regex")
+    assert given.index("(deny file-read*") < allowed < given.rindex("(deny file-read*")
+    assert given.count("(allow file-read* (regex") == 1
+
+
 def test_sbx_24_what_is_hidden_is_not_read_nor_named_anew() -> None:
     for path in ("/Users/me/.ssh/id", "/Users/me/.ssh", f"{W}/.env", f"{W}/.ENV"):
         assert not may("file-read-data", path)

@@ -55,6 +55,22 @@ async def test_a_signal_is_a_negative_exit_code(tmp_path: Path) -> None:
     assert (await run("kill -9 $$", tmp_path)).exit_code == -9
 
 
+@pytest.mark.parametrize("size", [1, 5_000_000])
+async def test_input_is_read_to_its_end_and_errors_can_stand_apart(
+    size: int, tmp_path: Path
+) -> None:
+    finished = await run("wc -c; echo err >&2", tmp_path, stdin=b"x" * size, merge_errors=False)
+    assert (finished.output.strip(), finished.errors) == (str(size), b"err\n")
+
+
+@pytest.mark.parametrize("command", ["exit 7", "exec <&-; exit 7", "head -c 1 >&2; exit 7"])
+async def test_a_command_that_leaves_its_input_unread_harms_nobody(
+    command: str, tmp_path: Path
+) -> None:
+    finished = await run(command, tmp_path, stdin=b"x" * 5_000_000)
+    assert finished.exit_code == 7
+
+
 async def test_nothing_waits_for_input_or_a_terminal(tmp_path: Path) -> None:
     finished = await run("cat; read x; echo $?; (: < /dev/tty) 2>/dev/null; echo $?", tmp_path)
     assert finished.output == "1\n1\n"

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from indwell.agent.resume import past_of
+from indwell.agent.past import past_of
 from indwell.agent.session import Session
 from indwell.agent.todo_tool import TodoBoard
 from indwell.context import conversation as talk

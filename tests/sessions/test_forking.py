@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from indwell.agent.resume import past_of
+from indwell.agent.past import past_of
 from indwell.errors import SessionError
 from indwell.messages import Usage
 from indwell.sessions.forking import check_whole, fork_session, rewind_session, spill_owners
@@ -67,9 +67,13 @@ async def test_texts_that_a_fork_names_stay_until_the_last_fork_is_deleted(tmp_p
     origin = await session(store, 1, 2)
     one = (await fork_session(store, origin, 1, now=LATER)).session
     two = (await fork_session(store, one, 1, now=LATER)).session
+    of_agents = store.spill(origin).parent / "agents"
+    of_agents.mkdir()
+    (of_agents / "0001.jsonl").write_text("what a sub-agent read")
     delete(tmp_path, origin)
     kept = store.spill(origin) / "0001-long.txt"
     assert kept.read_text() == "long"
+    assert not of_agents.exists()
     assert set(store.ids()) == set(session_ids(tmp_path)) == {one, two}
     assert {each.id for each in stored(tmp_path)} == {one, two}
     delete(tmp_path, one)

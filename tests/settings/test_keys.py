@@ -7,7 +7,7 @@ import pytest
 
 from indwell.errors import SettingsError
 from indwell.settings.keys import Kept, KeyringUnusable, KeyStore, Ring
-from indwell.settings.model import Secret
+from indwell.settings.secret import Secret
 
 ONE, OTHER = "https://one.example", "https://one.example:8443"
 KEY = Secret("sk-canary-1")

@@ -7,7 +7,8 @@ import pytest
 
 from indwell.errors import SettingsError
 from indwell.settings.load import Loaded, lacking, load, state_folder
-from indwell.settings.model import SECRETS, Secret, Settings
+from indwell.settings.model import SECRETS, Settings
+from indwell.settings.secret import Secret
 
 
 def test_nothing_set_gives_the_defaults() -> None:
@@ -139,7 +140,7 @@ def test_notices_come_from_every_source() -> None:
         Settings(),
         (
             "unknown setting 'modle' in config.toml is ignored; did you mean 'model'?",
-            "unknown setting 'hooks' in the editor's options is ignored",
+            "'hooks' in the editor's options is ignored: only your own settings can set it",
             "'base_url' in .indwell/config.toml is ignored: only your own settings can set it",
         ),
     )

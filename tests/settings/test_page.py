@@ -9,7 +9,8 @@ from typing import Literal, get_args, get_origin
 import msgspec
 
 from indwell.settings.load import VARIABLES, Loaded, load
-from indwell.settings.model import SECRETS, Secret, Settings
+from indwell.settings.model import SECRETS, Hook, Settings
+from indwell.settings.secret import Secret
 from indwell.settings.tighten import RULES
 
 PAGE = Path(__file__).parents[2] / "docs" / "settings.md"
@@ -50,6 +51,8 @@ def type_words(annotation: object) -> str:
     kinds = [str, Secret, bool, int, float, tuple]
     words = ["text", "text", "true or false", "whole number", "number", "list of texts"]
     while get_origin(annotation) is not Literal:
+        if annotation == tuple[Hook, ...]:
+            return "list of tables"
         for kind, word in zip(kinds, words, strict=True):
             if annotation is kind or get_origin(annotation) is kind:
                 return word

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from indwell.policy.paths import matches_any
 from indwell.settings.load import load
-from indwell.settings.model import FREEDOM, SECRETS, Secret, Settings
+from indwell.settings.model import FREEDOM, SECRETS, Settings
+from indwell.settings.secret import Secret
 from indwell.settings.tighten import RULES, Tightened, tighten
 from indwell.settings.values import TYPES
 
@@ -62,6 +63,9 @@ users = st.builds(
 )
 
 
+WAITS = {one for one in TYPES if one.endswith("_timeout_s")}
+
+
 def is_no_wider(settings: Settings, than: Settings, *, may_choose: bool) -> bool:
     """Compare every field; a new field counts as one that must not change."""
     for name in TYPES:
@@ -74,13 +78,17 @@ def is_no_wider(settings: Settings, than: Settings, *, may_choose: bool) -> bool
                 fits = now[: len(before)] == before and not any(g.startswith("!") for g in added)
             case "model":
                 fits = now == before or (may_choose and now in than.models)
-            case "attach_selection" | "attach_opened_file" | "attach_diagnostics" | "check_edits":
+            case _ if name.startswith("attach_") or name in {"check_edits", "memory"}:
                 fits = before or not now
-            case "max_output" | "round_limit" | "apply_edit_timeout_s" | "answer_timeout_s":
+            case _ if name in {"max_output", "round_limit", "agent_rounds"} or name in WAITS:
                 fits = now <= before
-            case "command_timeout_s" | "stall_timeout_s" | "check_timeout_s":
-                fits = now <= before
-            case "budget_turn" | "budget_session" | "budget_day" | "budget_turn_tokens":
+            case (
+                "budget_turn"
+                | "budget_session"
+                | "budget_day"
+                | "budget_turn_tokens"
+                | "agent_budget_tokens"
+            ):
                 fits = now == before if now is None else before is None or now <= before
             case _:  # hints only show the agent's changes to who has them anyway
                 fits = now == before or name == "review_hints"

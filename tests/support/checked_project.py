@@ -17,6 +17,7 @@ from indwell.agent.turn import run_turn
 from indwell.cli.chosen_model import Model
 from indwell.cli.compose import open_session
 from indwell.messages import Reply, Text
+from indwell.policy.approvals import Answer
 from indwell.providers.scripted import ScriptedProvider
 from indwell.review.ledger import ReviewLedger
 from indwell.settings.model import Settings
@@ -81,12 +82,14 @@ async def a_project(
     files: dict[str, str] | None = None,
     is_trusted: bool = True,
     is_reviewed: bool = False,
+    answers: Sequence[Answer] = (),
     **settings: Any,
 ) -> AsyncIterator[Project]:
     """A trusted folder with ``a.txt``, the checker, and the settings given."""
     work = folder.resolve() / "work"
     work.mkdir()
     for name, text in {"a.txt": "total\n", "checker.py": CHECKER, **(files or {})}.items():
+        (work / name).parent.mkdir(parents=True, exist_ok=True)
         (work / name).write_text(text)
     now = [
         msgspec.structs.replace(
@@ -95,7 +98,7 @@ async def a_project(
             **settings,
         )
     ]
-    provider, approver = ScriptedProvider(script), RecordingApprover()
+    provider, approver = ScriptedProvider(script), RecordingApprover(*answers)
     review = await ReviewLedger.open(folder / "review", [work]) if is_reviewed else None
     session = await open_session(
         DiskWorkspace([work]),

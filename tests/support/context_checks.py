@@ -10,7 +10,8 @@ import msgspec
 
 from indwell.context.assemble import assemble
 from indwell.context.compaction.step import Action, Step, SummaryPlan
-from indwell.context.conversation import Conversation, estimated_tokens, prompt_tokens
+from indwell.context.conversation import Conversation
+from indwell.context.fullness import estimated_tokens, prompt_tokens
 from indwell.context.history import place_of, transcript
 from indwell.context.pairing import problems
 from indwell.context.tally import Tally

@@ -13,7 +13,8 @@ from indwell.context.compaction.step import Action, Step, SummaryPlan
 from indwell.context.compaction.summarising.fallback import extract
 from indwell.context.compaction.summarising.summary import apply_summary, is_usable
 from indwell.context.compaction.view import full_tokens
-from indwell.context.conversation import Conversation, prompt_tokens
+from indwell.context.conversation import Conversation
+from indwell.context.fullness import prompt_tokens
 
 Summarise = Callable[[SummaryPlan], str]
 Watch = Callable[[Conversation, Action, Step, Conversation], None]

@@ -20,6 +20,7 @@ from indwell.context.compaction.presets import PRESETS
 from indwell.context.compaction.step import Action, Step, SummaryPlan
 from indwell.context.compaction.summarising.fallback import simulated
 from indwell.context.conversation import Config, Conversation, system_block
+from indwell.context.fullness import calibrated, counted, estimated_tokens, prompt_tokens
 from indwell.context.injections import Kind, inject
 from indwell.context.oversize import is_oversize, oversize_words
 from indwell.context.pairing import tool_uses
@@ -108,7 +109,7 @@ class ContextMachine:
         joining = talk.with_input(self.conversation, words=None, turn=self.turn, steered=said)
         if joining.messages == self.conversation.messages and not self._is_users():
             return False
-        incoming = talk.estimated_tokens(joining) - talk.estimated_tokens(self.conversation)
+        incoming = estimated_tokens(joining) - estimated_tokens(self.conversation)
         self.compact(incoming=incoming, force=force)
         sending = talk.with_input(self.conversation, words=None, turn=self.turn, steered=said)
         self.tally["calls"] += 1
@@ -122,8 +123,8 @@ class ContextMachine:
         if words is not None:
             self.task = self.said[-len(said)]
         if dice.random() < 0.3:
-            counted = round(talk.estimated_tokens(sending) * dice.uniform(0.6, 1.5))
-            sending = talk.calibrated(sending, sending, Usage(input=counted))
+            counted = round(estimated_tokens(sending) * dice.uniform(0.6, 1.5))
+            sending = calibrated(sending, sending, Usage(input=counted))
         reply: Reply = texts.reply(dice)
         self._advance(sending)
         self._advance(talk.with_reply(self.conversation, reply, turn=self.turn))
@@ -182,7 +183,7 @@ class ContextMachine:
         assert past.notices == ()
         assert past.messages == now.messages, "the log folds to other messages"
         assert past.history == now.history, "the log folds to another history"
-        self.conversation = talk.counted(
+        self.conversation = counted(
             msgspec.structs.replace(
                 now, messages=past.messages, history=past.history, tally=Tally()
             )
@@ -225,7 +226,7 @@ class ContextMachine:
         for message in added_messages(self.conversation.messages, after.messages):
             join(self.oracle, message)
             self.records.append(Said(message, AT))
-        self.conversation = talk.counted(after)
+        self.conversation = counted(after)
 
     def _summary(self, plan: SummaryPlan) -> str:
         self.tally["summaries"] += 1
@@ -240,7 +241,7 @@ class ContextMachine:
         check_step(before, action, step, after, self.spills)
         self.spills.update((spill.name, spill.text) for spill in step.spills)
         names = tuple(spill.name for spill in step.spills)
-        n_before, n_after = talk.prompt_tokens(before), talk.prompt_tokens(after)
+        n_before, n_after = prompt_tokens(before), prompt_tokens(after)
         self.records.append(
             Compacted(self.turn, step.layer, step.splices, n_before, n_after, names, AT,
                       len(before.messages), step.note)

@@ -12,6 +12,7 @@ from indwell.context.compaction.step import Action, Step, SummaryPlan
 from indwell.context.compaction.summarising.summary import apply_summary
 from indwell.context.compaction.view import View, full_tokens
 from indwell.context.conversation import Config, Conversation, system_block
+from indwell.context.fullness import estimated_tokens
 from indwell.context.history import transcript
 from indwell.context.pairing import problems, tool_uses
 from indwell.messages import Message, Reply, Text, ToolCall, ToolResult
@@ -63,7 +64,7 @@ def taken(now: Conversation, step: Step) -> Conversation:
     after = take(now, step)
     assert problems(after.messages) == ()
     assert transcript(after.messages, after.history) == transcript(now.messages, now.history)
-    assert talk.estimated_tokens(after) < talk.estimated_tokens(now)
+    assert estimated_tokens(after) < estimated_tokens(now)
     return after
 
 

@@ -17,6 +17,7 @@ from indwell.context.assemble import assemble
 from indwell.context.compaction.facts import Facts
 from indwell.context.compaction.preset import Preset
 from indwell.context.conversation import Config, Conversation, system_block
+from indwell.context.fullness import counted, estimated_tokens
 from indwell.context.pairing import tool_uses
 from indwell.messages import Reply, Request, ToolCall
 from indwell.sessions import foreign
@@ -56,11 +57,11 @@ def played(
             case "assistant":
                 now = answered(now, results, turn=turn)
                 joining = talk.with_input(now, words=None, turn=turn, steered=words)
-                incoming = talk.estimated_tokens(joining) - talk.estimated_tokens(now)
+                incoming = estimated_tokens(joining) - estimated_tokens(now)
                 now = fitted(now, preset, Facts(incoming=incoming, spill_folder="/s"))
                 now = talk.with_input(now, words=None, turn=turn, steered=words)
                 yield index, assemble(now)
-                now = talk.counted(talk.with_reply(now, _reply(message), turn=turn))
+                now = counted(talk.with_reply(now, _reply(message), turn=turn))
                 words, results = [], {}
 
 
@@ -72,7 +73,7 @@ def answered(now: Conversation, results: dict[str, str], *, turn: int) -> Conver
     blocks = [
         talk.tool_result(use, results[use.id], is_error=False) for use in uses if use.id in results
     ]
-    return talk.counted(talk.with_results(now, blocks, turn=turn))
+    return counted(talk.with_results(now, blocks, turn=turn))
 
 
 def _reply(message: dict[str, Any]) -> Reply:

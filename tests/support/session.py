@@ -14,8 +14,9 @@ from typing import Any
 import msgspec
 
 from indwell.agent.events import Event, TurnFinished
+from indwell.agent.parts import Parts
 from indwell.agent.prompt import Prompt
-from indwell.agent.session import Parts, Session
+from indwell.agent.session import Session
 from indwell.agent.turn import run_turn
 from indwell.cli.spill import Spill
 from indwell.context.conversation import Config, Conversation, system_block

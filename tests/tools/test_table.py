@@ -26,7 +26,7 @@ def test_the_tools_stand_in_a_stable_order() -> None:
 
 def test_all_schemas_together_are_small() -> None:
     text = [f"{spec.name}{spec.description}{spec.parameters}" for spec in TOOLS.specs]
-    assert sum(map(estimate_tokens, text)) < 900
+    assert sum(map(estimate_tokens, text)) < 930
 
 
 def test_every_schema_is_closed_and_names_what_is_needed() -> None:

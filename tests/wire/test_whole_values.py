@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 from indwell.lsp import protocol
+from indwell.lsp.protocol_asking import AskParams
 from indwell.lsp.protocol_prompt import Attachment
 from indwell.lsp.wire.conversion import Conversion
 
 
 def test_no_field_is_left_out() -> None:
-    sent = Conversion().unstructure(protocol.AskParams("which"))
-    assert sent == {"prompt": "which", "placeholder": ""}
+    sent = Conversion().unstructure(AskParams("which"))
+    assert sent == {
+        "prompt": "which",
+        "placeholder": "",
+        "by": "indwell",
+        "options": [],
+        "session": "",
+        "id": "",
+    }
 
 
 def test_a_value_inside_a_value_is_whole_too() -> None:

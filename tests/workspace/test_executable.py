@@ -55,6 +55,7 @@ def test_an_ordinary_project_holds_nothing_of_this_kind(folder) -> None:
         ("CLAUDE.md", "instructions"),
         (".github/copilot-instructions.md", "instructions"),
         (".claude/skills/x/SKILL.md", "instructions"),
+        (".claude/agents/x.md", "instructions"),
         (".mcp.json", "servers"),
         (".vscode/mcp.json", "servers"),
         (".vscode/tasks.json", "programs"),

@@ -3,15 +3,26 @@
  * Written by scripts/protocol_typescript.py from docs/protocol.schema.json (`scripts/fix`).
  */
 
-/** A question to the user with a line of text as the answer. */
+/** A question to the user with a line of text, or one of some options, as the answer. */
 export interface AskParams {
+  /** The question; of the model's only what is visible, at most 1,000 characters. */
   readonly prompt: string;
+  /** An example of an answer. */
   readonly placeholder: string;
+  /** Whose question it is. The model's is never a permission, and has to look like no other. */
+  readonly by: "indwell" | "model";
+  /** Answers to choose from, each a line; words of the user's own are as good. */
+  readonly options: readonly string[];
+  /** Whose turn asks; empty if no turn does. */
+  readonly session: string;
+  /** Of the model's call that asks, as in `toolStarted`; empty if none does. */
+  readonly id: string;
 }
 
-/** What was typed; null if the user closed the box. */
+/** What was typed, or which of the options was chosen, 0-based; both null if it was closed. */
 export interface AskResult {
   readonly text?: string | null;
+  readonly chosen?: number | null;
 }
 
 /** A piece of context that goes with the next prompt, and can be detached by its `id`. */
@@ -39,6 +50,26 @@ export interface Attachment {
   readonly text?: string;
   /** Of a document. */
   readonly uri?: string | null;
+}
+
+/** A command that runs on while the work goes on. */
+export interface BackgroundCommand {
+  /** Such as `b1`; unique in the session. */
+  readonly id: string;
+  /** Its text. */
+  readonly command: string;
+  /** It runs, has ended by itself, or was stopped. */
+  readonly state: "ended" | "running" | "stopped";
+  /** Once it has ended; negative for a signal. */
+  readonly exitCode: number | null;
+  /** That it has run. */
+  readonly seconds: number;
+  /** The last lines of its output, for a list. */
+  readonly tail: string;
+  /** Of the file that its output goes to; empty if it was not kept. */
+  readonly path: string;
+  /** `model` or `user`: who stopped it; empty if nobody did. */
+  readonly by: string;
 }
 
 /**
@@ -136,16 +167,45 @@ export interface ChatResult {
   readonly shown: boolean;
 }
 
-/** A check of the project runs, such as `mypy`. */
+/** A check of the project runs, such as `mypy`, or a hook that takes long. */
 export interface Checking {
   readonly type: "checking";
   readonly turn: number;
   readonly what: string;
+  readonly agent: string;
 }
 
 /** As in LSP. */
 export interface CodeDescription {
   readonly href: string;
+}
+
+/** All background commands of the session, after one began, ended or was stopped. */
+export interface CommandsChanged {
+  readonly type: "commandsChanged";
+  readonly turn: number;
+  readonly commands: readonly BackgroundCommand[];
+  readonly agent: string;
+}
+
+/**
+ * Asks for a session's background commands; `stop` is the id of one that is ended first.
+ *
+ * `session` is the current one if it is left out.
+ */
+export interface CommandsParams {
+  readonly session?: string | null;
+  readonly stop?: string | null;
+}
+
+/**
+ * All background commands of a session, oldest first; null is no session yet.
+ *
+ * Each is what `CommandsChanged` tells of it, with the output of this moment.
+ */
+export interface CommandsResult {
+  readonly session: string | null;
+  readonly commands: readonly BackgroundCommand[];
 }
 
 /** Older parts of the conversation are shorter from the next request on. */
@@ -160,6 +220,7 @@ export interface Compacted {
   readonly after: number;
   /** More for the user; often empty. */
   readonly note: string;
+  readonly agent: string;
 }
 
 /** Nothing to say: the next request is that of the current session. */
@@ -280,17 +341,22 @@ export interface EditApplied {
   readonly diff: string;
   readonly created: boolean;
   readonly verified: boolean;
+  readonly agent: string;
 }
 
 /** What happens in a turn; `type` tells which. */
 export type Event =
   | Checking
+  | CommandsChanged
   | Compacted
   | EditApplied
   | HunksChanged
   | Notice
   | PermissionAnswered
   | PermissionAsked
+  | PlanChanged
+  | QuestionAnswered
+  | QuestionAsked
   | QueueChanged
   | Steered
   | Text
@@ -398,6 +464,7 @@ export interface HunksChanged {
   readonly pending: number;
   /** Paths that have some. */
   readonly files: readonly string[];
+  readonly agent: string;
 }
 
 /** A change that a verdict did not settle, and why; `id` is empty for a whole file. */
@@ -461,6 +528,19 @@ export interface LoginResult {
   readonly origin: string;
 }
 
+/** The argument of `indwell.memory`; all of it optional. */
+export interface MemoryArguments {
+  /** Which facts: of this workspace, or of the user everywhere. */
+  readonly scope?: "workspace" | "user";
+}
+
+/** The file with the facts: where it is, and whether the editor has opened it. */
+export interface MemoryResult {
+  readonly uri: string;
+  readonly path: string;
+  readonly shown: boolean;
+}
+
 /** The argument of `indwell.mode`. */
 export interface ModeArguments {
   readonly mode: "ask" | "review" | "auto" | "plan";
@@ -484,12 +564,19 @@ export interface ModelsResult {
   readonly models: readonly ModelRow[];
 }
 
+/** The argument of `indwell.newSession`; it may be left out. */
+export interface NewSessionArguments {
+  /** The id of a session whose task goes along: requests, files, what is to be done. */
+  readonly inherit?: string;
+}
+
 /** Something the user should know; the turn goes on. */
 export interface Notice {
   readonly type: "notice";
   readonly turn: number;
   readonly level: "error" | "info" | "warning";
   readonly message: string;
+  readonly agent: string;
 }
 
 /** An event; a run of text or output comes as one, with the number of its last piece. */
@@ -532,6 +619,7 @@ export interface PermissionAnswered {
   readonly question: string;
   readonly answer: "always" | "no" | "once" | "session" | "beforehand" | "hunks" | "unanswered" | "uncovered";
   readonly hunks: readonly string[];
+  readonly agent: string;
 }
 
 /** The user is being asked; `detail` is the exact text that would run, or the diff. */
@@ -543,6 +631,7 @@ export interface PermissionAsked {
   readonly title: string;
   readonly detail: string;
   readonly reason: string;
+  readonly agent: string;
 }
 
 /** May this run? `detail` is exactly what would run, or the diff of the edit. */
@@ -609,6 +698,59 @@ export interface PieceRow {
   readonly diff: string;
 }
 
+/** The argument of `indwell.plan`; all of it optional. */
+export interface PlanArguments {
+  /** `open` shows the plan's document; the others as in `PlanParams`. */
+  readonly action?: "open" | "approve" | "reject";
+  /** The current one if it is left out. */
+  readonly session?: string | null;
+  /** With `reject`: what is wrong, which is the next prompt. */
+  readonly words?: string | null;
+  /** Answer only when it is done. */
+  readonly wait?: boolean;
+}
+
+/** The plan that the model proposed is another one, or stands otherwise. */
+export interface PlanChanged {
+  readonly type: "planChanged";
+  readonly turn: number;
+  /** Where it stands. */
+  readonly state: "approved" | "done" | "none" | "proposed" | "rejected";
+  /** Markdown, as the model wrote it or the user edited it; empty if there is none. */
+  readonly text: string;
+  /** Of the document in which the user may edit it; empty if there is none. */
+  readonly path: string;
+  readonly agent: string;
+}
+
+/** See a session's plan, change its text, or say what is to become of it. */
+export interface PlanParams {
+  /**
+   * `approve` begins the turn that carries it out, in the mode of before; `reject` stays in mode plan; `edit`
+   * makes `text` the plan.
+   */
+  readonly action?: "show" | "approve" | "reject" | "edit";
+  /** Its id; the current one if it is left out. */
+  readonly session?: string | null;
+  /**
+   * With `edit` the new text. With `approve` the text that was on the screen, which is the plan then; what
+   * stands in the plan's document if it is left out.
+   */
+  readonly text?: string | null;
+  /** With `reject`: what is wrong, which is the next prompt. */
+  readonly words?: string | null;
+}
+
+/** Where the plan stands now. */
+export interface PlanResult {
+  /** `none` where the model has proposed none. */
+  readonly state: "none" | "proposed" | "approved" | "rejected" | "done";
+  /** Markdown; empty if there is none. */
+  readonly text: string;
+  /** Of the document in which the user may edit it; empty if there is none. */
+  readonly path: string;
+}
+
 /** As in LSP. */
 export interface Position {
   readonly line: number;
@@ -639,6 +781,30 @@ export interface ProvidersResult {
   readonly known: readonly KnownRow[];
 }
 
+/** The question stands no more. */
+export interface QuestionAnswered {
+  readonly type: "questionAnswered";
+  readonly turn: number;
+  /** Of the call that asked. */
+  readonly id: string;
+  /** The option that was chosen; empty if none was. Words of the user's own are told as `Steered`. */
+  readonly answer: string;
+  readonly agent: string;
+}
+
+/** The model asks the user; a question of its own, and never a permission. */
+export interface QuestionAsked {
+  readonly type: "questionAsked";
+  readonly turn: number;
+  /** Of the call that asks. */
+  readonly id: string;
+  /** What is visible of it, at most 1,000 characters. */
+  readonly question: string;
+  /** Answers to choose from, each a line. */
+  readonly options: readonly string[];
+  readonly agent: string;
+}
+
 /** What waits now; `held` says why none of it begins, and is empty if it goes on. */
 export interface QueueChanged {
   readonly type: "queueChanged";
@@ -646,6 +812,7 @@ export interface QueueChanged {
   readonly seq: number;
   readonly held: string;
   readonly waiting: readonly Queued[];
+  readonly agent: string;
 }
 
 /**
@@ -774,7 +941,8 @@ export interface SessionParams {
 /**
  * A page of a session's turns, oldest first; `more` if there are turns before it.
  *
- * `todo` is the newest list of what is to be done; empty if the model keeps none.
+ * `todo` is the newest list of what is to be done; empty if the model keeps none. `plan` is the newest plan;
+ * null if the model has proposed none.
  */
 export interface SessionResult {
   readonly session: string;
@@ -786,6 +954,7 @@ export interface SessionResult {
   readonly more: boolean;
   readonly notices: readonly string[];
   readonly todo: readonly TodoRow[];
+  readonly plan: PlanResult | null;
 }
 
 /**
@@ -830,6 +999,21 @@ export interface SetModelParams {
 /** The model from the next turn on. */
 export interface SetModelResult {
   readonly model: string;
+}
+
+/** One skill; `source` is `user`, `workspace` or `indwell`. */
+export interface SkillRow {
+  readonly name: string;
+  readonly description: string;
+  readonly source: string;
+}
+
+/** Nothing is asked with it. */
+export type SkillsParams = Readonly<Record<string, never>>;
+
+/** All that count now, by name; those of a workspace only if it is trusted as it is. */
+export interface SkillsResult {
+  readonly skills: readonly SkillRow[];
 }
 
 /** What a command answers at once: session and turn that began, or the queued prompt's id. */
@@ -892,6 +1076,7 @@ export interface Steered {
    * of `TurnFinished`.
    */
   readonly delivered: boolean;
+  readonly agent: string;
 }
 
 /** One thing that was tried of an endpoint, and what to do about it. */
@@ -924,6 +1109,7 @@ export interface Text {
   readonly turn: number;
   readonly text: string;
   readonly restart: boolean;
+  readonly agent: string;
 }
 
 /** More of the model's reasoning. */
@@ -931,6 +1117,7 @@ export interface Thinking {
   readonly type: "thinking";
   readonly turn: number;
   readonly text: string;
+  readonly agent: string;
 }
 
 /** The list of what is to be done, whole, after the model has changed it. */
@@ -938,18 +1125,24 @@ export interface TodoChanged {
   readonly type: "todoChanged";
   readonly turn: number;
   readonly items: readonly TodoItem[];
+  readonly agent: string;
 }
 
 /** One thing to do, in one line, and how far it is. */
 export interface TodoItem {
+  /** One line. */
   readonly text: string;
+  /** How far it is. */
   readonly state: "doing" | "done" | "open";
+  /** Numbers of the items (1-based) that must be done before it. */
+  readonly after: readonly number[];
 }
 
-/** One thing to do, of the list that the model keeps. */
+/** One thing to do, of the list that the model keeps; `after`: numbers of what comes first. */
 export interface TodoRow {
   readonly text: string;
   readonly state: "open" | "doing" | "done";
+  readonly after: readonly number[];
 }
 
 /** A call ended: `figure` such as `+3 −1`, `message` if it failed or was refused. */
@@ -963,6 +1156,7 @@ export interface ToolFinished {
   readonly figure: string;
   readonly seconds: number;
   readonly message: string;
+  readonly agent: string;
 }
 
 /** A running command wrote something. */
@@ -971,6 +1165,7 @@ export interface ToolOutput {
   readonly turn: number;
   readonly id: string;
   readonly text: string;
+  readonly agent: string;
 }
 
 /** A call begins: `name` of the tool, `target` it works on. */
@@ -980,6 +1175,7 @@ export interface ToolStarted {
   readonly id: string;
   readonly name: string;
   readonly target: string;
+  readonly agent: string;
 }
 
 /** The argument of `indwell.trust`; `wait`: answer only when the user has answered. */
@@ -1024,6 +1220,7 @@ export interface TurnFinished {
    * it changed no file.
    */
   readonly verified: string;
+  readonly agent: string;
 }
 
 /**
@@ -1076,6 +1273,7 @@ export interface TurnStarted {
   readonly model: string;
   readonly attached: readonly string[];
   readonly mode: "ask" | "auto" | "plan" | "review";
+  readonly agent: string;
 }
 
 /** Tokens of one or several calls. */
@@ -1101,6 +1299,7 @@ export interface UsageReported {
   readonly cost: number | null;
   readonly total: Usage;
   readonly totalCost: number | null;
+  readonly agent: string;
 }
 
 /** Tokens of a turn or session; `cost` in US dollars, null if the price is unknown. */
@@ -1160,10 +1359,13 @@ export interface ServerRequests {
   readonly "indwell/providers": { readonly params: ProvidersParams; readonly result: ProvidersResult };
   readonly "indwell/models": { readonly params: ModelsParams; readonly result: ModelsResult };
   readonly "indwell/setModel": { readonly params: SetModelParams; readonly result: SetModelResult };
+  readonly "indwell/skills": { readonly params: SkillsParams; readonly result: SkillsResult };
   readonly "indwell/login": { readonly params: LoginParams; readonly result: LoginResult };
   readonly "indwell/events": { readonly params: EventsParams; readonly result: EventsResult };
   readonly "indwell/detach": { readonly params: DetachParams; readonly result: DetachResult };
   readonly "indwell/context": { readonly params: ContextParams; readonly result: ContextResult };
+  readonly "indwell/plan": { readonly params: PlanParams; readonly result: PlanResult };
+  readonly "indwell/commands": { readonly params: CommandsParams; readonly result: CommandsResult };
   readonly "indwell/changes": { readonly params: ChangesParams; readonly result: ChangesResult };
 }
 
@@ -1204,10 +1406,13 @@ export const METHODS = {
   "indwell/providers": { to: "server", kind: "request" },
   "indwell/models": { to: "server", kind: "request" },
   "indwell/setModel": { to: "server", kind: "request" },
+  "indwell/skills": { to: "server", kind: "request" },
   "indwell/login": { to: "server", kind: "request" },
   "indwell/events": { to: "server", kind: "request" },
   "indwell/detach": { to: "server", kind: "request" },
   "indwell/context": { to: "server", kind: "request" },
+  "indwell/plan": { to: "server", kind: "request" },
+  "indwell/commands": { to: "server", kind: "request" },
   "indwell/changes": { to: "server", kind: "request" },
   "indwell/event": { to: "editor", kind: "notification" },
   "indwell/permission": { to: "editor", kind: "request" },
@@ -1229,24 +1434,27 @@ export interface Commands {
   readonly "indwell.accept": { readonly argument: VerdictArguments; readonly result: VerdictResult | null };
   readonly "indwell.reject": { readonly argument: VerdictArguments; readonly result: VerdictResult | null };
   readonly "indwell.cancel": { readonly argument: null; readonly result: boolean };
-  readonly "indwell.newSession": { readonly argument: null; readonly result: null };
+  readonly "indwell.newSession": { readonly argument: NewSessionArguments; readonly result: null };
   readonly "indwell.compact": { readonly argument: null; readonly result: StartedResult | null };
+  readonly "indwell.commands": { readonly argument: null; readonly result: null };
   readonly "indwell.explainRequest": { readonly argument: null; readonly result: ContextResult };
   readonly "indwell.open": { readonly argument: OpenArguments; readonly result: OpenResult | null };
   readonly "indwell.resume": { readonly argument: ResumeArguments; readonly result: ResumeResult | null };
   readonly "indwell.fork": { readonly argument: ForkArguments; readonly result: ResumeResult | null };
   readonly "indwell.rewind": { readonly argument: RewindArguments; readonly result: ResumeResult | null };
+  readonly "indwell.plan": { readonly argument: PlanArguments; readonly result: PlanResult | null };
   readonly "indwell.mode": { readonly argument: ModeArguments; readonly result: null };
   readonly "indwell.trust": { readonly argument: TrustArguments; readonly result: boolean | null };
   readonly "indwell.chat": { readonly argument: ChatArguments; readonly result: ChatResult | null };
   readonly "indwell.send": { readonly argument: SendArguments; readonly result: StartedResult | TurnResult | null | SteerResult };
+  readonly "indwell.memory": { readonly argument: MemoryArguments; readonly result: MemoryResult | null };
 }
 
 /** Every command of the server. */
 export const COMMANDS = [
   "indwell.fix", "indwell.fixAll", "indwell.explain", "indwell.document", "indwell.test",
   "indwell.refactor", "indwell.ask", "indwell.accept", "indwell.reject", "indwell.cancel",
-  "indwell.newSession", "indwell.compact", "indwell.explainRequest", "indwell.open",
-  "indwell.resume", "indwell.fork", "indwell.rewind", "indwell.mode", "indwell.trust",
-  "indwell.chat", "indwell.send",
+  "indwell.newSession", "indwell.compact", "indwell.commands", "indwell.explainRequest",
+  "indwell.open", "indwell.resume", "indwell.fork", "indwell.rewind", "indwell.plan",
+  "indwell.mode", "indwell.trust", "indwell.chat", "indwell.send", "indwell.memory",
 ] as const satisfies readonly (keyof Commands)[];

@@ -60,6 +60,8 @@ async def asked_of(session: Session, arguments: str, facts: Facts) -> Asked:
         why=facts.why,
         leads_out=any(is_outside for _, is_outside in places),
         is_git=facts.effect == "edit" and any(_is_of_git(path, roots) for path in resolved),
+        keeps=facts.keeps,
+        background=facts.background,
     )
 
 
@@ -102,7 +104,7 @@ def _resolved(session: Session, written: str, facts: Facts) -> tuple[Path, bool]
     Raises:
         ToolError: It leads elsewhere.
     """
-    workspace, read_roots = session.parts.workspace, session.parts.read_roots
+    workspace, read_roots = session.parts.workspace, session.parts.all_read_roots
     try:
         return workspace.resolve(written), False
     except ToolError as outside:

@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 from indwell.agent import events
+from indwell.agent.command_news import remind_of_commands
 from indwell.agent.events import Listener
+from indwell.agent.instructing import tell_instructions
+from indwell.agent.plan_news import remind_of_plan
 from indwell.agent.session import Session
+from indwell.agent.skill_news import remind_of_skills
+from indwell.agent.time_news import tell_day
 from indwell.agent.todo_news import remind_of_todo
+from indwell.agent.turn_state import TurnState
 from indwell.agent.verdicts import verdict_blocks
 from indwell.context import conversation as talk
+from indwell.context.fullness import counted
 from indwell.context.pairing import problems, repair
 from indwell.context.pictures import without_pictures
 
 
 def mend(session: Session, turn: int, emit: Listener) -> None:
     """Repair an orphan before it is sent: an endpoint would refuse it in every turn to come."""
-    session.conversation = now = talk.counted(session.conversation)
+    session.conversation = now = counted(session.conversation)
     if not problems(now.messages, start=now.tally.n):
         return
     messages, notes = repair(now.messages)
@@ -24,15 +31,26 @@ def mend(session: Session, turn: int, emit: Listener) -> None:
         emit(events.Notice(turn, "warning", what))
 
 
-async def tell_aftermath(session: Session, turn: int) -> None:
+async def tell_news(session: Session, turn: TurnState, emit: Listener) -> None:
+    """Let the request say what has changed since the last one: files, instructions, the day."""
+    await _tell_aftermath(session, turn.number)
+    await tell_instructions(session, turn.number, emit)
+    await tell_day(session, turn)
+
+
+async def _tell_aftermath(session: Session, turn: int) -> None:
     """Let the request say what became of the files that the model knows (editor §4)."""
     parts = session.parts
-    session.conversation = talk.queue(session.conversation, await verdict_blocks(session, turn))
+    if session.helping is None:  # of a sub-agent's changes the one hears that goes on with them
+        session.conversation = talk.queue(session.conversation, await verdict_blocks(session, turn))
     blocks = await session.aftermath.blocks(
         session.seen, parts.workspace, parts.hidden, turn=turn, hide=parts.hide
     )
     session.conversation = talk.queue(session.conversation, blocks)
+    await remind_of_skills(session, turn)
     remind_of_todo(session, turn)
+    remind_of_plan(session, turn)
+    remind_of_commands(session, turn)
 
 
 def leave_out_pictures(session: Session, turn: int, emit: Listener) -> bool:

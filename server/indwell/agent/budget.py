@@ -21,12 +21,14 @@ class Budgets(msgspec.Struct, frozen=True):
         session: By all turns of a session.
         day: By all sessions of this machine's user in a calendar day.
         turn_tokens: Tokens in and out of one turn; works without a price.
+        tokens_setting: The setting that this comes from.
     """
 
     turn: float | None = None
     session: float | None = None
     day: float | None = None
     turn_tokens: int | None = None
+    tokens_setting: str = "budget_turn_tokens"
 
     @property
     def needs_price(self) -> bool:
@@ -65,9 +67,10 @@ def refusal(budgets: Budgets, outlay: Outlay, usage: Usage, cost: float | None) 
     parts = f"{usage.input:,} prompt tokens and a reply of up to {usage.output:,}"
     if budgets.turn_tokens is not None and outlay.turn_tokens + tokens > budgets.turn_tokens:
         return (
-            f"stopped before a call that could pass budget_turn_tokens = {budgets.turn_tokens:,}: "
+            f"stopped before a call that could pass {budgets.tokens_setting} = "
+            f"{budgets.turn_tokens:,}: "
             f"{outlay.turn_tokens:,} are spent, and the call has {parts}; "
-            f"{_advice('turn_tokens', is_begun=outlay.turn_tokens > 0)}"
+            f"{_advice('turn', budgets.tokens_setting, is_begun=outlay.turn_tokens > 0)}"
         )
     if cost is None:
         return ""
@@ -81,13 +84,13 @@ def refusal(budgets: Budgets, outlay: Outlay, usage: Usage, cost: float | None) 
             return (
                 f"stopped before a call that could pass budget_{name} = ${limit:g}: "
                 f"${spent:.4f} is spent{held}, and the call may cost ${cost:.4f} ({parts}); "
-                f"{_advice(name, is_begun=spent > 0)}"
+                f"{_advice(name, f'budget_{name}', is_begun=spent > 0)}"
             )
     return ""
 
 
-def _advice(name: str, *, is_begun: bool) -> str:
+def _advice(name: str, setting: str, *, is_begun: bool) -> str:
     """What to change; beginning anew helps only where something was spent already."""
-    again = "ask to go on, " if name.startswith("turn") and is_begun else ""
+    again = "ask to go on, " if name == "turn" and is_begun else ""
     again = "begin a new session, " if name == "session" and is_begun else again
-    return f"{again}raise `budget_{name}`, or lower `max_output`"
+    return f"{again}raise `{setting}`, or lower `max_output`"

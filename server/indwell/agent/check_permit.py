@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-import asyncio
-
 import msgspec
 
-from indwell.agent.asked import asked_of, with_scripts
+from indwell.agent.command_weighed import OWN_RULE, weighed
 from indwell.agent.gate.gate import Command
 from indwell.agent.session import Session
 from indwell.errors import ToolError
 from indwell.policy.asked import Allow, Ask, Deny
-from indwell.policy.decide import BY_ANSWER, decide
 from indwell.policy.widening import NOTHING_MORE, Widening
 from indwell.sessions.decided import Decided
-from indwell.tools.base import Facts
 
-TOOL = "bash"  # rules that name it hold for checks as well
 CHECK = "check"  # what the log calls it
-_OWN_RULE = "ask:"  # the user wants to be asked, whoever names the command
 
 
 class Refused(msgspec.Struct, frozen=True):
@@ -40,27 +34,15 @@ async def check_permit(session: Session, turn: int, command: Command) -> Widenin
 
     The user's own ``check_command`` is as good as an answer. It is written down for the audit.
     """
-    arguments = msgspec.json.encode({"command": command.command}).decode()
-    facts = Facts(tool=TOOL, effect="run", command=command.command, cwd=str(command.folder))
     try:
-        asked = await asked_of(session, arguments, facts)
+        found = await weighed(session, command.command, command.folder)
     except ToolError as error:
         return Refused(str(error))
-    policy = session.parts.policy()
+    policy, decision = found.policy, found.decision
     if policy.mode == "plan":
         return Refused("the mode is `plan`")
-    if not policy.writes_confined:
-        look = asyncio.to_thread(_looked_around, session)
-        secret_files, repositories = await look
-        policy = msgspec.structs.replace(
-            policy, secret_files=secret_files, repositories=repositories
-        )
-    decision = decide(asked, policy)
-    if isinstance(decision, Ask) or decision.by.startswith(BY_ANSWER):
-        asked = await with_scripts(session, asked)
-        decision = decide(asked, policy)
     is_run = isinstance(decision, Allow) or (
-        isinstance(decision, Ask) and command.is_own and not decision.by.startswith(_OWN_RULE)
+        isinstance(decision, Ask) and command.is_own and not decision.by.startswith(OWN_RULE)
     )
     session.parts.log.append(
         Decided(
@@ -91,8 +73,8 @@ async def check_permit(session: Session, turn: int, command: Command) -> Widenin
 
 def _advice(command: Command, ask: Ask) -> str:
     """What would let it run without a question."""
-    if ask.by.startswith(_OWN_RULE):
-        rule = ask.by.removeprefix(_OWN_RULE).strip()
+    if ask.by.startswith(OWN_RULE):
+        rule = ask.by.removeprefix(OWN_RULE).strip()
         return f"to allow it, take the rule {rule!r} that asks for it out of your `rules_ask`"
     places = "`rules_allow` or `check_command`" if ask.rule else "`check_command`"
     return f"to allow it, put {command.command!r} into {places} of your settings"
@@ -116,7 +98,3 @@ def note_ending(session: Session, turn: int, command: Command, words: str) -> No
 def check_id(turn: int) -> str:
     """One runs after the other, so the newest of that id is meant."""
     return f"check-{turn}"
-
-
-def _looked_around(session: Session) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    return session.parts.secret_files(), session.parts.repositories()

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 
 from indwell.agent.events import Listener
 from indwell.agent.fit import fit
 from indwell.agent.session import Session
 from indwell.agent.turn_state import TurnState
 from indwell.context.compaction.preset import Preset
-from indwell.context.conversation import prompt_tokens
+from indwell.context.fullness import prompt_tokens
 from indwell.policy.approvals import short_line
 from indwell.sessions.records import Ending
 
@@ -23,10 +24,11 @@ def is_compact(words: str) -> bool:
     return len(words) < 3 * len(COMPACT) and words.strip().lower() == COMPACT
 
 
-def no_command(words: str) -> str:
+def no_command(words: str, skills: Collection[str] = ()) -> str:
     """Why words that look like a command are none; empty for a command or a prompt.
 
     Only a single word does, such as ``/foo``: a path (``/usr/bin``) and a sentence are prompts.
+    The name of one of ``skills`` calls that skill.
     """
     match = _COMMAND.match(words)
     if match is None:
@@ -37,9 +39,10 @@ def no_command(words: str) -> str:
             f"`{COMPACT}` takes no words; send it alone, and say what should be kept in mind in a "
             "prompt of its own"
         )
-    if words.strip() == name and name.lower() != COMPACT:
+    if words.strip() == name and name[1:].lower() not in {COMPACT[1:], *skills}:
         shown = short_line(name, _NAME_LIMIT)
-        return f"there is no command {shown!r}; there is `{COMPACT}`, and all else is a prompt"
+        known = ", ".join(f"`/{one}`" for one in (COMPACT[1:], *skills))
+        return f"there is no command {shown!r}; there is {known}, and all else is a prompt"
     return ""
 
 

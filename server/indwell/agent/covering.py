@@ -15,6 +15,7 @@ from indwell.agent.recorded_workspace import is_accepted
 from indwell.agent.session import Session
 from indwell.messages import ToolUse
 from indwell.review.hunk import Actor
+from indwell.tools.base import Call
 
 NAMED = 3  # of the files that a check has changed
 
@@ -33,6 +34,31 @@ def covered(
     actor = Actor(session.id, turn)
     accepted = partial(is_accepted, session, permit)
     return lambda: coverage.around(actor, use.id, accepted=accepted, tell=tell)
+
+
+def apart(session: Session, call: Call) -> AbstractAsyncContextManager[None]:
+    """What an edit stands in, which takes down itself what it changes."""
+    coverage = session.parts.coverage
+    return nullcontext() if coverage is None or call.effect != "edit" else coverage.beside.aside()
+
+
+async def cover_beside(session: Session, turn: int, emit: Listener, tool_use_id: str) -> None:
+    """From now on cover what commands change that run on, as done by this call."""
+    coverage = session.parts.coverage
+    if coverage is None:
+        return
+
+    def tell(words: str) -> None:
+        emit(Notice(turn, "info", words))
+
+    actor, accepted = Actor(session.id, turn), partial(is_accepted, session, Permit())
+    await coverage.begin_beside(actor, tool_use_id, accepted=accepted, tell=tell)
+
+
+async def uncover_beside(session: Session) -> None:
+    """What such commands change from now on is nobody's; what they changed is taken down."""
+    if session.parts.coverage is not None:
+        await session.parts.coverage.beside.end()
 
 
 def covered_check(

@@ -11,11 +11,14 @@ from collections.abc import Coroutine, Sequence
 from itertools import groupby
 
 from indwell.agent.asked import display
-from indwell.agent.covering import covered
+from indwell.agent.covering import apart, covered
+from indwell.agent.delivering import deliver
 from indwell.agent.events import EditApplied, Listener, ToolFinished, ToolOutput, ToolStarted
 from indwell.agent.gating import before_edit, note_changes, tell_problems
+from indwell.agent.hooking import after_call, before_tool
 from indwell.agent.hunks import tell_hunks
 from indwell.agent.permit import Permit, Previewing, permitted
+from indwell.agent.plan_news import tell_plan
 from indwell.agent.recorded_workspace import recorded
 from indwell.agent.secrecy import check_no_marks, hidden, kept_back, remember
 from indwell.agent.session import Session
@@ -58,13 +61,14 @@ async def dispatch(
     bound = [(use, _bind(session, use)) for use in uses[:MOST_CALLS]]
     flood = ToolError(f"a reply may have {MOST_CALLS} calls; this one was not run, call it again")
     bound += [(use, flood) for use in uses[MOST_CALLS:]]
-    gate, asking = asyncio.Semaphore(PARALLEL), asyncio.Lock()
+    gate, asking = asyncio.Semaphore(PARALLEL), session.asking
     made: dict[str, Outcome] = {}
+    ran: dict[str, list[EditApplied]] = {}
 
     async def one(use: ToolUse, call: Call | ToolError) -> None:
         async with gate:
             try:
-                outcome = await _run_one(session, use, call, emit, asking)
+                outcome = await _run_one(session, use, call, emit, asking, ran)
             finally:
                 if session.is_editing:  # stopped in the middle of it
                     session.is_editing = False
@@ -72,7 +76,11 @@ async def dispatch(
         changes.extend(outcome.changes)
         note_changes(session, use, outcome, made)
         pictures.extend(tool_picture(use, one.media_type, one.data) for one in outcome.pictures)
-        results[use.id] = tool_result(use, outcome.text, is_error=outcome.is_error)
+        results[use.id] = tool_result(
+            use, outcome.text, is_error=outcome.is_error, frame=outcome.frame
+        )
+        if use.id in ran:
+            await after_call(session, use, outcome, ran[use.id], emit)
 
     for parallel, group in groupby(bound, key=lambda pair: _is_read(pair[1])):
         if parallel:
@@ -102,11 +110,19 @@ def _bind(session: Session, use: ToolUse) -> Call | ToolError:
 
 
 def _is_read(call: Call | ToolError) -> bool:
-    return isinstance(call, Call) and call.effect == "read"
+    """Can it run beside others? Not what puts a question: one stands at a time."""
+    if isinstance(call, ToolError) or call.effect != "read":
+        return False
+    return not (call.facts.asks or call.facts.keeps)
 
 
-async def _run_one(
-    session: Session, use: ToolUse, call: Call | ToolError, emit: Listener, asking: asyncio.Lock
+async def _run_one(  # noqa: PLR0917 - what a call is, and who is told and asked
+    session: Session,
+    use: ToolUse,
+    call: Call | ToolError,
+    emit: Listener,
+    asking: asyncio.Lock,
+    ran: dict[str, list[EditApplied]],
 ) -> Outcome:
     turn, started = use.meta.turn, session.parts.monotonic()
     name = short_line(use.name, NAME_LIMIT)
@@ -116,6 +132,7 @@ async def _run_one(
         if isinstance(call, ToolError):
             raise call
         check_no_marks(call, use.arguments)
+        await before_tool(session, use, call, emit)  # a stop needs no question
         preview = _previewing(session, use, call)
         await before_edit(session, use, call, emit)  # takes a while, so what it may is asked then
         permit = await permitted(session, use, call, emit, preview, asking)
@@ -124,17 +141,21 @@ async def _run_one(
             session.parts.log.append(intent)
             await session.parts.log.commit()
         session.is_editing = call.effect == "edit"
-        outcome = await call.run(_context(session, use, emit, permit))
+        ran[use.id] = []
+        async with apart(session, call):
+            outcome = await call.run(_context(session, use, emit, permit))
         remember(session, call, permit.widening, outcome)
         tell_todo(session, turn, emit)
+        await tell_plan(session, turn, emit)
     except ToolError as error:
         outcome = Outcome(text=str(error), is_error=True, figure="failed")
-    outcome = await kept_back(session, outcome)
+    outcome = deliver(session, await kept_back(session, outcome))
     diffs: list[str] = []
     for change in outcome.changes:
         await session.aftermath.made(change)
         applied = await asyncio.to_thread(_edit_applied, session, use, change, outcome)
         diffs.append(applied.diff)
+        ran[use.id].append(applied)
         emit(applied)
     session.is_editing = False
     tell_hunks(session, emit)
@@ -165,7 +186,7 @@ def _context(session: Session, use: ToolUse, emit: Listener, permit: Permit) -> 
         seen=session.seen,
         spill=session.parts.spill,
         on_output=lambda text: emit(ToolOutput(use.meta.turn, use.id, text)),
-        read_roots=session.parts.read_roots,
+        read_roots=session.parts.all_read_roots,
         hidden=session.parts.hidden,
         takes_pictures=session.conversation.config.takes_pictures,
         most_chars=_room(session),
@@ -175,6 +196,9 @@ def _context(session: Session, use: ToolUse, emit: Listener, permit: Permit) -> 
         hide=session.parts.hide,
         chosen=permit.chosen,
         covered=covered(session, use, permit, emit),
+        turn=use.meta.turn,
+        call_id=use.id,
+        tell=emit,
     )
 
 

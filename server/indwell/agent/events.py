@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Literal, TypeAlias
 
-import msgspec
-
+from indwell.agent.event_shape import BackgroundCommand, FileChanged, OfAgent, Queued
+from indwell.context.plan import PlanState
 from indwell.context.todo import TodoItem
 from indwell.messages import Usage
 from indwell.policy.approvals import Said
@@ -18,17 +18,7 @@ from indwell.sessions.records import Ending
 from indwell.settings.model import Mode
 
 
-def _tag(name: str) -> str:
-    return name[0].lower() + name[1:]
-
-
-class _Event(msgspec.Struct, frozen=True, tag_field="type", tag=_tag, rename="camel"):
-    """Base of all: which turn of the session, 1-based."""
-
-    turn: int
-
-
-class TurnStarted(_Event, frozen=True):
+class TurnStarted(OfAgent, frozen=True):
     """The user's words are taken; ``attached`` names what goes with them."""
 
     title: str
@@ -38,20 +28,20 @@ class TurnStarted(_Event, frozen=True):
     mode: Mode = "review"
 
 
-class Text(_Event, frozen=True):
+class Text(OfAgent, frozen=True):
     """More of the answer; ``restart`` says to forget what this round has shown so far."""
 
     text: str
     restart: bool = False
 
 
-class Thinking(_Event, frozen=True):
+class Thinking(OfAgent, frozen=True):
     """More of the model's reasoning."""
 
     text: str
 
 
-class ToolStarted(_Event, frozen=True):
+class ToolStarted(OfAgent, frozen=True):
     """A call begins: ``name`` of the tool, ``target`` it works on."""
 
     id: str
@@ -59,14 +49,14 @@ class ToolStarted(_Event, frozen=True):
     target: str
 
 
-class ToolOutput(_Event, frozen=True):
+class ToolOutput(OfAgent, frozen=True):
     """A running command wrote something."""
 
     id: str
     text: str
 
 
-class ToolFinished(_Event, frozen=True):
+class ToolFinished(OfAgent, frozen=True):
     """A call ended: ``figure`` such as ``+3 −1``, ``message`` if it failed or was refused."""
 
     id: str
@@ -78,7 +68,7 @@ class ToolFinished(_Event, frozen=True):
     message: str = ""
 
 
-class EditApplied(_Event, frozen=True):
+class EditApplied(OfAgent, frozen=True):
     """A file reads differently now; ``diff`` is unified and whole."""
 
     id: str
@@ -90,13 +80,13 @@ class EditApplied(_Event, frozen=True):
     verified: bool
 
 
-class Checking(_Event, frozen=True):
-    """A check of the project runs, such as ``mypy``."""
+class Checking(OfAgent, frozen=True):
+    """A check of the project runs, such as ``mypy``, or a hook that takes long."""
 
     what: str
 
 
-class HunksChanged(_Event, frozen=True):
+class HunksChanged(OfAgent, frozen=True):
     """Other changes of files wait for a verdict than before: after an edit, or after a verdict.
 
     Attributes:
@@ -108,7 +98,7 @@ class HunksChanged(_Event, frozen=True):
     files: tuple[str, ...]
 
 
-class PermissionAsked(_Event, frozen=True):
+class PermissionAsked(OfAgent, frozen=True):
     """The user is being asked; ``detail`` is the exact text that would run, or the diff."""
 
     id: str
@@ -118,7 +108,7 @@ class PermissionAsked(_Event, frozen=True):
     reason: str
 
 
-class PermissionAnswered(_Event, frozen=True):
+class PermissionAnswered(OfAgent, frozen=True):
     """What the user said; ``unanswered`` (nobody did, in time) is as good as ``no``.
 
     ``beforehand`` and ``uncovered`` are of ``run --allow-commands``: yes for once, and no. With
@@ -131,7 +121,34 @@ class PermissionAnswered(_Event, frozen=True):
     hunks: tuple[str, ...] = ()
 
 
-class UsageReported(_Event, frozen=True):
+class QuestionAsked(OfAgent, frozen=True):
+    """The model asks the user; a question of its own, and never a permission.
+
+    Attributes:
+        id: Of the call that asks.
+        question: What is visible of it, at most 1,000 characters.
+        options: Answers to choose from, each a line.
+    """
+
+    id: str
+    question: str
+    options: tuple[str, ...] = ()
+
+
+class QuestionAnswered(OfAgent, frozen=True):
+    """The question stands no more.
+
+    Attributes:
+        id: Of the call that asked.
+        answer: The option that was chosen; empty if none was. Words of the user's own are told as
+            ``Steered``.
+    """
+
+    id: str
+    answer: str
+
+
+class UsageReported(OfAgent, frozen=True):
     """Tokens and cost of one model call; ``total`` and ``total_cost`` of the turn so far."""
 
     round: int
@@ -141,7 +158,7 @@ class UsageReported(_Event, frozen=True):
     total_cost: float | None
 
 
-class Steered(_Event, frozen=True):
+class Steered(OfAgent, frozen=True):
     """The user's words in the middle of a turn.
 
     Attributes:
@@ -154,7 +171,7 @@ class Steered(_Event, frozen=True):
     delivered: bool
 
 
-class Compacted(_Event, frozen=True):
+class Compacted(OfAgent, frozen=True):
     """Older parts of the conversation are shorter from the next request on.
 
     Attributes:
@@ -170,22 +187,14 @@ class Compacted(_Event, frozen=True):
     note: str
 
 
-class Notice(_Event, frozen=True):
+class Notice(OfAgent, frozen=True):
     """Something the user should know; the turn goes on."""
 
     level: Literal["info", "warning", "error"]
     message: str
 
 
-class Queued(msgspec.Struct, frozen=True, rename="camel"):
-    """A prompt that waits for the running turn."""
-
-    id: str
-    title: str
-    text: str
-
-
-class QueueChanged(_Event, frozen=True):
+class QueueChanged(OfAgent, frozen=True):
     """What waits now; ``held`` says why none of it begins, and is empty if it goes on."""
 
     seq: int
@@ -193,21 +202,33 @@ class QueueChanged(_Event, frozen=True):
     waiting: tuple[Queued, ...]
 
 
-class TodoChanged(_Event, frozen=True):
+class TodoChanged(OfAgent, frozen=True):
     """The list of what is to be done, whole, after the model has changed it."""
 
     items: tuple[TodoItem, ...]
 
 
-class FileChanged(msgspec.Struct, frozen=True, rename="camel"):
-    """Lines added and removed in one file by a whole turn."""
+class PlanChanged(OfAgent, frozen=True):
+    """The plan that the model proposed is another one, or stands otherwise.
 
-    path: str
-    added: int
-    removed: int
+    Attributes:
+        state: Where it stands.
+        text: Markdown, as the model wrote it or the user edited it; empty if there is none.
+        path: Of the document in which the user may edit it; empty if there is none.
+    """
+
+    state: PlanState
+    text: str
+    path: str = ""
 
 
-class TurnFinished(_Event, frozen=True):
+class CommandsChanged(OfAgent, frozen=True):
+    """All background commands of the session, after one began, ended or was stopped."""
+
+    commands: tuple[BackgroundCommand, ...]
+
+
+class TurnFinished(OfAgent, frozen=True):
     """How the turn ended.
 
     Attributes:
@@ -255,12 +276,16 @@ Event: TypeAlias = (
     | HunksChanged
     | PermissionAsked
     | PermissionAnswered
+    | QuestionAsked
+    | QuestionAnswered
     | UsageReported
     | Steered
     | Compacted
     | Notice
     | QueueChanged
     | TodoChanged
+    | PlanChanged
+    | CommandsChanged
     | TurnFinished
 )
 

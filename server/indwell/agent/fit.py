@@ -12,6 +12,7 @@ from datetime import timedelta
 
 from indwell.agent import events
 from indwell.agent.events import Listener
+from indwell.agent.hooking import after_compaction
 from indwell.agent.session import Session
 from indwell.agent.summarise_call import summary_step
 from indwell.agent.turn_state import TurnState
@@ -26,6 +27,7 @@ from indwell.context.compaction.preset import Preset
 from indwell.context.compaction.prospect import nothing_pays, refusal
 from indwell.context.compaction.restraint import after_run, failed
 from indwell.context.compaction.step import Action, Step
+from indwell.context.fullness import prompt_tokens
 from indwell.context.tokens import BLOCK_OVERHEAD, tools_tokens
 from indwell.errors import ContextOverflow, ConversationTooLarge, SessionError
 
@@ -62,6 +64,9 @@ async def fit(
     known = session.refusal
     if force or not nothing_pays(session.conversation, preset, _facts(session, incoming), known):
         gains = await _run(session, turn, incoming, emit, force=force)
+        if gains.total() > 0:
+            now = prompt_tokens(session.conversation)
+            await after_compaction(session, turn.number, now + gains.total(), now, emit)
     if _tokens(session, incoming) > FULL * budget:
         _tell_overhead(session, turn, emit)
     return gains.total() > 0
@@ -148,7 +153,7 @@ async def _taken(
     """Keep what is cut, then go on with what is left; tokens gained, 0 if it was not taken."""
     now = session.conversation
     shorter = await asyncio.to_thread(lambda: take(now, step))
-    before, after = talk.prompt_tokens(now), talk.prompt_tokens(shorter)
+    before, after = prompt_tokens(now), prompt_tokens(shorter)
     if after >= before:
         return 0
     try:
@@ -203,7 +208,7 @@ def _is_cached(session: Session) -> bool:
 
 
 def _tokens(session: Session, incoming: int) -> int:
-    return talk.prompt_tokens(session.conversation) + incoming
+    return prompt_tokens(session.conversation) + incoming
 
 
 def _lowest(preset: Preset, budget: int) -> float:

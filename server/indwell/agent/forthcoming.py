@@ -5,13 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 from typing import NamedTuple
 
-from indwell.agent.secrecy import hidden
+from indwell.agent.instructing import folder_blocks, own_blocks
+from indwell.agent.plan_news import plan_blocks
 from indwell.agent.session import Session
+from indwell.agent.skill_news import skill_blocks
+from indwell.agent.time_news import time_blocks
 from indwell.agent.verdicts import verdict_blocks
 from indwell.context.injections import inject
 from indwell.messages import Text
 from indwell.prompt.environment import surroundings_words
-from indwell.prompt.instructions import instruction_words
 
 
 class Forthcoming(NamedTuple):
@@ -28,12 +30,20 @@ async def forthcoming(session: Session) -> Forthcoming:
     """As ``turn`` and ``before_call`` would make them now; what was sent before is among them."""
     parts, turn = session.parts, session.turns + 1
     before = [inject("environment", surroundings_words(await parts.surroundings()), turn=turn)]
-    instructions = await hidden(session, await parts.instructions())
-    if instructions:
-        before.append(inject("instructions", instruction_words(instructions), turn=turn))
+    before += time_blocks(session, turn)
+    before += await own_blocks(session, turn)
     told: dict[Path, str] = {}
     verdicts = await verdict_blocks(session, turn, peek=told)
     became = await session.aftermath.blocks(
         session.seen, parts.workspace, parts.hidden, turn=turn, hide=parts.hide, peek=told
     )
-    return Forthcoming(tuple(before), (*verdicts, *became))
+    await parts.skills.look()
+    skills = skill_blocks(session, turn)
+    behind = (
+        *verdicts,
+        *became,
+        *await folder_blocks(session, turn),
+        *skills,
+        *plan_blocks(session, turn),
+    )
+    return Forthcoming(tuple(before), behind)

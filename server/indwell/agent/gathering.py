@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from indwell.agent.instructing import own_blocks
 from indwell.agent.prompt import Prompt
+from indwell.agent.remembered import facts_for
 from indwell.agent.secrecy import hidden
 from indwell.agent.session import Session
+from indwell.agent.skill_news import called_skill
+from indwell.agent.time_news import time_blocks
 from indwell.context.attached import listing_words, picture_blocks, reported_words
 from indwell.context.ide import mention_words, opened_words, problem_lines, selection_words
 from indwell.context.injections import Kind, inject
@@ -12,19 +16,17 @@ from indwell.context.oversize import is_oversize, oversize_words
 from indwell.errors import UserError
 from indwell.messages import Block, Text
 from indwell.prompt.environment import Surroundings, surroundings_words
-from indwell.prompt.instructions import instruction_words
 
 
 async def gathered(session: Session, prompt: Prompt, now: Surroundings, turn: int) -> list[Text]:
     """Of the moment, of the editor and of the user; secrets in it stay here."""
     blocks = [inject("environment", surroundings_words(now), turn=turn)]
+    blocks += time_blocks(session, turn)
 
     async def add(kind: Kind, text: str) -> None:
         blocks.append(inject(kind, await hidden(session, text), turn=turn))
 
-    instructions = await session.parts.instructions()
-    if instructions:
-        await add("instructions", instruction_words(instructions))
+    blocks += await own_blocks(session, turn)
     if prompt.opened is not None:
         await add("ide_opened_file", opened_words(prompt.opened))
     if prompt.selection is not None:
@@ -37,6 +39,8 @@ async def gathered(session: Session, prompt: Prompt, now: Surroundings, turn: in
         await add("diagnostics", problem_lines(prompt.problems))
     if prompt.reported:
         await add("diagnostics", reported_words(prompt.reported))
+    blocks += await facts_for(session, prompt, turn)
+    blocks += await called_skill(session, prompt.words, turn)
     return blocks
 
 

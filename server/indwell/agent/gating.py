@@ -102,6 +102,8 @@ async def goes_on(session: Session, turn: TurnState, emit: Listener) -> bool:
     """
     gate = session.parts.gate
     state = gate.of(turn.number)
+    if session.helping is not None:  # the turn that it works for looks once, at its own end
+        return False
     if not state.files or not gate.wanted().is_on or session.parts.policy().mode == "plan":
         return False
     if state.n_seen != state.n_edits:

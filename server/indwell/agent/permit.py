@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import TypeAlias
 
 import msgspec
 
-from indwell.agent.asked import asked_of, with_scripts
 from indwell.agent.events import Listener, Notice, PermissionAnswered, PermissionAsked
 from indwell.agent.secrecy import carrying
 from indwell.agent.session import Session
+from indwell.agent.weighing import Weighed, first_weighed, note, weigh
 from indwell.errors import SettingsError, ToolError
 from indwell.messages import ToolUse
 from indwell.policy.approvals import (
@@ -25,11 +24,9 @@ from indwell.policy.approvals import (
     chosen_of,
     question_for,
 )
-from indwell.policy.asked import Allow, Ask, Asked, Decision, Deny, Policy
+from indwell.policy.asked import Ask, Asked, Deny
 from indwell.policy.beforehand import why_uncovered
-from indwell.policy.decide import BY_ANSWER, decide
 from indwell.policy.widening import NOTHING_MORE, Widening
-from indwell.sessions.decided import Decided, Verdict
 from indwell.tools.base import Call, Preview
 from indwell.workspace.comparing.hunks import diff_hunks, is_same_change
 
@@ -38,9 +35,6 @@ NO_MORE = (
     f"{MOST_REFUSED} questions in a row got no yes, so nothing more is asked in this turn; "
     "what would need it is not done"
 )
-_WORDS: Mapping[type, Verdict] = {Allow: "allow", Ask: "ask", Deny: "deny"}
-
-_log = logging.getLogger(__name__)
 
 
 class Permit(msgspec.Struct, frozen=True):
@@ -63,14 +57,6 @@ Previewing: TypeAlias = Callable[[Permit], Awaitable[Preview]]
 """What a call would change, with its paths as they were judged."""
 
 
-class _Weighed(msgspec.Struct, frozen=True):
-    """A call, what the rules of that moment say of it, and what they are."""
-
-    asked: Asked
-    decision: Decision
-    policy: Policy
-
-
 async def permitted(  # noqa: PLR0917 - what a call is, and who is told and asked
     session: Session,
     use: ToolUse,
@@ -87,16 +73,16 @@ async def permitted(  # noqa: PLR0917 - what a call is, and who is told and aske
     Raises:
         ToolError: It may not; the model reads why.
     """
-    weighed = await _first_weighed(session, use, call)
+    weighed = await first_weighed(session, use, call)
     decision = weighed.decision
     if isinstance(decision, Ask):
         async with asking:
-            weighed = await _weigh(session, use, call)  # an answer before it may have allowed it
+            weighed = await weigh(session, use, call)  # an answer before it may have allowed it
             decision = weighed.decision
             if isinstance(decision, Ask):
                 _check_patience(session, use, weighed)
                 return await _asked_for(session, use, call, weighed, decision, emit, preview)
-    _note(session, use, weighed)
+    note(session, use, weighed)
     if isinstance(decision, Deny):
         raise ToolError(f"not allowed: {decision.reason}")
     return Permit(_judged(call, weighed.asked), decision.widening)
@@ -106,7 +92,7 @@ async def _asked_for(  # noqa: PLR0917 - as above
     session: Session,
     use: ToolUse,
     call: Call,
-    weighed: _Weighed,
+    weighed: Weighed,
     ask: Ask,
     emit: Listener,
     preview: Previewing,
@@ -118,12 +104,13 @@ async def _asked_for(  # noqa: PLR0917 - as above
     """
     permit = Permit(_judged(call, weighed.asked))
     shown = await preview(permit)
-    _note(session, use, weighed)  # as long as the question stands, and if it never is answered
+    note(session, use, weighed)  # as long as the question stands, and if it never is answered
     reply = await _answer(session, use, weighed, ask, shown, emit)
     answer: Said = "hunks" if isinstance(reply, Chosen) else reply
-    _note(session, use, weighed, _answer_words(reply))
-    session.refused = session.refused + 1 if answer in {"no", "unanswered"} else 0
-    if session.refused == MOST_REFUSED:
+    note(session, use, weighed, _answer_words(reply))
+    asker = _asker(session)
+    asker.refused = asker.refused + 1 if answer in {"no", "unanswered"} else 0
+    if asker.refused == MOST_REFUSED:
         emit(Notice(use.meta.turn, "warning", NO_MORE))
     _check_answer(answer, weighed, ask)
     await _check_unchanged(session, use, call, weighed, preview, shown)
@@ -147,16 +134,21 @@ def _answer_words(reply: Reply) -> str:
     return reply
 
 
-def _check_patience(session: Session, use: ToolUse, weighed: _Weighed) -> None:
+def _asker(session: Session) -> Session:
+    """Whose user is asked: a sub-agent gets no patience of its own."""
+    return session if session.helping is None else session.helping.session
+
+
+def _check_patience(session: Session, use: ToolUse, weighed: Weighed) -> None:
     """Who has said no time and again is not asked for more of it.
 
     Raises:
         ToolError: It may not run, and nobody is asked.
     """
-    if session.refused < MOST_REFUSED:
+    if _asker(session).refused < MOST_REFUSED:
         return
     decision = Deny(f"{MOST_REFUSED} questions in a row got no yes", by="no more questions")
-    _note(session, use, msgspec.structs.replace(weighed, decision=decision))
+    note(session, use, msgspec.structs.replace(weighed, decision=decision))
     raise ToolError(
         f"not allowed: the last {MOST_REFUSED} questions to the user got no yes, so nothing more "
         "is asked in this turn; go on with what needs no question, or end the turn and say what "
@@ -164,7 +156,7 @@ def _check_patience(session: Session, use: ToolUse, weighed: _Weighed) -> None:
     )
 
 
-def _check_answer(answer: Said, weighed: _Weighed, ask: Ask) -> None:
+def _check_answer(answer: Said, weighed: Weighed, ask: Ask) -> None:
     """Tell the model of a no.
 
     Raises:
@@ -189,11 +181,14 @@ def _check_answer(answer: Said, weighed: _Weighed, ask: Ask) -> None:
 
 
 async def _answer(  # noqa: PLR0917 - all that is shown
-    session: Session, use: ToolUse, weighed: _Weighed, ask: Ask, shown: Preview, emit: Listener
+    session: Session, use: ToolUse, weighed: Weighed, ask: Ask, shown: Preview, emit: Listener
 ) -> Reply:
     turn = use.meta.turn
     question = await asyncio.to_thread(_question, use, weighed, ask, shown)
     question = carrying(session, question, use.arguments)
+    if session.helping is not None:
+        title = f"Sub-agent {session.helping.name}: {question.title}"
+        question = msgspec.structs.replace(question, title=title)
     emit(
         PermissionAsked(turn, use.id, question.id, question.title, question.detail, question.reason)
     )
@@ -212,70 +207,17 @@ async def _answer(  # noqa: PLR0917 - all that is shown
     return answer
 
 
-def _question(use: ToolUse, weighed: _Weighed, ask: Ask, shown: Preview) -> Question:
+def _question(use: ToolUse, weighed: Weighed, ask: Ask, shown: Preview) -> Question:
     """What is asked; of a long diff it takes a while to word it."""
     hunks = diff_hunks(shown.diff) if shown.by_hunk else ()
     return question_for(use.id, weighed.asked, ask, shown.diff, weighed.policy.sandbox, hunks)
-
-
-async def _first_weighed(session: Session, use: ToolUse, call: Call) -> _Weighed:
-    """Decide, and write down too what is refused because of where it leads.
-
-    Raises:
-        ToolError: A path of the call is none that tools may go to.
-    """
-    try:
-        return await _weigh(session, use, call)
-    except ToolError as error:
-        facts = call.facts
-        asked = Asked(facts.tool, facts.effect, facts.paths, command=facts.command, cwd=facts.cwd)
-        _note(session, use, _Weighed(asked, Deny(str(error), by="place"), Policy("plan")))
-        raise
-
-
-async def _weigh(session: Session, use: ToolUse, call: Call) -> _Weighed:
-    """Decide by the rules of now; where that fails, the answer is no (POL-20).
-
-    Raises:
-        ToolError: A path of the call is none that tools may go to.
-    """
-    asked, policy = await asked_of(session, use.arguments, call.facts), Policy("plan")
-    try:
-        policy = session.parts.policy()
-        if asked.effect == "run" and not policy.writes_confined:
-            policy = await asyncio.to_thread(_looked_around, session, policy)
-        decision = decide(asked, policy)
-        if _hangs_on_files(decision):
-            asked = await with_scripts(session, asked)
-            decision = decide(asked, policy)
-        return _Weighed(asked, decision, policy)
-    except Exception:  # noqa: BLE001 - the boundary of the policy: an error is a denial
-        _log.exception("a call could not be decided on")
-        reason = "Indwell could not decide on this call, through a fault of its own; tell the user"
-        return _Weighed(asked, Deny(reason, by="fault"), policy)
-
-
-def _hangs_on_files(decision: Decision) -> bool:
-    """Is it by an answer, which is for what the files of the workspace hold?"""
-    return isinstance(decision, Ask) or (
-        isinstance(decision, Allow) and decision.by.startswith(BY_ANSWER)
-    )
-
-
-def _looked_around(session: Session, policy: Policy) -> Policy:
-    """The policy, with what only the disk can tell; blocks."""
-    return msgspec.structs.replace(
-        policy,
-        secret_files=session.parts.secret_files(),
-        repositories=session.parts.repositories(),
-    )
 
 
 async def _check_unchanged(  # noqa: PLR0917 - all that an answer is bound to
     session: Session,
     use: ToolUse,
     call: Call,
-    weighed: _Weighed,
+    weighed: Weighed,
     preview: Previewing,
     shown: Preview,
 ) -> None:
@@ -284,7 +226,7 @@ async def _check_unchanged(  # noqa: PLR0917 - all that an answer is bound to
     Raises:
         ToolError: Something moved while the question stood; nothing was done.
     """
-    now = await _weigh(session, use, call)
+    now = await weigh(session, use, call)
     again = await preview(Permit(_judged(call, now.asked)))
     texts = shown.diff, shown.before, again.diff, again.before
     if now.asked != weighed.asked or not await asyncio.to_thread(is_same_change, *texts):
@@ -297,34 +239,3 @@ async def _check_unchanged(  # noqa: PLR0917 - all that an answer is bound to
 
 def _judged(call: Call, asked: Asked) -> Mapping[str, Path]:
     return dict(zip(call.facts.paths, map(Path, asked.resolved), strict=True))
-
-
-def _note(session: Session, use: ToolUse, weighed: _Weighed, answer: str = "") -> None:
-    """Write down what was decided, and by which rule, for ``indwell audit``; reads are not."""
-    asked, decision = weighed.asked, weighed.decision
-    if asked.effect == "read" and isinstance(decision, Allow):
-        return
-    session.parts.log.append(
-        Decided(
-            turn=use.meta.turn,
-            tool_use_id=use.id,
-            tool=asked.tool,
-            what=asked.command or ", ".join(asked.paths),
-            cwd=asked.cwd,
-            decision=_WORDS[type(decision)],
-            rule=decision.by,
-            reason="" if isinstance(decision, Allow) else decision.reason,
-            answer=answer,
-            widening="" if isinstance(decision, Deny) else decision.widening.words,
-            sandbox=_held(weighed),
-            at=session.timestamp(),
-        )
-    )
-
-
-def _held(weighed: _Weighed) -> str:
-    """How a command is held if it runs, in words; empty for all else."""
-    decision = weighed.decision
-    if weighed.asked.effect != "run" or isinstance(decision, Deny):
-        return ""
-    return "not sandboxed" if decision.widening.unconfined else weighed.policy.sandbox

@@ -58,7 +58,9 @@ def recalled(records: Sequence[Record], now: datetime) -> Recalled:
             case Spent(usage=usage):
                 figures = of_call(usage, record.cost, expected=record.expected)
                 health = added(health, record.turn, figures)
-                if sent is None or sent.model != record.model or sent.purpose != "work":
+                if record.agent or sent is None:
+                    continue
+                if sent.model != record.model or sent.purpose != "work":
                     continue
                 answered = _time(record.at)
                 health = _watched(health, record, is_same=last is None or last.model == sent.model)

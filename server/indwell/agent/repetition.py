@@ -9,6 +9,8 @@ from indwell.messages import Message
 
 HINT_AT = 3
 END_AT = 5
+WAITS = "commands"  # looks at what runs on, which may take its time
+MORE_LOOKS = 15
 
 
 def repeated_call(messages: Sequence[Message], turn: int) -> tuple[str, int]:
@@ -23,6 +25,10 @@ def repeated_call(messages: Sequence[Message], turn: int) -> tuple[str, int]:
             if last is None:
                 last = call
             if call != last:
-                return last[0], times
+                return last[0], _counted(last[0], times)
             times += 1
-    return (last[0] if last else ""), times
+    return (last[0], _counted(last[0], times)) if last else ("", 0)
+
+
+def _counted(name: str, times: int) -> int:
+    return max(1, times - MORE_LOOKS) if name == WAITS else times

@@ -6,42 +6,31 @@ once is in its tally.
 
 from __future__ import annotations
 
-import asyncio
 import re
 
-import msgspec
-
-from indwell.agent import events
-from indwell.agent.accounting import charge, leave
-from indwell.agent.before_call import leave_out_pictures, mend, tell_aftermath
+from indwell.agent.accounting import leave
+from indwell.agent.before_call import leave_out_pictures, mend, tell_news
 from indwell.agent.budget import expected_usage
-from indwell.agent.cache_watch import idle_s, watch_cache
+from indwell.agent.cache_watch import idle_s
 from indwell.agent.dispatch import NAME_LIMIT, dispatch
 from indwell.agent.events import Listener
 from indwell.agent.fit import fit, too_large_for
 from indwell.agent.gating import goes_on
+from indwell.agent.hooking import check_steering, hooks_go_on
 from indwell.agent.repetition import END_AT, HINT_AT, repeated_call
-from indwell.agent.sent import log_attempt, log_request
+from indwell.agent.sending import send, sending_of
 from indwell.agent.session import Session
 from indwell.agent.turn_state import TurnState
-from indwell.agent.verdicts import verdicts_heard
 from indwell.context import conversation as talk
 from indwell.context.assemble import assemble
+from indwell.context.fullness import prompt_tokens
 from indwell.context.injections import inject
 from indwell.context.oversize import is_oversize, oversize_words
 from indwell.context.pairing import tool_uses
-from indwell.context.tokens import estimate_tokens
-from indwell.errors import (
-    ContextOverflow,
-    ConversationTooLarge,
-    RequestRejected,
-    UserError,
-    WindowTooSmall,
-)
-from indwell.messages import BROKEN_OFF, Image, Reply, Request, Text, ToolChoice, ToolResult, Usage
+from indwell.errors import ContextOverflow, ConversationTooLarge, RequestRejected, WindowTooSmall
+from indwell.messages import BROKEN_OFF, Image, Reply, Text, ToolChoice, ToolResult
 from indwell.policy.approvals import short_line
 from indwell.prompt.environment import repetition_words, round_limit_words
-from indwell.providers import base as stream
 from indwell.sessions.records import Ending
 
 _ABOUT_PICTURES = re.compile(r"image|picture|vision|media|multimodal", re.IGNORECASE)
@@ -80,12 +69,17 @@ async def run_rounds(session: Session, turn: TurnState, emit: Listener) -> tuple
                     pictures=pictures,
                 )
                 session.advance(answered)
+            if session.parts.plan.take_end(turn.number) and not session.steering:
+                turn.answer = turn.answer or session.parts.plan.plan.text
+                return "done", ""
             repeated = _repetition(session, turn, len(uses))
             if repeated and not session.steering:
                 return "repeated", repeated
         elif not session.steering:
             ending = _ending_of(reply)
-            is_asked = ending[0] == "done" and await goes_on(session, turn, emit)
+            is_asked = ending[0] == "done" and (
+                await goes_on(session, turn, emit) or await hooks_go_on(session, turn, emit)
+            )
             if not (is_asked or session.steering):  # words may have come while it was looked at
                 return ending
         if turn.rounds >= limit:
@@ -100,7 +94,7 @@ def keep_partial_answer(session: Session, turn: TurnState) -> None:
     if not streamed:
         return
     words = turn.words if turn.draft else None
-    sending = _sending(session, turn, words)
+    sending = sending_of(session, turn, words)
     partial = Reply(text=streamed, finish="incomplete")
     session.advance(sending)
     session.advance(talk.with_reply(session.conversation, partial, turn=turn.number))
@@ -120,8 +114,9 @@ async def _ask_model(
 ) -> Reply:
     """One model call; the conversation takes the request's blocks only if it was answered (H5)."""
     mend(session, turn.number, emit)
-    await tell_aftermath(session, turn.number)
+    await tell_news(session, turn, emit)
     if session.steering:
+        await check_steering(session, turn.number, emit)
         await _take_steering(session, turn)
     await fit(session, turn, _incoming(session, turn, words), emit)
     try:
@@ -155,68 +150,17 @@ async def _ask_once(
     session: Session, turn: TurnState, emit: Listener, *, words: str | None, tool_choice: ToolChoice
 ) -> Reply:
     """Assemble and send what fits, if the budgets allow it."""
-    sending = _sending(session, turn, words)
+    sending = sending_of(session, turn, words)
     request = assemble(sending, tool_choice=tool_choice, idle_s=idle_s(session))
-    usage = expected_usage(
-        talk.prompt_tokens(sending), session.last_usage, sending.config.max_output
-    )
+    usage = expected_usage(prompt_tokens(sending), session.last_usage, sending.config.max_output)
     async with leave(session, turn, usage, session.parts.cost(usage)):
-        return await _send(session, turn, emit, sending, request)
+        return await send(session, turn, emit, sending, request)
 
 
 def _incoming(session: Session, turn: TurnState, words: str | None) -> int:
     """Tokens that will join the conversation with the next request."""
     now = session.conversation
-    return talk.prompt_tokens(_sending(session, turn, words)) - talk.prompt_tokens(now)
-
-
-def _sending(session: Session, turn: TurnState, words: str | None) -> talk.Conversation:
-    """The conversation with all that goes out next."""
-    return talk.with_input(
-        session.conversation,
-        words=words,
-        turn=turn.number,
-        steered=turn.steered_sent,
-        along=turn.along,
-    )
-
-
-async def _send(
-    session: Session, turn: TurnState, emit: Listener, sending: talk.Conversation, request: Request
-) -> Reply:
-    """Make the call, and count it, whether it is answered or not."""
-    parts = session.parts
-    for said in turn.steered:
-        emit(events.Steered(turn.number, said, delivered=True))
-    turn.rounds += 1
-    turn.streamed, turn.thought = [], []
-    log_request(session, request, turn.number)
-    parts.log.commit_soon()  # replies and results of before, while the model thinks (H59)
-
-    def on_event(event: stream.StreamEvent) -> None:
-        if isinstance(event, stream.Sending):
-            log_attempt(session, event)
-        if isinstance(event, stream.Discarded):
-            _count_unanswered(session, turn, sending, emit)
-        _tell(event, turn, emit)
-
-    try:
-        reply = await parts.provider.complete(request, on_event)
-    except (asyncio.CancelledError, UserError):
-        _count_unanswered(session, turn, sending, emit)
-        raise
-    if request.tool_choice == "none":
-        reply = _without_calls(reply)
-    # Answered: from here the request's blocks are part of the conversation.
-    turn.draft, turn.streamed = "", []
-    turn.steered = turn.steered_sent = ()
-    session.advance(talk.calibrated(sending, sending, reply.usage))
-    session.advance(talk.with_reply(session.conversation, reply, turn=turn.number))
-    turn.answer = reply.text or turn.answer
-    await verdicts_heard(session)
-    expected = watch_cache(session, turn.number, request, reply.usage, emit)
-    _count(session, turn, reply.usage, emit, expected=expected)
-    return reply
+    return prompt_tokens(sending_of(session, turn, words)) - prompt_tokens(now)
 
 
 async def _take_steering(session: Session, turn: TurnState) -> None:
@@ -231,48 +175,6 @@ async def _take_steering(session: Session, turn: TurnState) -> None:
     sent = [await fitting_words(session, words) for words in said]
     session.steering = session.steering[n_waiting:]
     turn.steered, turn.steered_sent = said, tuple(sent)
-
-
-def _tell(event: stream.StreamEvent, turn: TurnState, emit: Listener) -> None:
-    """Hand on what streams in."""
-    match event:
-        case stream.TextDelta(text=text):
-            turn.streamed.append(text)
-            emit(events.Text(turn.number, text))
-        case stream.ThinkingDelta(text=text):
-            turn.thought.append(text)
-            emit(events.Thinking(turn.number, text))
-        case stream.Sending() | stream.CallStarted():
-            pass  # the tool's line appears when the call is whole and checked
-        case stream.Discarded():
-            turn.streamed, turn.thought = [], []
-            emit(events.Text(turn.number, "", restart=True))
-        case stream.Waiting(seconds=seconds, reason=reason):
-            wait = f"{reason}; trying again in {seconds:.0f} s"
-            emit(events.Notice(turn.number, "warning", wait))
-
-
-def _count(
-    session: Session, turn: TurnState, usage: Usage, emit: Listener, *, expected: int = 0
-) -> None:
-    session.last_usage = usage
-    session.answered_at = session.parts.now()
-    model, cost = session.conversation.config.model, session.parts.cost(usage)
-    charge(session, turn, emit, usage, model=model, cost=cost, expected=expected)
-
-
-def _count_unanswered(
-    session: Session, turn: TurnState, sending: talk.Conversation, emit: Listener
-) -> None:
-    """Charge a call that began to answer and never came to its end: the endpoint does so, too.
-
-    It has not counted it for us, so this is our estimate, and marked so.
-    """
-    said = turn.streamed + turn.thought
-    if said:
-        output = estimate_tokens("".join(said))
-        usage = Usage(input=talk.prompt_tokens(sending), output=output, reported=False)
-        _count(session, turn, usage, emit)
 
 
 def _repetition(session: Session, turn: TurnState, n_calls: int) -> str:
@@ -292,11 +194,6 @@ def _repetition(session: Session, turn: TurnState, n_calls: int) -> str:
 def _remind(session: Session, words: str, turn: int) -> None:
     block: Text = inject("reminder", words, turn=turn)
     session.conversation = talk.queue(session.conversation, (block,))
-
-
-def _without_calls(reply: Reply) -> Reply:
-    finish = "stop" if reply.finish == "tool_calls" else reply.finish
-    return msgspec.structs.replace(reply, calls=(), finish=finish)
 
 
 def _ending_of(reply: Reply) -> tuple[Ending, str]:

@@ -5,148 +5,52 @@ One turn at a time; a turn either appends its records or leaves the session as i
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+import asyncio
 from dataclasses import dataclass, field
 from datetime import datetime
-from pathlib import Path
 
 import msgspec
 
 from indwell.agent.aftermath import Aftermath
-from indwell.agent.budget import Budgets
-from indwell.agent.compact_tool import Wish
-from indwell.agent.gate.gate import Gate
+from indwell.agent.events import Listener
+from indwell.agent.folder_instructions import NOTHING, Found
 from indwell.agent.growth import added_messages
-from indwell.agent.ledger import Ledger, MemoryLedger
-from indwell.agent.log import Log
-from indwell.agent.small_model import SmallModel
-from indwell.agent.todo_tool import TodoBoard
+from indwell.agent.parts import Parts
+from indwell.agent.turn_state import TurnState
 from indwell.agent.words import MOST_WAITING, MOST_WAITING_CHARACTERS, is_blank, taken_words
 from indwell.context.calibration import Calibration
-from indwell.context.compaction.facts import Rates
-from indwell.context.compaction.preset import Preset
-from indwell.context.compaction.presets import DEFAULT
 from indwell.context.compaction.prospect import Refusal
 from indwell.context.compaction.restraint import Restraint
 from indwell.context.compaction.step import Step
-from indwell.context.conversation import Conversation, prompt_tokens
+from indwell.context.conversation import Conversation
+from indwell.context.fullness import prompt_tokens
 from indwell.context.health import Health, after_compaction
 from indwell.context.history import spliced
 from indwell.context.tally import Tally
 from indwell.errors import UserError
 from indwell.messages import Message, Usage
-from indwell.policy.approvals import Approver
-from indwell.policy.asked import Policy
-from indwell.policy.widening import Widening
-from indwell.prompt.environment import Surroundings
-from indwell.providers.base import Provider
-from indwell.review.checkpoints.coverage import Coverage
 from indwell.review.hunk import Verdict
-from indwell.review.ledger import ReviewLedger
-from indwell.sandbox.confinement import Confinement
 from indwell.sessions.records import Compacted, Said, Steered, repairs
 from indwell.sessions.splices import rewritten
 from indwell.sessions.told import Titled
-from indwell.settings.model import Mode
-from indwell.tools.base import Registry
 from indwell.tools.seen import Seen
-from indwell.workspace.base import Workspace
-
-
-async def holds_nothing() -> None:
-    """A provider that has nothing to let go of."""
-
-
-def shown_as_it_is(text: str) -> str:
-    """Hides nothing: for tools that can come by no secret."""
-    return text
-
-
-def unconfined(widening: Widening) -> None:
-    """No bounds: for tools that start nothing."""
-    del widening
-
-
-def in_review() -> Mode:
-    """The mode of whoever says none."""
-    return "review"
 
 
 @dataclass(frozen=True, slots=True)
-class Parts:
-    """What a session works with; put together in ``cli``.
+class Helping:
+    """The turn that a sub-agent works for: it pays, and its user is asked.
 
     Attributes:
-        provider: The model.
-        tools: The table of tools.
-        workspace: The user's files.
-        approver: Who is asked for permissions.
-        policy: Mode and rules of this moment.
-        mode: The mode alone, to be told.
-        grant: Remember a rule: for this session, or for always.
-        log: The session's log.
-        spill: Keep a text in the session's folder; gives its path.
-        keep_as: Keep one there under this very name, on disk when it returns.
-        read_roots: Folders besides the workspace that tools may read; first the session's own.
-        hidden: Is this path, as displayed, kept from the model by a deny rule?
-        surroundings: Facts of this moment for the reminder.
-        instructions: AGENTS.md of a trusted workspace, else nothing.
-        cost: US dollars of a usage, None if the price is unknown.
-        now: The time, for the log.
-        monotonic: Seconds of a clock that never goes back, for durations.
-        round_limit: Model calls that one turn may take.
-        budgets: Money and tokens that may be spent.
-        ledger: What was spent today, by all sessions.
-        hang_up: Let go of what the provider holds, at the session's end.
-        preset: How the conversation is kept inside the window.
-        rates: Prices of the model, or their usual ratios.
-        small: A cheaper model for summaries, if there is one.
-        summary_timeout_s: Seconds that a summary may take.
-        wish: Compaction that somebody asked for.
-        todo: What is to be done, as the model has written it last.
-        confine: The bounds of a command that may do this much more; None is none.
-        hide: A text without the secrets in it; the same object if there are none.
-        secret_files: Names in the workspace that lead to secret files, absolute; blocks.
-        repositories: Folders with settings of git that nobody was asked about, absolute; blocks.
-        review: The ledger of the agent's changes in this workspace; None where none is kept.
-        coverage: Brings what commands change into it.
-        gate: What is known of the problems of files, and which commands check.
+        session: Whose turn it is.
+        turn: What that has gathered so far.
+        emit: Hears what the sub-agent does.
+        name: Of the sub-agent, for people.
     """
 
-    provider: Provider
-    tools: Registry
-    workspace: Workspace
-    approver: Approver
-    policy: Callable[[], Policy]
-    grant: Callable[[str, bool], Awaitable[None]]
-    log: Log
-    spill: Callable[[str, str], Awaitable[Path]]
-    keep_as: Callable[[str, str], Awaitable[Path]]
-    read_roots: tuple[Path, ...]
-    hidden: Callable[[str], bool]
-    surroundings: Callable[[], Awaitable[Surroundings]]
-    instructions: Callable[[], Awaitable[str]]
-    cost: Callable[[Usage], float | None]
-    now: Callable[[], datetime]
-    monotonic: Callable[[], float]
-    round_limit: int = 100
-    budgets: Budgets = Budgets()  # noqa: RUF009 - a frozen value, safe to share
-    ledger: Ledger = field(default_factory=MemoryLedger)
-    hang_up: Callable[[], Awaitable[None]] = holds_nothing
-    preset: Preset = DEFAULT
-    rates: Rates = Rates()  # noqa: RUF009 - a frozen value, safe to share
-    small: SmallModel | None = None
-    summary_timeout_s: float = 60.0
-    wish: Wish = field(default_factory=Wish)
-    todo: TodoBoard = field(default_factory=TodoBoard)
-    confine: Callable[[Widening], Confinement | None] = unconfined
-    hide: Callable[[str], str] = shown_as_it_is
-    secret_files: Callable[[], tuple[str, ...]] = tuple
-    repositories: Callable[[], tuple[str, ...]] = tuple
-    review: ReviewLedger | None = None
-    coverage: Coverage | None = None
-    gate: Gate = field(default_factory=Gate)
-    mode: Callable[[], Mode] = in_review
+    session: Session
+    turn: TurnState
+    emit: Listener
+    name: str
 
 
 @dataclass(slots=True)
@@ -181,6 +85,10 @@ class Session:
         is_editing: An edit is being made and not told of yet; what waits is told after it.
         given_title: The user's for it; empty if it was given none.
         own_title: The beginning of the first words; empty before those.
+        told_instructions: What was found last of instructions of folders; it was told.
+        under_way: The turn that runs, or the last one.
+        asking: Held while a question stands; one of this session and its sub-agents at a time.
+        helping: What it works for if it is a sub-agent's.
     """
 
     id: str
@@ -210,6 +118,10 @@ class Session:
     is_editing: bool = False
     given_title: str = ""
     own_title: str = ""
+    told_instructions: Found = NOTHING
+    under_way: TurnState | None = None
+    asking: asyncio.Lock = field(default_factory=asyncio.Lock)
+    helping: Helping | None = None
 
     def steer(self, words: str) -> None:
         """Let the running turn hear ``words`` at its next model call; on the event loop.
@@ -233,6 +145,7 @@ class Session:
             )
         self.parts.log.append(Steered(self.turns, words, self.timestamp()))
         self.steering = (*self.steering, words)
+        self.parts.questions.hear()
 
     def advance(self, conversation: Conversation) -> None:
         """Take the next value of the conversation, and log what it has more than the last."""
@@ -300,6 +213,7 @@ class Session:
     async def close(self) -> None:
         """Write what is queued and let go of log, ledger and provider."""
         try:
+            await self.parts.background.close()
             if self.parts.coverage is not None:
                 await self.parts.coverage.settled()
             if self.parts.review is not None:
@@ -307,4 +221,5 @@ class Session:
             await self.parts.ledger.close()
             await self.parts.log.close()
         finally:
+            self.parts.skills.close()
             await self.parts.hang_up()

@@ -12,7 +12,7 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
-from indwell.context.todo import TodoItem, TodoState, done_words
+from indwell.context.todo import TodoItem, TodoState, done_words, problem_of
 from indwell.errors import ToolError
 from indwell.policy.approvals import short_line
 from indwell.tools.base import Facts, Outcome, Tool, ToolContext
@@ -51,6 +51,7 @@ class Item(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     text: str
     state: TodoState = "open"
+    after: Annotated[tuple[int, ...], Meta(description="numbers of steps before it")] = ()
 
 
 class Arguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -88,7 +89,7 @@ def items_of(arguments: Arguments) -> tuple[TodoItem, ...]:
     """The list as it is kept: each step on one line.
 
     Raises:
-        ToolError: There are too many steps, or one is too long or empty.
+        ToolError: There are too many steps, one is too long or empty, or their order is none.
     """
     if len(arguments.items) > MOST_ITEMS:
         raise ToolError(
@@ -103,6 +104,14 @@ def items_of(arguments: Arguments) -> tuple[TodoItem, ...]:
                 f"a step of {len(one.text)} characters is longer than the {ITEM_CHARACTERS} of a "
                 f"line ({short_line(one.text, 40)!r}); say it shorter"
             )
-    return tuple(
-        TodoItem(short_line(one.text, 2 * ITEM_CHARACTERS), one.state) for one in arguments.items
+    items = tuple(
+        TodoItem(
+            short_line(one.text, 2 * ITEM_CHARACTERS),
+            one.state,
+            tuple(sorted(set(one.after)))[: MOST_ITEMS + 1],  # one too many shows that it is wrong
+        )
+        for one in arguments.items
     )
+    if problem := problem_of(items):
+        raise ToolError(problem)
+    return items

@@ -14,9 +14,13 @@ import msgspec
 from indwell.agent import events
 from indwell.agent.allowance import OverBudget
 from indwell.agent.asked import display
+from indwell.agent.command_news import with_commands
 from indwell.agent.compacting import compact_now, is_compact, no_command, unshortened
+from indwell.agent.event_shape import FileChanged
 from indwell.agent.events import Listener
 from indwell.agent.gathering import attached_blocks, check_pictures, gathered
+from indwell.agent.hooking import end_told, stopped_prompt
+from indwell.agent.plan_news import finish_plan, tell_plan
 from indwell.agent.prompt import Prompt, labels
 from indwell.agent.rounds import (
     fitting_words,
@@ -24,9 +28,11 @@ from indwell.agent.rounds import (
     run_rounds,
 )
 from indwell.agent.session import Session
+from indwell.agent.skill_news import tell_skills
 from indwell.agent.todo_news import tell_todo
 from indwell.agent.turn_state import TurnState
 from indwell.context import conversation as talk
+from indwell.context.fullness import counted
 from indwell.context.health import of_turn
 from indwell.context.measures import named
 from indwell.errors import ConversationTooLarge, Unreachable, UserError, WindowTooSmall
@@ -49,6 +55,7 @@ async def run_turn(session: Session, prompt: Prompt, emit: Listener) -> events.T
     """
     session.turns += 1
     turn = TurnState(number=session.turns, words=prompt.words, draft=prompt.words)
+    session.under_way = turn
     started = session.parts.monotonic()
     session.turn_runs, session.is_outgrown, session.refused = True, False, 0
     ending: Ending = "failed"
@@ -56,12 +63,7 @@ async def run_turn(session: Session, prompt: Prompt, emit: Listener) -> events.T
     retryable = False
     try:
         await _begin(session, prompt, turn, emit)
-        if is_compact(prompt.words):
-            ending, message = await compact_now(session, turn, emit)
-        elif message := no_command(prompt.words):
-            turn.draft = ""  # sent again it would be refused again
-        else:
-            ending, message = await run_rounds(session, turn, emit)
+        ending, message = await _worked(session, prompt, turn, emit)
     except asyncio.CancelledError:
         ending, message = "cancelled", "stopped"
         keep_partial_answer(session, turn)
@@ -91,15 +93,36 @@ async def run_turn(session: Session, prompt: Prompt, emit: Listener) -> events.T
     return finished
 
 
+async def _worked(
+    session: Session, prompt: Prompt, turn: TurnState, emit: Listener
+) -> tuple[Ending, str]:
+    """Do what the words ask for; how that ended, and what the user should read of it."""
+    if is_compact(prompt.words):
+        return await compact_now(session, turn, emit)
+    if message := no_command(prompt.words, session.parts.skills.known.by_name):
+        turn.draft = ""  # sent again it would be refused again
+        return "failed", message
+    if message := await stopped_prompt(session, prompt, turn.number, emit):
+        return "failed", message  # and the words come back
+    async with with_commands(session, turn.number, emit):
+        ending, message = await run_rounds(session, turn, emit)
+    await end_told(session, turn, ending, message, emit)
+    if ending == "done":
+        await finish_plan(session, turn.number, emit)
+    return ending, message
+
+
 async def _begin(session: Session, prompt: Prompt, turn: TurnState, emit: Listener) -> None:
     """Write down the user's words, gather what goes with them, and say that it starts."""
     log = session.parts.log
-    title, attached = prompt.title or prompt.words[:80], labels(prompt)
+    title = prompt.title or prompt.words[:80]
+    attached = (*labels(prompt), *session.parts.skills.labels(prompt.words))
     mode = session.parts.mode()
     log.append(TurnStarted(turn.number, prompt.words, session.timestamp(), title, attached, mode))
     session.own_title = session.own_title or preview_of(prompt.words)
     await log.commit()
     await _count_what_was_loaded(session)
+    await tell_skills(session, turn.number, emit)
     now = await session.parts.surroundings()
     blocks = await gathered(session, prompt, now, turn.number)
     session.conversation = talk.queue(session.conversation, blocks)
@@ -107,6 +130,7 @@ async def _begin(session: Session, prompt: Prompt, turn: TurnState, emit: Listen
     turn.words = await fitting_words(session, turn.words)
     emit(events.TurnStarted(turn.number, title, prompt.words, now.model, attached, mode))
     tell_todo(session, turn.number, emit)  # of a list that came from another session
+    await tell_plan(session, turn.number, emit)
     if session.notice:
         emit(events.Notice(turn.number, "warning", session.notice))
         session.notice = ""
@@ -117,7 +141,7 @@ async def _count_what_was_loaded(session: Session) -> None:
     """Count and check a resumed conversation in a thread: 16,000 messages take 40 ms."""
     conversation = session.conversation
     if len(conversation.messages) - conversation.tally.n > FEW:
-        session.conversation = await asyncio.to_thread(talk.counted, conversation)
+        session.conversation = await asyncio.to_thread(counted, conversation)
 
 
 def _given_back(session: Session, turn: TurnState) -> tuple[str, ...]:
@@ -155,7 +179,7 @@ def _finish(
     )
 
 
-def _changes(session: Session, changes: list[Change]) -> tuple[events.FileChanged, ...]:
+def _changes(session: Session, changes: list[Change]) -> tuple[FileChanged, ...]:
     """Net lines by file: from the text before its first edit to that after its last.
 
     Of a large file only the places of each edit are known, so these are added up.
@@ -175,7 +199,7 @@ def _changes(session: Session, changes: list[Change]) -> tuple[events.FileChange
     whole = {path: count_changes(first[path], last[path]) for path in first}
     paths = dict.fromkeys((*first, *parts))
     return tuple(
-        events.FileChanged(
+        FileChanged(
             path, *map(sum, zip(whole.get(path, (0, 0)), parts.get(path, (0, 0)), strict=True))
         )
         for path in paths

@@ -18,9 +18,13 @@ class TurnState:
         draft: The user's words, until the model has them.
         steered: Words of the middle of the turn that are in the request under way, as typed.
         steered_sent: The same as the model reads them.
+        day: On which the last request went out; empty before the first one.
         along: What the user attached to the words; like them it is lost if no model hears it.
         streamed: Pieces of the reply that is under way.
         thought: The same of its reasoning.
+        hook_asked: A hook has asked the model to go on, which none can do again.
+        hook_told: Hooks know that the model is content.
+        held: Tokens and US dollars that calls under way may take, its sub-agents' too.
     """
 
     number: int
@@ -35,4 +39,8 @@ class TurnState:
     along: tuple[Block, ...] = ()
     streamed: list[str] = field(default_factory=list)
     thought: list[str] = field(default_factory=list)
+    held: list[tuple[int, float]] = field(default_factory=list)
+    day: str = ""
     changes: list[Change] = field(default_factory=list)
+    hook_asked: bool = False
+    hook_told: bool = False

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Sequence
 
 DONE, FAILED, USAGE = 0, 1, 2
+LIMITED = 3  # a limit ended a run: rounds, budget or time
 STOPPED = 130  # as shells say it of a program that Ctrl-C ended
 
 

@@ -128,7 +128,8 @@ def _show(console: Console, made: _Audit) -> None:
 
 def _show_act(console: Console, act: Act) -> None:
     where = f"  [dim]in {escape(one_line(act.cwd))}[/]" if act.cwd else ""
-    _line(console, f"[cyan]▸ {escape(one_line(act.tool))}[/]{where}  [dim]{escape(act.at)}[/]")
+    by = f"sub-agent {act.agent}: " if act.agent else ""
+    _line(console, f"[cyan]▸ {escape(one_line(by + act.tool))}[/]{where}  [dim]{escape(act.at)}[/]")
     for line in folded(visible(act.what)).splitlines():
         _line(console, f"    {escape(line)}")
     colour = _COLOURS.get(act.end, "yellow")

@@ -15,19 +15,21 @@ import msgspec
 from indwell.agent.resume import HeldWith, Resumed
 from indwell.agent.session import Session
 from indwell.cli.connecting import Connecting
-from indwell.cli.folder_trust import FolderTrust
+from indwell.cli.folder_trust import FolderTrust, with_folders
+from indwell.cli.remembering import memory_pages
 from indwell.cli.review_ledger import Ledgers
 from indwell.cli.stored_keys import hold_keys
 from indwell.cli.stored_sessions import StoredSessions
 from indwell.cli.sweeping import Sweeper
 from indwell.cli.user_settings import read_settings
 from indwell.cli.warm import WarmModels
+from indwell.context.memory.page import Scope
 from indwell.errors import SettingsError, UserError
 from indwell.lsp.backend import Configured
 from indwell.lsp.client import Client
 from indwell.lsp.documents import Documents
 from indwell.lsp.editor_workspace import EditorWorkspace
-from indwell.lsp.permission import EditorApprover
+from indwell.lsp.person import EditorPerson
 from indwell.policy.approvals import Approver
 from indwell.policy.trust import Standing
 from indwell.providers.models import OfferedModel
@@ -36,6 +38,7 @@ from indwell.sessions.branches import Fork, Rewind
 from indwell.settings.held_keys import VARIABLE
 from indwell.settings.model import Settings
 from indwell.settings.places import state_folder, undo_folder, user_file
+from indwell.skills.catalogue import Ranked, ranked
 from indwell.workspace.base import Workspace
 from indwell.workspace.disk import DiskWorkspace
 
@@ -93,8 +96,8 @@ class EditorBackend(StoredSessions, Connecting):
         return await self._ledgers.of(roots)
 
     def approver(self, client: Client, settings: Settings) -> Approver:
-        """The user, through the editor."""
-        return EditorApprover(client, timeout_s=settings.answer_timeout_s)
+        """The user, through the editor; who answers the model's questions, too."""
+        return EditorPerson(client, timeout_s=settings.answer_timeout_s)
 
     async def open_session(
         self, workspace: Workspace, approver: Approver, settings: Callable[[], Settings]
@@ -118,6 +121,15 @@ class EditorBackend(StoredSessions, Connecting):
         await self._sweeper.sweep(settings().keep_sessions_days)
         return session
 
+    async def skills(self, roots: Sequence[Path], settings: Settings) -> Ranked:
+        """The skills that count in a workspace now; see ``skills.skills_here``."""
+        from indwell.cli.skills import skills_here
+
+        found = await asyncio.to_thread(
+            skills_here, roots, settings, self._trust, self._environment
+        )
+        return ranked(found.skills)
+
     def hold_back(self) -> None:
         """Trust no folder; the editor is in restricted mode."""
         self._trust.hold_back("the editor is in restricted mode")
@@ -126,6 +138,10 @@ class EditorBackend(StoredSessions, Connecting):
         """How the folders stand now; see ``FolderTrust.look``."""
         return await asyncio.to_thread(self._trust.look, roots, self._settings)
 
+    async def shown(self, standing: Standing) -> Standing:
+        """See ``folder_trust.with_folders``."""
+        return await asyncio.to_thread(with_folders, standing)
+
     async def trust(self, standing: Standing, *, trusted: bool, keep: bool) -> None:
         """The user's answer about a folder; see ``FolderTrust.answer``.
 
@@ -133,6 +149,12 @@ class EditorBackend(StoredSessions, Connecting):
             UserError: It cannot be kept, and holds as long as this process runs.
         """
         await asyncio.to_thread(lambda: self._trust.answer(standing, trusted=trusted, keep=keep))
+
+    async def take_task(self, root: Path, session: Session, origin: str) -> str:
+        """See ``new_from.take_task``."""
+        from indwell.cli.new_from import take_task
+
+        return await take_task(session, self._store(root), origin)
 
     async def held_with(self, root: Path, session: str) -> HeldWith:
         """The model of a session, and whether it can still be asked."""
@@ -180,8 +202,8 @@ class EditorBackend(StoredSessions, Connecting):
             return await rewind_session(self._store(root), session, turn, now=datetime.now(UTC))
 
     async def switch_model(self, session: Session, settings: Settings) -> None:
-        """Let the next turn ask another model; see ``compose.with_model``."""
-        from indwell.cli.compose import with_model
+        """Let the next turn ask another model; see ``changed_model.with_model``."""
+        from indwell.cli.changed_model import with_model
 
         with_model(session, await self._models.get(settings))
 
@@ -213,6 +235,11 @@ class EditorBackend(StoredSessions, Connecting):
     def shown_folder(self) -> Path:
         """In the state folder."""
         return state_folder(self._environment) / "shown"
+
+    async def memory_page(self, root: Path, scope: Scope) -> Path:
+        """See ``MemoryPages.page``."""
+        pages = memory_pages(self._environment, root)
+        return await asyncio.to_thread(pages.page, scope)
 
     def monotonic(self) -> float:
         """Seconds of the system's monotonic clock."""

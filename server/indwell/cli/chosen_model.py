@@ -8,7 +8,8 @@ from typing import NamedTuple
 
 import msgspec
 
-from indwell.agent.session import holds_nothing
+from indwell.agent.other_model import OtherModel, no_other_model
+from indwell.agent.parts import holds_nothing
 from indwell.agent.small_model import SmallModel
 from indwell.cli.stored_keys import key_store, with_stored_key
 from indwell.context.compaction.facts import Rates
@@ -17,8 +18,9 @@ from indwell.messages import Usage
 from indwell.providers.base import Provider
 from indwell.providers.pricing import Prices
 from indwell.settings.load import lacking
-from indwell.settings.model import Secret, Settings
+from indwell.settings.model import Settings
 from indwell.settings.places import user_file
+from indwell.settings.secret import Secret
 
 SCRIPTED_WINDOW = 64_000  # tokens; the scripted model has no limit of its own
 
@@ -27,7 +29,8 @@ class Model(NamedTuple):
     """A model, ready to be asked, with what is known of it; ``notice`` if that is not much.
 
     ``hang_up`` closes its connections; ``pictures`` says whether it takes some; ``rates`` are its
-    prices, or their usual ratios; ``small`` may write summaries; ``key`` is what the endpoint gets.
+    prices, or their usual ratios; ``small`` may write summaries; ``key`` is what the endpoint gets;
+    ``other`` is another model of the same endpoint, by its name.
     """
 
     provider: Provider
@@ -41,6 +44,7 @@ class Model(NamedTuple):
     rates: Rates = Rates()
     small: SmallModel | None = None
     key: Secret | None = None
+    other: Callable[[str], OtherModel | None] = no_other_model
 
 
 class NoModel(SettingsError):
@@ -109,6 +113,26 @@ def _endpoint_model(settings: Settings) -> Model:
         _rates(prices),
         _small_model(settings, Retrying(chat)),
         settings.api_key,
+        lambda name: _other_model(settings, name, Retrying(chat)),
+    )
+
+
+def _other_model(settings: Settings, name: str, provider: Provider) -> OtherModel | None:
+    """One for sub-agents, at the same endpoint and through the same connections."""
+    from indwell.providers.facts import facts_for
+    from indwell.providers.pricing import cost
+
+    if name == settings.model:
+        return None
+    facts = facts_for(name, settings.base_url, now=datetime.now(UTC))
+    return OtherModel(
+        provider,
+        name,
+        facts.window,
+        min(settings.max_output, facts.window // 4, facts.output_limit or settings.max_output),
+        lambda usage: cost(usage, facts.prices),
+        _rates(facts.prices),
+        facts.images is True,
     )
 
 

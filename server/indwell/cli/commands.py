@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from indwell.cli.parser import make_parser
+from indwell.cli.run_grammar import Format, limits_of
 from indwell.errors import NobodyThere, UserError
 
 
@@ -22,7 +23,7 @@ def run_command(arguments: Sequence[str] | None) -> int:
             return _first_minutes(options)
         case "sessions" | "purge":
             return _last_minutes(options, parser)
-        case "trust" | "permissions" | "audit":
+        case "trust" | "permissions" | "audit" | "memory":
             return _safety(options, parser)
         case "setup":
             from indwell.cli.setup.command import Wish, setup
@@ -144,6 +145,10 @@ def _safety(options: argparse.Namespace, parser: argparse.ArgumentParser) -> int
                 from indwell.cli.audit import audit
 
                 return audit(options)
+            case "memory":
+                from indwell.cli.memory import memory
+
+                return memory(options)
         if options.action == "explain":
             from indwell.cli.explain import explain
 
@@ -203,9 +208,22 @@ def _review(options: argparse.Namespace, parser: argparse.ArgumentParser) -> int
         parser.error(str(error))
 
 
+def _stdin(options: argparse.Namespace, parser: argparse.ArgumentParser) -> Format | None:
+    """How prompts are read from stdin; None if they are not. Takes a ``-`` out of the words."""
+    if options.words == "-":
+        options.words, options.stdin = "", True
+    if options.input_format == "jsonl":
+        if options.words.strip():
+            parser.error("--input-format jsonl: the prompts stand on stdin; leave out the words")
+        return "jsonl"
+    return "text" if options.stdin else None
+
+
 def _run(options: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
     goes_on = options.resume is not None or options.continues
-    if not options.words.strip() and not goes_on and options.new_from is None:
+    stdin = _stdin(options, parser)
+    has_words = bool(options.words.strip()) or stdin is not None
+    if not has_words and not goes_on and options.new_from is None:
         parser.error("there are no words; say what to do, in quotes")
     if options.resume is not None and not options.resume.strip():
         parser.error("--resume: the id is empty; `indwell sessions` lists them")
@@ -215,11 +233,17 @@ def _run(options: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
         parser.error("--turn: say which session goes on from it, with --resume or --continue")
     if options.files and options.turn is None:
         parser.error("--files: say with --turn up to the end of which turn they are taken back")
+    if options.approve_plan and (not goes_on or options.mode == "plan"):
+        parser.error(
+            "--approve-plan: say whose plan is carried out, with --resume or --continue; not in "
+            "mode plan"
+        )
     if len(options.file) > 1:
         parser.error("--file: one place at a time; name the others in your words")
     if not Path(options.folder).is_dir():
         parser.error(f"--folder: {options.folder!r} is no folder")
-    from indwell.cli.run import NEWEST, Wish, run
+    from indwell.cli.run import run
+    from indwell.cli.run_wish import NEWEST, Wish
 
     return run(
         Wish(
@@ -236,5 +260,8 @@ def _run(options: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
             files=options.files,
             origin=options.new_from or "",
             trust=options.trust,
+            approves=options.approve_plan,
+            stdin=stdin,
+            limits=limits_of(options),
         )
     )

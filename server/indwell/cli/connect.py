@@ -19,9 +19,9 @@ from indwell.providers.endpoint import host_of, shown
 from indwell.providers.models import OfferedModel
 from indwell.settings.edit import edited
 from indwell.settings.keys import Kept, KeyringUnusable, KeyStore
-from indwell.settings.model import Secret
 from indwell.settings.origins import origin_of
 from indwell.settings.places import read_user_file
+from indwell.settings.secret import Secret
 from indwell.settings.values import check, convert, parse_toml
 
 MOST_NAMED = 8  # models that a sentence lists

@@ -13,8 +13,9 @@ from indwell.cli.user_settings import read_settings
 from indwell.errors import SettingsError
 from indwell.providers.connection import LocalServer, LoginOutcome
 from indwell.providers.models import OfferedModel
-from indwell.settings.model import Secret, Settings
+from indwell.settings.model import Settings
 from indwell.settings.places import state_folder, user_file
+from indwell.settings.secret import Secret
 
 
 class Connecting:

@@ -16,7 +16,8 @@ from rich.console import Console
 from rich.markup import escape
 
 from indwell.agent import events
-from indwell.cli.terminal import TerminalApprover, TerminalView, cost_words
+from indwell.cli.terminal import TerminalView, cost_words
+from indwell.cli.terminal_approver import TerminalApprover
 from indwell.cli.user_settings import read_settings
 from indwell.cli.waiting import wait_for
 from indwell.demo.model import NAME

@@ -9,6 +9,8 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
+import msgspec
+
 from indwell.errors import SettingsError, ToolError
 from indwell.policy.approvals import one_line
 from indwell.policy.paths import is_inside
@@ -17,7 +19,7 @@ from indwell.settings.model import Settings
 from indwell.settings.places import state_folder, trusted_folders
 from indwell.settings.trust_store import Answers, TrustStore
 from indwell.settings.trusted_files import Answer, Seen, digest_of
-from indwell.workspace.executable import executables
+from indwell.workspace.executable import executables, folder_instructions
 from indwell.workspace.repository import git_places
 
 UNSAID = "you have not said that you trust it"
@@ -101,9 +103,12 @@ class FolderTrust:
         if standing.state != "trusted":
             return False
         digest = digest_of(data)
-        return standing.is_whole or any(
+        if standing.is_whole or any(
             one.name == name and one.seen.digest == digest for one in standing.items
-        )
+        ):
+            return True
+        kept = (standing.before or {}).get(name)  # instructions of a folder in it
+        return kept is not None and kept.digest == digest
 
     def is_whole(self, root: Path) -> bool:
         """Is it trusted whatever it holds?"""
@@ -168,13 +173,23 @@ def standing_of(root: Path, answers: Mapping[str, Answer]) -> Standing:
         return Standing(folder, "restricted", f"your answer of {said.at[:10]}", items)
     if by == folder:
         if is_unchanged(said.files, items):
-            return Standing(folder, "trusted", f"your answer of {said.at[:10]}", items)
+            return Standing(folder, "trusted", f"your answer of {said.at[:10]}", items, said.files)
         return Standing(folder, "open", "its files changed since you trusted it", items, said.files)
     # What the folder above was trusted for, and nothing of this folder's own.
     own = [one for one in items if not Path(one.name).is_absolute()]
     if not own and is_unchanged(said.files, executables(Path(by))):
         return Standing(folder, "trusted", f"your answer about {by}", items)
     return Standing(folder, "open", UNSAID, items)
+
+
+def with_folders(standing: Standing) -> Standing:
+    """``standing`` with the instructions of the folders in it, for a question. Walks the tree."""
+    if standing.is_whole:
+        return standing
+    known = {one.name for one in standing.items}
+    found = (one for one in folder_instructions(Path(standing.folder)) if one.name not in known)
+    items = sorted((*standing.items, *found), key=lambda one: one.name)
+    return msgspec.structs.replace(standing, items=tuple(items))
 
 
 def answer_of(standing: Standing, *, trusted: bool) -> Answer:

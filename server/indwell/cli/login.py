@@ -20,9 +20,9 @@ from indwell.errors import IndwellError, UserError
 from indwell.providers.catalogue import CATALOGUE, row_of, title_of
 from indwell.providers.connection import LoginOutcome, Step, failure
 from indwell.providers.discovery import find_servers, local_rows
-from indwell.settings.model import Secret
 from indwell.settings.origins import origin_of
 from indwell.settings.places import user_file
+from indwell.settings.secret import Secret
 
 MARKS = {"ok": "✓", "warn": "!", "fail": "✗", "skipped": "–"}
 PLAIN_MARKS = {"ok": "ok", "warn": "warning:", "fail": "FAILED:", "skipped": "-"}

@@ -18,7 +18,7 @@ from indwell.policy.approvals import visible
 from indwell.providers.catalogue import CATALOGUE
 from indwell.providers.connection import LocalServer
 from indwell.providers.models import OfferedModel
-from indwell.settings.model import Secret
+from indwell.settings.secret import Secret
 from indwell.settings.values import convert
 
 NO_CHAT = ("embed", "rerank", "whisper", "tts", "dall-e", "moderation", "transcribe", "image")

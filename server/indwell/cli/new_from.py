@@ -8,10 +8,11 @@ import msgspec
 
 from indwell.agent.events import Event, Listener, TurnFinished
 from indwell.agent.hunks import pending_hunks
-from indwell.agent.resume import past_of
+from indwell.agent.past import past_of
 from indwell.agent.session import Session
 from indwell.agent.summarise_call import card_of
 from indwell.context.conversation import queue
+from indwell.context.plan import inherited
 from indwell.sessions.store import SessionStore
 
 
@@ -30,6 +31,9 @@ async def take_task(session: Session, store: SessionStore, origin: str) -> str:
     card = await asyncio.to_thread(card_of, was, pending_hunks(session))
     if card is not None:
         session.conversation = queue(now, (card,))
+    session.parts.plan.adopt(inherited(past.plan))
+    session.parts.todo.write(past.todo)
+    session.parts.todo.is_due = bool(past.todo)
     return past.draft
 
 

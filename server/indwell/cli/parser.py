@@ -5,8 +5,10 @@ from __future__ import annotations
 import argparse
 
 from indwell import __version__
+from indwell.cli.memory_grammar import memory_options
 from indwell.cli.replay_grammar import replay_options
 from indwell.cli.review_grammar import review_options
+from indwell.cli.run_grammar import limit_options
 from indwell.cli.safety_grammar import audit_options, permissions_options, trust_options
 from indwell.cli.setup.editors import EDITORS
 from indwell.settings.model import FREEDOM
@@ -38,6 +40,9 @@ def make_parser() -> argparse.ArgumentParser:
     demo.add_argument("--json", action="store_true", help="print one JSON object at the end")
     _scripted(demo)
     _sessions(commands.add_parser("sessions", help="list, show, import or delete past sessions"))
+    memory_options(
+        commands.add_parser("memory", help="list what is remembered, add to it, and forget")
+    )
     trust_options(commands.add_parser("trust", help="trust a folder, or no longer"))
     permissions_options(
         commands.add_parser("permissions", help="list what you allowed, and take it back")
@@ -105,7 +110,8 @@ def _run(run: argparse.ArgumentParser) -> None:
         "words",
         nargs="?",
         default="",
-        help="what to do, in your own words; may be left out when a session goes on",
+        help="what to do, in your own words; may be left out when a session goes on; `-`: they "
+        "are read from stdin",
     )
     which = run.add_mutually_exclusive_group()
     which.add_argument(
@@ -137,6 +143,12 @@ def _run(run: argparse.ArgumentParser) -> None:
         help="with --turn: take the files back too, to what they were at the end of that turn. "
         "What you changed since stays",
     )
+    run.add_argument(
+        "--approve-plan",
+        action="store_true",
+        help="with --resume or --continue: carry out the plan that the session proposed, as its "
+        "document has it now; your words, if there are any, go along",
+    )
     run.add_argument("--model", default="", help="ask this model (default: that of the settings)")
     run.add_argument(
         "--file",
@@ -162,6 +174,7 @@ def _run(run: argparse.ArgumentParser) -> None:
     run.add_argument(
         "--trust", action="store_true", help="trust the folder for this time, without a question"
     )
+    limit_options(run)
     _scripted(run)
 
 

@@ -19,7 +19,10 @@ from indwell.sessions.retention import delete, stored
 from indwell.settings.keys import LOCK_NAME, KeyStore
 from indwell.settings.places import state_folder, user_file
 
-OURS = ("sessions", "permissions", "trust", "drafts", "spending", "undo", "shown", "first-run.md")
+OURS = (
+    *("sessions", "permissions", "trust", "drafts", "spending", "undo", "shown", "memory"),
+    "first-run.md",
+)
 """What we put into a state folder that the user named: only that goes, for it may hold more."""
 
 

@@ -24,8 +24,10 @@ from indwell.agent.small_model import SmallModel
 from indwell.agent.summarise_call import summary_step
 from indwell.agent.turn_state import TurnState
 from indwell.cli.chosen_model import Model, make_model
-from indwell.cli.compose import Place, make_session
-from indwell.cli.terminal import AllowingApprover, cost_words
+from indwell.cli.compose import make_session
+from indwell.cli.place import Place
+from indwell.cli.terminal import cost_words
+from indwell.cli.terminal_approver import AllowingApprover
 from indwell.cli.user_settings import read_settings
 from indwell.context.compaction.facts import Facts, Rates
 from indwell.context.compaction.preset import Preset

@@ -11,26 +11,29 @@ from pathlib import Path
 
 import msgspec
 
+from indwell.agent.past import Past, past_of
 from indwell.agent.recalled import recalled
 from indwell.agent.resume import (
     ENDED,
     REMINDER,
     TAKEN_BACK,
     HeldWith,
-    Past,
     Resumed,
     outcomes,
-    past_of,
     tools_digest,
     unknown_words,
 )
 from indwell.agent.session import Session
 from indwell.cli.chosen_model import Model
-from indwell.cli.compose import Place, make_session, prefix_of
+from indwell.cli.compose import make_session
+from indwell.cli.first_conversation import prefix_of
 from indwell.cli.folder_trust import FolderTrust
 from indwell.cli.offered import offered_models
+from indwell.cli.place import Place
+from indwell.cli.skills import shelf_beside
 from indwell.cli.spill import highest_number
 from indwell.context import conversation as talk
+from indwell.context.fullness import counted
 from indwell.context.injections import inject
 from indwell.context.pictures import without_pictures
 from indwell.errors import SessionError, UserError
@@ -44,6 +47,7 @@ from indwell.sessions.store import SessionStore
 from indwell.sessions.writer import LogWriter
 from indwell.settings.model import Settings
 from indwell.settings.places import state_folder
+from indwell.skills.catalogue import without_catalogue
 from indwell.tools.editing.lost_edits import looked_up
 from indwell.workspace.base import Workspace
 
@@ -87,6 +91,7 @@ async def resume_session(
         spill = store.spill(identifier)
         n_spilled = await asyncio.to_thread(_n_spilled, spill)
         place = Place(identifier, log, spill, n_spilled, others=others)
+        skills = await shelf_beside(workspace, settings, trust, environment)
         session = make_session(
             place,
             workspace,
@@ -96,6 +101,7 @@ async def resume_session(
             environment=environment,
             trust=trust,
             review=review,
+            skills=skills,
         )
         is_known = past.prefix is not None and past.prefix.tools == tools_digest(
             session.conversation.tools
@@ -113,16 +119,24 @@ async def resume_session(
     session.last_usage, session.requests = past.last_usage, past.requests
     session.given_title, session.own_title = past.title, past.own_title
     session.parts.todo.items, session.parts.todo.is_due = past.todo, True
+    session.parts.plan.plan = past.plan
+    session.parts.background.take_over(past.n_commands, past.lost_commands)
+    session.parts.plan.told_turn = past.turns if past.plan_mode else 0
     told = await asyncio.to_thread(recalled, reading.records, datetime.now(UTC))
     session.remember(told.health, told.calibration, told.answered_at)
     notices = [*reading.notices, unknown_words(past.open_calls), *past.notes]
     if past.prefix is not None and not is_known:
         notices.append(NEW_TOOLS)
-    elif past.prefix is not None and past.prefix.system != present:
+    elif past.prefix is not None and _but_skills(past.prefix.system) != _but_skills(present):
         notices.append(OLD_PROMPT)
     shown = tuple(filter(None, notices))
     session.notice = "; ".join(filter(None, (session.notice, *shown)))
     return Resumed(session, past.draft, shown)
+
+
+def _but_skills(system: tuple[str, ...]) -> tuple[str, ...]:
+    """A system prompt without its list of skills: what changed of that, the next request says."""
+    return tuple(map(without_catalogue, system))
 
 
 async def _opened(store: SessionStore, identifier: str) -> tuple[Reading, LogWriter]:
@@ -194,7 +208,7 @@ def _continued(
         now = msgspec.structs.replace(now, system=tuple(map(talk.system_block, past.prefix.system)))
     if not now.config.takes_pictures:
         now = without_pictures(now)
-    now = talk.counted(now)  # first: what follows then looks at nothing twice
+    now = counted(now)  # first: what follows then looks at nothing twice
     if messages:
         words = TAKEN_BACK if past.is_taken_back else REMINDER
         now = talk.queue(now, (inject("reminder", words, turn=past.turns + 1),))

@@ -5,11 +5,9 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import re
 import sys
-from collections.abc import Mapping
+from collections.abc import AsyncIterator
 from datetime import UTC, datetime
-from pathlib import Path
 
 import msgspec
 from rich.console import Console
@@ -20,86 +18,52 @@ from indwell.agent.prompt import Prompt
 from indwell.agent.session import Session
 from indwell.agent.turn import run_turn
 from indwell.agent.words import taken_words
-from indwell.cli import STOPPED
+from indwell.cli import DONE, LIMITED, STOPPED, USAGE
 from indwell.cli.addresses import address_place
-from indwell.cli.chosen_model import NoModel, make_model
+from indwell.cli.approved_plan import carrying_out
+from indwell.cli.chosen_model import NoModel
 from indwell.cli.closed_output import stopping
-from indwell.cli.compose import open_session
 from indwell.cli.folder_trust import FolderTrust
-from indwell.cli.new_from import naming_new_session, take_task
+from indwell.cli.new_from import naming_new_session
 from indwell.cli.own_environment import own_environment
-from indwell.cli.review_ledger import open_ledger, opened_for
-from indwell.cli.rewound_session import taken_back, tell_notices, tell_rewound
-from indwell.cli.sessions import whole_id
-from indwell.cli.terminal import AllowingApprover, TerminalApprover, TerminalView
+from indwell.cli.rewound_session import tell_rewound
+from indwell.cli.run_limits import Limiting, Timed
+from indwell.cli.run_place import WrongPlace, selection_of
+from indwell.cli.run_session import rewound, session_of
+from indwell.cli.run_wish import Wish
+from indwell.cli.stdin import WrongInput, stdin_prompts, stdin_text
+from indwell.cli.terminal import TerminalView
+from indwell.cli.terminal_approver import AllowingApprover
+from indwell.cli.terminal_person import TerminalPerson
 from indwell.cli.trust_question import settled_settings
 from indwell.cli.waiting import wait_for
-from indwell.context.ide import Selection
-from indwell.errors import SessionError, ToolError, UserError
+from indwell.context.attached import PastedText
+from indwell.errors import ToolError, UserError
 from indwell.messages import Usage
 from indwell.policy.approvals import Approver
-from indwell.policy.paths import matches_any
-from indwell.sessions.branches import Rewind
 from indwell.sessions.retention import sweep
-from indwell.sessions.store import SessionStore
-from indwell.settings.model import Mode, Settings
 from indwell.settings.places import state_folder, undo_folder
-from indwell.workspace.base import Workspace
 from indwell.workspace.disk import DiskWorkspace
-from indwell.workspace.paths import display
-from indwell.workspace.text import split_lines
-
-NEWEST = "newest"  # no session can have this name: ids begin with a date
-GO_ON = "Go on where you stopped."
-
-_PLACE = re.compile(r"^(?P<path>.+?)(?::L?(?P<first>\d+)(?:-L?(?P<last>\d+))?)?$")
-
-
-class Wish(msgspec.Struct, frozen=True):
-    """What was asked for on the command line; ``place`` is ``PATH`` or ``PATH:L1-L2``.
-
-    ``mode`` may be freer than the settings', and ``model`` another: the user's own command line
-    says so. ``session`` is the id, or the beginning of it, of one to go on with; ``NEWEST`` the
-    newest. Then there need not be ``words``. ``turn``: it goes on from the end of this one;
-    ``files``: and they are taken back too.
-    ``origin``: as ``session``, of one whose task a new session takes along.
-    ``trust``: the folder is trusted, for this time.
-    """
-
-    words: str
-    folder: Path
-    place: str | None = None
-    json: bool = False
-    scripted: bool = False
-    allow: bool = False
-    mode: Mode | None = None
-    model: str = ""
-    session: str = ""
-    turn: int | None = None
-    files: bool = False
-    origin: str = ""
-    trust: bool = False
-
-
-class WrongPlace(UserError):
-    """``--file`` names nothing that can be sent."""
 
 
 def run(wish: Wish) -> int:
-    """Run it; 0 if the turn is done, 1 if not, 2 if the command line was wrong."""
+    """Run it; gives the exit code."""
     view: events.Listener = _print_json if wish.json else TerminalView(Console())
     if refused := _refused(wish):
         view(_failed(refused, ""))
         return 1
     try:
-        if wish.turn is not None and not wish.words.strip():
-            session, made = wait_for(_rewound(wish))
+        if wish.turn is not None and not wish.words.strip() and wish.stdin is None:
+            session, made = wait_for(rewound(wish))
             tell_rewound(session, made, as_json=wish.json, files=wish.files)
             return 0
-        finished = wait_for(_turn(wish, view))
+        return wait_for(_timed(wish, view))
     except WrongPlace as error:
         view(_failed(f"--file: {error}", wish.words))
-        return 2
+        return USAGE
+    except WrongInput as error:
+        view(_failed(f"stdin: {error}", wish.words))
+        return USAGE
     except NoModel as error:
         view(_failed(f"{error}{wait_for(_what_runs_here())}", wish.words))
         return 1
@@ -110,18 +74,43 @@ def run(wish: Wish) -> int:
         return STOPPED  # the turn has told its end already
     except asyncio.CancelledError:
         return 1  # nobody reads any more
-    return 0 if finished.ending == "done" else 1
 
 
 def _refused(wish: Wish) -> str:
     """Why nothing is begun for these words, if it is a command that cannot be done."""
     if is_compact(wish.words) and not wish.session:
         return f"there is no conversation yet to shorten; go on with one: `--continue {COMPACT}`"
-    return no_command(wish.words)
+    if no_command(wish.words):  # the names of skills are only looked up for what could be one
+        from indwell.cli.skills import names_here
+
+        return no_command(wish.words, names_here((wish.folder,), os.environ))
+    return ""
 
 
-async def _turn(wish: Wish, view: events.Listener) -> events.TurnFinished:
-    view = stopping(_placing(view))
+async def _timed(wish: Wish, view: events.Listener) -> int:
+    """Do it within its time; gives the exit code."""
+    view, seconds = stopping(_placing(view)), wish.limits.seconds
+    if seconds is None:
+        return await _turns(wish, view)
+    clock = asyncio.timeout(seconds)
+    timed = Timed(view, clock, seconds)
+    try:
+        async with clock:
+            return await _turns(wish, timed)
+    except TimeoutError:
+        if not clock.expired():
+            raise
+    if not timed.is_told:  # no turn was under way
+        timed(_failed("", wish.words))
+    return LIMITED
+
+
+async def _turns(wish: Wish, view: events.Listener) -> int:
+    attached = ""
+    if wish.stdin == "text":
+        attached = await stdin_text()
+        if not wish.words.strip():
+            wish, attached = msgspec.structs.replace(wish, words=attached), ""
     environment = own_environment()
     workspace = DiskWorkspace([wish.folder], private=undo_folder(os.environ))
     trust = FolderTrust(os.environ, is_given=wish.trust)
@@ -130,120 +119,60 @@ async def _turn(wish: Wish, view: events.Listener) -> events.TurnFinished:
         settings = msgspec.structs.replace(settings, provider="scripted")
     if wish.mode is not None:
         settings = msgspec.structs.replace(settings, mode=wish.mode)
+    if wish.approves:
+        settings = carrying_out(settings)
     if wish.model:
         settings = msgspec.structs.replace(settings, model=wish.model)
     selection = None
     if wish.place is not None:
-        selection = await _selection(wish.place, workspace, settings)
-    approver: Approver = (
-        AllowingApprover() if wish.allow else TerminalApprover(Console(stderr=True))
+        selection = await selection_of(wish.place, workspace, settings)
+    approver: Approver = AllowingApprover() if wish.allow else TerminalPerson(Console(stderr=True))
+    session, words = await session_of(
+        wish, workspace, approver, settings, trust, environment=environment
     )
-    if wish.session:
-        session, words = await _resumed(
-            wish, workspace, approver, settings, trust, environment=environment
-        )
-    else:
-        model = await asyncio.to_thread(make_model, settings)
-        store = SessionStore(state_folder(os.environ), workspace.roots[0])
-        origin = await asyncio.to_thread(_identified, wish.origin, store) if wish.origin else ""
-        session = await open_session(
-            workspace,
-            approver,
-            lambda: settings,
-            model,
-            environment=environment,
-            trust=trust,
-            review=await opened_for(workspace, os.environ, lambda: settings),
-        )
-        words = wish.words
     try:
-        if not wish.session and origin:
-            draft = await take_task(session, store, origin)
-            words = words if words.strip() else draft or GO_ON
-        words = taken_words(words)
-        prompt = Prompt(words=words, title=words[:60], selection=selection)
-        return await run_turn(session, prompt, naming_new_session(view, session.id))
+        prompts = stdin_prompts() if wish.stdin == "jsonl" else _once(words)
+        texts = (PastedText("standard input", attached),) if attached else ()
+        prompt = Prompt("", selection=selection, texts=texts)
+        view = naming_new_session(view, session.id)
+        return await _one_by_one(session, prompts, prompt, Limiting(session, wish.limits), view)
     finally:
         await session.close()
         if settings.keep_sessions_days is not None:
             await asyncio.to_thread(_sweep, settings.keep_sessions_days)
 
 
-async def _resumed(
-    wish: Wish,
-    workspace: Workspace,
-    approver: Approver,
-    settings: Settings,
-    trust: FolderTrust,
-    *,
-    environment: Mapping[str, str],
-) -> tuple[Session, str]:
-    """The session to go on with, and the words for it: new ones, those not answered, or a nudge.
+async def _once(words: str) -> AsyncIterator[str]:
+    yield words
 
-    Raises:
-        UserError: It cannot be gone on with.
+
+async def _one_by_one(
+    session: Session,
+    prompts: AsyncIterator[str],
+    along: Prompt,
+    limiting: Limiting,
+    view: events.Listener,
+) -> int:
+    """A turn for each prompt, until a limit ends it; what goes ``along`` goes with the first.
+
+    Gives the exit code: of the first turn that did not end well.
     """
-    from indwell.cli.resuming import held_with, resume_session
 
-    store = SessionStore(state_folder(os.environ), workspace.roots[0])
-    identifier = await asyncio.to_thread(_identified, wish.session, store)
-    ledger = await opened_for(workspace, os.environ, lambda: settings)
-    if wish.turn is not None:
-        back = ledger if wish.files else None
-        made = await taken_back(store, identifier, wish.turn, ledger=back, workspace=workspace)
-        tell_notices(made.notices)
-    if not wish.model:
-        seen = await asyncio.to_thread(store.overview, identifier)
-        held = await held_with(settings, seen.model)
-        if held.problem:
-            instead = next(iter(held.instead), "NAME")
-            raise SessionError(f"{held.problem}; go on with another one: `--model {instead}`")
-        settings = msgspec.structs.replace(settings, model=held.model)
-    model = await asyncio.to_thread(make_model, settings)
-    resumed = await resume_session(
-        identifier,
-        workspace,
-        approver,
-        lambda: settings,
-        model,
-        environment=environment,
-        trust=trust,
-        review=ledger,
-    )
-    words = wish.words if wish.words.strip() else resumed.draft or GO_ON
-    return resumed.session, words
+    def tell(event: events.Event) -> None:
+        view(limiting.worded(event) if isinstance(event, events.TurnFinished) else event)
 
-
-async def _rewound(wish: Wish) -> tuple[str, Rewind]:
-    """Take the conversation back, and the files if that is wanted.
-
-    Raises:
-        SessionError: It cannot be.
-        SettingsError: There is no place for the ledger.
-    """
-    assert wish.turn is not None
-    workspace = DiskWorkspace([wish.folder], private=undo_folder(os.environ))
-    store = SessionStore(state_folder(os.environ), workspace.roots[0])
-    session = await asyncio.to_thread(_identified, wish.session, store)
-    ledger = await open_ledger(os.environ, workspace.roots) if wish.files else None
-    made = await taken_back(store, session, wish.turn, ledger=ledger, workspace=workspace)
-    return session, made
-
-
-def _identified(given: str, store: SessionStore) -> str:
-    """The whole id of a session of this folder.
-
-    Raises:
-        SessionError: There is none, or several begin so.
-    """
-    known = store.ids()
-    if given == NEWEST:
-        if not known:
-            raise SessionError("there is no session of this folder to go on with; begin one")
-        return known[0]
-    session = whole_id(given, known)
-    store.check(session)
-    return session
+    code = DONE
+    async for given in prompts:
+        words = taken_words(given)
+        if why := limiting.begin_turn():
+            view(msgspec.structs.replace(_failed(why, words), ending="limit"))
+            return code or LIMITED
+        prompt = msgspec.structs.replace(along, words=words, title=words[:60])
+        ended = limiting.end_turn(await run_turn(session, prompt, tell))
+        code, along = code or ended, Prompt("")
+        if ended == LIMITED:
+            break
+    return code
 
 
 def _placing(view: events.Listener) -> events.Listener:
@@ -269,33 +198,6 @@ async def _what_runs_here() -> str:
 
     ready = [one for one in await find_servers(environment=os.environ) if one.is_ready]
     return f"; {ready[0].title} runs here: `indwell login {ready[0].name}`" if ready else ""
-
-
-async def _selection(place: str, workspace: Workspace, settings: Settings) -> Selection:
-    """The lines that ``--file`` names, as if they were marked in an editor.
-
-    Raises:
-        WrongPlace: There is no such file, it may not be sent, or it has no such lines.
-    """
-    match = _PLACE.match(place)
-    if match is None:
-        raise WrongPlace("the name is empty; write PATH or PATH:L1-L2")
-    try:
-        path = workspace.resolve(match["path"])
-        snapshot = await workspace.read(path)
-    except ToolError as error:
-        raise WrongPlace(str(error)) from error
-    shown = display(path, workspace.roots)
-    if any(matches_any(name, settings.deny) for name in (shown, match["path"])):
-        raise WrongPlace(f"{shown!r} matches a deny rule for secrets, so it is not sent")
-    lines = split_lines(snapshot.text)
-    first = int(match["first"] or 1)
-    last = int(match["last"] or match["first"] or len(lines))
-    if not 1 <= first <= last <= len(lines):
-        raise WrongPlace(f"{shown!r} has {len(lines)} lines, so there is no range {first}-{last}")
-    return Selection(
-        path=shown, first_line=first, last_line=last, text="".join(lines[first - 1 : last])
-    )
 
 
 def _print_json(event: events.Event) -> None:

@@ -6,7 +6,8 @@ from collections.abc import Callable, Mapping
 
 from indwell.secrets.hiding import Hider
 from indwell.secrets.names import secrets_of
-from indwell.settings.model import Secret, Settings
+from indwell.settings.model import Settings
+from indwell.settings.secret import Secret
 
 
 def hiding(

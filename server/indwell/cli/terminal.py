@@ -1,11 +1,6 @@
-"""A turn on a terminal: events as lines, diffs in colour, questions at the prompt."""
+"""A turn on a terminal: events as lines, diffs in colour."""
 
 from __future__ import annotations
-
-import asyncio
-import contextlib
-import sys
-import threading
 
 from rich.console import Console
 from rich.markup import escape
@@ -13,22 +8,11 @@ from rich.syntax import Syntax
 
 from indwell.agent import events
 from indwell.agent.receipt import to_review_words, usage_words
+from indwell.agent.subagents.naming import Names
 from indwell.cli.shortenings import Shortenings
-from indwell.policy.approvals import (
-    Answer,
-    Chosen,
-    Question,
-    Reply,
-    Said,
-    one_line,
-    short_line,
-    visible,
-)
+from indwell.context.todo import shown_lines
+from indwell.policy.approvals import short_line, visible
 
-if sys.platform != "win32":
-    import termios
-
-ANSWERS: tuple[Answer, ...] = ("no", "once", "session", "always")
 MOST_OUTPUT = 20  # lines of a command's output that are shown
 NAME_LIMIT = 60  # characters of a tool's name
 TARGET_LIMIT = 1_000  # of what it works on
@@ -39,7 +23,6 @@ _ANSWERED = {
     "uncovered": "not covered by --allow-commands, and nobody is asked",
     "hunks": "answered: some hunks of it",
 }
-_DIFF_COLOURS = {"+": "green", "-": "red", "@": "cyan"}
 
 
 class TerminalView:
@@ -56,9 +39,14 @@ class TerminalView:
         self._running: set[str] = set()
         self._are_many = False  # calls at once: each end says which one it is of
         self._shortenings = Shortenings()
+        self._agents = Names()
 
     def __call__(self, event: events.Event) -> None:  # noqa: C901, PLR0912 - one flat table of events
         """Show one event."""
+        agent = self._agents.of(event)
+        if agent:
+            self._of_agent(agent, event)
+            return
         line, shown = self._shortenings.taken(event)
         if line:
             self._line(f"[dim]{escape(visible(line))}[/]")
@@ -83,6 +71,10 @@ class TerminalView:
                 self._line(f"  [yellow]{_ANSWERED.get(answer, f'answered: {answer}')}[/]")
             case events.Steered(text=text, delivered=True):
                 self._line(f"[bold]you:[/] {escape(visible(text))}")
+            case events.TodoChanged(items=items):
+                self._listed(shown_lines(items))
+            case events.PlanChanged(state="proposed", text=text, path=path):
+                self._plan(text, path)
             case events.Checking(what=what):
                 self._line(f"[dim]checking: {escape(short_line(what, NAME_LIMIT))}[/]")
             case events.UsageReported():
@@ -91,6 +83,27 @@ class TerminalView:
                 self._line(f"[yellow]{escape(visible(message[:FAILURE_LIMIT]))}[/]")
             case events.TurnFinished():
                 self._end(shown)
+            case _:
+                pass
+
+    def _of_agent(self, agent: str, event: events.Event) -> None:
+        """What a sub-agent does, in a line each; what its commands print is its own affair."""
+        name = escape(short_line(agent, NAME_LIMIT))
+        match event:
+            case events.ToolStarted():
+                called = escape(short_line(event.name, NAME_LIMIT))
+                on = escape(short_line(event.target, TARGET_LIMIT))
+                self._line(f"  [cyan]▸ {name}:[/] {called} [dim]{on}[/]")
+            case events.ToolFinished(is_error=True):
+                self._line(f"    [red]{escape(visible(event.message[:FAILURE_LIMIT]))}[/]")
+            case events.EditApplied(diff=diff):
+                self._end_text()
+                self.diff(diff)
+            case events.PermissionAnswered(answer=answer):
+                self._line(f"  [yellow]{_ANSWERED.get(answer, f'answered: {answer}')}[/]")
+            case events.Notice(message=message):
+                told = escape(visible(message[:FAILURE_LIMIT]))
+                self._line(f"  [yellow]{name}: {told}[/]")
             case _:
                 pass
 
@@ -105,6 +118,19 @@ class TerminalView:
             return
         figure = short_line(event.figure, NAME_LIMIT)
         self._line(f"  [dim]{escape(label + figure)}  {event.seconds:.1f} s[/]")
+
+    def _listed(self, lines: tuple[str, ...]) -> None:
+        for line in lines:
+            self._line(f"  [dim]{escape(visible(line))}[/]")
+
+    def _plan(self, text: str, path: str) -> None:
+        """The whole plan as it is written, and how to go on with it."""
+        self._line("[bold]The plan:[/]")
+        for line in text.split("\n"):
+            self._line(f"  {escape(visible(line))}")
+        where = f"; to change it first, edit {visible(path)}" if path else ""
+        how = "to carry it out: indwell run --continue --approve-plan"
+        self._line(f"[dim]{escape(how + where)}[/]")
 
     def diff(self, diff: str) -> None:
         """Print a unified diff; nothing in it can drive the terminal."""
@@ -163,105 +189,3 @@ class TerminalView:
 def cost_words(cost: float | None) -> str:
     """A cost for people: never a guess."""
     return "cost unknown" if cost is None else f"${cost:.4f}"
-
-
-class TerminalApprover:
-    """Asks at the prompt; where there is no terminal the answer is no. Implements ``Approver``."""
-
-    def __init__(self, console: Console) -> None:
-        self._console = console
-
-    async def ask(self, question: Question) -> Reply:
-        """Show exactly what would run, and wait for a letter."""
-        title, reason = escape(one_line(question.title)), escape(one_line(question.reason))
-        heading = f"[bold yellow]{title}[/] ({reason})"
-        self._console.print(heading, emoji=False, highlight=False, soft_wrap=True)
-        self._tell_detail(question)
-        self._tell_notes(question)
-        if not sys.stdin.isatty():
-            self._console.print("[yellow]Nobody can be asked here, so the answer is no.[/]")
-            return "unanswered"
-        choices = "[N]o, [O]nce" + (", this [S]ession, [A]lways" if question.rule else "")
-        choices += ", by [H]unk" if question.hunks else ""
-        while True:
-            typed = (await typed_line(f"{choices}? ")).strip().lower()
-            if question.hunks and typed in {"h", "hunk"}:
-                return await self._ask_by_hunk(question)
-            answer = next((one for one in ANSWERS if typed in {one, one[0]}), None)
-            if not typed or answer == "no":
-                return "no"
-            if answer == "once" or (answer is not None and question.rule):
-                return answer
-            self._console.print("[yellow]Not understood; type one of the letters.[/]")
-
-    async def _ask_by_hunk(self, question: Question) -> Reply:
-        """Ask for each; an empty line is a no."""
-        allowed: list[str] = []
-        for number, hunk in enumerate(question.hunks, 1):
-            self._tell_lines(f"{hunk.header}\n{hunk.text}", is_diff=True)
-            typed = await typed_line(f"Hunk {number} of {len(question.hunks)}: [N]o, [Y]es? ")
-            if typed.strip().lower() in {"y", "yes"}:
-                allowed.append(hunk.id)
-        return Chosen(tuple(allowed)) if allowed else "no"
-
-    def _tell_detail(self, question: Question) -> None:
-        """All of it, whole; a diff by what its lines are."""
-        is_diff = not question.cwd and "\n@@ " in question.detail
-        self._tell_lines(question.detail, is_diff=is_diff)
-
-    def _tell_lines(self, text: str, *, is_diff: bool) -> None:
-        for line in visible(text).split("\n"):
-            colour = _DIFF_COLOURS.get(line[:1], "") if is_diff else ""
-            self._console.print(
-                line, style=colour, markup=False, emoji=False, highlight=False, soft_wrap=True
-            )
-
-    def _tell_notes(self, question: Question) -> None:
-        """What a person should know besides; what goes beyond the sandbox stands out."""
-        rule = f"This session and always are for: {question.rule}"
-        for note in (*question.notes, *([rule] if question.rule else ())):
-            is_more = question.more and question.more in note
-            style = "bold red" if is_more else "dim"
-            line = f"[{style}]{escape(one_line(note))}[/]"
-            self._console.print(line, emoji=False, highlight=False, soft_wrap=True)
-
-
-async def typed_line(prompt: str) -> str:
-    """A line from the terminal; a thread of its own, so that Ctrl-C need not wait for it."""
-    loop = asyncio.get_running_loop()
-    answer: asyncio.Future[str] = loop.create_future()
-
-    def tell(line: str) -> None:
-        if not answer.done():
-            answer.set_result(line)
-
-    def read() -> None:
-        _forget_typed()
-        try:
-            line = input(prompt)
-        except EOFError:
-            line = ""
-        with contextlib.suppress(RuntimeError):  # the loop has ended: nobody waits any more
-            loop.call_soon_threadsafe(tell, line)
-
-    threading.Thread(target=read, daemon=True).start()
-    return await answer
-
-
-def _forget_typed() -> None:
-    """Drop what was typed before the question could be seen: it is no answer to it."""
-    if sys.platform != "win32":
-        with contextlib.suppress(termios.error, ValueError):  # no terminal after all
-            termios.tcflush(sys.stdin, termios.TCIFLUSH)
-
-
-class AllowingApprover:
-    """Says yes to commands that would be asked for, as the user said beforehand.
-
-    To nothing else: ``policy.beforehand`` says what that covers. What the model itself asks for
-    beyond the sandbox nobody has seen (POL-16).
-    """
-
-    async def ask(self, question: Question) -> Said:
-        """Allow this one call if what was said covers it."""
-        return "uncovered" if question.wanted or question.uncovered else "beforehand"

@@ -10,7 +10,7 @@ from pathlib import Path
 import msgspec
 
 from indwell.cli import STOPPED
-from indwell.cli.folder_trust import FolderTrust
+from indwell.cli.folder_trust import FolderTrust, with_folders
 from indwell.cli.user_settings import read_settings
 from indwell.errors import UserError
 from indwell.policy.approvals import one_line, visible
@@ -52,10 +52,11 @@ def _trust(folder: Path, *, is_sure: bool, as_json: bool) -> int:
     settings = read_settings(os.environ).settings
     here = FolderTrust(os.environ)
     (standing,) = here.look((folder,), settings)
-    if standing.state == "trusted":
-        _tell(standing, as_json=as_json)
+    shown = with_folders(standing)
+    if standing.state == "trusted" and (standing.is_whole or _is_whole(shown)):
+        _tell(shown, as_json=as_json)
         return 0
-    shown = _to_be_asked(standing)
+    shown = _to_be_asked(shown)
     if not is_sure:
         if as_json or not sys.stdin.isatty():
             _tell(standing, as_json=as_json)
@@ -68,15 +69,18 @@ def _trust(folder: Path, *, is_sure: bool, as_json: bool) -> int:
             return code
     here.answer(shown, trusted=True)
     (after,) = here.look((folder,), settings)
-    _tell(after, as_json=as_json)
+    _tell(with_folders(after), as_json=as_json)
     return 0 if after.state == "trusted" else 1
+
+
+def _is_whole(shown: Standing) -> bool:
+    """Is all of it as it was trusted, also the instructions of folders?"""
+    return shown.before is not None and is_unchanged(shown.before, shown.items)
 
 
 def _to_be_asked(standing: Standing) -> Standing:
     """As if nobody had said no: what is shown is what will be kept."""
-    before = standing.before
-    if before is not None and is_unchanged(before, standing.items):
-        before = None
+    before = None if _is_whole(standing) else standing.before
     return msgspec.structs.replace(standing, state="open", before=before)
 
 

@@ -13,8 +13,8 @@ import msgspec
 from rich.console import Console
 
 from indwell.agent.events import Listener, Notice
-from indwell.cli.folder_trust import FolderTrust
-from indwell.cli.terminal import typed_line
+from indwell.cli.folder_trust import FolderTrust, with_folders
+from indwell.cli.terminal_approver import typed_line
 from indwell.cli.user_settings import read_settings
 from indwell.errors import SettingsError
 from indwell.policy.approvals import visible
@@ -55,6 +55,7 @@ async def settle(trust: FolderTrust, standing: Standing, console: Console) -> st
     """
     problem = ""
     if standing.state == "open" and can_ask():
+        standing = await asyncio.to_thread(with_folders, standing)
         trusted = await is_trusted_at_terminal(standing, console)
         try:
             trust.answer(standing, trusted=trusted)

@@ -38,7 +38,7 @@ def read_settings(
     if roots:
         trust = trust or FolderTrust(environment)
         trust.look(roots, users)
-        data = _read(roots[0] / WORKSPACE_FILE)
+        data = workspace_file(roots[0])
         if data is not None and trust.obeys(roots[0], WORKSPACE_FILE, data):
             workspace_text = data.decode("utf-8", "replace")
         elif data is not None:
@@ -58,10 +58,11 @@ def read_settings(
     return Loaded(loaded.settings, (*loaded.notices, *([notice] if notice else ())))
 
 
-def _read(path: Path) -> bytes | None:
+def workspace_file(root: Path) -> bytes | None:
+    """The settings file of a folder, trusted or not; None if there is none that can be read."""
     from indwell.files import read_bytes
 
     try:
-        return read_bytes(path, [path.parent.parent], 1 << 20)
+        return read_bytes(root / WORKSPACE_FILE, [root], 1 << 20)
     except ToolError:
         return None

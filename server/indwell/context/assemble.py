@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 from indwell.context.anchors import place_anchors
 from indwell.context.calls import call_of
-from indwell.context.conversation import Conversation, counted, estimated_tokens
+from indwell.context.conversation import Conversation
+from indwell.context.fullness import counted, estimated_tokens
 from indwell.context.pairing import problems, tool_uses
 from indwell.context.tokens import tools_tokens
 from indwell.errors import ConversationTooLarge, WindowTooSmall

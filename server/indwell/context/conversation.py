@@ -12,19 +12,15 @@ from itertools import chain, count
 
 import msgspec
 
-from indwell.context.calibration import Calibration, is_plausible
+from indwell.context.calibration import Calibration
 from indwell.context.history import History
+from indwell.context.injections import Frame, framed
 from indwell.context.invisible import noted
 from indwell.context.pairing import interrupted_result, tool_uses
 from indwell.context.scalar import scalar_text
 from indwell.context.tags import neutralise
-from indwell.context.tally import ONCE, Tally, extended, notice_texts, valid
-from indwell.context.tokens import (
-    BLOCK_OVERHEAD,
-    estimate_tokens,
-    message_tokens,
-    tools_tokens,
-)
+from indwell.context.tally import ONCE, Tally, notice_texts, state_of, valid
+from indwell.context.tokens import estimate_tokens
 from indwell.messages import (
     BROKE_OFF,
     BROKEN_OFF,
@@ -33,16 +29,17 @@ from indwell.messages import (
     Message,
     Meta,
     Reply,
-    Source,
     Text,
     Thinking,
     ToolResult,
     ToolSpec,
     ToolUse,
-    Usage,
 )
 
-_STATES = frozenset({"environment", "ide_selection", "ide_opened", "instructions", "task_card"})
+_STATES = frozenset(
+    {"environment", "ide_selection", "ide_opened", "instructions", "task_card", "plan"}
+    | {"skill_list", "own_skill_list"}
+)
 """Sources of which only the newest word counts."""
 
 
@@ -93,51 +90,6 @@ class Conversation(msgspec.Struct, frozen=True):
     history: History = History()
 
 
-def counted(conversation: Conversation) -> Conversation:
-    """The same conversation, with a tally that holds all that no longer changes."""
-    tally = extended(conversation.tally, conversation.messages)
-    if tally is conversation.tally:
-        return conversation
-    return msgspec.structs.replace(conversation, tally=tally)
-
-
-def estimated_tokens(conversation: Conversation) -> int:
-    """The estimate of the whole prompt: a running sum, to which only the newest is added (H17)."""
-    tally = valid(conversation.tally, conversation.messages)
-    return (
-        sum(block.meta.tokens + BLOCK_OVERHEAD for block in conversation.system)
-        + tools_tokens(conversation.tools)
-        + tally.tokens
-        + sum(message_tokens(message) for message in conversation.messages[tally.n :])
-    )
-
-
-def prompt_tokens(conversation: Conversation) -> int:
-    """How full the context is: what the endpoint counted, and an estimate of what came since."""
-    estimate = estimated_tokens(conversation)
-    return conversation.calibration.tokens(conversation.config.model, estimate)
-
-
-def part_tokens(conversation: Conversation, text: str) -> int:
-    """Tokens of a text, in the measure of ``prompt_tokens``."""
-    ratio = conversation.calibration.ratio_of(conversation.config.model)
-    return round(estimate_tokens(text) * ratio)
-
-
-def calibrated(conversation: Conversation, sent: Conversation, usage: Usage) -> Conversation:
-    """Take what the endpoint counted for the request made of ``sent``.
-
-    Estimates teach nothing, nor do counts that cannot be (H16): what was known before stands.
-    """
-    if not usage.reported or not usage.input:
-        return conversation
-    estimated = estimated_tokens(sent)
-    if not is_plausible(usage.input, estimated, sent.config.budget):
-        return conversation
-    calibration = Calibration(sent.config.model, usage.input, estimated)
-    return msgspec.structs.replace(conversation, calibration=calibration)
-
-
 def system_block(text: str) -> Text:
     """The system prompt as a block; no text of a repository may come here (H13)."""
     return Text(
@@ -165,13 +117,13 @@ def queue(conversation: Conversation, blocks: Sequence[Text]) -> Conversation:
     What has not changed is not said again, and of selections, opened files and other states only
     the newest waits.
     """
-    newest, once = _sent_texts(conversation)
+    newest, once = sent_texts(conversation)
     pending = list(conversation.pending)
     for block in blocks:
         if block.text in {one.text for one in pending}:
             continue
         if block.meta.source in _STATES:
-            pending = [one for one in pending if one.meta.source != block.meta.source]
+            pending = [one for one in pending if state_of(one) != state_of(block)]
         if not _was_sent(block, newest, once):
             pending.append(block)
     return msgspec.structs.replace(conversation, pending=tuple(pending))
@@ -240,9 +192,16 @@ def with_reply(conversation: Conversation, reply: Reply, *, turn: int) -> Conver
     )
 
 
-def tool_result(use: ToolUse, text: str, *, is_error: bool) -> ToolResult:
-    """The block of a tool's answer; data of tier 3, and no way to smuggle a tag in."""
+def tool_result(
+    use: ToolUse, text: str, *, is_error: bool, frame: Frame | None = None
+) -> ToolResult:
+    """The block of a tool's answer; data of tier 3, and no way to smuggle a tag in.
+
+    With a ``frame`` it stands within that tag: what the tool has loaded is a text of its own.
+    """
     safe = noted(neutralise(scalar_text(text))) if text.strip() else "(no output)"
+    if frame is not None:
+        safe = framed(frame, text)
     return ToolResult(
         tool_use_id=use.id,
         text=safe,
@@ -295,8 +254,8 @@ def _appended(messages: tuple[Message, ...], message: Message) -> tuple[Message,
     return (*messages, message)
 
 
-def _sent_texts(conversation: Conversation) -> tuple[Mapping[Source, str], frozenset[str]]:
-    """The newest text of each source, and all selections and skills, that were sent."""
+def sent_texts(conversation: Conversation) -> tuple[Mapping[str, str], frozenset[str]]:
+    """The newest text of each state (``state_of``), and all selections and skills, sent so far."""
     tally = valid(conversation.tally, conversation.messages)
     newest, once = dict(tally.newest), set[str]()
     for message in conversation.messages[tally.n :]:
@@ -304,7 +263,7 @@ def _sent_texts(conversation: Conversation) -> tuple[Mapping[Source, str], froze
     return newest, tally.once | once
 
 
-def _was_sent(block: Text, newest: Mapping[Source, str], once: frozenset[str]) -> bool:
+def _was_sent(block: Text, newest: Mapping[str, str], once: frozenset[str]) -> bool:
     """Does the conversation show this text already, with nothing newer of its source since?
 
     Only the newest block of a source counts as its state: going back to an earlier branch is news,
@@ -315,4 +274,4 @@ def _was_sent(block: Text, newest: Mapping[Source, str], once: frozenset[str]) -
         return False
     if block.meta.source in ONCE:
         return block.text in once
-    return newest.get(block.meta.source) == block.text
+    return newest.get(state_of(block)) == block.text

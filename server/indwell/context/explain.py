@@ -13,7 +13,8 @@ import msgspec
 from indwell.context.anchors import place_anchors
 from indwell.context.compaction.engine import layer_name, trigger
 from indwell.context.compaction.preset import Preset
-from indwell.context.conversation import Conversation, prompt_tokens
+from indwell.context.conversation import Conversation
+from indwell.context.fullness import prompt_tokens
 from indwell.context.history import group_start, group_stop, place_of, transcript
 from indwell.context.tokens import BLOCK_OVERHEAD, tools_tokens
 from indwell.messages import (
@@ -269,6 +270,10 @@ _REASONS: Mapping[str, str] = {
     "changed_file": "a file changed since the model saw it",
     "instructions": "instructions of the project's files",
     "skill": "a skill that was loaded",
+    "skill_list": "the skills of this folder, for the model to choose from",
+    "own_skill_list": "what changed among your skills since the session began",
+    "memory": "facts that you let Indwell keep, and that fit what you asked for",
+    "plan": "the plan that the user approved, word for word",
     "todo": "the list of steps that the model keeps, after a compaction",
     "task_card": "what must survive compaction, made by code",
 }

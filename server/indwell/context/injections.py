@@ -27,7 +27,13 @@ Kind: TypeAlias = Literal[
     "prompt_hook",
     "pre_tool_hook",
     "post_tool_hook",
+    "project_hook",
     "skill",
+    "own_skill",
+    "skill_list",
+    "own_skill_list",
+    "memory",
+    "plan",
     "instructions",
     "summary",
     "left_out",
@@ -58,13 +64,34 @@ KINDS: Mapping[Kind, _Row] = {
     "prompt_hook": _Row("user-prompt-submit-hook", 1, "hook"),
     "pre_tool_hook": _Row("pre-tool-use-hook", 1, "hook"),
     "post_tool_hook": _Row("post-tool-use-hook", 1, "hook"),
+    "project_hook": _Row("project-hook", 2, "hook"),
     "skill": _Row("skill", 2, "skill"),
+    "own_skill": _Row("skill", 1, "skill"),
+    "skill_list": _Row("available-skills", 2, "skill_list"),
+    "own_skill_list": _Row("system-reminder", 0, "own_skill_list"),
+    "memory": _Row("remembered-facts", 2, "memory"),
+    "plan": _Row("approved-plan", 1, "plan", pinned=True),
     "instructions": _Row("project-instructions", 2, "instructions", pinned=True),
     "summary": _Row("conversation-summary", 3, "compactor"),
     "left_out": _Row(LEFT_OUT, 3, "compactor"),
     "todo": _Row("agent-todo", 3, "todo"),
     "task_card": _Row("task-card", 1, "task_card", pinned=True),
 }
+
+
+class Frame(NamedTuple):
+    """The tag that a text gets, with what is shown in its opening."""
+
+    kind: Kind
+    attributes: Mapping[str, str] = {}
+
+
+def framed(frame: Frame, text: str) -> str:
+    """``text``, which can open or close no tag, within the tag of ``frame``."""
+    tag = KINDS[frame.kind].tag
+    shown = "".join(f' {name}="{_attribute(value)}"' for name, value in frame.attributes.items())
+    body = noted(neutralise(scalar_text(text))).strip("\n")
+    return f"<{tag}{shown}>\n{body}\n</{tag}>"
 
 
 def inject(
@@ -85,9 +112,7 @@ def inject(
         tool_use_id: The call that a hook speaks of.
     """
     row = KINDS[kind]
-    shown = "".join(f' {name}="{_attribute(value)}"' for name, value in (attributes or {}).items())
-    body = noted(neutralise(scalar_text(text))).strip("\n")
-    wrapped = f"<{row.tag}{shown}>\n{body}\n</{row.tag}>"
+    wrapped = framed(Frame(kind, attributes or {}), text)
     return Text(
         text=wrapped,
         meta=Meta(

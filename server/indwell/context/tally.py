@@ -45,7 +45,7 @@ class Tally(msgspec.Struct, frozen=True):
         sums: Of them.
         places: The sums of all before message 0, ``STRIDE``, 2 ``STRIDE``, ….
         milestone: Index of the newest one with a large result; -1 if there is none.
-        newest: The newest text of each source of injections.
+        newest: The newest text of each state that injections tell (``state_of``).
         once: All texts of the sources in ``ONCE``.
     """
 
@@ -54,7 +54,7 @@ class Tally(msgspec.Struct, frozen=True):
     sums: Sums = Sums()
     places: tuple[Sums, ...] = ()
     milestone: int = -1
-    newest: Mapping[Source, str] = {}
+    newest: Mapping[str, str] = {}
     once: frozenset[str] = frozenset()
 
     @property
@@ -133,10 +133,19 @@ def is_milestone(message: Message) -> bool:
     )
 
 
-def notice_texts(message: Message, newest: dict[Source, str], once: set[str]) -> None:
+def state_of(block: Text) -> str:
+    """What a text is the newest word on: its source; instructions of several files, each its own.
+
+    Which file that is, the opening tag says, which no text can forge.
+    """
+    source = block.meta.source
+    return source if source != "instructions" else f"{source} {block.text.splitlines()[0]}"
+
+
+def notice_texts(message: Message, newest: dict[str, str], once: set[str]) -> None:
     """Enter the injected texts of a message, in order."""
     for block in message.blocks:
         if isinstance(block, Text):
-            newest[block.meta.source] = block.text
+            newest[state_of(block)] = block.text
             if block.meta.source in ONCE:
                 once.add(block.text)

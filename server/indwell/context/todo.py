@@ -11,10 +11,17 @@ TodoState: TypeAlias = Literal["open", "doing", "done"]
 
 
 class TodoItem(msgspec.Struct, frozen=True):
-    """One thing to do, in one line, and how far it is."""
+    """One thing to do, in one line, and how far it is.
+
+    Attributes:
+        text: One line.
+        state: How far it is.
+        after: Numbers of the items (1-based) that must be done before it.
+    """
 
     text: str
     state: TodoState = "open"
+    after: tuple[int, ...] = ()
 
 
 def done_words(items: Sequence[TodoItem]) -> str:
@@ -29,7 +36,63 @@ def is_open(items: Sequence[TodoItem]) -> bool:
     return any(one.state != "done" for one in items)
 
 
+def open_before(items: Sequence[TodoItem], item: TodoItem) -> tuple[int, ...]:
+    """Numbers of the items that it waits for: those before it that are not done."""
+    return tuple(number for number in item.after if items[number - 1].state != "done")
+
+
+def waits_words(items: Sequence[TodoItem], item: TodoItem) -> str:
+    """What it waits for, such as ``waits for 1, 2``; empty if it could be begun."""
+    numbers = open_before(items, item)
+    return f"waits for {', '.join(map(str, numbers))}" if numbers else ""
+
+
+def shown_lines(items: Sequence[TodoItem]) -> tuple[str, ...]:
+    """The list for people, a line each: its number, how far it is, what it waits for."""
+    marks = {"open": " ", "doing": "~", "done": "x"}
+    lines = []
+    for number, one in enumerate(items, 1):
+        waits = waits_words(items, one)
+        lines.append(f"{number}. [{marks[one.state]}] {one.text}{f' ({waits})' if waits else ''}")
+    return tuple(lines)
+
+
+def problem_of(items: Sequence[TodoItem]) -> str:
+    """Why a list cannot be kept, if what comes after what makes no sense; empty if it can."""
+    for number, one in enumerate(items, 1):
+        if unknown := [other for other in one.after if not 1 <= other <= len(items)]:
+            return (
+                f"step {number} comes after {unknown[0]}, and there is no such step; the list has "
+                f"{len(items)}"
+            )
+        if number in one.after:
+            return f"step {number} comes after itself; leave that out"
+    if circle := _circle(items):
+        steps = ", ".join(map(str, circle))
+        return f"the steps {steps} wait for each other, so none can be begun; leave one `after` out"
+    for number, one in enumerate(items, 1):
+        if one.state != "open" and (before := open_before(items, one)):
+            return (
+                f"step {number} is `{one.state}`, but it comes after {before[0]}, which is "
+                f"`{items[before[0] - 1].state}`; do that one first, or change `after`"
+            )
+    return ""
+
+
+def _circle(items: Sequence[TodoItem]) -> tuple[int, ...]:
+    """Numbers of items that can never be begun, as they wait for each other or behind such."""
+    left = dict(enumerate((frozenset(one.after) for one in items), 1))
+    while free := [number for number, after in left.items() if not after & left.keys()]:
+        for number in free:
+            del left[number]
+    return tuple(left)
+
+
 def list_words(items: Sequence[TodoItem]) -> str:
     """The body of ``<agent-todo>``: the model's own words, which instruct nobody."""
-    lines = (f"- [{one.state}] {one.text}" for one in items)
+    lines = (f"- [{one.state}] {one.text}{_after_words(one)}" for one in items)
     return "\n".join(("Your list of steps, as you wrote it last:", *lines))
+
+
+def _after_words(item: TodoItem) -> str:
+    return f" (after {', '.join(map(str, item.after))})" if item.after else ""

@@ -17,7 +17,7 @@ from indwell.files.listing import (
     newest_first,
     same_file,
 )
-from indwell.files.private import read_own, rename_own, write_durable, write_private
+from indwell.files.private import append_own, read_own, rename_own, write_durable, write_private
 from indwell.files.reading import Opened, opened_beneath, read_bytes
 
 __all__ = [
@@ -25,6 +25,7 @@ __all__ = [
     "Entry",
     "Opened",
     "Place",
+    "append_own",
     "copy_all",
     "copy_range",
     "exists",

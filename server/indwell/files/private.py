@@ -37,6 +37,19 @@ def write_private(path: Path, data: bytes) -> Path:
     return path
 
 
+def append_own(path: Path, data: bytes) -> None:
+    """Write behind what a file of our own holds; no link is followed.
+
+    Raises:
+        OSError: It is not there, or the system refuses.
+    """
+    descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | _NO_FOLLOW | _CLOSE)
+    try:
+        write_all(descriptor, data)
+    finally:
+        os.close(descriptor)
+
+
 def write_durable(path: Path, data: bytes) -> None:
     """Write a new file that only the user can read; after a power cut it is whole, or not there.
 

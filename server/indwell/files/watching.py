@@ -39,6 +39,7 @@ class FolderWatch:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._files: set[Path] = set()
+        self._whole: set[Path] = set()  # folders of which any entry matters
         self._folders: dict[Path, _Folder] = {}
         self._polled: dict[Path, _Mark] = {}
         self._changed: set[Path] = set()
@@ -53,13 +54,28 @@ class FolderWatch:
             if path in self._files or self._is_closed:
                 return
             self._files.add(path)
-            folder = self._folders.get(path.parent)
-            if folder is None and len(self._folders) < MOST_FOLDERS:
-                self._folders[path.parent] = _Folder()
-                self._waiting.append(path.parent)
-                self._start()
-            elif folder is None or folder.is_polled:
-                self._poll(path)
+            self._watch(path.parent, path)
+
+    def follow_all(self, folder: Path) -> None:
+        """Hear of ``folder`` itself whenever something right in it comes, goes or is written.
+
+        It need not exist yet. Where the system sends no notices, what is written is not heard.
+        """
+        with self._lock:
+            if folder in self._whole or self._is_closed:
+                return
+            self._whole.add(folder)
+            self._watch(folder, folder)
+
+    def _watch(self, at: Path, path: Path) -> None:
+        """With the lock held: hear of ``path`` by the notices of the folder ``at``, or poll it."""
+        folder = self._folders.get(at)
+        if folder is None and len(self._folders) < MOST_FOLDERS:
+            self._folders[at] = _Folder()
+            self._waiting.append(at)
+            self._start()
+        elif folder is None or folder.is_polled:
+            self._poll(path)
 
     def changed(self) -> frozenset[Path]:
         """Followed files that may have changed since the last call."""
@@ -100,6 +116,8 @@ class FolderWatch:
                 return
             if path in self._files:
                 self._changed.add(path)
+            if path.parent in self._whole:
+                self._changed.add(path.parent)
             if folder.is_busy():
                 self._give_up(path.parent)
 
@@ -166,10 +184,10 @@ class FolderWatch:
         if state.watch is not None and self._observer is not None:
             with contextlib.suppress(KeyError, OSError):  # gone with its folder
                 self._observer.unschedule(state.watch)
-        for path in self._files:
-            if path.parent == folder:
-                self._changed.add(path)
-                self._poll(path)
+        beneath = [path for path in self._files if path.parent == folder]
+        for path in (*beneath, *({folder} & self._whole)):
+            self._changed.add(path)
+            self._poll(path)
 
     def _poll(self, path: Path) -> None:
         if len(self._polled) < MOST_POLLED:

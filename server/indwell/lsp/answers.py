@@ -7,15 +7,17 @@ from collections.abc import Sequence
 from indwell.agent.events import TurnFinished
 from indwell.agent.prompt import labels
 from indwell.agent.resume import Resumed
+from indwell.context.plan import Plan
 from indwell.lsp import protocol
 from indwell.lsp import protocol_views as views
 from indwell.lsp.event_log import Missed
+from indwell.lsp.protocol_plan import PlanResult
 from indwell.lsp.queue import Queue
 from indwell.lsp.tickets import Ticket
 from indwell.messages import Usage
 from indwell.providers.connection import LoginOutcome
 from indwell.providers.models import OfferedModel
-from indwell.sessions.branches import todo_of
+from indwell.sessions.branches import plan_of, todo_of
 from indwell.sessions.lines import Reading
 from indwell.sessions.overview import Overview, overview
 from indwell.sessions.transcript import Piece, TurnView, transcript
@@ -117,8 +119,16 @@ def session_result(
         turns=page,
         more=len(wanted) > len(page),
         notices=reading.notices,
-        todo=tuple(views.TodoRow(one.text, one.state) for one in todo_of(reading.records)),
+        todo=tuple(
+            views.TodoRow(one.text, one.state, one.after) for one in todo_of(reading.records)
+        ),
+        plan=plan_result(plan) if (plan := plan_of(reading.records)).text else None,
     )
+
+
+def plan_result(plan: Plan) -> PlanResult:
+    """A plan, and where it stands."""
+    return PlanResult(plan.state, plan.text, plan.path)
 
 
 def _newest(turns: Sequence[views.TurnRow], limit: int) -> tuple[views.TurnRow, ...]:

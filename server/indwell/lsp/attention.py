@@ -53,14 +53,14 @@ class Attention:
     _problems: dict[str, tuple[types.Diagnostic, ...]] = field(default_factory=dict)
 
     def focus(self, uri: str | None) -> None:
-        """The user looks at this document, or at none; a chat is no work to look at."""
-        if uri is not None and is_chat(uri):
+        """The user looks at this document, or at none; a chat or a plan is no work to look at."""
+        if uri is not None and self._is_beside(uri):
             return
         self._focus, self._focus_is_known = uri, True
 
     def select(self, uri: str, version: int, ranges: Sequence[types.Range]) -> None:
         """The user marked something; only the newest, largest range counts."""
-        if is_chat(uri):
+        if self._is_beside(uri):
             return
         self._selected_is_known = True
         filled = [one for one in ranges if one.start != one.end]
@@ -92,6 +92,9 @@ class Attention:
     def all_problems(self) -> Mapping[str, tuple[types.Diagnostic, ...]]:
         """The problems last told of each document, as they are now."""
         return {uri: problems for uri, problems in self._problems.items() if problems}
+
+    def _is_beside(self, uri: str) -> bool:
+        return is_chat(uri) or uri in self.documents.beside
 
     def opened_uri(self) -> str | None:
         """The document that the user looks at: told, else the last that was opened or spoken of."""

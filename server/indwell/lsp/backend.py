@@ -10,6 +10,7 @@ import msgspec
 
 from indwell.agent.resume import HeldWith, Resumed
 from indwell.agent.session import Session
+from indwell.context.memory.page import Scope
 from indwell.lsp.client import Client
 from indwell.lsp.documents import Documents
 from indwell.lsp.first_run import FirstRunBackend
@@ -22,6 +23,7 @@ from indwell.sessions.branches import Fork, Rewind
 from indwell.sessions.lines import Reading
 from indwell.sessions.overview import Overview
 from indwell.settings.model import Settings
+from indwell.skills.catalogue import Ranked
 from indwell.workspace.base import Workspace
 
 
@@ -69,12 +71,20 @@ class Backend(FirstRunBackend, Protocol):
         """
         ...
 
+    async def skills(self, roots: Sequence[Path], settings: Settings) -> Ranked:
+        """The skills that count in a workspace now."""
+        ...
+
     def hold_back(self) -> None:
         """Trust no folder from now on; the editor says that it is in restricted mode."""
         ...
 
     async def standings(self, roots: tuple[Path, ...]) -> tuple[Standing, ...]:
         """How the folders stand now, by what the user has said of them and what they hold."""
+        ...
+
+    async def shown(self, standing: Standing) -> Standing:
+        """``standing`` with the instructions of the folders in it, which are asked about too."""
         ...
 
     async def trust(self, standing: Standing, *, trusted: bool, keep: bool) -> None:
@@ -90,6 +100,14 @@ class Backend(FirstRunBackend, Protocol):
 
         Raises:
             SessionError: There is none; names the closest.
+        """
+        ...
+
+    async def take_task(self, root: Path, session: Session, origin: str) -> str:
+        """Give a new session the task of another one; gives the words that had no answer there.
+
+        Raises:
+            SessionError: There is no such session, or it cannot be read.
         """
         ...
 
@@ -247,6 +265,14 @@ class Backend(FirstRunBackend, Protocol):
 
         Raises:
             UserError: There is no state folder.
+        """
+        ...
+
+    async def memory_page(self, root: Path, scope: Scope) -> Path:
+        """The file with the facts of a workspace, or of the user; it is made if it is not there.
+
+        Raises:
+            UserError: It cannot be.
         """
         ...
 

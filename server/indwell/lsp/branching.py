@@ -15,6 +15,7 @@ from indwell.lsp.chat.branched import ending_of, mark_rewound, show_fork
 from indwell.lsp.chat.chats import Chats
 from indwell.lsp.host import Host
 from indwell.lsp.rewinding import FilesBack
+from indwell.lsp.switching import take_up
 from indwell.lsp.wire.envelope import INVALID_PARAMS
 
 ANY_TURN = branching.ForkArguments()
@@ -50,7 +51,7 @@ async def forked(
     if current is not None and current.id == origin:
         await current.parts.log.commit()  # what it said last is to be read
     fork = await host.backend.fork_session(host.root, origin, arguments.turn)
-    taken = await host.resume(protocol.ResumeArguments(fork.session, arguments.model))
+    taken = await take_up(host, protocol.ResumeArguments(fork.session, arguments.model))
     if taken is None:
         return None
     await show_fork(host, chats, origin, fork.session, arguments.turn)
@@ -82,10 +83,10 @@ async def rewound(
         rewind = await host.backend.rewind_session(host.root, session, arguments.turn)
     except UserError:
         if is_current:
-            await host.resume(again)
+            await take_up(host, again)
         raise
     said = () if files is None else await files.take(session, arguments.turn)
-    taken = await host.resume(again)
+    taken = await take_up(host, again)
     await mark_rewound(chats, session, arguments.turn)
     if not host.client.features.has("events"):
         words = "; ".join((f"taken back to {ending_of(arguments.turn)}", *said))

@@ -15,7 +15,9 @@ from pygls.exceptions import JsonRpcException
 
 from indwell.agent.events import Event, Text, Thinking, ToolOutput
 from indwell.lsp import protocol, protocol_diagnostics, protocol_permission, protocol_status
+from indwell.lsp.chat_place import ChatPlace
 from indwell.lsp.features import Features
+from indwell.lsp.protocol_asking import AskParams, AskResult
 from indwell.lsp.wire.language_server import Server
 from indwell.policy.approvals import one_line, visible
 
@@ -52,6 +54,7 @@ class Client:
         self._numbers = itertools.count(1)
         self._edits: dict[int, str] = {}  # those not answered: the ids of their requests
         self.features = Features()
+        self.chat: ChatPlace | None = None
         self.before_asking: Callable[[], Awaitable[None]] = _at_once
 
     def apply_edit(
@@ -197,10 +200,15 @@ class Client:
             droppable = isinstance(event, _REPEATABLE)
             self._server.protocol.notify("indwell/event", params, droppable=droppable)
 
-    async def ask(self, params: protocol.AskParams, timeout_s: float) -> str | None:
+    async def ask(self, params: AskParams, timeout_s: float) -> str | None:
         """Ask for a line of text; None if the user closed the box or nobody answers."""
+        answer = await self.answer(params, timeout_s)
+        return None if answer is None else answer.text
+
+    async def answer(self, params: AskParams, timeout_s: float) -> AskResult | None:
+        """The user's answer to a question that may have options; None if there is none in time."""
         answer = await _bounded(self._request("indwell/ask", params), timeout_s)
-        return answer.text if isinstance(answer, protocol.AskResult) else None
+        return answer if isinstance(answer, AskResult) else None
 
     async def first_run(self, reason: str, timeout_s: float) -> bool:
         """Let the client lead the user to a model; False if nobody answers, or they want none."""

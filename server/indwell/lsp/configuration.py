@@ -39,6 +39,7 @@ class Configuration:
         self._section: Mapping[str, Any] = {}
         self._read = Configured(Settings())
         self._mode: Mode | None = None
+        self._before_plan: Mode = "review"
         self._model: str | None = None
         self._has_looked = False
         self._reading = asyncio.Lock()
@@ -119,7 +120,15 @@ class Configuration:
 
     def choose_mode(self, mode: Mode) -> None:
         """The user wants this mode."""
+        before = self.settings.mode
+        if mode == "plan" and before != "plan":
+            self._before_plan = before
         self._mode = mode
+
+    def leave_plan(self) -> None:
+        """The user has approved a plan: the mode that was before it, if it is ``plan`` now."""
+        if self.settings.mode == "plan":
+            self._mode = self._before_plan
 
     def choose_model(self, name: str) -> None:
         """The user wants this model.

@@ -11,6 +11,7 @@ from indwell.agent.resume import HeldWith, Resumed
 from indwell.agent.session import Session
 from indwell.agent.summarise_call import card_of
 from indwell.context.conversation import queue
+from indwell.context.plan import Plan, inherited
 from indwell.context.todo import TodoItem
 from indwell.errors import SettingsError, UserError
 from indwell.lsp.backend import Backend
@@ -60,6 +61,8 @@ class CurrentSession:
         self._model: tuple[object, ...] = ()
         self._card: Text | None = None
         self._todo: tuple[TodoItem, ...] = ()
+        self._plan = Plan()
+        self._origin = ""
         self._changing = asyncio.Lock()
 
     @property
@@ -135,12 +138,16 @@ class CurrentSession:
         resumed.session.notice = ""  # whoever asked tells the notices
         return resumed
 
-    async def leave(self, *, for_good: bool = False) -> None:
-        """Let the next prompt begin a new one; ``for_good``: nothing of this one goes along."""
+    async def leave(self, *, for_good: bool = False, inherit: str = "") -> None:
+        """Let the next prompt begin a new one; ``for_good``: nothing of this one goes along.
+
+        ``inherit``: it takes the task of this session along, whatever is current.
+        """
         async with self._changing:
             await self._leave()
+            self._origin = inherit
             if for_good:
-                self._card, self._todo = None, ()
+                self._card, self._todo, self._plan = None, (), Plan()
 
     async def ask_about_trust(self) -> bool:
         """Ask about the folders that are not trusted, whatever was said before; are all trusted?"""
@@ -163,7 +170,7 @@ class CurrentSession:
             if old.is_outgrown:
                 pending = pending_hunks(old)
                 self._card = await asyncio.to_thread(card_of, old.conversation, pending)
-                self._todo = old.parts.todo.items
+                self._todo, self._plan = old.parts.todo.items, inherited(old.parts.plan.plan)
             await old.close()
 
     async def _taken_up(self, session: str, model: str | None) -> Resumed:
@@ -182,7 +189,7 @@ class CurrentSession:
             resumed = await self._backend.resume_session(
                 session, self.workspace, approver, self._settings
             )
-            old, self._session = self._session, resumed.session
+            old, self._session, self._origin = self._session, resumed.session, ""
             self._model = model_identity(settings)
             if old is not None:
                 await old.close()
@@ -201,13 +208,21 @@ class CurrentSession:
             raise UserError(f"{held.problem}; name a model of your settings to go on with it")
         return chosen
 
-    def _inherit(self, session: Session) -> None:
-        """A new session takes the task of one along that did not fit the window any more (H29)."""
-        if self._card is not None:
+    async def _inherit(self, session: Session) -> None:
+        """A new session takes the task of one along that did not fit the window any more (H29).
+
+        Or that of one which the user named.
+        """
+        origin, self._origin = self._origin, ""
+        if origin:
+            await self._backend.take_task(self._root, session, origin)
+            self._card, self._todo, self._plan = None, (), Plan()
+        elif self._card is not None:
             session.conversation = queue(session.conversation, (self._card,))
             session.parts.todo.write(self._todo)
             session.parts.todo.is_due = True
-            self._card, self._todo = None, ()
+            session.parts.plan.adopt(self._plan)
+            self._card, self._todo, self._plan = None, (), Plan()
 
     @property
     def _root(self) -> Path:
@@ -223,7 +238,7 @@ class CurrentSession:
             self._session = await self._backend.open_session(
                 self.workspace, approver, self._settings
             )
-            self._inherit(self._session)
+            await self._inherit(self._session)
         elif model != self._model:
             await self._backend.switch_model(self._session, settings)
         self._model = model

@@ -276,3 +276,13 @@ def path_of(uri: str) -> Path | None:
         return Path(path).resolve() if path else None
     except ValueError:
         return None  # a NUL, or half of a character: no file has such a name
+
+
+_CELL = "vscode-notebook-cell:"
+
+
+def notebook_of(uri: str) -> Path | None:
+    """The path of the notebook whose cell it is, as VS Code names cells; None for anything else."""
+    if not uri.startswith(_CELL):
+        return None
+    return path_of(f"file:{uri.removeprefix(_CELL).partition('#')[0]}")

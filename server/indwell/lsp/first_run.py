@@ -14,8 +14,8 @@ from typing import Protocol
 
 from lsprotocol import types
 
-from indwell.lsp import protocol
 from indwell.lsp.client import Client
+from indwell.lsp.protocol_asking import AskParams
 from indwell.providers.connection import LocalServer, LoginOutcome, failure
 from indwell.providers.models import OfferedModel
 
@@ -171,7 +171,7 @@ class FirstRun:
         )
         if answer == TYPE_MODEL:
             names = ", ".join(model.name for model in models[:MOST_NAMED])
-            question = protocol.AskParams(prompt="Name of the model", placeholder=names)
+            question = AskParams(prompt="Name of the model", placeholder=names)
             return (await self._client.ask(question, ANSWER_S) or "").strip() or None
         return by_title.get(answer or BACK)
 
@@ -201,7 +201,7 @@ class FirstRun:
         return f"Not yet: {reason}." if reason else DONE
 
     async def _typed_address(self) -> str:
-        question = protocol.AskParams(
+        question = AskParams(
             prompt="Address of an OpenAI-compatible endpoint that needs no key",
             placeholder="http://127.0.0.1:8000/v1",
         )

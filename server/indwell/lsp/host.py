@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +20,7 @@ from indwell.agent.prompt import Prompt
 from indwell.agent.session import Session
 from indwell.agent.words import is_blank
 from indwell.errors import UserError
-from indwell.lsp import answers, protocol
-from indwell.lsp import protocol_views as views
+from indwell.lsp import protocol
 from indwell.lsp.answering import Answering
 from indwell.lsp.attachments import check_model
 from indwell.lsp.attention import Attention
@@ -28,9 +28,9 @@ from indwell.lsp.backend import Backend
 from indwell.lsp.chores import Chores
 from indwell.lsp.client import Client
 from indwell.lsp.configuration import Configuration, in_mode
-from indwell.lsp.current_session import OFFERED, CurrentSession, choose_session
+from indwell.lsp.current_session import CurrentSession
 from indwell.lsp.diagnostics import EditorProblems
-from indwell.lsp.documents import Document, Documents
+from indwell.lsp.documents import Document, Documents, notebook_of
 from indwell.lsp.event_log import Missed
 from indwell.lsp.prompting import Prompting
 from indwell.lsp.queue import Waiting
@@ -41,7 +41,6 @@ from indwell.lsp.tickets import OnEnd, Ticket
 from indwell.lsp.turns import Turns
 from indwell.lsp.unsent import Unsent
 from indwell.policy.approvals import one_line
-from indwell.prompt.tasks import Task
 from indwell.settings.model import Mode, Settings
 from indwell.workspace.paths import display
 
@@ -52,6 +51,9 @@ class Host:
     Args:
         client: The editor.
         backend: Makes settings, workspace and sessions.
+
+    Attributes:
+        after_turn: Each hears of every prompt that has ended.
     """
 
     def __init__(self, client: Client, backend: Backend) -> None:
@@ -66,14 +68,15 @@ class Host:
         self.prompting = Prompting(self.documents, self.attention, lambda: self.settings)
         self.sessions = CurrentSession(client, backend, self.configuration, lambda: self.settings)
         self.turns = Turns(client, self._session_of, self._afterwards)
-        self._showing = Showing(client, lambda: self.settings)
+        self.showing = Showing(client, lambda: self.settings)
         self._roots: tuple[Path, ...] = ()
         self._numbers = itertools.count(1)
         self.chores = Chores()  # what nobody waits for
         self.answering = Answering(client, self.chores)
-        self._unsent = Unsent(backend, self._showing, self.chores, self._first_root)
+        self._unsent = Unsent(backend, self.showing, self.chores, self._first_root)
         self.turns.unsent_changed = self._unsent.want
         self.review = HeldLedger(backend, self.sessions, self.turns, self.warn)
+        self.after_turn: list[Callable[[Ticket], None]] = []
         self._stopped: asyncio.Task[None] | None = None
 
     @property
@@ -133,46 +136,12 @@ class Host:
 
     def display(self, document: Document) -> str:
         """A document's name as people read it: relative to the first root that holds it."""
-        if document.path is None:
+        if document.path is not None:
+            return display(document.path, self._roots)
+        notebook = notebook_of(document.uri)
+        if notebook is None:
             return one_line(document.uri)
-        return display(document.path, self._roots)
-
-    async def run_task(self, task: Task, arguments: protocol.TaskArguments) -> Ticket | None:
-        """Take the prompt of a code action; None if the user closed the question it needs.
-
-        Raises:
-            UserError: It cannot be taken, in plain words.
-        """
-        self._check_usable()
-        document = self.prompting.document(arguments.uri)
-        words = arguments.text
-        if task in {"ask", "refactor"} and not words and self.client.features.has("ask"):
-            question = "Ask about this" if task == "ask" else "Refactor how"
-            typed = await self.client.ask(
-                protocol.AskParams(prompt=question), self.settings.answer_timeout_s
-            )
-            if typed is None:
-                return None
-            words = typed
-        if task == "ask" and not words.strip():
-            raise UserError("there is no question; give it as `text`, or in an editor that can ask")
-        prompt = self.prompting.task(task, document, arguments, words)
-        is_answer = task in {"explain", "ask"}
-        shown = self._showing.answer if is_answer else self._showing.summary
-        ticket = self.turns.submit(self._waiting(prompt), shown)
-        if ticket.waiting in self.turns.queue.waiting:
-            self._showing.queued(self.turns.queue)
-            if not arguments.wait:
-                self.chores.begin(self._tell_error(ticket))
-            return ticket
-        try:
-            await ticket.begun.wait()
-        except asyncio.CancelledError:
-            self.turns.abandon(ticket)
-            raise
-        if ticket.error is not None:
-            raise ticket.error
-        return ticket
+        return f"{display(notebook, self._roots)} (a cell)"
 
     async def prompt(self, params: protocol.PromptParams) -> Ticket:
         """Take the user's own words.
@@ -180,15 +149,15 @@ class Host:
         Raises:
             UserError: They cannot be taken, in plain words.
         """
-        self._check_usable()
+        self.check_usable()
         if is_blank(params.text):
             raise UserError("the prompt is empty; write what should be done")
         await self.sessions.check(params.session)
         prompt = await self.prompting.with_attached(params, self.sessions.workspace)
         if prompt.pictures and params.session in {None, "new", self.sessions.id}:
             await check_model(self.backend, self.settings)
-        waiting = self._waiting(prompt, params.session, params.mode)
-        return self.turns.submit(waiting, self._showing.nothing)
+        waiting = self.waiting(prompt, params.session, params.mode)
+        return self.turns.submit(waiting, self.showing.nothing)
 
     async def steer(self, params: protocol.SteerParams) -> protocol.SteerResult:
         """Give words to the running turn.
@@ -205,44 +174,25 @@ class Host:
         Raises:
             UserError: There is none.
         """
-        self._check_usable()
+        self.check_usable()
         if self.sessions.current is None:
             raise UserError("there is no conversation yet that could be shortened")
         prompt = Prompt(COMPACT, title="shorten the conversation")
-        return self.turns.submit(self._waiting(prompt), self._showing.summary)
+        return self.turns.submit(self.waiting(prompt), self.showing.summary)
 
-    async def new_session(self) -> None:
-        """Let the next prompt begin a new session; a running turn is stopped first.
-
-        What waits stays with the session that it was typed in, held.
-        """
-        await self.turns.drain("a new session was begun")
-        await self.sessions.leave()
-
-    async def resume(self, arguments: protocol.ResumeArguments) -> views.ResumeResult | None:
-        """Take an older session up, which the next prompt goes to; a running turn is stopped first.
-
-        Where none is named the user is asked; None if the user chose none.
+    def begin(
+        self, prompt: Prompt, session: str, mode: Mode | None = None, *, is_shown: bool = False
+    ) -> Ticket:
+        """Begin a turn that a button of ours asked for; ``is_shown``: its end is seen elsewhere.
 
         Raises:
-            UserError: It cannot be gone on with.
+            UserError: It cannot be taken, in plain words.
         """
-        self._check_usable()
-        wanted = arguments.session or await self._chosen_session()
-        if wanted is None:
-            return None
-        await self.sessions.check(wanted)
-        if wanted != self.sessions.id:
-            await self.turns.drain("another session was taken up")
-        resumed = await self.sessions.resume(wanted, arguments.model)
-        self.warn(resumed.notices)
-        return answers.resume_result(resumed)
-
-    async def _chosen_session(self) -> str | None:
-        found, _ = await self.backend.sessions(self.root, limit=OFFERED, before=None)
-        return await choose_session(
-            self.client, [one for one in found if one.id != self.sessions.id]
-        )
+        self.check_usable()
+        shown = self.showing.nothing if is_shown else self.showing.summary
+        ticket = self.turns.submit(self.waiting(prompt, session, mode), shown)
+        self.chores.begin(self.tell_error(ticket))
+        return ticket
 
     def missed(self, session: str, after: int) -> Missed:
         """Events of a session after a number.
@@ -280,12 +230,17 @@ class Host:
         if self.sessions.workspace is not None:
             self.sessions.workspace.watch.close()
 
-    def _check_usable(self) -> None:
+    def check_usable(self) -> None:
+        """Can a prompt be taken at all?
+
+        Raises:
+            UserError: The settings cannot be used, or no folder is open.
+        """
         if self.configuration.problem:
             raise UserError(self.configuration.problem)
         _ = self.root
 
-    def _waiting(
+    def waiting(
         self, prompt: Prompt, target: str | None = None, mode: Mode | None = None
     ) -> Waiting:
         """A prompt as it waits; one that names no session belongs to the current one."""
@@ -302,13 +257,16 @@ class Host:
         waiting = ticket.waiting
         session = await self.sessions.get(waiting.target or waiting.home or None)
         session.parts.gate.source = self.problems
+        session.parts.background.outside = partial(self.turns.tell, session)
         self.warn(tuple(one for one in self.configuration.notices if one not in notices))
         return session
 
     def _afterwards(self, ticket: Ticket) -> None:
         """A turn is over: where it failed, or others wait behind it, the user decides."""
-        offered = self._showing.afterwards(ticket, self.turns, self._again, self._anew)
+        offered = self.showing.afterwards(ticket, self.turns, self._again, self._anew)
         self.chores.begin(offered)
+        for hear in self.after_turn:
+            hear(ticket)
 
     def _again(self, ticket: Ticket, on_end: OnEnd) -> None:
         """The same words with the same selection, before all that waits."""
@@ -323,7 +281,7 @@ class Host:
         old = ticket.waiting
         self.turns.submit(Waiting(self._next_id(), old.prompt, mode=old.mode), on_end, first=True)
 
-    async def _tell_error(self, ticket: Ticket) -> None:
+    async def tell_error(self, ticket: Ticket) -> None:
         """Say why a prompt could not begin, where nobody waits for its answer any more."""
         await ticket.ended.wait()
         if ticket.error is not None:

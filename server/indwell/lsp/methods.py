@@ -10,14 +10,18 @@ from pygls.exceptions import JsonRpcException
 from pygls.lsp.server import LanguageServer
 
 from indwell.lsp import answers, protocol, shelf
+from indwell.lsp import protocol_commands as commands
 from indwell.lsp import protocol_context as next_request
 from indwell.lsp import protocol_status as status
 from indwell.lsp import protocol_views as views
+from indwell.lsp.background import commands_of
 from indwell.lsp.context_view import attached_rows
 from indwell.lsp.host import Host
 from indwell.lsp.logging_in import login
+from indwell.lsp.protocol_skills import SkillsParams, SkillsResult
 from indwell.lsp.queue_changes import change_of
 from indwell.lsp.refusals import in_plain_words
+from indwell.lsp.skills import skill_rows
 from indwell.lsp.status import providers_of, status_of
 from indwell.lsp.virtual.texts import context_json
 from indwell.lsp.wire.envelope import REQUEST_CANCELLED
@@ -26,6 +30,7 @@ from indwell.lsp.wire.envelope import REQUEST_CANCELLED
 def register_methods(server: LanguageServer, host: Host) -> None:
     """All requests of ours."""
     _prompting(server, host)
+    _running_on(server, host)
     _looking_back(server, host)
     _models(server, host)
     _context(server, host)
@@ -56,6 +61,13 @@ def _prompting(server: LanguageServer, host: Host) -> None:
             return answers.queue_result(host.turns.change(partial(change_of, params)))
 
 
+def _running_on(server: LanguageServer, host: Host) -> None:
+    @server.feature("indwell/commands")
+    async def background(params: commands.CommandsParams) -> commands.CommandsResult:
+        with in_plain_words():
+            return await commands_of(host, params)
+
+
 def _looking_back(server: LanguageServer, host: Host) -> None:
     @server.feature("indwell/sessions")
     async def sessions(params: views.SessionsParams) -> views.SessionsResult:
@@ -74,6 +86,11 @@ def _looking_back(server: LanguageServer, host: Host) -> None:
         return await asyncio.to_thread(
             answers.session_result, wanted, reading, before=params.before, limit=params.limit
         )
+
+    @server.feature("indwell/skills")
+    async def skills(_params: SkillsParams | None) -> SkillsResult:
+        with in_plain_words():
+            return await skill_rows(host)
 
     @server.feature("indwell/rename")
     async def rename(params: status.RenameParams) -> status.RenameResult:

@@ -63,7 +63,7 @@ class EditorApprover:
             titles = (*titles, BY_HUNK)
         notes = "".join(f"\n{note}" for note in question.notes)
         head = f"{question.title} ({question.reason})"
-        message = f"{head}\n{_marked(question.detail)}{notes}{rule}"
+        message = f"{head}\n{marked(question.detail)}{notes}{rule}"
         chosen = await self._client.choose(message, titles, self._timeout_s)
         if chosen is None or chosen not in titles:
             return "no"
@@ -77,7 +77,7 @@ class EditorApprover:
         allowed: list[str] = []
         for number, hunk in enumerate(question.hunks, 1):
             place = f"Hunk {number} of {len(question.hunks)}, {hunk.header}"
-            message = f"{question.title} {place}\n{_marked(hunk.text)}"
+            message = f"{question.title} {place}\n{marked(hunk.text)}"
             chosen = await self._client.choose(message, (NO, YES), self._timeout_s)
             if chosen == YES:
                 allowed.append(hunk.id)
@@ -86,7 +86,7 @@ class EditorApprover:
         return Chosen(tuple(allowed)) if allowed else "no"
 
 
-def _marked(text: str) -> str:
+def marked(text: str) -> str:
     """With a mark in front of each line: it shows where the text ends, whatever it says."""
     return "\n".join(f"│ {line}" for line in text.split("\n"))
 

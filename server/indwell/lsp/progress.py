@@ -7,7 +7,9 @@ from collections.abc import Sequence
 from lsprotocol import types
 
 from indwell.agent import events
+from indwell.agent.event_shape import FileChanged
 from indwell.agent.receipt import compaction_words, to_review_words
+from indwell.agent.subagents.naming import Names
 from indwell.lsp.client import Client
 from indwell.policy.approvals import short_line
 
@@ -32,6 +34,7 @@ class TurnProgress:
         self.token = token
         self._shown = False
         self._last = ""
+        self._agents = Names()
 
     async def begin(self, title: str) -> None:
         """Announce it; the editor may refuse, and then nothing is sent."""
@@ -47,7 +50,9 @@ class TurnProgress:
 
     def follow(self, event: events.Event) -> None:
         """Show what an event means, if it means something to see."""
-        line = describe(event)
+        line, agent = describe(event), self._agents.of(event)
+        if line and agent:
+            line = short_line(f"agent {agent}: {line}", LINE_LIMIT)
         if line and line != self._last:
             self._last = line
             self._report()
@@ -87,8 +92,8 @@ def _words_of(event: events.Event) -> str:
             return f"{_VERBS.get(name, name)}: failed"
         case events.EditApplied(path=path, added=added, removed=removed):
             return f"changed {path} +{added} −{removed}"
-        case events.PermissionAsked(title=title):
-            return f"waiting for an answer: {title}"
+        case events.PermissionAsked(title=asked) | events.QuestionAsked(question=asked):
+            return f"waiting for an answer: {asked}"
         case events.Checking(what=what):
             return f"checking: {what}"
         case events.Compacted(before=before, after=after, note=note):
@@ -111,6 +116,10 @@ _VERBS = {
     "grep": "searching",
     "bash": "running",
     "todo": "planning",
+    "load_skill": "loading the skill",
+    "ask_user": "asking",
+    "remember": "proposing to remember",
+    "plan": "proposing a plan",
 }
 
 
@@ -137,7 +146,7 @@ def summary(finished: events.TurnFinished) -> str:
     return " · ".join(parts)
 
 
-def _changed(changes: Sequence[events.FileChanged]) -> str:
+def _changed(changes: Sequence[FileChanged]) -> str:
     """One file by its name, several as a number; with the lines that came and went."""
     what = short_line(changes[0].path, PATH_LIMIT) if len(changes) == 1 else f"{len(changes)} files"
     added, removed = sum(one.added for one in changes), sum(one.removed for one in changes)

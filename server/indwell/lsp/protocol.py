@@ -15,16 +15,20 @@ from lsprotocol import types
 
 from indwell.agent.events import Event
 from indwell.lsp import protocol_branching as branching
+from indwell.lsp import protocol_commands as commands
 from indwell.lsp import protocol_context as next_request
 from indwell.lsp import protocol_diagnostics as diagnostics
 from indwell.lsp import protocol_permission as permission
+from indwell.lsp import protocol_plan as plan
 from indwell.lsp import protocol_review as review
 from indwell.lsp import protocol_status as status
 from indwell.lsp import protocol_views as views
 from indwell.lsp import protocol_virtual as virtual
 from indwell.lsp.names import TASK_COMMANDS
+from indwell.lsp.protocol_asking import AskParams, AskResult, MemoryArguments
 from indwell.lsp.protocol_chat import ChatArguments, SendArguments
 from indwell.lsp.protocol_prompt import Attachment
+from indwell.lsp.protocol_skills import SkillsParams, SkillsResult
 from indwell.lsp.values import Arguments, Value
 from indwell.sessions.records import Ending
 from indwell.settings.model import Mode
@@ -133,21 +137,6 @@ class EventParams(Value):
 
 
 @attrs.frozen(eq=False, repr=False)
-class AskParams(Value):
-    """A question to the user with a line of text as the answer."""
-
-    prompt: str
-    placeholder: str = ""
-
-
-@attrs.frozen(eq=False, repr=False)
-class AskResult(Value):
-    """What was typed; null if the user closed the box."""
-
-    text: str | None = None
-
-
-@attrs.frozen(eq=False, repr=False)
 class SaveParams(Value):
     """Documents to save before a command runs."""
 
@@ -187,6 +176,17 @@ class ModeArguments(Arguments):
     """The argument of ``indwell.mode``."""
 
     mode: Mode
+
+
+@attrs.frozen(eq=False, repr=False)
+class NewSessionArguments(Arguments):
+    """The argument of ``indwell.newSession``; it may be left out.
+
+    Attributes:
+        inherit: The id of a session whose task goes along: requests, files, what is to be done.
+    """
+
+    inherit: str = ""
 
 
 @attrs.frozen(eq=False, repr=False)
@@ -245,10 +245,13 @@ METHODS: Mapping[str, Method] = {
     "indwell/providers": Method("in", status.ProvidersParams, status.ProvidersResult),
     "indwell/models": Method("in", views.ModelsParams, views.ModelsResult),
     "indwell/setModel": Method("in", views.SetModelParams, views.SetModelResult),
+    "indwell/skills": Method("in", SkillsParams, SkillsResult),
     "indwell/login": Method("in", views.LoginParams, views.LoginResult),
     "indwell/events": Method("in", views.EventsParams, views.EventsResult),
     "indwell/detach": Method("in", next_request.DetachParams, next_request.DetachResult),
     "indwell/context": Method("in", next_request.ContextParams, next_request.ContextResult),
+    "indwell/plan": Method("in", plan.PlanParams, plan.PlanResult),
+    "indwell/commands": Method("in", commands.CommandsParams, commands.CommandsResult),
     "indwell/changes": Method("in", review.ChangesParams, review.ChangesResult),
     "indwell/event": Method("out", EventParams, None),
     "indwell/permission": Method("out", permission.PermissionParams, permission.PermissionResult),
@@ -265,17 +268,20 @@ COMMANDS: Mapping[str, type | None] = {
     "indwell.accept": review.VerdictArguments,
     "indwell.reject": review.VerdictArguments,
     "indwell.cancel": None,
-    "indwell.newSession": None,
+    "indwell.newSession": NewSessionArguments,
     "indwell.compact": None,
+    "indwell.commands": None,
     "indwell.explainRequest": None,
     "indwell.open": virtual.OpenArguments,
     "indwell.resume": ResumeArguments,
     "indwell.fork": branching.ForkArguments,
     "indwell.rewind": branching.RewindArguments,
+    "indwell.plan": plan.PlanArguments,
     "indwell.mode": ModeArguments,
     "indwell.trust": TrustArguments,
     "indwell.chat": ChatArguments,
     "indwell.send": SendArguments,
+    "indwell.memory": MemoryArguments,
 }
 """Every command with the type of its one argument."""
 

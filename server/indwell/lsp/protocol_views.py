@@ -12,6 +12,7 @@ from typing import Any, Literal
 import attrs
 
 from indwell.context.todo import TodoState
+from indwell.lsp.protocol_plan import PlanResult
 from indwell.lsp.values import Value
 from indwell.providers.connection import State
 from indwell.sessions.records import Ending
@@ -155,17 +156,19 @@ class TurnRow(Value):
 
 @attrs.frozen(eq=False, repr=False)
 class TodoRow(Value):
-    """One thing to do, of the list that the model keeps."""
+    """One thing to do, of the list that the model keeps; ``after``: numbers of what comes first."""
 
     text: str
     state: TodoState
+    after: tuple[int, ...] = ()
 
 
 @attrs.frozen(eq=False, repr=False)
 class SessionResult(Value):
     """A page of a session's turns, oldest first; ``more`` if there are turns before it.
 
-    ``todo`` is the newest list of what is to be done; empty if the model keeps none.
+    ``todo`` is the newest list of what is to be done; empty if the model keeps none. ``plan`` is
+    the newest plan; null if the model has proposed none.
     """
 
     session: str
@@ -177,6 +180,7 @@ class SessionResult(Value):
     more: bool
     notices: tuple[str, ...]
     todo: tuple[TodoRow, ...]
+    plan: PlanResult | None = None
 
 
 @attrs.frozen(eq=False, repr=False)

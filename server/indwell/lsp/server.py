@@ -6,7 +6,6 @@ import asyncio
 import logging
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, get_args
 
 import msgspec
 from lsprotocol import types
@@ -18,6 +17,7 @@ from indwell.errors import UserError
 from indwell.lsp import answers, code_actions, protocol
 from indwell.lsp import protocol_views as views
 from indwell.lsp.backend import Backend
+from indwell.lsp.background import offer_stops
 from indwell.lsp.branching import register_branching
 from indwell.lsp.chat.chats import Chats
 from indwell.lsp.chat.register import ask_for_chats, register_chat
@@ -28,23 +28,25 @@ from indwell.lsp.configuration import SECTION
 from indwell.lsp.documents import path_of
 from indwell.lsp.features import features_of
 from indwell.lsp.host import Host
+from indwell.lsp.memory_page import register_memory
 from indwell.lsp.methods import register_methods
-from indwell.lsp.names import TASK_COMMANDS
+from indwell.lsp.plan_methods import register_plan
+from indwell.lsp.planning import Planning
 from indwell.lsp.refusals import in_plain_words
 from indwell.lsp.review.register import register_review
 from indwell.lsp.review.review import Review
+from indwell.lsp.switching import begin_anew, take_up
+from indwell.lsp.task_commands import register_tasks
 from indwell.lsp.virtual.register import register_virtual
 from indwell.lsp.wire import sync
 from indwell.lsp.wire.envelope import INVALID_PARAMS
 from indwell.lsp.wire.handshake import Opened
 from indwell.lsp.wire.language_server import Server, make_language_server
-from indwell.prompt.tasks import Task
 
 AFTER_S = 0.05  # from the first sign of use to the work that gets a prompt ready
-NOTHING = protocol.TaskArguments()
 ANY_SESSION = protocol.ResumeArguments()
+WITHOUT_TASK = protocol.NewSessionArguments()
 NO_WAIT = protocol.TrustArguments()
-BEGIN_S = 2.0  # for a turn to begin, where nobody has to be asked before
 _MAX = 2**31 - 1  # of the protocol's uinteger
 
 
@@ -63,7 +65,8 @@ def make_server(backend: Backend, opened: Opened) -> tuple[Server, Host]:
     warm_up = _first_sign(server, host)
     _attention(server, host, warm_up)
     chat = register_chat(server, host)
-    _actions(server, host, warm_up, chat, review)
+    planning = register_plan(server, host, chat.chats)
+    _actions(server, host, warm_up, chat, review, planning=planning)
     _commands(server, host, chat.chats)
     register_methods(server, host)
     return server, host
@@ -161,6 +164,8 @@ def _actions(
     warm_up: Callable[[], None],
     chat: ChatViews,
     review: Review,
+    *,
+    planning: Planning,
 ) -> None:
     @server.feature(types.TEXT_DOCUMENT_CODE_ACTION)
     def code_action(params: sync.CodeAction) -> msgspec.Raw:
@@ -172,6 +177,8 @@ def _actions(
         if is_chat(uri):
             start = params.range.start
             return msgspec.Raw(msgspec.json.encode(chat.actions(uri, start.line, start.character)))
+        if (of_plan := planning.actions(uri)) is not None:
+            return msgspec.Raw(msgspec.json.encode(of_plan))
         host.attention.request(uri, _range(params.range))
         place = code_actions.Place(
             uri=uri,
@@ -192,10 +199,7 @@ def _actions(
 
 
 def _commands(server: LanguageServer, host: Host, chats: Chats) -> None:
-    for name in TASK_COMMANDS:
-        task: Task = name.removeprefix("indwell.")  # type: ignore[assignment] # see the assert
-        assert task in get_args(Task)
-        server.command(name)(_task_command(host, task))
+    register_tasks(server, host)
 
     @server.command("indwell.cancel")
     def cancel() -> bool:
@@ -204,6 +208,7 @@ def _commands(server: LanguageServer, host: Host, chats: Chats) -> None:
     _session_commands(server, host)
     register_branching(server, host, chats)
     register_virtual(server, host)
+    register_memory(server, host)
 
     @server.command("indwell.mode")
     def mode(arguments: protocol.ModeArguments | None = None) -> None:
@@ -219,8 +224,8 @@ def _commands(server: LanguageServer, host: Host, chats: Chats) -> None:
 
 def _session_commands(server: LanguageServer, host: Host) -> None:
     @server.command("indwell.newSession")
-    async def new_session() -> None:
-        await host.new_session()
+    async def new_session(arguments: protocol.NewSessionArguments = WITHOUT_TASK) -> None:
+        await host.answering.answer(begin_anew(host, arguments.inherit), wait=True)
 
     @server.command("indwell.compact")
     async def compact() -> protocol.StartedResult | None:
@@ -230,45 +235,18 @@ def _session_commands(server: LanguageServer, host: Host) -> None:
             host.client.show(types.MessageType.Error, f"Indwell: {error}")
             return None
 
+    @server.command("indwell.commands")
+    async def commands() -> None:
+        await host.answering.answer(offer_stops(host), wait=False)
+
     @server.command("indwell.resume")
     async def resume(
         arguments: protocol.ResumeArguments = ANY_SESSION,
     ) -> views.ResumeResult | None:
         if arguments.quiet:
             with in_plain_words():
-                return await host.resume(arguments)
-        return await host.answering.answer(host.resume(arguments), wait=arguments.wait)
-
-
-def _task_command(host: Host, task: Task) -> Any:  # noqa: ANN401 - pygls reads its signature
-    async def run(arguments: protocol.TaskArguments = NOTHING) -> object:
-        try:
-            if arguments.uri is not None:
-                host.problems.offer(arguments.uri, arguments.diagnostics)
-                host.attention.name(arguments.uri)
-            if not arguments.wait:
-                work = _begun(host, task, arguments)
-                return await host.answering.answer(work, wait=False, within_s=BEGIN_S)
-            ticket = await host.run_task(task, arguments)
-            if ticket is None:
-                return None
-            try:
-                return answers.turn_result(ticket, await ticket.wait())
-            except asyncio.CancelledError:
-                host.turns.abandon(ticket)
-                raise
-        except UserError as error:
-            host.client.show(types.MessageType.Error, f"Indwell: {error}")
-            return None
-
-    return run
-
-
-async def _begun(
-    host: Host, task: Task, arguments: protocol.TaskArguments
-) -> protocol.StartedResult | None:
-    ticket = await host.run_task(task, arguments)
-    return None if ticket is None else answers.started(ticket)
+                return await take_up(host, arguments)
+        return await host.answering.answer(take_up(host, arguments), wait=arguments.wait)
 
 
 def _roots(opened: Opened) -> tuple[Path, ...]:

@@ -15,7 +15,7 @@ from lsprotocol import types
 from indwell.errors import UserError
 from indwell.lsp.backend import Backend
 from indwell.lsp.client import Client
-from indwell.policy.trust import STAY, TRUST, Standing, restricted_words
+from indwell.policy.trust import STAY, TRUST, Standing, is_unchanged, restricted_words
 from indwell.workspace.executable import instruction_files
 
 
@@ -50,9 +50,9 @@ class TrustQuestions:
         """
         if self._open is None:
             standings = await self._backend.standings(roots)
+            if again:
+                standings = tuple([await self._open_again(one) for one in standings])
             if self._open is None:
-                if again:
-                    standings = tuple(map(_open_again, standings))
                 work = self._settled(standings, timeout_s)
                 self._open = asyncio.create_task(work, name="trust")
                 self._open.add_done_callback(self._closed)
@@ -80,8 +80,20 @@ class TrustQuestions:
             await self._backend.standings(tuple(Path(one.folder) for one in standings))
         return was_trusted
 
+    async def _open_again(self, standing: Standing) -> Standing:
+        """As if nobody had said no; of a trusted folder, what was not there when it was trusted."""
+        if standing.state != "trusted":
+            is_asked = _can_be_trusted(standing)
+            return msgspec.structs.replace(standing, state="open") if is_asked else standing
+        if standing.before is None:  # it is trusted whatever it holds, or with one above it
+            return standing
+        shown = await self._backend.shown(standing)
+        is_same = is_unchanged(standing.before, shown.items)
+        return standing if is_same else msgspec.structs.replace(shown, state="open")
+
     async def _asked(self, standing: Standing, timeout_s: float) -> bool:
         """Ask, and keep the answer; a question that was closed is asked again in a new process."""
+        standing = await self._backend.shown(standing)
         question = await asyncio.to_thread(lambda: standing.question)
         answer = await self._client.choose(question, (STAY, TRUST), timeout_s)
         trusted = answer == TRUST
@@ -106,8 +118,3 @@ class TrustQuestions:
 def _can_be_trusted(standing: Standing) -> bool:
     """Is a word of the user's all that it lacks? Not where the editor or a broken file says no."""
     return standing.state != "trusted" and standing.remedy == Standing("", "open", "").remedy
-
-
-def _open_again(standing: Standing) -> Standing:
-    is_asked = _can_be_trusted(standing)
-    return msgspec.structs.replace(standing, state="open") if is_asked else standing

@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 
 from indwell.agent import events
+from indwell.agent.event_shape import Queued
 from indwell.agent.session import Session
 from indwell.agent.turn import run_turn
 from indwell.errors import UserError
@@ -268,8 +269,7 @@ class Turns:
             seq=self._queue.seq,
             held=self._queue.held,
             waiting=tuple(
-                events.Queued(one.id, one.prompt.title, one.prompt.words)
-                for one in self._queue.waiting
+                Queued(one.id, one.prompt.title, one.prompt.words) for one in self._queue.waiting
             ),
         )
         self.tell(session, told)

@@ -147,6 +147,9 @@ def question_for(  # noqa: PLR0917 - all that a question is made of
     held = f"; it holds what looks like a secret ({kinds})" if kinds else ""
     reason, rule = visible(ask.reason) + held, _narrow(visible(ask.rule))
     uncovered = why_uncovered(asked, ask, is_held=sandbox != UNHELD)
+    if asked.keeps:
+        title, detail = f"Remember this {one_line(asked.keeps)}?", folded(visible(preview))
+        return Question(identifier, title, detail, reason, rule, uncovered=uncovered)
     if asked.effect != "run":
         verb = "Read" if asked.effect == "read" else "Change"
         paths = tuple(dict.fromkeys(asked.paths))
@@ -172,9 +175,10 @@ def question_for(  # noqa: PLR0917 - all that a question is made of
         reason = f"{reason}; and {others} more, below"
     if sandbox and sandbox != UNHELD and ask.widening.unconfined:
         sandbox = f"{sandbox}; this one: {ask.widening.words}"
+    how = "in the background, " if asked.background else ""
     return Question(
         id=identifier,
-        title=f"Run a command in {one_line(asked.cwd) or '.'}?",
+        title=f"Run a command {how}in {one_line(asked.cwd) or '.'}?",
         detail=folded(visible(asked.command)),
         reason=reason,
         rule=rule,

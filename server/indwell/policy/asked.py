@@ -37,6 +37,9 @@ class Asked(msgspec.Struct, frozen=True):
             where no sandbox would hold it; they stand among the scripts too.
         is_git: A file that would be changed lies in a repository of git, whatever its folder is
             called.
+        keeps: For whom it would keep something beyond the session, such as ``for you``; empty if
+            it keeps nothing.
+        background: The command goes on when the call has ended.
     """
 
     tool: str
@@ -53,6 +56,8 @@ class Asked(msgspec.Struct, frozen=True):
     scripts: tuple[tuple[str, str], ...] = ()
     is_git: bool = False
     programs: tuple[str, ...] = ()
+    keeps: str = ""
+    background: bool = False
 
 
 class Allow(msgspec.Struct, frozen=True):

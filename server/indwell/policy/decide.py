@@ -46,6 +46,8 @@ def decide(asked: Asked, policy: Policy) -> Decision:
     denied = _denied(asked, policy)
     if denied is not None:
         return denied
+    if asked.keeps:  # in every mode, and never by a standing answer: it speaks in later sessions
+        return Ask("nothing is remembered without your yes", rule="", by="memory")
     by_name = tool_rule(asked.tool, policy.rules.ask)
     if by_name:
         return _asked_by_name(_by_effect(asked, policy), by_name)

@@ -35,7 +35,7 @@ LINE_CHARACTERS = 160
 _KINDS: Mapping[Kind, str] = {
     "programs": "Run or loaded by git, editors, shells and tools on their own",
     "servers": "Servers that agents start",
-    "settings": "Settings of Indwell, which may tighten yours",
+    "settings": "Settings of Indwell, which may tighten yours and name commands to run as hooks",
     "instructions": "Instructions that would go to the model",
 }
 """What does most comes first."""
@@ -56,7 +56,7 @@ class Standing(msgspec.Struct, frozen=True):
         state: ``open``: nobody has said anything of it as it is now, so it is restricted.
         by: What decided, in words.
         items: What is executable or obeyed in it; empty where that was not looked at.
-        before: What of it was trusted earlier; None if it never was.
+        before: What of it was trusted earlier, or is; None if it never was.
         is_whole: It is trusted whatever it holds.
         remedy: What to do where it is restricted, in words.
     """

@@ -17,14 +17,13 @@ from indwell.context.compaction.preset import Preset
 from indwell.context.conversation import (
     Config,
     Conversation,
-    counted,
-    prompt_tokens,
     queue,
     system_block,
     with_input,
     with_reply,
     with_results,
 )
+from indwell.context.fullness import counted, prompt_tokens
 from indwell.context.oversize import is_oversize, oversize_words
 from indwell.context.tokens import BLOCK_OVERHEAD, estimate_tokens
 from indwell.errors import ConversationTooLarge

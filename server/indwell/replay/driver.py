@@ -14,7 +14,8 @@ from indwell.context.compaction.preset import Preset
 from indwell.context.compaction.prospect import Refusal, nothing_pays, refusal
 from indwell.context.compaction.restraint import Restraint, after_run, failed
 from indwell.context.compaction.step import Spill, Step
-from indwell.context.conversation import Conversation, prompt_tokens
+from indwell.context.conversation import Conversation
+from indwell.context.fullness import prompt_tokens
 from indwell.replay.summaries import Summarise
 
 MOST_ACTIONS = 24  # before one request; more than the layers of any ladder may take is a loop

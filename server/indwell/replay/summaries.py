@@ -25,7 +25,8 @@ from indwell.context.compaction.summarising.summariser import (
 )
 from indwell.context.compaction.summarising.summary import apply_summary
 from indwell.context.compaction.transcripts import transcript_files
-from indwell.context.conversation import Conversation, part_tokens, prompt_tokens
+from indwell.context.conversation import Conversation
+from indwell.context.fullness import part_tokens, prompt_tokens
 from indwell.context.history import transcript
 from indwell.context.task_card import least_card, task_card
 from indwell.context.tokens import estimate_tokens

@@ -75,7 +75,7 @@ def arguments(
         status_fd: The descriptor that it tells on what became of the command.
     """
     status = () if status_fd is None else ("--json-status-fd", str(status_fd))
-    before, after = _split(bounds.hidden, (*bounds.readable, *bounds.writable))
+    before, after = _split(bounds.hidden, (*_visible(bounds), *bounds.writable))
     return (
         host.bwrap,
         *("--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"),
@@ -84,7 +84,7 @@ def arguments(
         *_empty(host.temporary),
         *_each("--ro-bind", host.kept),
         *_hide(before, folders, bounds.mask),
-        *_each("--ro-bind", [one for one in bounds.readable if one not in bounds.writable]),
+        *_each("--ro-bind", [one for one in _visible(bounds) if one not in bounds.writable]),
         *_each("--bind", bounds.writable),
         *_guard(bounds, after, folders, handles),
         *("--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try"),
@@ -140,12 +140,17 @@ def _each(option: str, paths: Sequence[str]) -> Iterator[str]:
         yield from (option, path, path)
 
 
+def _visible(bounds: Confinement) -> tuple[str, ...]:
+    """Folders that it may read wherever they lie, also in hidden ones."""
+    return (*bounds.readable, *bounds.shown)
+
+
 def _scratch(bounds: Confinement, kept: Sequence[str]) -> tuple[str, ...]:
     """What stands at /tmp: the session's folder, unless places for mounts would be made in it.
 
     Commands could put links there, and the next ones' mounts would follow them.
     """
-    places = (*bounds.readable, *bounds.writable, *bounds.protected, *bounds.hidden, *kept)
+    places = (*_visible(bounds), *bounds.writable, *bounds.protected, *bounds.hidden, *kept)
     if bounds.scratch and not any(is_in(path, _SCRATCH) for path in places):
         return ("--bind", bounds.scratch, _SCRATCH)
     return ("--size", str(_TEMPORARY_B), "--tmpfs", _SCRATCH)

@@ -157,11 +157,11 @@ async def _start_by_landlock(
     stderr: int,
     pass_fds: tuple[int, ...],
 ) -> Started:
-    del stdin  # a command reads nothing
     return await start_held(
         argv,
         cwd=cwd,
         env=env,
+        stdin=stdin,
         stdout=stdout,
         stderr=stderr,
         pass_fds=pass_fds,

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Literal, TypeAlias
 
 import msgspec
@@ -72,6 +73,7 @@ class Confinement(msgspec.Struct, frozen=True):
             does if none is given.
         look: Finds what else is protected and hidden, just before the command runs; blocks.
         settle: See ``Guarded``; what ``look`` found brings its own.
+        shown: Folders that it may read although they lie in hidden ones.
     """
 
     writable: tuple[str, ...]
@@ -86,6 +88,14 @@ class Confinement(msgspec.Struct, frozen=True):
     mask: str = ""
     look: Callable[[], Guarded] | None = None
     settle: Callable[[], tuple[str, ...]] = tuple
+    shown: tuple[str, ...] = ()
+
+
+def showing(confinement: Confinement, folders: Sequence[Path]) -> Confinement:
+    """The same bounds with folders that it may read as well, wherever they lie."""
+    if not folders:
+        return confinement
+    return msgspec.structs.replace(confinement, shown=tuple(map(str, folders)))
 
 
 def looked_up(confinement: Confinement) -> Confinement:

@@ -78,10 +78,18 @@ def rules_of(
     return (
         *(Rule(path, READ) for path in dict.fromkeys(readable)),
         *(Rule(root, READ_DIR) for root in roots if not _is_in_one(root, hidden)),
+        *(Rule(path, READ) for one in confinement.shown for path in _shown(one, hidden, children)),
         *(Rule(root, WRITE) for root in confinement.writable),
         *(Rule(device, READ_FILE | WRITE_FILE | TRUNCATE) for device in _DEVICES),
         Rule(scratch, READ | WRITE),
     )
+
+
+def _shown(
+    folder: str, hidden: frozenset[str], children: Callable[[str], Sequence[Child]]
+) -> Iterator[str]:
+    """A folder that may be read although it lies in a hidden one, without what is hidden in it."""
+    return _beside(folder, [one for one in hidden if not _is_in_one(folder, (one,))], children)
 
 
 def _beside(

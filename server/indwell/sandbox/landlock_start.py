@@ -27,8 +27,6 @@ from indwell.sandbox.seccomp import filter_program
 class Held:
     """A program that runs, with as much of asyncio's process as ``run_program`` uses."""
 
-    stdin: asyncio.StreamWriter | None = None
-
     def __init__(self, process: subprocess.Popen[bytes]) -> None:
         self.pid = process.pid
         self._process = process
@@ -52,18 +50,20 @@ async def start_held(
     *,
     cwd: Path,
     env: Mapping[str, str],
+    stdin: int,
     stdout: int,
     stderr: int,
     pass_fds: tuple[int, ...],
     confinement: Confinement,
     scratch: Path,
 ) -> Held:
-    """Start a program in a session of its own, within ``confinement``; it reads no input.
+    """Start a program in a session of its own, within ``confinement``.
 
     Args:
         argv: The program and its arguments.
         cwd: Where it runs.
         env: All of its environment; ``TMPDIR`` is set here.
+        stdin: A descriptor for its input, or ``DEVNULL``.
         stdout: A descriptor for its output.
         stderr: One for its errors, which may be the same.
         pass_fds: Further descriptors, under the same numbers.
@@ -81,7 +81,7 @@ async def start_held(
             [*map(raw, argv)],
             cwd=raw(str(cwd)),
             env={raw(name): raw(value) for name, value in {**env, "TMPDIR": str(scratch)}.items()},
-            stdin=subprocess.DEVNULL,
+            stdin=stdin,
             stdout=stdout,
             stderr=stderr,
             pass_fds=pass_fds,

@@ -30,7 +30,7 @@ class Limits(msgspec.Struct, frozen=True):
 
     Attributes:
         cpu_s: Processor seconds of each process. By default as much as all cores give until the
-            time is over, so that it ends only what has outlived its command.
+            time is over, so that it ends only what has outlived its command; any if it never is.
         file_b: Size of each file that it writes; never more than 80 % of what is free on the disk.
         memory_b: Memory of all its processes; 80 % of the machine's if None.
         n_processes: Processes and threads in all; a build on 64 cores has some hundreds.
@@ -45,15 +45,16 @@ class Limits(msgspec.Struct, frozen=True):
     n_files: int = 65_536
 
 
-def shell_prefix(limits: Limits, mark: str, cwd: Path, timeout_s: float) -> str:
+def shell_prefix(limits: Limits, mark: str, cwd: Path, timeout_s: float | None) -> str:
     """Shell text that sets the limits for itself and all that it starts; for one line with it."""
     if sys.platform == "win32":
         return ""
-    cpu_s = limits.cpu_s or int(timeout_s * (os.cpu_count() or 1)) + 1
+    cpu_s = limits.cpu_s
+    if timeout_s is not None:
+        cpu_s = cpu_s or int(timeout_s * (os.cpu_count() or 1)) + 1
     settings = [
         "ulimit -c 0",
-        f"ulimit -St {cpu_s}",
-        f"ulimit -Ht {cpu_s + _GRACE_CPU_S}",
+        *((f"ulimit -St {cpu_s}", f"ulimit -Ht {cpu_s + _GRACE_CPU_S}") if cpu_s else ()),
         f"ulimit -f {_file_b(limits.file_b, cwd) >> 10}",
         *_number("n", resource.RLIMIT_NOFILE, limits.n_files),
     ]
@@ -68,13 +69,13 @@ def shell_prefix(limits: Limits, mark: str, cwd: Path, timeout_s: float) -> str:
     return f"{{ {'; '.join(settings)}; }} 2>/dev/null; "
 
 
-def overrun(exit_code: int, limits: Limits, timeout_s: float) -> str:
+def overrun(exit_code: int, limits: Limits, timeout_s: float | None) -> str:
     """Which limit of the kernel a shell's exit code tells of, in words; empty for none."""
     if sys.platform == "win32":
         return ""
     number = -exit_code if exit_code < 0 else exit_code - 128
     if number == signal.SIGXCPU:
-        cpu_s = limits.cpu_s or timeout_s * (os.cpu_count() or 1)
+        cpu_s = limits.cpu_s or (timeout_s or 0) * (os.cpu_count() or 1)
         return f"over {cpu_s:,.0f} s of processor time"
     if number == signal.SIGXFSZ:
         return f"a file of over {limits.file_b / 1e6:,.0f} MB, or most of what is free on the disk"

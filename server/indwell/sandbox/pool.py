@@ -32,5 +32,8 @@ COMMANDS = Pool(8)
 """Commands mostly wait, for tests, for the network; but each may hold a compiler's memory. Eight is
 more than a person can follow, and what a laptop stands."""
 
+BACKGROUND = Pool(8)
+"""Those that run on beside the work keep no other command waiting."""
+
 PROGRAMS = Pool(8)
 """Searches use all cores by themselves; more at once only takes turns on the same disk."""

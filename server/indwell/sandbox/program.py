@@ -26,7 +26,7 @@ from indwell.sandbox.leftovers import (
 )
 from indwell.sandbox.limits import Limits
 from indwell.sandbox.orphans import Run, ended, running, waited_for
-from indwell.sandbox.pipes import feed, pipe_into
+from indwell.sandbox.pipes import pipe_from, pipe_into
 from indwell.sandbox.pool import PROGRAMS, Pool
 from indwell.sandbox.processes import MARK
 from indwell.sandbox.watch import Watch
@@ -46,10 +46,6 @@ class Started(Protocol):
     @property
     def pid(self) -> int:
         """Its number, which is also that of its session and group."""
-
-    @property
-    def stdin(self) -> asyncio.StreamWriter | None:
-        """Where its standard input is written, if anywhere."""
 
     async def wait(self) -> int:
         """Wait for its end; gives its status, negative for a signal."""
@@ -81,10 +77,11 @@ async def run_program(
     argv: Sequence[str],
     *,
     cwd: Path,
-    timeout_s: float,
+    timeout_s: float | None,
     limit_b: int = DEFAULT_LIMIT_B,
     on_chunk: Callable[[bytes], None] | None = None,
     enough: asyncio.Event | None = None,
+    enough_grace_s: float = 0,
     env: Mapping[str, str] | None = None,
     pass_fds: Sequence[int] = (),
     stdin: bytes = b"",
@@ -101,10 +98,11 @@ async def run_program(
     Args:
         argv: The program and its arguments.
         cwd: Where it runs.
-        timeout_s: Seconds until it is ended.
+        timeout_s: Seconds until it is ended; None is never.
         limit_b: Bytes of output to keep, from both ends.
         on_chunk: Hears every byte of standard output as it arrives, on the event loop.
         enough: Set by the caller (such as from ``on_chunk``) to end the program early.
+        enough_grace_s: Seconds that it has then to clean up.
         env: Variables besides the allowed ones of our own environment.
         pass_fds: Descriptors that the program may use, under the same numbers.
         stdin: What it reads from standard input; nothing by default.
@@ -126,6 +124,7 @@ async def run_program(
         pool.place() if pool else contextlib.nullcontext(),
         pipe_into(output) as out,
         pipe_into(errors) as err,
+        pipe_from(stdin) as source,
         _guarded(mark or new_mark(), alone=alone) as run,
     ):
         began = time.monotonic()
@@ -133,7 +132,7 @@ async def run_program(
             argv,
             cwd=cwd,
             env=clean_environment(os.environ, {**(env or {}), MARK: run.mark}),
-            stdin=asyncio.subprocess.PIPE if stdin else asyncio.subprocess.DEVNULL,
+            stdin=source.number,
             stdout=out.number,
             stderr=out.number if merge_errors else err.number,
             pass_fds=tuple(pass_fds),
@@ -143,7 +142,7 @@ async def run_program(
         guard.watch(run.mark, process.pid)
         out.let_go()
         err.let_go()
-        feeder = asyncio.create_task(feed(process.stdin, stdin))
+        source.let_go()
         done = asyncio.create_task(process.wait())
         watch = None if limits is None else Watch(process.pid, run, limits)
         watching = asyncio.create_task(watch.until_too_much()) if watch else None
@@ -152,7 +151,7 @@ async def run_program(
                 raise asyncio.CancelledError  # noqa: TRY301 - it came while the program started
             timed_out = await _wait(done, timeout_s, enough, watching)
             if not done.done():
-                grace_s = TIMEOUT_GRACE_S if timed_out else 0
+                grace_s = TIMEOUT_GRACE_S if timed_out else enough_grace_s
                 await _stop(process.pid, run, done, grace_s, alone=alone, is_wrapped=is_wrapped)
             await asyncio.wait({output.closed, errors.closed}, timeout=DRAIN_S)
             left = await _end_rest(process.pid, run, alone=alone, is_wrapped=is_wrapped)
@@ -163,7 +162,7 @@ async def run_program(
             )
             raise
         finally:
-            helpers: set[asyncio.Task[Any]] = {feeder, done, *((watching,) if watching else ())}
+            helpers: set[asyncio.Task[Any]] = {done, *((watching,) if watching else ())}
             for task in helpers:
                 task.cancel()
             await asyncio.wait(helpers)
@@ -230,7 +229,7 @@ async def start_plainly(
 
 async def _wait(
     done: asyncio.Task[int],
-    timeout_s: float,
+    timeout_s: float | None,
     enough: asyncio.Event | None,
     watching: asyncio.Task[None] | None,
 ) -> bool:

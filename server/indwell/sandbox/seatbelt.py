@@ -67,6 +67,12 @@ def profile(confinement: Confinement, scratch: str, *, proxy_port: int = 0) -> s
         *(f"(deny file-write-unlink (regex {_pattern(one, 'alone')}))" for one in ways),
         *(f"(deny file-write* (regex {_pattern(one)}))" for one in kept),
         *(f"(deny file-read* file-write* (regex {_pattern(one)}))" for one in confinement.hidden),
+        *(f"(allow file-read* (regex {_pattern(one)}))" for one in confinement.shown),
+        *(
+            f"(deny file-read* file-write* (regex {_pattern(one)}))"
+            for one in confinement.hidden
+            if any(one.startswith(f"{folder}/") for folder in confinement.shown)
+        ),
         *(f"(deny file-link file-clone (regex {_pattern(one)}))" for one in shut),
     ]
     if proxy_port:

@@ -16,9 +16,10 @@ from indwell.sandbox.confinement import Confinement
 from indwell.sandbox.finding import find_program, path_without
 from indwell.sandbox.finished import Finished
 from indwell.sandbox.limits import Limits, overrun, shell_prefix
-from indwell.sandbox.pool import COMMANDS
+from indwell.sandbox.pool import COMMANDS, Pool
 from indwell.sandbox.program import (
     DEFAULT_LIMIT_B,
+    TIMEOUT_GRACE_S,
     Starter,
     new_mark,
     run_program,
@@ -34,31 +35,39 @@ async def spawn(
     command: str,
     *,
     cwd: Path,
-    timeout_s: float,
+    timeout_s: float | None,
     limit_b: int = DEFAULT_LIMIT_B,
     on_chunk: Callable[[bytes], None] | None = None,
     env: Mapping[str, str] | None = None,
     pass_fds: Sequence[int] = (),
+    stdin: bytes = b"",
+    merge_errors: bool = True,
     limits: Limits | None = None,
     confinement: Confinement | None = None,
     never_in: Sequence[Path] = (),
     unasked: bool = False,
+    pool: Pool = COMMANDS,
+    stop: asyncio.Event | None = None,
 ) -> Finished:
-    """Run shell text with bash; both output streams arrive as one, as on a terminal.
+    """Run shell text with bash; by itself both output streams arrive as one, as on a terminal.
 
     Args:
         command: The text for ``bash -c``.
         cwd: Where it runs.
-        timeout_s: Seconds until it is ended.
+        timeout_s: Seconds until it is ended; None is never.
         limit_b: Bytes of output to keep, from both ends.
         on_chunk: Hears every byte of output as it arrives, on the event loop.
         env: Variables besides the allowed ones of our own environment.
         pass_fds: Descriptors that the shell may use, under the same numbers.
+        stdin: What it reads from standard input; nothing by default.
+        merge_errors: Standard error joins standard output.
         limits: What it may take.
         confinement: What it may do; None is all that we may.
         never_in: Folders of the workspace: bash itself is none that lies in one.
         unasked: Nobody was asked, as it only reads. Then, unconfined, no program of those folders
             is found by its bare name either: ``ls`` is not what a model wrote there.
+        pool: Where it waits for a place.
+        stop: Set by the caller to end it as when its time is over: it can clean up.
 
     Raises:
         ToolError: There is no bash, ``cwd`` cannot be used, or it cannot be confined here.
@@ -75,13 +84,16 @@ async def spawn(
         timeout_s=timeout_s,
         limit_b=limit_b,
         on_chunk=on_chunk,
-        merge_errors=True,
+        enough=stop,
+        enough_grace_s=TIMEOUT_GRACE_S,
+        stdin=stdin,
+        merge_errors=merge_errors,
         mark=mark,
         limits=limits,
         pool=None,
     )
     # The place comes first: what is protected is looked at just before the command runs.
-    async with COMMANDS.place():
+    async with pool.place():
         if confinement is None:
             if unasked:
                 env = {**(env or {}), "PATH": path_without(never_in)}
@@ -110,7 +122,8 @@ class _Run(Protocol):
 
 def _failed(finished: Finished, how: Held) -> tuple[str, ...]:
     """Did the sandbox itself fail, such as for a folder that went away meanwhile?"""
-    if finished.exit_code != 1 or not finished.head.startswith(b"bwrap: ") or how.was_set_up():
+    said = finished.head or finished.errors
+    if finished.exit_code != 1 or not said.startswith(b"bwrap: ") or how.was_set_up():
         return ()
     return ("the sandbox could not be set up, so nothing was run; try again",)
 
@@ -121,7 +134,7 @@ def _hidden_words(finished: Finished, bounds: Confinement) -> tuple[str, ...]:
         return ()
     refused = [
         line
-        for part in (finished.head, finished.tail)
+        for part in (finished.head, finished.tail, finished.errors)
         for line in part.decode("utf-8", "replace").splitlines()
         if "ermission denied" in line
     ][:_MOST_LINES]

@@ -20,6 +20,8 @@ because the process was killed in the middle or is still at it."""
 REFUSALS = frozenset(["no", "unanswered", "uncovered"])
 """Answers that allow nothing."""
 
+DONE, FAILED = "done", "failed"  # how a call ended that has no result here and says no more
+
 _Key: TypeAlias = tuple[int, str]
 _ENDING = re.compile(r"exit code \d+$|timed out after |ended by ")
 
@@ -44,6 +46,7 @@ class Act(msgspec.Struct, frozen=True):
         end: What came of it.
         ending: How a command ended, or the first line of what the model was told if it failed.
         left: Is it in a turn that a rewind left behind?
+        agent: The name of the sub-agent that wanted it; empty for the main one.
     """
 
     turn: int
@@ -62,6 +65,7 @@ class Act(msgspec.Struct, frozen=True):
     end: End = "unknown"
     ending: str = ""
     left: bool = False
+    agent: str = ""
 
 
 def acts(records: Sequence[Record]) -> tuple[Act, ...]:
@@ -78,7 +82,9 @@ def acts(records: Sequence[Record]) -> tuple[Act, ...]:
                 act = _decided(record, left=id(record) not in alive)
                 at = newest.get((record.turn, record.tool_use_id))
                 if at is not None and record.ending:
-                    ended = msgspec.structs.replace(found[at], end="done", ending=record.ending)
+                    end: End = "failed" if record.ending == FAILED else "done"
+                    ending = "" if record.ending == end else record.ending
+                    ended = msgspec.structs.replace(found[at], end=end, ending=ending)
                     found[at] = ended
                 elif at is not None and _is_open(found[at]) and found[at].what == act.what:
                     found[at] = act  # the answer to the question that was written down before
@@ -123,6 +129,7 @@ def _decided(record: Decided, *, left: bool) -> Act:
         widening=record.widening,
         sandbox=record.sandbox,
         left=left,
+        agent=record.agent,
     )
 
 

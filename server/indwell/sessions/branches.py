@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+from indwell.context.plan import Plan
 from indwell.context.todo import TodoItem
 from indwell.errors import SessionError
 from indwell.sessions.records import (
@@ -20,7 +21,7 @@ from indwell.sessions.records import (
     TurnFinished,
     TurnStarted,
 )
-from indwell.sessions.told import TodoSet
+from indwell.sessions.told import CommandSet, PlanSet, TodoSet
 
 
 class Fork(NamedTuple):
@@ -116,9 +117,30 @@ def todo_of(records: Sequence[Record]) -> tuple[TodoItem, ...]:
     return ()
 
 
+def commands_of(records: Sequence[Record]) -> tuple[int, tuple[str, ...]]:
+    """How many background commands were ever begun, and which still ran for all the model knows."""
+    said = [record for record in records if isinstance(record, CommandSet)]
+    n_begun = max((int(one.id[1:]) for one in said if one.id[1:].isdecimal()), default=0)
+    runs: dict[str, bool] = {}
+    for record in lived(records):
+        if isinstance(record, CommandSet):
+            runs[record.id] = record.runs
+    return n_begun, tuple(name for name, does in runs.items() if does)
+
+
+def plan_of(records: Sequence[Record]) -> Plan:
+    """The plan as it stands; none if the model never proposed one."""
+    for record in reversed(lived(records)):
+        if isinstance(record, PlanSet):
+            return Plan(record.state, record.text, record.path)
+    return Plan()
+
+
 def model_of(branch: Sequence[Record]) -> str:
     """The model that was asked last; empty if nobody says."""
     for record in reversed(branch):
+        if isinstance(record, Spent) and record.agent:
+            continue
         if isinstance(record, Spent | SessionStarted | Rewound | Forked) and record.model:
             return record.model
     return ""

@@ -25,6 +25,7 @@ class Decided(msgspec.Struct, frozen=True, tag="decided", omit_defaults=True):
         widening: What it may do beyond the sandbox, in words.
         sandbox: How a command that may run is held, in words.
         at: When.
+        agent: The name of the sub-agent that wanted it; empty for the main one.
         ending: Of a check, which has no result: how it ended; written when it has.
     """
 
@@ -41,3 +42,4 @@ class Decided(msgspec.Struct, frozen=True, tag="decided", omit_defaults=True):
     widening: str = ""
     sandbox: str = ""
     ending: str = ""
+    agent: str = ""

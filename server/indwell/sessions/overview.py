@@ -77,7 +77,7 @@ def overview(session: str, reading: Reading) -> Overview:
                 at = at or record.at
                 preview = preview or preview_of(record.words)
             case Spent():
-                model = record.model
+                model = model if record.agent else record.model
                 usage += record.usage
                 cost = None if cost is None or record.cost is None else cost + record.cost
             case Rewound():

@@ -13,7 +13,7 @@ import msgspec
 from indwell.context.history import Splice
 from indwell.messages import Anchors, Message, ToolChoice, ToolSpec, Usage
 from indwell.sessions.decided import Decided
-from indwell.sessions.told import CallEnded, FileLines, Titled, TodoSet
+from indwell.sessions.told import CallEnded, CommandSet, FileLines, PlanSet, Titled, TodoSet
 from indwell.settings.model import Mode
 
 Ending: TypeAlias = Literal["done", "cancelled", "failed", "limit", "repeated", "budget"]
@@ -153,7 +153,8 @@ class Wire(msgspec.Struct, frozen=True, tag="wire"):
 class Spent(msgspec.Struct, frozen=True, tag="spent"):
     """Tokens and cost (US dollars, None if unknown) of one model call.
 
-    ``expected`` are the prompt tokens that a cache should have served, in the endpoint's count.
+    ``expected`` are the prompt tokens that a cache should have served, in the endpoint's count;
+    ``agent`` is the name of the sub-agent that made the call, empty for the main one.
     """
 
     turn: int
@@ -162,6 +163,7 @@ class Spent(msgspec.Struct, frozen=True, tag="spent"):
     cost: float | None
     at: str
     expected: int = 0
+    agent: str = ""
 
 
 class Compacted(msgspec.Struct, frozen=True, tag="compacted"):
@@ -278,6 +280,8 @@ Record: TypeAlias = (
     | Titled
     | CallEnded
     | TodoSet
+    | PlanSet
+    | CommandSet
 )
 
 

@@ -25,7 +25,7 @@ from indwell.files.private import rename_own
 from indwell.files.removing import remove_own, remove_own_tree, size_b
 from indwell.sessions.ids import check_id, is_id
 from indwell.sessions.overview import Overview, scanned
-from indwell.sessions.store import READERS
+from indwell.sessions.store import AGENTS, READERS
 
 _LOG = "log.jsonl"
 _DELETED = ".deleted-"  # before the id of a session that is being deleted
@@ -220,6 +220,7 @@ def _delete(path: Path) -> None:
         log = None  # no log that anybody could be writing to
     try:
         if _is_read(path):
+            remove_own_tree(path / AGENTS)
             remove_own(path / _LOG)
         else:
             remove_own_tree(rename_own(path, _DELETED + path.name))

@@ -2,6 +2,7 @@
 
     <state>/sessions/<slug>-<hash of the workspace's path>/<session id>/log.jsonl
                                                                        /spill/
+                                                                       /agents/0001.jsonl
                                                                        /readers/<fork's id>
                                                           /.deleted-<session id>/
 
@@ -36,6 +37,7 @@ from indwell.sessions.overview import Overview, overview
 from indwell.sessions.records import Repaired, SessionStarted
 from indwell.sessions.writer import LogWriter
 
+AGENTS = "agents"  # in a session's folder: the logs of its sub-agents
 READERS = "readers"  # in a session's folder: the forks that need its spill folder
 _SLUG_CHARACTERS = 40
 

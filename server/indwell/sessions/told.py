@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
+from indwell.context.plan import PlanState
 from indwell.context.todo import TodoItem
 
 DIFF_CHARACTERS = 100_000  # of one call; more is in the review ledger, and nobody reads it in a log
@@ -44,6 +45,42 @@ class TodoSet(msgspec.Struct, frozen=True, tag="todoSet"):
     turn: int
     items: tuple[TodoItem, ...]
     at: str
+
+
+class CommandSet(msgspec.Struct, frozen=True, tag="commandSet"):
+    """What the model knows of a background command: that it runs, or that it has ended.
+
+    Attributes:
+        turn: In which it was told.
+        id: Such as ``b1``.
+        command: Its text.
+        runs: As it was told.
+        at: When.
+    """
+
+    turn: int
+    id: str
+    command: str
+    runs: bool
+    at: str
+
+
+class PlanSet(msgspec.Struct, frozen=True, tag="planSet"):
+    """The plan as it stands now; the newest one counts.
+
+    Attributes:
+        turn: In which the model proposed it, or after which the user said something of it.
+        state: Where it stands.
+        text: All of it.
+        at: When.
+        path: Of its document; empty if it has none.
+    """
+
+    turn: int
+    state: PlanState
+    text: str
+    at: str
+    path: str = ""
 
 
 class FileLines(msgspec.Struct, frozen=True):

@@ -10,8 +10,8 @@ import json
 from collections.abc import Mapping
 
 from indwell.errors import SettingsError
-from indwell.settings.model import Secret
 from indwell.settings.origins import origin_of
+from indwell.settings.secret import Secret
 from indwell.settings.values import convert
 
 VARIABLE = "INDWELL_KEYS"

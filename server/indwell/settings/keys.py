@@ -21,7 +21,7 @@ from indwell.errors import SettingsError, ToolError
 from indwell.files import make_private_folder, read_own, write_atomic, write_private
 from indwell.files.locked import locked
 from indwell.settings.held_keys import HeldKeys
-from indwell.settings.model import Secret
+from indwell.settings.secret import Secret
 
 FILE_NAME = "keys.json"
 LOCK_NAME = "settings.lock"

@@ -14,6 +14,7 @@ from typing import Any
 import msgspec
 
 from indwell.errors import SettingsError
+from indwell.settings.hook_tables import project_hooks
 from indwell.settings.model import Settings
 from indwell.settings.origins import OPENAI_URL, origin_of
 from indwell.settings.tighten import tighten
@@ -163,15 +164,31 @@ def _keep_key_at_home(
 
 def _with_workspace(loaded: Loaded, text: str) -> Loaded:
     """A repository's broken file must not keep anybody from working; it is said instead."""
-    if len(text) > MAX_WORKSPACE_CHARACTERS or text.count(".") > MAX_WORKSPACE_DOTS:
-        notice = f"{WORKSPACE_FILE} is ignored: it is longer than any settings need to be"
-        return Loaded(loaded.settings, (*loaded.notices, notice))
     try:
-        table = parse_toml(text, WORKSPACE_FILE)
+        table = workspace_table(text)
     except SettingsError as error:
-        notice = f"{error}; until then this workspace's settings are ignored"
-        return Loaded(loaded.settings, (*loaded.notices, notice))
-    return _tightened(loaded, table, WORKSPACE_FILE, chooses=False)
+        return Loaded(loaded.settings, (*loaded.notices, str(error)))
+    _, problem = project_hooks(table, WORKSPACE_FILE)  # `cli.hooks` takes them, once it is trusted
+    rest = {name: value for name, value in table.items() if name != "hooks"}
+    loaded = Loaded(loaded.settings, (*loaded.notices, *([problem] if problem else ())))
+    return _tightened(loaded, rest, WORKSPACE_FILE, chooses=False)
+
+
+def workspace_table(text: str) -> Mapping[str, Any]:
+    """The table of a workspace's file, as it stands there.
+
+    Raises:
+        SettingsError: It is no TOML, or too long to be looked at.
+    """
+    if len(text) > MAX_WORKSPACE_CHARACTERS or text.count(".") > MAX_WORKSPACE_DOTS:
+        raise SettingsError(
+            f"{WORKSPACE_FILE} is ignored: it is longer than any settings need to be"
+        )
+    try:
+        return parse_toml(text, WORKSPACE_FILE)
+    except SettingsError as error:
+        words = f"{error}; until then this workspace's settings are ignored"
+        raise SettingsError(words) from error
 
 
 def _tightened(loaded: Loaded, table: object, source: str, *, chooses: bool) -> Loaded:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import hmac
-from typing import Annotated, Literal, NoReturn, TypeAlias
+from typing import Annotated, Literal, TypeAlias
 
 import msgspec
 from msgspec import Meta
+
+from indwell.settings.secret import Secret
 
 Mode: TypeAlias = Literal["ask", "review", "auto", "plan"]
 ProviderName: TypeAlias = Literal["openai", "scripted"]
@@ -67,37 +68,27 @@ _Price: TypeAlias = Annotated[float, Meta(ge=0, le=1e6)]
 _Tokens: TypeAlias = Annotated[int, Meta(ge=1, le=10**9)]
 
 
-class Secret:
-    """A text that no log, traceback or settings dump shows; ``reveal`` is the only way in.
+HookEvent: TypeAlias = Literal[
+    "prompt_submitted", "before_tool", "after_tool", "edit_applied", "turn_end", "compaction"
+]
 
-    No struct on purpose: ``msgspec`` refuses to encode it.
+
+class Hook(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A command of the user's that runs when something happens (H56).
+
+    Attributes:
+        event: When.
+        command: Shell text; it gets a JSON object on standard input.
+        tools: Globs of tool names, for the events of tools; all tools if there are none.
+        timeout_s: Seconds until it is ended.
+        if_broken: What a hook that cannot be run, ends badly or takes too long means.
     """
 
-    __slots__ = ("_text",)
-
-    def __init__(self, text: str) -> None:
-        self._text = text
-
-    def reveal(self) -> str:
-        """The text itself; for the one place that sends it."""
-        return self._text
-
-    def __repr__(self) -> str:
-        return "Secret(…)"
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Secret):
-            return NotImplemented
-        return hmac.compare_digest(
-            self._text.encode("utf-8", "surrogatepass"),
-            other._text.encode("utf-8", "surrogatepass"),
-        )
-
-    def __hash__(self) -> int:
-        return hash(self._text)
-
-    def __reduce__(self) -> NoReturn:
-        raise TypeError("a secret is not pickled or copied; hand on the object")
+    event: HookEvent
+    command: Annotated[str, Meta(min_length=1, max_length=8_000)]
+    tools: tuple[str, ...] = ()
+    timeout_s: Annotated[float, Meta(gt=0, le=600)] = 30.0
+    if_broken: Literal["", "block", "go on"] = ""
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
@@ -143,6 +134,28 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
             "one does if not set, or where that costs less"
         ),
     ] = ""
+    hooks: Annotated[
+        tuple[Hook, ...],
+        Meta(
+            description="Commands of yours that run when something happens, as `[[hooks]]` tables; "
+            "[more](hooks.md)"
+        ),
+    ] = ()
+    agent_model: Annotated[
+        str,
+        Meta(description="A cheaper model of the same endpoint for sub-agents; the main one else"),
+    ] = ""
+    agent_rounds: Annotated[
+        Annotated[int, Meta(ge=1, le=1_000)],
+        Meta(description="Model calls that one sub-agent may take"),
+    ] = 20
+    agent_budget_tokens: Annotated[
+        _Tokens | None, Meta(description="Tokens in and out that one sub-agent may take")
+    ] = 500_000
+    memory: Annotated[
+        bool,
+        Meta(description="Let the model propose facts to remember, and tell it those that fit"),
+    ] = True
     round_limit: Annotated[
         Annotated[int, Meta(ge=1, le=100_000)],
         Meta(description="Model calls that one turn may take before it asks to go on"),

@@ -15,15 +15,19 @@ from urllib.parse import urlsplit
 import msgspec
 
 from indwell.errors import SettingsError
-from indwell.settings.model import Secret, Settings
+from indwell.settings.hook_tables import hooks_of
+from indwell.settings.model import Settings
 from indwell.settings.redaction import redacted, told_address
+from indwell.settings.secret import Secret
 
 TYPES: Mapping[str, Any] = {
     field.encode_name: field.type for field in msgspec.structs.fields(Settings)
 }
 """Each setting's type, with its bounds."""
 
-STRICT = frozenset({"api_key", "base_url", "deny", "mode", "provider", "rules_ask", "rules_deny"})
+STRICT = frozenset(
+    {"api_key", "base_url", "deny", "hooks", "mode", "provider", "rules_ask", "rules_deny"}
+)
 """Settings where a default in the place of a broken value could give away what is protected."""
 
 RULE_SUBJECTS = ("read", "edit", "write", "tool")
@@ -116,6 +120,8 @@ def convert(name: str, value: object) -> Any:  # noqa: ANN401 -- as many types a
         return _key(value)
     if name == "base_url":
         return _address(value)
+    if name == "hooks":
+        return hooks_of(value)
     try:
         converted = msgspec.convert(value, TYPES[name])
     except msgspec.ValidationError as error:

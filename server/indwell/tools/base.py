@@ -6,18 +6,19 @@ import difflib
 import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
-from functools import cache
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 import msgspec
 
+from indwell.context.injections import Frame
 from indwell.errors import ToolError
 from indwell.messages import ToolSpec
 from indwell.policy.approvals import Chosen
 from indwell.policy.asked import Effect
 from indwell.policy.widening import NOTHING_MORE, Widening
 from indwell.sandbox.confinement import Confinement
+from indwell.tools.schema import schema_of, signature
 from indwell.tools.seen import Seen
 from indwell.workspace.base import Change, Workspace
 
@@ -38,6 +39,9 @@ class Facts(msgspec.Struct, frozen=True):
         wants: What it is to do beyond the sandbox, as the model asks for it.
         why: The model's words for that.
         may_leave: It can read a file that a link of the workspace leads to, if the user allows it.
+        keeps: For whom it would keep something beyond the session; empty if it keeps nothing.
+        asks: It asks the user something itself, so no other call runs beside it.
+        background: What it runs goes on when the call has ended.
     """
 
     tool: str
@@ -49,6 +53,9 @@ class Facts(msgspec.Struct, frozen=True):
     wants: Widening = NOTHING_MORE
     why: str = ""
     may_leave: bool = False
+    keeps: str = ""
+    asks: bool = False
+    background: bool = False
 
 
 class Picture(msgspec.Struct, frozen=True):
@@ -83,6 +90,8 @@ class Outcome(msgspec.Struct, frozen=True):
         counts: Lines added and removed, if there is one change and they were counted.
         changes: Files as the edit left them.
         pictures: For a model that takes some; the text says what they show.
+        said: What the user said in the call; the model gets it as the user's own words.
+        frame: The tag that the text stands in; None is none.
     """
 
     text: str
@@ -92,6 +101,8 @@ class Outcome(msgspec.Struct, frozen=True):
     counts: tuple[int, int] | None = None
     changes: tuple[Change, ...] = ()
     pictures: tuple[Picture, ...] = ()
+    said: str = ""
+    frame: Frame | None = None
 
 
 class ToolContext(msgspec.Struct, frozen=True):
@@ -113,6 +124,9 @@ class ToolContext(msgspec.Struct, frozen=True):
         hide: A text without the secrets in it, for what is cut: half a secret has no form.
         chosen: The hunks of its preview that the user allowed, if not all of them.
         covered: What a command changes within this block can be reviewed and taken back.
+        turn: The call's, 1-based.
+        call_id: The id of the call.
+        tell: Hears an event of the agent's (``agent.events``), for the tools that act on it.
     """
 
     workspace: Workspace
@@ -130,6 +144,9 @@ class ToolContext(msgspec.Struct, frozen=True):
     hide: Callable[[str], str] = lambda text: text
     chosen: Chosen | None = None
     covered: Callable[[], AbstractAsyncContextManager[None]] = nullcontext
+    turn: int = 0
+    call_id: str = ""
+    tell: Callable[[Any], None] = lambda _event: None
 
     def resolve(self, written: str) -> Path:
         """The file that the model means: the one that was decided on, if a link moved since.
@@ -245,6 +262,11 @@ class Registry:
         self._tools: Mapping[str, Tool[Any]] = {tool.spec.name: tool for tool in tools}
 
     @property
+    def tools(self) -> tuple[Tool[Any], ...]:
+        """All of them, in order: a sub-agent's table is made of another one's."""
+        return tuple(self._tools.values())
+
+    @property
     def specs(self) -> tuple[ToolSpec, ...]:
         """Schemas in a stable order."""
         return tuple(tool.spec for tool in self._tools.values())
@@ -268,51 +290,3 @@ class Registry:
 def _short(words: str, limit: int = _MAX_QUOTE) -> str:
     """The model's own words, as much as a complaint repeats of them."""
     return words if len(words) <= limit else words[: limit - 1] + "…"
-
-
-def signature(parameters: str) -> str:
-    """A JSON schema in few words, such as ``{path: string, edits: [{old: string, …}]}``."""
-    return _signed(msgspec.json.decode(parameters))
-
-
-def _signed(node: Mapping[str, Any]) -> str:
-    if "properties" in node:
-        required = set(node.get("required", ()))
-        fields = (
-            f"{name}{'' if name in required else '?'}: {_signed(field)}"
-            for name, field in node["properties"].items()
-        )
-        return "{" + ", ".join(fields) + "}"
-    if node.get("type") == "array":
-        return f"[{_signed(node.get('items', {}))}, …]"
-    if "enum" in node:
-        return " | ".join(map(repr, node["enum"]))
-    if "anyOf" in node:
-        return " | ".join(_signed(one) for one in node["anyOf"] if one.get("type") != "null")
-    return str(node.get("type", "any"))
-
-
-@cache
-def schema_of(arguments: type) -> str:
-    """The JSON schema of a struct as one line, without the noise that costs tokens."""
-    (schema,), components = msgspec.json.schema_components((arguments,))
-    definitions = dict(components)
-    return msgspec.json.encode(_plain(schema, definitions)).decode()
-
-
-def _plain(node: object, definitions: Mapping[str, Any]) -> object:
-    if isinstance(node, dict):
-        if "$ref" in node:
-            return _plain(definitions[str(node["$ref"]).rsplit("/", 1)[-1]], definitions)
-        # A title that is text is the struct's name; a property called title is a schema.
-        # So is the docstring of a struct a line for readers of the code; a field's own stays.
-        is_struct = "properties" in node
-        return {
-            key: _plain(value, definitions)
-            for key, value in node.items()
-            if not (key == "title" and isinstance(value, str))
-            and not (key == "description" and is_struct and isinstance(value, str))
-        }
-    if isinstance(node, list):
-        return [_plain(value, definitions) for value in node]
-    return node

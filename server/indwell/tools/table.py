@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from indwell.tools.base import Registry, Tool
+from indwell.tools.commands.background import NOWHERE, Background
 from indwell.tools.commands.bash import Shell, make_bash
 from indwell.tools.editing.edit import make_edit_file
 from indwell.tools.editing.write import make_write_file
@@ -13,7 +14,7 @@ from indwell.tools.searching.glob import make_glob
 from indwell.tools.searching.grep import make_grep
 
 
-def standard_tools(shell: Shell, *more: Tool[Any]) -> Registry:
+def standard_tools(shell: Shell, *more: Tool[Any], background: Background = NOWHERE) -> Registry:
     """Read, edit, write, glob, grep and bash, then ``more``; ``shell`` is the calling agent's."""
     return Registry(
         [
@@ -22,7 +23,7 @@ def standard_tools(shell: Shell, *more: Tool[Any]) -> Registry:
             make_write_file(),
             make_glob(),
             make_grep(),
-            make_bash(shell),
+            make_bash(shell, background),
             *more,
         ]
     )

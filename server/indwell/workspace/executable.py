@@ -11,6 +11,7 @@ Blocks: call it in a thread where it may.
 from __future__ import annotations
 
 import re
+from itertools import islice
 from pathlib import Path
 
 from indwell.errors import ToolError
@@ -29,6 +30,8 @@ _CHAT = re.compile(
     r"|#.*\.chat\.md#"  # what Emacs saves by itself, …
     r"|\..*\.chat\.md\.(sw[a-p]|kate-swp)"  # … and Vim and Kate
 )
+OBEYED = "AGENTS.md"  # of the names of instruction files the one that Indwell reads
+MOST_NESTED = 300  # of them that one answer covers; digested in some 30 ms
 MOST_SEEN = 20_000  # entries that a search for instructions looks at
 
 
@@ -58,6 +61,16 @@ def instruction_files(root: Path) -> tuple[str, ...]:
             elif entry.name.lower() in INSTRUCTIONS and not entry.is_folder:
                 found.append(path.relative_to(root).as_posix())
     return tuple(sorted(found))
+
+
+def folder_instructions(root: Path) -> tuple[Executable, ...]:
+    """The files of instructions of the folders in ``root`` that would go to the model.
+
+    They decide nothing about the trust in ``root``: one that is not as it was trusted is ignored.
+    """
+    names = (one for one in instruction_files(root) if one.endswith(f"/{OBEYED}"))
+    found = (known_file(root, root / name, "instructions") for name in islice(names, MOST_NESTED))
+    return tuple(one for one in found if one is not None)
 
 
 def _folder(root: Path, folder: Path, kind: Kind) -> list[Executable]:

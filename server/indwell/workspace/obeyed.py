@@ -64,6 +64,7 @@ FOLDERS: tuple[tuple[Kind, str], ...] = (
     ("instructions", ".cursor/rules"),
     ("instructions", ".agents/skills"),
     ("instructions", ".claude/skills"),
+    ("instructions", ".claude/agents"),
     ("programs", ".husky"),
     ("programs", ".yarn/plugins"),
 )

@@ -14,7 +14,8 @@ from indwell.context.compaction.facts import Facts
 from indwell.context.compaction.preset import Collapse, Preset, Rung
 from indwell.context.compaction.presets import PRESETS
 from indwell.context.compaction.step import Step, SummaryPlan
-from indwell.context.conversation import Conversation, prompt_tokens
+from indwell.context.conversation import Conversation
+from indwell.context.fullness import prompt_tokens
 from support.context_driver import fitted
 from support.long_talks import FACTS, code, empty, turned
 

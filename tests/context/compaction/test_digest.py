@@ -12,7 +12,8 @@ from indwell.context.compaction.left_out import is_note
 from indwell.context.compaction.preset import Digest
 from indwell.context.compaction.step import Step
 from indwell.context.compaction.view import View
-from indwell.context.conversation import Config, Conversation, prompt_tokens, system_block
+from indwell.context.conversation import Config, Conversation, system_block
+from indwell.context.fullness import counted, prompt_tokens
 from indwell.context.history import transcript
 from indwell.context.injections import inject
 from indwell.context.pairing import problems, tool_uses
@@ -35,7 +36,7 @@ def with_call(
     call = ToolCall(f"call_{number}", name, arguments)
     now = talk.with_reply(now, Reply(said, (call,), finish="tool_calls"), turn=1)
     results = [talk.tool_result(use, result, is_error=False) for use in tool_uses(now.messages[-1])]
-    return talk.counted(talk.with_results(now, results, turn=1))
+    return counted(talk.with_results(now, results, turn=1))
 
 
 def filled(now: Conversation, calls: int, first: int = 100) -> Conversation:

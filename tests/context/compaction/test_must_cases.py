@@ -11,6 +11,7 @@ from indwell.context.compaction.facts import Facts
 from indwell.context.compaction.presets import PRESETS
 from indwell.context.compaction.step import SummaryPlan
 from indwell.context.conversation import Config, Conversation, system_block
+from indwell.context.fullness import counted, estimated_tokens, prompt_tokens
 from indwell.context.pairing import problems, tool_uses
 from indwell.errors import ConversationTooLarge
 from indwell.messages import Reply, ToolCall
@@ -42,7 +43,7 @@ def turned(
 
 def called(now: Conversation, preset: str, turn: int, words: str | None, summarise) -> Conversation:
     """Fitted and sent."""
-    now = talk.counted(now)
+    now = counted(now)
     incoming = talk.user_words(words, turn=turn).meta.tokens + 4 if words else 0
     facts = Facts(incoming=incoming, spill_folder="/s")
     options = {"summarise": summarise} if summarise else {}
@@ -85,7 +86,7 @@ def test_a_result_of_ten_megabytes_is_cut_and_the_turn_goes_on(preset: str) -> N
             turned(now, preset, 2, huge)
         return
     now = turned(now, preset, 2, huge)
-    assert talk.prompt_tokens(now) < now.config.budget
+    assert prompt_tokens(now) < now.config.budget
 
 
 @pytest.mark.parametrize("preset", ALL)
@@ -135,4 +136,4 @@ def test_the_provider_says_too_long_and_the_forced_ladder_makes_it_shorter(prese
         now = turned(now, preset, turn, LINE.format(turn) * 60)
     facts = Facts(spill_folder="/s", force=True)
     after = fitted(now, PRESETS[preset], facts)
-    assert talk.estimated_tokens(after) < 0.7 * talk.estimated_tokens(now)
+    assert estimated_tokens(after) < 0.7 * estimated_tokens(now)

@@ -14,13 +14,8 @@ from indwell.context.compaction.prospect import (
     nothing_pays,
     refusal,
 )
-from indwell.context.conversation import (
-    Config,
-    Conversation,
-    counted,
-    prompt_tokens,
-    system_block,
-)
+from indwell.context.conversation import Config, Conversation, system_block
+from indwell.context.fullness import counted, prompt_tokens
 from indwell.context.tally import Sums, Tally, added
 from indwell.messages import Message
 from support.requests import assistant, result, use, user

@@ -5,6 +5,7 @@ from __future__ import annotations
 from indwell.context import conversation as talk
 from indwell.context.compaction.preset import Micro, Slide, Snip, Summarise
 from indwell.context.compaction.step import Step, SummaryPlan
+from indwell.context.fullness import estimated_tokens
 from indwell.context.injections import inject
 from support.long_talks import (
     FOLDER,
@@ -112,11 +113,11 @@ def test_slide_drops_the_oldest_exchanges_down_to_the_goal_and_says_so() -> None
     now = empty()
     for turn in range(1, 11):
         now = turned(now, turn, [code(100)], reply="Done.")
-    goal = talk.estimated_tokens(now) // 2
+    goal = estimated_tokens(now) // 2
     step = wanted(Slide(), now, goal=goal)
     assert isinstance(step, Step)
     after = taken(now, step)
-    assert goal * 0.8 < talk.estimated_tokens(after) <= goal
+    assert goal * 0.8 < estimated_tokens(after) <= goal
     assert after.messages[0].blocks[0].meta.source == "reminder"
     assert users_words(after.messages) == [f"Do number {turn}." for turn in range(7, 11)]
 

@@ -14,7 +14,8 @@ from indwell.context.compaction.step import SummaryPlan
 from indwell.context.compaction.summarising.collapse import collapse
 from indwell.context.compaction.summarising.summary import apply_summary
 from indwell.context.compaction.view import View
-from indwell.context.conversation import Config, Conversation, prompt_tokens, system_block
+from indwell.context.conversation import Config, Conversation, system_block
+from indwell.context.fullness import prompt_tokens
 from indwell.context.history import transcript
 from indwell.context.pairing import tool_uses
 from indwell.messages import Reply, ToolCall

@@ -22,6 +22,7 @@ from indwell.context.compaction.source import pieces, source_text
 from indwell.context.compaction.step import Step, SummaryPlan
 from indwell.context.compaction.summarising.summary import apply_summary, is_usable
 from indwell.context.conversation import Conversation
+from indwell.context.fullness import estimated_tokens
 from indwell.context.injections import inject
 from indwell.messages import Message, Text
 from support.long_talks import (
@@ -122,11 +123,11 @@ def test_collapse_keeps_the_newest_four_messages_and_folds_what_the_assistant_sa
 
 def test_a_tail_that_is_too_large_by_itself_is_cut_no_deeper_than_needed() -> None:
     now = turned(empty(), 1, [code(2_000)])
-    before = talk.estimated_tokens(now)
+    before = estimated_tokens(now)
     step = wanted(Collapse(), now, goal=before // 2)
     assert isinstance(step, Step)
     after = taken(now, step)
-    assert before // 8 < talk.estimated_tokens(after) <= before // 2
+    assert before // 8 < estimated_tokens(after) <= before // 2
     assert f"all of it is in {FOLDER}/{step.spills[0].name}" in results(after.messages)[0]
     assert step.spills[0].text == code(2_000)
 

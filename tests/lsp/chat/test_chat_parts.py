@@ -45,6 +45,29 @@ def test_what_looks_like_a_command_and_is_none_says_what_there_is(words) -> None
         command_of(words)
 
 
+@pytest.mark.parametrize("words", ["/tidy", "/tidy up", "/write-tests"])
+def test_the_name_of_a_skill_is_a_prompt(words) -> None:
+    assert command_of(words, {"tidy": 1, "write-tests": 2}) is None
+
+
+def test_the_skills_complete_behind_the_commands() -> None:
+    skills = (("/review-a-change", "Review."), ("/new-part", "Begin."))
+
+    def offered(line: str) -> list[str]:
+        no_names = NameIndex(())
+        found = completed(
+            line,
+            is_draft_start=True,
+            names=lambda: no_names,
+            lines_of=lambda _: (),
+            skills=skills,
+        )
+        return [one.label for one in found]
+
+    assert offered("/new") == ["/new", "/new-part"]
+    assert offered("/review-a-ch") == ["/review-a-change"]
+
+
 def test_what_completes_depends_on_what_stands_before_the_cursor() -> None:
     names = NameIndex(("a/shop.py", "my shop.txt", "z.py"))
 

@@ -1,5 +1,6 @@
 /** All that can happen to a `PanelState`. Closed; each is plain JSON, so host and webview reduce the same. */
 import type {
+  BackgroundCommand,
   ChangesResult,
   ContextResult,
   Event,
@@ -63,6 +64,11 @@ export type Action =
   | { readonly type: "questionGone"; readonly nonce: string }
   | { readonly type: "queue"; readonly queue: QueueResult }
   | { readonly type: "changes"; readonly changes: ChangesResult }
+  | {
+      readonly type: "commands";
+      readonly session: string | null;
+      readonly commands: readonly BackgroundCommand[];
+    }
   | { readonly type: "context"; readonly context: ContextResult }
   | { readonly type: "attach"; readonly attachment: Attachment }
   | { readonly type: "unattach"; readonly id: string }

@@ -16,6 +16,8 @@ export const initialState: PanelState = {
   queue: { seq: 0, held: "", waiting: [] },
   pending: { total: 0, files: 0, added: 0, removed: 0, rows: [] },
   todo: [],
+  plan: null,
+  commands: [],
   attachments: [],
   context: null,
   firstRun: null,

@@ -47,6 +47,7 @@ export type ToHost =
     }
   | { readonly type: "openQuestion"; readonly nonce: string } // its whole text as a read-only document
   | { readonly type: "said"; readonly nonce: string; readonly text: string | null }
+  | { readonly type: "chosen"; readonly nonce: string; readonly option: number } // of those that were offered, from 0
   | { readonly type: "find"; readonly id: number; readonly what: "@" | "/"; readonly query: string }
   | { readonly type: "attachMention"; readonly value: string; readonly label: string }
   | {
@@ -102,7 +103,14 @@ export type ToHost =
   | { readonly type: "fork"; readonly turn: number }
   | { readonly type: "forkSession"; readonly session: string } // of the list: from the end of its last turn
   | { readonly type: "resend"; readonly turn: number; readonly text: string } // rewind to before `turn`, then send these words; the same words: retry
-  | { readonly type: "editPlan"; readonly text: string } // as a document, whose words are carried out on a button
+  /** `open`: its document. `text` goes with `approve`: what was on the screen; null: what stands in the document. `words` go with `reject`. */
+  | {
+      readonly type: "plan";
+      readonly action: "approve" | "reject" | "open";
+      readonly text: string | null;
+      readonly words: string | null;
+    }
+  | { readonly type: "commands"; readonly stop: string | null } // how the background commands stand; one is stopped first
   | { readonly type: "retry" } // the failed turn's words again
   | { readonly type: "sessions"; readonly query: string; readonly more: boolean }
   | { readonly type: "closeSessions" }

@@ -7,6 +7,7 @@ import { onTurn } from "./turn-list.ts";
 import { forgetRound, withLine, withText } from "./turn-text.ts";
 import {
   withEdit,
+  withinAgent,
   withOutput,
   withPermission,
   withToolFinished,
@@ -37,11 +38,14 @@ export function reduceMissed(
 }
 
 function happened(state: PanelState, event: Event, key: string, at: number): PanelState {
+  const isMain = event.agent === "";
   const turn = (change: (turn: Turn) => Turn): PanelState =>
-    onTurn(state, event.turn, (one) => change(alive(one)));
+    onTurn(state, event.turn, (one) =>
+      isMain ? change(alive(one)) : withinAgent(alive(one), event.agent, change),
+    );
   switch (event.type) {
     case "turnStarted":
-      return begun(state, event);
+      return isMain ? begun(state, event) : state;
     case "text":
       return turn((one) => {
         const kept = event.restart ? forgetRound(one) : one;
@@ -66,6 +70,9 @@ function happened(state: PanelState, event: Event, key: string, at: number): Pan
         turn((one) => withPermission(one, event)),
         event.question,
       );
+    case "questionAsked":
+    case "questionAnswered":
+      return state; // asked by a request of its own; the call's card shows what came of it
     case "usageReported":
       return turn((one) => counted(one, event));
     case "steered":
@@ -73,15 +80,24 @@ function happened(state: PanelState, event: Event, key: string, at: number): Pan
     case "compacted":
       return turn((one) => withLine(one, "compacted", compactedWords(event), key));
     case "notice":
-      return noticed(state, event, key);
+      // Before the first turn it has no other place than the banner.
+      return event.turn < 1
+        ? { ...state, banner: { level: event.level, text: event.message, retry: false } }
+        : turn((one) => withLine(one, event.level, event.message, key));
     case "turnFinished":
-      return finished(state, event, key);
+      return isMain ? finished(state, event, key) : state;
     case "hunksChanged":
       return { ...state, pending: hunks(state, event.pending, event.files.length) };
     case "queueChanged":
       return { ...state, queue: queueTold(state.queue, event) };
     case "todoChanged":
-      return { ...state, todo: event.items };
+      return isMain ? { ...state, todo: event.items } : state;
+    case "planChanged": {
+      const { state: stands, text, path } = event;
+      return isMain ? { ...state, plan: { state: stands, text, path } } : state;
+    }
+    case "commandsChanged":
+      return isMain ? { ...state, commands: event.commands } : state;
     default:
       return event satisfies never;
   }
@@ -98,18 +114,6 @@ function answered(state: PanelState, question: string): PanelState {
     (one) => one.kind !== "permission" || one.asked.id !== question,
   );
   return left.length === state.questions.length ? state : { ...state, questions: left };
-}
-
-/** A notice stands in its turn; before the first turn it has no other place than the banner. */
-function noticed(
-  state: PanelState,
-  event: Extract<Event, { type: "notice" }>,
-  key: string,
-): PanelState {
-  if (event.turn < 1) {
-    return { ...state, banner: { level: event.level, text: event.message, retry: false } };
-  }
-  return onTurn(state, event.turn, (one) => withLine(one, event.level, event.message, key));
 }
 
 function hunks(state: PanelState, total: number, files: number): PanelState["pending"] {

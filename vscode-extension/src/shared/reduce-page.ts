@@ -42,6 +42,7 @@ function replaced(state: PanelState, page: SessionResult, seq: number): PanelSta
     turns: [...shown, ...since],
     older: page.more ? "some" : "none",
     todo: page.todo,
+    plan: planTold(state.plan, page.plan),
   };
 }
 
@@ -65,6 +66,13 @@ function merged(state: PanelState, page: SessionResult, row: TurnRow, skipped: b
     url: live?.images.find((one) => one.label === image.label)?.url ?? null,
   }));
   return { ...told, images };
+}
+
+/** A page does not say where the plan's document is; that of the same text is known. */
+function planTold(known: PanelState["plan"], told: SessionResult["plan"]): PanelState["plan"] {
+  return told !== null && told.path === "" && told.text === known?.text
+    ? { ...told, path: known.path }
+    : told;
 }
 
 function isOpen(turn: Turn | undefined): boolean {

@@ -53,6 +53,8 @@ function changed(state: PanelState, action: Action): PanelState {
       const { changes: rows, files, added, removed, pending: total } = action.changes;
       return { ...state, pending: { total, files, added, removed, rows } };
     }
+    case "commands":
+      return action.session === state.session ? { ...state, commands: action.commands } : state;
     case "context":
       return contextTold(state, action.context);
     case "attach":
@@ -97,13 +99,24 @@ function connected(state: PanelState, connection: Connection): PanelState {
       : state.turns,
     questions: [],
     queue: { seq: 0, held: "", waiting: [] },
+    commands: [],
     status: state.status && { ...state.status, running: null },
   };
 }
 
 function opened(state: PanelState, session: string | null): PanelState {
   if (session === state.session && session !== null) return state;
-  return { ...state, session, seq: 0, turns: [], older: "none", todo: [], context: null };
+  return {
+    ...state,
+    session,
+    seq: 0,
+    turns: [],
+    older: "none",
+    todo: [],
+    plan: null,
+    commands: [],
+    context: null,
+  };
 }
 
 function without(state: PanelState, nonce: string): readonly Question[] {

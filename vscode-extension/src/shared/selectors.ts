@@ -1,5 +1,5 @@
 /** What several parts of the panel and the editor read from a state. Pure. */
-import type { Outgoing, PanelState, Turn } from "./state.ts";
+import type { Outgoing, PanelState, Part, ToolPart, Turn } from "./state.ts";
 import { turnOf } from "./turn-list.ts";
 
 export { turnOf };
@@ -56,4 +56,21 @@ export function livedTurns(state: PanelState): readonly Turn[] {
 export function retryableTurn(state: PanelState): Turn | undefined {
   const last = livedTurns(state).at(-1);
   return last !== undefined && (last.retryable || last.ending === "failed") ? last : undefined;
+}
+
+/** The call about which the user is being asked, with the one whose sub-agent made it; undefined: none. */
+export function askingCall(
+  state: PanelState,
+): { readonly call: ToolPart; readonly agent: ToolPart | undefined } | undefined {
+  const isAsking = (call: ToolPart): boolean => call.state === "asking";
+  for (const call of tools(state.turns.at(-1)?.parts ?? []).toReversed()) {
+    if (isAsking(call)) return { call, agent: undefined };
+    const inside = tools(call.inner).findLast(isAsking);
+    if (inside !== undefined) return { call: inside, agent: call };
+  }
+  return undefined;
+}
+
+function tools(parts: readonly Part[]): readonly ToolPart[] {
+  return parts.filter((part): part is ToolPart => part.kind === "tool");
 }

@@ -3,11 +3,13 @@
  * the same reducer keeps in step. Nothing here knows VS Code, the DOM or a clock.
  */
 import type {
+  BackgroundCommand,
   ChangeRow,
   ContextResult,
   LoginResult,
   ModelRow,
   PermissionParams,
+  PlanResult,
   ProvidersResult,
   QueuedResult,
   SessionRow,
@@ -67,6 +69,10 @@ export interface ToolPart {
   readonly arguments: string | null;
   /** Of an edit: unified, whole. */
   readonly diffs: readonly EditShown[];
+  /** What the sub-agent does that the call began; empty for all other calls. */
+  readonly inner: readonly Part[];
+  /** Tokens that the sub-agent has used so far. */
+  readonly tokens: number;
 }
 
 /** A file that a call changed. */
@@ -149,12 +155,18 @@ export type Question =
       readonly nonce: string;
       readonly asked: PermissionParams;
       readonly tool: string | null;
+      /** Of a sub-agent: its name and its task, such as `explore: find the tax`; empty for the main one. */
+      readonly agent: string;
     }
   | {
       readonly kind: "ask";
       readonly nonce: string;
       readonly prompt: string;
       readonly placeholder: string;
+      /** Whose question it is; the model's own must look like no other. */
+      readonly by: "indwell" | "model";
+      /** Answers to choose from, beside words of the user's own. */
+      readonly options: readonly string[];
     };
 
 /** Something that goes with the next prompt, shown as a removable chip. */
@@ -243,6 +255,10 @@ export interface PanelState {
     readonly rows: readonly ChangeRow[];
   };
   readonly todo: readonly TodoRow[];
+  /** The newest plan that the model proposed, whatever became of it. */
+  readonly plan: PlanResult | null;
+  /** Commands that run beside the conversation, and those that did; oldest first. */
+  readonly commands: readonly BackgroundCommand[];
   readonly attachments: readonly Attachment[];
   readonly context: ContextResult | null;
   readonly firstRun: FirstRunState | null;

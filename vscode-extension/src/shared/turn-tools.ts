@@ -48,6 +48,7 @@ export function withToolFinished(turn: Turn, event: ToolFinished, key: string): 
     figure: event.figure,
     seconds: event.seconds,
     message: event.message,
+    inner: ended(part.inner),
   }));
 }
 
@@ -84,13 +85,22 @@ export function withDetail(turn: Turn, id: string, result: string, given: string
 
 /** The parts of a turn that has ended: nothing of it runs any more. */
 export function ended(parts: readonly Part[]): readonly Part[] {
-  return parts.some((part) => (part.kind === "tool" ? isOpen(part) : false))
+  return parts.some((part) => part.kind === "tool" && isOpen(part))
     ? closed(parts).map((part) =>
         part.kind === "tool" && isOpen(part)
-          ? { ...part, state: "failed", figure: "stopped" }
+          ? { ...part, state: "failed", figure: "stopped", inner: ended(part.inner) }
           : part,
       )
     : closed(parts);
+}
+
+/** What the sub-agent of the call `id` does, as if it were a turn of its own; without its card nothing is shown. */
+export function withinAgent(turn: Turn, id: string, change: (inner: Turn) => Turn): Turn {
+  return changed(turn, id, (part) => {
+    const own = { parts: part.inner, round: 0, next: null, input: part.tokens, output: 0 };
+    const { parts, input, output } = change({ ...turn, ...own });
+    return { ...part, inner: parts, tokens: input + output };
+  });
 }
 
 /** A card at its begin. */
@@ -110,6 +120,8 @@ export function newTool(id: string, name: string, target: string, key: string): 
     result: null,
     arguments: null,
     diffs: [],
+    inner: [],
+    tokens: 0,
   };
 }
 

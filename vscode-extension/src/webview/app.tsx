@@ -1,6 +1,7 @@
 /** The frame of the panel: which parts are there, from top to bottom. */
 import { sending } from "../shared/selectors.ts";
 import { Banner } from "./banner/banner.tsx";
+import { CommandsLine } from "./commands/commands-line.tsx";
 import { Composer } from "./composer/composer.tsx";
 import { Announcer } from "./conversation/announcer.tsx";
 import { Conversation } from "./conversation/conversation.tsx";
@@ -8,6 +9,7 @@ import { Empty } from "./empty/empty.tsx";
 import { FirstRun } from "./first-run/first-run.tsx";
 import { Header } from "./header/header.tsx";
 import { PendingBar } from "./pending/pending-bar.tsx";
+import { PlanLine } from "./plan/plan-line.tsx";
 import { Questions } from "./questions/questions.tsx";
 import { SessionList } from "./sessions/session-list.tsx";
 import { TodoLine } from "./todo/todo-line.tsx";
@@ -26,6 +28,8 @@ export function App(props: ViewProps) {
       <footer class="panel-foot">
         {state.list === null && (
           <>
+            <CommandsLine {...props} />
+            <PlanLine {...props} />
             <TodoLine {...props} />
             <PendingBar {...props} />
           </>

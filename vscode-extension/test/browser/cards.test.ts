@@ -111,31 +111,14 @@ test("a failed turn offers a retry and details", async () => {
   ]);
 });
 
-test("a plan is carried out, edited, or thought over", async () => {
-  const panel = await scene("plan");
-  await panel.page.getByRole("button", { name: "Edit the plan" }).click();
-  await panel.page.getByRole("button", { name: "Carry out the plan" }).click();
-  const [edit, mode, send] = await asked(panel);
-  assert.equal(Reflect.get(Object(edit), "type"), "editPlan");
-  assert.deepEqual(
-    [mode, send],
-    [
-      { type: "mode", mode: "review" },
-      { type: "send", text: "Carry out the plan.", how: "alone" },
-    ],
-  );
-});
-
-test("a double click carries a plan out once, and sends a turn again once", async () => {
+test("a double click sends a turn again once", async () => {
   const panel = await pages.open();
-  const parts = [text("a", "1. Read\n2. Write")];
-  await panel.show(emptyState({ turns: [turn(1, { mode: "plan", parts })] }));
-  await panel.page.getByRole("button", { name: "Carry out the plan" }).dblclick();
+  await panel.show(emptyState({ turns: [turn(1, { parts: [text("a", "Yes.")] })] }));
   await panel.page.locator(".end").hover();
   await panel.page.getByRole("button", { name: /^Retry: go back/ }).dblclick();
   assert.deepEqual(
     (await panel.posted()).map((one) => one.type).filter((type) => type !== "ready"),
-    ["mode", "send", "resend"],
+    ["resend"],
   );
 });
 

@@ -182,7 +182,9 @@ test("a suggestion is sent as it stands, and a question shows over the list of s
   await panel.show(
     emptyState({
       list: { query: "", rows: SESSIONS, more: false, loading: false },
-      questions: [{ kind: "ask", nonce: "a", prompt: "What?", placeholder: "" }],
+      questions: [
+        { kind: "ask", nonce: "a", prompt: "What?", placeholder: "", by: "indwell", options: [] },
+      ],
     }),
   );
   assert.equal(await panel.page.locator(".question").isVisible(), true);

@@ -350,6 +350,8 @@ test("a question for words takes a line, and Escape says nothing", async () => {
     nonce,
     prompt: "What?",
     placeholder: "",
+    by: "indwell",
+    options: [],
   });
   const panel = await asking(ask("a1"), ask("a2"));
   await panel.page.keyboard.type("split it");
@@ -378,7 +380,7 @@ test("names that others chose hide nothing on the panel, wherever they stand", a
   assert.ok(first !== undefined);
   await panel.show({
     ...base,
-    todo: [{ text: odd("todo"), state: "doing" }],
+    todo: [{ text: odd("todo"), state: "doing", after: [] }],
     status: base.status === null ? null : { ...base.status, title: odd("title"), model: odd("m") },
     turns: [{ ...first, chips: [{ ...first.chips[0], label: odd("chip") }] }],
   });

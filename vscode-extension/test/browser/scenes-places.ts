@@ -164,10 +164,10 @@ export function placeScenes(base: State): Readonly<Record<string, () => PanelSta
         },
         pending: PENDING,
         todo: [
-          { text: "Find the rounding", state: "done" },
-          { text: "Round once, at the end", state: "done" },
-          { text: "Update the tests", state: "doing" },
-          { text: "Write a note in the change log", state: "open" },
+          { text: "Find the rounding", state: "done", after: [] },
+          { text: "Round once, at the end", state: "done", after: [] },
+          { text: "Update the tests", state: "doing", after: [] },
+          { text: "Write a note in the change log", state: "open", after: [] },
         ],
       }),
     stopped: () =>

@@ -25,7 +25,7 @@ export function asked(more: Partial<PermissionParams> = {}): PermissionParams {
 }
 
 export function permission(more: Partial<PermissionParams> = {}, nonce = "n1"): Question {
-  return { kind: "permission", nonce, asked: asked(more), tool: null };
+  return { kind: "permission", nonce, asked: asked(more), tool: null, agent: "" };
 }
 
 const HUNKS = [
@@ -88,6 +88,8 @@ export function questionScenes(base: State): Readonly<Record<string, () => Panel
       nonce: "a1",
       prompt: "What should be refactored?",
       placeholder: "such as: split it into two functions",
+      by: "indwell",
+      options: [],
     }),
   };
 }

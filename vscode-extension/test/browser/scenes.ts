@@ -4,6 +4,7 @@ import type { PanelState, Part, TextPart, ToolPart, Turn } from "../../src/share
 import { composerScenes } from "./scenes-composer.ts";
 import { placeScenes } from "./scenes-places.ts";
 import { questionScenes } from "./scenes-questions.ts";
+import { workScenes } from "./scenes-work.ts";
 
 /** A state of a running server with nothing in it. */
 export function emptyState(more: Partial<PanelState> = {}): PanelState {
@@ -32,6 +33,8 @@ export function emptyState(more: Partial<PanelState> = {}): PanelState {
     queue: { seq: 0, held: "", waiting: [] },
     pending: { total: 0, files: 0, added: 0, removed: 0, rows: [] },
     todo: [],
+    plan: null,
+    commands: [],
     attachments: [],
     context: null,
     firstRun: null,
@@ -110,6 +113,8 @@ export function tool(
     result: null,
     arguments: null,
     diffs: [],
+    inner: [],
+    tokens: 0,
     ...more,
   };
 }
@@ -207,6 +212,7 @@ export const SCENES: Readonly<Record<string, () => PanelState>> = {
   ...questionScenes(emptyState),
   ...placeScenes(emptyState),
   ...composerScenes(),
+  ...workScenes({ base: emptyState, turn, text, tool }),
   nothing: () => emptyState(),
   answered: () =>
     emptyState({
@@ -243,9 +249,9 @@ export const SCENES: Readonly<Record<string, () => PanelState>> = {
         ],
       },
       todo: [
-        { text: "Find the rounding", state: "done" },
-        { text: "Update the tests", state: "doing" },
-        { text: "Say it in the changelog", state: "open" },
+        { text: "Find the rounding", state: "done", after: [] },
+        { text: "Update the tests", state: "doing", after: [1] },
+        { text: "Say it in the changelog", state: "open", after: [1, 2] },
       ],
     }),
   running: () =>
@@ -423,22 +429,6 @@ export const SCENES: Readonly<Record<string, () => PanelState>> = {
               output: "\u001b[31mred\u001b[0m\r 10 %\r 90 %\r100 %\nnull\u0000 bell\u0007\n",
               cut: 12_000,
             }),
-          ],
-        }),
-      ],
-    }),
-  plan: () =>
-    emptyState({
-      turns: [
-        turn(1, {
-          words: "Move the tax rules out of invoice.py",
-          mode: "plan",
-          parts: [
-            tool("1", "read_file", "invoice.py", { figure: "120 lines" }),
-            text(
-              "p",
-              "## Plan\n\n1. Make `tax.py` with `rate_for`.\n2. Move the three rules there, one commit each.\n3. Keep `invoice.tax` as a thin call, so that nothing else changes.\n\nRisk: `report.py` imports `_rates` directly.",
-            ),
           ],
         }),
       ],

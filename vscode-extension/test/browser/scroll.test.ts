@@ -18,6 +18,7 @@ function started(number: number): Action {
   seq += 1;
   const event = {
     type: "turnStarted",
+    agent: "",
     turn: number,
     title: "",
     words: "Go on",
@@ -34,7 +35,7 @@ function said(number: number, words: string): Action {
     session: "s1",
     seq,
     at: 0,
-    event: { type: "text", turn: number, text: words, restart: false },
+    event: { type: "text", turn: number, text: words, restart: false, agent: "" },
   };
 }
 

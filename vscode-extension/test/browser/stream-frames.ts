@@ -86,6 +86,7 @@ export async function measureStream(panel: Panel, stream: Stream): Promise<Frame
     at: 0,
     event: {
       type: "turnStarted",
+      agent: "",
       turn: number,
       title: "",
       words: "Explain it all",
@@ -173,7 +174,7 @@ function streamInPage(how: InPage): Promise<Omit<Frames, "heapBefore" | "heapAft
           session: "s1",
           seq,
           at: passed * 1000,
-          event: { type: "text", turn: how.turn, text, restart: false },
+          event: { type: "text", turn: how.turn, text, restart: false, agent: "" },
         });
         sent += 1;
       }

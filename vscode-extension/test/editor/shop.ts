@@ -52,8 +52,40 @@ export function addShopScripts(model: Model): void {
     rest.startsWith("the rounding") ? ROUNDING(round, rest) : [say("Done.")],
   );
   model.on("Install", INSTALL);
+  model.on("helpers", HELPERS);
+  model.on("plan", inOrder([say("This is enough to plan. "), call("plan", { text: PLAN })]));
+  model.on("serve", SERVE);
+  model.on("crossroads", WHICH);
   model.on("markdown", inOrder([say(MARKDOWN, { piece: 40 })]));
 }
+
+/** One that ends, and one that waits for a command: their tasks are words of the model's scripts. */
+const HELPERS = inOrder([
+  say("Two of them look at it at once."),
+  call("agent", { name: "explore", task: "search total" }),
+  call("agent", { task: "run sleep 60" }),
+]);
+
+const PLAN = `## Move the tax rules out of \`shop/invoice.py\`
+
+1. Make \`shop/tax.py\` with \`rate_for(line)\`.
+2. Move the three rules there, one after the other.
+3. Run \`python3 -m unittest\` after each.`;
+
+const SERVE = inOrder(
+  [call("bash", { command: "echo the shop is open; sleep 300", background: true })],
+  [say("It runs beside us now.")],
+);
+
+const WHICH = inOrder(
+  [
+    call("ask_user", {
+      question: "Two places round the totals. Which one is to stay?",
+      options: ["once, at the end", "per line"],
+    }),
+  ],
+  [say("Understood.")],
+);
 
 const INSTALL = inOrder(
   [

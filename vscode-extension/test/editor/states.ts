@@ -58,6 +58,40 @@ export const STATES: Readonly<Record<string, State>> = {
       await chat.idle();
     },
   },
+  agents: {
+    model: true,
+    steps: async (chat) => {
+      await chat.send("helpers Look at the totals");
+      await chat.panel.locator(".agent-now").getByText("Run sleep 60").waitFor();
+    },
+    leave: stop,
+  },
+  plan: {
+    model: true,
+    steps: async (chat) => {
+      await chat.panel.locator(".mode-picker").getByText("review").waitFor();
+      await chat.slash("mode plan");
+      await chat.panel.locator(".mode-picker").getByText("plan").waitFor();
+      await chat.ask("plan Move the tax rules");
+      await chat.panel.getByRole("group", { name: "Plan" }).waitFor();
+    },
+    leave: (chat) => chat.slash("mode review"),
+  },
+  commands: {
+    model: true,
+    steps: async (chat) => {
+      await chat.ask("serve it");
+      await chat.panel.getByRole("button", { name: /^1 command runs/ }).click();
+    },
+  },
+  question: {
+    model: true,
+    steps: async (chat) => {
+      await chat.send("crossroads ahead");
+      await chat.panel.locator(".question.of-model[data-armed=true]").waitFor();
+    },
+    leave: stop,
+  },
   failed: { model: true, steps: (chat) => chat.ask("fail 400") },
   sessions: {
     model: true,

@@ -13,7 +13,18 @@ from pathlib import Path
 import msgspec
 from rich.console import Console
 
-from indwell.cli.doctor import editors, endpoint, machine, own_files, programs, safety
+from indwell.cli.doctor import (
+    agents,
+    editors,
+    endpoint,
+    hooks,
+    machine,
+    own_files,
+    programs,
+    safety,
+    size,
+    skills,
+)
 from indwell.cli.doctor.check import Check, Finding, Findings, blocking, run_checks
 from indwell.cli.doctor.report import Private, redacted, report
 from indwell.cli.login import MARKS, PLAIN_MARKS
@@ -55,6 +66,10 @@ def _checks(environment: Mapping[str, str], store: KeyStore, *, offline: bool) -
         blocking("sandbox", lambda: safety.sandbox(environment, Path.cwd())),
         blocking("trust", lambda: safety.trust(environment, Path.cwd())),
         blocking("permissions", lambda: safety.permissions(environment, Path.cwd())),
+        blocking("skills", lambda: skills.skills(environment, Path.cwd())),
+        blocking("sub-agents", lambda: agents.agents(environment, Path.cwd())),
+        blocking("hooks", lambda: hooks.hooks(environment, Path.cwd())),
+        Check("prompt size", lambda: size.size(environment, Path.cwd())),
         blocking("state folder", lambda: own_files.state(environment)),
         blocking("clock", own_files.clock),
         blocking("limits", machine.limits),

@@ -34,7 +34,8 @@ from indwell.context.compaction.summarising.collapse import collapse, cut_result
 from indwell.context.compaction.summarising.regions import regions
 from indwell.context.compaction.summarising.summarise import summarise
 from indwell.context.compaction.view import View, full_tokens
-from indwell.context.conversation import Conversation, counted
+from indwell.context.conversation import Conversation
+from indwell.context.fullness import counted
 from indwell.context.history import spliced
 from indwell.context.pairing import problems
 from indwell.context.tally import Tally

@@ -17,7 +17,8 @@ from indwell.context.compaction.facts import Facts
 from indwell.context.compaction.outline import Outline
 from indwell.context.compaction.preset import Digest, Preset, Rung
 from indwell.context.compaction.view import View
-from indwell.context.conversation import Conversation, estimated_tokens, prompt_tokens
+from indwell.context.conversation import Conversation
+from indwell.context.fullness import estimated_tokens, prompt_tokens
 
 GROWN = 0.02
 """Share of the budget by which a prompt grows before what was refused is asked again. A look at a

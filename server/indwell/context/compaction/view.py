@@ -5,7 +5,8 @@ from __future__ import annotations
 import msgspec
 
 from indwell.context.compaction.facts import Facts
-from indwell.context.conversation import Conversation, prompt_tokens
+from indwell.context.conversation import Conversation
+from indwell.context.fullness import prompt_tokens
 from indwell.context.history import place_of, transcript
 from indwell.messages import Message
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 import asyncio
 import os
 from collections import defaultdict
-from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from urllib.parse import quote
@@ -22,6 +20,7 @@ from indwell.lsp.chat.catching_up import caught_up
 from indwell.lsp.chat.drafts import Drafts
 from indwell.lsp.chat.file_names import FileNames
 from indwell.lsp.chat.files import changed_on_disk, chats_folder
+from indwell.lsp.chat.on_the_way import Sent, Steering
 from indwell.lsp.chat.paper import Paper, Plan
 from indwell.lsp.chat.rendering import Rendering
 from indwell.lsp.chat.restored import own_words
@@ -37,29 +36,6 @@ from indwell.workspace.paths import parse
 
 EDIT_S = 2.0  # for an edit to come; one that comes later is seen in the text, and not sent again
 FIRST_LINE = 400  # characters in which a session can be named
-
-
-@dataclass(slots=True, eq=False)
-class Sent:
-    """Words on their way: as they stood in the document, and as they were sent.
-
-    Attributes:
-        is_placed: Have they left the draft? Nothing until a turn writes them down, or they wait.
-    """
-
-    ticket: Ticket
-    uri: str
-    raw: str
-    words: str
-    is_placed: Callable[[], bool] | None = None
-
-
-@dataclass(slots=True, eq=False)
-class Steering:
-    """Words of a document that a running turn was given, as they stand there."""
-
-    ticket: Ticket
-    raws: list[str]
 
 
 class Chats:
@@ -128,6 +104,10 @@ class Chats:
     def of_session(self, session: str) -> Document | None:
         """The open chat of a session: the one that was opened last."""
         return next((one for one in self._open() if self.session_of(one) == session), None)
+
+    def is_streaming(self, session: str) -> bool:
+        """Is a turn of this session written into an open document?"""
+        return any(key[0] == session and one.is_open for key, one in self._streams.items())
 
     def runs_in(self, document: Document) -> bool:
         """Does a turn of this document run?"""

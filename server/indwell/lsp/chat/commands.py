@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from typing import Literal, NamedTuple, TypeAlias, get_args
 
 from indwell.errors import UserError
@@ -22,8 +23,8 @@ class Command(NamedTuple):
     mode: Mode | None = None
 
 
-def command_of(words: str) -> Command | None:
-    """The command that the words are; None if they are a prompt.
+def command_of(words: str, skills: Collection[str] = ()) -> Command | None:
+    """The command that the words are; None if they are a prompt, or call one of ``skills``.
 
     Raises:
         UserError: They look like a command, and are none.
@@ -41,5 +42,7 @@ def command_of(words: str) -> Command | None:
         return Command(name)  # type: ignore[arg-type] # see the test above
     if value is not None:
         return None  # a sentence that begins with a slash
+    if name in skills:
+        return None
     known = ", ".join(f"`{one}`" for one, _ in COMMANDS)
     raise UserError(f"there is no command `/{name[:40]}`; there are {known}")

@@ -24,7 +24,7 @@ COMMANDS: tuple[tuple[str, str], ...] = (
 )
 """All that there are."""
 
-_COMMAND = re.compile(r"^/[a-z ]{0,20}$")
+_COMMAND = re.compile(r"^/[a-z0-9._ -]{0,64}$")
 _FILE = re.compile(r"(?:^|[\s(])@(?P<begun>\"[^\"\n]{0,200}|[^\s@\"#]{0,200})$")
 _RANGE = re.compile(r"(?:^|[\s(])@(?:\"(?P<q>[^\"\n]+)\"|(?P<p>[^\s@\"#]+))#L?(?P<begun>[\d-]*)$")
 _SYMBOL = re.compile(
@@ -60,6 +60,7 @@ def completed(
     is_draft_start: bool,
     names: Callable[[], NameIndex],
     lines_of: Callable[[str], Sequence[Lines]],
+    skills: Sequence[tuple[str, str]] = (),
 ) -> tuple[Item, ...]:
     """What fits behind a line's beginning.
 
@@ -68,9 +69,10 @@ def completed(
         is_draft_start: Nothing else stands in the draft before it.
         names: The workspace's files.
         lines_of: Named lines of one.
+        skills: What the user can call beside the commands, as these are.
     """
     if is_draft_start and _COMMAND.match(line):
-        fits = (one for one in COMMANDS if one[0].startswith(line.rstrip() or "/"))
+        fits = (one for one in (*COMMANDS, *skills) if one[0].startswith(line.rstrip() or "/"))
         return tuple(Item(name, said, name, len(line), _KEYWORD_KIND) for name, said in fits)
     if (found := _RANGE.search(line)) is not None:
         path = found["q"] or found["p"]

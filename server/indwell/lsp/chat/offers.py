@@ -21,6 +21,7 @@ class State(NamedTuple):
         running: A turn of this document's session runs.
         busy: A turn of another one does.
         pending: Turns of the session with changes to accept or reject.
+        plan: The model proposed a plan, and nothing was said of it yet.
     """
 
     uri: str
@@ -28,6 +29,7 @@ class State(NamedTuple):
     running: bool = False
     busy: bool = False
     pending: frozenset[int] = frozenset()
+    plan: bool = False
 
 
 def sending(text: str, state: State) -> list[dict[str, Any]]:
@@ -42,7 +44,22 @@ def sending(text: str, state: State) -> list[dict[str, Any]]:
         found.append({"title": "Stop", "command": "indwell.cancel"})
     elif draft is not None:
         found.append(_command("Send", state, how="next" if state.busy else "auto"))
+        found += of_plan(state)
     return found
+
+
+def of_plan(state: State) -> list[dict[str, Any]]:
+    """What can be done with the plan of the session."""
+    if not state.plan:
+        return []
+    return [
+        {
+            "title": title,
+            "command": "indwell.plan",
+            "arguments": [{"action": action, "session": state.session}],
+        }
+        for title, action in (("Approve the plan", "approve"), ("Edit the plan", "open"))
+    ]
 
 
 def actions(text: str, state: State, at: int) -> list[dict[str, Any]]:

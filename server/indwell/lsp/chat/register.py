@@ -15,6 +15,7 @@ from pygls.lsp.server import LanguageServer
 
 from indwell.lsp.chat.chats import Chats
 from indwell.lsp.chat.opening import opened
+from indwell.lsp.chat.question_place import QuestionPlace
 from indwell.lsp.chat.sending import send
 from indwell.lsp.chat.views import ChatViews
 from indwell.lsp.chat_names import PATTERN, is_chat
@@ -31,6 +32,7 @@ def register_chat(server: LanguageServer, host: Host) -> ChatViews:
     """Both commands, and the requests about chats."""
     chats = Chats(host)
     views = ChatViews(host, chats)
+    host.client.chat = QuestionPlace(host, chats)
 
     @server.command("indwell.chat")
     async def chat(arguments: ChatArguments = ANY_CHAT) -> ChatResult | None:

@@ -11,9 +11,11 @@ from collections.abc import Callable
 
 from indwell.agent import events
 from indwell.agent.receipt import compaction_words, usage_words
+from indwell.context.todo import shown_lines
 from indwell.lsp.chat.folded import code, details, fence
 from indwell.lsp.chat.layout import turn_line
 from indwell.lsp.chat.neutral import Neutral, quoted
+from indwell.lsp.chat.question_words import question_words
 from indwell.policy.approvals import short_line
 
 Link = Callable[[str, int], str]
@@ -32,7 +34,12 @@ _VERBS = {
     "glob": "Look for",
     "grep": "Search",
     "bash": "Run",
-    "todo": "Plan",
+    "todo": "Steps",
+    "load_skill": "Skill",
+    "plan": "Plan",
+    "agent": "Sub-agent",
+    "ask_user": "Ask",
+    "remember": "Remember",
 }
 
 
@@ -55,7 +62,9 @@ class Rendering:
         self._n_thought = 0
         self._diffs: dict[str, list[events.EditApplied]] = {}
         self._outputs: dict[str, list[str]] = {}
+        self._of_agents: dict[str, list[str]] = {}
         self._n_output: dict[str, int] = {}
+        self._todo = ""  # as the model wrote it last, not shown yet
 
     @property
     def text(self) -> str:
@@ -63,8 +72,11 @@ class Rendering:
         self._pieces = ["".join(self._pieces)]
         return self._pieces[0]
 
-    def take(self, event: events.Event) -> None:
+    def take(self, event: events.Event) -> None:  # noqa: C901 - one flat table of events
         """Go on with what happened."""
+        if event.agent and not isinstance(event, events.Notice):
+            self._take_of_agent(event)
+            return
         match event:
             case events.TurnStarted(attached=attached) if attached:
                 self._block(f"*with {', '.join(map(code, attached))}*")
@@ -79,6 +91,8 @@ class Rendering:
             case events.ToolFinished():
                 self._close()
                 self._block(self._tool(event))
+            case events.TodoChanged(items=items):
+                self._todo = "\n".join(shown_lines(items))
             case events.TurnFinished():
                 self._finish(event)
             case _:
@@ -86,6 +100,16 @@ class Rendering:
                 if note:
                     self._close()
                     self._block(note)
+
+    def _take_of_agent(self, event: events.Event) -> None:
+        """What a sub-agent does stands folded in its call, when that has ended."""
+        match event:
+            case events.EditApplied(id=call):
+                self._diffs.setdefault(call, []).append(event)
+            case events.ToolFinished():
+                self._of_agents.setdefault(event.agent, []).append(self._tool(event))
+            case _:
+                pass
 
     def _words(self, text: str, *, restart: bool) -> None:
         if restart and self._is_reply:
@@ -116,6 +140,10 @@ class Rendering:
             parts += [self._links(edit), fence(edit.diff, "diff")]
         if output.strip():
             parts.append(fence(output))
+        parts += self._of_agents.pop(done.id, [])
+        if done.name == "todo" and self._todo:
+            parts.append(fence(self._todo, "text"))
+            self._todo = ""
         return details(f"{head} · {_seconds(done.seconds)}", *parts)
 
     def _links(self, edit: events.EditApplied) -> str:
@@ -175,11 +203,27 @@ class Rendering:
         self._blanks += text[len(words) :]
 
 
+def _words(text: str) -> str:
+    """Markdown of the model's that is whole, fit for the document."""
+    shown = Neutral()
+    return (shown.feed(text) + shown.finish()).strip()
+
+
 def _note(event: events.Event) -> str:
-    """What stands in the answer as a quote; what waits, is asked or was spent stands elsewhere."""
+    """What stands in the answer, mostly as a quote; what waits, is asked or was spent does not."""
     match event:
+        case events.PlanChanged(state="proposed", text=text):
+            return f"**The plan** (approve or edit it above your draft)\n\n{_words(text)}"
         case events.Steered(text=text, delivered=True):
             return f"> **You, meanwhile:**\n{quoted(text)}"
+        case events.QuestionAsked(question=question, options=options):
+            return question_words(question, options)
+        case events.QuestionAnswered(answer=answer) if answer:
+            return f"> **Answered:**\n{quoted(answer)}"
+        case events.QuestionAsked(question=question, options=options):
+            return question_words(question, options)
+        case events.QuestionAnswered(answer=answer) if answer:
+            return f"> **Chosen:**\n{quoted(answer)}"
         case events.Compacted(before=before, after=after, note=note):
             return quoted(compaction_words(before, after, note))
         case events.Notice(message=message):

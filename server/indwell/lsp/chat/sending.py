@@ -7,7 +7,7 @@ and where it cannot be taken the reason stands above it.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from functools import partial
 
 from indwell.errors import EditRefused, SessionError, ToolError, UserError
@@ -16,16 +16,18 @@ from indwell.lsp import answers, protocol
 from indwell.lsp.attaching import attachments
 from indwell.lsp.chat import layout, moving
 from indwell.lsp.chat.asking import BeingSent
-from indwell.lsp.chat.chats import Chats, Sent, Steering
+from indwell.lsp.chat.chats import Chats
 from indwell.lsp.chat.commands import Command, command_of
 from indwell.lsp.chat.layout import Splice, edited
 from indwell.lsp.chat.neutral import quoted
+from indwell.lsp.chat.on_the_way import Sent, Steering
 from indwell.lsp.chat.opening import opened
 from indwell.lsp.chat.pending import rest_of
 from indwell.lsp.documents import Document
 from indwell.lsp.host import Host
 from indwell.lsp.mentions import MOST, Mention, mentions_in
 from indwell.lsp.protocol_chat import ChatArguments, SendArguments
+from indwell.lsp.skills import skills_of
 from indwell.lsp.tickets import Ticket
 from indwell.workspace.base import Workspace
 
@@ -67,7 +69,7 @@ async def _taken(host: Host, chats: Chats, document: Document, arguments: SendAr
     words = raw.replace("\r\n", "\n")
     try:
         await chats.asking.check(document, raw)
-        command = command_of(words)
+        command = command_of(words, await _called(host, words))
         if command is not None:
             return await _obeyed(host, chats, document, command, raw)
         target = await _target(host, chats, document)
@@ -151,6 +153,11 @@ async def _obeyed(
             return None
         case "new":
             return await opened(host, chats, ChatArguments(new=True))
+
+
+async def _called(host: Host, words: str) -> Collection[str]:
+    """The names of skills, where the words could be one."""
+    return await skills_of(host) if words.startswith("/") else ()
 
 
 async def _target(host: Host, chats: Chats, document: Document) -> str:

@@ -79,6 +79,11 @@ class Stream:
         return self._document
 
     @property
+    def is_open(self) -> bool:
+        """Has the editor the document open now?"""
+        return self._opened() is not None
+
+    @property
     def state(self) -> State:
         """Of the section, as it was found last."""
         return self._writing.state

@@ -17,6 +17,8 @@ from indwell.lsp.chat.completion import Lines, completed, named_lines, ranged_pa
 from indwell.lsp.documents import Document
 from indwell.lsp.host import Host
 from indwell.lsp.positions import units_in_line
+from indwell.lsp.skills import skills_of
+from indwell.policy.approvals import short_line
 from indwell.workspace.paths import display
 
 LONG = 100_000  # characters of a chat; looking at less takes a few milliseconds
@@ -101,6 +103,7 @@ class ChatViews:
             is_draft_start=draft is not None and draft.heading.end <= start <= draft.start,
             names=lambda: self._chats.names.known(self._roots()),
             lines_of=lambda _: lines,
+            skills=await self._skills() if line.startswith("/") else (),
         )
         end = {"line": position.line, "character": units_in_line(line, len(line), encoding)}
         begins: dict[int, dict[str, Any]] = {}  # few: mostly all items replace the same
@@ -123,6 +126,11 @@ class ChatViews:
             )
         return {"isIncomplete": True, "items": rows}
 
+    async def _skills(self) -> tuple[tuple[str, str], ...]:
+        """What the user can call by its name, with what it is for."""
+        found = await skills_of(self._host)
+        return tuple((f"/{one.name}", short_line(one.description, 100)) for one in found.values())
+
     def _state(self, document: Document) -> offers.State:
         ledger, session = self._host.review.ledger, self._chats.session_of(document)
         pending = frozenset(
@@ -134,7 +142,13 @@ class ChatViews:
         )
         running = self._chats.runs_in(document)
         is_busy = not running and self._host.turns.running is not None
-        return offers.State(document.uri, session, running, is_busy, pending)
+        current = self._host.sessions.current
+        is_planned = (
+            current is not None
+            and current.id == session
+            and current.parts.plan.plan.state == "proposed"
+        )
+        return offers.State(document.uri, session, running, is_busy, pending, is_planned)
 
     def _place(self, document: Document) -> outline.Place:
         encoding = self._host.documents.encoding

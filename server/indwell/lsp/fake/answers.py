@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
 from indwell.lsp import protocol_permission
+from indwell.lsp.protocol_asking import AskParams, AskResult
 
 
 async def _say_no(_params: protocol_permission.PermissionParams) -> str:
@@ -20,6 +21,7 @@ class Answers:
         choose: A message and the titles of its buttons → the title chosen, or None.
         permission: A rich permission question → the answer, or the names of hunks that are allowed.
         ask: A question → the text typed, or None.
+        question: A question of the model's in a box → the answer; without it, as ``ask``.
         refuse_edits: Answer every edit with this failure reason, if it is not empty.
     """
 
@@ -28,4 +30,5 @@ class Answers:
         [protocol_permission.PermissionParams], Awaitable[str | tuple[str, ...]]
     ] = _say_no
     ask: Callable[[str], str | None] = lambda _prompt: None
+    question: Callable[[AskParams], Awaitable[AskResult]] | None = None
     refuse_edits: str = ""

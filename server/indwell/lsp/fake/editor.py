@@ -27,6 +27,7 @@ from indwell.lsp.fake.desk import Desk
 from indwell.lsp.fake.marks import Marks
 from indwell.lsp.fake.patience import patient
 from indwell.lsp.fake.profiles import PLAIN, Profile
+from indwell.lsp.protocol_asking import AskParams, AskResult
 
 START_TIMEOUT_S = 30.0  # a cold import from a slow disk
 
@@ -305,8 +306,10 @@ class FakeEditor:
         said = await self.answers.permission(params)
         return {"answer": "once", "hunks": said} if isinstance(said, tuple) else {"answer": said}
 
-    async def _on_ask(self, params: protocol.AskParams) -> protocol.AskResult:
-        return protocol.AskResult(text=self.answers.ask(params.prompt))
+    async def _on_ask(self, params: AskParams) -> AskResult:
+        if params.by == "model" and self.answers.question is not None:
+            return await self.answers.question(params)
+        return AskResult(text=self.answers.ask(params.prompt))
 
     async def _on_save(self, params: protocol.SaveParams) -> protocol.SaveResult:
         for uri in params.uris:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 WAITED_FOR = frozenset(
     f"indwell.{name}"
-    for name in ("accept", "reject", "resume", "fork", "rewind", "trust", "chat", "send")
+    for name in ("accept", "reject", "resume", "fork", "rewind", "plan", "trust", "chat", "send")
 )
 _NEED_ONE = frozenset({"indwell.accept", "indwell.reject", "indwell.rewind"})
 

@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from indwell.files.bodies import Bodies
+from indwell.review.checkpoints.beside import Beside
 from indwell.review.checkpoints.entries import Entry, entry_of
 from indwell.review.checkpoints.lookout import Look, Lookout, Seen
 from indwell.review.copies import Copies
@@ -48,6 +49,9 @@ class Coverage:
         copies: Keeps bytes that no text can bring back.
         secret: Absolute paths whose bytes are not to be kept; blocks.
         hide: A text without the secrets in it; the same object if there are none.
+
+    Attributes:
+        beside: Covers what runs on when its call has ended.
     """
 
     def __init__(
@@ -64,6 +68,7 @@ class Coverage:
         self._copies = copies
         self._hide = hide
         self._lookouts = {root: Lookout(root, Bodies(), secret) for root in workspace.roots}
+        self.beside = Beside()
         self._looking = asyncio.Lock()
         self._later: set[asyncio.Task[None]] = set()
         self._told: set[str] = set()
@@ -89,6 +94,37 @@ class Coverage:
             tell: Hears what the user should know of what is not covered, once each.
             hear: Hears which files were changed, if any were.
         """
+        async with (
+            self.beside.aside(),
+            self._stretch(actor, tool_use_id, accepted=accepted, tell=tell, hear=hear),
+        ):
+            yield
+
+    async def begin_beside(
+        self,
+        actor: Actor,
+        tool_use_id: str,
+        *,
+        accepted: Callable[[], bool],
+        tell: Callable[[str], None],
+    ) -> None:
+        """The same from now on, for what runs on, until ``beside`` is ended."""
+        await self.beside.begin(
+            lambda: self._stretch(
+                actor, tool_use_id, accepted=accepted, tell=tell, hear=lambda _paths: None
+            )
+        )
+
+    @asynccontextmanager
+    async def _stretch(
+        self,
+        actor: Actor,
+        tool_use_id: str,
+        *,
+        accepted: Callable[[], bool],
+        tell: Callable[[str], None],
+        hear: Callable[[Sequence[Path]], None],
+    ) -> AsyncIterator[None]:
         await self.settled()
         looks = await self._looks()
         noted = self._workspace.noting()

@@ -6,8 +6,7 @@ import asyncio
 import contextlib
 import os
 import re
-import signal
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Annotated
 
@@ -16,16 +15,18 @@ import msgspec
 from indwell.errors import ToolError
 from indwell.files import locate
 from indwell.policy.widening import Widening
-from indwell.sandbox import Finished, spawn
+from indwell.sandbox import BACKGROUND, Finished, spawn
 from indwell.sandbox.proxy.hosts import allowed
 from indwell.tools.base import Facts, Outcome, Tool, ToolContext
+from indwell.tools.commands.background import NOWHERE, Background, Running
 from indwell.tools.commands.command_output import SPILL_LIMIT_B, TAIL_B, CommandOutput
+from indwell.tools.commands.ending import MAX_TIMEOUT_S, ending_figure, ending_words
+from indwell.tools.commands.under_buffers import notes_after
 from indwell.tools.truncate import Cut
 from indwell.workspace.base import Workspace
 from indwell.workspace.paths import display
 
 DEFAULT_TIMEOUT_S = 120
-MAX_TIMEOUT_S = 600
 MOST_HOSTS = 10  # that one command asks for; a person reads them all
 HOST_LIMIT = 253  # characters of a name; RFC 1035
 _PIPE_B = 65_536
@@ -61,6 +62,9 @@ class Bash(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         ),
     ] = False
     why: Annotated[str, msgspec.Meta(description="for the user: what that is needed for")] = ""
+    background: Annotated[
+        bool, msgspec.Meta(description="let it run on, for servers and long builds; see `commands`")
+    ] = False
 
 
 class Shell:
@@ -76,8 +80,8 @@ class Shell:
         self.timeout_s = timeout_s
 
 
-def make_bash(shell: Shell) -> Tool[Bash]:
-    """The tool; ``shell`` belongs to one agent."""
+def make_bash(shell: Shell, background: Background = NOWHERE) -> Tool[Bash]:
+    """The tool; ``shell`` belongs to one agent, and so does where its commands run on."""
     return Tool(
         name="bash",
         description=(
@@ -93,8 +97,13 @@ def make_bash(shell: Shell) -> Tool[Bash]:
             cwd=str(shell.cwd),
             wants=_wanted(arguments),
             why=arguments.why,
+            background=arguments.background,
         ),
-        run=lambda arguments, context: _run(shell, arguments, context),
+        run=lambda arguments, context: (
+            _run_on(shell, background, arguments, context)
+            if arguments.background
+            else _run(shell, arguments, context)
+        ),
     )
 
 
@@ -114,15 +123,36 @@ def _wanted(arguments: Bash) -> Widening:
     return Widening(hosts=hosts, unconfined=arguments.unsandboxed)
 
 
+async def _run_on(
+    shell: Shell, background: Background, arguments: Bash, context: ToolContext
+) -> Outcome:
+    """Begin what outlives the call; the working directory stays what it is."""
+    if arguments.timeout_s is not None:
+        raise ToolError("a background command has no timeout_s; `commands` stops it")
+    cwd, before = shell.cwd, await _notes_before(shell, context)
+
+    def run(on_chunk: Callable[[bytes], None], stop: asyncio.Event) -> Running:
+        return spawn(
+            arguments.command,
+            cwd=cwd,
+            timeout_s=None,
+            limit_b=TAIL_B,
+            on_chunk=on_chunk,
+            confinement=context.confinement,
+            never_in=context.workspace.roots,
+            unasked=context.unasked,
+            pool=BACKGROUND,
+            stop=stop,
+        )
+
+    outcome = await background.start(arguments.command, run, context)
+    lines = [*before, outcome.text, *await notes_after(context.workspace)]
+    return msgspec.structs.replace(outcome, text="\n".join(lines))
+
+
 async def _run(shell: Shell, arguments: Bash, context: ToolContext) -> Outcome:
     workspace = context.workspace
-    if context.facts is not None and context.facts.cwd != str(shell.cwd):
-        raise ToolError(
-            f"the command was to run in {context.facts.cwd!r}, but the working directory is "
-            f"{str(shell.cwd)!r} by now, so nothing was run; call bash again"
-        )
-    cwd = shell.cwd
-    before = await _notes_before(shell, workspace)
+    cwd, before = shell.cwd, await _notes_before(shell, context)
     output = CommandOutput(context.on_output)
     timeout_s = arguments.timeout_s or shell.timeout_s
     with _trail() as (reading, writing):
@@ -142,16 +172,27 @@ async def _run(shell: Shell, arguments: Bash, context: ToolContext) -> Outcome:
         trail = _read_trail(reading)
     after = await asyncio.to_thread(_follow, shell, trail, workspace)
     after += [f"[{note}]" for note in finished.notes]
-    after += await _notes_after(workspace)
+    after += await notes_after(workspace)
     text, cut = await asyncio.to_thread(output.finish, finished, arguments.max_lines, context.hide)
     if cut is not None:
         text = await _spilled(text, cut, finished, context)
-    lines = [*before, text.rstrip("\n") or "(no output)", *_ending(finished, timeout_s), *after]
-    return Outcome(text="\n".join(lines), figure=_figure(finished))
+    ending = ending_words(finished, timeout_s)
+    lines = [*before, text.rstrip("\n") or "(no output)", *ending, *after]
+    return Outcome(text="\n".join(lines), figure=ending_figure(finished))
 
 
-async def _notes_before(shell: Shell, workspace: Workspace) -> list[str]:
-    """Bring disk and buffers together, and make sure of the working directory."""
+async def _notes_before(shell: Shell, context: ToolContext) -> list[str]:
+    """Bring disk and buffers together, and make sure of the working directory.
+
+    Raises:
+        ToolError: It is not the one that was allowed.
+    """
+    workspace = context.workspace
+    if context.facts is not None and context.facts.cwd != str(shell.cwd):
+        raise ToolError(
+            f"the command was to run in {context.facts.cwd!r}, but the working directory is "
+            f"{str(shell.cwd)!r} by now, so nothing was run; call bash again"
+        )
     notes = []
     settled = await workspace.settle()
     if settled.stale:
@@ -165,16 +206,6 @@ async def _notes_before(shell: Shell, workspace: Workspace) -> list[str]:
             "call bash again"
         )
     return notes
-
-
-async def _notes_after(workspace: Workspace) -> list[str]:
-    """What the command changed beneath the user's hands."""
-    changed = await workspace.changed_under_buffers()
-    if not changed:
-        return []
-    names = ", ".join(display(path, workspace.roots) for path in changed)
-    note = "[the command changed files that are open in the editor: "
-    return [f"{note}{names}; the editor may still show the old text]"]
 
 
 def _is_usable(cwd: Path, workspace: Workspace) -> bool:
@@ -234,36 +265,3 @@ async def _spilled(text: str, cut: Cut, finished: Finished, context: ToolContext
         f"{cut.head}\n[… {n_chars:,} characters left out; {whole} {str(path)!r}, for read_file or "
         f"grep …]\n{cut.tail}"
     )
-
-
-def _ending(finished: Finished, timeout_s: float) -> list[str]:
-    """How it ended, in words."""
-    ending = []
-    if finished.overrun:
-        ending.append(f"ended: it used {finished.overrun}; change what it does, not the limit")
-    if finished.timed_out:
-        ending.append(
-            f"timed out after {timeout_s:g} s and was ended; timeout_s may be up to {MAX_TIMEOUT_S}"
-        )
-    elif finished.exit_code < 0:
-        with contextlib.suppress(ValueError):  # a real-time signal has no name
-            ending.append(f"ended by {signal.Signals(-finished.exit_code).name}")
-        ending = ending or [f"ended by signal {-finished.exit_code}"]
-    else:
-        ending.append(f"exit code {finished.exit_code}")
-    if finished.left_running:
-        n_left = finished.left_running
-        ending.append(
-            f"[{n_left} background process{'es' if n_left > 1 else ''} ended with the command]"
-        )
-    if finished.may_run_on:
-        ending.append("[not all that it started could be ended; some of it may still run]")
-    return ending
-
-
-def _figure(finished: Finished) -> str:
-    if finished.timed_out:
-        return "timed out"
-    if finished.overrun:
-        return "used too much"
-    return f"failed {finished.exit_code}" if finished.exit_code else "ok"

@@ -11,9 +11,11 @@ import { exportSession } from "./editor/exporting.ts";
 import { linkHandlers } from "./editor/links.ts";
 import { verdictHandlers } from "./editor/verdicts.ts";
 import { findHandlers } from "./find/finding-handler.ts";
+import { SkillList } from "./find/skill-list.ts";
 import { Keeping } from "./keeping.ts";
 import type { Ports } from "./ports.ts";
 import { attachHandlers } from "./prompt/attaching.ts";
+import { commandHandlers } from "./prompt/commands.ts";
 import { planHandlers } from "./prompt/plan.ts";
 import { queueHandlers } from "./prompt/queueing.ts";
 import { Sending } from "./prompt/sending.ts";
@@ -79,6 +81,8 @@ export class ChatCore {
       if (action.type === "firstRun" && action.firstRun === null) {
         this.refresh.soon("status", "models");
       }
+      // A page of the log does not tell what runs now.
+      if (action.type === "opened" && action.session !== null) this.refresh.soon("commands");
     });
     const quietly = (error: unknown): void => this.#log(sentenceOf(error));
     this.refresh = new Refresh(this.#room, quietly);
@@ -164,8 +168,11 @@ export class ChatCore {
       ...sending.handlers(),
       ...queueHandlers(room),
       ...attachHandlers(room),
-      ...planHandlers(room, sending),
-      ...findHandlers(room.ports.finding, (message) => this.outbox.send(message)),
+      ...planHandlers(room),
+      ...commandHandlers(room),
+      ...findHandlers(room.ports.finding, new SkillList(room), (message) =>
+        this.outbox.send(message),
+      ),
       ...sessions.handlers(),
       ...branches.handlers(),
       ...codeHandlers(room),
@@ -189,6 +196,9 @@ export class ChatCore {
       },
       said: ({ nonce, text }) => {
         if (!this.questions.said(nonce, text)) this.#log("An answer came to no question");
+      },
+      chosen: ({ nonce, option }) => {
+        if (!this.questions.chosen(nonce, option)) this.#log("An answer came to no question");
       },
       openQuestion: async ({ nonce }) => {
         const question = this.questions.find(nonce);

@@ -27,8 +27,8 @@ export interface Documents {
   open(place: Place): Promise<void>;
   /** The URI of a file that stands inside of an open folder; null if it does not. */
   locate(path: string): Promise<string | null>;
-  /** An untitled document to change; its words once the user presses `done`, null if it is closed. */
-  edit(text: string, language: string, done: string): Promise<string | null>;
+  /** Is a tab open of this file, wherever it is? */
+  isOpen(path: string): boolean;
   /** A read-only document that nothing is written to. */
   showReadOnly(title: string, text: string): Promise<void>;
   /** The text of a virtual document or file. */

@@ -7,7 +7,7 @@ import type {
   FirstRunParams,
   PermissionParams,
 } from "../../protocol.ts";
-import { askInABox } from "../client/ask-box.ts";
+import { askElsewhere } from "../client/ask-box.ts";
 import type { FirstRunFlow } from "../first-run/flow.ts";
 import type { Questions } from "./ask/questions.ts";
 import type { ChatViewProvider } from "./view.ts";
@@ -31,7 +31,7 @@ export function serveQuestions(
       "indwell/ask",
       async (params: AskParams, token: vscode.CancellationToken): Answer<"indwell/ask"> => {
         if (view.visible || (await view.show(false))) return questions.ask(params, token);
-        return { text: await askInABox(params.prompt, params.placeholder, token) };
+        return askElsewhere(params, token);
       },
     ),
     client.onRequest(

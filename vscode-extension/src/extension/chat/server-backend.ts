@@ -6,12 +6,14 @@ import { type Backend, NotRunning, type Token } from "./backend.ts";
 /** Asked for by the panel itself, in the wake of something: a server that was stopped stays so. */
 const BACKGROUND: ReadonlySet<keyof ServerRequests> = new Set([
   "indwell/changes",
+  "indwell/commands",
   "indwell/context",
   "indwell/detach",
   "indwell/events",
   "indwell/models",
   "indwell/queue",
   "indwell/session",
+  "indwell/skills",
   "indwell/status",
 ]);
 

@@ -1,6 +1,10 @@
 /** A question for a line of text, in an input box: where the panel cannot show it, and for commands. */
-import type * as vscode from "vscode";
+import * as vscode from "vscode";
+import type { AskParams, AskResult } from "../../protocol.ts";
+import { plainWords } from "../plain-words.ts";
 import { askForWords } from "../say.ts";
+
+const OWN_WORDS = "Answer in words of your own…";
 
 /** What was typed; null if the box was closed. `token` takes the question back. */
 export async function askInABox(
@@ -13,4 +17,23 @@ export async function askInABox(
     token,
   );
   return typed ?? null;
+}
+
+/** A question of the server, where the panel cannot show it: a list if there are options, else the box. */
+export async function askElsewhere(
+  { prompt, placeholder, by, options }: AskParams,
+  token: vscode.CancellationToken,
+): Promise<AskResult> {
+  const question = by === "model" ? `The model asks: ${prompt}` : prompt;
+  if (options.length > 0) {
+    const rows = options.map((option, chosen) => ({ label: plainWords(option), chosen }));
+    const picked = await vscode.window.showQuickPick(
+      [...rows, { label: OWN_WORDS, chosen: null }],
+      { title: "Indwell", placeHolder: plainWords(question), ignoreFocusOut: true },
+      token,
+    );
+    if (picked === undefined) return { text: null };
+    if (picked.chosen !== null) return { text: null, chosen: picked.chosen };
+  }
+  return { text: await askInABox(question, placeholder, token) };
 }

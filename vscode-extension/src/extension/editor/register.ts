@@ -3,6 +3,7 @@ import * as vscode from "vscode";
 import type { Server } from "../server/server.ts";
 import { attachCommands } from "./attach/commands.ts";
 import type { ChatLink } from "./chat-link.ts";
+import { backgroundCommands } from "./commands/background.ts";
 import { reviewCommands } from "./commands/reviews.ts";
 import { registerCommands } from "./commands/run.ts";
 import { sessionCommands } from "./commands/sessions.ts";
@@ -28,6 +29,7 @@ export function registerEditor(
     ...reviewCommands(server, pending),
     ...sessionCommands(server, chat),
     ...attachCommands(chat),
+    ...backgroundCommands(chat),
     "indwell.openWalkthrough": () =>
       vscode.commands.executeCommand(
         "workbench.action.openWalkthrough",

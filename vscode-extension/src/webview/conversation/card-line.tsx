@@ -14,6 +14,8 @@ interface Props {
   readonly target: string;
   readonly figure: ComponentChildren;
   readonly time: string;
+  /** Drawn below the line while it is closed. */
+  readonly below?: ComponentChildren;
   /** Called when the user opens it. */
   readonly onOpen?: () => void;
   /** Drawn only while it is open. */
@@ -33,6 +35,7 @@ export function CardLine(props: Props) {
     figure,
     time,
     onOpen,
+    below,
     children,
   } = props;
   const [, again] = useState(0);
@@ -59,6 +62,7 @@ export function CardLine(props: Props) {
         <span class="figure">{figure}</span>
         {time !== "" && <span class="figure tool-time">{time}</span>}
       </button>
+      {!isOpen && below}
       {isOpen && <div class="tool-body">{children()}</div>}
     </div>
   );

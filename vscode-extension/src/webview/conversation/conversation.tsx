@@ -58,6 +58,7 @@ export function Conversation(props: ViewProps) {
       row={row}
       pending={state.pending.rows}
       isLast={row.turn === last}
+      plan={state.plan?.state === "proposed" ? state.plan : null}
       toggle={toggle}
       cards={cards.current}
       post={post}

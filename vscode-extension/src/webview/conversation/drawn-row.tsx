@@ -1,7 +1,8 @@
 /** One row of the conversation, drawn by its kind. */
-import type { ChangeRow } from "../../protocol.ts";
+import type { ChangeRow, PlanResult } from "../../protocol.ts";
 import { countFigure } from "../../shared/figures.ts";
-import type { Part, ToolPart, Turn } from "../../shared/state.ts";
+import { isLastEdit } from "../../shared/last-edit.ts";
+import type { Part, Turn } from "../../shared/state.ts";
 import type { Channel } from "../channel.ts";
 import { Markdown } from "../markdown/markdown.tsx";
 import type { Post } from "../view-props.ts";
@@ -18,6 +19,8 @@ interface Props {
   readonly row: Row;
   readonly pending: readonly ChangeRow[];
   readonly isLast: boolean;
+  /** The one that waits for the user; null: none does. */
+  readonly plan: PlanResult | null;
   readonly toggle: (key: string) => void;
   readonly cards: OpenCards;
   readonly post: Post;
@@ -25,14 +28,22 @@ interface Props {
 }
 
 /** The row; parts are given only what they show, so that they are skipped while that is the same. */
-export function DrawnRow({ row, pending, isLast, toggle, cards, post, channel }: Props) {
+export function DrawnRow({ row, pending, isLast, plan, toggle, cards, post, channel }: Props) {
   switch (row.kind) {
     case "prompt":
       return <PromptRow turn={row.turn} post={post} kept={channel.kept} />;
     case "outcome":
       return <OutcomeRow turn={row.turn} toggle={toggle} />;
     case "end":
-      return <EndRow turn={row.turn} isLast={isLast} post={post} channel={channel} />;
+      return (
+        <EndRow
+          turn={row.turn}
+          isLast={isLast}
+          plan={isLast ? plan : null}
+          post={post}
+          channel={channel}
+        />
+      );
     case "left":
       return (
         <button type="button" class="thin-line" onClick={() => toggle(row.key)}>
@@ -70,7 +81,7 @@ function partView(
           cardKey={key}
           session={turn.session}
           turn={turn.number}
-          isLastEdit={isLastEdit(turn, part)}
+          isLastEdit={isLastEdit(turn.parts, part)}
           part={part}
           pending={pending}
           cards={cards}
@@ -80,16 +91,4 @@ function partView(
     default:
       return part satisfies never;
   }
-}
-
-/** Whether no later call of the turn changed the same files: verdicts stand at the last one. */
-function isLastEdit(turn: Turn, part: ToolPart): boolean {
-  const paths = new Set(part.diffs.map((edit) => edit.path));
-  if (paths.size === 0) return false;
-  for (let at = turn.parts.length - 1; at >= 0; at -= 1) {
-    const other = turn.parts[at];
-    if (other === part || other?.key === part.key) return true;
-    if (other?.kind === "tool" && other.diffs.some((edit) => paths.has(edit.path))) return false;
-  }
-  return true;
 }

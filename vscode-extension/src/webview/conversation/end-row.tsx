@@ -1,32 +1,33 @@
 /** Below a turn that has ended: how it ended if that is not plain, what it changed, what can be done from here. */
 import { useState } from "preact/hooks";
+import type { PlanResult } from "../../protocol.ts";
 import { costFigure, durationFigure, LEAST_TIME, tokenFigure } from "../../shared/figures.ts";
 import type { Turn } from "../../shared/state.ts";
 import { endingWords } from "../../shared/words.ts";
 import type { Channel } from "../channel.ts";
 import { Icon } from "../icon.tsx";
 import { memo } from "../memo.tsx";
+import { PlanCard } from "../plan/plan-card.tsx";
 import { usePressOnce } from "../press-once.ts";
 import type { Post } from "../view-props.ts";
-import { PlanCard } from "./plan-card.tsx";
 
 interface Props {
   readonly turn: Turn;
   readonly isLast: boolean;
+  /** The plan that waits for the user; null: none does, or this turn is not the last. */
+  readonly plan: PlanResult | null;
   readonly post: Post;
   readonly channel: Channel;
 }
 
-export const EndRow = memo(({ turn, isLast, post, channel }: Props) => {
+export const EndRow = memo(({ turn, isLast, plan, post, channel }: Props) => {
   const [isRewinding, setRewinding] = useState(false);
   const once = usePressOnce(turn);
   return (
     <div class="end">
       <Ending turn={turn} isLast={isLast} post={post} />
       {turn.verified !== "" && <p class="end-verified">{sentence(turn.verified)}</p>}
-      {isLast && turn.mode === "plan" && turn.ending === "done" && (
-        <PlanCard text={answerOf(turn)} post={post} channel={channel} />
-      )}
+      {plan !== null && <PlanCard plan={plan} post={post} channel={channel} />}
       <div class="end-line">
         <span class="figure end-figures" title={spent(turn)}>
           <span aria-hidden="true">{figures(turn)}</span>
@@ -109,7 +110,7 @@ function spent(turn: Turn): string {
   return [figures(turn), tokens, turn.model].filter((one) => one !== "").join(" · ");
 }
 
-function Ending({ turn, isLast, post }: Omit<Props, "channel">) {
+function Ending({ turn, isLast, post }: Omit<Props, "channel" | "plan">) {
   const words = endingWords(turn.ending);
   const [isOpen, setOpen] = useState(false);
   const once = usePressOnce(turn);

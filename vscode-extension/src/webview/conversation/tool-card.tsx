@@ -5,10 +5,14 @@ import type { ToolPart } from "../../shared/state.ts";
 import { isBad, isGoing, outcomeWords, toolLook } from "../../shared/tool-words.ts";
 import { memo } from "../memo.tsx";
 import type { Post } from "../view-props.ts";
+import { AgentBody, AgentNow } from "./agent-card.tsx";
 import { CardLine } from "./card-line.tsx";
 import { EditCard } from "./edit-card.tsx";
 import type { OpenCards } from "./open-cards.ts";
 import { ToolDetail } from "./tool-detail.tsx";
+
+/** The tool whose calls begin sub-agents. */
+const AGENT = "agent";
 
 /** An edit with fewer changed lines is open from the start. */
 const SHORT_EDIT = 40;
@@ -18,6 +22,8 @@ interface Props {
   readonly session: string;
   readonly turn: number;
   readonly isLastEdit: boolean;
+  /** Of a sub-agent: what it got as a result stayed with it. */
+  readonly isInner?: boolean;
   readonly part: ToolPart;
   readonly pending: readonly ChangeRow[];
   readonly cards: OpenCards;
@@ -31,8 +37,10 @@ export const ToolCard = memo((props: Props) => {
   const time =
     part.seconds === null || part.seconds < LEAST_TIME ? "" : durationFigure(part.seconds);
   const fetchDetail = () => {
-    if (part.result === null && !isGoing(part)) post({ type: "openTool", id: part.id, turn });
+    if (part.result === null && !isGoing(part) && props.isInner !== true)
+      post({ type: "openTool", id: part.id, turn });
   };
+  const isAgent = part.name === AGENT;
   return (
     <CardLine
       cardKey={cardKey}
@@ -42,13 +50,16 @@ export const ToolCard = memo((props: Props) => {
       spin={part.state === "running"}
       verb={look.verb}
       target={part.target}
-      figure={<Figure part={part} words={words} />}
+      figure={<Figure part={part} words={isAgent ? shortFigure(words) : words} />}
       time={time}
       onOpen={part.diffs.length > 0 ? () => undefined : fetchDetail}
+      below={isAgent ? <AgentNow part={part} /> : null}
     >
-      {() =>
-        part.diffs.length > 0 ? <Edits {...props} /> : <ToolDetail part={part} post={post} />
-      }
+      {() => {
+        if (isAgent) return <AgentBody {...props} />;
+        if (part.diffs.length > 0) return <Edits {...props} />;
+        return <ToolDetail part={part} isInner={props.isInner ?? false} post={post} />;
+      }}
     </CardLine>
   );
 });
@@ -70,6 +81,11 @@ function Edits({ session, turn, part, pending, isLastEdit, post }: Props) {
       post={post}
     />
   ));
+}
+
+/** Of `3 rounds, 12k tokens` the tokens: what it is to do needs the room. */
+function shortFigure(words: string): string {
+  return words.split(", ").at(-1) ?? words;
 }
 
 function isOpenByDefault(part: ToolPart): boolean {

@@ -11,7 +11,14 @@ import { readable } from "./output-text.ts";
 /** Characters of a result that are drawn. */
 const MOST = 20_000;
 
-export function ToolDetail({ part, post }: { readonly part: ToolPart; readonly post: Post }) {
+interface Props {
+  readonly part: ToolPart;
+  /** Of a sub-agent: its result is not to be had. */
+  readonly isInner?: boolean;
+  readonly post: Post;
+}
+
+export function ToolDetail({ part, isInner = false, post }: Props) {
   const output = part.output !== "" ? part.output : (part.result ?? "");
   const isRunning = isGoing(part);
   const given = part.arguments === null ? "" : argumentWords(part);
@@ -24,7 +31,7 @@ export function ToolDetail({ part, post }: { readonly part: ToolPart; readonly p
         <p class="muted">{part.cut.toLocaleString("en")} characters before this are left out.</p>
       )}
       {output !== "" && <Output text={output} follow={isRunning} label="Output" />}
-      {isEmpty && <p class="muted">{part.result === null ? "Loading …" : "No output."}</p>}
+      {isEmpty && <p class="muted">{emptyWords(part, isInner)}</p>}
       {output !== "" && (
         <div class="tool-actions">
           <button
@@ -40,6 +47,11 @@ export function ToolDetail({ part, post }: { readonly part: ToolPart; readonly p
       )}
     </>
   );
+}
+
+function emptyWords(part: ToolPart, isInner: boolean): string {
+  if (isInner) return "Only the sub-agent got its result.";
+  return part.result === null ? "Loading …" : "No output.";
 }
 
 /** A command's own words stand in its line already, as long as they fit; longer ones are shown whole. */

@@ -6,6 +6,19 @@ import { Icon } from "../icon.tsx";
 import { diffWords } from "./diff-words.ts";
 import { type RiskyPart, riskyParts } from "./risky-parts.ts";
 
+/** What the sub-agent is to do that wants it, in the words of the one that began it; the title names it. */
+export function AskedBy({ agent }: { readonly agent: string }) {
+  if (agent === "") return null;
+  return (
+    <p class="asked-agent">
+      <Icon name="robot" />
+      <span>
+        <span class="muted">Its task:</span> {visible(agent.replace(/^[^:]*: /, ""))}
+      </span>
+    </p>
+  );
+}
+
 /** Oddities of the text, in words: shown above it. */
 export function Badges({
   asked,

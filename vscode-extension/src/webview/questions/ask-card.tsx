@@ -1,9 +1,13 @@
-/** A question for a line of words. */
+/** A question for words: a line of them, or one of some options. The model's own says that it is. */
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { Question } from "../../shared/state.ts";
 import { visible } from "../../shared/visible.ts";
+import { Icon } from "../icon.tsx";
 import type { ViewProps } from "../view-props.ts";
 import { offerFocus } from "./focus.ts";
+import { useArming } from "./use-arming.ts";
+
+const OWN_WORDS = "Or in words of your own";
 
 interface Props extends Pick<ViewProps, "post" | "channel"> {
   readonly question: Extract<Question, { kind: "ask" }>;
@@ -11,26 +15,35 @@ interface Props extends Pick<ViewProps, "post" | "channel"> {
 }
 
 export function AskCard({ question, place, post, channel }: Props) {
-  const { nonce } = question;
+  const { nonce, options } = question;
+  const isModel = question.by === "model";
+  const card = useRef<HTMLFormElement>(null);
   const field = useRef<HTMLInputElement>(null);
   const key = `ask ${nonce}`;
   const [text, setText] = useState(channel.kept.draft(key) ?? "");
   const sent = useRef(false);
+  const { armed, isArmed } = useArming(card, nonce, field);
   useEffect(() => offerFocus(field.current), []);
   useEffect(
     () => channel.onFocus((where) => where === "question" && field.current?.focus()),
     [channel],
   );
-  const say = (words: string | null) => {
+  const once = (send: () => void) => {
     if (sent.current) return;
     sent.current = true;
     channel.kept.keepDraft(key, null);
-    post({ type: "said", nonce, text: words });
+    send();
   };
+  const say = (words: string | null) => once(() => post({ type: "said", nonce, text: words }));
+  // A click that was meant for what stood there before chooses nothing.
+  const choose = (option: number) =>
+    isArmed() && once(() => post({ type: "chosen", nonce, option }));
   return (
     <form
-      class="question card"
+      ref={card}
+      class={isModel ? "question card of-model" : "question card"}
       aria-labelledby={`${nonce}-title`}
+      data-armed={options.length === 0 || armed}
       onSubmit={(event) => {
         event.preventDefault();
         if (text.trim() !== "") say(text);
@@ -42,18 +55,44 @@ export function AskCard({ question, place, post, channel }: Props) {
       }}
     >
       <header class="row question-head">
-        <label id={`${nonce}-title`} for={`${nonce}-field`}>
-          {visible(question.prompt)}
-        </label>
+        {isModel && (
+          <span class="row muted of-model-who">
+            <Icon name="comment-discussion" />
+            The model asks
+          </span>
+        )}
+        {!isModel && <Prompt question={question} />}
         {place !== "" && <span class="figure">{place}</span>}
       </header>
+      {(isModel || options.length > 0) && (
+        <div class="question-body">
+          {isModel && <Prompt question={question} />}
+          {options.length > 0 && (
+            <ul class="asked-options" aria-label="Answers to choose from">
+              {options.map((option, index) => (
+                <li key={`${index}:${option}`}>
+                  <button
+                    type="button"
+                    class="button secondary asked-option"
+                    aria-disabled={!armed}
+                    onClick={() => choose(index)}
+                  >
+                    {visible(option)}
+                  </button>
+                </li>
+              ))}
+            </ul>
+          )}
+        </div>
+      )}
       <input
         ref={field}
         id={`${nonce}-field`}
         class="field"
         type="text"
         value={text}
-        placeholder={question.placeholder}
+        aria-labelledby={`${nonce}-title`}
+        placeholder={question.placeholder || (options.length > 0 ? OWN_WORDS : "")}
         onInput={(event) => {
           setText(event.currentTarget.value);
           channel.kept.keepDraft(key, event.currentTarget.value);
@@ -61,12 +100,21 @@ export function AskCard({ question, place, post, channel }: Props) {
       />
       <div class="answers">
         <button type="button" class="button secondary" onClick={() => say(null)}>
-          Cancel
+          {isModel ? "No answer" : "Cancel"}
         </button>
         <button type="submit" class="button" aria-disabled={text.trim() === ""}>
           Answer
         </button>
       </div>
     </form>
+  );
+}
+
+function Prompt({ question }: { readonly question: Props["question"] }) {
+  const { nonce, prompt } = question;
+  return (
+    <label id={`${nonce}-title`} for={`${nonce}-field`} class="asked-prompt">
+      {visible(prompt)}
+    </label>
   );
 }

@@ -4,7 +4,7 @@ import type { PermissionParams } from "../../protocol.ts";
 import type { Question } from "../../shared/state.ts";
 import { visible } from "../../shared/visible.ts";
 import type { ViewProps } from "../view-props.ts";
-import { Badges, Because, Beyond, Place } from "./about.tsx";
+import { AskedBy, Badges, Because, Beyond, Place } from "./about.tsx";
 import { AlwaysStep } from "./always-step.tsx";
 import { AnswerRow } from "./answer-row.tsx";
 import { hunksSent, type Offer, offers, type Yes } from "./answers.ts";
@@ -92,6 +92,7 @@ export function PermissionCard({ question, place, post, channel }: Props) {
         {place !== "" && <span class="figure">{place}</span>}
       </header>
       <div class="question-body">
+        <AskedBy agent={question.agent} />
         <p id={`${nonce}-why`} class="muted">
           <Coded text={sentenceCase(asked.reason)} />
         </p>
@@ -139,7 +140,8 @@ function isDiff(asked: PermissionParams): boolean {
 
 /** Where the folder has a line of its own, the title does without it. */
 function titleOf(asked: PermissionParams): string {
-  return asked.cwd !== "" && asked.title.startsWith("Run a command in")
-    ? "Run a command?"
-    : visible(asked.title);
+  const title = visible(asked.title);
+  return asked.cwd === ""
+    ? title
+    : title.replace(/^((?:Sub-agent [^:]+: )?Run a command) in .*$/s, "$1?");
 }

@@ -44,7 +44,7 @@ function announcement(question: Question, place: string): string {
     case "permission":
       return `Permission needed${which}: ${visible(question.asked.title)} ${visible(question.asked.reason)}. ${beginning(question.asked.detail)}`;
     case "ask":
-      return `Words needed${which}: ${visible(question.prompt)}`;
+      return `${question.by === "model" ? "The model asks" : "Words needed"}${which}: ${visible(question.prompt)}`;
     default:
       return question satisfies never;
   }

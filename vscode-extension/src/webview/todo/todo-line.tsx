@@ -3,12 +3,14 @@ import { useState } from "preact/hooks";
 import type { TodoRow } from "../../protocol.ts";
 import { Icon } from "../icon.tsx";
 import type { ViewProps } from "../view-props.ts";
-import { todoWords } from "./todo-words.ts";
+import { todoWords, waitsFor } from "./todo-words.ts";
 
 export function TodoLine({ state }: ViewProps) {
   const [open, setOpen] = useState(false);
   if (state.todo.length === 0) return null;
   const { count, now } = todoWords(state.todo);
+  // Numbers only where some row names one.
+  const isNumbered = state.todo.some((row) => row.after.length > 0);
   return (
     <section class="todo" aria-label="To do">
       <button type="button" class="todo-toggle" aria-expanded={open} onClick={() => setOpen(!open)}>
@@ -22,7 +24,11 @@ export function TodoLine({ state }: ViewProps) {
           {state.todo.map((row, index) => (
             <li key={`${index + 1}`} class={`todo-row ${row.state}`}>
               <Icon name={ICONS[row.state]} />
-              <span>{row.text}</span>
+              <span class="todo-text">
+                {isNumbered && <span class="todo-number">{index + 1}. </span>}
+                {row.text}
+              </span>
+              <Waits words={waitsFor(row, state.todo)} />
               <span class="sr-only">, {WORDS[row.state]}</span>
             </li>
           ))}
@@ -30,6 +36,10 @@ export function TodoLine({ state }: ViewProps) {
       )}
     </section>
   );
+}
+
+function Waits({ words }: { readonly words: string }) {
+  return words === "" ? null : <span class="muted todo-waits">{words}</span>;
 }
 
 const ICONS: Readonly<Record<TodoRow["state"], string>> = {

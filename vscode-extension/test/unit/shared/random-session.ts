@@ -1,11 +1,6 @@
 /** A server in miniature: runs random turns, numbers their events, and keeps a log as the real one does. */
-import type {
-  Event,
-  EventParams,
-  PieceRow,
-  SessionResult,
-  TurnRow,
-} from "../../../src/protocol.ts";
+import type { EventParams, PieceRow, SessionResult, TurnRow } from "../../../src/protocol.ts";
+import { type Told, told } from "./told.ts";
 
 /** Numbers from 0 to 1, the same for the same seed (mulberry32). */
 export function random(seed: number): () => number {
@@ -85,6 +80,7 @@ export class RandomServer {
       more: wanted.length > limit,
       notices: [],
       todo: [],
+      plan: null,
     };
   }
 
@@ -153,8 +149,8 @@ export class RandomServer {
     return this.#emit({ type: "usageReported", turn, ...counted });
   }
 
-  #emit(event: Event): EventParams {
-    const params = { session: this.session, seq: this.events.length + 1, event };
+  #emit(event: Told): EventParams {
+    const params = { session: this.session, seq: this.events.length + 1, event: told(event) };
     this.events.push(params);
     return params;
   }

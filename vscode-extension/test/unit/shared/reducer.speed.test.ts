@@ -22,7 +22,13 @@ function millisecondsOf(turns: number): number {
   let bytes = 0;
   const begin = performance.now();
   for (let seq = 1; seq <= CHUNKS; seq += 1) {
-    const event = { type: "text", turn: turns + 1, text: `word${seq} `, restart: false } as const;
+    const event = {
+      type: "text",
+      turn: turns + 1,
+      text: `word${seq} `,
+      restart: false,
+      agent: "",
+    } as const;
     const action: Action = { type: "event", session: "s", seq, event, at: seq };
     state = reduce(state, action);
     bytes += JSON.stringify(action).length;

@@ -1,7 +1,6 @@
 /** What single actions do to the state. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Event } from "../../../src/protocol.ts";
 import type { Action } from "../../../src/shared/action.ts";
 import { initialState, reduce } from "../../../src/shared/reducer.ts";
 import {
@@ -13,9 +12,10 @@ import {
 } from "../../../src/shared/selectors.ts";
 import type { PanelState, ToolPart, Turn } from "../../../src/shared/state.ts";
 import { OUTPUT_KEPT } from "../../../src/shared/turn-tools.ts";
+import { type Told, told } from "./told.ts";
 
 const USAGE = { input: 100, cached: 60, cache_write: 0, output: 7, reported: true } as const;
-const STARTED: Event = {
+const STARTED: Told = {
   type: "turnStarted",
   turn: 1,
   title: "Fix it",
@@ -24,7 +24,7 @@ const STARTED: Event = {
   attached: ["invoice.py:4–9", "screen"],
   mode: "review",
 };
-const FINISHED: Event = {
+const FINISHED: Told = {
   type: "turnFinished",
   turn: 1,
   ending: "done",
@@ -51,19 +51,25 @@ function start(...actions: readonly Action[]): PanelState {
   );
 }
 
-function happen(state: PanelState, ...events: readonly Event[]): PanelState {
+function happen(state: PanelState, ...events: readonly Told[]): PanelState {
   return events.reduce(
     (now, event) =>
-      reduce(now, { type: "event", session: "s", seq: now.seq + 1, event, at: now.seq * 100 }),
+      reduce(now, {
+        type: "event",
+        session: "s",
+        seq: now.seq + 1,
+        event: told(event),
+        at: now.seq * 100,
+      }),
     state,
   );
 }
 
-function text(words: string, restart = false): Event {
+function text(words: string, restart = false): Told {
   return { type: "text", turn: 1, text: words, restart };
 }
 
-function counted(round: number): Event {
+function counted(round: number): Told {
   const figures = { usage: USAGE, cost: 0.1, total: USAGE, totalCost: 0.1 };
   return { type: "usageReported", turn: 1, round, ...figures };
 }
@@ -102,7 +108,7 @@ test("a broken call is counted before its words are taken back", () => {
 });
 
 test("a notice between the words and their restart stays", () => {
-  const notice: Event = { type: "notice", turn: 1, level: "warning", message: "trying again" };
+  const notice: Told = { type: "notice", turn: 1, level: "warning", message: "trying again" };
   const state = happen(start(), STARTED, text("lost"), notice, text("", true), text("kept"));
   assert.deepEqual(words(state), ["line trying again", "text kept"]);
 });
@@ -150,7 +156,7 @@ test("a call goes from asking over denied to its end", () => {
     hunks: [],
   });
   assert.equal(tool(answered).state, "denied");
-  const ended: Event = {
+  const ended: Told = {
     type: "toolFinished",
     turn: 1,
     id: "c1",
@@ -210,7 +216,10 @@ test("a server that is gone ends the turn, its calls and the questions", () => {
     target: "make",
   });
   const state = [
-    { type: "question", question: { kind: "permission", nonce: "n", asked, tool: null } } as const,
+    {
+      type: "question",
+      question: { kind: "permission", nonce: "n", asked, tool: null, agent: "" },
+    } as const,
     { type: "connection", connection: { kind: "restarting", reason: "" } } as const,
   ].reduce<PanelState>(reduce, running);
   assert.deepEqual([turn(state).ending, tool(state).state], ["killed", "failed"]);
@@ -221,15 +230,15 @@ test("the queue keeps chips and sessions that its events do not tell, and the ne
   const row = { id: "1", title: "t", text: "later", session: "s", attached: ["a.py"] };
   const queue = { seq: 4, held: "", waiting: [row] };
   const known = start({ type: "queue", queue });
-  const told = happen(known, STARTED, {
+  const after = happen(known, STARTED, {
     type: "queueChanged",
     turn: 1,
     seq: 5,
     held: "stopped",
     waiting: [{ id: "1", title: "t", text: "later" }],
   });
-  assert.deepEqual(told.queue, { seq: 5, held: "stopped", waiting: [row] });
-  assert.equal(reduce(told, { type: "queue", queue }).queue, told.queue);
+  assert.deepEqual(after.queue, { seq: 5, held: "stopped", waiting: [row] });
+  assert.equal(reduce(after, { type: "queue", queue }).queue, after.queue);
 });
 
 test("a prompt that waits in the queue is not shown as on its way", () => {
@@ -268,9 +277,9 @@ test("what goes along by itself is not shown beside a mention of the same lines"
     both.attachments.map((one) => one.id),
     ["m"],
   );
-  const told = reduce(both, { type: "context", context });
+  const after = reduce(both, { type: "context", context });
   assert.deepEqual(
-    told.attachments.map((one) => one.id),
+    after.attachments.map((one) => one.id),
     ["m"],
   );
 });
@@ -303,15 +312,15 @@ test("an older answer of the list does not take the place of a newer question", 
     result: null,
     where: "replace",
   });
-  const told = (query: string): Action => ({
+  const answer = (query: string): Action => ({
     type: "list",
     query,
     result: { sessions: [], more: query === "a" },
     where: "replace",
   });
-  const state = [asked("a"), asked("ab"), told("a")].reduce(reduce, start());
+  const state = [asked("a"), asked("ab"), answer("a")].reduce(reduce, start());
   assert.deepEqual(state.list, { query: "ab", rows: [], more: false, loading: true });
-  assert.equal(reduce(state, told("ab")).list?.loading, false);
+  assert.equal(reduce(state, answer("ab")).list?.loading, false);
   const closed: Action = { type: "list", query: "", result: null, where: "close" };
-  assert.equal([closed, told("ab")].reduce(reduce, state).list, null);
+  assert.equal([closed, answer("ab")].reduce(reduce, state).list, null);
 });

@@ -20,7 +20,7 @@ from indwell.context.compaction.preset import Digest
 from indwell.context.compaction.prospect import can_pay, goal_of, tail_of
 from indwell.context.compaction.step import Step
 from indwell.context.compaction.view import View
-from indwell.context.conversation import estimated_tokens
+from indwell.context.fullness import estimated_tokens
 from indwell.context.history import transcript
 from indwell.context.tokens import BLOCK_OVERHEAD
 

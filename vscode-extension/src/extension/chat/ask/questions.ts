@@ -5,6 +5,7 @@ import type {
   PermissionParams,
   PermissionResult,
 } from "../../../protocol.ts";
+import { askingCall } from "../../../shared/selectors.ts";
 import type { Question } from "../../../shared/state.ts";
 import type { Token } from "../backend.ts";
 import type { Store } from "../store.ts";
@@ -16,7 +17,7 @@ interface Waiting {
   /** Answers with the careful choice: no, or nothing typed. */
   readonly refuse: () => void;
   readonly permit?: (answer: PermissionResult) => void;
-  readonly say?: (text: string | null) => void;
+  readonly say?: (answer: AskResult) => void;
 }
 
 export class Questions {
@@ -37,7 +38,11 @@ export class Questions {
   /** `indwell/permission`: always answered; no unless the user says otherwise. */
   permission(asked: PermissionParams, token: Token): Promise<PermissionResult> {
     const nonce = this.#nonce();
-    const question: Question = { kind: "permission", nonce, asked, tool: this.#tool() };
+    // Whose call is asked about: the card that says so.
+    const asking = askingCall(this.#store.state);
+    const tool = asking?.call.name ?? null;
+    const agent = asking?.agent?.target ?? "";
+    const question: Question = { kind: "permission", nonce, asked, tool, agent };
     return new Promise((resolve) => {
       this.#wait(token, {
         question,
@@ -47,13 +52,14 @@ export class Questions {
     });
   }
 
-  /** `indwell/ask`: the words, or null. */
-  ask({ prompt, placeholder }: AskParams, token: Token): Promise<AskResult> {
-    const question: Question = { kind: "ask", nonce: this.#nonce(), prompt, placeholder };
+  /** `indwell/ask`: the words, which option, or neither. */
+  ask({ prompt, placeholder, by, options }: AskParams, token: Token): Promise<AskResult> {
+    const nonce = this.#nonce();
+    const question: Question = { kind: "ask", nonce, prompt, placeholder, by, options };
     return new Promise((resolve) => {
       this.#wait(token, {
         question,
-        say: (text) => resolve({ text }),
+        say: resolve,
         refuse: () => resolve({ text: null }),
       });
     });
@@ -73,7 +79,17 @@ export class Questions {
     const waiting = this.#waiting.get(nonce);
     if (waiting?.say === undefined) return false;
     this.#gone(nonce);
-    waiting.say(text);
+    waiting.say({ text });
+    return true;
+  }
+
+  /** One of the options, by its place; another than was offered counts for nothing. */
+  chosen(nonce: string, option: number): boolean {
+    const waiting = this.#waiting.get(nonce);
+    if (waiting?.say === undefined || waiting.question.kind !== "ask") return false;
+    if (waiting.question.options[option] === undefined) return false;
+    this.#gone(nonce);
+    waiting.say({ text: null, chosen: option });
     return true;
   }
 
@@ -135,13 +151,6 @@ export class Questions {
   #gone(nonce: string): void {
     this.#waiting.delete(nonce);
     this.#store.dispatch({ type: "questionGone", nonce });
-  }
-
-  /** Whose call is asked about: the card that says so. */
-  #tool(): string | null {
-    const parts = this.#store.state.turns.at(-1)?.parts ?? [];
-    const part = parts.findLast((one) => one.kind === "tool" && one.state === "asking");
-    return part?.kind === "tool" ? part.name : null;
   }
 }
 

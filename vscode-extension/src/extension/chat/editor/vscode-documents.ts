@@ -40,12 +40,11 @@ export class VsCodeDocuments implements Documents {
     return real === null ? null : vscode.Uri.file(real).toString();
   }
 
-  async edit(text: string, language: string, done: string): Promise<string | null> {
-    const document = await vscode.workspace.openTextDocument({ content: text, language });
-    await vscode.window.showTextDocument(document, { preview: false });
-    const words = "Change the plan as you like; it is carried out as it stands then.";
-    const isDone = await this.#standing.wait(document.uri, "plan", words, done);
-    return isDone ? document.getText() : null;
+  isOpen(path: string): boolean {
+    const tabs = vscode.window.tabGroups.all.flatMap((group) => group.tabs);
+    return tabs.some(
+      ({ input }) => input instanceof vscode.TabInputText && input.uri.fsPath === path,
+    );
   }
 
   async showReadOnly(title: string, text: string): Promise<void> {
@@ -101,7 +100,7 @@ export class VsCodeDocuments implements Documents {
       preview: true,
     });
     const words = `Apply the code to ${name}?`;
-    const isWanted = await this.#standing.wait(shown, "code", words, APPLY);
+    const isWanted = await this.#standing.wait(shown, words, APPLY);
     await closeDiff(shown);
     if (!isWanted) return "refused";
     if (document.getText() !== whole) {

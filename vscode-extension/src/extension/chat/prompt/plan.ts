@@ -1,23 +1,30 @@
-/** A plan that the user changes before it is carried out. */
+/** What becomes of the plan that the model proposed. */
 import type { Room } from "../room.ts";
 import type { HandlersOf } from "../wire/bridge.ts";
-import type { Sending } from "./sending.ts";
 
-const CARRY_OUT = "Carry Out the Plan";
-
-/** Opens the plan as a document; its words are sent when the user says that they stand. */
-export function planHandlers(room: Room, sending: Sending): HandlersOf<"editPlan"> {
-  const open = new Set<string>();
+/** The server opens the plan's document and keeps its state; events say what came of it. */
+export function planHandlers({ store, backend, ports }: Room): HandlersOf<"plan"> {
   return {
-    editPlan: async ({ text }) => {
-      if (open.has(text)) return; // its document stands there
-      open.add(text);
-      const words = await room.ports.documents
-        .edit(text, "markdown", CARRY_OUT)
-        .finally(() => open.delete(text));
-      if (words === null || words.trim() === "") return;
-      await room.backend.execute("indwell.mode", { mode: "review" });
-      sending.alone(`Carry out this plan:\n\n${words}`);
+    plan: async ({ action, text, words }) => {
+      const { session } = store.state;
+      if (session === null) return;
+      switch (action) {
+        case "open":
+          await backend.execute("indwell.plan", { session, action, wait: true });
+          return;
+        case "approve": {
+          // Where its document is open, what stands there is the plan: the user may have changed it.
+          const { path } = await backend.request("indwell/plan", { session, action: "show" });
+          const shown = path !== "" && ports.documents.isOpen(path) ? null : text;
+          await backend.request("indwell/plan", { session, action, text: shown });
+          return;
+        }
+        case "reject":
+          await backend.request("indwell/plan", { session, action, words });
+          return;
+        default:
+          action satisfies never;
+      }
     },
   };
 }

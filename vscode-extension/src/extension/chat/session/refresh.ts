@@ -3,13 +3,14 @@ import type { EventParams } from "../../../protocol.ts";
 import { type Clock, debounced } from "../clock.ts";
 import type { Room } from "../room.ts";
 
-type Part = "status" | "queue" | "changes" | "context" | "models";
+type Part = "status" | "queue" | "changes" | "commands" | "context" | "models";
 
 /** Milliseconds that changes may gather before they are asked for. */
 const REST_MS: Readonly<Record<Part, number>> = {
   status: 50,
   queue: 50,
   changes: 80,
+  commands: 80,
   context: 250,
   models: 300,
 };
@@ -31,6 +32,7 @@ export class Refresh {
       status: part("status"),
       queue: part("queue"),
       changes: part("changes"),
+      commands: part("commands"),
       context: part("context"),
       models: part("models"),
     };
@@ -55,6 +57,13 @@ export class Refresh {
       case "changes":
         store.dispatch({ type: "changes", changes: await backend.request("indwell/changes", {}) });
         return;
+      case "commands": {
+        const { session } = store.state;
+        if (session === null) return;
+        const { commands } = await backend.request("indwell/commands", { session });
+        store.dispatch({ type: "commands", session, commands });
+        return;
+      }
       case "context":
         store.dispatch({ type: "context", context: await backend.request("indwell/context", {}) });
         return;

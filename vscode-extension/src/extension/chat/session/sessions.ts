@@ -70,7 +70,7 @@ export class Sessions {
     if (!(await this.mayStop("Begin a new session?", "Stop and Begin"))) return;
     const { store, backend } = this.#room;
     this.#newest += 1;
-    if (store.state.connection.kind === "ready") await backend.execute("indwell.newSession", null);
+    if (store.state.connection.kind === "ready") await backend.execute("indwell.newSession", {});
     await this.#empty();
   }
 
@@ -146,7 +146,7 @@ export class Sessions {
     const chosen = await ports.dialogs.confirm(`Delete ${named}?`, detail, [choice]);
     if (chosen !== choice) return;
     // The server does not delete what runs; what it refuses to delete stays in the panel.
-    if (stops) await backend.execute("indwell.newSession", null);
+    if (stops) await backend.execute("indwell.newSession", {});
     await backend.request("indwell/delete", { session });
     if (session === store.state.session) await this.#empty();
     await this.#again();

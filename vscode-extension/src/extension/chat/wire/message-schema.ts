@@ -45,6 +45,7 @@ const SCHEMA = v.variant("type", [
   }),
   tagged("openQuestion", { nonce: id }),
   tagged("said", { nonce: id, text: v.nullable(words) }),
+  tagged("chosen", { nonce: id, option: count }),
   tagged("find", { id: count, what: v.picklist(["@", "/"]), query: text(400) }),
   tagged("attachMention", { value: path, label: text(1000) }),
   tagged("attachImage", {
@@ -78,7 +79,12 @@ const SCHEMA = v.variant("type", [
   tagged("fork", { turn: count }),
   tagged("forkSession", { session: id }),
   tagged("resend", { turn: count, text: words }),
-  tagged("editPlan", { text: words }),
+  tagged("plan", {
+    action: v.picklist(["approve", "reject", "open"]),
+    text: v.nullable(words),
+    words: v.nullable(words),
+  }),
+  tagged("commands", { stop: v.nullable(id) }),
   tagged("retry", {}),
   tagged("sessions", { query: text(1000), more: v.boolean() }),
   tagged("closeSessions", {}),

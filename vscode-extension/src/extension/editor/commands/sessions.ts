@@ -22,6 +22,12 @@ export function sessionCommands(server: Server, chat: ChatLink): Readonly<Record
     "indwell.cancel": () => chat.perform({ type: "stop" }),
     "indwell.export": () => chat.perform({ type: "command", command: "export" }),
     "indwell.trust": () => trust(server),
+    "indwell.memory": (...args) => server.execute("indwell.memory", argumentOf(args) ?? {}),
+    "indwell.plan": () => chat.perform({ type: "plan", action: "open", text: null, words: null }),
+    "indwell.approvePlan": async () => {
+      await chat.perform({ type: "plan", action: "approve", text: null, words: null });
+      await chat.show(true);
+    },
     "indwell.resume": async (...args) => {
       const session = stringIn(argumentOf(args), "session") ?? (await chooseSession(server));
       if (session === null) return;

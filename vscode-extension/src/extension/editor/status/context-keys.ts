@@ -1,5 +1,6 @@
 /** The context keys by which menus and keys appear: set only when they change. */
 import * as vscode from "vscode";
+import type { PanelState } from "../../../shared/state.ts";
 import type { Server } from "../../server/server.ts";
 import type { ChatLink } from "../chat-link.ts";
 import { touching } from "../pending/neighbours.ts";
@@ -29,6 +30,9 @@ export function keepContextKeys(
     keep("running", doingNow(chat.state) !== null);
     keep("asking", chat.state.questions.length > 0);
     keep("hasSession", chat.state.session !== null);
+    keep("hasCommands", chat.state.commands.length > 0);
+    keep("hasPlan", (chat.state.plan?.state ?? "none") !== "none");
+    keep("planPaths", planPaths(chat.state.plan));
     keep("mayTrust", server.state.kind === "running" && chat.state.status?.trusted === false);
     keep("pending", pending.total);
     keep("hasPending", pending.total > 0);
@@ -52,6 +56,11 @@ export function keepContextKeys(
     vscode.window.tabGroups.onDidChangeTabGroups(later),
     new vscode.Disposable(() => clearTimeout(timer)),
   );
+}
+
+/** Of the document of a plan that waits for the user. */
+function planPaths(plan: PanelState["plan"]): readonly string[] {
+  return plan?.state === "proposed" && plan.path !== "" ? [plan.path] : [];
 }
 
 function isAtChange(pending: PendingChanges): boolean {

@@ -18,11 +18,13 @@ export function noticesOf(before: PanelState, now: PanelState): readonly PanelNo
     .filter((one) => !known.has(one.nonce))
     .map((one): PanelNotice => {
       const words = one.kind === "permission" ? one.asked.title : one.prompt;
+      const who =
+        one.kind === "ask" && one.by === "model" ? "Indwell: the model asks" : "Indwell asks";
       return {
         key: `question ${one.nonce}`,
         about: "question",
         level: "info",
-        words: `Indwell asks: ${short(words)}`,
+        words: `${who}: ${short(words)}`,
         nonce: one.kind === "permission" ? one.nonce : null,
       };
     });

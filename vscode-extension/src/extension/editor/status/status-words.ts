@@ -1,9 +1,10 @@
 /** What the status bar says. Pure. */
+import { commandsWords, runningCommands } from "../../../shared/command-words.ts";
 import { costFigure, countFigure } from "../../../shared/figures.ts";
 import { lackingWords } from "../../../shared/lacking-words.ts";
 import { isBusy, runningTurn, sessionCost } from "../../../shared/selectors.ts";
 import type { PanelState, ToolPart } from "../../../shared/state.ts";
-import { toolLook } from "../../../shared/tool-words.ts";
+import { going, toolLook } from "../../../shared/tool-words.ts";
 import type { ServerState } from "../../server/state.ts";
 
 /** A status bar entry: `text` with codicons, `spoken` without, `tooltip` line by line. */
@@ -20,6 +21,13 @@ const MOST_DOING = 28;
 
 /** How things stand, the most pressing first: server, question, work, pending changes, nothing. */
 export function statusWords(server: ServerState, panel: PanelState): StatusWords {
+  const words = mostPressing(server, panel);
+  const running = runningCommands(panel.commands).length;
+  // The tooltip, which is spoken too, says it in words.
+  return running === 0 ? words : { ...words, text: `${words.text} $(server-process) ${running}` };
+}
+
+function mostPressing(server: ServerState, panel: PanelState): StatusWords {
   const cost = costFigure(sessionCost(panel) || null) ?? "";
   const down = serverWords(server);
   if (down !== null) return down;
@@ -30,12 +38,15 @@ export function statusWords(server: ServerState, panel: PanelState): StatusWords
     panel.status?.model ? `Model: ${panel.status.model}` : "",
     panel.status ? `Mode: ${panel.status.mode}` : "",
     pending,
+    runningCommands(panel.commands).length === 0 ? "" : commandsWords(panel.commands),
     cost === "" ? "" : `Cost of the session: ${cost}`,
   ].filter((one) => one !== "");
   const question = panel.questions[0];
   if (question !== undefined) {
     const what = question.kind === "permission" ? question.asked.title : question.prompt;
-    return words("$(question)", "Indwell asks", [what, ...more], "asks", cost);
+    const isModel = question.kind === "ask" && question.by === "model";
+    const who = isModel ? "The model asks" : "Indwell asks";
+    return words("$(question)", who, [what, ...more], "asks", cost);
   }
   const doing = doingNow(panel);
   if (doing !== null)
@@ -54,9 +65,7 @@ export function statusWords(server: ServerState, panel: PanelState): StatusWords
 export function doingNow(panel: PanelState): string | null {
   const turn = runningTurn(panel);
   if (turn === undefined) return isBusy(panel) ? "Working" : null;
-  const tool = turn.parts.findLast(
-    (part): part is ToolPart => part.kind === "tool" && part.state === "running",
-  );
+  const tool = going(turn.parts);
   if (tool !== undefined) return toolWords(tool);
   const last = turn.parts.at(-1);
   if (last?.kind === "text") return "Writing";

@@ -240,7 +240,7 @@ test("what changed in files is asked for again, once for many events", async () 
   await one.core.started();
   await settle();
   const before = one.backend.calls("indwell/changes").length;
-  const event = { type: "hunksChanged", turn: 1, pending: 2, files: ["a"] } as const;
+  const event = { type: "hunksChanged", turn: 1, pending: 2, files: ["a"], agent: "" } as const;
   for (let seq = 1; seq <= 50; seq += 1) one.core.event({ session: "other", seq, event });
   one.clock.advance(1000);
   await settle();
@@ -307,7 +307,13 @@ test("a question goes with the turn that asked it, whatever ended that", async (
   for (const event of events) one.core.event(event);
   if (last === undefined) assert.fail("a turn ends");
   const { session, seq, event } = last;
-  const asks = { type: "permissionAsked", turn: event.turn, id: "c", question: "q" } as const;
+  const asks = {
+    type: "permissionAsked",
+    turn: event.turn,
+    id: "c",
+    question: "q",
+    agent: "",
+  } as const;
   const asked = { title: "Run a command?", detail: "make", reason: "" };
   one.core.event({ session, seq, event: { ...asks, ...asked } });
   const more = { rule: "", cwd: "", sandbox: "", more: "", why: "", wanted: false };

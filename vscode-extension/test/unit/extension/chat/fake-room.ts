@@ -120,8 +120,8 @@ export function fakePorts(
     },
     documents: {
       open: ({ path, first, last }) => note(`open ${path} ${first} ${last}`),
+      isOpen: (path) => did.includes(`open ${path}`),
       locate: async (path) => `file:///ws/${path}`,
-      edit: async (text) => text,
       showReadOnly: (title, text) => note(`show ${title}: ${text}`),
       read: async (uri) => `text of ${uri}`,
       save: async (name) => {

@@ -5,8 +5,11 @@ import { findHandlers } from "../../../../src/extension/chat/find/finding-handle
 import { foldersOf } from "../../../../src/extension/chat/find/folders-of.ts";
 import { leftOut } from "../../../../src/extension/chat/find/left-out.ts";
 import { ranked } from "../../../../src/extension/chat/find/rank.ts";
+import { SkillList } from "../../../../src/extension/chat/find/skill-list.ts";
 import type { FoundRow, ToPanel } from "../../../../src/shared/messages.ts";
-import { fakePorts } from "./fake-room.ts";
+import { fakePorts, fakeRoom } from "./fake-room.ts";
+
+const NO_SKILLS = { rows: async () => [] };
 
 function file(path: string): FoundRow {
   const cut = path.lastIndexOf("/") + 1;
@@ -38,7 +41,7 @@ test("an older question is broken off and never answered", async () => {
     find: (_: string, signal: AbortSignal) =>
       new Promise<readonly FoundRow[]>((resolve) => waiting.push({ signal, resolve })),
   };
-  const { find } = findHandlers(finding, (message) => void answers.push(message));
+  const { find } = findHandlers(finding, NO_SKILLS, (message) => void answers.push(message));
   const first = find({ type: "find", id: 1, what: "@", query: "a" });
   const second = find({ type: "find", id: 2, what: "@", query: "ab" });
   assert.equal(waiting[0]?.signal.aborted, true);
@@ -59,4 +62,40 @@ test("what tools make is left out, and what the settings leave out", () => {
     globs.some((one) => one.endsWith(".js") || one.startsWith("**/b")),
     false,
   );
+});
+
+test("behind a slash skills are found, asked for once while somebody types", async () => {
+  const room = fakeRoom();
+  const skills = [
+    { name: "write-tests", description: "Write tests", source: "indwell" },
+    { name: "deploy", description: "Deploy it", source: "workspace" },
+  ] as const;
+  room.backend.answer("indwell/skills", () => ({ skills }));
+  const answers: ToPanel[] = [];
+  const { find } = findHandlers(
+    room.ports.finding,
+    new SkillList(room),
+    (message) => void answers.push(message),
+  );
+  await find({ type: "find", id: 1, what: "/", query: "w" });
+  await find({ type: "find", id: 2, what: "/", query: "wr" });
+  const row = (name: string, detail: string) =>
+    ({ kind: "skill", label: `/${name}`, detail, value: `/${name}` }) as const;
+  const rows = [row("write-tests", "Write tests"), row("deploy", "Deploy it (of this folder)")];
+  assert.deepEqual(answers, [
+    { type: "found", id: 1, rows },
+    { type: "found", id: 2, rows },
+  ]);
+  assert.equal(room.backend.calls("indwell/skills").length, 1);
+  room.clock.advance(5000);
+  await find({ type: "find", id: 3, what: "/", query: "" });
+  assert.equal(room.backend.calls("indwell/skills").length, 2);
+});
+
+test("a list of skills that failed is asked for again", async () => {
+  const room = fakeRoom();
+  const list = new SkillList(room);
+  await assert.rejects(list.rows());
+  room.backend.answer("indwell/skills", () => ({ skills: [] }));
+  assert.deepEqual(await list.rows(), []);
 });

@@ -86,11 +86,11 @@ test("pieces in a row are reduced as one, and at once when anything else comes",
   if (started === undefined) assert.fail("a turn begins");
   intake.take(started);
   const text = (words: string, restart = false) =>
-    ({ type: "text", turn: 1, text: words, restart }) as const;
+    ({ type: "text", turn: 1, text: words, restart, agent: "" }) as const;
   take(2, text("a"));
   take(3, text("b"));
   take(3, text("b"));
-  take(4, { type: "thinking", turn: 1, text: "c" });
+  take(4, { type: "thinking", turn: 1, text: "c", agent: "" });
   take(5, text("d"));
   take(6, text("", true));
   take(7, text("e"));

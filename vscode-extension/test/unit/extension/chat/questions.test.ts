@@ -21,6 +21,14 @@ const ASKED: PermissionParams = {
   risky: [],
   hunks: [],
 };
+const WORDS = {
+  prompt: "Which?",
+  placeholder: "",
+  by: "model",
+  options: ["the old one", "the new one"],
+  session: "s",
+  id: "c1",
+} as const;
 const HUNK = { header: "@@", text: "+x" };
 
 function asking(asked: Partial<PermissionParams> = {}) {
@@ -86,7 +94,7 @@ test("a question that is taken back, withdrawn or left by the server is answered
 
 test("words answer a question for words, and cannot answer a permission", async () => {
   const { questions, answer, store } = asking();
-  const words = questions.ask({ prompt: "Which?", placeholder: "" }, new Cancel());
+  const words = questions.ask(WORDS, new Cancel());
   assert.equal(questions.said("nonce-1", "yes"), false);
   assert.equal(questions.answer("nonce-2", "once", null), false);
   assert.equal(questions.said("nonce-2", "this one"), true);
@@ -104,4 +112,47 @@ test("a question goes with the turn that asked it, and not with another session'
   questions.finished("s");
   assert.deepEqual(store.state.questions, []);
   assert.deepEqual(await answer, { answer: "no" });
+});
+
+test("an option is chosen by its place; one that was not offered is none", async () => {
+  const { questions, answer } = asking();
+  const words = questions.ask(WORDS, new Cancel());
+  assert.equal(questions.chosen("nonce-2", 2), false);
+  assert.equal(questions.chosen("nonce-1", 0), false);
+  assert.equal(questions.chosen("nonce-2", 1), true);
+  assert.equal(questions.chosen("nonce-2", 1), false);
+  assert.deepEqual(await words, { text: null, chosen: 1 });
+  questions.clear();
+  assert.deepEqual(await answer, { answer: "no" });
+});
+
+test("a question of a sub-agent's call names it", () => {
+  const { store } = fakeRoom();
+  const questions = new Questions(
+    store,
+    () => "n",
+    () => undefined,
+  );
+  store.dispatch({ type: "opened", session: "s" });
+  const call = { type: "toolStarted", turn: 1, name: "bash" } as const;
+  const happened = [
+    { ...call, id: "a1", name: "agent", target: "explore: find the tax", agent: "" },
+    { ...call, id: "a1.c1", target: "rm -r build/", agent: "a1" },
+    {
+      type: "permissionAsked",
+      turn: 1,
+      id: "a1.c1",
+      question: "q1",
+      title: "",
+      detail: "",
+      reason: "",
+      agent: "a1",
+    },
+  ] as const;
+  for (const [seq, event] of happened.entries())
+    store.dispatch({ type: "event", session: "s", seq: seq + 1, event, at: 0 });
+  void questions.permission(ASKED, new Cancel());
+  const [question] = store.state.questions;
+  assert.ok(question?.kind === "permission");
+  assert.deepEqual([question.tool, question.agent], ["bash", "explore: find the tax"]);
 });

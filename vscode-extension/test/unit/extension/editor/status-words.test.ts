@@ -30,6 +30,8 @@ function tool(name: string, target: string): ToolPart {
     result: null,
     arguments: null,
     diffs: [],
+    inner: [],
+    tokens: 0,
   };
 }
 
@@ -48,7 +50,7 @@ const asked: PermissionParams = {
   risky: [],
   hunks: [],
 };
-const question: Question = { kind: "permission", nonce: "n", asked, tool: null };
+const question: Question = { kind: "permission", nonce: "n", asked, tool: null, agent: "" };
 const pending = { total: 3, files: 2, added: 1, removed: 1, rows: [] };
 const state = (over: Partial<PanelState>): PanelState => ({
   ...initialState,

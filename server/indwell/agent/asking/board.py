@@ -1,0 +1,68 @@
+"""The question of one session that waits for its user; words to the running turn answer it too."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Literal, TypeAlias
+
+from indwell.agent.asking.asker import Answer, Asker, UserQuestion
+from indwell.errors import ToolError
+
+MOST_ASKED = 8  # questions in one turn; who asks more has not thought
+
+Silence: TypeAlias = Literal["late", "said"]
+"""No answer in time; or the user said something to the turn instead, which is the answer."""
+
+
+class QuestionBoard:
+    """At most one question of a session waits at any time."""
+
+    def __init__(self) -> None:
+        self._heard: asyncio.Future[None] | None = None
+        self._turn = 0
+        self._n_asked = 0
+        self._is_silent = False
+
+    def hear(self) -> None:
+        """The user has said something to the running turn."""
+        if self._heard is not None and not self._heard.done():
+            self._heard.set_result(None)
+
+    def check(self, turn: int) -> None:
+        """Return if one more question may be asked in this turn, and count it.
+
+        Raises:
+            ToolError: Nobody answered before, or there were too many.
+        """
+        if turn != self._turn:
+            self._turn, self._n_asked, self._is_silent = turn, 0, False
+        if self._is_silent:
+            raise ToolError(f"nobody answered before in this turn, so {DECIDE}")
+        if self._n_asked >= MOST_ASKED:
+            raise ToolError(f"{MOST_ASKED} questions were asked in this turn already, so {DECIDE}")
+        self._n_asked += 1
+
+    async def wait(
+        self, asker: Asker, question: UserQuestion, timeout_s: float
+    ) -> Answer | Silence:
+        """The first of: an answer, words to the turn, the end of the time."""
+        self._heard = heard = asyncio.get_running_loop().create_future()
+        asking = asyncio.ensure_future(asker.answer(question))
+        try:
+            await asyncio.wait(
+                {asking, heard}, timeout=timeout_s, return_when=asyncio.FIRST_COMPLETED
+            )
+            if heard.done():
+                return "said"
+            if not asking.done():
+                self._is_silent = True
+                return "late"
+            return asking.result()
+        finally:
+            self._heard = None
+            if not asking.done():  # whoever shows the question puts it away
+                asking.cancel()
+                await asyncio.wait({asking})
+
+
+DECIDE = "decide yourself, and say what you decided"

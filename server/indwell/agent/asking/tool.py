@@ -1,0 +1,135 @@
+"""``ask_user``: the model asks the user, and nobody else answers.
+
+An option that is chosen is a text of the model's, so the result says which it was. Words that the
+user typed are the user's own: they go to the model as what is said in the middle of a turn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
+
+from indwell.agent.asking.asker import Answer, Asker, UserQuestion
+from indwell.agent.asking.board import DECIDE, QuestionBoard, Silence
+from indwell.agent.events import QuestionAnswered, QuestionAsked
+from indwell.agent.words import is_blank
+from indwell.errors import ToolError
+from indwell.policy.approvals import short_line, visible
+from indwell.tools.base import Facts, Outcome, Tool, ToolContext
+
+NAME = "ask_user"
+QUESTION_CHARACTERS = 1_000  # of what people see; a longer one is an essay
+OPTION_CHARACTERS = 100  # of a button that editors still show whole
+MOST_OPTIONS = 6  # buttons that a message has room for
+_FIGURE = 60  # characters of an answer in a list of calls
+_OWN_WORDS = "The user answers in words of their own, which follow."
+
+
+class Arguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What the model says."""
+
+    question: str
+    options: Annotated[tuple[str, ...], Meta(description="answers to choose from")] = ()
+
+
+def make_ask_user(
+    board: QuestionBoard, asker: Asker, session: str, timeout_s: Callable[[], float]
+) -> Tool[Arguments]:
+    """The tool of one session.
+
+    Args:
+        board: Of the session.
+        asker: Reaches the user.
+        session: Its id.
+        timeout_s: Seconds that the user has, as settings say now.
+    """
+
+    async def run(arguments: Arguments, context: ToolContext) -> Outcome:
+        question = question_of(arguments, context.call_id, session)
+        board.check(context.turn)
+        asked = QuestionAsked(context.turn, context.call_id, question.text, question.options)
+        context.tell(asked)
+        chosen, within_s = "", timeout_s()
+        try:
+            answer = await board.wait(asker, question, within_s)
+            chosen = _chosen(question, answer)
+        finally:  # also if the turn is stopped: nobody shows it any more
+            context.tell(QuestionAnswered(context.turn, context.call_id, chosen))
+        return _outcome(question, answer, within_s)
+
+    return Tool(
+        name=NAME,
+        description="Ask the user, if the answer matters and nothing else tells it. Not for "
+        "permission.",
+        arguments=Arguments,
+        effect="read",
+        facts=lambda given: Facts(
+            tool=NAME,
+            effect="read",
+            subject=short_line(given.question, QUESTION_CHARACTERS),
+            asks=True,
+        ),
+        run=run,
+    )
+
+
+def question_of(arguments: Arguments, call_id: str, session: str) -> UserQuestion:
+    """The question as people may see it.
+
+    Raises:
+        ToolError: It is empty, too long, or its options are none.
+    """
+    text = visible(arguments.question.strip())
+    if not text:
+        raise ToolError("the question has no words; say what you want to know")
+    if len(text) > QUESTION_CHARACTERS:
+        raise ToolError(
+            f"a question of {len(text):,} characters is longer than the {QUESTION_CHARACTERS:,} "
+            "that people read; say it shorter"
+        )
+    if len(arguments.options) > MOST_OPTIONS:
+        raise ToolError(
+            f"{len(arguments.options)} options are more than the {MOST_OPTIONS} that are shown; "
+            "leave some out, the user can answer in other words"
+        )
+    long = next((one for one in arguments.options if len(one) > OPTION_CHARACTERS), "")
+    if long:
+        raise ToolError(
+            f"an option of {len(long)} characters is longer than the {OPTION_CHARACTERS} of a "
+            f"button ({short_line(long, 40)!r}); say it shorter"
+        )
+    options = tuple(short_line(one, 2 * OPTION_CHARACTERS) for one in arguments.options)
+    if any(map(is_blank, options)) or len(set(options)) < len(options):
+        raise ToolError("an option is empty or stands twice; give each other words")
+    return UserQuestion(call_id, text, options, session)
+
+
+def _chosen(question: UserQuestion, answer: Answer | Silence) -> str:
+    """The option that was chosen; words are told when they go out, as all words to the turn are."""
+    if not isinstance(answer, Answer) or answer.chosen is None:
+        return ""
+    return question.options[answer.chosen]
+
+
+def _outcome(question: UserQuestion, answer: Answer | Silence, within_s: float) -> Outcome:
+    """What the model reads.
+
+    Raises:
+        ToolError: There is no answer.
+    """
+    if answer == "late":
+        raise ToolError(f"nobody answered within {within_s:.0f} seconds, so {DECIDE}")
+    if not isinstance(answer, Answer):
+        return Outcome(_OWN_WORDS, figure="answered")
+    if answer.is_nobody:
+        raise ToolError(f"there is nobody here who could be asked, so {DECIDE}")
+    if answer.chosen is not None:
+        option = question.options[answer.chosen]
+        text = f"The user chose option {answer.chosen + 1}: {option}"
+        return Outcome(text, figure=short_line(option, _FIGURE))
+    if is_blank(answer.words):
+        raise ToolError(f"the user closed the question without an answer, so {DECIDE}")
+    return Outcome(_OWN_WORDS, figure=short_line(answer.words, _FIGURE), said=answer.words)

@@ -1,0 +1,97 @@
+"""One background command: what it is, and how it stands."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, field
+from typing import Literal
+
+from indwell.agent.background.output import Output
+from indwell.agent.background.words import seconds_words
+from indwell.agent.event_shape import BackgroundCommand
+from indwell.sandbox import Finished
+from indwell.tools.commands.ending import ending_words
+
+SHOWN_COMMAND = 2_000  # characters of its text that are told
+
+Who = Literal["", "model", "user"]
+
+
+@dataclass
+class Command:
+    """A command that runs, or ran.
+
+    Attributes:
+        id: Such as ``b1``.
+        text: Of it.
+        call_id: Of the call that began it.
+        began: On the clock of its board, in seconds.
+        output: What it writes.
+        path: Where its output is kept.
+        is_covered: It can change files.
+        stop: Set to end it.
+        task: Runs it.
+        finished: How it ended.
+        problem: Why it could not be run, or be heard to its end.
+        seconds: That it ran, once it has ended.
+        by: Who stopped it.
+        is_known: The model knows how it ended.
+    """
+
+    id: str
+    text: str
+    call_id: str
+    began: float
+    output: Output
+    path: str
+    is_covered: bool
+    stop: asyncio.Event = field(default_factory=asyncio.Event)
+    task: asyncio.Task[None] | None = None
+    finished: Finished | None = None
+    problem: str = ""
+    seconds: float = 0.0
+    by: Who = ""
+    is_known: bool = False
+
+    @property
+    def runs(self) -> bool:
+        """Has it not ended yet?"""
+        return self.task is not None and not self.task.done()
+
+    def where(self) -> str:
+        """Where the whole output is, for a text that was cut."""
+        how = "it is whole in" if self.output.is_whole else "its beginning is in"
+        return f"; {how} {self.path!r}, for read_file or grep"
+
+    def state_words(self, now: float) -> str:
+        """How it stands, in a few words."""
+        if self.runs:
+            return f"runs, {seconds_words(now - self.began)}"
+        if self.problem:
+            return f"did not run: {self.problem}"
+        ending = "stopped by the user" if self.by == "user" else "stopped" if self.by else ""
+        if not ending and self.finished is not None:
+            ending = ending_words(self.finished)[0]
+        return f"{ending or 'ended'}, after {seconds_words(self.seconds)}"
+
+    def ending(self) -> list[str]:
+        """What else is to be known of its end, a line each."""
+        if self.finished is None:
+            return []
+        return [*ending_words(self.finished)[1:], *(f"[{note}]" for note in self.finished.notes)]
+
+    def row(self, now: float) -> BackgroundCommand:
+        """What clients are told of it."""
+        state: Literal["running", "ended", "stopped"] = "running"
+        if not self.runs:
+            state = "stopped" if self.by else "ended"
+        return BackgroundCommand(
+            id=self.id,
+            command=self.text[:SHOWN_COMMAND],
+            state=state,
+            exit_code=self.finished.exit_code if self.finished else None,
+            seconds=round(now - self.began if self.runs else self.seconds, 1),
+            tail=self.output.tail,
+            path=self.path,
+            by=self.by,
+        )

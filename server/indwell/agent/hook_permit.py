@@ -1,0 +1,179 @@
+"""May a hook run? The same decision as for a command of the agent's.
+
+The user's own hook is as good as an answer; a project's that would be asked for is asked for once
+a session. Nothing that is denied to a command runs as a hook.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import msgspec
+
+from indwell.agent.command_weighed import OWN_RULE, Weighed, weighed
+from indwell.agent.events import Listener, PermissionAnswered, PermissionAsked
+from indwell.agent.hooks.book import FoundHook
+from indwell.agent.session import Session
+from indwell.errors import ToolError
+from indwell.policy.approvals import Said, question_for
+from indwell.policy.asked import Allow, Ask, Deny
+from indwell.policy.decide import decide, judged
+from indwell.policy.standing import may_stand, rule_of
+from indwell.policy.widening import NOTHING_MORE, Widening
+from indwell.sessions.decided import Decided, Verdict
+
+HOOK = "hook"  # what the log calls it
+RESTRICTED = "restricted folder"  # by what is denied there
+_FOR_PEOPLE = {
+    RESTRICTED: "its folder is not trusted, and nothing runs there until you trust it",
+    "plan": "the mode is `plan`, and nothing here keeps it from changing something",
+}
+"""Reasons of denials are worded for a model; by the rule."""
+_YES: frozenset[Said] = frozenset({"once", "session", "always", "beforehand"})
+
+
+class Refused(msgspec.Struct, frozen=True):
+    """It does not run; ``why`` is a clause."""
+
+    why: str
+
+
+class _Run(msgspec.Struct, frozen=True):
+    """A run of a hook that is to be decided on."""
+
+    turn: int
+    id: str
+    found: FoundHook
+
+
+async def hook_permit(  # noqa: PLR0917 - what runs where, and who is told
+    session: Session,
+    turn: int,
+    run_id: str,
+    found: FoundHook,
+    folder: Path,
+    emit: Listener,
+) -> Widening | Refused:
+    """What a hook may do beyond the sandbox, if it may run; it is written down for the audit."""
+    run = _Run(turn, run_id, found)
+    try:
+        seen = await weighed(session, found.hook.command, folder)
+    except ToolError as error:
+        return Refused(str(error))
+    match seen.decision:
+        case Allow(widening=widening):
+            _note(session, run, seen)
+            return widening
+        case Deny(reason=reason, by=by):
+            if found.is_own and _only_reads(seen, by):
+                _note(session, run, seen, decision="allow", rule="hooks")
+                return Widening(reads_only=True)
+            _note(session, run, seen)
+            return Refused(_FOR_PEOPLE.get(by, reason))
+        case Ask(by=by) if found.is_own and not by.startswith(OWN_RULE):
+            _note(session, run, seen, decision="allow", rule="hooks")
+            return NOTHING_MORE
+        case Ask() as ask:
+            async with session.asking:
+                return await _answered(session, run, seen, ask, emit)
+
+
+def _only_reads(seen: Weighed, by: str) -> bool:
+    """Does the sandbox let it read and nothing else, where it is denied for what it could do more?
+
+    In a folder that is not trusted that is not enough: nothing of the folder may be started, and
+    only of what is known to read is that sure. So a grep through the user's words works there.
+    """
+    if not seen.policy.writes_confined:
+        return False
+    if by != RESTRICTED:
+        return by == "plan"
+    anywhere = msgspec.structs.replace(seen.policy, restricted=())
+    allowed = decide(seen.asked, anywhere)
+    return isinstance(allowed, Allow) and judged(seen.asked, seen.policy).reads_only
+
+
+async def _answered(
+    session: Session, run: _Run, seen: Weighed, ask: Ask, emit: Listener
+) -> Widening | Refused:
+    """The user's answer: a no is for the command, a yes also for the scripts as they were."""
+    answers, command = session.parts.hooks.answers, run.found.hook.command
+    rule = rule_of(seen.asked, widening=ask.widening)
+    yes = answers.get(command, answers.get(rule))
+    if yes is None:
+        yes = await _asked(session, run, seen, ask, emit)
+        if not yes or may_stand(seen.asked, ask.widening):
+            answers[rule if yes else command] = yes
+    else:
+        _note(session, run, seen, answer="session" if yes else "no")
+    if not yes:
+        return Refused("you did not allow it to run in this session")
+    return ask.widening
+
+
+async def _asked(session: Session, run: _Run, seen: Weighed, ask: Ask, emit: Listener) -> bool:
+    event = run.found.hook.event
+    whose = "a hook of yours" if run.found.is_own else "a hook of this project"
+    reason = f"{whose} for {event}, asked once a session; {ask.reason}"
+    worded = msgspec.structs.replace(ask, reason=reason, rule="")
+    question = question_for(run.id, seen.asked, worded, "", seen.policy.sandbox)
+    emit(
+        PermissionAsked(
+            run.turn, run.id, question.id, question.title, question.detail, question.reason
+        )
+    )
+    _note(session, run, seen)  # as long as the question stands, and if it never is answered
+    said: Said = "unanswered"
+    try:
+        reply = await session.parts.approver.ask(question)
+        said = reply if isinstance(reply, str) else "no"
+    finally:
+        emit(PermissionAnswered(run.turn, run.id, question.id, said))
+    _note(session, run, seen, answer=said)
+    return said in _YES
+
+
+def _note(
+    session: Session,
+    run: _Run,
+    seen: Weighed,
+    *,
+    decision: Verdict | None = None,
+    rule: str = "",
+    answer: str = "",
+) -> None:
+    found = seen.decision
+    names: Mapping[type, Verdict] = {Allow: "allow", Ask: "ask", Deny: "deny"}
+    verdict = decision or names[type(found)]
+    session.parts.log.append(
+        Decided(
+            turn=run.turn,
+            tool_use_id=run.id,
+            tool=HOOK,
+            what=run.found.hook.command,
+            cwd=seen.asked.cwd,
+            decision=verdict,
+            rule=rule or found.by,
+            reason="" if decision or isinstance(found, Allow) else found.reason,
+            answer=answer,
+            widening="" if isinstance(found, Deny) else found.widening.words,
+            sandbox="" if verdict == "deny" else seen.policy.sandbox,
+            at=session.timestamp(),
+        )
+    )
+
+
+def note_ending(session: Session, turn: int, run_id: str, found: FoundHook, words: str) -> None:
+    """Write down how a hook ended that was allowed."""
+    session.parts.log.append(
+        Decided(
+            turn=turn,
+            tool_use_id=run_id,
+            tool=HOOK,
+            what=found.hook.command,
+            decision="allow",
+            at=session.timestamp(),
+            ending=words,
+        )
+    )

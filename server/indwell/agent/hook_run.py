@@ -1,0 +1,221 @@
+"""Runs the hooks of an event, in order, and says what they want; the first that stops it ends it.
+
+A hook that does not work is told of each time, by its name, and stops what it was asked about
+where its setting has it so.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import AbstractAsyncContextManager, nullcontext
+from functools import partial
+from pathlib import Path
+
+import msgspec
+
+from indwell.agent.events import Checking, Listener, Notice
+from indwell.agent.hook_permit import Refused, hook_permit, note_ending
+from indwell.agent.hooks.book import FoundHook, wanted
+from indwell.agent.hooks.outcome import (
+    MOST_ADDED,
+    Outcome,
+    is_closed,
+    is_long,
+    kind_of,
+    outcome_of,
+    shortened,
+)
+from indwell.agent.hooks.payload import EventName, Payload, encoded, event_of
+from indwell.agent.hunks import tell_hunks
+from indwell.agent.permit import Permit
+from indwell.agent.recorded_workspace import is_accepted
+from indwell.agent.secrecy import hidden
+from indwell.agent.session import Session
+from indwell.context import conversation as talk
+from indwell.context.injections import inject
+from indwell.errors import ToolError
+from indwell.policy.approvals import short_line
+from indwell.policy.widening import Widening
+from indwell.review.hunk import Actor
+from indwell.sandbox import Finished, spawn
+from indwell.tools.truncate import without_escapes
+
+KEPT_B = 400_000  # of each of a hook's streams
+CHARS = 3  # a token has about as many
+SHARE = 16  # of the window: what one hook may add at most is this part of it
+SLOW_S = 1.0  # until the user is told what is waited for
+_NAME = 80  # characters of it
+_MOST_REASON = 4_000  # characters of why something is to stop
+_PROBLEM = 500  # characters of why a hook does not work
+_MADE: frozenset[EventName] = frozenset({"after_tool", "edit_applied", "turn_end"})
+"""Before these, what the agent has changed in the editor is saved, so that hooks find it."""
+
+
+class Verdict(msgspec.Struct, frozen=True):
+    """What the hooks of an event want.
+
+    Attributes:
+        block: Why to stop; empty to go on.
+        by: The hook that says so, in words.
+        is_own: Is that one the user's?
+    """
+
+    block: str = ""
+    by: str = ""
+    is_own: bool = True
+
+
+async def any_hooks(session: Session, turn: int, event: EventName, tool: str = "") -> bool:
+    """Is there a hook for this? Most sessions have none, and nothing is made ready for it."""
+    found = await session.parts.hooks.found(session.id, turn)
+    return found.folder is not None and bool(wanted(found, event, tool))
+
+
+async def run_hooks(
+    session: Session,
+    turn: int,
+    payload: Payload,
+    emit: Listener,
+    *,
+    tool: str = "",
+    tool_use_id: str | None = None,
+) -> Verdict:
+    """Run those that are about the event; what they add waits for the next request."""
+    book = session.parts.hooks
+    found = await book.found(session.id, turn)
+    event = event_of(payload)
+    if found.folder is None:
+        return Verdict()
+    for one in wanted(found, event, tool):
+        async with book.running:
+            outcome = await _run(session, turn, one, found.folder, payload, emit)
+        if outcome.problem:
+            outcome = _broken(turn, one, outcome.problem, emit)
+        if outcome.add:
+            await _add(session, turn, one, outcome.add, tool_use_id)
+        if outcome.block:
+            return Verdict(outcome.block, one.name, one.is_own)
+    return Verdict()
+
+
+def tell_late(
+    session: Session, turn: int, event: EventName, verdict: Verdict, tool_use_id: str | None = None
+) -> None:
+    """Let the model read why a hook would have stopped what is done already."""
+    if verdict.block:
+        kind = kind_of(event, is_own=verdict.is_own)
+        about = {"event": event, "wants": "a change"}
+        block = inject(kind, verdict.block, turn=turn, attributes=about, tool_use_id=tool_use_id)
+        session.conversation = talk.queue(session.conversation, (block,))
+
+
+def _broken(turn: int, found: FoundHook, problem: str, emit: Listener) -> Outcome:
+    stops = is_closed(found.hook)
+    effect = "so this was stopped" if stops else "so it was passed over"
+    emit(Notice(turn, "warning", f"{found.name} does not work: {problem}; {effect}"))
+    words = f"it does not work: {problem}; mend that, or set its `if_broken`"
+    return Outcome(block=words if stops else "")
+
+
+async def _add(
+    session: Session, turn: int, found: FoundHook, text: str, tool_use_id: str | None
+) -> None:
+    event = found.hook.event
+    most = min(MOST_ADDED, session.conversation.config.window * CHARS // SHARE)
+    if is_long(text, most):
+        text = shortened(text, str(await session.parts.spill("hook", text)), most)
+    kind = kind_of(event, is_own=found.is_own)
+    block = inject(kind, text, turn=turn, attributes={"event": event}, tool_use_id=tool_use_id)
+    session.conversation = talk.queue(session.conversation, (block,))
+
+
+async def _run(  # noqa: PLR0917 - as ``run_hooks``
+    session: Session,
+    turn: int,
+    found: FoundHook,
+    folder: Path,
+    payload: Payload,
+    emit: Listener,
+) -> Outcome:
+    """Run one within the bounds that it gets.
+
+    Raises:
+        SessionError: That it runs cannot be written down.
+    """
+    run_id = session.parts.hooks.next_id(turn)
+    permit = await hook_permit(session, turn, run_id, found, folder, emit)
+    if isinstance(permit, Refused):
+        return Outcome(problem=f"it was not run: {permit.why}")
+    parts, hook = session.parts, found.hook
+    await parts.log.commit()
+    if event_of(payload) in _MADE:
+        await parts.workspace.settle()
+    name = short_line(f"{hook.event}: {hook.command}", _NAME)
+    telling = asyncio.get_running_loop().call_later(SLOW_S, emit, Checking(turn, name))
+    try:
+        async with _covered(session, turn, run_id, permit, emit):
+            finished = await spawn(
+                hook.command,
+                cwd=folder,
+                timeout_s=hook.timeout_s,
+                limit_b=KEPT_B,
+                stdin=encoded(payload),
+                merge_errors=False,
+                confinement=parts.confine(permit),
+                never_in=parts.workspace.roots,
+                unasked=permit.reads_only,
+            )
+    except ToolError as error:
+        note_ending(session, turn, run_id, found, "did not run")
+        return Outcome(problem=f"it did not run: {error}")
+    except asyncio.CancelledError:
+        note_ending(session, turn, run_id, found, "stopped with the turn")
+        raise
+    finally:
+        telling.cancel()
+    tell_hunks(session, emit)
+    note_ending(session, turn, run_id, found, _ending(finished))
+    for note in finished.notes:
+        emit(Notice(turn, "warning", f"{found.name}: {note}"))
+    return await _outcome(session, hook.timeout_s, finished)
+
+
+def _covered(
+    session: Session, turn: int, run_id: str, permit: Widening, emit: Listener
+) -> AbstractAsyncContextManager[None]:
+    """What a hook changes stands in the review as a change of the turn."""
+    coverage = session.parts.coverage
+    if coverage is None or permit.reads_only:
+        return nullcontext()
+
+    def tell(words: str) -> None:
+        emit(Notice(turn, "info", words))
+
+    accepted = partial(is_accepted, session, Permit())
+    return coverage.around(Actor(session.id, turn), run_id, accepted=accepted, tell=tell)
+
+
+async def _outcome(session: Session, timeout_s: float, finished: Finished) -> Outcome:
+    if finished.timed_out:
+        return Outcome(problem=f"it took longer than {timeout_s:g} s, and was ended")
+    if finished.overrun:
+        return Outcome(problem=f"it used {finished.overrun}, and was ended")
+    errors = finished.errors.decode("utf-8", "replace")
+    outcome = outcome_of(
+        finished.exit_code, without_escapes(finished.output), without_escapes(errors)
+    )
+    return Outcome(
+        add=await hidden(session, outcome.add),
+        block=_cut(await hidden(session, outcome.block)),
+        problem=short_line(await hidden(session, outcome.problem), _PROBLEM),
+    )
+
+
+def _cut(reason: str) -> str:
+    return reason if len(reason) <= _MOST_REASON else f"{reason[:_MOST_REASON]}…"
+
+
+def _ending(finished: Finished) -> str:
+    if finished.timed_out:
+        return "took too long, and was ended"
+    return "used too much" if finished.overrun else f"exit code {finished.exit_code}"

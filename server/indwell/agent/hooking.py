@@ -1,0 +1,223 @@
+"""The moments of a turn at which hooks run, and what a stop means at each (H56).
+
+It costs a look into a list where there are no hooks. A hook can only tighten: it runs before the
+permission is asked for, and whatever it says, that is decided all the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TypedDict
+
+from indwell.agent.asked import display
+from indwell.agent.events import EditApplied, Listener, Notice
+from indwell.agent.hook_run import Verdict, any_hooks, run_hooks, tell_late
+from indwell.agent.hooks.outcome import kind_of
+from indwell.agent.hooks.payload import (
+    AfterTool,
+    BeforeTool,
+    Compaction,
+    PromptSubmitted,
+    TurnEnd,
+    cut,
+    parsed,
+)
+from indwell.agent.hooks.payload import EditApplied as Edited
+from indwell.agent.prompt import Prompt, labels
+from indwell.agent.secrecy import hidden
+from indwell.agent.session import Session
+from indwell.agent.turn_state import TurnState
+from indwell.context import conversation as talk
+from indwell.context.injections import inject
+from indwell.errors import ToolError, UserError
+from indwell.messages import ToolUse
+from indwell.policy.approvals import short_line
+from indwell.sessions.records import Ending
+from indwell.settings.model import Mode
+from indwell.tools.base import Call, Outcome
+from indwell.workspace.base import Change
+
+MOST_FILES = 1_000  # of a turn that its end names
+_TOLD = 300  # characters of a reason in a notice
+GOES_ON = (
+    "A hook asks you to go on before this turn ends; why is listed next. Do it, or say in a "
+    "sentence why not. You are asked this once."
+)
+
+
+class _About(TypedDict):
+    """What every payload says."""
+
+    session: str
+    turn: int
+    cwd: str
+    mode: Mode
+    in_agent: bool
+
+
+async def stopped_prompt(session: Session, prompt: Prompt, turn: int, emit: Listener) -> str:
+    """Why a hook keeps a prompt from the model, for the user; empty if none does."""
+    if not await any_hooks(session, turn, "prompt_submitted"):
+        return ""
+    payload = PromptSubmitted(
+        **_about(session, turn), words=prompt.words, attached=labels(prompt), steering=False
+    )
+    verdict = await run_hooks(session, turn, payload, emit)
+    return _words(verdict, "your words were not sent") if verdict.block else ""
+
+
+async def check_steering(session: Session, turn: int, emit: Listener) -> None:
+    """Return if no hook objects to the words that wait for the next model call.
+
+    Raises:
+        UserError: One does, which ends the turn: the words come back.
+    """
+    if not await any_hooks(session, turn, "prompt_submitted"):
+        return
+    n_checked = 0
+    while n_checked < len(session.steering):  # more may come while one is looked at
+        words = session.steering[n_checked]
+        n_checked += 1
+        payload = PromptSubmitted(**_about(session, turn), words=words, attached=(), steering=True)
+        verdict = await run_hooks(session, turn, payload, emit)
+        if verdict.block:
+            raise UserError(_words(verdict, "stopped: what you said meanwhile was not sent"))
+
+
+async def before_tool(session: Session, use: ToolUse, call: Call, emit: Listener) -> None:
+    """Return if no hook objects to a call.
+
+    Raises:
+        ToolError: One does; the model reads why.
+    """
+    turn = use.meta.turn
+    if not await any_hooks(session, turn, "before_tool", use.name):
+        return
+    payload = BeforeTool(
+        **_about(session, turn),
+        call=use.id,
+        tool=use.name,
+        effect=call.effect,
+        arguments=parsed(use.arguments),
+    )
+    verdict = await run_hooks(session, turn, payload, emit, tool=use.name, tool_use_id=use.id)
+    if verdict.block:
+        whose = "the user's" if verdict.is_own else "the project's"
+        # Not by its text: who knows what it looks for knows how to get by.
+        raise ToolError(f"not run: a hook of {whose} stopped it: {verdict.block}")
+
+
+async def after_call(
+    session: Session,
+    use: ToolUse,
+    outcome: Outcome,
+    applied: Sequence[EditApplied],
+    emit: Listener,
+) -> None:
+    """Tell hooks of each edit of a call that has run, then of the call itself."""
+    for edit, change in zip(applied, outcome.changes, strict=True):
+        await _after_edit(session, use, edit, change, emit)
+    turn = use.meta.turn
+    if not await any_hooks(session, turn, "after_tool", use.name):
+        return
+    payload = AfterTool(
+        **_about(session, turn),
+        call=use.id,
+        tool=use.name,
+        arguments=parsed(use.arguments),
+        result=cut(outcome.text),
+        is_error=outcome.is_error,
+    )
+    verdict = await run_hooks(session, turn, payload, emit, tool=use.name, tool_use_id=use.id)
+    tell_late(session, turn, "after_tool", verdict, use.id)
+
+
+async def _after_edit(
+    session: Session,
+    use: ToolUse,
+    edit: EditApplied,
+    change: Change,
+    emit: Listener,
+) -> None:
+    turn = use.meta.turn
+    if not await any_hooks(session, turn, "edit_applied", use.name):
+        return
+    payload = Edited(
+        **_about(session, turn),
+        call=use.id,
+        tool=use.name,
+        path=display(session, str(change.path)),
+        file=str(change.path),
+        diff=await hidden(session, cut(edit.diff)),
+        created=edit.created,
+    )
+    verdict = await run_hooks(session, turn, payload, emit, tool=use.name, tool_use_id=use.id)
+    tell_late(session, turn, "edit_applied", verdict, use.id)
+
+
+async def hooks_go_on(session: Session, turn: TurnState, emit: Listener) -> bool:
+    """Tell hooks that the model is content; True if it is asked to go on, once a turn."""
+    if session.helping is not None:  # a sub-agent ends no turn: the one that it works for does
+        return False
+    verdict = await _at_end(session, turn, "done", "", emit)
+    if not verdict.block or turn.hook_asked or turn.rounds >= session.parts.round_limit:
+        return False
+    turn.hook_asked = True
+    kind = kind_of("turn_end", is_own=verdict.is_own)
+    session.conversation = talk.queue(
+        session.conversation,
+        (
+            inject("reminder", GOES_ON, turn=turn.number),
+            inject(kind, verdict.block, turn=turn.number, attributes={"event": "turn_end"}),
+        ),
+    )
+    emit(Notice(turn.number, "info", _words(verdict, "the model is asked to go on")))
+    return True
+
+
+async def end_told(
+    session: Session, turn: TurnState, ending: Ending, message: str, emit: Listener
+) -> None:
+    """Tell hooks how a turn ended that do not know it yet; none can make it go on."""
+    if ending != "done" or not turn.hook_told:
+        await _at_end(session, turn, ending, message, emit)
+
+
+async def _at_end(
+    session: Session, turn: TurnState, ending: Ending, message: str, emit: Listener
+) -> Verdict:
+    if session.helping is not None or not await any_hooks(session, turn.number, "turn_end"):
+        return Verdict()
+    turn.hook_told = True
+    files = dict.fromkeys(display(session, str(one.path)) for one in turn.changes)
+    payload = TurnEnd(
+        **_about(session, turn.number),
+        ending=ending,
+        message=message,
+        answer=await hidden(session, cut(turn.answer)),
+        files=tuple(files)[:MOST_FILES],
+        again=turn.hook_asked,
+    )
+    return await run_hooks(session, turn.number, payload, emit)
+
+
+async def after_compaction(
+    session: Session, turn: int, before: int, after: int, emit: Listener
+) -> None:
+    """Tell hooks that the conversation is shorter, so that they can say again what matters."""
+    if not await any_hooks(session, turn, "compaction"):
+        return
+    payload = Compaction(**_about(session, turn), before=before, after=after)
+    verdict = await run_hooks(session, turn, payload, emit)
+    tell_late(session, turn, "compaction", verdict)
+
+
+def _about(session: Session, turn: int) -> _About:
+    root = session.parts.workspace.roots[0]
+    mode = session.parts.policy().mode
+    in_agent = session.helping is not None
+    return _About(session=session.id, turn=turn, cwd=str(root), mode=mode, in_agent=in_agent)
+
+
+def _words(verdict: Verdict, effect: str) -> str:
+    return f"{effect}; {verdict.by}: {short_line(verdict.block, _TOLD)}"

@@ -1,0 +1,95 @@
+"""Which hooks there are, and what was answered about those of a project."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+import msgspec
+
+from indwell.agent.hooks.payload import EventName
+from indwell.policy.approvals import short_line
+from indwell.settings.model import Hook
+
+_SHOWN = 60  # characters of a command that name its hook
+
+
+class FoundHook(msgspec.Struct, frozen=True):
+    """A hook, and whose it is.
+
+    Attributes:
+        hook: As the settings have it.
+        is_own: The user's own; else that of a trusted project.
+    """
+
+    hook: Hook
+    is_own: bool
+
+    @property
+    def name(self) -> str:
+        """What people call it: its event, and the beginning of its command."""
+        whose = "the hook" if self.is_own else "the project's hook"
+        return f"{whose} {self.hook.event} ({short_line(self.hook.command, _SHOWN)})"
+
+
+class Found(msgspec.Struct, frozen=True):
+    """The hooks of this moment.
+
+    Attributes:
+        hooks: In the order in which they run.
+        folder: Where they run; None where there is none.
+    """
+
+    hooks: tuple[FoundHook, ...] = ()
+    folder: Path | None = None
+
+
+def none_found() -> Found:
+    """There are no hooks."""
+    return Found()
+
+
+@dataclass(slots=True)
+class HookBook:
+    """The hooks of a session.
+
+    Attributes:
+        look: Finds them; blocks. Done once a turn, so that a turn has the same ones to its end.
+        answers: Standing answers: an exact rule that may run, or a command that may not.
+        running: One hook runs at a time: what it changes has one author.
+        n_runs: How many have run, for their ids.
+    """
+
+    look: Callable[[], Found] = none_found
+    answers: dict[str, bool] = field(default_factory=dict)
+    running: asyncio.Lock = field(default_factory=asyncio.Lock)
+    n_runs: int = 0
+    _of: tuple[str, int] = ("", 0)
+    _found: Found = Found()  # noqa: RUF009 - a frozen value, safe to share
+
+    async def found(self, session: str, turn: int) -> Found:
+        """Those of this turn."""
+        if self.look is none_found:
+            return self._found
+        if self._of != (session, turn):
+            self._found = await asyncio.to_thread(self.look)
+            self._of = session, turn
+        return self._found
+
+    def next_id(self, turn: int) -> str:
+        """An id for one run; unique in the session's process."""
+        self.n_runs += 1
+        return f"hook-{turn}-{self.n_runs}"
+
+
+def wanted(found: Found, event: EventName, tool: str = "") -> tuple[FoundHook, ...]:
+    """Those that are about this event, and about this tool if it has one."""
+    return tuple(
+        one
+        for one in found.hooks
+        if one.hook.event == event
+        and (not one.hook.tools or any(fnmatchcase(tool, glob) for glob in one.hook.tools))
+    )

@@ -1,0 +1,97 @@
+"""What a hook that has run wants: text to add, or a stop with a reason. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import msgspec
+
+from indwell.agent.hooks.payload import EventName
+from indwell.context.injections import Kind
+from indwell.settings.model import Hook
+
+BLOCKS = 2  # the exit code that says so
+MOST_ADDED = 10_000  # characters of one hook that the model reads
+_TAIL = 2_000  # of them from the end
+_KEYS = frozenset({"add", "block"})
+_CLOSED: frozenset[EventName] = frozenset({"prompt_submitted", "before_tool"})
+_KINDS: Mapping[EventName, Kind] = {
+    "prompt_submitted": "prompt_hook",
+    "before_tool": "pre_tool_hook",
+    "after_tool": "post_tool_hook",
+    "edit_applied": "post_tool_hook",
+    "turn_end": "prompt_hook",
+    "compaction": "prompt_hook",
+}
+
+
+class Outcome(msgspec.Struct, frozen=True):
+    """What came of a hook; all empty: it has nothing to say.
+
+    Attributes:
+        add: Text for the model.
+        block: Why to stop.
+        problem: Why it counts as broken, a clause.
+    """
+
+    add: str = ""
+    block: str = ""
+    problem: str = ""
+
+
+def outcome_of(exit_code: int, output: str, errors: str) -> Outcome:
+    """Read how a hook ended.
+
+    0: what it printed is text to add, or a JSON object with ``add`` or ``block``. 2: stop; the
+    reason is what it wrote to standard error, else what it printed. Anything else is broken.
+    """
+    output, errors = output.strip(), errors.strip()
+    if exit_code == BLOCKS:
+        return Outcome(block=errors or output or "it gives no reason")
+    if exit_code:
+        how = f"exit code {exit_code}" if exit_code > 0 else f"signal {-exit_code}"
+        last = (errors or output).rpartition("\n")[2][:200]
+        return Outcome(problem=f"it ended with {how}{f': {last}' if last else ''}")
+    return _said(output)
+
+
+def _said(output: str) -> Outcome:
+    if not output.startswith("{"):
+        return Outcome(add=output)
+    try:
+        said = msgspec.json.decode(output)
+    except msgspec.DecodeError:
+        return Outcome(add=output)
+    if not _KEYS & said.keys():
+        return Outcome(add=output)  # JSON that means itself
+    if not said.keys() <= _KEYS:
+        other = next(key for key in said if key not in _KEYS)
+        return Outcome(problem=f"its JSON has {other[:40]!r} besides 'add' and 'block'")
+    if not all(isinstance(value, str) for value in said.values()):
+        return Outcome(problem="'add' and 'block' of its JSON have to be texts")
+    return Outcome(add=said.get("add", "").strip(), block=said.get("block", "").strip())
+
+
+def is_closed(hook: Hook) -> bool:
+    """Does a hook that does not work stop what it was asked about?"""
+    if hook.if_broken:
+        return hook.if_broken == "block"
+    return hook.event in _CLOSED
+
+
+def kind_of(event: EventName, *, is_own: bool) -> Kind:
+    """The tag of what a hook adds: a project's is never the user's word."""
+    return _KINDS[event] if is_own else "project_hook"
+
+
+def is_long(text: str, most: int = MOST_ADDED) -> bool:
+    """Is it more than the model reads?"""
+    return len(text) > most
+
+
+def shortened(text: str, path: str, most: int = MOST_ADDED) -> str:
+    """Both ends of a long text, and where all of it is."""
+    tail = min(_TAIL, most // 4)
+    left = len(text) - most
+    note = f"[… {left:,} characters left out; all of it is in {path!r} …]"
+    return f"{text[: most - tail]}\n{note}\n{text[-tail:]}"

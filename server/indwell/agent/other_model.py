@@ -1,0 +1,37 @@
+"""Another model of the same endpoint, which does a part of the work; put together in ``cli``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from indwell.context.compaction.facts import Rates
+from indwell.messages import Usage
+from indwell.providers.base import Provider
+
+
+class OtherModel(NamedTuple):
+    """A model, ready to be asked, through connections that somebody else closes.
+
+    Attributes:
+        provider: The model.
+        name: As the endpoint calls it.
+        window: Tokens that it takes and gives in one call.
+        max_output: Of those, reserved for a reply.
+        cost: US dollars of a usage, None if the price is unknown.
+        rates: Its prices, or their usual ratios.
+        pictures: Does it take some?
+    """
+
+    provider: Provider
+    name: str
+    window: int
+    max_output: int
+    cost: Callable[[Usage], float | None]
+    rates: Rates = Rates()
+    pictures: bool = False
+
+
+def no_other_model(name: str) -> None:
+    """There is none: whatever is asked for, the model of the session does it."""
+    del name

@@ -1,0 +1,168 @@
+"""What a session works with: interfaces and values, put together in ``cli``.
+
+A default is inert: it holds nothing, asks nobody and finds nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+
+from indwell.agent.asking.board import QuestionBoard
+from indwell.agent.background.board import Board
+from indwell.agent.budget import Budgets
+from indwell.agent.compact_tool import Wish
+from indwell.agent.folder_instructions import NOTHING, Found
+from indwell.agent.gate.gate import Gate
+from indwell.agent.hooks.book import HookBook
+from indwell.agent.ledger import Ledger, MemoryLedger
+from indwell.agent.log import Log
+from indwell.agent.memory.pages import NoPages, Pages
+from indwell.agent.other_model import OtherModel, no_other_model
+from indwell.agent.plan_board import PlanBoard
+from indwell.agent.skills.shelf import Shelf
+from indwell.agent.small_model import SmallModel
+from indwell.agent.todo_tool import TodoBoard
+from indwell.context.compaction.facts import Rates
+from indwell.context.compaction.preset import Preset
+from indwell.context.compaction.presets import DEFAULT
+from indwell.messages import Usage
+from indwell.policy.approvals import Approver
+from indwell.policy.asked import Policy
+from indwell.policy.widening import Widening
+from indwell.prompt.environment import Surroundings
+from indwell.providers.base import Provider
+from indwell.review.checkpoints.coverage import Coverage
+from indwell.review.ledger import ReviewLedger
+from indwell.sandbox.confinement import Confinement
+from indwell.settings.model import Mode
+from indwell.tools.base import Registry
+from indwell.workspace.base import Workspace
+
+
+async def holds_nothing() -> None:
+    """A provider that has nothing to let go of."""
+
+
+def shown_as_it_is(text: str) -> str:
+    """Hides nothing: for tools that can come by no secret."""
+    return text
+
+
+async def not_instructed(files: Sequence[Path], told: Sequence[str]) -> Found:
+    """No folder has instructions."""
+    del files, told
+    return NOTHING
+
+
+def unconfined(widening: Widening) -> None:
+    """No bounds: for tools that start nothing."""
+    del widening
+
+
+def in_review() -> Mode:
+    """The mode of whoever says none."""
+    return "review"
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What a session works with; put together in ``cli``.
+
+    Attributes:
+        provider: The model.
+        tools: The table of tools.
+        workspace: The user's files.
+        approver: Who is asked for permissions.
+        policy: Mode and rules of this moment.
+        mode: The mode alone, to be told.
+        other_model: Another model of the same endpoint, by its name; None if there is none.
+        grant: Remember a rule: for this session, or for always.
+        log: The session's log.
+        spill: Keep a text in the session's folder; gives its path.
+        keep_as: Keep one there under this very name, on disk when it returns.
+        read_roots: Folders besides the workspace that tools may read; first the session's own.
+        hidden: Is this path, as displayed, kept from the model by a deny rule?
+        surroundings: Facts of this moment for the reminder.
+        instructions: AGENTS.md of a trusted workspace, else nothing.
+        folder_instructions: Those of the folders in it where these files lie, and of the files
+            of instructions that were told before, by their names as shown.
+        cost: US dollars of a usage, None if the price is unknown.
+        now: The time, for the log.
+        monotonic: Seconds of a clock that never goes back, for durations.
+        round_limit: Model calls that one turn may take.
+        budgets: Money and tokens that may be spent.
+        ledger: What was spent today, by all sessions.
+        hang_up: Let go of what the provider holds, at the session's end.
+        preset: How the conversation is kept inside the window.
+        rates: Prices of the model, or their usual ratios.
+        small: A cheaper model for summaries, if there is one.
+        summary_timeout_s: Seconds that a summary may take.
+        wish: Compaction that somebody asked for.
+        todo: What is to be done, as the model has written it last.
+        plan: What the model would do, and what the user said of it.
+        skills: Those that the model and the user can load.
+        confine: The bounds of a command that may do this much more; None is none.
+        hide: A text without the secrets in it; the same object if there are none.
+        secret_files: Names in the workspace that lead to secret files, absolute; blocks.
+        repositories: Folders with settings of git that nobody was asked about, absolute; blocks.
+        review: The ledger of the agent's changes in this workspace; None where none is kept.
+        coverage: Brings what commands change into it.
+        memory: Facts for later sessions.
+        questions: The question of the model that waits for its user.
+        background: Commands that run on beside the work.
+        gate: What is known of the problems of files, and which commands check.
+        hooks: Commands that run at moments of a turn.
+    """
+
+    provider: Provider
+    tools: Registry
+    workspace: Workspace
+    approver: Approver
+    policy: Callable[[], Policy]
+    grant: Callable[[str, bool], Awaitable[None]]
+    log: Log
+    spill: Callable[[str, str], Awaitable[Path]]
+    keep_as: Callable[[str, str], Awaitable[Path]]
+    read_roots: tuple[Path, ...]
+    hidden: Callable[[str], bool]
+    surroundings: Callable[[], Awaitable[Surroundings]]
+    instructions: Callable[[], Awaitable[str]]
+    cost: Callable[[Usage], float | None]
+    now: Callable[[], datetime]
+    monotonic: Callable[[], float]
+    round_limit: int = 100
+    budgets: Budgets = Budgets()  # noqa: RUF009 - a frozen value, safe to share
+    ledger: Ledger = field(default_factory=MemoryLedger)
+    hang_up: Callable[[], Awaitable[None]] = holds_nothing
+    preset: Preset = DEFAULT
+    rates: Rates = Rates()  # noqa: RUF009 - a frozen value, safe to share
+    small: SmallModel | None = None
+    summary_timeout_s: float = 60.0
+    wish: Wish = field(default_factory=Wish)
+    todo: TodoBoard = field(default_factory=TodoBoard)
+    plan: PlanBoard = field(default_factory=PlanBoard)
+    skills: Shelf = field(default_factory=Shelf)
+    confine: Callable[[Widening], Confinement | None] = unconfined
+    hide: Callable[[str], str] = shown_as_it_is
+    secret_files: Callable[[], tuple[str, ...]] = tuple
+    repositories: Callable[[], tuple[str, ...]] = tuple
+    review: ReviewLedger | None = None
+    coverage: Coverage | None = None
+    background: Board = field(default_factory=Board)
+    gate: Gate = field(default_factory=Gate)
+    memory: Pages = field(default_factory=NoPages)
+    questions: QuestionBoard = field(default_factory=QuestionBoard)
+    mode: Callable[[], Mode] = in_review
+    hooks: HookBook = field(default_factory=HookBook)
+    folder_instructions: Callable[[Sequence[Path], Sequence[str]], Awaitable[Found]] = (
+        not_instructed
+    )
+    other_model: Callable[[str], OtherModel | None] = no_other_model
+
+    @property
+    def all_read_roots(self) -> tuple[Path, ...]:
+        """``read_roots``, and the folders of skills that were loaded."""
+        return (*self.read_roots, *self.skills.readable)

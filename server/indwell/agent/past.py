@@ -1,0 +1,244 @@
+"""A session as its log tells it: what was said and spent, and where it broke off. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TypeVar
+
+import msgspec
+
+from indwell.context.conversation import tool_result
+from indwell.context.history import History, Splice, spliced
+from indwell.context.pairing import repair, tool_uses
+from indwell.context.plan import Plan
+from indwell.context.todo import TodoItem
+from indwell.messages import Message, Text, ToolUse, Usage
+from indwell.sessions.branches import commands_of, lived, plan_of, todo_of
+from indwell.sessions.folding import folded
+from indwell.sessions.overview import preview_of
+from indwell.sessions.records import (
+    Forked,
+    Intent,
+    Prefixed,
+    Record,
+    Repaired,
+    Rewound,
+    Said,
+    Sent,
+    SessionStarted,
+    Spent,
+    Steered,
+    TurnFinished,
+    TurnStarted,
+)
+from indwell.sessions.splices import rewritten
+from indwell.sessions.told import Titled
+
+UNKNOWN = "unknown outcome: Indwell ended while this ran; look before repeating it"
+_STEPS = (Rewound, Forked, TurnStarted)
+_R = TypeVar("_R", bound=Record)
+
+
+class OpenCall(msgspec.Struct, frozen=True):
+    """A call without a result; ``begun`` if it may have done something."""
+
+    use: ToolUse
+    begun: bool
+
+
+class Past(msgspec.Struct, frozen=True):
+    """A session as its log tells it.
+
+    Attributes:
+        messages: Of the conversation, paired but for the calls in ``open_calls``.
+        history: What the first of them were before they were compacted.
+        notes: What had to be mended in them, and was not noted before.
+        mended: What that made of the log's messages; the log gets it, so that it says the same.
+        n_live: Messages that the log told of before that.
+        open_calls: Those of the last reply, if nothing answered them.
+        turns: Number of the last turn.
+        is_broken_off: That turn has no end in the log.
+        draft: The user's words that never reached the model.
+        usage: Tokens of all calls.
+        last_usage: Tokens of the last one.
+        cost: US dollars of all; None if a price was unknown.
+        model: The one asked last.
+        prefix: The newest system prompt and tools; None if the log is older than that record.
+        requests: Number of the last request.
+        cache_key: Of the last request; empty if the log has none.
+        is_taken_back: It goes on from an earlier turn (a rewind or a fork), and has not yet.
+        title: That the user gave it; empty if none.
+        own_title: The beginning of the first words.
+        todo: What is to be done.
+        n_commands: Background commands that were ever begun.
+        lost_commands: Those of them that ran when it ended.
+        plan: What the model would do, and what the user said of it.
+        plan_mode: The last turn was one of mode ``plan``, and the model knows.
+    """
+
+    messages: tuple[Message, ...] = ()
+    history: History = History()
+    notes: tuple[str, ...] = ()
+    mended: tuple[Splice, ...] = ()
+    n_live: int = 0
+    open_calls: tuple[OpenCall, ...] = ()
+    turns: int = 0
+    is_broken_off: bool = False
+    draft: str = ""
+    usage: Usage = Usage()
+    last_usage: Usage = Usage()
+    cost: float | None = 0.0
+    model: str = ""
+    prefix: Prefixed | None = None
+    requests: int = 0
+    cache_key: str = ""
+    is_taken_back: bool = False
+    title: str = ""
+    own_title: str = ""
+    todo: tuple[TodoItem, ...] = ()
+    n_commands: int = 0
+    lost_commands: tuple[str, ...] = ()
+    plan: Plan = Plan()
+    plan_mode: bool = False
+
+
+def past_of(records: Sequence[Record], *, is_damaged: bool = False) -> Past:
+    """What a log says, in the order in which it stands there; times decide nothing (PER-14).
+
+    Args:
+        records: All of them.
+        is_damaged: Some could not be read, so a call that no intent tells of may have run all the
+            same.
+    """
+    usage = last_usage = Usage()
+    cost: float | None = 0.0
+    model, turns, requests = "", 0, 0
+    for record in records:
+        match record:
+            case SessionStarted():
+                model = record.model
+            case Sent():
+                requests = max(requests, record.number)
+            case Forked():  # what was copied was paid for elsewhere
+                usage, cost = Usage(), 0.0
+            case TurnStarted() | TurnFinished():
+                turns = max(turns, record.turn)
+            case Said():
+                turns = max(turns, record.message.turn)
+            case Spent():
+                if not record.agent:
+                    model, last_usage = record.model, record.usage
+                usage += record.usage
+                cost = None if cost is None or record.cost is None else cost + record.cost
+            case _:
+                pass
+    branch = lived(records)
+    n_commands, lost_commands = commands_of(records)
+    told = folded(branch)
+    messages, notes = _paired(told.messages)
+    mended = rewritten(told.messages, messages) if messages is not told.messages else ()
+    _, history = spliced(told.messages, told.history, mended)
+    begun = _begun(branch)
+    noted = {record.what for record in records if isinstance(record, Repaired)}
+    return Past(
+        messages=messages,
+        history=history,
+        notes=tuple(note for note in (*told.notices, *notes) if note not in noted),
+        mended=mended,
+        n_live=len(told.messages),
+        open_calls=tuple(
+            OpenCall(use, is_damaged or use.id in begun) for use in _unanswered(messages)
+        ),
+        turns=turns,
+        is_broken_off=_is_broken_off(branch),
+        draft=_draft(branch),
+        usage=usage,
+        last_usage=last_usage,
+        cost=cost,
+        model=model,
+        prefix=_newest(branch, Prefixed),
+        requests=requests,
+        cache_key=_cache_key(branch),
+        is_taken_back=isinstance(_newest(branch, _STEPS), Rewound | Forked),
+        title=next((one.title for one in reversed(records) if isinstance(one, Titled)), ""),
+        own_title=_own_title(records),
+        todo=todo_of(branch),
+        n_commands=n_commands,
+        lost_commands=lost_commands,
+        plan=plan_of(branch),
+        plan_mode=(begun_last := _newest(branch, TurnStarted)) is not None
+        and begun_last.mode == "plan",
+    )
+
+
+def _own_title(records: Sequence[Record]) -> str:
+    first = (one.words for one in records if isinstance(one, TurnStarted))
+    return preview_of(next(first, ""))
+
+
+def _newest(branch: Sequence[Record], kind: type[_R] | tuple[type[_R], ...]) -> _R | None:
+    return next((record for record in reversed(branch) if isinstance(record, kind)), None)
+
+
+def _cache_key(branch: Sequence[Record]) -> str:
+    """Of the last request of the conversation itself; a fork keeps the one of its origin."""
+    sent = (one for one in reversed(branch) if isinstance(one, Sent) and one.alone is None)
+    return next((one.cache_key for one in sent), "")
+
+
+def _unanswered(messages: Sequence[Message]) -> tuple[ToolUse, ...]:
+    """The calls of the last reply, if nothing came after it."""
+    return tool_uses(messages[-1]) if messages else ()
+
+
+def _begun(records: Iterable[Record]) -> frozenset[str]:
+    """The ids of calls that were about to run when the last reply's results were still missing."""
+    begun: set[str] = set()
+    for record in records:
+        if isinstance(record, Intent):
+            begun.add(record.tool_use_id)
+        elif isinstance(record, Said) and record.message.role == "user":
+            begun.clear()
+    return frozenset(begun)
+
+
+def _paired(messages: tuple[Message, ...]) -> tuple[tuple[Message, ...], tuple[str, ...]]:
+    """Messages that may be sent once the calls at their end have results."""
+    open_uses = _unanswered(messages)
+    if not open_uses:
+        return repair(messages)
+    # With a result for each call at the end, ``repair`` mends only what is wrong before them.
+    blocks = tuple(tool_result(use, UNKNOWN, is_error=True) for use in open_uses)
+    mended, notes = repair((*messages, Message("user", blocks, messages[-1].turn)))
+    return mended[:-1], notes
+
+
+def _is_broken_off(records: Sequence[Record]) -> bool:
+    for record in reversed(records):
+        if isinstance(record, TurnFinished):
+            return False
+        if isinstance(record, TurnStarted | Said):
+            return True
+    return False
+
+
+def _draft(records: Sequence[Record]) -> str:
+    """The words of the last turn that are in no message; of an ended one those it gave back."""
+    typed: list[str] = []
+    n_heard = 0
+    for record in records:
+        match record:
+            case TurnStarted(words=words):
+                typed, n_heard = [words], 0
+            case Steered(words=words):
+                typed.append(words)
+            case Said(message=message):
+                n_heard += sum(
+                    isinstance(block, Text) and block.meta.source == "user"
+                    for block in message.blocks
+                )
+            case TurnFinished(words=words):
+                typed, n_heard = [words] if words else [], 0
+            case _:
+                pass
+    return "\n\n".join(typed[n_heard:])

@@ -1,0 +1,122 @@
+"""The plan of a session, and the tool by which the model proposes one (H54).
+
+The plan is state of the session: the log has it whole each time it changes, so a session that is
+resumed, forked or rewound has it as it was. It stands in no prefix: once the user has approved it,
+it goes to the model at the end of a request, word for word, and no compaction takes it away.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
+
+from indwell.context.plan import Plan, PlanInput, next_state, plan_text
+from indwell.errors import ToolError, UserError
+from indwell.settings.model import Mode
+from indwell.tools.base import Facts, Outcome, Tool, ToolContext
+
+NAME = "plan"
+APPROVED = "The plan is approved: carry it out."
+"""The user's words of the turn that carries a plan out."""
+
+SHOWN = "the plan is shown to the user, who approves it or says what should be different"
+NOT_NEEDED = "the mode is `{mode}`, in which no plan needs approval: go on with the work itself"
+
+
+class PlanBoard:
+    """The plan of one session, and what is still to be said of it.
+
+    Attributes:
+        plan: As it stands.
+        proposed_in: The turn in which the model proposed it; 0 if it did not in this process.
+        told_turn: The last turn in which the model was told that the mode is ``plan``; 0: it is
+            not, as far as the model knows.
+    """
+
+    def __init__(self) -> None:
+        self.plan = Plan()
+        self.told_turn = 0
+        self._is_news = False
+        self.proposed_in = 0
+        self._ends_turn = False
+
+    def take(self, happens: PlanInput, text: str | None = None) -> None:
+        """Go on to the next state; with a ``text`` the plan is another one, in no document yet.
+
+        Raises:
+            UserError: It cannot happen now, or the text cannot be a plan; nothing is changed.
+        """
+        state = next_state(self.plan.state, happens)
+        plan = msgspec.structs.replace(self.plan, state=state)
+        if text is not None and (kept := plan_text(text)) != plan.text:
+            plan = Plan(state, kept)
+        self._ends_turn = False
+        self.adopt(plan)
+
+    def rewrite(self, text: str) -> None:
+        """The user has changed the plan in its document, which has the text already.
+
+        Raises:
+            UserError: It cannot be changed now, or the text cannot be a plan.
+        """
+        state = next_state(self.plan.state, "edit")
+        self.adopt(Plan(state, plan_text(text), self.plan.path))
+
+    def adopt(self, plan: Plan) -> None:
+        """Take a plan as it is, such as one of another session."""
+        self._is_news |= plan != self.plan
+        self.plan = plan
+
+    def propose(self, text: str, turn: int) -> None:
+        """The model has a plan, and waits for the user.
+
+        Raises:
+            UserError: The text cannot be a plan.
+        """
+        self.take("propose", text)
+        self._is_news = self._ends_turn = True  # the same text again is news, too
+        self.proposed_in = turn
+
+    def take_news(self) -> bool:
+        """Was it changed since the last look?"""
+        was_news, self._is_news = self._is_news, False
+        return was_news
+
+    def take_end(self, turn: int) -> bool:
+        """Was a plan proposed in this turn since the last look, so that the user is next?"""
+        ends, self._ends_turn = self._ends_turn and self.proposed_in == turn, False
+        return ends
+
+
+class Arguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What the model says."""
+
+    text: Annotated[str, Meta(description="Markdown: steps, files, how it is checked")]
+
+
+def make_plan(board: PlanBoard, mode: Callable[[], Mode]) -> Tool[Arguments]:
+    """The tool of the session that ``board`` belongs to; ``mode`` is the one in force."""
+
+    async def run(arguments: Arguments, context: ToolContext) -> Outcome:
+        if (now := mode()) != "plan":
+            return Outcome(NOT_NEEDED.format(mode=now), figure="not needed")
+        text = await asyncio.to_thread(context.hide, arguments.text)
+        try:
+            board.propose(text, context.turn)
+        except UserError as error:
+            raise ToolError(str(error)) from error
+        return Outcome(SHOWN, figure="proposed")
+
+    return Tool(
+        name=NAME,
+        description="In mode plan, when you know enough: propose what you would do. The user "
+        "approves or changes it.",
+        arguments=Arguments,
+        effect="read",
+        facts=lambda _: Facts(tool=NAME, effect="read"),
+        run=run,
+    )

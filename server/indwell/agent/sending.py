@@ -1,0 +1,118 @@
+"""One request on its way: what goes out, what streams in, and what the call is charged."""
+
+from __future__ import annotations
+
+import asyncio
+
+import msgspec
+
+from indwell.agent import events
+from indwell.agent.accounting import charge
+from indwell.agent.cache_watch import watch_cache
+from indwell.agent.events import Listener
+from indwell.agent.sent import log_attempt, log_request
+from indwell.agent.session import Session
+from indwell.agent.turn_state import TurnState
+from indwell.agent.verdicts import verdicts_heard
+from indwell.context import conversation as talk
+from indwell.context.fullness import calibrated, prompt_tokens
+from indwell.context.tokens import estimate_tokens
+from indwell.errors import UserError
+from indwell.messages import Reply, Request, Usage
+from indwell.providers import base as stream
+
+
+def sending_of(session: Session, turn: TurnState, words: str | None) -> talk.Conversation:
+    """The conversation with all that goes out next."""
+    return talk.with_input(
+        session.conversation,
+        words=words,
+        turn=turn.number,
+        steered=turn.steered_sent,
+        along=turn.along,
+    )
+
+
+async def send(
+    session: Session, turn: TurnState, emit: Listener, sending: talk.Conversation, request: Request
+) -> Reply:
+    """Make the call, and count it, whether it is answered or not."""
+    parts = session.parts
+    for said in turn.steered:
+        emit(events.Steered(turn.number, said, delivered=True))
+    turn.rounds += 1
+    turn.streamed, turn.thought = [], []
+    log_request(session, request, turn.number)
+    parts.log.commit_soon()  # replies and results of before, while the model thinks (H59)
+
+    def on_event(event: stream.StreamEvent) -> None:
+        if isinstance(event, stream.Sending):
+            log_attempt(session, event)
+        if isinstance(event, stream.Discarded):
+            _count_unanswered(session, turn, sending, emit)
+        _tell(event, turn, emit)
+
+    try:
+        reply = await parts.provider.complete(request, on_event)
+    except (asyncio.CancelledError, UserError):
+        _count_unanswered(session, turn, sending, emit)
+        raise
+    if request.tool_choice == "none":
+        reply = _without_calls(reply)
+    # Answered: from here the request's blocks are part of the conversation.
+    turn.draft, turn.streamed = "", []
+    turn.steered = turn.steered_sent = ()
+    session.advance(calibrated(sending, sending, reply.usage))
+    session.advance(talk.with_reply(session.conversation, reply, turn=turn.number))
+    turn.answer = reply.text or turn.answer
+    await verdicts_heard(session)
+    expected = watch_cache(session, turn.number, request, reply.usage, emit)
+    _count(session, turn, reply.usage, emit, expected=expected)
+    return reply
+
+
+def _tell(event: stream.StreamEvent, turn: TurnState, emit: Listener) -> None:
+    """Hand on what streams in."""
+    match event:
+        case stream.TextDelta(text=text):
+            turn.streamed.append(text)
+            emit(events.Text(turn.number, text))
+        case stream.ThinkingDelta(text=text):
+            turn.thought.append(text)
+            emit(events.Thinking(turn.number, text))
+        case stream.Sending() | stream.CallStarted():
+            pass  # the tool's line appears when the call is whole and checked
+        case stream.Discarded():
+            turn.streamed, turn.thought = [], []
+            emit(events.Text(turn.number, "", restart=True))
+        case stream.Waiting(seconds=seconds, reason=reason):
+            wait = f"{reason}; trying again in {seconds:.0f} s"
+            emit(events.Notice(turn.number, "warning", wait))
+
+
+def _count(
+    session: Session, turn: TurnState, usage: Usage, emit: Listener, *, expected: int = 0
+) -> None:
+    session.last_usage = usage
+    session.answered_at = session.parts.now()
+    model, cost = session.conversation.config.model, session.parts.cost(usage)
+    charge(session, turn, emit, usage, model=model, cost=cost, expected=expected)
+
+
+def _count_unanswered(
+    session: Session, turn: TurnState, sending: talk.Conversation, emit: Listener
+) -> None:
+    """Charge a call that began to answer and never came to its end: the endpoint does so, too.
+
+    It has not counted it for us, so this is our estimate, and marked so.
+    """
+    said = turn.streamed + turn.thought
+    if said:
+        output = estimate_tokens("".join(said))
+        usage = Usage(input=prompt_tokens(sending), output=output, reported=False)
+        _count(session, turn, usage, emit)
+
+
+def _without_calls(reply: Reply) -> Reply:
+    finish = "stop" if reply.finish == "tool_calls" else reply.finish
+    return msgspec.structs.replace(reply, calls=(), finish=finish)

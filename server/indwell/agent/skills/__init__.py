@@ -1,0 +1,1 @@
+"""Skills in a session: which there are, and how one is loaded."""

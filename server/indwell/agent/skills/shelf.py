@@ -1,0 +1,189 @@
+"""The skills of a session: as last looked at, and what was opened of them."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from pathlib import Path
+from typing import Literal, NamedTuple, Protocol
+
+import msgspec
+
+from indwell.errors import ToolError
+from indwell.policy.approvals import short_line
+from indwell.skills.catalogue import Ranked, ranked
+from indwell.skills.skill import BODY_CHARACTERS, FILE_NAME, Skill, bounded_body
+
+NO_TOOLS = "(`allowed-tools` of a skill allows nothing here: permissions are the user's.)"
+
+_CALLED = re.compile(r"\s*/([A-Za-z0-9][\w.-]{0,63})(?!\S)")
+_MOST_NAMED = 40  # skills that a complaint lists
+_NAME_CHARACTERS = 64
+
+
+class Looked(msgspec.Struct, frozen=True):
+    """What a look at the folders of skills found.
+
+    Attributes:
+        skills: In the order in which equals win.
+        problems: What cannot be used, a sentence each.
+    """
+
+    skills: tuple[Skill, ...] = ()
+    problems: tuple[str, ...] = ()
+
+
+class Said(NamedTuple):
+    """Something that the user should know of skills; the turn goes on."""
+
+    level: Literal["info", "warning"]
+    words: str
+
+
+class Content(msgspec.Struct, frozen=True):
+    """A skill as it is loaded.
+
+    Attributes:
+        body: What it says, all of it.
+        folder: As the model names it.
+        files: Beside it, as the model names them within the folder.
+        asks_for_tools: It wants tools allowed.
+    """
+
+    body: str
+    folder: str
+    files: tuple[str, ...] = ()
+    asks_for_tools: bool = False
+
+
+class Places(Protocol):
+    """Where skills lie. ``look`` and ``content`` block."""
+
+    def look(self) -> Looked:
+        """What there is now; never raises."""
+        ...
+
+    def content(self, skill: Skill) -> Content:
+        """What a skill says now.
+
+        Raises:
+            ToolError: It cannot be read any more, or may not be obeyed.
+        """
+        ...
+
+    def may_have_changed(self) -> bool:
+        """Has anything been written there since the last look? Returns at once."""
+        ...
+
+    def close(self) -> None:
+        """Hear of nothing any more."""
+        ...
+
+
+class Nowhere:
+    """There are no skills; implements ``Places``."""
+
+    def look(self) -> Looked:
+        """Nothing."""
+        return Looked()
+
+    def content(self, skill: Skill) -> Content:
+        """Nothing to read.
+
+        Raises:
+            ToolError: Always.
+        """
+        raise ToolError(f"there is no skill {skill.name!r}")
+
+    def may_have_changed(self) -> bool:
+        """Never."""
+        return False
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+
+class Shelf:
+    """The skills of one session.
+
+    Attributes:
+        known: Those that count, as last looked at.
+        readable: Folders, outside the workspace, of skills that were loaded; only to be read.
+    """
+
+    def __init__(self, places: Places | None = None) -> None:
+        self.known = Ranked()
+        self.readable: tuple[Path, ...] = ()
+        self._places: Places = places or Nowhere()
+        self._notices: tuple[Said, ...] = ()
+        self._told: set[Said] = set()
+
+    def look_now(self) -> None:
+        """See what there is; blocks for some milliseconds."""
+        found = self._places.look()
+        self.known = ranked(found.skills)
+        problems = (Said("warning", one) for one in found.problems)
+        names = (Said("info", one) for one in self.known.notices)
+        self._notices = (*problems, *names)
+
+    async def look(self, *, again: bool = False) -> None:
+        """See what there is, if something may have changed, or ``again`` in any case."""
+        if again or self._places.may_have_changed():
+            await asyncio.to_thread(self.look_now)
+
+    def take_notices(self) -> tuple[Said, ...]:
+        """What the user should know and was not told yet."""
+        new = tuple(one for one in self._notices if one not in self._told)
+        self._told.update(new)
+        return new
+
+    def called(self, words: str) -> Skill | None:
+        """The skill that the user's words begin with the name of (``/name``), if they do."""
+        match = _CALLED.match(words)
+        return self.known.by_name.get(match[1].lower()) if match else None
+
+    def labels(self, words: str) -> tuple[str, ...]:
+        """What goes with the user's words because of a name in front of them, for people."""
+        skill = self.called(words)
+        return () if skill is None else (f"skill {skill.name}",)
+
+    async def load(self, name: str, room: int = BODY_CHARACTERS) -> tuple[Skill, str]:
+        """A skill, and the text that the model gets of it: of about ``room`` characters at most.
+
+        Raises:
+            ToolError: There is none of this name, or it cannot be read.
+        """
+        skill = self.known.by_name.get(name.strip().removeprefix("/").lower())
+        if skill is None:
+            names = list(self.known.by_name)
+            shown = ", ".join(names[:_MOST_NAMED]) or "(none)"
+            more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
+            wanted = short_line(name, _NAME_CHARACTERS)
+            near = [one.name for one in self.known.by_name.values() if wanted in one.tags]
+            hint = f"; for {wanted!r} there is {', '.join(near[:_MOST_NAMED])}" if near else ""
+            raise ToolError(f"there is no skill {wanted!r}{hint}; the skills are: {shown}{more}")
+        content = await asyncio.to_thread(self._places.content, skill)
+        folder = Path(skill.folder)
+        if skill.origin != "workspace" and folder not in self.readable:
+            self.readable = (*self.readable, folder)
+        return skill, skill_text(content, room)
+
+    def may_read(self, path: Path) -> bool:
+        """Does a path lie in a folder that became readable?"""
+        return any(map(path.is_relative_to, self.readable))
+
+    def close(self) -> None:
+        """Hear of nothing any more."""
+        self._places.close()
+
+
+def skill_text(content: Content, room: int = BODY_CHARACTERS) -> str:
+    """A skill as the model reads it: what it says, then where its files are."""
+    whole = f"{content.folder}/{FILE_NAME}"
+    parts = [bounded_body(content.body.strip("\n"), whole, room)]
+    if content.files:
+        names = "\n".join(f"- {one}" for one in content.files)
+        parts.append(f"Files of this skill, in {content.folder} (you may read them):\n{names}")
+    if content.asks_for_tools:
+        parts.append(NO_TOOLS)
+    return "\n\n".join(parts)

@@ -1,0 +1,185 @@
+"""The session of a sub-agent: the parts of the one it works for, and a conversation of its own.
+
+What it may do is never more: the same policy or a tighter one, fewer tools, the same user who is
+asked, the same workspace and review ledger. Its id and the number of its turn are those of the
+session, so reviewing, undoing and rewinding a turn include what its sub-agents did.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import msgspec
+
+from indwell.agent.background.board import Board
+from indwell.agent.budget import Budgets
+from indwell.agent.compact_tool import Wish
+from indwell.agent.ledger import MemoryLedger
+from indwell.agent.log import Log
+from indwell.agent.other_model import OtherModel
+from indwell.agent.parts import Parts
+from indwell.agent.plan_board import PlanBoard
+from indwell.agent.session import Helping, Session
+from indwell.agent.subagents.definition import Definition
+from indwell.agent.subagents.own_ids import OwnIds
+from indwell.agent.todo_tool import TodoBoard
+from indwell.context.conversation import Config, Conversation, system_block
+from indwell.policy.asked import Policy
+from indwell.prompt.environment import Surroundings
+from indwell.prompt.subagent import role_words
+from indwell.tools.base import Registry, Tool
+
+LEFT_OUT = frozenset({"agent", "ask_user", "plan", "remember", "commands"})
+"""Tools that no sub-agent has: they speak with the user, last beyond it, or begin more of them."""
+
+
+class Limits(msgspec.Struct, frozen=True):
+    """What one sub-agent may take: model calls, and tokens in and out (None: any number)."""
+
+    rounds: int = 20
+    tokens: int | None = None
+
+
+class Task(msgspec.Struct, frozen=True):
+    """What a sub-agent is begun for.
+
+    Attributes:
+        number: Of the sub-agent in its session, 1-based.
+        call: The id of the call that began it.
+        definition: Of a named one.
+        read_only: Did the model ask for one that only looks?
+    """
+
+    number: int
+    call: str
+    definition: Definition | None = None
+    read_only: bool = False
+
+    @property
+    def name(self) -> str:
+        """For people."""
+        return str(self.number) if self.definition is None else self.definition.name
+
+    @property
+    def only_reads(self) -> bool:
+        """May it only look?"""
+        return self.read_only or (self.definition is not None and self.definition.read_only)
+
+
+class OwnTools(msgspec.Struct, frozen=True):
+    """Tools of one conversation, made anew for it; ``wish`` and ``board`` are theirs."""
+
+    wish: Wish
+    board: TodoBoard
+    tools: tuple[Tool[Any], ...]
+
+
+def make_child(  # noqa: PLR0917 - all that it is made of
+    helping: Helping, task: Task, own: OwnTools, limits: Limits, model: OtherModel | None, log: Log
+) -> Session:
+    """Put the session together.
+
+    Args:
+        helping: The turn that it works for.
+        task: What for.
+        own: The tools of its conversation.
+        limits: Of it alone; the budgets of the turn hold besides.
+        model: In place of the session's, if it is another one.
+        log: Its own.
+    """
+    parent = helping.session
+    tools = _tools(parent.parts.tools, own, task.definition)
+    parts = _asking(_bounded(parent.parts, own, limits, log, tools, task), model)
+    parts = replace(parts, provider=OwnIds(parts.provider, f"a{task.number}"))
+    config = _config(parent.conversation.config, model, f"-a{task.number}")
+    names = tuple(spec.name for spec in tools.specs)
+    told = "" if task.definition is None or _is_foreign(task.definition) else task.definition.body
+    role = role_words(names, read_only=task.only_reads, own=told)
+    return Session(
+        id=parent.id,
+        parts=parts,
+        conversation=Conversation(
+            config=config,
+            system=(*parent.conversation.system, system_block(role)),
+            tools=tools.specs,
+        ),
+        turns=helping.turn.number,
+        told_hunks=parent.told_hunks,
+        asking=parent.asking,
+        helping=helping,
+    )
+
+
+def _is_foreign(definition: Definition) -> bool:
+    """Is it text of a repository, which never has the system role (H13)?"""
+    return definition.origin == "workspace"
+
+
+def _tools(registry: Registry, own: OwnTools, definition: Definition | None) -> Registry:
+    """Those of the session, those of a conversation as its own; fewer if it names some."""
+    anew: Mapping[str, Tool[Any]] = {tool.spec.name: tool for tool in own.tools}
+    wanted = None if definition is None else definition.tools
+    return Registry(
+        [
+            anew.get(name, tool)
+            for tool in registry.tools
+            if (name := tool.spec.name) not in LEFT_OUT and (wanted is None or name in wanted)
+        ]
+    )
+
+
+def _bounded(  # noqa: PLR0917 - all that is its own
+    parts: Parts, own: OwnTools, limits: Limits, log: Log, tools: Registry, task: Task
+) -> Parts:
+    def policy() -> Policy:
+        now = parts.policy()
+        return msgspec.structs.replace(now, mode="plan") if task.only_reads else now
+
+    rounds = None if task.definition is None else task.definition.rounds
+    return replace(
+        parts,
+        tools=tools,
+        policy=policy,
+        mode=(lambda: "plan") if task.only_reads else parts.mode,
+        log=log,
+        round_limit=min(limits.rounds, rounds or limits.rounds),
+        budgets=Budgets(turn_tokens=limits.tokens, tokens_setting="agent_budget_tokens"),
+        ledger=MemoryLedger(),  # the turn that it works for pays
+        wish=own.wish,
+        todo=own.board,
+        plan=PlanBoard(),
+        background=Board(),
+    )
+
+
+def _asking(parts: Parts, model: OtherModel | None) -> Parts:
+    """The same with another model, if there is one."""
+    if model is None:
+        return parts
+
+    async def surroundings() -> Surroundings:
+        now = await parts.surroundings()
+        return msgspec.structs.replace(now, model=model.name)
+
+    return replace(
+        parts,
+        provider=model.provider,
+        cost=model.cost,
+        rates=model.rates,
+        surroundings=surroundings,
+    )
+
+
+def _config(config: Config, model: OtherModel | None, suffix: str) -> Config:
+    key = f"{config.cache_key}{suffix}"
+    if model is None:
+        return msgspec.structs.replace(config, cache_key=key)
+    return Config(
+        model.name,
+        window=model.window,
+        max_output=model.max_output,
+        cache_key=key,
+        takes_pictures=model.pictures,
+    )

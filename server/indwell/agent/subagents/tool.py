@@ -1,0 +1,158 @@
+"""``agent``: a sub-agent does a part of the work and gives its answer (H52).
+
+Several calls of one reply run at once. The call itself reads; what each call inside of it may do
+is decided call by call, by the same policy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Annotated, Protocol
+
+import msgspec
+from msgspec import Meta
+
+from indwell.agent.log import Log
+from indwell.agent.session import Helping, Session
+from indwell.agent.subagents.child import Limits, OwnTools, Task, make_child
+from indwell.agent.subagents.child_log import ChildLog
+from indwell.agent.subagents.definition import Definition, catalogue
+from indwell.agent.subagents.naming import GENERAL, NAME, NAME_LIMIT
+from indwell.agent.subagents.relay import relay
+from indwell.agent.subagents.working import told, work
+from indwell.agent.turn_state import TurnState
+from indwell.agent.words import is_blank
+from indwell.errors import ToolError
+from indwell.policy.approvals import short_line
+from indwell.sessions.decided import Decided
+from indwell.sessions.records import Intent
+from indwell.tools.base import Facts, Outcome, Tool, ToolContext
+
+_SUBJECT = 200  # characters of a task that are shown while it runs
+
+_DESCRIPTION = """\
+Give a self-contained part of the work to a sub-agent. It knows only `task`: write all it needs. \
+Only its answer comes back. Use it for wide searches and independent parts; several calls in one \
+reply run at once."""
+
+
+class Arguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What the model says."""
+
+    task: str
+    name: Annotated[str, Meta(description="a named one, else general")] = ""
+    read_only: bool = False
+
+
+class Numbered(msgspec.Struct, frozen=True):
+    """A log that was begun, and the number of its sub-agent in the session."""
+
+    number: int
+    log: Log
+
+
+class Logs(Protocol):
+    """Begins the logs of sub-agents."""
+
+    async def __call__(self, session: Session, model: str) -> Numbered:
+        """Begin the next one; ``model`` is asked in it."""
+        ...
+
+
+@dataclass(slots=True)
+class Subagents:
+    """What a session needs to have sub-agents; put together in ``cli``.
+
+    Attributes:
+        listed: The named ones that stand in the tool's description: known when a session begins.
+        known: Named ones of this moment; reads files.
+        limits: Of each, as the settings are now.
+        model: The name of the model in the settings; empty for the session's.
+        own_tools: The tools of one conversation, made anew.
+        logs: Begins a log.
+        session: Whose they are; set as soon as there is one.
+    """
+
+    listed: Sequence[Definition]
+    known: Callable[[], Awaitable[Mapping[str, Definition]]]
+    limits: Callable[[], Limits]
+    model: Callable[[], str]
+    own_tools: Callable[[], OwnTools]
+    logs: Logs
+    session: Session | None = field(default=None)
+
+
+def make_agent(subagents: Subagents) -> Tool[Arguments]:
+    """The tool of the session that ``subagents`` are set up for."""
+
+    async def run(arguments: Arguments, context: ToolContext) -> Outcome:
+        return await _run(subagents, arguments, context)
+
+    lines = catalogue({one.name: one for one in subagents.listed})
+    return Tool(
+        name=NAME,
+        description="\n".join((_DESCRIPTION, *(("Named:", *lines) if lines else ()))),
+        arguments=Arguments,
+        effect="read",
+        facts=lambda given: Facts(tool=NAME, effect="read", subject=_subject(given)),
+        run=run,
+    )
+
+
+def _subject(arguments: Arguments) -> str:
+    """What people see of a call: which one, and how the task begins."""
+    name = short_line(arguments.name, NAME_LIMIT) or GENERAL
+    return f"{name}: {short_line(arguments.task, _SUBJECT)}"
+
+
+async def _run(subagents: Subagents, arguments: Arguments, context: ToolContext) -> Outcome:
+    session = subagents.session
+    assert session is not None, "the composition root sets it"
+    if is_blank(arguments.task):
+        raise ToolError("there is no task; write what is to be done, with all that it needs")
+    definition = await _named(subagents, arguments.name)
+    wanted = (definition.model if definition is not None else "") or subagents.model()
+    model = session.parts.other_model(wanted) if wanted else None
+    asked = session.conversation.config.model if model is None else model.name
+    begun = await subagents.logs(session, asked)
+
+    turn = session.under_way or TurnState(context.turn, "", "")
+    task = Task(begun.number, context.call_id, definition, arguments.read_only)
+    hear = relay(session, context.call_id, context.tell)
+    helping = Helping(session, turn, hear, task.name)
+    log = _log(session, begun.log, arguments, context)
+    child = make_child(helping, task, subagents.own_tools(), subagents.limits(), model, log)
+    report = await work(child, arguments.task, definition, hear)
+    return Outcome(await told(child, report), figure=report.figure)
+
+
+def _log(session: Session, own: Log, arguments: Arguments, context: ToolContext) -> ChildLog:
+    """The log of a sub-agent, which the session's has the doings of."""
+    turn, call, at = context.turn, context.call_id, session.timestamp()
+    words = msgspec.json.encode(arguments).decode()
+    return ChildLog(
+        own,
+        session.parts.log,
+        Decided(turn, call, NAME, _subject(arguments), "allow", at),
+        Intent(turn, call, NAME, words, at),
+    )
+
+
+async def _named(subagents: Subagents, name: str) -> Definition | None:
+    """The one that is meant; None for the general one.
+
+    Raises:
+        ToolError: There is none of that name; names those that there are.
+    """
+    if not name:
+        return None
+    known = await subagents.known()
+    found = known.get(name.lower())
+    if found is None:
+        lines = "\n".join(catalogue(known)) or "none"
+        raise ToolError(
+            f"there is no sub-agent {short_line(name, NAME_LIMIT)!r}; leave `name` out for a "
+            f"general one, or use one of these:\n{lines}"
+        )
+    return found

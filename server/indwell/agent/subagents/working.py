@@ -1,0 +1,133 @@
+"""A sub-agent at work: from its task to its answer. Nothing but that answer leaves it."""
+
+from __future__ import annotations
+
+import asyncio
+
+import msgspec
+
+from indwell.agent.allowance import OverBudget
+from indwell.agent.events import Listener
+from indwell.agent.gathering import gathered
+from indwell.agent.prompt import Prompt
+from indwell.agent.rounds import fitting_words, run_rounds
+from indwell.agent.session import Session
+from indwell.agent.subagents.definition import Definition
+from indwell.agent.turn_state import TurnState
+from indwell.context import conversation as talk
+from indwell.context.injections import inject
+from indwell.errors import ToolError, UserError
+from indwell.messages import Usage
+from indwell.sessions.overview import preview_of
+from indwell.sessions.records import Ending, Prefixed, TurnFinished, TurnStarted
+from indwell.tools.truncate import untorn
+
+ANSWER_LIMIT = 5_000  # characters; H52
+ANSWER_HEAD, ANSWER_TAIL = 3_000, 1_500
+K = 1_000
+
+
+class Report(msgspec.Struct, frozen=True):
+    """What came of it.
+
+    Attributes:
+        answer: Its last words.
+        early: Why it ended before it was done; empty if it was.
+        rounds: Model calls that it took.
+        usage: Tokens of all of them.
+    """
+
+    answer: str
+    early: str
+    rounds: int
+    usage: Usage
+
+    @property
+    def figure(self) -> str:
+        """For the user, in a few words."""
+        rounds = "1 round" if self.rounds == 1 else f"{self.rounds} rounds"
+        tokens = self.usage.input + self.usage.output
+        return f"{rounds}, {tokens if tokens < K else f'{tokens / K:.0f}k'} tokens"
+
+
+async def work(child: Session, task: str, definition: Definition | None, emit: Listener) -> Report:
+    """Let ``child`` do its task; its log is whole and closed when this ends, however it ends.
+
+    Raises:
+        ToolError: It gave no answer; says why.
+    """
+    assert child.helping is not None
+    turn = TurnState(child.turns, task, "", changes=child.helping.turn.changes)
+    started = child.parts.monotonic()
+    ending: Ending = "failed"
+    message = ""
+    try:
+        _begin_log(child, task)
+        await _gather(child, task, definition, turn)
+        ending, message = await run_rounds(child, turn, emit)
+    except asyncio.CancelledError:
+        ending, message = "cancelled", "stopped"
+        raise
+    except OverBudget as error:
+        ending, message = "budget", str(error)
+    except UserError as error:
+        message = str(error)
+    finally:
+        seconds = round(child.parts.monotonic() - started, 3)
+        child.parts.log.append(
+            TurnFinished(turn.number, ending, child.timestamp(), message, "", seconds)
+        )
+        await child.parts.log.close()
+    early = _early(ending, message, turn.rounds)
+    if not turn.answer.strip():
+        raise ToolError(f"the sub-agent gave no answer: {early or 'its last message was empty'}")
+    return Report(turn.answer.strip(), early, turn.rounds, turn.usage)
+
+
+async def told(child: Session, report: Report) -> str:
+    """What the agent that waits reads of it: the answer, both ends of a long one."""
+    answer = report.answer
+    if len(answer) > ANSWER_LIMIT:
+        path = await child.parts.spill("agent", answer)
+        head, tail = untorn(answer[:ANSWER_HEAD]), answer[-ANSWER_TAIL:]
+        n_left = len(answer) - len(head) - len(tail)
+        answer = (
+            f"{head}\n[… {n_left:,} characters left out; all of it is in {str(path)!r}, for "
+            f"read_file …]\n{tail}"
+        )
+    if report.early:
+        return f"{answer}\n[the sub-agent ended early, so this may not be all: {report.early}]"
+    return answer
+
+
+def _begin_log(child: Session, task: str) -> None:
+    conversation, at = child.conversation, child.timestamp()
+    log = child.parts.log
+    system = tuple(block.text for block in conversation.system)
+    # Without the digest by which a session that is gone on with knows its tools: no one goes on.
+    log.append(Prefixed(system=system, tools="", at=at, specs=conversation.tools))
+    log.append(TurnStarted(child.turns, task, at, preview_of(task), (), child.parts.mode()))
+
+
+async def _gather(
+    child: Session, task: str, definition: Definition | None, turn: TurnState
+) -> None:
+    """What goes with the task: facts of the moment, the project's instructions, its own file's."""
+    now = await child.parts.surroundings()
+    blocks = await gathered(child, Prompt(task), now, turn.number)
+    if definition is not None and definition.origin == "workspace":
+        about = {"name": definition.name, "from": definition.path}
+        body = child.parts.hide(definition.body)
+        blocks.append(inject("skill", body, turn=turn.number, attributes=about))
+    child.conversation = talk.queue(child.conversation, blocks)
+    turn.words = await fitting_words(child, turn.words)
+
+
+def _early(ending: Ending, message: str, rounds: int) -> str:
+    match ending:
+        case "done":
+            return ""
+        case "limit":
+            return f"it has used its {rounds} rounds"
+        case _:
+            return message or ending

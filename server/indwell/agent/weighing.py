@@ -1,0 +1,117 @@
+"""What the rules of now say of a call, and the record of it for ``indwell audit``."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Mapping
+
+import msgspec
+
+from indwell.agent.asked import asked_of, with_scripts
+from indwell.agent.session import Session
+from indwell.errors import ToolError
+from indwell.messages import ToolUse
+from indwell.policy.asked import Allow, Ask, Asked, Decision, Deny, Policy
+from indwell.policy.decide import BY_ANSWER, decide
+from indwell.sessions.decided import Decided, Verdict
+from indwell.tools.base import Call
+
+_WORDS: Mapping[type, Verdict] = {Allow: "allow", Ask: "ask", Deny: "deny"}
+
+_log = logging.getLogger(__name__)
+
+
+class Weighed(msgspec.Struct, frozen=True):
+    """A call, what the rules of that moment say of it, and what they are."""
+
+    asked: Asked
+    decision: Decision
+    policy: Policy
+
+
+async def first_weighed(session: Session, use: ToolUse, call: Call) -> Weighed:
+    """Decide, and write down too what is refused because of where it leads.
+
+    Raises:
+        ToolError: A path of the call is none that tools may go to.
+    """
+    try:
+        return await weigh(session, use, call)
+    except ToolError as error:
+        facts = call.facts
+        asked = Asked(facts.tool, facts.effect, facts.paths, command=facts.command, cwd=facts.cwd)
+        note(session, use, Weighed(asked, Deny(str(error), by="place"), Policy("plan")))
+        raise
+
+
+async def weigh(session: Session, use: ToolUse, call: Call) -> Weighed:
+    """Decide by the rules of now; where that fails, the answer is no (POL-20).
+
+    Raises:
+        ToolError: A path of the call is none that tools may go to.
+    """
+    asked, policy = await asked_of(session, use.arguments, call.facts), Policy("plan")
+    try:
+        policy = session.parts.policy()
+        if asked.effect == "run" and not policy.writes_confined:
+            policy = await asyncio.to_thread(_looked_around, session, policy)
+        decision = decide(asked, policy)
+        if _hangs_on_files(decision):
+            asked = await with_scripts(session, asked)
+            decision = decide(asked, policy)
+        return Weighed(asked, decision, policy)
+    except Exception:  # noqa: BLE001 - the boundary of the policy: an error is a denial
+        _log.exception("a call could not be decided on")
+        reason = "Indwell could not decide on this call, through a fault of its own; tell the user"
+        return Weighed(asked, Deny(reason, by="fault"), policy)
+
+
+def _hangs_on_files(decision: Decision) -> bool:
+    """Is it by an answer, which is for what the files of the workspace hold?"""
+    return isinstance(decision, Ask) or (
+        isinstance(decision, Allow) and decision.by.startswith(BY_ANSWER)
+    )
+
+
+def _looked_around(session: Session, policy: Policy) -> Policy:
+    """The policy, with what only the disk can tell; blocks."""
+    return msgspec.structs.replace(
+        policy,
+        secret_files=session.parts.secret_files(),
+        repositories=session.parts.repositories(),
+    )
+
+
+def note(session: Session, use: ToolUse, weighed: Weighed, answer: str = "") -> None:
+    """Write down what was decided, and by which rule, for ``indwell audit``; reads are not."""
+    asked, decision = weighed.asked, weighed.decision
+    if asked.effect == "read" and isinstance(decision, Allow):
+        return
+    session.parts.log.append(
+        Decided(
+            turn=use.meta.turn,
+            tool_use_id=use.id,
+            tool=asked.tool,
+            what=asked.command
+            or ", ".join(asked.paths)
+            or (asked.arguments if asked.keeps else ""),
+            cwd=asked.cwd,
+            decision=_WORDS[type(decision)],
+            rule=decision.by,
+            reason="" if isinstance(decision, Allow) else decision.reason,
+            answer=answer,
+            widening="" if isinstance(decision, Deny) else decision.widening.words,
+            sandbox=_held(weighed),
+            at=session.timestamp(),
+            agent="" if session.helping is None else session.helping.name,
+        )
+    )
+
+
+def _held(weighed: Weighed) -> str:
+    """How a command is held if it runs, in words; empty for all else."""
+    decision = weighed.decision
+    if weighed.asked.effect != "run" or isinstance(decision, Deny):
+        return ""
+    return "not sandboxed" if decision.widening.unconfined else weighed.policy.sandbox

@@ -1,0 +1,33 @@
+"""What the doctor looks at among named sub-agents: which count here, and why others do not."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from indwell.cli.doctor.check import Finding, Findings
+from indwell.cli.folder_trust import FolderTrust
+from indwell.cli.subagents import find_agents
+from indwell.cli.user_settings import read_settings
+from indwell.errors import SettingsError
+from indwell.policy.approvals import short_line
+
+_SENTENCE = 300  # characters of a problem
+_NAMES = 200  # of the names
+
+
+def agents(environment: Mapping[str, str], folder: Path) -> Findings:
+    """The names that count in ``folder``, and what is wrong with other files."""
+    trust = FolderTrust(environment)
+    try:
+        chosen = read_settings(environment).settings
+        trust.look((folder,), chosen)
+    except SettingsError:
+        return ()  # said by the check of the settings
+    found = find_agents((folder,), trust, chosen.deny)
+    names = Finding("sub-agents", "ok", short_line(", ".join(found.known), _NAMES))
+    mend = "mend the file, or move it away"
+    problems = (
+        Finding("sub-agent", "warn", short_line(one, _SENTENCE), mend) for one in found.problems
+    )
+    return (names, *problems)

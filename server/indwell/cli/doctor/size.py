@@ -1,0 +1,100 @@
+"""What every request of a session begins with, in tokens: the system prompt and the tools."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+
+import msgspec
+from rich.console import Console
+
+from indwell.cli.chosen_model import make_model
+from indwell.cli.compose import make_session
+from indwell.cli.doctor.check import Finding, Findings
+from indwell.cli.place import Place
+from indwell.cli.project_instructions import standing_instructions
+from indwell.cli.terminal_approver import TerminalApprover
+from indwell.cli.user_settings import read_settings
+from indwell.context.conversation import Conversation
+from indwell.context.tokens import estimate_tokens, tools_tokens
+from indwell.errors import SettingsError
+from indwell.files.scratch import scratch_folder
+from indwell.sessions.ids import RANDOM_B, new_id
+from indwell.sessions.memory_log import MemoryLog
+from indwell.settings.model import Settings
+from indwell.workspace.disk import DiskWorkspace
+
+MOST = 3_000  # tokens, of both together, without what is the user's own
+
+
+class Sizes(msgspec.Struct, frozen=True):
+    """Estimated tokens, which err on the high side.
+
+    Attributes:
+        system: Of the system prompt, without the user's instructions.
+        own: Of those.
+        tools: Of each tool.
+    """
+
+    system: int
+    own: int
+    tools: Mapping[str, int]
+
+    @property
+    def together(self) -> int:
+        """Of what Indwell itself sends."""
+        return self.system + sum(self.tools.values())
+
+
+async def beginning(environment: Mapping[str, str], folder: Path) -> tuple[Conversation, Settings]:
+    """As a session would begin now in ``folder``, with all that can be on; none is begun.
+
+    Raises:
+        SettingsError: The settings cannot be used.
+    """
+    chosen = await asyncio.to_thread(lambda: read_settings(environment).settings)
+    chosen = msgspec.structs.replace(chosen, provider="scripted", memory=True)
+    place = Place(new_id(datetime.now(UTC), os.urandom(RANDOM_B)), MemoryLog(), scratch_folder())
+    session = make_session(
+        place,
+        DiskWorkspace([folder]),
+        TerminalApprover(Console(stderr=True)),
+        lambda: chosen,
+        make_model(chosen),
+        environment=environment,
+    )
+    await session.close()
+    return session.conversation, chosen
+
+
+async def sizes(environment: Mapping[str, str], folder: Path) -> Sizes:
+    """Of that.
+
+    Raises:
+        SettingsError: The settings cannot be used.
+    """
+    talk, chosen = await beginning(environment, folder)
+    own = estimate_tokens(standing_instructions(chosen)[0])
+    system = sum(block.meta.tokens for block in talk.system) - own
+    return Sizes(system, own, {one.name: tools_tokens((one,)) for one in talk.tools})
+
+
+async def size(environment: Mapping[str, str], folder: Path) -> Findings:
+    """The figures, part by part."""
+    try:
+        found = await sizes(environment, folder)
+    except SettingsError:
+        return ()  # said by the check of the settings
+    parts = [f"system prompt {found.system:,}"]
+    parts += [f"{name} {tokens:,}" for name, tokens in found.tools.items()]
+    own = f"; your own instructions {found.own:,} more" if found.own else ""
+    sentence = (
+        f"about {found.together:,} tokens before your first word, of at most {MOST:,}: "
+        f"{', '.join(parts)}{own}"
+    )
+    if found.together > MOST:
+        return (Finding("prompt size", "warn", sentence, "remove skills that you do not use"),)
+    return (Finding("prompt size", "ok", sentence),)

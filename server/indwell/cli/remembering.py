@@ -1,0 +1,57 @@
+"""The facts that were kept, and the tools that ask the user, for a session."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from indwell.agent.asking.asker import Asker, Nobody
+from indwell.agent.asking.board import QuestionBoard
+from indwell.agent.asking.tool import make_ask_user
+from indwell.agent.memory.pages import NoPages, Pages
+from indwell.agent.memory.tool import make_remember
+from indwell.policy.approvals import Approver
+from indwell.sessions.store import folder_name
+from indwell.settings.memory_pages import MemoryPages
+from indwell.settings.model import Settings
+from indwell.settings.places import state_folder
+from indwell.tools.base import Tool
+
+FOLDER = "memory"  # in the state folder
+
+
+class Companion(NamedTuple):
+    """What knows the user: a board for questions, pages for facts, and the tools of both.
+
+    ``remember`` is empty where nothing is remembered.
+    """
+
+    questions: QuestionBoard
+    memory: Pages
+    ask_user: Tool[Any]
+    remember: Sequence[Tool[Any]]
+
+
+def companion_of(
+    session: str,
+    approver: Approver,
+    settings: Callable[[], Settings],
+    root: Path,
+    environment: Mapping[str, str],
+) -> Companion:
+    """For the session ``session`` in the workspace ``root``; the approver may answer, too."""
+    board = QuestionBoard()
+    asker = approver if isinstance(approver, Asker) else Nobody()
+    asking = make_ask_user(board, asker, session, lambda: settings().answer_timeout_s)
+    if not settings().memory:
+        return Companion(board, NoPages(), asking, ())
+    pages = memory_pages(environment, root)
+    remember = make_remember(pages, session, lambda: datetime.now(UTC))
+    return Companion(board, pages, asking, (remember,))
+
+
+def memory_pages(environment: Mapping[str, str], root: Path) -> MemoryPages:
+    """The pages of a workspace and of the user."""
+    return MemoryPages(state_folder(environment) / FOLDER, folder_name(root.resolve()))

@@ -1,0 +1,121 @@
+"""Permission questions on a terminal: at the prompt, or as the user said beforehand."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import sys
+import threading
+
+from rich.console import Console
+from rich.markup import escape
+
+from indwell.policy.approvals import Answer, Chosen, Question, Reply, Said, one_line, visible
+
+if sys.platform != "win32":
+    import termios
+
+ANSWERS: tuple[Answer, ...] = ("no", "once", "session", "always")
+_DIFF_COLOURS = {"+": "green", "-": "red", "@": "cyan"}
+
+
+class TerminalApprover:
+    """Asks at the prompt; where there is no terminal the answer is no. Implements ``Approver``."""
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+
+    async def ask(self, question: Question) -> Reply:
+        """Show exactly what would run, and wait for a letter."""
+        title, reason = escape(one_line(question.title)), escape(one_line(question.reason))
+        heading = f"[bold yellow]{title}[/] ({reason})"
+        self._console.print(heading, emoji=False, highlight=False, soft_wrap=True)
+        self._tell_detail(question)
+        self._tell_notes(question)
+        if not sys.stdin.isatty():
+            self._console.print("[yellow]Nobody can be asked here, so the answer is no.[/]")
+            return "unanswered"
+        choices = "[N]o, [O]nce" + (", this [S]ession, [A]lways" if question.rule else "")
+        choices += ", by [H]unk" if question.hunks else ""
+        while True:
+            typed = (await typed_line(f"{choices}? ")).strip().lower()
+            if question.hunks and typed in {"h", "hunk"}:
+                return await self._ask_by_hunk(question)
+            answer = next((one for one in ANSWERS if typed in {one, one[0]}), None)
+            if not typed or answer == "no":
+                return "no"
+            if answer == "once" or (answer is not None and question.rule):
+                return answer
+            self._console.print("[yellow]Not understood; type one of the letters.[/]")
+
+    async def _ask_by_hunk(self, question: Question) -> Reply:
+        """Ask for each; an empty line is a no."""
+        allowed: list[str] = []
+        for number, hunk in enumerate(question.hunks, 1):
+            self._tell_lines(f"{hunk.header}\n{hunk.text}", is_diff=True)
+            typed = await typed_line(f"Hunk {number} of {len(question.hunks)}: [N]o, [Y]es? ")
+            if typed.strip().lower() in {"y", "yes"}:
+                allowed.append(hunk.id)
+        return Chosen(tuple(allowed)) if allowed else "no"
+
+    def _tell_detail(self, question: Question) -> None:
+        """All of it, whole; a diff by what its lines are."""
+        is_diff = not question.cwd and "\n@@ " in question.detail
+        self._tell_lines(question.detail, is_diff=is_diff)
+
+    def _tell_lines(self, text: str, *, is_diff: bool) -> None:
+        for line in visible(text).split("\n"):
+            colour = _DIFF_COLOURS.get(line[:1], "") if is_diff else ""
+            self._console.print(
+                line, style=colour, markup=False, emoji=False, highlight=False, soft_wrap=True
+            )
+
+    def _tell_notes(self, question: Question) -> None:
+        """What a person should know besides; what goes beyond the sandbox stands out."""
+        rule = f"This session and always are for: {question.rule}"
+        for note in (*question.notes, *([rule] if question.rule else ())):
+            is_more = question.more and question.more in note
+            style = "bold red" if is_more else "dim"
+            line = f"[{style}]{escape(one_line(note))}[/]"
+            self._console.print(line, emoji=False, highlight=False, soft_wrap=True)
+
+
+async def typed_line(prompt: str) -> str:
+    """A line from the terminal; a thread of its own, so that Ctrl-C need not wait for it."""
+    loop = asyncio.get_running_loop()
+    answer: asyncio.Future[str] = loop.create_future()
+
+    def tell(line: str) -> None:
+        if not answer.done():
+            answer.set_result(line)
+
+    def read() -> None:
+        _forget_typed()
+        try:
+            line = input(prompt)
+        except EOFError:
+            line = ""
+        with contextlib.suppress(RuntimeError):  # the loop has ended: nobody waits any more
+            loop.call_soon_threadsafe(tell, line)
+
+    threading.Thread(target=read, daemon=True).start()
+    return await answer
+
+
+def _forget_typed() -> None:
+    """Drop what was typed before the question could be seen: it is no answer to it."""
+    if sys.platform != "win32":
+        with contextlib.suppress(termios.error, ValueError):  # no terminal after all
+            termios.tcflush(sys.stdin, termios.TCIFLUSH)
+
+
+class AllowingApprover:
+    """Says yes to commands that would be asked for, as the user said beforehand.
+
+    To nothing else: ``policy.beforehand`` says what that covers. What the model itself asks for
+    beyond the sandbox nobody has seen (POL-16).
+    """
+
+    async def ask(self, question: Question) -> Said:
+        """Allow this one call if what was said covers it."""
+        return "uncovered" if question.wanted or question.uncovered else "beforehand"

@@ -1,0 +1,42 @@
+"""The user at the terminal: gives permissions, and answers questions of the model's."""
+
+from __future__ import annotations
+
+import sys
+
+from rich.console import Console
+from rich.markup import escape
+
+from indwell.agent.asking.asker import CLOSED, NOBODY, Answer, UserQuestion
+from indwell.cli.terminal_approver import TerminalApprover, typed_line
+from indwell.policy.approvals import visible
+
+
+class TerminalPerson(TerminalApprover):
+    """Implements ``Approver`` and ``Asker``; where there is no terminal there is nobody.
+
+    Args:
+        console: Where to ask.
+    """
+
+    def __init__(self, console: Console) -> None:
+        super().__init__(console)
+        self._screen = console
+
+    async def answer(self, question: UserQuestion) -> Answer:
+        """Show the question, and wait for a number or words; an empty line is no answer."""
+        if not sys.stdin.isatty():
+            return NOBODY
+        self._tell("[bold]The model asks[/] (an answer permits nothing):")
+        for line in question.text.split("\n"):
+            self._tell(f"│ {escape(visible(line))}")
+        for number, option in enumerate(question.options, 1):
+            self._tell(f"  [bold]{number}[/] {escape(visible(option))}")
+        how = "A number, or other words" if question.options else "Your answer"
+        typed = (await typed_line(f"{how} (nothing: the model decides): ")).strip()
+        if typed.isdecimal() and 1 <= int(typed[:3]) <= len(question.options):
+            return Answer(chosen=int(typed[:3]) - 1)
+        return Answer(words=typed) if typed else CLOSED
+
+    def _tell(self, markup: str) -> None:
+        self._screen.print(markup, emoji=False, highlight=False, soft_wrap=True)

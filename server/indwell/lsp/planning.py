@@ -1,0 +1,236 @@
+"""What the user does with the plan that the model proposed: see, edit, approve, reject (H54).
+
+Approving begins the turn that carries the plan out, in the mode of before. What stands in the
+plan's document then is the plan, in the editor's buffer if it is open there.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from lsprotocol import types
+
+from indwell.agent.plan_board import APPROVED
+from indwell.agent.plan_document import written_plan
+from indwell.agent.plan_news import tell_plan
+from indwell.agent.prompt import Prompt
+from indwell.agent.session import Session
+from indwell.agent.words import is_blank, taken_words
+from indwell.context.plan import Plan, PlanInput, next_state
+from indwell.errors import UserError
+from indwell.lsp import answers
+from indwell.lsp.host import Host
+from indwell.lsp.protocol import ResumeArguments
+from indwell.lsp.protocol_plan import PlanParams, PlanResult
+from indwell.lsp.queue import title_of
+from indwell.lsp.switching import take_up
+from indwell.lsp.tickets import Ticket
+from indwell.sessions.branches import plan_of
+from indwell.settings.model import Mode
+
+APPROVE, EDIT, NOT_NOW = "Approve", "Edit", "Not now"
+
+
+class Planning:
+    """The plans of one editor.
+
+    Args:
+        host: Of the editor.
+        is_shown: Does a chat document show what happens in this session?
+    """
+
+    def __init__(self, host: Host, is_shown: Callable[[str], bool]) -> None:
+        self._host = host
+        self._is_shown = is_shown
+        host.documents.on_change(self._look)
+
+    async def do(self, params: PlanParams) -> PlanResult:
+        """See a session's plan, or do something with it.
+
+        Raises:
+            UserError: It cannot be done, in plain words; nothing is changed.
+        """
+        match params.action:
+            case "show":
+                return answers.plan_result(await self._shown(params.session))
+            case "edit":
+                return await self._edit(params.session, params.text)
+            case "approve":
+                return await self._approve(params.session, params.text)
+            case "reject":
+                return await self._reject(params.session, params.words)
+
+    async def open(self, session: str | None) -> PlanResult:
+        """Show the plan's document; where nothing else offers to approve it, the user is asked.
+
+        Raises:
+            UserError: There is no plan.
+        """
+        plan = await self._shown(session)
+        if not plan.text:
+            next_state("none", "approve")  # says what to do
+        is_shown = await self._show(plan)
+        if plan.state == "proposed" and self._is_asked(self._host.sessions.id_of(session)):
+            self._host.chores.begin(self._ask(session, plan, is_shown=is_shown))
+        elif not is_shown:
+            self._say_where(plan)
+        return answers.plan_result(plan)
+
+    def _is_asked(self, session: str) -> bool:
+        """Has the user of this editor no card and no chat that offer to approve?"""
+        return not self._host.client.features.has("events") and not self._is_shown(session)
+
+    def afterwards(self, ticket: Ticket) -> None:
+        """A turn is over: where it proposed a plan, a plain editor's user is asked about it."""
+        session, finished = ticket.session, ticket.finished
+        if session is None or finished is None or finished.ending != "done":
+            return
+        board = session.parts.plan
+        is_new = board.plan.state == "proposed" and board.proposed_in == ticket.number
+        if is_new and self._is_asked(session.id):
+            self._host.chores.begin(self._offer(session.id, board.plan))
+
+    def actions(self, uri: str) -> list[dict[str, Any]] | None:
+        """The code actions of a plan's document; None if it is none."""
+        session = self._host.sessions.current
+        plan = Plan() if session is None else session.parts.plan.plan
+        document = self._host.documents.get(uri)
+        if document is None or not plan.path or document.path != Path(plan.path):
+            return None
+        if plan.state not in {"proposed", "rejected"}:
+            return []
+        command = {
+            "title": "Approve the plan as it stands here",
+            "command": "indwell.plan",
+            "arguments": [{"action": "approve"}],
+        }
+        return [{"title": command["title"], "kind": "source.indwell", "command": command}]
+
+    def _look(self, path: Path) -> None:
+        """The plan's document was closed: its card shows what the user made of it."""
+        session = self._host.sessions.current
+        if session is None or session.parts.plan.plan.path != str(path):
+            return
+        if self._host.documents.at(path) is None and not self._host.is_stopped:
+            self._host.chores.begin(self._edited(session))
+
+    async def _edited(self, session: Session) -> None:
+        board, before = session.parts.plan, session.parts.plan.plan
+        text = await asyncio.to_thread(written_plan, before)
+        if board.plan is before and before.state == "proposed":
+            with suppress(UserError):  # what can be no plan is told when it is approved
+                board.rewrite(text)
+                await self._told(session)
+
+    async def _shown(self, wanted: str | None) -> Plan:
+        current = self._host.sessions.current
+        if wanted is None and current is None:
+            return Plan()
+        identifier = self._host.sessions.id_of(wanted)
+        if current is not None and current.id == identifier:
+            return current.parts.plan.plan
+        reading = await self._host.backend.session(self._host.root, identifier)
+        return plan_of(reading.records)
+
+    async def _edit(self, wanted: str | None, text: str | None) -> PlanResult:
+        if text is None:
+            raise UserError("`edit` needs the `text` that is the plan now")
+        session = await self._taken_up(wanted, "edit")
+        session.parts.plan.take("edit", text)
+        return await self._told(session)
+
+    async def _approve(self, wanted: str | None, text: str | None) -> PlanResult:
+        session = await self._taken_up(wanted, "approve")
+        if text is None:
+            text = await self._words(session.parts.plan.plan)
+            self._check_idle()
+        session.parts.plan.take("approve", text)
+        self._host.configuration.leave_plan()
+        result = await self._told(session)
+        self._begin(session, APPROVED)
+        return result
+
+    async def _reject(self, wanted: str | None, words: str | None) -> PlanResult:
+        session = await self._taken_up(wanted, "reject")
+        taken = "" if words is None or is_blank(words) else taken_words(words)
+        session.parts.plan.take("reject")
+        result = await self._told(session)
+        if taken:
+            self._begin(session, taken, "plan")
+        return result
+
+    async def _taken_up(self, wanted: str | None, happens: PlanInput) -> Session:
+        """The session that is meant, current and idle, in which this can happen.
+
+        Raises:
+            UserError: It cannot be taken up, a turn runs, or it cannot happen there.
+        """
+        next_state((await self._shown(wanted)).state, happens)
+        self._check_idle()
+        identifier = self._host.sessions.id_of(wanted)
+        if identifier != self._host.sessions.id:
+            await take_up(self._host, ResumeArguments(identifier))
+            self._check_idle()
+        session = self._host.sessions.current
+        assert session is not None
+        return session
+
+    def _check_idle(self) -> None:
+        running = self._host.turns.running
+        if running is not None and running.finished is None:
+            raise UserError("a turn is running; wait for its end or stop it, then say so again")
+
+    async def _words(self, plan: Plan) -> str:
+        """What stands in the plan's document: its buffer, else its file; the plan if it is gone."""
+        if not plan.path:
+            return plan.text
+        document = self._host.documents.at(Path(plan.path))
+        if document is not None:
+            return document.text
+        return await asyncio.to_thread(written_plan, plan)
+
+    async def _told(self, session: Session) -> PlanResult:
+        """Log and client know of it, on disk when it returns."""
+        await tell_plan(session, session.turns, partial(self._host.turns.tell, session))
+        await session.parts.log.commit()
+        self._host.client.refresh_lenses()
+        return answers.plan_result(session.parts.plan.plan)
+
+    def _begin(self, session: Session, words: str, mode: Mode | None = None) -> None:
+        prompt = Prompt(words, title=title_of(words))
+        self._host.begin(prompt, session.id, mode, is_shown=self._is_shown(session.id))
+
+    async def _offer(self, session: str, plan: Plan) -> None:
+        await self._ask(session, plan, is_shown=await self._show(plan))
+
+    async def _ask(self, session: str | None, plan: Plan, *, is_shown: bool) -> None:
+        """Approve, edit, or nothing for now; what the user cannot see stands in the question."""
+        words = "Indwell: the plan is ready; shall it be carried out?"
+        if not is_shown:
+            words += f"\n\n{plan.text}"
+        timeout_s = self._host.settings.answer_timeout_s
+        titles = (APPROVE, EDIT, NOT_NOW)
+        chosen = await self._host.client.choose(words, titles, timeout_s)
+        if chosen == APPROVE:
+            try:
+                await self._approve(session, None)
+            except UserError as error:
+                self._host.client.show(types.MessageType.Error, f"Indwell: {error}")
+        elif chosen == EDIT:
+            self._say_where(plan)
+
+    async def _show(self, plan: Plan) -> bool:
+        if not plan.path:
+            return False
+        uri = Path(plan.path).as_uri()
+        self._host.documents.beside.add(uri)  # it is not what the user works in
+        return await self._host.client.show_document(uri)
+
+    def _say_where(self, plan: Plan) -> None:
+        words = f"Indwell: the plan stands in {plan.path}; change it there, then run `indwell.plan`"
+        self._host.client.show(types.MessageType.Info, words)

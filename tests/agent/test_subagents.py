@@ -1,0 +1,446 @@
+"""A sub-agent does a part of the work: only its answer comes back, and it may not do more."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from indwell.agent import events
+from indwell.agent.budget import Budgets
+from indwell.agent.compact_tool import Wish, make_compact
+from indwell.agent.other_model import OtherModel
+from indwell.agent.past import past_of
+from indwell.agent.recalled import recalled
+from indwell.agent.session import Session
+from indwell.agent.subagents.child import Limits, OwnTools
+from indwell.agent.subagents.definition import Definition
+from indwell.agent.subagents.tool import Numbered, Subagents, make_agent
+from indwell.agent.todo_tool import TodoBoard, make_todo
+from indwell.errors import Unreachable
+from indwell.messages import Reply, Request, ToolUse
+from indwell.policy.decide import Policy
+from indwell.providers.base import Provider, StreamEvent
+from indwell.providers.scripted import ScriptedProvider
+from indwell.sessions.acts import acts
+from indwell.sessions.branches import model_of
+from indwell.sessions.overview import overview
+from indwell.sessions.records import Intent, Record, Said, Spent, TurnFinished
+from indwell.tools.base import Tool, ToolContext
+from support.session import START, MemoryLog, World, a_tool, a_world, asks, call, says, texts
+
+FILES = {"shop.py": "def total(items):\n    return sum(items) + 1\n"}
+PLAIN = "find the mistake in shop.py"
+
+
+def is_child(request: Request) -> bool:
+    return "You are a sub-agent" in request.system[-1].text
+
+
+class Model:
+    """Two scripts: of the agent, and of its sub-agents by their task; keeps what each was sent."""
+
+    def __init__(self, main: Sequence[Reply], *, children: Mapping[str, Sequence[Reply]]) -> None:
+        self.main = list(main)
+        self.children = {task: list(replies) for task, replies in children.items()}
+        self.sent_main: list[Request] = []
+        self.sent_children: list[Request] = []
+
+    def __call__(self, request: Request) -> Reply:
+        if not is_child(request):
+            self.sent_main.append(request)
+            return self.main.pop(0)
+        self.sent_children.append(request)
+        words = "\n".join(texts(request.messages[0]))
+        task = next(task for task in self.children if task in words)
+        return self.children[task].pop(0)
+
+
+@asynccontextmanager
+async def a_house(
+    folder: Path,
+    script: Callable[[Request], Any],
+    *,
+    tools: Sequence[Tool[Any]] = (),
+    named: Sequence[Definition] = (),
+    model: str = "",
+    limits: Limits = Limits(),  # noqa: B008 - frozen
+    **more: Any,
+) -> AsyncIterator[tuple[World, list[MemoryLog]]]:
+    """A world whose model has the tool ``agent``; and the logs of the sub-agents, as they begin."""
+    logs: list[MemoryLog] = []
+
+    async def begin(session: Session, model: str) -> Numbered:
+        del session, model
+        logs.append(MemoryLog())
+        return Numbered(len(logs), logs[-1])
+
+    def own_tools() -> OwnTools:
+        wish, board = Wish(), TodoBoard()
+        return OwnTools(wish, board, (make_compact(wish), make_todo(board)))
+
+    async def known() -> Mapping[str, Definition]:
+        return {one.name: one for one in named}
+
+    subagents = Subagents(named, known, lambda: limits, lambda: model, own_tools, begin)
+    given = (*tools, make_agent(subagents))
+    async with a_world(folder, script, files=FILES, tools=given, **more) as world:
+        subagents.session = world.session
+        yield world, logs
+
+
+def delegates(task: str = PLAIN, id_: str = "c1", **more: object) -> Reply:
+    return asks(call("agent", id_, task=task, **more))
+
+
+READ = asks(call("read_file", "r1", path="shop.py"))
+EDIT = asks(call("edit_file", "e1", path="shop.py", edits=[{"old": " + 1", "new": ""}]))
+
+
+async def test_nothing_but_the_answer_comes_back(tmp_path: Path) -> None:
+    model = Model(
+        [delegates(), says("told")],
+        children={PLAIN: [READ, says("shop.py:2 adds one too many")]},
+    )
+    async with a_house(tmp_path, model) as (world, _):
+        finished = await world.turn("a secret plan of the user's")
+        (result,) = world.results
+    assert result.text == "shop.py:2 adds one too many"
+    assert finished.ending == "done"
+    for request in model.sent_children:
+        said = "\n".join(text for message in request.messages for text in texts(message))
+        assert "a secret plan" not in said, "the sub-agent knows only its task"
+    assert "sum(items)" not in str(model.sent_main[-1].messages), "what it read stays with it"
+
+
+async def test_it_has_every_tool_but_those_that_reach_beyond_it(tmp_path: Path) -> None:
+    async def nothing(_name: str, _context: ToolContext) -> str:
+        return ""
+
+    others = [a_tool(name, nothing) for name in ("ask_user", "plan", "remember", "grep", "todo")]
+    model = Model([delegates(), says()], children={PLAIN: [says("x")]})
+    async with a_house(tmp_path, model, tools=others) as (world, _):
+        await world.turn()
+        parents_todo = world.session.parts.todo
+    (request,) = model.sent_children
+    names = [spec.name for spec in request.tools]
+    assert names == ["read_file", "edit_file", "write_file", "grep", "todo"]
+    assert parents_todo.items == ()
+
+
+async def test_a_sub_agent_cannot_begin_another_one(tmp_path: Path) -> None:
+    model = Model([delegates(), says()], children={PLAIN: [delegates("more"), says("no")]})
+    async with a_house(tmp_path, model) as (world, logs):
+        await world.turn()
+    assert len(logs) == 1
+    assert "there is no tool 'agent'" in str(model.sent_children[-1].messages[-1])
+
+
+async def test_several_work_at_once(tmp_path: Path) -> None:
+    both_began, begun = asyncio.Event(), list[str]()
+
+    async def wait(name: str, _context: ToolContext) -> str:
+        begun.append(name)
+        if len(begun) == 2:
+            both_began.set()
+        await both_began.wait()  # one after the other this would never end
+        return name
+
+    model = Model(
+        [
+            asks(call("agent", "c1", task="first"), call("agent", "c2", task="second")),
+            says(),
+        ],
+        children={
+            "first": [asks(call("wait", "w", name="a")), says("one")],
+            "second": [asks(call("wait", "w", name="b")), says("two")],
+        },
+    )
+    async with a_house(tmp_path, model, tools=[a_tool("wait", wait)]) as (world, _):
+        async with asyncio.timeout(10):
+            await world.turn()
+        assert [one.text for one in world.results] == ["one", "two"]
+        ids = [one.id for one in world.told(events.ToolStarted) if one.agent]
+    assert len(set(ids)) == 2, "calls of both have the same name in their replies"
+
+
+async def test_what_it_does_is_told_under_its_call(tmp_path: Path) -> None:
+    model = Model(
+        [delegates(), says()], children={PLAIN: [READ, EDIT, says("a long story of mine")]}
+    )
+    async with a_house(tmp_path, model) as (world, _):
+        finished = await world.turn()
+        of_child = [one for one in world.events if one.agent]
+        assert {one.agent for one in of_child} == {"c1"}
+        assert {type(one) for one in of_child} == {
+            events.ToolStarted,
+            events.ToolFinished,
+            events.EditApplied,
+            events.UsageReported,
+        }
+        words = "".join(one.text for one in world.told(events.Text))
+        assert "a long story" not in words
+        (end,) = [one for one in world.told(events.ToolFinished) if one.name == "agent"]
+    assert end.figure == "3 rounds, 35 tokens"
+    assert [(one.path, one.added, one.removed) for one in finished.changes] == [("shop.py", 1, 1)]
+
+
+async def test_its_cost_is_the_turns(tmp_path: Path) -> None:
+    model = Model([delegates(), says()], children={PLAIN: [READ, says("x")]})
+    async with a_house(tmp_path, model) as (world, logs):
+        finished = await world.turn()
+        records = await world.records()
+    spent = [one for one in records if isinstance(one, Spent)]
+    until = records.index(spent[2]) + 1
+    answered = recalled(records[:until], START).answered_at
+    assert answered == datetime.fromisoformat(spent[0].at), "its calls keep no cache of ours warm"
+    assert [one.agent for one in spent] == ["", "1", "1", ""]
+    assert finished.cost == sum(one.cost or 0 for one in spent)
+    assert finished.usage.input == sum(one.usage.input for one in spent) == 40
+    assert sum(isinstance(one, Spent) for one in logs[0].records) == 2
+
+
+@pytest.mark.parametrize(
+    ("limits", "budgets", "why"),
+    [
+        (Limits(tokens=1_500), Budgets(), "agent_budget_tokens = 1,500"),
+        (Limits(), Budgets(turn_tokens=1_800), "budget_turn_tokens = 1,800"),
+    ],
+)
+async def test_no_call_passes_its_budget_or_the_turns(
+    tmp_path: Path, limits: Limits, budgets: Budgets, why: str
+) -> None:
+    model = Model([delegates(), says()], children={PLAIN: [asks(READ.calls[0], text="so far")] * 9})
+    async with a_house(tmp_path, model, limits=limits) as (world, _):
+        world.session.parts = replace(world.session.parts, budgets=budgets)
+        await world.turn()
+        (result,) = world.results
+    assert why in result.text
+
+
+class Slow:
+    """A model that lets sub-agents wait for their answers until a gate opens."""
+
+    def __init__(self, provider: Provider) -> None:
+        self.provider = provider
+        self.gate = asyncio.Event()
+
+    async def complete(self, request: Request, on_event: Callable[[StreamEvent], None]) -> Reply:
+        if is_child(request):
+            await self.gate.wait()
+        return await self.provider.complete(request, on_event)
+
+
+async def test_budgets_hold_for_sub_agents_that_call_at_once(tmp_path: Path) -> None:
+    """Each alone would fit what is left; both together would not."""
+    model = Model(
+        [asks(call("agent", "c1", task="first"), call("agent", "c2", task="second")), says()],
+        children={"first": [says("one")], "second": [says("two")]},
+    )
+    async with a_house(tmp_path, model) as (world, _):
+        slow = Slow(world.provider)
+        budgets = Budgets(turn_tokens=2_800)
+        world.session.parts = replace(world.session.parts, budgets=budgets, provider=slow)
+        turn = world.begin()
+        await world.until(lambda event: isinstance(event, events.ToolFinished))
+        slow.gate.set()
+        await turn
+        told = [one.is_error for one in world.results]
+    assert told == [False, True]
+
+
+async def test_its_rounds_end_with_a_last_word(tmp_path: Path) -> None:
+    loops = [asks(call("read_file", f"r{n}", path="shop.py", limit=n)) for n in range(1, 4)]
+    model = Model([delegates(), says()], children={PLAIN: [*loops[:2], says("as far as I came")]})
+    async with a_house(tmp_path, model, limits=Limits(rounds=2)) as (world, _):
+        await world.turn()
+        (result,) = world.results
+    assert result.text.startswith("as far as I came\n[the sub-agent ended early")
+    assert model.sent_children[-1].tool_choice == "none"
+
+
+async def test_a_long_answer_keeps_both_ends_and_is_whole_in_a_file(tmp_path: Path) -> None:
+    answer = "begin " + "x " * 4_000 + " end"
+    model = Model([delegates(), says()], children={PLAIN: [says(answer)]})
+    async with a_house(tmp_path, model) as (world, _):
+        await world.turn()
+        (result,) = world.results
+        (spilled,) = world.session.parts.read_roots[0].iterdir()
+        assert spilled.read_text() == answer
+    assert result.text.startswith("begin")
+    assert result.text.endswith(" end")
+    assert len(result.text) < 5_000
+    assert str(spilled) in result.text
+
+
+@pytest.mark.parametrize("mode", ["auto", "review", "plan"])
+async def test_a_read_only_one_changes_nothing_in_any_mode(tmp_path: Path, mode: Any) -> None:
+    model = Model(
+        [delegates(read_only=True), says()], children={PLAIN: [READ, EDIT, says("cannot")]}
+    )
+    async with a_house(tmp_path, model, policy=Policy(mode)) as (world, _):
+        await world.turn()
+        text = (await world.workspace.read(world.workspace.resolve("shop.py"))).text
+    assert text == FILES["shop.py"]
+    assert "the mode is `plan`" in str(model.sent_children[-1].messages[-1])
+
+
+async def test_a_question_names_the_sub_agent(tmp_path: Path) -> None:
+    """POL-17: no more than its parent may, and the user sees who asks."""
+    explore = Definition("explore", "looks around", "Look.", "indwell")
+    model = Model(
+        [delegates(name="explore"), says()], children={PLAIN: [READ, EDIT, says("refused")]}
+    )
+    async with a_house(tmp_path, model, policy=Policy("ask"), named=[explore]) as (world, _):
+        await world.turn()
+        (question,) = world.approver.questions
+        (asked,) = world.told(events.PermissionAsked)
+        records = await world.records()
+    assert question.title == "Sub-agent explore: Change shop.py?" == asked.title
+    assert asked.agent == "c1"
+    by, act = acts(records)
+    assert (by.tool, by.agent, by.end) == ("agent", "", "done")
+    assert (act.agent, act.end) == ("explore", "refused")
+
+
+async def test_patience_is_the_turns_not_each_sub_agents(tmp_path: Path) -> None:
+    edits = [asks(call("write_file", f"w{n}", path=f"new{n}.txt", content="x")) for n in range(6)]
+    model = Model(
+        [delegates("first", "c1"), delegates("second", "c2"), says()],
+        children={"first": [*edits[:4], says("a")], "second": [*edits[4:], says("b")]},
+    )
+    async with a_house(tmp_path, model, policy=Policy("ask")) as (world, _):
+        await world.turn()
+        assert len(world.approver.questions) == 5
+
+
+async def test_its_log_is_whole_and_its_doings_are_in_the_sessions(tmp_path: Path) -> None:
+    model = Model([delegates(), says()], children={PLAIN: [READ, EDIT, says("mended")]})
+    async with a_house(tmp_path, model) as (world, logs):
+        await world.turn()
+        records = await world.records()
+    own = logs[0].records
+    replies = [one for one in own if isinstance(one, Said) and one.message.role == "assistant"]
+    assert len(replies) == 3
+    assert isinstance(own[-1], TurnFinished)
+    assert [(one.tool, one.tool_use_id) for one in records if isinstance(one, Intent)] == [
+        ("agent", "c1"),
+        ("edit_file", "a1-e1"),
+    ]
+    assert not any("sum(items)" in str(one) for one in _said(records))
+
+
+def _said(records: Sequence[Record]) -> list[Said]:
+    return [one for one in records if isinstance(one, Said)]
+
+
+async def test_a_session_goes_on_with_its_own_model_not_with_a_sub_agents(tmp_path: Path) -> None:
+    cheap = OtherModel(ScriptedProvider([says("x")]), "cheap", 64_000, 1_000, lambda _usage: 0.5)
+    model = Model([delegates(), asks(READ.calls[0])], children={})
+    async with a_house(tmp_path, model, model="cheap", round_limit=1) as (world, _):
+        world.session.parts = replace(world.session.parts, other_model=lambda _name: cheap)
+        model.main[1:] = [says("that was all")]
+        finished = await world.turn()
+        records = await world.records()
+        reading = world.store.open(world.session.id)
+    assert [one.model for one in records if isinstance(one, Spent)] == ["small", "cheap", "small"]
+    assert finished.cost == 0.5 + 0.5 + 0.25
+    until = next(n for n, one in enumerate(records) if isinstance(one, Spent) and one.agent) + 1
+    killed = records[:until]  # right behind what the sub-agent spent
+    assert past_of(killed).model == model_of(killed) == "small"
+    assert past_of(killed).usage.input == 20
+    assert overview("s", reading._replace(records=killed)).model == "small"
+
+
+async def test_one_that_only_read_is_known_not_to_have_changed_anything(tmp_path: Path) -> None:
+    model = Model([delegates(), says()], children={PLAIN: [READ, says("x")]})
+    async with a_house(tmp_path, model) as (world, _):
+        await world.turn()
+        assert not [one for one in await world.records() if isinstance(one, Intent)]
+
+
+async def test_stopping_the_turn_ends_all_of_them(tmp_path: Path) -> None:
+    begun, never, ended = asyncio.Event(), asyncio.Event(), list[str]()
+
+    async def wait(name: str, _context: ToolContext) -> str:
+        begun.set()
+        try:
+            await never.wait()
+        finally:
+            ended.append(name)
+        return name
+
+    waits = [asks(call("wait", "w", name="one"))]
+    model = Model([delegates()], children={PLAIN: waits})
+    async with a_house(tmp_path, model, tools=[a_tool("wait", wait)]) as (world, logs):
+        task = world.begin()
+        await asyncio.wait_for(begun.wait(), 10)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        last = logs[0].records[-1]
+        uses = [b for m in world.messages for b in m.blocks if isinstance(b, ToolUse)]
+    assert ended == ["one"]
+    assert isinstance(last, TurnFinished)
+    assert last.ending == "cancelled"
+    assert len(uses) == len(world.results) == 1
+
+
+async def test_one_whose_model_fails_is_an_error_for_the_agent(tmp_path: Path) -> None:
+    def script(request: Request) -> Any:
+        if is_child(request):
+            return Unreachable("the endpoint does not answer")
+        return replies.pop(0)
+
+    replies = [delegates(), says("did it myself")]
+    async with a_house(tmp_path, script) as (world, _):
+        finished = await world.turn()
+        (result,) = world.results
+    assert result.is_error
+    assert "the endpoint does not answer" in result.text
+    assert finished.answer == "did it myself"
+
+
+@pytest.mark.parametrize("task", ["", "  \n"])
+async def test_no_task_is_an_error(tmp_path: Path, task: str) -> None:
+    model = Model([delegates(task), says()], children={})
+    async with a_house(tmp_path, model) as (world, logs):
+        await world.turn()
+        (result,) = world.results
+    assert "there is no task" in result.text
+    assert not logs
+
+
+async def test_a_task_that_begins_with_a_slash_is_no_command(tmp_path: Path) -> None:
+    model = Model([delegates("/compact"), says()], children={"/compact": [says("a task")]})
+    async with a_house(tmp_path, model) as (world, _):
+        await world.turn()
+        assert [one.text for one in world.results] == ["a task"]
+
+
+async def test_an_unknown_name_is_answered_with_those_there_are(tmp_path: Path) -> None:
+    explore = Definition("explore", "looks around", "Look.", "indwell", read_only=True)
+    model = Model([delegates(name="expert"), says()], children={})
+    async with a_house(tmp_path, model, named=[explore]) as (world, _):
+        await world.turn()
+        (result,) = world.results
+    assert "there is no sub-agent 'expert'" in result.text
+    assert "explore (only reads): looks around" in result.text
+
+
+async def test_a_named_one_can_only_have_less(tmp_path: Path) -> None:
+    narrow = Definition(
+        "narrow", "", "Be brief.", "user", tools=frozenset({"read_file", "agent"}), rounds=99
+    )
+    model = Model([delegates(name="narrow"), says()], children={PLAIN: [says("x")]})
+    async with a_house(tmp_path, model, named=[narrow]) as (world, _):
+        await world.turn()
+    (request,) = model.sent_children
+    assert [spec.name for spec in request.tools] == ["read_file"]
+    assert request.system[-1].text.endswith("Be brief.")

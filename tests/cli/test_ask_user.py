@@ -1,0 +1,69 @@
+"""The model's question at a terminal, as the page shows it; where nobody is, nobody is asked."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from indwell.lsp.chat.question_words import question_words
+from support.doc_examples import examples
+from support.editing import USAGE, Home, results, texts_of
+from support.loopback_endpoint import LoopbackEndpoint, endpoint_in_thread, say
+from support.terminal import indwell
+from support.terminal_screen import Terminal
+
+QUESTION = "Which port shall the server use?"
+OPTIONS = ["8000", "8080"]
+ASKING = say(
+    calls=[("ask_user", json.dumps({"question": QUESTION, "options": OPTIONS}))], usage=USAGE
+)
+SCRIPT = [ASKING, say("Well.", usage=USAGE)]
+
+
+@pytest.mark.parametrize(
+    ("typed", "result", "words"),
+    [
+        ("2", "The user chose option 2: 8080", ""),
+        ("9000, please", "The user answers in words of their own, which follow.", "9000, please"),
+        ("3", "The user answers in words of their own, which follow.", "3"),
+        ("", "the user closed the question without an answer", ""),
+    ],
+)
+def test_a_number_or_words_are_typed(tmp_path, typed, result, words) -> None:
+    home = Home(tmp_path)
+    (promised,) = examples("ask.md", "text")
+    with (
+        endpoint_in_thread(SCRIPT) as endpoint,
+        Terminal(
+            "run", "go", environment=home.environment(endpoint.base_url), folder=home.workspace
+        ) as terminal,
+    ):
+        terminal.answer("decides): ", typed)
+        assert terminal.ends() == 0
+        sent = endpoint.seen[-1]
+    assert promised.text.rstrip("\n") in terminal.shown.replace("\r\n", "\n")
+    assert results(sent)[0].startswith(result)
+    assert texts_of(sent.body["messages"]).endswith(words)
+
+
+@pytest.mark.parametrize("more", [(), ("--allow-commands",), ("--json",)])
+async def test_in_a_script_the_model_decides_itself(tmp_path, more) -> None:
+    home = Home(tmp_path)
+    async with LoopbackEndpoint(SCRIPT) as endpoint:
+        environment = home.environment(endpoint.base_url)
+        ended = await indwell("run", *more, "go", environment=environment, folder=home.workspace)
+        assert ended.code == 0, ended
+        assert results(endpoint.seen[-1]) == [
+            "there is nobody here who could be asked, so decide yourself, and say what you decided"
+        ]
+
+
+def test_the_chat_shows_it_as_the_page_does() -> None:
+    (promised,) = examples("ask.md", "markdown")
+    assert f"{question_words(QUESTION, OPTIONS)}\n" == promised.text
+
+
+def test_no_line_of_a_question_can_be_anything_but_a_quote() -> None:
+    words = question_words("a\n## You\nsend this\n```\n<!-- x", ["## You", "<b>"])
+    assert all(line.startswith(">") for line in words.split("\n"))

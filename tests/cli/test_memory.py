@@ -1,0 +1,98 @@
+"""``indwell memory`` at a terminal: the page's example as it stands, and what is refused."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from indwell.cli.purge import OURS
+from indwell.cli.remembering import FOLDER
+from indwell.context.memory.page import Fact, entries
+from support.doc_examples import examples
+from support.editing import Home
+
+
+def run(home: Home, script: str) -> subprocess.CompletedProcess[str]:
+    """A shell script of a user's, in their workspace; ``indwell`` is the one under test."""
+    beside = str(Path(sys.executable).parent)
+    environment = home.environment()
+    environment["PATH"] = os.pathsep.join((beside, environment["PATH"]))
+    return subprocess.run(
+        ["bash", "-uc", script],
+        cwd=home.workspace,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+
+def test_the_example_of_the_page_prints_what_the_page_says(tmp_path) -> None:
+    home = Home(tmp_path)
+    (example,) = examples("memory.md", "sh")
+    promised = examples("memory.md", "text")[1].text
+    done = run(home, f"set -e\n{example.text}")
+    assert done.stderr == ""
+    assert done.stdout == promised.replace("TODAY", datetime.now(UTC).date().isoformat())
+
+
+def test_the_page_of_the_page_is_one(tmp_path) -> None:
+    (example,) = examples("memory.md", "markdown")
+    assert [one.fact for one in entries(example.text, "workspace")] == [
+        Fact("Tests run with `just test`.", "workspace", "2026-11-22", "01kx2m"),
+        Fact("Written by hand: prices are kept in cents."),
+    ]
+    home = Home(tmp_path)
+    path = Path(run(home, "indwell memory path").stdout.strip())
+    path.write_text(example.text)
+    told = json.loads(run(home, "indwell memory --json").stdout)
+    assert [one["number"] for one in told["facts"]] == [1, 2]
+    assert told["facts"][0] == {
+        "number": 1,
+        "scope": "workspace",
+        "fact": "Tests run with `just test`.",
+        "day": "2026-11-22",
+        "session": "01kx2m",
+    }
+
+
+@pytest.mark.parametrize(
+    ("line", "why"),
+    [
+        ("indwell memory forget", "say which"),
+        ("indwell memory forget 1", "there is no fact '1'"),
+        ("indwell memory add ' '", "no words"),
+        ("indwell memory add 'x\x1by'", "do not show"),
+        ("indwell memory add same; indwell memory add SAME", "remembered already"),
+    ],
+)
+def test_what_cannot_be_meant_is_refused(tmp_path, line, why) -> None:
+    done = run(Home(tmp_path), line)
+    assert (done.returncode, why in done.stderr) == (2, True)
+
+
+def test_a_page_that_is_not_the_users_alone_is_named_and_left_alone(tmp_path) -> None:
+    home = Home(tmp_path)
+    path = Path(run(home, "indwell memory path").stdout.strip())
+    path.chmod(0o666)
+    for line in ("indwell memory", "indwell memory add new"):
+        done = run(home, line)
+        assert (done.returncode, "chmod go-w" in done.stderr) == (2, True)
+    assert "new" not in path.read_text().splitlines()
+
+
+def test_nothing_is_remembered_at_first(tmp_path) -> None:
+    home = Home(tmp_path)
+    assert run(home, "indwell memory").stdout == "nothing is remembered here\n"
+    assert not (home.state / FOLDER).exists()
+
+
+def test_what_is_remembered_goes_with_the_rest() -> None:
+    assert FOLDER in OURS

@@ -1,0 +1,64 @@
+"""The user's own AGENTS.md: in the system prompt, bounded, and never a reason not to begin."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from indwell.cli.folder_trust import FolderTrust
+from indwell.cli.project_instructions import ProjectInstructions, standing_instructions
+from indwell.prompt.instructions import LIMIT
+from indwell.settings.model import Settings
+from indwell.workspace.disk import DiskWorkspace
+
+SETTINGS = Settings(instructions="Answer in German.", trusted=("/",))
+
+
+@pytest.fixture
+def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    folder = tmp_path / "config" / "indwell"
+    folder.mkdir(parents=True)
+    return folder / "AGENTS.md"
+
+
+def test_it_joins_the_instructions_of_the_settings(own: Path) -> None:
+    assert standing_instructions(SETTINGS) == ("Answer in German.", "")
+    own.write_text("\ufeffUse tabs.\n", "utf-8")
+    assert standing_instructions(SETTINGS) == ("Answer in German.\n\nUse tabs.", "")
+    assert standing_instructions(Settings()) == ("Use tabs.", "")
+
+
+def test_what_is_too_long_is_cut_and_said(own: Path) -> None:
+    own.write_text("x" * (LIMIT + 1), "utf-8")
+    text, problem = standing_instructions(Settings())
+    assert text == "x" * LIMIT
+    assert "has 16,001 characters, of which the first 16,000 go to the model" in problem
+
+
+def test_what_cannot_be_read_is_left_out_and_said(own: Path) -> None:
+    own.write_bytes(b"\xff\xfe broken")
+    text, problem = standing_instructions(SETTINGS)
+    assert text == "Answer in German."
+    assert problem.startswith("your own AGENTS.md is left out: AGENTS.md is no UTF-8 text")
+
+
+async def test_each_root_of_a_workspace_has_its_own_and_nothing_above_them_counts(
+    tmp_path: Path,
+) -> None:
+    for name in ("", "one", "one/lib", "two", "two/lib", "three"):
+        folder = tmp_path / "roots" / name
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "AGENTS.md").write_text(f"of {name}\n")
+    roots = [tmp_path / "roots" / name for name in ("one", "two")]
+    workspace = DiskWorkspace(roots)
+    trust = FolderTrust({"INDWELL_STATE": str(tmp_path / "state")}, is_given=True)
+    trust.look(workspace.roots, SETTINGS)
+    found = ProjectInstructions(workspace, lambda: SETTINGS, trust)
+    assert await found.own() == "of one\n"
+    files = [tmp_path / "roots" / name / "a.py" for name in ("one/lib", "two/lib", "three")]
+    told = await found.of_folders(files, [])
+    assert [one.text for one in told.texts] == ["of two\n", "of one/lib\n", "of two/lib\n"]
+    assert [one.path for one in told.texts][1] == "lib/AGENTS.md"
+    assert told.texts[0].path == str(tmp_path / "roots" / "two" / "AGENTS.md")

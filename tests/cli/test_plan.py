@@ -1,0 +1,119 @@
+"""Plans in the terminal: the example of the page, run as it stands there."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import shlex
+
+import pytest
+
+from support.doc_examples import examples
+from support.editing import EDIT, MENDED, READ, SOURCE, USAGE, Home, results, texts_of
+from support.loopback_endpoint import LoopbackEndpoint, say
+from support.terminal import Ended, indwell
+
+STEPS = "1. Take one off the total\n2. Look at it"
+PROPOSED = say("I looked.", calls=[("plan", json.dumps({"text": STEPS}))], usage=USAGE)
+WORK = (say(calls=[READ], usage=USAGE), say(calls=[EDIT], usage=USAGE), say("Mended.", usage=USAGE))
+PLANNING, CARRYING = examples("plan.md", "sh")[0].text.splitlines()
+
+
+@pytest.fixture
+def home(tmp_path) -> Home:
+    return Home(tmp_path)
+
+
+async def typed(home: Home, line: str, base_url: str = "") -> Ended:
+    """A line of the page, as a shell would read it."""
+    program, *arguments = shlex.split(line)
+    assert program == "indwell"
+    variables = home.environment(base_url)
+    return await indwell(*arguments, environment=variables, folder=home.workspace)
+
+
+async def test_the_pages_example_plans_waits_and_carries_out_what_the_user_wrote(home) -> None:
+    async with LoopbackEndpoint([PROPOSED, *WORK]) as endpoint:
+        planned = await typed(home, PLANNING, endpoint.base_url)
+        assert (planned.code, planned.stderr, home.shop.read_text()) == (0, "", SOURCE)
+        assert "The plan:\n  1. Take one off the total\n  2. Look at it\n" in planned.stdout
+        assert "indwell run --continue --approve-plan" in planned.stdout
+        (document,) = home.state.rglob("*-plan.md")
+        assert str(document) in planned.stdout.replace("\n", "")
+        await asyncio.to_thread(document.write_text, "1. Take one off, no more\n")
+        done = await typed(home, CARRYING, endpoint.base_url)
+        assert (done.code, done.stderr, home.shop.read_text()) == (0, "", MENDED)
+        sent = texts_of(endpoint.seen[1].body["messages"])
+    assert "<approved-plan>\n1. Take one off, no more\n</approved-plan>" in sent
+    assert "The plan is approved: carry it out." in sent
+
+
+async def test_words_go_along_with_the_approval(home) -> None:
+    async with LoopbackEndpoint([PROPOSED, say("Well.", usage=USAGE)]) as endpoint:
+        await typed(home, PLANNING, endpoint.base_url)
+        await typed(home, f'{CARRYING} "but slowly"', endpoint.base_url)
+        sent = texts_of(endpoint.seen[1].body["messages"])
+    assert "The plan is approved: carry it out.\n\nbut slowly" in sent
+
+
+async def test_a_setting_that_only_plans_is_left_for_review_by_approving(home) -> None:
+    async with LoopbackEndpoint([PROPOSED, *WORK]) as endpoint:
+        home.configure(
+            f'mode = "plan"\nbase_url = "{endpoint.base_url}"\nmodel = "loopback-model"\n'
+        )
+        await typed(home, 'indwell run "Mend it"')
+        done = await typed(home, f"{CARRYING} --json")
+    assert (done.code, home.shop.read_text()) == (0, MENDED)
+    assert done.events[0]["mode"] == "review"
+    assert [one["state"] for one in done.events if one["type"] == "planChanged"] == [
+        "approved",
+        "done",
+    ]
+
+
+async def test_without_a_plan_nothing_is_approved_and_nothing_is_sent(home) -> None:
+    async with LoopbackEndpoint([say("Well.", usage=USAGE)]) as endpoint:
+        await typed(home, "indwell run hello", endpoint.base_url)
+        refused = await typed(home, CARRYING, endpoint.base_url)
+        assert len(endpoint.seen) == 1
+    assert refused.code == 1
+    assert "there is no plan; ask for one in mode `plan`" in " ".join(refused.stdout.split())
+
+
+@pytest.mark.parametrize("line", ["indwell run --approve-plan", f"{CARRYING} --mode plan"])
+async def test_a_command_line_that_cannot_be_meant_is_refused(home, line) -> None:
+    refused = await typed(home, line)
+    assert refused.code == 2
+    assert "approve-plan" in refused.stderr or "no words" in refused.stderr
+
+
+async def test_the_list_of_steps_is_printed_with_what_they_wait_for(home) -> None:
+    items = [{"text": "Read", "state": "doing"}, {"text": "Test", "after": [1]}]
+    todo = say(calls=[("todo", json.dumps({"items": items}))], usage=USAGE)
+    async with LoopbackEndpoint([todo, say("Well.", usage=USAGE)]) as endpoint:
+        ended = await typed(home, "indwell run hello", endpoint.base_url)
+    assert "  1. [~] Read\n  2. [ ] Test (waits for 1)\n" in ended.stdout
+
+
+@pytest.mark.parametrize("mode", ["plan", "auto"])
+async def test_the_model_cannot_change_what_the_user_will_approve(home, mode) -> None:
+    async with LoopbackEndpoint([PROPOSED]) as endpoint:
+        await typed(home, PLANNING, endpoint.base_url)
+    (document,) = home.state.rglob("*-plan.md")
+    path = str(document)
+    tries = [
+        ("read_file", {"path": path}),
+        ("write_file", {"path": path, "content": "1. Delete all"}),
+        ("edit_file", {"path": path, "edits": [{"old": "Take one", "new": "Take all"}]}),
+        ("bash", {"command": f"echo '1. Delete all' > {shlex.quote(path)}"}),
+        ("bash", {"command": f"rm {shlex.quote(path)}; ln -s /etc/passwd {shlex.quote(path)}"}),
+    ]
+    calls = [say(calls=[(name, json.dumps(one))], usage=USAGE) for name, one in tries]
+    async with LoopbackEndpoint([*calls, say("Well.", usage=USAGE)]) as endpoint:
+        line = f"indwell run --continue --mode {mode} --allow-commands 'go on'"
+        assert (await typed(home, line, endpoint.base_url)).code == 0
+        heard = results(endpoint.seen[-1])
+    assert document.read_text() == f"{STEPS}\n"
+    assert not document.is_symlink()
+    assert "Take one off" in heard[1]
+    assert len(heard) == 1 + len(tries)

@@ -1,0 +1,162 @@
+"""Named sub-agents from files: the example of the page, and files that nobody should trust."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import shlex
+from pathlib import Path
+
+import pytest
+
+from indwell.cli.folder_trust import FolderTrust
+from indwell.cli.subagents import MOST_FILE_B, MOST_FILES, AgentLogs, find_agents
+from indwell.settings.model import Settings
+from support.doc_examples import examples
+from support.editing import USAGE, Home, results
+from support.loopback_endpoint import LoopbackEndpoint, Seen, say
+from support.terminal import indwell
+
+TASK = {"task": "look at shop.py", "name": "critic"}
+
+
+async def test_the_example_of_the_page(tmp_path: Path) -> None:
+    home = Home(tmp_path)
+    folder = home.configure("").parent / "agents"
+    folder.mkdir()
+    (page,) = examples("agents.md", "markdown")
+    (folder / "critic.md").write_text(page.text)
+    (line,) = examples("agents.md", "sh")
+    program, *arguments = shlex.split(line.text)
+    assert program == "indwell"
+    asked: list[Seen] = []
+
+    def script(seen: Seen):
+        asked.append(seen)
+        if "# You are a sub-agent" in str(seen.body["messages"]):
+            return say("shop.py:2 adds one too many", usage=USAGE)
+        if len(asked) == 1:
+            return say(calls=[("agent", json.dumps(TASK))], usage=USAGE)
+        return say("It found one.", usage=USAGE)
+
+    async with LoopbackEndpoint(script) as endpoint:
+        environment = home.environment(endpoint.base_url)
+        ended = await indwell(*arguments, environment=environment, folder=home.workspace)
+    assert ended.code == 0, ended.stderr
+    assert "▸ agent critic: look at shop.py" in ended.stdout
+    assert "It found one." in ended.stdout
+    first, child, last = asked
+    assert "critic (only reads): finds what is wrong with a change, and proves it" in str(
+        first.body["tools"]
+    )
+    assert "Look for what is wrong" in child.body["messages"][0]["content"]
+    tools = [one["function"]["name"] for one in child.body["tools"]]
+    assert tools == ["read_file", "glob", "grep"]
+    assert results(last) == ["shop.py:2 adds one too many"]
+    doctor = await indwell(
+        "doctor", "--offline", "--json", environment=environment, folder=home.workspace
+    )
+    found = json.loads(doctor.stdout)["findings"]
+    told = [one["sentence"] for one in found if one["name"] == "sub-agents"]
+    assert told == ["critic, explore"]
+    audit = await indwell("audit", environment=environment, folder=home.workspace)
+    assert "nothing was changed" in audit.stdout
+
+
+@pytest.fixture
+def config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder of the user's own sub-agents."""
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    folder = tmp_path / "config" / "indwell" / "agents"
+    folder.mkdir(parents=True)
+    return folder
+
+
+def trusting(*, is_given: bool, root: Path) -> FolderTrust:
+    trust = FolderTrust({"INDWELL_STATE": str(root / "state")}, is_given=is_given)
+    trust.look([root], Settings())
+    return trust
+
+
+def test_files_that_cannot_be_used_are_named_and_the_others_count(
+    config: Path, tmp_path: Path
+) -> None:
+    (config / "good.md").write_text("Be good.")
+    (config / "notes.txt").write_text("no sub-agent")
+    (config / "bytes.md").write_bytes(b"\xff\xfe")
+    (config / "huge.md").write_bytes(b"x" * (MOST_FILE_B + 1))
+    (config / "Bad Name.md").write_text("Be bad.")
+    (config / "folder.md").mkdir()
+    found = find_agents()
+    assert list(found.known) == ["good", "explore"]
+    names = sorted(Path(one.partition(": ")[0]).name for one in found.problems)
+    assert names == ["Bad Name.md", "bytes.md", "folder.md", "huge.md"]
+
+
+def test_no_more_files_are_read_than_anybody_writes(config: Path, tmp_path: Path) -> None:
+    for number in range(MOST_FILES + 20):
+        (config / f"a{number:03}.md").write_text("x")
+    found = find_agents()
+    assert len(found.known) == MOST_FILES + 1
+
+
+def test_a_link_leads_nowhere_and_a_denied_file_stays_unseen(config: Path, tmp_path: Path) -> None:
+    root = tmp_path / "work"
+    agents = root / ".indwell" / "agents"
+    agents.mkdir(parents=True)
+    outside = tmp_path / "outside.md"
+    outside.write_text("the user's own notes")
+    (agents / "theirs.md").symlink_to(outside)
+    (agents / "ours.md").write_text("Be ours.")
+    (agents / "hard.md").hardlink_to(outside)
+    (agents / "denied.md").write_text("Be denied.")
+    (root / ".claude").symlink_to(tmp_path)
+    trust = trusting(is_given=True, root=root)
+    found = find_agents([root], trust, (".indwell/agents/denied*",))
+    assert list(found.known) == ["explore", "ours"]
+    assert config.exists()
+
+
+def test_a_project_that_nobody_trusts_has_none(config: Path, tmp_path: Path) -> None:
+    agents = tmp_path / ".indwell" / "agents"
+    agents.mkdir(parents=True)
+    (agents / "ours.md").write_text("Be ours.")
+    assert list(find_agents([tmp_path], trusting(is_given=False, root=tmp_path)).known) == [
+        "explore"
+    ]
+    assert list(find_agents([tmp_path], trusting(is_given=True, root=tmp_path)).known) == [
+        "explore",
+        "ours",
+    ]
+    assert config.exists()
+
+
+async def test_logs_are_numbered_on_where_an_earlier_process_ended(tmp_path: Path) -> None:
+    class Named:
+        id = "s"
+
+        def timestamp(self) -> str:
+            return "2026-11-21T09:00:00.000+00:00"
+
+    numbers = []
+    for _ in range(2):
+        logs = AgentLogs(tmp_path, tmp_path)
+        at_once = (logs(Named(), "m") for _ in range(3))  # type: ignore[arg-type] # enough of one
+        for begun in await asyncio.gather(*at_once):
+            numbers.append(begun.number)
+            await begun.log.close()
+    assert sorted(numbers) == [1, 2, 3, 4, 5, 6], "no two have one log"
+    assert len(list((tmp_path / "agents").iterdir())) == 6
+
+
+async def test_where_no_log_can_be_kept_the_work_goes_on(tmp_path: Path) -> None:
+    class Named:
+        id = "s"
+
+        def timestamp(self) -> str:
+            return ""
+
+    (tmp_path / "agents").write_text("a file in the way")
+    begun = await AgentLogs(tmp_path, tmp_path)(Named(), "m")  # type: ignore[arg-type] # as above
+    await begun.log.commit()
+    assert begun.number == 1

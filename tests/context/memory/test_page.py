@@ -1,0 +1,81 @@
+"""The page of facts: what people write in it is read, and stays as they wrote it."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from indwell.context.memory.page import (
+    FACT_CHARACTERS,
+    MOST_FACTS,
+    Fact,
+    entries,
+    fact_line,
+    new_page,
+    with_fact,
+    without,
+)
+
+KEPT = Fact("Tests run with `just test`.", day="2026-11-22", session="01kx-ab12")
+SIGNS = st.characters(exclude_categories=("Cs", "Cc", "Zl", "Zp"))
+TEXTS = st.text(SIGNS, min_size=1, max_size=80).map(lambda text: " ".join(text.split()))
+
+
+def facts(page: str) -> list[Fact]:
+    return [one.fact for one in entries(page, "workspace")]
+
+
+@pytest.mark.parametrize(
+    ("line", "fact"),
+    [
+        ("- Tests run with `just test`.", Fact("Tests run with `just test`.")),
+        ("* starred", Fact("starred")),
+        ("  + plus  ", Fact("plus")),
+        (fact_line(KEPT), KEPT),
+        ("- by hand <!-- 2026-11-22 -->", Fact("by hand", day="2026-11-22")),
+        ("- a <!-- comment --> of mine", Fact("a <!-- comment --> of mine")),
+        ("- " + "x" * 400, Fact("x" * FACT_CHARACTERS)),
+    ],
+)
+def test_a_line_is_a_fact(line, fact) -> None:
+    assert facts(f"{new_page('workspace')}{line}\n") == [fact]
+
+
+@pytest.mark.parametrize("line", ["", "-", "- ", "no list", "    - code", "-none", "# - heading"])
+def test_another_line_is_none(line) -> None:
+    assert facts(f"{line}\n") == []
+
+
+def test_what_stands_in_a_block_of_code_is_no_fact() -> None:
+    assert facts("- one\n```\n- two\n```\n- three\n") == [Fact("one"), Fact("three")]
+
+
+def test_a_page_without_end_has_an_end() -> None:
+    assert len(facts("- x\n" * (MOST_FACTS + 9))) == MOST_FACTS
+
+
+def test_a_fact_goes_to_the_end_and_all_else_stays() -> None:
+    page = "# Mine\r\n\r\n- one\r\n\r\nwords of mine"
+    assert with_fact(page, KEPT) == f"{page}\r\n{fact_line(KEPT)}\r\n"
+
+
+def test_a_correction_takes_the_place_of_what_it_corrects() -> None:
+    page = "- one\n- Tests run with `make`. <!-- 2026-01-01 -->\n- three\n"
+    changed = with_fact(page, KEPT, "Tests run with `make`.")
+    assert changed == f"- one\n{fact_line(KEPT)}\n- three\n"
+    assert with_fact(page, KEPT, "gone meanwhile") == f"{page}{fact_line(KEPT)}\n"
+
+
+def test_only_what_is_forgotten_goes() -> None:
+    page = "# Mine\n- one\n- two <!-- 2026-01-01 -->\n- one\n- three\n"
+    assert without(page, "workspace", frozenset({"one", "two"})) == "# Mine\n- three\n"
+
+
+@given(st.lists(TEXTS.filter(bool), max_size=8, unique=True))
+def test_what_is_kept_is_read_again_and_can_be_forgotten(texts) -> None:
+    page = new_page("user")
+    for text in texts:
+        page = with_fact(page, Fact(text, "user", "2026-11-22", "01kx"))
+    assert [one.fact.text for one in entries(page, "user")] == texts
+    assert without(page, "user", frozenset(texts)) == new_page("user")

@@ -1,0 +1,149 @@
+"""Facts are found by what the user says, names and marks; what does not fit is not sent."""
+
+from __future__ import annotations
+
+import pytest
+
+from indwell.context.conversation import Config, Conversation, queue, with_input
+from indwell.context.memory.likeness import alike, same
+from indwell.context.memory.page import Fact
+from indwell.context.memory.ranking import Query, ranked
+from indwell.context.memory.recall import MOST, MOST_TOKENS, recalled
+from indwell.context.memory.terms import terms
+
+TEXTS = (
+    "Tests run with `just test`; plain pytest misses the fixtures.",
+    "The database of production is PostgreSQL 15; migrations are written by hand.",
+    "Commit messages are in the imperative, without a full stop.",
+    "parseHTTPHeader must stay fast: it runs for each request.",
+    "Die Oberfläche ist auf Deutsch.",
+    "部署使用蓝绿发布。",
+)
+FACTS = tuple(map(Fact, TEXTS))
+EMPTY = Conversation(Config("small", 64_000, 1_000), ())
+
+
+def found(query: Query) -> list[int]:
+    return [FACTS.index(one) for one in ranked(FACTS, query)]
+
+
+@pytest.mark.parametrize(
+    ("query", "best"),
+    [
+        (Query("run the tests, please"), 0),
+        (Query("testing takes too long"), 0),
+        (Query("write a migration for the new column"), 1),
+        (Query("commit this"), 2),
+        (Query("Why is parse_http_header slow?"), 3),
+        (Query("ändere die OBERFLÄCHE"), 4),
+        (Query("怎么部署新版本"), 5),
+        (Query("fix this", paths=("db/migrations/0007.py",)), 1),
+        (Query("explain", text="def parse_header(request): ..."), 3),
+    ],
+)
+def test_the_fact_that_fits_comes_first(query, best) -> None:
+    assert found(query)[0] == best
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        Query(""),
+        Query("fix this"),
+        Query("please make it run and change the file"),
+        Query("rename the variable"),
+        Query("fix it", paths=("src/shop.py",)),
+        Query("fix it", text="one request of many"),
+    ],
+)
+def test_what_shares_nothing_telling_is_not_sent(query) -> None:
+    assert found(query) == []
+
+
+def test_a_word_that_most_facts_have_tells_nothing() -> None:
+    facts = [Fact(f"Indwell rule number {name}") for name in "abcdefgh"]
+    assert ranked(facts, Query("what does Indwell do")) == ()
+
+
+def test_of_equal_facts_the_newer_comes_first() -> None:
+    facts = (Fact("tests are slow"), Fact("tests are green"))
+    assert ranked(facts, Query("tests")) == facts[::-1]
+
+
+def test_no_facts_are_no_trouble() -> None:
+    assert ranked((), Query("tests")) == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("parseHTTPHeader", ("parsehttpheader", "parse", "http", "header")),
+        ("snake_case_names", ("snake", "case", "name")),
+        ("classes pass running", ("class", "pass", "runn")),
+        ("the file and you", ()),
+        ("CI in CI", ("ci", "ci")),
+        ("日本語", ("日本", "本語")),
+    ],
+)
+def test_words_are_taken_apart(text, words) -> None:
+    assert terms(text) == words
+
+
+def told(facts, query, conversation=EMPTY):
+    return recalled(facts, query, conversation, turn=1, hide=lambda text: text)
+
+
+def test_at_most_five_facts_go_along_and_few_tokens() -> None:
+    short = [Fact(f"tests of part {number} are slow") for number in range(4 * MOST)]
+    assert told(short, Query("slow tests")) is None, "a word of all of them tells nothing"
+    some = [*short[:MOST], *(Fact(f"word{number} counts") for number in range(2 * MOST))]
+    block = told([*some, *short[MOST : MOST + 2]], Query("slow tests"))
+    assert block is not None
+    assert block.text.count("\n- ") == MOST
+    long = [Fact(f"tests {number} " + "löng wörds " * 25) for number in range(3)]
+    block = told(long, Query("tests"))
+    assert block is not None
+    assert block.meta.tokens <= MOST_TOKENS
+    assert block.text.count("\n- ") < len(long)
+
+
+def test_a_fact_that_stands_in_the_conversation_is_not_said_again() -> None:
+    query = Query("tests and migrations")
+    one = told(FACTS[:1], query)
+    assert one is not None
+    waiting = queue(EMPTY, (one,))
+    assert told(FACTS[:1], query, waiting) is None
+    sent = with_input(waiting, words="go", turn=1)
+    assert told(FACTS[:1], query, sent) is None
+    more = told(FACTS, query, sent)
+    assert more is not None
+    assert (TEXTS[0] in more.text, TEXTS[1] in more.text) == (False, True)
+
+
+def test_it_is_data_of_a_kind_of_its_own() -> None:
+    block = told(FACTS, Query("tests"))
+    assert block is not None
+    assert block.text.startswith("<remembered-facts>\nKept from earlier sessions")
+    assert (block.meta.tier, block.meta.source, block.meta.pinned) == (2, "memory", False)
+
+
+@pytest.mark.parametrize(
+    ("text", "is_same", "is_alike"),
+    [
+        ("tests run with `just test`, plain pytest misses the fixtures", True, True),
+        ("Tests run with `just tests`; plain pytest misses the fixtures.", False, True),
+        ("Tests run in the container.", False, False),
+    ],
+)
+def test_a_fact_that_is_known_is_seen(text, is_same, is_alike) -> None:
+    assert (same(text, FACTS) is FACTS[0], alike(text, FACTS) is FACTS[0]) == (is_same, is_alike)
+
+
+def test_the_same_words_in_another_order_say_something_else() -> None:
+    known = (Fact("Use ruff instead of black."),)
+    assert same("Use black instead of ruff.", known) is None
+    assert alike("Use black instead of ruff.", known) is known[0]
+
+
+def test_of_no_facts_none_is_alike() -> None:
+    assert (same("x", ()), alike("x", ())) == (None, None)

@@ -1,0 +1,66 @@
+"""A background command in a real Neovim: it outlives its turn, and a button stops it."""
+
+from __future__ import annotations
+
+import json
+import secrets
+import sys
+from pathlib import Path
+
+import pytest
+
+from editors import neovim
+from editors.place import environment, put_files, run, serve_model
+from editors.scenarios import FILES, FIRST, LAST, PATH, tool
+from indwell.cli.setup.configurations import CONFIGURATIONS
+from indwell.lsp.background import CLOSE
+from support.doc_examples import examples
+from support.editing import running
+from support.loopback_endpoint import Answer, Seen, endpoint_in_thread, say
+
+SCRIPT = Path(__file__).resolve().parent / "neovim_background.lua"
+USAGE = {"prompt_tokens": 10, "completion_tokens": 2}
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="looks for processes in /proc")
+def test_it_runs_on_after_its_turn_until_the_user_stops_it(tmp_path: Path) -> None:
+    folder = tmp_path / "user"
+    folder.mkdir()
+    root = put_files(FILES, folder)
+    init = folder / "init.lua"
+    (key,) = examples("background.md", "lua")
+    init.write_text(CONFIGURATIONS["nvim"].text(serve_model()) + key.text, "utf-8")
+    marker = f"1000.{secrets.randbelow(10**9):09}"
+    command = f"sleep {marker}"
+    ran: list[bool] = []
+
+    def model(seen: Seen) -> Answer:
+        ran.append(bool(running(marker)))
+        if len(ran) == 1:
+            return tool("bash", command=command, background=True)
+        return say("It runs.", usage=USAGE)
+
+    place = {
+        "path": str(root / PATH),
+        "root": str(root),
+        "first": FIRST,
+        "last": LAST,
+        "stop": f"Stop b1: {command}",
+    }
+    with endpoint_in_thread(model) as endpoint:
+        variables = {
+            **environment(folder),
+            "INDWELL_PLACE": json.dumps(place, ensure_ascii=False),
+            "INDWELL_REPORT": str(folder / "report.json"),
+            "OPENAI_BASE_URL": endpoint.base_url,
+            "INDWELL_MODEL": "loopback-model",
+        }
+        options = ("--clean", "--headless", "-n", "-u", str(init), "-l", str(SCRIPT))
+        seen = run([neovim.neovim(), *options], folder, folder / "report.json", variables)
+    assert ran == [False, True]
+    question = seen["questions"][0]
+    assert question["prompt"].startswith(
+        "Indwell: these commands run in the background:\nb1: runs, "
+    )
+    assert question["titles"] == [CLOSE, place["stop"]]
+    assert running(marker) == []

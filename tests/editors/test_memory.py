@@ -1,0 +1,56 @@
+"""The model's questions and what is remembered, in the real Neovim: keys, a box, a page."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from editors import neovim
+from editors.place import environment, put_files, run, serve_model
+from editors.scenarios import FILES, PATH, Model, tool
+from indwell.cli.setup.configurations import CONFIGURATIONS
+from support.editing import texts_of
+from support.loopback_endpoint import endpoint_in_thread, say
+
+SCRIPT = Path(__file__).resolve().parent / "neovim_memory.lua"
+USAGE = {"prompt_tokens": 10, "completion_tokens": 2}
+FACT = "Prices are kept in cents."
+REPLIES = [
+    tool("ask_user", question="Which unit?", options=["pence", "cents"]),
+    tool("ask_user", question="How many digits?"),
+    tool("remember", fact=FACT),
+    *(say("Fine.", usage=USAGE) for _ in range(3)),
+]
+
+
+def test_questions_are_answered_and_a_fact_is_kept_edited_and_told(tmp_path: Path) -> None:
+    folder = tmp_path / "user"
+    folder.mkdir()
+    root = put_files(FILES, folder)
+    init = folder / "init.lua"
+    init.write_text(CONFIGURATIONS["nvim"].text(serve_model()), "utf-8")
+    place = {"path": str(root / PATH), "root": str(root)}
+    model = Model(REPLIES)
+    with endpoint_in_thread(model) as endpoint:
+        variables = {
+            **environment(folder),
+            "INDWELL_PLACE": json.dumps(place, ensure_ascii=False),
+            "INDWELL_REPORT": str(folder / "report.json"),
+            "OPENAI_BASE_URL": endpoint.base_url,
+            "INDWELL_MODEL": "loopback-model",
+        }
+        options = ("--clean", "--headless", "-n", "-u", str(init), "-l", str(SCRIPT))
+        seen = run([neovim.neovim(), *options], folder, folder / "report.json", variables)
+    assert "failed" not in seen, seen["failed"]
+    assert seen["endings"] == ["done"] * 3
+    question, permission = seen["questions"]
+    assert question["titles"] == ["1. pence", "2. cents", "Answer in other words", "No answer"]
+    assert "the model asks (an answer permits nothing)" in question["prompt"]
+    assert permission["titles"] == ["No", "Once"]
+    assert f"│ + {FACT}" in permission["prompt"]
+    assert seen["inputs"] == ["How many digits?: "]
+    said = [texts_of(body["messages"]) for body in model.bodies]
+    assert "two digits, é 🙂" in said[2], "typed words are the user's"
+    assert f"- {FACT} <!-- " in seen["page"]
+    assert "Discounts come before taxes, é 🙂." in said[-2], "what was written by hand counts"
+    assert "remembered-facts" not in said[-1], "what does not fit is not sent"

@@ -1,0 +1,50 @@
+"""Skills in a real Neovim: completed and called in a chat; another is loaded by the model."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from editors import neovim
+from editors.place import environment, put_files, run, serve_model
+from editors.scenarios import FILES, PATH, Model
+from indwell.cli.setup.configurations import CONFIGURATIONS
+from support.loopback_endpoint import endpoint_in_thread, say
+
+SCRIPT = Path(__file__).resolve().parent / "neovim_skills.lua"
+USAGE = {"prompt_tokens": 10, "completion_tokens": 2}
+TIDY = "---\nname: tidy\ndescription: Tidy up, é 🙂.\n---\n# Tidy\n\nOne thing at a time.\n"
+
+
+def test_a_skill_is_completed_and_called_and_another_is_loaded(tmp_path: Path) -> None:
+    folder = tmp_path / "user"
+    folder.mkdir()
+    root = put_files(FILES, folder)
+    skill = folder / "xdg" / "config" / "indwell" / "skills" / "tidy" / "SKILL.md"
+    skill.parent.mkdir(parents=True)
+    skill.write_text(TIDY, "utf-8")
+    init = folder / "init.lua"
+    init.write_text(CONFIGURATIONS["nvim"].text(serve_model()), "utf-8")
+    place = {"path": str(root / PATH), "root": str(root)}
+    load = ("load_skill", json.dumps({"name": "write-tests"}))
+    model = Model([say(calls=[load], usage=USAGE), say("Tidied.", usage=USAGE)])
+    with endpoint_in_thread(model) as endpoint:
+        variables = {
+            **environment(folder),
+            "INDWELL_PLACE": json.dumps(place, ensure_ascii=False),
+            "INDWELL_REPORT": str(folder / "report.json"),
+            "OPENAI_BASE_URL": endpoint.base_url,
+            "INDWELL_MODEL": "loopback-model",
+        }
+        options = ("--clean", "--headless", "-n", "-u", str(init), "-l", str(SCRIPT))
+        seen = run([neovim.neovim(), *options], folder, folder / "report.json", variables)
+    assert seen["items"] == [["/tidy", "Tidy up, é 🙂."]]
+    asked = "\n".join(
+        one["content"] for one in model.bodies[0]["messages"] if one["role"] == "user"
+    )
+    assert '<skill name="tidy" from="user">\n# Tidy\n\nOne thing at a time.\n</skill>' in asked
+    assert asked.endswith("/tidy the shop")
+    (loaded,) = model.results()
+    assert loaded.startswith('<skill name="write-tests" from="indwell">\n# Write tests for this')
+    assert "/tidy the shop" in seen["chat"]
+    assert "write-tests" in seen["chat"], "the user sees what was loaded"

@@ -1,0 +1,79 @@
+"""A sub-agent in a real Neovim: its edit is in the buffer, its question has its name."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from editors import neovim
+from editors.place import environment, put_files, run, serve_model
+from editors.scenarios import (
+    ASKED,
+    FILES,
+    FIRST,
+    LAST,
+    MENDED,
+    NEW,
+    OLD,
+    PATH,
+    RECEIPT,
+    edits,
+    tool,
+)
+from indwell.cli.setup.configurations import CONFIGURATIONS
+from support.loopback_endpoint import Answer, Seen, endpoint_in_thread, say
+
+SCRIPT = Path(__file__).resolve().parent / "neovim_subagents.lua"
+USAGE = {"prompt_tokens": 10, "completion_tokens": 2}
+
+
+class TwoModels:
+    """One list of replies for the agent and one for its sub-agent."""
+
+    def __init__(self) -> None:
+        self.main = [
+            tool("agent", task=f"mend is_free in {PATH}"),
+            say("It is mended.", usage=USAGE),
+        ]
+        self.child = [
+            tool("read_file", path=PATH),
+            edits((OLD[0], NEW[0])),
+            tool("bash", command=ASKED),
+            say("Mended; the check was refused.", usage=USAGE),
+        ]
+        self.results: list[str] = []
+
+    def __call__(self, seen: Seen) -> Answer:
+        messages = seen.body["messages"]
+        told = "".join(one["content"] for one in messages if one["role"] == "system")
+        if "# You are a sub-agent" in told:
+            return self.child.pop(0)
+        self.results = [one["content"] for one in messages if one["role"] == "tool"]
+        return self.main.pop(0)
+
+
+def test_its_edit_is_one_of_the_turn_and_its_question_has_its_name(tmp_path: Path) -> None:
+    folder = tmp_path / "user"
+    folder.mkdir()
+    root = put_files(FILES, folder)
+    init = folder / "init.lua"
+    init.write_text(CONFIGURATIONS["nvim"].text(serve_model()), "utf-8")
+    place = {"path": str(root / PATH), "root": str(root), "first": FIRST, "last": LAST}
+    model = TwoModels()
+    with endpoint_in_thread(model) as endpoint:
+        variables = {
+            **environment(folder),
+            "INDWELL_PLACE": json.dumps(place, ensure_ascii=False),
+            "INDWELL_REPORT": str(folder / "report.json"),
+            "OPENAI_BASE_URL": endpoint.base_url,
+            "INDWELL_MODEL": "loopback-model",
+        }
+        options = ("--clean", "--headless", "-n", "-u", str(init), "-l", str(SCRIPT))
+        seen = run([neovim.neovim(), *options], folder, folder / "report.json", variables)
+    assert seen["buffer"] == MENDED
+    assert seen["undone"], "as one step"
+    assert f"agent general: changed {PATH} +1 −1" in seen["lines"]
+    (question,) = seen["questions"]
+    assert question["prompt"].startswith("Sub-agent 1: Run a command in ")
+    assert model.results == ["Mended; the check was refused."]
+    assert RECEIPT in seen["messages"]

@@ -1,0 +1,69 @@
+"""Hooks in settings files: the user's own are strict, a project's are apart, others have none."""
+
+from __future__ import annotations
+
+import pytest
+
+from indwell.errors import SettingsError
+from indwell.settings.hook_tables import MOST_HOOKS, project_hooks
+from indwell.settings.load import WORKSPACE_FILE, load
+from indwell.settings.model import Hook
+
+GOOD = '[[hooks]]\nevent = "before_tool"\ncommand = "x"\ntools = ["bash"]\ntimeout_s = 5\n'
+HOOK = Hook("before_tool", "x", tools=("bash",), timeout_s=5)
+
+
+def test_the_users_file_has_hooks_in_order() -> None:
+    text = GOOD + GOOD.replace('"x"', '"y"')
+    assert [one.command for one in load({}, text).settings.hooks] == ["x", "y"]
+    assert load({}, GOOD).settings.hooks == (HOOK,)
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ('[hooks]\nevent = "turn_end"', "expected tables that begin with [[hooks]]"),
+        ('hooks = "make"', "expected tables that begin with [[hooks]]"),
+        ("hooks = [1]", "[[hooks]] number 1: expected `object`, got `int`"),
+        (f'{GOOD}[[hooks]]\nevent = "turn_end"', "number 2: object missing required field `comm"),
+        (GOOD.replace("before_tool", "before"), "'before' for `event`, expected one of 'prompt_su"),
+        (GOOD.replace("tools", "tool"), "object contains unknown field `tool`"),
+        (GOOD.replace("= 5", "= 9999"), "expected `float` <= 600"),
+        (GOOD + 'if_broken = "maybe"\n', "invalid enum value 'maybe'"),
+        (GOOD * (MOST_HOOKS + 1), f"hooks are {MOST_HOOKS + 1}, and there may be {MOST_HOOKS}"),
+    ],
+)
+def test_a_broken_hook_of_the_users_is_an_error_and_no_silent_gap(text: str, why: str) -> None:
+    with pytest.raises(SettingsError, match=r"config\.toml: ") as caught:
+        load({}, text)
+    assert why in str(caught.value)
+
+
+@pytest.mark.parametrize("value", [[{"event": "turn_end", "command": "pwn"}], "pwn", {}, [{}]])
+def test_an_editors_options_name_no_hooks(value: object) -> None:
+    loaded = load({}, GOOD, editor_options={"hooks": value})
+    assert loaded.settings.hooks == (HOOK,)
+    assert loaded.notices == (
+        "'hooks' in the editor's options is ignored: only your own settings can set it",
+    )
+
+
+def test_a_workspaces_hooks_are_no_setting_of_the_users() -> None:
+    loaded = load({}, GOOD, workspace_file=GOOD.replace('"x"', '"theirs"'))
+    assert loaded.settings.hooks == (HOOK,)
+    assert loaded.notices == ()
+
+
+def test_what_is_wrong_with_a_workspaces_hooks_is_said() -> None:
+    loaded = load({}, workspace_file='mode = "plan"\n[[hooks]]\nevent = "turn_end"\n')
+    assert loaded.settings.mode == "plan"
+    (notice,) = loaded.notices
+    assert notice.startswith(f"{WORKSPACE_FILE}: [[hooks]] number 1: object missing")
+    assert notice.endswith("until that is mended none of its hooks runs")
+
+
+def test_one_broken_hook_of_a_project_stops_all_of_them() -> None:
+    good = {"event": "turn_end", "command": "x"}
+    assert project_hooks({"hooks": [good]}, "f") == ((Hook("turn_end", "x"),), "")
+    assert project_hooks({"hooks": [good, {}]}, "f")[0] == ()
+    assert project_hooks({}, "f") == ((), "")

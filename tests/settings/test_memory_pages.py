@@ -1,0 +1,97 @@
+"""The pages of facts on disk: only the user's, read again when changed, never written over."""
+
+from __future__ import annotations
+
+import os
+import stat
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from indwell.context.memory.page import Fact, new_page
+from indwell.errors import SettingsError
+from indwell.settings.memory_pages import MemoryPages
+
+FACT = Fact("Tests run with `just test`.", day="2026-11-22", session="01kx")
+
+
+@pytest.fixture
+def pages(tmp_path) -> MemoryPages:
+    return MemoryPages(tmp_path / "state" / "memory", "shop-12ab")
+
+
+def test_nothing_is_made_before_there_is_something(pages) -> None:
+    assert (pages.facts("workspace"), pages.facts("user"), pages.problem) == ((), (), "")
+    assert not pages.path("user").parent.exists()
+
+
+@pytest.mark.skipif(os.name != "posix", reason="Windows has no modes")
+def test_a_page_is_the_users_alone(pages) -> None:
+    pages.keep(FACT)
+    path = pages.path("workspace")
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
+    pages.keep(Fact("more"))
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
+def test_each_scope_has_its_own(pages) -> None:
+    pages.keep(FACT)
+    about_me = Fact("Prefers short answers.", "user")
+    pages.keep(about_me)
+    assert (pages.facts("workspace"), pages.facts("user")) == ((FACT,), (about_me,))
+    again = MemoryPages(pages.path("user").parent, "shop-12ab")
+    assert again.facts("workspace") == (FACT,)
+    other = MemoryPages(pages.path("user").parent, "other-34cd")
+    assert (other.facts("workspace"), other.facts("user")) == ((), (about_me,))
+
+
+def test_what_people_write_by_hand_counts_at_once(pages) -> None:
+    pages.keep(FACT)
+    path = pages.path("workspace")
+    path.write_text(f"{path.read_text()}\nwords of mine\n- by hand\n")
+    assert pages.facts("workspace") == (FACT, Fact("by hand"))
+    pages.forget("workspace", frozenset({FACT.text}))
+    assert path.read_text() == f"{new_page('workspace')}\nwords of mine\n- by hand\n"
+
+
+def test_a_page_to_edit_is_made_once(pages) -> None:
+    path = pages.page("user")
+    assert path.read_text() == new_page("user")
+    path.write_text("- mine\n")
+    assert pages.page("user").read_text() == "- mine\n"
+
+
+def test_two_at_once_lose_nothing(pages) -> None:
+    texts = [f"fact number {number}" for number in range(20)]
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(lambda text: pages.keep(Fact(text)), texts))
+    assert sorted(one.text for one in pages.facts("workspace")) == sorted(texts)
+
+
+@pytest.mark.parametrize("harm", ["bytes", "folder", "link", "others", "huge"])
+def test_a_page_that_may_not_be_the_users_gives_nothing_and_stays(pages, tmp_path, harm) -> None:
+    path = pages.page("workspace")
+    match harm:
+        case "bytes":
+            path.write_bytes(b"- \xff\n")
+        case "folder":
+            path.unlink()
+            path.mkdir()
+        case "link":
+            elsewhere = tmp_path / "elsewhere.md"
+            elsewhere.write_text("- forged\n")
+            path.unlink()
+            path.symlink_to(elsewhere)
+        case "others":
+            path.write_text("- forged\n")
+            path.chmod(0o666)
+        case "huge":
+            path.write_bytes(b"- x\n" * 300_000)
+    before = sorted(one.name for one in path.parent.iterdir())
+    assert pages.facts("workspace") == ()
+    assert "mend or delete" in pages.problem
+    with pytest.raises(SettingsError, match="cannot be changed"):
+        pages.keep(FACT)
+    assert sorted(one.name for one in path.parent.iterdir()) == before
+    assert pages.facts("workspace") == ()

@@ -1,0 +1,124 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from indwell.context.tags import neutralise
+from indwell.context.tokens import estimate_tokens
+from indwell.skills.catalogue import (
+    LINE_TOKENS,
+    MOST_LISTED,
+    catalogue,
+    difference,
+    lines_in,
+    listed,
+    ranked,
+    without_catalogue,
+)
+from indwell.skills.skill import Origin, Skill, bounded_body, read_skill
+
+
+def a_skill(
+    name: str, about: str = "To do it.", origin: Origin = "user", folder: str = ""
+) -> Skill:
+    return Skill(name, about, origin, folder or f"/{origin}/{name}")
+
+
+@given(st.from_regex(r"[a-z0-9]([a-z0-9-]{0,62}[a-z0-9])?", fullmatch=True), st.text())
+def test_a_line_is_short_and_harmless_whatever_is_described(name, about):
+    (line,) = listed((a_skill(name, about),)).values()
+
+    assert estimate_tokens(line) <= LINE_TOKENS
+    assert line.startswith(f"- {name}:")
+    assert len(line.splitlines()) == 1
+    assert neutralise(line) == line
+
+
+def test_a_long_description_is_cut_between_words():
+    (line,) = listed((a_skill("one", "every word is whole " * 50),)).values()
+
+    assert line.endswith("…")
+    assert set(line.removeprefix("- one: ").removesuffix("…").split()) <= {
+        "every",
+        "word",
+        "is",
+        "whole",
+    }
+
+
+def test_skills_stand_in_one_order_whatever_the_order_they_were_found_in():
+    skills = [a_skill("b"), a_skill("c"), a_skill("a")]
+
+    assert catalogue(ranked(skills).own) == catalogue(ranked(reversed(skills)).own)
+    assert list(listed(ranked(skills).own)) == ["a", "b", "c"]
+
+
+def test_a_prompt_without_skills_says_nothing_of_them():
+    assert catalogue(()) == ""
+
+
+def test_no_more_are_listed_than_a_prompt_has_room_for():
+    skills = tuple(a_skill(f"s{number:03}") for number in range(MOST_LISTED + 5))
+
+    assert len(listed(skills)) == MOST_LISTED
+
+
+def test_a_catalogue_is_read_back_from_a_prompt():
+    own = (a_skill("a", "With: colons"), a_skill("b"))
+    prompt = f"# Rules\n- one: rule\n\n{catalogue(own)}\n\n# Yours\n- c: none"
+
+    assert lines_in(prompt) == listed(own)
+    assert lines_in("# Rules\n- one: rule") == {}
+
+
+@pytest.mark.parametrize("behind", ["", "\n\n# Yours\n- c: none"])
+def test_a_prompt_without_its_catalogue_is_the_same_whatever_it_listed(behind):
+    one = f"# Rules\n\n{catalogue((a_skill('a'),))}{behind}"
+    two = f"# Rules\n\n{catalogue((a_skill('b'), a_skill('c')))}{behind}"
+
+    assert without_catalogue(one) == without_catalogue(two) == f"# Rules{behind}"
+
+
+def test_what_is_new_changed_and_gone_is_told():
+    before = {"a": "- a: x", "b": "- b: x", "c": "- c: x"}
+    now = {"a": "- a: x", "b": "- b: y", "d": "- d: x"}
+
+    assert difference(before, now) == "New:\n- d: x\nChanged:\n- b: y\nGone: c"
+    assert difference(before, before) == ""
+
+
+def test_of_two_with_one_name_in_one_place_the_first_counts_and_the_user_is_told():
+    known = ranked([a_skill("a", "First.", folder="/1"), a_skill("a", "Second.", folder="/2")])
+
+    assert known.by_name["a"].description == "First."
+    assert known.notices == ("the skill 'a' stands in '/1' and in '/2'; the first is used",)
+
+
+def test_the_same_skill_found_twice_is_nothing_to_tell():
+    assert ranked([a_skill("a"), a_skill("a")]).notices == ()
+
+
+def test_a_body_that_is_too_long_ends_with_a_line_and_the_way_to_the_rest():
+    body = "0123456789\n" * 10_000
+
+    shown = bounded_body(body, "/skills/a/SKILL.md")
+
+    kept, _, note = shown.partition("\n\n[")
+    assert body.startswith(f"{kept}\n")
+    assert len(kept) <= 40_000
+    assert "read_file /skills/a/SKILL.md for the rest" in note
+
+
+def test_a_skill_says_what_is_known_of_it():
+    written = read_skill(
+        "---\nname: deploy\ndescription: To deploy.\ntags: [ops, ci]\n"
+        "disable-model-invocation: true\nallowed-tools: Bash\n---\n# Deploy\n",
+        folder="/skills/x",
+        origin="user",
+    )
+
+    assert written.skill == Skill(
+        "deploy", "To deploy.", "user", "/skills/x", ("ops", "ci"), is_offered=False
+    )
+    assert (written.body, written.asks_for_tools) == ("# Deploy\n", True)

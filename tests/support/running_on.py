@@ -1,0 +1,75 @@
+"""A session whose commands run on in the background, held back by a pipe until a test lets go."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from pathlib import Path
+from typing import Any
+
+from indwell.agent.event_shape import BackgroundCommand
+from indwell.agent.events import CommandsChanged
+from indwell.messages import Reply, Text, ToolResult
+from support.checked_project import Project, a_project
+from support.session import asks, call
+
+SOON_S = 10.0  # only a failing test waits so long
+WAITS = "echo ready; cat gate; echo over"  # until somebody opens the pipe `gate`
+
+
+def starts(command: str, id_: str = "s1", **more: Any) -> Reply:
+    return asks(call("bash", id_, command=command, background=True, **more))
+
+
+def looks(id_: str = "l1", **arguments: Any) -> Reply:
+    return asks(call("commands", id_, **arguments))
+
+
+def results(project: Project) -> list[str]:
+    return [
+        block.text
+        for message in project.session.conversation.messages
+        for block in message.blocks
+        if isinstance(block, ToolResult)
+    ]
+
+
+def reminders(project: Project) -> list[str]:
+    return [
+        block.text
+        for message in project.session.conversation.messages
+        for block in message.blocks
+        if isinstance(block, Text) and "ackground command" in block.text
+    ]
+
+
+def told(project: Project) -> list[tuple[BackgroundCommand, ...]]:
+    return [one.commands for one in project.events if isinstance(one, CommandsChanged)]
+
+
+def background(folder: Path, script: list[Reply], *, begin_s: float = 0.3, **more: Any) -> Any:
+    """A project in whose folder a pipe ``gate`` holds a command back; begun ones count soon."""
+    made = a_project(folder, script, **more)
+
+    class Made:
+        async def __aenter__(self) -> Project:
+            project: Project = await made.__aenter__()
+            os.mkfifo(project.folder / "gate")
+            board = project.session.parts.background
+            board.begin_s = begin_s
+            board.outside = project.events.append
+            return project
+
+        async def __aexit__(self, *error: object) -> None:
+            await made.__aexit__(*error)
+
+    return Made()
+
+
+async def let_go(project: Project) -> None:
+    """Let the command that waits at the gate end, and be told of."""
+    (running,) = project.session.parts.background.running
+    assert running.task is not None
+    await asyncio.to_thread((project.folder / "gate").write_text, "open\n")
+    await asyncio.wait_for(asyncio.wait({running.task}), SOON_S)
+    await asyncio.sleep(0)

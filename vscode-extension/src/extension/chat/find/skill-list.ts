@@ -1,0 +1,44 @@
+/** What `/` offers beside the panel's own commands: skills, as the server knows them. */
+import type { FoundRow } from "../../../shared/messages.ts";
+import { isGone } from "../backend.ts";
+import type { Room } from "../room.ts";
+
+/** Milliseconds that a list is taken for true: somebody types. */
+const FRESH_MS = 4000;
+
+export class SkillList {
+  readonly #room: Pick<Room, "backend" | "clock">;
+  #listed: { readonly at: number; readonly rows: Promise<readonly FoundRow[]> } | undefined;
+
+  constructor(room: Pick<Room, "backend" | "clock">) {
+    this.#room = room;
+  }
+
+  /** All of them, in the server's order; none while no server runs. */
+  rows(): Promise<readonly FoundRow[]> {
+    const now = this.#room.clock.now();
+    if (this.#listed === undefined || now - this.#listed.at > FRESH_MS) {
+      const rows = this.#ask();
+      this.#listed = { at: now, rows };
+      rows.catch(() => {
+        this.#listed = undefined;
+      });
+    }
+    return this.#listed.rows;
+  }
+
+  async #ask(): Promise<readonly FoundRow[]> {
+    try {
+      const { skills } = await this.#room.backend.request("indwell/skills", {});
+      return skills.map(({ name, description, source }) => ({
+        kind: "skill",
+        label: `/${name}`,
+        detail: source === "workspace" ? `${description} (of this folder)` : description,
+        value: `/${name}`,
+      }));
+    } catch (error) {
+      if (isGone(error)) return [];
+      throw error;
+    }
+  }
+}

@@ -1,0 +1,15 @@
+/** Commands that run beside the conversation: how they stand, and stopping one. */
+import type { Room } from "../room.ts";
+import type { HandlersOf } from "../wire/bridge.ts";
+
+/** The answer has the output of this moment, which no event tells. */
+export function commandHandlers({ store, backend }: Room): HandlersOf<"commands"> {
+  return {
+    commands: async ({ stop }) => {
+      const { session, connection } = store.state;
+      if (session === null || connection.kind !== "ready") return;
+      const { commands } = await backend.request("indwell/commands", { session, stop });
+      store.dispatch({ type: "commands", session, commands });
+    },
+  };
+}

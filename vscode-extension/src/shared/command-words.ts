@@ -1,0 +1,42 @@
+/** How commands that run beside the conversation are told. Pure. */
+import type { BackgroundCommand } from "../protocol.ts";
+import { countFigure, durationFigure } from "./figures.ts";
+
+/** Those that run. */
+export function runningCommands(
+  commands: readonly BackgroundCommand[],
+): readonly BackgroundCommand[] {
+  return commands.filter((one) => one.state === "running");
+}
+
+/** `2 commands run`, or `3 commands ended`; empty if there are none. */
+export function commandsWords(commands: readonly BackgroundCommand[]): string {
+  const running = runningCommands(commands).length;
+  if (running === 1) return "1 command runs";
+  if (running > 1) return `${running} commands run`;
+  return commands.length === 0 ? "" : `${countFigure(commands.length, "command")} ended`;
+}
+
+/** How one stands: `running`, `ended after 12 s`, `exit code 2 after 3.0 s`, `stopped after 4.0 s`. */
+export function commandFigure(command: BackgroundCommand): string {
+  const after = `after ${durationFigure(command.seconds)}`;
+  switch (command.state) {
+    case "running":
+      return "running";
+    case "stopped":
+      return `stopped ${after}`;
+    case "ended":
+      return isFailed(command) ? `${endWords(command.exitCode ?? 0)} ${after}` : `ended ${after}`;
+    default:
+      return command.state satisfies never;
+  }
+}
+
+/** Did it end by itself, and not well? */
+export function isFailed({ state, exitCode }: BackgroundCommand): boolean {
+  return state === "ended" && exitCode !== null && exitCode !== 0;
+}
+
+function endWords(code: number): string {
+  return code < 0 ? `signal ${-code}` : `exit code ${code}`;
+}

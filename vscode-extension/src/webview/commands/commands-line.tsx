@@ -1,0 +1,120 @@
+/** Commands that run beside the conversation: one line that opens to a list, each with its output and a way to stop it. */
+import { useEffect, useState } from "preact/hooks";
+import type { BackgroundCommand } from "../../protocol.ts";
+import {
+  commandFigure,
+  commandsWords,
+  isFailed,
+  runningCommands,
+} from "../../shared/command-words.ts";
+import { readable } from "../conversation/output-text.ts";
+import { Icon } from "../icon.tsx";
+import { codeNodes } from "../markdown/highlight.ts";
+import { usePressOnce } from "../press-once.ts";
+import type { Post, ViewProps } from "../view-props.ts";
+
+/** Milliseconds between two looks at what running commands write, while somebody watches. */
+const LOOK_MS = 2000;
+/** Characters of a tail that are drawn. */
+const MOST = 4000;
+
+export function CommandsLine({ state, post }: ViewProps) {
+  const [open, setOpen] = useState(false);
+  const { commands } = state;
+  const running = runningCommands(commands);
+  const watches = open && running.length > 0;
+  useEffect(() => {
+    if (!watches) return undefined;
+    const look = () => post({ type: "commands", stop: null });
+    look();
+    const timer = setInterval(look, LOOK_MS);
+    return () => clearInterval(timer);
+  }, [watches, post]);
+  if (commands.length === 0) return null;
+  const newest = running.at(-1);
+  return (
+    <section class="todo" aria-label="Background commands">
+      <button type="button" class="todo-toggle" aria-expanded={open} onClick={() => setOpen(!open)}>
+        <Icon name={open ? "chevron-down" : "chevron-right"} />
+        <Icon name="server-process" />
+        <span class={running.length === 0 ? "todo-count muted" : "todo-count"}>
+          {commandsWords(commands)}
+        </span>
+        {!open && newest !== undefined && (
+          <span class="todo-now muted">· {oneLine(newest.command)}</span>
+        )}
+      </button>
+      {open && (
+        <ul class="commands-list">
+          {commands.map((command) => (
+            <CommandRow key={command.id} command={command} post={post} />
+          ))}
+        </ul>
+      )}
+    </section>
+  );
+}
+
+function CommandRow(props: { readonly command: BackgroundCommand; readonly post: Post }) {
+  const { command, post } = props;
+  const [open, setOpen] = useState(false);
+  const once = usePressOnce(command.state);
+  const words = oneLine(command.command);
+  const isRunning = command.state === "running";
+  return (
+    <li class="command">
+      <div class="row command-head">
+        <button
+          type="button"
+          class="command-toggle"
+          aria-expanded={open}
+          title={command.command}
+          onClick={() => setOpen(!open)}
+        >
+          <Icon name={open ? "chevron-down" : "chevron-right"} />
+          <code class="command-words">{words}</code>
+        </button>
+        <span class={isFailed(command) ? "figure failed" : "figure"}>{commandFigure(command)}</span>
+        {isRunning && (
+          <button
+            type="button"
+            class="icon-button"
+            title="Stop"
+            aria-label={`Stop ${words}`}
+            aria-disabled={once.pressed}
+            onClick={() => once.press(() => post({ type: "commands", stop: command.id }))}
+          >
+            <Icon name="debug-stop" />
+          </button>
+        )}
+      </div>
+      {open && (
+        <>
+          {command.command !== words && <pre class="output">{command.command}</pre>}
+          <Tail text={command.tail} />
+        </>
+      )}
+    </li>
+  );
+}
+
+/** The end of what it wrote, as a program's text: of terminals' orders nothing is obeyed. */
+function Tail({ text }: { readonly text: string }) {
+  const [element, setElement] = useState<HTMLPreElement | null>(null);
+  const shown = readable(text, MOST).text;
+  useEffect(() => {
+    if (element === null) return;
+    element.replaceChildren(...codeNodes(shown));
+    element.scrollTop = element.scrollHeight;
+  }, [element, shown]);
+  if (shown === "") return <p class="muted command-silent">It has written nothing yet.</p>;
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by the keyboard
+    // biome-ignore lint/a11y/useSemanticElements: it is text of a program, so a pre
+    <pre class="output" ref={setElement} tabIndex={0} role="region" aria-label="Output" />
+  );
+}
+
+function oneLine(command: string): string {
+  return command.replace(/\s+/g, " ").trim();
+}

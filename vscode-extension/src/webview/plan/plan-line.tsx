@@ -1,0 +1,35 @@
+/** The plan while it is carried out, or thought over once more: one line that opens to its text. */
+import { useState } from "preact/hooks";
+import { runningTurn } from "../../shared/selectors.ts";
+import type { PanelState } from "../../shared/state.ts";
+import { Icon } from "../icon.tsx";
+import { Markdown } from "../markdown/markdown.tsx";
+import type { ViewProps } from "../view-props.ts";
+
+export function PlanLine({ state, post }: ViewProps) {
+  const [open, setOpen] = useState(false);
+  const words = planWords(state);
+  if (state.plan === null || words === "") return null;
+  return (
+    <section class="todo" aria-label="Plan">
+      <button type="button" class="todo-toggle" aria-expanded={open} onClick={() => setOpen(!open)}>
+        <Icon name={open ? "chevron-down" : "chevron-right"} />
+        <Icon name="list-ordered" />
+        <span>{words}</span>
+      </button>
+      {open && (
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by the keyboard
+        <section class="plan-text" tabIndex={0} aria-label="Text of the plan">
+          <Markdown text={state.plan.text} final post={post} />
+        </section>
+      )}
+    </section>
+  );
+}
+
+/** Empty where the conversation shows it, or it is over. */
+function planWords(state: PanelState): string {
+  if (state.plan?.state === "approved") return "Plan approved";
+  const isHidden = state.plan?.state === "proposed" && runningTurn(state) !== undefined;
+  return isHidden ? "Plan not approved yet" : "";
+}

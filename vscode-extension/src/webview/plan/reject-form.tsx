@@ -1,0 +1,58 @@
+/** What is wrong with a plan, in words that may stay empty. */
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
+import type { KeptWords } from "../kept-words.ts";
+
+interface Props {
+  readonly kept: KeptWords;
+  /** The key of what was typed before. */
+  readonly draft: string;
+  readonly waits: boolean;
+  /** With the words; null: there are none. */
+  readonly reject: (words: string | null) => void;
+  readonly close: () => void;
+}
+
+export function RejectForm({ kept, draft, waits, reject, close }: Props) {
+  const field = useRef<HTMLInputElement>(null);
+  const [text, setText] = useState(kept.draft(draft) ?? "");
+  useLayoutEffect(() => field.current?.focus(), []);
+  const back = () => {
+    kept.keepDraft(draft, null);
+    close();
+  };
+  return (
+    <form
+      class="plan-reject"
+      onSubmit={(event) => {
+        event.preventDefault();
+        reject(text.trim() === "" ? null : text);
+      }}
+      onKeyDown={(event) => {
+        if (event.key !== "Escape" || event.isComposing) return;
+        event.stopPropagation();
+        back();
+      }}
+    >
+      <input
+        ref={field}
+        class="field"
+        type="text"
+        value={text}
+        aria-label="What should be different"
+        placeholder="What should be different? It may stay empty"
+        onInput={(event) => {
+          setText(event.currentTarget.value);
+          kept.keepDraft(draft, event.currentTarget.value);
+        }}
+      />
+      <div class="button-row">
+        <button type="submit" class="button" aria-disabled={waits}>
+          Reject
+        </button>
+        <button type="button" class="button secondary" onClick={back}>
+          Back
+        </button>
+      </div>
+    </form>
+  );
+}

@@ -1,0 +1,20 @@
+/** Whether drawing Markdown has left words of it out of sight: what is approved must have been seen. Pure. */
+
+/**
+ * True if not all letters of `source` stand in `drawn`, in their order: Markdown hides titles of links, words
+ * behind a fence's language, cells beyond a table's last column, and what the next grammar brings.
+ */
+export function hidesWords(source: string, drawn: string): boolean {
+  const there = lettersOf(drawn);
+  let at = 0;
+  for (const letter of lettersOf(source)) {
+    const found = there.indexOf(letter, at);
+    if (found < 0) return true;
+    at = found + 1;
+  }
+  return false;
+}
+
+function lettersOf(text: string): string {
+  return text.toLowerCase().replace(/[^\p{L}]+/gu, "");
+}
