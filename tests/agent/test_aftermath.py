@@ -72,7 +72,10 @@ async def test_a_formatter_after_the_edit_is_told_with_what_it_did(tmp_path: Pat
 
 async def test_the_user_s_change_of_the_edit_is_told(tmp_path: Path) -> None:
     [words] = await edited_then(tmp_path, "x = 10\ny = 2\n")
-    assert "was changed after your edit: by a command, by the user or by another program" in words
+    assert (
+        "was changed after your edit: by a command, a sub-agent, the user or another program"
+        in words
+    )
     assert "-x = 9\n+x = 10\n" in words
 
 

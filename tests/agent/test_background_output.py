@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 
 from indwell.agent.background.output import (
@@ -11,7 +13,10 @@ from indwell.agent.background.output import (
     Output,
 )
 from indwell.agent.background.words import seconds_words
+from indwell.secrets.hiding import Hider
 from indwell.tools.truncate import OUTPUT_LIMIT, OUTPUT_TAIL
+from support.made_secrets import made_secrets
+from support.running_on import SOON_S
 
 
 def hide_nothing(text: str) -> str:
@@ -30,6 +35,7 @@ async def test_what_is_written_is_kept_up_to_a_bound_and_its_end_stays_known() -
         output.feed(line)
         await output.settle()
     output.feed(b"the end")
+    await output.settle(is_end=True)
     news = await output.take_news(lambda: "; see the file")
     assert sum(map(len, kept)) == KEPT_CHARACTERS
     assert not output.is_whole
@@ -72,6 +78,89 @@ async def test_a_line_is_looked_at_whole_for_what_is_hidden() -> None:
         await output.settle()
     assert await output.take_news(str) == "first\n***\n"
     assert [one for one in seen if one] == ["first\n", "hush-hush\n"]
+
+
+@pytest.mark.parametrize("end", [b"\n", b""])
+async def test_a_look_at_half_a_secret_tears_it_nowhere(end: bytes) -> None:
+    secret = made_secrets()["github"][1]
+    output, kept = hiding()
+    output.feed(f"token {secret[:20]}".encode())
+    first = await output.take_news(str)
+    output.feed(secret[20:].encode() + end)
+    await output.settle(is_end=not end)
+    shown = [first, await output.take_news(str), *kept]
+    assert first == "token "
+    assert [secret[:20] in one or secret[20:] in one for one in shown] == [False] * len(shown)
+    assert "".join(kept).startswith("token [secret hidden")
+
+
+async def test_a_look_at_each_line_of_a_private_key_shows_none() -> None:
+    key = made_secrets()["private key"][0]
+    output, kept = hiding()
+    news = []
+    for line in ("before", *key.splitlines(), "behind"):
+        output.feed(f"{line}\n".encode())
+        news.append(await output.take_news(str))
+    shown = "".join(news)
+    assert [line for line in key.splitlines()[1:-1] if line in shown] == []
+    assert shown.startswith("before\n-----BEGIN")
+    assert shown.endswith("-----\nbehind\n")
+    assert "".join(kept) == shown
+
+
+async def test_words_of_a_private_key_hold_nothing_else_back() -> None:
+    output = Output(nothing_kept, hide_nothing)
+    lines = made_secrets()["private key"][0].splitlines()[0] + "\n" + "just words\n" * 30
+    output.feed(lines.encode())
+    assert await output.take_news(str) == lines
+
+
+async def test_a_line_without_an_end_is_shown_and_comes_again_when_it_has_one() -> None:
+    output, kept = hiding()
+    output.feed(b"one\nGo on? ")
+    assert await output.take_news(str) == "one\nGo on? "
+    assert kept == ["one\n"]
+    output.feed(b"yes\n")
+    assert await output.take_news(str) == "Go on? yes\n"
+
+
+async def test_a_look_waits_for_nothing_that_comes_meanwhile() -> None:
+    output = Output(nothing_kept, hide_nothing)
+
+    async def flood() -> None:
+        while True:
+            output.feed(b"y\n" * 100_000)
+            await asyncio.sleep(0)
+
+    flooding = asyncio.create_task(flood())
+    try:
+        await asyncio.wait_for(output.take_news(str), SOON_S)
+        assert (await asyncio.wait_for(output.take_news(str), SOON_S)).startswith("y\n")
+    finally:
+        flooding.cancel()
+
+
+async def test_what_is_lost_tears_no_secret() -> None:
+    secret = made_secrets()["github"][1]
+    output, kept = hiding()
+    head = b"y\n" * ((MOST_WAITING_B - 30) // 2)
+    output.feed(head + f"token {secret} {'z' * 40}".encode())
+    output.feed(f"{secret[20:]}\nbehind\n".encode())
+    await output.settle(is_end=True)
+    whole = "".join(kept)
+    assert secret[:12] not in whole
+    assert secret[20:] not in whole
+    assert "bytes came too fast to be kept …]\n" in whole
+
+
+def hiding() -> tuple[Output, list[str]]:
+    """An output without secrets, and what of it is kept."""
+    kept: list[str] = []
+
+    async def keep(text: str) -> None:
+        kept.append(text)
+
+    return Output(keep, Hider().hide), kept
 
 
 async def nothing_kept(_text: str) -> None:

@@ -103,7 +103,7 @@ def test_what_fits_every_budget_may_be_sent(budgets: Budgets) -> None:
 
 
 def test_what_has_no_price_keeps_only_the_budget_of_tokens() -> None:
-    spent = Outlay(turn=None, session=None, day=0.0, turn_tokens=0)
+    spent = Outlay(turn=9.0, session=9.0, day=9.0, turn_tokens=0)
     assert refusal(Budgets(turn=0.0, day=0.0), spent, NEXT, None) == ""
     assert refusal(Budgets(turn_tokens=1), spent, NEXT, None) != ""
 

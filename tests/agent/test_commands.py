@@ -16,6 +16,25 @@ def test_what_only_begins_so_is_a_prompt(words) -> None:
     assert not is_compact(words)
 
 
+@pytest.mark.parametrize(
+    ("words", "meant"),
+    [
+        ("/write-test for shop.py", "/write-tests"),
+        ("/Write-tets", "/write-tests"),
+        ("/compat now", "/compact"),
+    ],
+)
+def test_a_name_that_is_nearly_one_is_refused_with_the_one_that_is_meant(words, meant) -> None:
+    assert f"did you mean `{meant}`? Nothing was sent" in no_command(words, ["write-tests"])
+
+
+@pytest.mark.parametrize(
+    "words", ["/write-tests for shop.py", "/tests fail", "/tmp is full", "/usr/bin", "/etc/x y"]
+)
+def test_a_skill_a_path_and_a_sentence_are_prompts(words) -> None:
+    assert no_command(words, ["write-tests"]) == ""
+
+
 @pytest.mark.parametrize("words", ["/compact keep the limits", " /Compact\nplease", "/foo", "/fo "])
 async def test_no_model_hears_a_command_that_cannot_be(tmp_path: Path, words) -> None:
     async with a_world(tmp_path, [says()]) as world:

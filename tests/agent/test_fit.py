@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from indwell.agent.budget import Budgets
 from indwell.agent.compact_tool import Wish, make_compact
 from indwell.agent.events import Compacted, Notice
 from indwell.agent.fit import _keep
@@ -151,6 +152,21 @@ async def test_a_small_model_that_is_cheaper_reads_the_region_alone(tmp_path: Pa
         spent = [one for one in await world.records() if isinstance(one, log.Spent)]
         assert len([one for one in spent if one.model == "tiny"]) == len(provider.requests)
         assert finished.usage.input >= 3_000 * len(provider.requests)
+        assert SUMMARY in repr(world.messages)
+
+
+@pytest.mark.parametrize("price", [None, 0.5])
+async def test_a_small_model_is_asked_only_if_the_users_limit_of_money_can_count_it(
+    tmp_path: Path, price: float | None
+) -> None:
+    provider = ScriptedProvider(lambda _: Reply(SUMMARY, usage=Usage(input=3_000, output=20)))
+    small = SmallModel(provider, "tiny", 32_000, lambda _: price, Rates(0.01, 0.01, 0.01, 0.05))
+    async with a_long_world(tmp_path, works(10), small=small) as world:
+        budgets = Budgets(session=1_000_000.0)
+        world.session.parts = replace(world.session.parts, budgets=budgets)
+        finished = await world.turn()
+        assert bool(provider.requests) == (price is not None)
+        assert (finished.ending, finished.cost is None) == ("done", False)
         assert SUMMARY in repr(world.messages)
 
 

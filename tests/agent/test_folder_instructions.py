@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -20,9 +21,13 @@ from indwell.agent.folder_instructions import (
     told_paths,
 )
 from indwell.agent.forthcoming import forthcoming
+from indwell.agent.prompt import Prompt
+from indwell.agent.turn import run_turn
 from indwell.cli.folder_trust import FolderTrust, with_folders
 from indwell.cli.project_instructions import ProjectInstructions
+from indwell.context.attached import Listing
 from indwell.context.conversation import Config, Conversation, queue, system_block, with_input
+from indwell.context.ide import Selection
 from indwell.messages import Reply, Request, Text
 from indwell.prompt.instructions import LIMIT
 from indwell.settings.model import Settings
@@ -115,6 +120,58 @@ async def test_a_folders_instructions_come_when_work_comes_into_it_and_only_once
     ]
     assert [text.splitlines()[-2] for _, text in told] == ["ROOT", "WEB", "API"]
     assert "OTHER" not in str(told)
+
+
+@pytest.mark.parametrize(
+    "along",
+    [
+        {"selection": Selection("web/a.py", 1, 1, "x = 1\n")},
+        {"mentioned": (Selection("web/a.py", 1, 1, "x = 1\n"),)},
+        {"folders": (Listing("web", ("a.py",)),)},
+    ],
+    ids=lambda along: next(iter(along)),
+)
+async def test_what_the_words_are_about_brings_them_with_the_first_request_and_once(
+    project: Project, tmp_path: Path, along: dict[str, Any]
+) -> None:
+    project.write("web/AGENTS.md", "WEB\n")
+    project.write("web/a.py")
+    project.trust()
+    async with project.session(tmp_path, [says(), says()]) as world:
+        await run_turn(world.session, Prompt("look", **along), world.events.append)
+        await run_turn(world.session, Prompt("and more"), world.events.append)
+        told = instructions(world)
+    assert [(at, text.splitlines()[-2]) for at, text in told] == [(0, "WEB")]
+
+
+@pytest.mark.parametrize("path", ["../else.py", "/etc/passwd", "untitled:1", "\0"])
+async def test_what_lies_elsewhere_brings_none(project: Project, tmp_path: Path, path: str) -> None:
+    (tmp_path / "AGENTS.md").write_text("ELSEWHERE\n")
+    project.trust()
+    async with project.session(tmp_path, [says()]) as world:
+        prompt = Prompt("look", selection=Selection(path, 1, 1, "x = 1\n"))
+        finished = await run_turn(world.session, prompt, world.events.append)
+        assert (finished.ending, instructions(world)) == ("done", [])
+
+
+async def test_a_no_for_an_inner_folder_outweighs_the_yes_for_the_one_above(
+    project: Project, tmp_path: Path
+) -> None:
+    project.write("vendor/AGENTS.md", "VENDOR\n")
+    project.write("web/AGENTS.md", "WEB\n")
+    for name in ("vendor/a.py", "web/a.py"):
+        project.write(name)
+    (vendor,) = project.trusted.look((project.root / "vendor",), project.settings)
+    project.trusted.answer(vendor, trusted=False)
+    (standing,) = project.trusted.look((project.root,), project.settings)
+    shown = project.trusted.shown(standing)
+    assert [one.name for one in shown.items] == ["web/AGENTS.md"]
+    project.trusted.answer(with_folders(standing), trusted=True)  # as if it had been listed
+    project.look()
+    async with project.session(tmp_path, [reads("vendor/a.py", "web/a.py"), says()]) as world:
+        await world.turn()
+        told = [text.splitlines()[-2] for _, text in instructions(world)]
+    assert told == ["WEB"]
 
 
 async def test_an_edit_brings_them_as_a_read_does(project: Project, tmp_path: Path) -> None:

@@ -20,6 +20,7 @@ from indwell.agent.hooks.payload import MOST_CHARACTERS, Payload, cut, parsed
 from indwell.settings.model import Hook, HookEvent
 from support.doc_examples import DOCS
 
+NO_JSON = "it begins as JSON with 'add' or 'block', and is none"
 COMMON = {"session", "turn", "cwd", "mode", "in_agent"}
 
 
@@ -40,6 +41,11 @@ COMMON = {"session", "turn", "cwd", "mode", "in_agent"}
             "",
             Outcome(problem="its JSON has 'permission' besides 'add' and 'block'"),
         ),
+        (0, '{"block": " "}', "", Outcome(block="it gives no reason")),
+        (0, '{"add": "words"}\nmore', "", Outcome(problem=NO_JSON)),
+        (0, '{"block": "no"}\nmore', "", Outcome(problem=NO_JSON)),
+        (0, '{ "block": ' + "[" * 50_000, "", Outcome(problem=NO_JSON)),
+        (0, '{"a":' * 50_000, "", Outcome(add='{"a":' * 50_000)),
         (2, "", "why\n", Outcome(block="why")),
         (2, "why", "", Outcome(block="why")),
         (2, "", "", Outcome(block="it gives no reason")),
@@ -95,7 +101,9 @@ def test_a_payload_is_bounded_and_says_so() -> None:
     assert cut("x" * (MOST_CHARACTERS + 5)).endswith("x\n[… 5 characters left out …]")
 
 
-@pytest.mark.parametrize(("text", "value"), [("", {}), ('{"a": 1}', {"a": 1}), ("{", "{")])
+@pytest.mark.parametrize(
+    ("text", "value"), [("", {}), ('{"a": 1}', {"a": 1}), ("{", "{"), ("[" * 50_000,) * 2]
+)
 def test_arguments_are_json_or_the_text_itself(text: str, value: object) -> None:
     assert parsed(text) == value
 

@@ -386,7 +386,7 @@ async def test_without_hooks_nothing_is_told_or_run(tmp_path: Path) -> None:
         assert [one for one in project.events if isinstance(one, Notice)] == []
 
 
-@pytest.mark.parametrize("command", ["git push", "cd . && git push --force"])
+@pytest.mark.parametrize("command", ["git push", 'echo "x"; git -C . push --force'])
 async def test_the_pages_example_stops_a_push_and_formats(
     command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -21,6 +21,7 @@ from indwell.agent.subagents.definition import (
 from indwell.context.tokens import estimate_tokens
 from indwell.messages import Reply, ToolResult
 from indwell.policy.decide import Policy
+from indwell.sessions.acts import acts
 from indwell.skills.front_matter import BadFrontMatter
 from support.session import a_tool, asks, call, says
 
@@ -89,6 +90,16 @@ async def test_pol_17_it_gets_nothing_that_the_main_one_would_not_get(
     assert [one.is_error for one in ends] == [True] * len(TRIES)
     assert len(logs) == 1
     assert (tmp_path / "outside.txt").read_text() == "the user's"
+
+
+async def test_a_tool_that_it_was_not_given_is_on_record_with_its_name(tmp_path: Path) -> None:
+    asked = call("no_such", "t1", path="x")
+    model = Model([delegates(id_="c1"), says()], children={PLAIN: [asks(asked), says("x")]})
+    async with a_house(tmp_path, model) as (world, _):
+        await world.turn()
+        (act,) = [one for one in acts(await world.records()) if one.tool == "no_such"]
+    assert (act.decision, act.rule, act.end) == ("deny", "its list of tools", "denied")
+    assert act.agent
 
 
 async def test_it_cannot_take_the_name_of_another_call(tmp_path: Path) -> None:

@@ -104,3 +104,35 @@ async def test_the_plan_of_a_session_left_behind_is_told_and_sent_by_the_new_one
             ]
             assert ("plan" in sent) == (state == "approved")
             assert "task_card" in sent
+
+
+@pytest.mark.parametrize("preset", ["ladder-a", "auto-b", "slide"])
+@pytest.mark.parametrize("state", ["done", "proposed"])
+async def test_a_plan_that_no_longer_holds_is_cut_like_all_else(
+    tmp_path: Path, preset: str, state: str
+) -> None:
+    first, rest = reading(1), reading(40)
+    board = approved()
+
+    def answer(request: Request) -> Reply:
+        return rest(request) if board.plan.state == state else first(request)
+
+    registry = Registry([a_tool("report", report)])
+    async with a_world(tmp_path, answer, registry=registry, window=16_000) as world:
+        world.session.parts = replace(world.session.parts, preset=PRESETS[preset], plan=board)
+        await world.turn(APPROVED)
+        assert board.plan.state == "done"
+        if state == "proposed":
+            board.propose("1. Another", 1)
+        await world.turn("go on")
+        assert world.told(Compacted)
+        shown = [
+            any(
+                isinstance(block, Text) and block.meta.source == "plan"
+                for message in request.messages
+                for block in message.blocks
+            )
+            for request in world.provider.requests
+            if request.system[0].text == "You are a test."
+        ]
+        assert (shown[0], shown[-1]) == (True, False)

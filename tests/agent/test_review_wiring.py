@@ -227,7 +227,7 @@ async def test_what_the_user_wrote_besides_is_told_in_the_same_block(tmp_path: P
         assert files[A] == BEFORE.replace("line 20\n", "typed\n")
         (words,) = told(world)
         assert words.count("The user rejected these changes of yours") == 1
-        assert "Besides, this file was changed by the user or by another program" in words
+        assert "Besides, this file was changed by a sub-agent, the user or another program" in words
         assert "-line 20\n+typed\n" in words
         assert world.session.seen.text(A) == files[A]
 

@@ -79,7 +79,7 @@ def test_a_chat_folds_it_into_its_call() -> None:
     assert "grep" not in rendering.text, "until the call has ended"
     rendering.take(STORY[-1])
     text = rendering.text
-    outer = text.index("<summary>Sub-agent explore: find 3 rounds, 9k tokens")
-    assert outer < text.index("<summary>Search total 2 matches") < text.rindex("</details>")
+    outer = text.index("<summary>Sub-agent explore: find · 3 rounds, 9k tokens")
+    assert outer < text.index("<summary>Search total · 2 matches") < text.rindex("</details>")
     assert text.count("<details>") == text.count("</details>") == 4
     assert "<script>" not in text

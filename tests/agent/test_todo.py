@@ -95,6 +95,7 @@ async def test_no_list_changes_what_stands_before_it_in_a_request(tmp_path) -> N
         ([{"text": "x"}] * (MOST_ITEMS + 1), "51 steps are more than the 50"),
         ([{"text": "x" * (ITEM_CHARACTERS + 1)}], "longer than the 200 of a line"),
         ([{"text": " \n"}], "a step has no words"),
+        ([{"text": "\u200b\u2060 \U000e0041"}], "a step has no words"),
         ([{"text": "x", "state": "later"}], "later"),
     ],
 )

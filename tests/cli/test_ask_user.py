@@ -27,6 +27,7 @@ SCRIPT = [ASKING, say("Well.", usage=USAGE)]
         ("2", "The user chose option 2: 8080", ""),
         ("9000, please", "The user answers in words of their own, which follow.", "9000, please"),
         ("3", "The user answers in words of their own, which follow.", "3"),
+        ("0010", "The user answers in words of their own, which follow.", "0010"),
         ("", "the user closed the question without an answer", ""),
     ],
 )

@@ -5,18 +5,34 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import re
 import shutil
 import signal
 import sys
+from contextlib import AsyncExitStack
 
 import pytest
 
-from support.doc_examples import Example, examples
+from indwell.agent import events
+from indwell.cli.run_limits import within
+from indwell.messages import Usage
+from support.doc_examples import DOCS, Example, examples
 from support.editing import EDIT, MENDED, READ, USAGE, Home, texts_of
 from support.loopback_endpoint import HANG, Answer, LoopbackEndpoint, say
 from support.terminal import TIMEOUT_S, Ended, indwell
 
 PRICED = "price_in = 1.0\nprice_out = 10.0\nmax_output = 1000\n"
+UNTOLD = events.TurnFinished(
+    turn=0,
+    ending="failed",
+    message="",
+    answer="",
+    draft="",
+    rounds=0,
+    usage=Usage(),
+    cost=0.0,
+    seconds=0.0,
+)
 STUCK = Answer((HANG,), headers={"Content-Type": "text/event-stream"})
 
 
@@ -152,6 +168,7 @@ async def test_a_session_that_goes_on_from_a_turn_takes_its_prompt_from_stdin(ho
         ("mend it", "line 2 is no prompt"),
         ('{"words": "mend it"}', "line 2 is no prompt"),
         ('{"text": " "}', "line 2 has no words"),
+        (r'{"text": "\ud800"}', "with half a character"),
         ("\udcff".encode("utf-8", "surrogateescape").decode("latin-1"), "line 2 is no prompt"),
     ],
 )
@@ -173,6 +190,47 @@ async def test_a_turn_that_fails_does_not_end_the_run_but_its_code_tells(home) -
             base_url=endpoint.base_url,
         )
     assert (ended.code, ends(ended)) == (1, [(1, "failed"), (2, "done")])
+
+
+async def test_a_limit_tells_more_than_a_turn_that_failed_before_it(home) -> None:
+    ended = await run(
+        home,
+        *("--scripted", "--json", "--input-format", "jsonl", "--max-rounds", "1"),
+        stdin=lines("/nosuchthing", "What can you do?", "And else?"),
+    )
+    assert (ended.code, ends(ended)) == (3, [(1, "failed"), (2, "done"), (0, "limit")])
+
+
+async def test_a_byte_order_mark_before_the_first_line_is_none_of_it(home) -> None:
+    ended = await run(
+        home,
+        *("--scripted", "--json", "--input-format", "jsonl"),
+        stdin="\N{BYTE ORDER MARK}" + lines("What can you do?"),
+    )
+    assert (ended.code, ends(ended)) == (0, [(1, "done")])
+
+
+async def test_words_about_an_empty_text_say_what_is_empty(home) -> None:
+    ended = await run(home, "Review", "--stdin", "--scripted", stdin="\n")
+    assert ended.code == 2
+    assert "stdin: it is empty" in ended.stdout
+
+
+@pytest.mark.parametrize("words", ["-", "hello"])
+async def test_a_closed_stdin_is_no_terminal_and_no_prompt(home, words) -> None:
+    shell = shutil.which("sh")
+    assert shell
+    process = await asyncio.create_subprocess_exec(
+        *(shell, "-c", '"$0" -m indwell run --scripted "$1" <&-', sys.executable, words),
+        env=home.environment(),
+        cwd=home.workspace,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+    )
+    async with asyncio.timeout(TIMEOUT_S):
+        told, wrong = await process.communicate()
+    assert (process.returncode, b"Traceback" in wrong) == (2 if words == "-" else 0, False)
+    assert (b"stdin: it is closed" in told) == (words == "-")
 
 
 async def test_rounds_are_counted_over_all_prompts(home) -> None:
@@ -229,6 +287,21 @@ async def test_a_limit_of_money_is_not_taken_where_the_price_is_not_known(home) 
     assert "--max-cost cannot be kept" in ended.stdout
 
 
+async def test_what_had_no_price_before_takes_no_limit_of_money_away(home) -> None:
+    usage = {"prompt_tokens": 3_000, "completion_tokens": 1_000}
+    async with LoopbackEndpoint([say("Well.", usage=usage)] * 4) as endpoint:
+
+        async def go_on(*more: str) -> tuple[int, int]:
+            ended = await run(home, "--json", "hello", *more, base_url=endpoint.base_url)
+            return ended.code, len(endpoint.seen)
+
+        assert await go_on() == (0, 1)
+        home.configure(f"{PRICED}budget_session = 0.025\n")
+        assert await go_on("--continue", "--max-cost", "0.005") == (3, 1)
+        assert await go_on("--continue") == (0, 2)
+        assert await go_on("--continue") == (3, 2), "$0.013 are known to be spent"
+
+
 async def test_the_time_limit_ends_a_turn_however_far_it_is(home) -> None:
     async with LoopbackEndpoint([STUCK]) as endpoint:
         ended = await run(
@@ -237,6 +310,19 @@ async def test_the_time_limit_ends_a_turn_however_far_it_is(home) -> None:
     assert ended.code == 3
     (finished,) = [one for one in ended.events if one["type"] == "turnFinished"]
     assert finished["message"] == "stopped: the 2.5 s of --time-limit are over"
+
+
+async def test_what_is_done_behind_the_work_is_not_within_its_time() -> None:
+    told: list[events.Event] = []
+    closed = asyncio.Event()
+
+    async def work(_view: events.Listener, ending: AsyncExitStack) -> int:
+        asyncio.get_running_loop().call_later(0.4, closed.set)
+        ending.push_async_callback(closed.wait)
+        return 0
+
+    assert await within(0.2, told.append, work, UNTOLD) == 0
+    assert (closed.is_set(), told) == (True, [])
 
 
 async def test_the_time_limit_counts_while_stdin_is_waited_for(home) -> None:
@@ -274,6 +360,15 @@ async def test_the_time_limit_counts_while_stdin_is_waited_for(home) -> None:
 async def test_a_wrong_command_line_ends_with_2(home, arguments) -> None:
     ended = await run(home, *arguments, "--scripted", stdin="")
     assert ended.code == 2
+
+
+async def test_the_page_on_tools_names_those_that_the_model_is_given(home) -> None:
+    async with LoopbackEndpoint([say("Well.")]) as endpoint:
+        await run(home, "hello", base_url=endpoint.base_url)
+        given = [one["function"]["name"] for one in endpoint.seen[0].body["tools"]]
+    page = (DOCS / "tools.md").read_text("utf-8")
+    assert sorted(re.findall(r"^\| `(\w+)` \|", page, re.MULTILINE)) == sorted(given)
+    assert f" {len(given)} tools" in page.split("\n\n")[1]
 
 
 @pytest.mark.parametrize("example", examples("automation.md", "sh"), ids=["jsonl", "ci"])

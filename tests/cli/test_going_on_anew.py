@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable
 
 import pytest
@@ -81,6 +82,35 @@ async def test_the_new_session_is_told_which_changes_of_the_old_one_wait_for_a_v
     assert "shop.py: 1 not reviewed yet" in said
 
 
+async def test_the_task_goes_along_until_the_model_has_had_it(home: Home) -> None:
+    home.configure(SMALL)
+    refused = Answer((b"",), status=400)
+    async with LoopbackEndpoint([say("Counted.", usage=USAGE), refused]) as endpoint:
+        assert (await run(home, TASK, base_url=endpoint.base_url)).code == 0
+        (old,) = ids(home)
+        ended = await run(home, "--new-from", old, "go on", base_url=endpoint.base_url)
+        assert ended.code == 1, ended
+    async with LoopbackEndpoint([say("Well.", usage=USAGE)] * 2) as endpoint:
+        for words in ("and now", "and then"):
+            ended = await run(home, "--continue", words, base_url=endpoint.base_url)
+            assert ended.code == 0, ended
+            said = json.dumps(endpoint.seen[-1].body["messages"])
+            assert (said.count("<task-card>"), TASK in said) == (1, True)
+
+
+async def test_a_task_that_is_gone_by_then_is_said_and_the_session_goes_on(home: Home) -> None:
+    refused = Answer((b"",), status=400)
+    async with LoopbackEndpoint([say("Counted.", usage=USAGE), refused]) as endpoint:
+        await run(home, TASK, base_url=endpoint.base_url)
+        (old,) = ids(home)
+        await run(home, "--new-from", old, "go on", base_url=endpoint.base_url)
+    shutil.rmtree(SessionStore(home.state, home.workspace).spill(old).parent)
+    async with LoopbackEndpoint([say("Well.", usage=USAGE)]) as endpoint:
+        ended = await run(home, "--continue", "and now", base_url=endpoint.base_url)
+    assert ended.code == 0, ended
+    assert "does not go along any more" in ended.stdout
+
+
 async def test_there_must_be_a_session_to_take_the_task_from(home: Home) -> None:
     await run(home, "hello", "--scripted")
     ended = await run(home, "--new-from", "x9", "go on", "--scripted")
@@ -115,7 +145,7 @@ async def test_with_compaction_none_the_setting_is_named_as_the_reason(home: Hom
     [
         ("/compact", "there is no conversation yet"),
         ("/compact keep the limits", "`/compact` takes no words"),
-        ("/comptact", "there is no command '/comptact'"),
+        ("/comptact", "there is no command or skill '/comptact'; did you mean `/compact`"),
     ],
 )
 async def test_a_command_that_cannot_be_leaves_no_session(home: Home, words, told) -> None:

@@ -60,6 +60,7 @@ def test_the_page_of_the_page_is_one(tmp_path) -> None:
         "fact": "Tests run with `just test`.",
         "day": "2026-11-22",
         "session": "01kx2m",
+        "is_cut": False,
     }
 
 

@@ -5,6 +5,7 @@ import json
 
 import pytest
 
+from indwell.cli.terminal import UNCHECKED
 from support.editing import (
     EDIT,
     MENDED,
@@ -62,7 +63,7 @@ async def test_a_turn_edits_files_and_says_so(home) -> None:
     assert (ended.code, ended.stderr, home.shop.read_text()) == (0, "", MENDED)
     assert "-    return sum(items) + 1\n+    return sum(items)\n" in ended.stdout
     assert ended.stdout.endswith(
-        "Mended.\nnot verified\n1 change to review: indwell review\n"
+        f"Mended.\nnot verified{UNCHECKED}\n1 change to review: indwell review\n"
         "3 rounds · 30 tokens in (0 cached), 6 out · cost unknown · "
         f"{ended.stdout.rsplit(' ', 2)[1]} s\n"
     )
@@ -180,7 +181,7 @@ BAD = {
         (("hello", "--folder", "nowhere"), "'nowhere' is no folder"),
         (("hello", "--file", "a", "--file", "b"), "--file: one place at a time"),
         (("hello", "--mode", "careful"), "invalid choice: 'careful'"),
-        (("two", "words"), "unrecognized arguments: words"),
+        (("two", "words"), "unrecognized arguments: words; put the words of a prompt in quotes"),
     ],
 )
 async def test_a_wrong_command_line_is_a_usage_error(home, arguments, said) -> None:

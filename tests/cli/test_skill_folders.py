@@ -12,6 +12,7 @@ import pytest
 from indwell.agent.skills.shelf import Looked, Shelf
 from indwell.cli.folder_trust import FolderTrust
 from indwell.cli.skill_folders import MOST_B, OF_WORKSPACE, SHIPPED, SkillFolders
+from indwell.cli.skills import names_here
 from indwell.context.tokens import estimate_tokens
 from indwell.errors import ToolError
 from indwell.files.watching import FolderWatch
@@ -192,6 +193,7 @@ def test_a_skill_that_the_user_denies_is_not_read(home, root):
         ("a: &a [x]\n", ""),
         ("---\na: &a [x]\nb: *a\n---\n", "aliases"),
         ("x" * (MOST_B + 1), "larger than"),
+        ('---\ndescription: "\\UFFFFFFFF"\n---\n', "no YAML"),
     ],
 )
 def test_what_cannot_be_used_is_a_problem_and_no_skill(home, text, words):
@@ -202,6 +204,23 @@ def test_what_cannot_be_used_is_a_problem_and_no_skill(home, text, words):
     assert names(found, "user") == (["odd"] if not words else [])
     assert all(words in one for one in found.problems)
     assert len(found.problems) == (1 if words else 0)
+
+
+def test_a_link_that_leads_to_itself_hides_no_other_skill(home):
+    put(own(home, "good"))
+    own(home, "round").symlink_to(own(home, "round"))
+
+    assert names(looked(), "user") == ["good"]
+
+
+def test_in_a_folder_that_is_not_trusted_only_names_of_folders_are_known(home, root):
+    put(root / ".agents/skills/deploy", "---\nname: other\n---\nText.\n")
+    environment = {"INDWELL_STATE": str(root.parent / "state")}
+
+    known = [names_here([root], environment, is_given=given) for given in (False, True)]
+
+    assert ["deploy" in one for one in known] == [True, False]
+    assert ["other" in one for one in known] == [False, True]
 
 
 def test_a_name_that_is_not_given_is_the_folder_s(home):

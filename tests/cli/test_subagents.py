@@ -10,7 +10,13 @@ from pathlib import Path
 import pytest
 
 from indwell.cli.folder_trust import FolderTrust
-from indwell.cli.subagents import MOST_FILE_B, MOST_FILES, AgentLogs, find_agents
+from indwell.cli.subagents import (
+    MOST_FILE_B,
+    MOST_FILES,
+    WORKSPACE_FOLDERS,
+    AgentLogs,
+    find_agents,
+)
 from indwell.settings.model import Settings
 from support.doc_examples import examples
 from support.editing import USAGE, Home, results
@@ -128,6 +134,25 @@ def test_a_project_that_nobody_trusts_has_none(config: Path, tmp_path: Path) -> 
         "explore",
         "ours",
     ]
+    assert config.exists()
+
+
+def test_a_projects_count_as_they_were_when_it_was_trusted(config: Path, tmp_path: Path) -> None:
+    """TRU-13: also before anybody has looked at the folder again."""
+    root = tmp_path / "work"
+    for place in WORKSPACE_FOLDERS:
+        (root / place).mkdir(parents=True)
+        for name in ("same", "changed"):
+            (root / place / f"{name}{place[1]}.md").write_text("Be good.")
+    trust = FolderTrust({"INDWELL_STATE": str(tmp_path / "state")})
+    (standing,) = trust.look([root], Settings())
+    trust.answer(standing, trusted=True)
+    trust.look([root], Settings())
+    assert len(find_agents([root], trust).known) == 5
+    for place in WORKSPACE_FOLDERS:
+        (root / place / f"changed{place[1]}.md").write_text("Be evil.")
+        (root / place / f"new{place[1]}.md").write_text("Be evil.")
+    assert list(find_agents([root], trust).known) == ["explore", "samec", "samei"]
     assert config.exists()
 
 

@@ -9,7 +9,8 @@ import msgspec
 from rich.console import Console
 
 from indwell.agent import events
-from indwell.cli.terminal import TerminalView
+from indwell.agent.event_shape import BackgroundCommand
+from indwell.cli.terminal import UNCHECKED, TerminalView
 from indwell.cli.terminal_approver import AllowingApprover, TerminalApprover
 from indwell.messages import Usage
 from indwell.policy.approvals import Question, question_for
@@ -62,6 +63,21 @@ def test_the_end_of_a_turn_is_a_receipt() -> None:
     assert written.getvalue().splitlines() == [
         "3 rounds · 12,000 tokens in (9,000 cached), 340 out · $0.0123 · 4.2 s",
         "1 round · 10 tokens in (0 cached), 2 out, estimated · cost unknown · 4.2 s",
+    ]
+
+
+def test_what_goes_along_and_what_ends_with_the_run_is_said() -> None:
+    written = io.StringIO()
+    view = TerminalView(Console(file=written, force_terminal=False, width=200))
+    view(events.TurnStarted(1, "go", "go", "m", attached=("skill tidy",)))
+    runs = BackgroundCommand("b1", "serve [red]", "running", None, 1, "")
+    ended = BackgroundCommand("b2", "make", "ended", 0, 1, "")
+    view(events.CommandsChanged(1, (runs, ended)))
+    view(finished(rounds=0, verified="not verified"))
+    assert written.getvalue().splitlines() == [
+        "with skill tidy",
+        f"not verified{UNCHECKED}",
+        "b1 still runs, and ends with this run: serve [red]",
     ]
 
 

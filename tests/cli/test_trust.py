@@ -74,8 +74,9 @@ async def test_trust_of_the_command_line_holds_for_this_time(home) -> None:
 
 async def test_a_folder_is_trusted_listed_and_trusted_no_longer(home) -> None:
     home.write(".mcp.json", "{}\n")
+    home.write("web/AGENTS.md", "Use tabs.\n")
     asked = await call(home, "trust")
-    assert asked.code == 2
+    assert (asked.code, "  web/AGENTS.md\n" in asked.stdout) == (2, True)
     assert "say --yes" in asked.stderr
     assert ".mcp.json" in asked.stdout
     done = await call(home, "trust", "--yes")
@@ -83,7 +84,7 @@ async def test_a_folder_is_trusted_listed_and_trusted_no_longer(home) -> None:
     assert done.stdout.startswith(f"trusted: {home.workspace} (your answer of ")
     listed = json.loads((await call(home, "trust", "--list", "--json")).stdout)
     assert [(one["folder"], one["state"], one["files"]) for one in listed] == [
-        (str(home.workspace), "trusted", [".mcp.json"])
+        (str(home.workspace), "trusted", [".mcp.json", "web/AGENTS.md"])
     ]
     ended, _ = await mend(home)
     assert (ended.code, home.shop.read_text()) == (0, MENDED)

@@ -10,7 +10,7 @@ local function written(report)
   file:close()
 end
 
-local answers = { '2. cents', 'Once' }
+local answers = { '2. cents', 'Remember it' }
 user.permit = function() return table.remove(answers, 1) or 'No' end
 user.typed = 'two digits, é 🙂'
 

@@ -28,10 +28,18 @@ local line = vim.api.nvim_buf_get_lines(buffer, last - 1, last, false)[1]
 vim.api.nvim_buf_set_lines(buffer, last - 1, last, false, { line .. ' the shop' })
 command('indwell.send', { uri = made.uri })
 user.wait('the answer', function() return user.text(buffer):find('Tidied%..*## You') end)
+local tool = vim.fn.search('^<details><summary>Run', 'nw')
+user.wait('the fold', function() return vim.fn.foldclosed(tool) == tool end)
+local folded = {
+  vim.fn.foldtextresult(tool),
+  vim.fn.foldclosed(vim.fn.search('^Tidied', 'nw')),
+  vim.fn.foldclosed(vim.fn.search('^/tidy', 'nw')),
+}
 
 local report = {
   items = vim.tbl_map(function(one) return { one.label, one.detail } end, items),
   chat = user.text(buffer),
+  folded = folded,
   messages = user.messages(),
 }
 local file = assert(io.open(vim.env.INDWELL_REPORT, 'wb'))

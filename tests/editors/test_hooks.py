@@ -42,3 +42,12 @@ def test_a_hook_that_stops_edits_leaves_the_buffer_alone(tmp_path: Path) -> None
     assert "frozen until Monday" in played.sessions
     assert '"tool":"hook"' in played.sessions
     assert played.log == ""
+
+
+def test_what_a_hook_made_of_an_edit_stands_in_the_window_that_shows_the_file(
+    tmp_path: Path,
+) -> None:
+    project = hooked("edit_applied", f"echo '# tidied' >> {SHIPPING.path}")
+    played = play("mend", project, tmp_path)
+    assert played.report["buffer"] == AFTER + "# tidied\n"
+    assert '"source":"changed_file"' in played.sessions, "the model is told"

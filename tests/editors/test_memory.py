@@ -46,7 +46,7 @@ def test_questions_are_answered_and_a_fact_is_kept_edited_and_told(tmp_path: Pat
     question, permission = seen["questions"]
     assert question["titles"] == ["1. pence", "2. cents", "Answer in other words", "No answer"]
     assert "the model asks (an answer permits nothing)" in question["prompt"]
-    assert permission["titles"] == ["No", "Once"]
+    assert permission["titles"] == ["No", "Remember it"]
     assert f"│ + {FACT}" in permission["prompt"]
     assert seen["inputs"] == ["How many digits?: "]
     said = [texts_of(body["messages"]) for body in model.bodies]

@@ -193,7 +193,8 @@ FIRST_LINE = BEFORE.split("\n", 1)[0]
             "last",
             BEFORE.replace(WRONG, f"{WRONG}  # mine"),
             "The edit was not taken: 'lib/shipping.py' has changed since it was read (by the user, "
-            "a formatter or a command), in lines that this edit changes too; nothing was edited.",
+            "a sub-agent, a formatter or a command), in lines that this edit changes too; nothing "
+            "was edited.",
             id="on the edited line",
         ),
     ],

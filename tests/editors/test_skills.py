@@ -27,7 +27,8 @@ def test_a_skill_is_completed_and_called_and_another_is_loaded(tmp_path: Path) -
     init.write_text(CONFIGURATIONS["nvim"].text(serve_model()), "utf-8")
     place = {"path": str(root / PATH), "root": str(root)}
     load = ("load_skill", json.dumps({"name": "write-tests"}))
-    model = Model([say(calls=[load], usage=USAGE), say("Tidied.", usage=USAGE)])
+    shell = ("bash", json.dumps({"command": "echo one; echo two"}))
+    model = Model([say(calls=[load, shell], usage=USAGE), say("Tidied.", usage=USAGE)])
     with endpoint_in_thread(model) as endpoint:
         variables = {
             **environment(folder),
@@ -44,7 +45,11 @@ def test_a_skill_is_completed_and_called_and_another_is_loaded(tmp_path: Path) -
     )
     assert '<skill name="tidy" from="user">\n# Tidy\n\nOne thing at a time.\n</skill>' in asked
     assert asked.endswith("/tidy the shop")
-    (loaded,) = model.results()
+    loaded, *_ = model.results()
     assert loaded.startswith('<skill name="write-tests" from="indwell">\n# Write tests for this')
     assert "/tidy the shop" in seen["chat"]
     assert "write-tests" in seen["chat"], "the user sees what was loaded"
+    tool, *others = seen["folded"]
+    assert tool.startswith("Run echo one; echo two · ")
+    assert "<" not in tool, "a tool is a folded line without its tags"
+    assert others == [-1, -1], "the answer and the question to it are not folded"

@@ -90,8 +90,7 @@ async def cancelled_in_a_sandbox(folder: Path, number: int) -> Round:
 async def cancelled_by_landlock(folder: Path, number: int) -> Round:
     """A tree that is held where bubblewrap is missing."""
 
-    async def start(argv: Sequence[str], *, stdin: int, **more: Any) -> Held:
-        del stdin
+    async def start(argv: Sequence[str], **more: Any) -> Held:
         bounds = Confinement((str(folder),))
         return await start_held(argv, confinement=bounds, scratch=folder, **more)
 

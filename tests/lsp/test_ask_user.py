@@ -9,6 +9,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
+from lsprotocol import types
 
 from indwell.lsp.person import HEAD, IN_CHAT, IN_WORDS, NO_ANSWER
 from indwell.lsp.protocol import SteerParams
@@ -149,7 +150,17 @@ async def test_in_an_open_chat_the_next_send_is_the_answer(tmp_path) -> None:
         assert f"> {PORT}\n>\n> 1. 8000\n> 2. 8080" in page.text
         assert editor.choices == [], "the question stands in the chat, and nowhere else"
         write(editor, page, "the second\n")
-        await send(editor, page)
+        identifier = types.TextDocumentIdentifier(page.uri)
+        lenses = await editor.client.text_document_code_lens_async(types.CodeLensParams(identifier))
+        assert [one.command.title for one in lenses[:2]] == ["Answer", "Stop"]
+        end = types.Position(line=page.text.count("\n"), character=0)
+        offered = await editor.code_actions(page, types.Range(start=end, end=end))
+        sending = [one for one in offered if one.title.startswith("Send")]
+        assert [one.title for one in sending] == ["Send the answer"], "a key finds only this"
+        command = sending[0].command
+        assert command is not None
+        assert command.arguments
+        await editor.execute(command.command, *command.arguments)
         await editor.wait_until(lambda: is_over(page, 1))
         assert "> **You, meanwhile:**\n> the second" in page.text
         assert "the second" in texts_of(endpoint.seen[-1].body["messages"])

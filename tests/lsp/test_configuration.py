@@ -266,3 +266,13 @@ async def test_an_approved_plan_is_carried_out_in_the_mode_that_was_before_it(
         configuration.choose_mode(mode)
     configuration.leave_plan()
     assert configuration.settings.mode == then
+
+
+async def test_settings_that_say_plan_meanwhile_leave_no_freer_mode_to_go_back_to() -> None:
+    users = Users(mode="auto")
+    configuration = await configured(users)
+    configuration.choose_mode("plan")
+    users.mode = "plan"
+    await configuration.read_again()
+    configuration.leave_plan()
+    assert configuration.settings.mode == "review"

@@ -6,9 +6,11 @@ import json
 from pathlib import Path
 
 import pytest
+from pygls.exceptions import JsonRpcException
 
 from indwell.lsp.protocol_context import ContextParams
 from indwell.policy.trust import TRUST
+from indwell.sessions.store import SessionStore
 from support.editing import Editor, Home, editing
 from support.loopback_endpoint import Answer, LoopbackEndpoint, Seen, say
 
@@ -115,6 +117,26 @@ async def test_a_new_session_inherits_the_task_of_the_one_that_is_named(home: Ho
         await editor.execute("indwell.newSession")
         await editor.ask("and now?")
         assert "<task-card>" not in sent(endpoint), "it goes along once"
+
+
+async def test_a_task_that_could_not_be_read_is_not_given_up_by_the_next_prompt(home: Home) -> None:
+    home.trusted = (home.workspace,)
+    async with (
+        LoopbackEndpoint(reading) as endpoint,
+        editing(home, endpoint.base_url, extensions=RICH) as editor,
+    ):
+        first = await editor.ask("count the carts")
+        await editor.execute("indwell.newSession", {"inherit": first.session})
+        folder = SessionStore(home.state, home.workspace).spill(first.session).parent
+        away = folder.rename(home.state / "away")
+        n_sent = len(endpoint.seen)
+        for _ in range(2):
+            with pytest.raises(JsonRpcException, match="begin a new session to go on without it"):
+                await editor.ask("go on")
+        assert len(endpoint.seen) == n_sent
+        away.rename(folder)
+        await editor.ask("go on")
+        assert "<task-card>" in sent(endpoint)
 
 
 async def test_what_cannot_be_inherited_is_said_and_nothing_is_left(home: Home) -> None:

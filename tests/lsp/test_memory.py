@@ -20,9 +20,9 @@ async def test_a_fact_that_was_allowed_is_told_in_a_later_session(tmp_path) -> N
     playlist.play(REMEMBER, say("Kept."), say("One."), say("Two."))
     async with LoopbackEndpoint(playlist) as endpoint:
         async with editing(home, endpoint.base_url) as editor:
-            editor.answers.choose = lambda _message, _titles: "Once"
+            editor.answers.choose = lambda _message, _titles: "Remember it"
             await editor.ask("tests are run with just")
-            assert editor.choices == [["No", "Once"]], "no answer stands"
+            assert editor.choices == [["No", "Remember it"]], "no answer stands"
             assert "Remember this for later sessions in this workspace?" in editor.messages[0]
             assert f"│ + {FACT}" in editor.messages[0]
             opened = await editor.execute("indwell.memory")

@@ -121,6 +121,7 @@ async def test_a_rich_editor_is_asked_in_the_rich_form(said, answer, answer_once
     assert await ask(dialog, ONCE_ONLY) == answer_once_only
     told = msgspec.structs.asdict(QUESTION)
     del told["uncovered"]  # of nobody who can be asked
+    del told["keeps"]  # the title says it
     params = protocol_permission.PermissionParams(**told)
     assert dialog.asked[0] == (params, 9)
 

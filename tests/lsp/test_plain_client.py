@@ -155,7 +155,7 @@ async def test_everything_essential_works_in_an_editor_without_a_plugin(
     assert titles == [["No", "Once", "This session", rule]]
 
     # The progress, and one sentence at the end.
-    end = "done · shop.py +1 −1 · 1 change to review · 4 rounds, cost unknown · not verified"
+    end = "done · shop.py +1 −1 · 1 change to review · 4 rounds, 48 tokens · not verified"
     ((token, reports),) = client.progress_reports.items()
     assert (reports[0], reports[-1]) == (
         types.WorkDoneProgressBegin(

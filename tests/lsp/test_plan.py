@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -12,51 +11,25 @@ import pytest
 import pytest_asyncio
 from pygls.exceptions import JsonRpcException
 
-from indwell.lsp import protocol
 from indwell.lsp import protocol_views as views
 from indwell.lsp.chat.layout import session_of
 from indwell.lsp.fake.buffer import lines_range
 from indwell.lsp.fake.clients import NEOVIM_11, VSCODE
 from indwell.lsp.fake.profiles import PLAIN
 from indwell.lsp.planning import APPROVE, EDIT, NOT_NOW
-from indwell.lsp.protocol_plan import PlanParams, PlanResult
+from indwell.lsp.protocol_plan import PlanResult
 from support.chatting import chat, held, is_over, send, write
 from support.editing import EDIT as MEND
-from support.editing import MENDED, READ, USAGE, Editor, Home, Playlist, editing, texts_of
+from support.editing import MENDED, READ, USAGE, Home, Playlist, editing, texts_of
 from support.loopback_endpoint import LoopbackEndpoint, say
+from support.plan_asking import STEPS, asked, ended, in_plan_mode, propose, states
 
-STEPS = "1. Take one off the total\n2. Look at it"
 WORK = (say(calls=[READ], usage=USAGE), say(calls=[MEND], usage=USAGE), say("Mended.", usage=USAGE))
-
-
-def propose(text: str = STEPS) -> Any:
-    return say("I looked.", calls=[("plan", json.dumps({"text": text}))], usage=USAGE)
 
 
 @pytest_asyncio.fixture
 async def home(tmp_path) -> AsyncIterator[Home]:
     yield Home(tmp_path)
-
-
-async def asked(editor: Editor, action: str = "show", **more: Any) -> PlanResult:
-    params = PlanParams(action, **more)  # type: ignore[arg-type] # the table of actions
-    result: PlanResult = await editor.client.protocol.send_request_async("indwell/plan", params)
-    return result
-
-
-async def in_plan_mode(editor: Editor, text: str = "mend it") -> Any:
-    params = protocol.PromptParams(text, None, "plan")
-    return await editor.client.protocol.send_request_async("indwell/prompt", params)
-
-
-async def ended(editor: Editor, number: int) -> None:
-    await editor.wait_until(
-        lambda: sum(one["type"] == "turnFinished" for one in editor.events) >= number
-    )
-
-
-def states(editor: Editor) -> list[str]:
-    return [one["state"] for one in editor.events if one["type"] == "planChanged"]
 
 
 async def test_a_rich_client_sees_the_plan_approves_it_and_the_work_is_done(home) -> None:

@@ -71,27 +71,27 @@ def test_an_event_as_one_line(event, line) -> None:
 @pytest.mark.parametrize(
     ("end", "sentence"),
     [
-        (ended(), "done · 3 rounds, cost unknown"),
-        (ended(verified="not verified"), "done · 3 rounds, cost unknown · not verified"),
-        (ended(cost=0.01234, rounds=1), "done · 1 round, $0.0123"),
+        (ended(), "done · 3 rounds, 1,234 tokens"),
+        (ended(verified="not verified"), "done · 3 rounds, 1,234 tokens · not verified"),
+        (ended(cost=0.01234, rounds=1), "done · 1 round, 1,234 tokens, $0.0123"),
         (
             ended(changes=(FileChanged("a.py", 1, 2), FileChanged("b.py", 3, 0))),
-            "done · 2 files +4 −2 · 3 rounds, cost unknown",
+            "done · 2 files +4 −2 · 3 rounds, 1,234 tokens",
         ),
         (
             ended(changes=(FileChanged("a.py", 1, 2),), to_review=2),
-            "done · a.py +1 −2 · 2 changes to review in all · 3 rounds, cost unknown",
+            "done · a.py +1 −2 · 2 changes to review in all · 3 rounds, 1,234 tokens",
         ),
         (
             ended(changes=(FileChanged("a.py", 1, 2),), to_review=1),
-            "done · a.py +1 −2 · 1 change to review · 3 rounds, cost unknown",
+            "done · a.py +1 −2 · 1 change to review · 3 rounds, 1,234 tokens",
         ),
-        (ended(to_review=2), "done · 3 rounds, cost unknown"),
+        (ended(to_review=2), "done · 3 rounds, 1,234 tokens"),
         (ended("cancelled", "stopped", rounds=0), "stopped"),
         (ended("failed", "no credit left", rounds=0), "no credit left"),
         (
             ended("limit", "stopped after 3 rounds"),
-            "stopped after 3 rounds · 3 rounds, cost unknown",
+            "stopped after 3 rounds · 3 rounds, 1,234 tokens",
         ),
     ],
 )
@@ -123,7 +123,7 @@ def test_what_a_model_put_into_an_event_is_one_short_harmless_line(event) -> Non
 def test_so_is_what_stands_in_the_end_of_a_turn() -> None:
     sentence = summary(ended("failed", EVIL, changes=(FileChanged(EVIL, 1, 2),)))
     assert sentence.count(HARMLESS[:20]) == 2
-    assert sentence.endswith("… +1 −2 · 3 rounds, cost unknown")
+    assert sentence.endswith("… +1 −2 · 3 rounds, 1,234 tokens")
     assert len(sentence) < REASON_LIMIT + 100
 
 

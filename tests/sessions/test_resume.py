@@ -115,6 +115,7 @@ def test_totals_go_on_where_they_were() -> None:
     )
     unpriced = past_of((*KILLED_IN_A_CALL, Spent(1, "m", Usage(), None, AT)))
     assert unpriced.cost is None
+    assert (unpriced.spent, past.spent) == (0.5, 0.75), "what is known counts all the same"
     assert past_of(()).model == ""
 
 

@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from indwell.context.memory.page import Fact, new_page
+from indwell.context.memory.page import PAGE_LIMIT_B, Fact, new_page
 from indwell.errors import SettingsError
 from indwell.settings.memory_pages import MemoryPages
 
@@ -95,3 +95,24 @@ def test_a_page_that_may_not_be_the_users_gives_nothing_and_stays(pages, tmp_pat
         pages.keep(FACT)
     assert sorted(one.name for one in path.parent.iterdir()) == before
     assert pages.facts("workspace") == ()
+
+
+@pytest.mark.skipif(os.name != "posix", reason="Windows has no modes")
+@pytest.mark.parametrize("is_folder", [False, True])
+def test_a_page_counts_as_soon_as_the_user_has_mended_who_may_write_it(pages, *, is_folder) -> None:
+    pages.keep(FACT)
+    path = pages.path("workspace")
+    path = path.parent if is_folder else path
+    mode = stat.S_IMODE(path.stat().st_mode)
+    path.chmod(mode | 0o022)
+    assert "chmod go-w" in pages.problem
+    path.chmod(mode)
+    assert (pages.problem, pages.facts("workspace")) == ("", (FACT,))
+
+
+def test_a_fact_that_would_make_a_page_too_large_to_read_is_not_kept(pages) -> None:
+    path = pages.page("workspace")
+    path.write_text("- one\n" + "x" * (PAGE_LIMIT_B - 50))
+    with pytest.raises(SettingsError, match=r"it may hold 1 MB; take out"):
+        pages.keep(FACT)
+    assert (pages.problem, pages.facts("workspace")) == ("", (Fact("one"),))

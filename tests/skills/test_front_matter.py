@@ -1,8 +1,12 @@
 from __future__ import annotations
 
-import pytest
+from contextlib import suppress
 
-from indwell.skills.front_matter import BadFrontMatter, read_document
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from indwell.skills.front_matter import BadFrontMatter, Document, read_document
 
 
 def front(yaml: str, body: str = "Body.\n") -> str:
@@ -104,11 +108,26 @@ BOMB = "a: &a [x, x]\nb: &b [*a, *a]\nc: [*b, *b]"
         (front("name: [unclosed"), "no YAML"),
         (front("name: a\n\tb: c"), "no YAML"),
         (front("name: \x01"), "no YAML"),
+        (front(r'name: "\UFFFFFFFF"'), "no YAML"),
+        (front(r'name: "\U00110000"'), "no YAML"),
+        ("---\n%YAML 1." + "1" * 5_000 + "\n---\nx\n---\n", "no YAML|missing|lines such as"),
+        (front("[" * 8_000), "nested too deeply"),
+        (front("{" * 8_000), "nested too deeply"),
+        (front("- " * 4_000), "nested too deeply"),
+        (front("? " * 4_000), "nested too deeply"),
     ],
 )
 def test_what_cannot_be_read_is_said_in_plain_words(text, words):
     with pytest.raises(BadFrontMatter, match=words):
         read_document(text)
+
+
+@given(st.text(alphabet="\\\"'U0Fxf%YAML1.:-?[]{},&*!|>#@ \t\nab\u2028", max_size=60))
+@example("%YAML 1." + "1" * 5_000)
+@example('a: "\\UFFFFFFFF"')
+def test_whatever_stands_there_it_is_read_or_refused(text):
+    with suppress(BadFrontMatter):
+        assert isinstance(read_document(front(text)), Document)
 
 
 @pytest.mark.parametrize("tag", ["!!python/object/apply:os.system", "!!int", "!mine"])

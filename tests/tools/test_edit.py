@@ -159,8 +159,8 @@ class TestWriteFile:
         with pytest.raises(ToolError) as caught:
             await agent.call("write_file", path="a", content="mine\n")
         assert str(caught.value) == (
-            "'a' has changed since it was read (by the user, a formatter or a command); nothing "
-            "was written. Write it again with this change taken in:\n"
+            "'a' has changed since it was read (by the user, a sub-agent, a formatter or a "
+            "command); nothing was written. Write it again with this change taken in:\n"
             "--- a/a\n+++ b/a\n@@ -1,3 +1,3 @@\n one\n two\n-three\n+the user's\n"
         )
         assert workspace.files[ROOT / "a"] == "one\ntwo\nthe user's\n"

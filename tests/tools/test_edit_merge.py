@@ -16,7 +16,7 @@ from indwell.workspace.memory import ROOT, MemoryWorkspace
 from tools.calling import Agent
 
 TEXT = "".join(f"line {i}\n" for i in range(1, 21))
-CHANGED = "has changed since it was read (by the user, a formatter or a command)"
+CHANGED = "has changed since it was read (by the user, a sub-agent, a formatter or a command)"
 PATH = ROOT / "a"
 
 

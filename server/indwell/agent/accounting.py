@@ -28,8 +28,8 @@ async def leave(
     parts, helping = session.parts, session.helping
     held_cost = sum(dollars for _, dollars in turn.held)
     outlay = Outlay(
-        turn=_sum(turn.cost, held_cost),
-        session=_sum(session.cost, held_cost),
+        turn=turn.spent + held_cost,
+        session=session.spent + held_cost,
         turn_tokens=turn.usage.input + turn.usage.output + sum(n for n, _ in turn.held),
     )
     hold = usage.input + usage.output, cost or 0.0
@@ -65,6 +65,8 @@ def charge(
     session.usage += usage
     turn.cost = _sum(turn.cost, cost)
     session.cost = _sum(session.cost, cost)
+    turn.spent += cost or 0.0
+    session.spent += cost or 0.0
     at, helping = session.timestamp(), session.helping
     session.parts.log.append(Spent(turn.number, model, usage, cost, at, expected, agent))
     if helping is not None:

@@ -8,6 +8,8 @@ output limit, for a reply may be that long.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import msgspec
 
 from indwell.messages import Usage
@@ -35,13 +37,17 @@ class Budgets(msgspec.Struct, frozen=True):
         """Is any of them in money?"""
         return (self.turn, self.session, self.day) != (None, None, None)
 
+    def counts(self, cost: Callable[[Usage], float | None]) -> bool:
+        """Can they be kept for a model of these prices?"""
+        return not self.needs_price or cost(Usage(input=1, output=1)) is not None
+
 
 class Outlay(msgspec.Struct, frozen=True):
-    """What was spent so far, in the same terms; money is None if a price was unknown."""
+    """What was spent so far, in the same terms; calls without a price count as nothing."""
 
-    turn: float | None = 0.0
-    session: float | None = 0.0
-    day: float | None = 0.0
+    turn: float = 0.0
+    session: float = 0.0
+    day: float = 0.0
     turn_tokens: int = 0
 
 
@@ -79,7 +85,7 @@ def refusal(budgets: Budgets, outlay: Outlay, usage: Usage, cost: float | None) 
         ("session", budgets.session, outlay.session),
         ("day", budgets.day, outlay.day),
     ):
-        if limit is not None and spent is not None and spent + cost > limit:
+        if limit is not None and spent + cost > limit:
             held = " or held for other calls under way" if name == "day" else ""
             return (
                 f"stopped before a call that could pass budget_{name} = ${limit:g}: "

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from functools import partial
 
-from indwell.agent.background.words import ended_words, lost_words
+from indwell.agent.background.words import ended_words, lost_words, untold_words
 from indwell.agent.covering import cover_beside, uncover_beside
 from indwell.agent.events import Listener, Notice
 from indwell.agent.hunks import tell_hunks
@@ -58,10 +58,16 @@ def remind_of_commands(session: Session, turn: int) -> None:
     board = session.parts.background
     if session.helping is not None:
         return
+    board.settle_down()
     said = [lost_words(board.lost)] if board.lost else []
     for name in board.lost:
         board.note(name, "", False)  # noqa: FBT003 - it does not run
     board.lost = ()
+    untold = [one for one in board.running if not one.is_told]
+    if untold:
+        said.append(untold_words([one.id for one in untold]))
+    for one in untold:
+        one.is_told = True
     news = [one for one in board.commands if not one.runs and not one.is_known]
     if news:
         said.append(ended_words([(one.id, one.state_words(board.now)) for one in news]))

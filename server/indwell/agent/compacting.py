@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection
+from difflib import get_close_matches
 
 from indwell.agent.events import Listener
 from indwell.agent.fit import fit
@@ -15,8 +16,10 @@ from indwell.policy.approvals import short_line
 from indwell.sessions.records import Ending
 
 COMPACT = "/compact"
-_COMMAND = re.compile(r"\s*(/[a-zA-Z]+)(\s+\S)?")
+_COMMAND = re.compile(r"\s*(/[a-zA-Z]+(?:-[a-zA-Z0-9]+)*)(?!\S)(\s+\S)?")
 _NAME_LIMIT = 40  # characters that are shown of a name that is none
+_NEAR = 0.8  # of 1, as difflib has it: a letter or two are wrong
+_MOST_LOOKED_AT = 64  # characters of a name; no skill has a longer one
 
 
 def is_compact(words: str) -> bool:
@@ -27,8 +30,8 @@ def is_compact(words: str) -> bool:
 def no_command(words: str, skills: Collection[str] = ()) -> str:
     """Why words that look like a command are none; empty for a command or a prompt.
 
-    Only a single word does, such as ``/foo``: a path (``/usr/bin``) and a sentence are prompts.
-    The name of one of ``skills`` calls that skill.
+    A single word does, such as ``/foo``, and a word that is nearly a name: a path (``/usr/bin``)
+    and any other sentence are prompts. The name of one of ``skills`` calls that skill.
     """
     match = _COMMAND.match(words)
     if match is None:
@@ -39,11 +42,18 @@ def no_command(words: str, skills: Collection[str] = ()) -> str:
             f"`{COMPACT}` takes no words; send it alone, and say what should be kept in mind in a "
             "prompt of its own"
         )
-    if words.strip() == name and name[1:].lower() not in {COMPACT[1:], *skills}:
-        shown = short_line(name, _NAME_LIMIT)
-        known = ", ".join(f"`/{one}`" for one in (COMPACT[1:], *skills))
-        return f"there is no command {shown!r}; there is {known}, and all else is a prompt"
-    return ""
+    known = (COMPACT[1:], *skills)
+    if name[1:].lower() in known:
+        return ""
+    shown = short_line(name, _NAME_LIMIT)
+    near = get_close_matches(name[1 : _MOST_LOOKED_AT + 1].lower(), known, cutoff=_NEAR)
+    if near:
+        meant = " or ".join(f"`/{one}`" for one in near)
+        return f"there is no command or skill {shown!r}; did you mean {meant}? Nothing was sent"
+    if has_more:
+        return ""
+    names = ", ".join(f"`/{one}`" for one in known)
+    return f"there is no command {shown!r}; there is {names}, and all else is a prompt"
 
 
 def unshortened(preset: Preset) -> str:

@@ -23,6 +23,7 @@ from indwell.agent.recorded_workspace import recorded
 from indwell.agent.secrecy import check_no_marks, hidden, kept_back, remember
 from indwell.agent.session import Session
 from indwell.agent.todo_news import tell_todo
+from indwell.agent.weighing import note_not_given
 from indwell.context.conversation import tool_result
 from indwell.context.pictures import tool_picture
 from indwell.errors import ToolError
@@ -130,6 +131,7 @@ async def _run_one(  # noqa: PLR0917 - what a call is, and who is told and asked
     emit(ToolStarted(turn, use.id, name, target))
     try:
         if isinstance(call, ToolError):
+            note_not_given(session, use, str(call))
             raise call
         check_no_marks(call, use.arguments)
         await before_tool(session, use, call, emit)  # a stop needs no question

@@ -189,12 +189,17 @@ def _tell_unkept(session: Session, turn: TurnState, error: SessionError, emit: L
 
 def _facts(session: Session, incoming: int) -> Facts:
     parts = session.parts
+    payer = parts if session.helping is None else session.helping.session.parts
+    small = parts.small
+    if small is not None and payer.budgets.counts(payer.cost):
+        small = small if payer.budgets.counts(small.cost) else None
     return Facts(
         incoming=incoming,
         rates=parts.rates,
-        small=parts.small.rates if parts.small else None,
+        small=small.rates if small else None,
         is_cached=_is_cached(session),
         spill_folder=str(parts.read_roots[0]) if parts.read_roots else "",
+        unpinned=frozenset() if parts.plan.plan.state == "approved" else frozenset({"plan"}),
     )
 
 

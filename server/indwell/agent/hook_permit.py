@@ -12,7 +12,7 @@ from pathlib import Path
 import msgspec
 
 from indwell.agent.command_weighed import OWN_RULE, Weighed, weighed
-from indwell.agent.events import Listener, PermissionAnswered, PermissionAsked
+from indwell.agent.events import Listener, Notice, PermissionAnswered, PermissionAsked
 from indwell.agent.hooks.book import FoundHook
 from indwell.agent.session import Session
 from indwell.errors import ToolError
@@ -34,9 +34,10 @@ _YES: frozenset[Said] = frozenset({"once", "session", "always", "beforehand"})
 
 
 class Refused(msgspec.Struct, frozen=True):
-    """It does not run; ``why`` is a clause."""
+    """It does not run; ``why`` is a clause; ``by_user``: asked for it, nobody said yes."""
 
     why: str
+    by_user: bool = False
 
 
 class _Run(msgspec.Struct, frozen=True):
@@ -103,12 +104,15 @@ async def _answered(
     yes = answers.get(command, answers.get(rule))
     if yes is None:
         yes = await _asked(session, run, seen, ask, emit)
+        if not yes and not run.found.is_own:
+            words = f"{run.found.name} is passed over in this session: it was not allowed to run"
+            emit(Notice(run.turn, "info", words))
         if not yes or may_stand(seen.asked, ask.widening):
             answers[rule if yes else command] = yes
     else:
         _note(session, run, seen, answer="session" if yes else "no")
     if not yes:
-        return Refused("you did not allow it to run in this session")
+        return Refused("you did not allow it to run in this session", by_user=True)
     return ask.widening
 
 

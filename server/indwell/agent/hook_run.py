@@ -7,6 +7,7 @@ where its setting has it so.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
 from functools import partial
 from pathlib import Path
@@ -34,6 +35,7 @@ from indwell.agent.session import Session
 from indwell.context import conversation as talk
 from indwell.context.injections import inject
 from indwell.errors import ToolError
+from indwell.messages import Text
 from indwell.policy.approvals import short_line
 from indwell.policy.widening import Widening
 from indwell.review.hunk import Actor
@@ -43,10 +45,14 @@ from indwell.tools.truncate import without_escapes
 KEPT_B = 400_000  # of each of a hook's streams
 CHARS = 3  # a token has about as many
 SHARE = 16  # of the window: what one hook may add at most is this part of it
+SHARE_OF_ALL = 8  # of the window, so many of all hooks in one request; then each has only …
+LEAST_ADDED = 200  # characters
 SLOW_S = 1.0  # until the user is told what is waited for
 _NAME = 80  # characters of it
 _MOST_REASON = 4_000  # characters of why something is to stop
 _PROBLEM = 500  # characters of why a hook does not work
+_OF_HOOKS: Mapping[str, str] = {"PYTHONSAFEPATH": "1"}
+"""``python3 -c`` looks for modules in the folder it runs in: there the model may write one."""
 _MADE: frozenset[EventName] = frozenset({"after_tool", "edit_applied", "turn_end"})
 """Before these, what the agent has changed in the editor is saved, so that hooks find it."""
 
@@ -58,11 +64,13 @@ class Verdict(msgspec.Struct, frozen=True):
         block: Why to stop; empty to go on.
         by: The hook that says so, in words.
         is_own: Is that one the user's?
+        added: What those of a prompt add: for who asks to queue once the words are sent.
     """
 
     block: str = ""
     by: str = ""
     is_own: bool = True
+    added: tuple[Text, ...] = ()
 
 
 async def any_hooks(session: Session, turn: int, event: EventName, tool: str = "") -> bool:
@@ -80,22 +88,30 @@ async def run_hooks(
     tool: str = "",
     tool_use_id: str | None = None,
 ) -> Verdict:
-    """Run those that are about the event; what they add waits for the next request."""
+    """Run those that are about the event; what they add waits for the next request.
+
+    A prompt's does not yet: it may hold the words, and another hook may stop those.
+    """
     book = session.parts.hooks
     found = await book.found(session.id, turn)
     event = event_of(payload)
     if found.folder is None:
         return Verdict()
+    added: list[Text] = []
     for one in wanted(found, event, tool):
         async with book.running:
             outcome = await _run(session, turn, one, found.folder, payload, emit)
         if outcome.problem:
             outcome = _broken(turn, one, outcome.problem, emit)
         if outcome.add:
-            await _add(session, turn, one, outcome.add, tool_use_id)
+            block = await _adding(session, turn, one, outcome.add, tool_use_id, added)
+            if event == "prompt_submitted":
+                added.append(block)
+            else:
+                session.conversation = talk.queue(session.conversation, (block,))
         if outcome.block:
             return Verdict(outcome.block, one.name, one.is_own)
-    return Verdict()
+    return Verdict(added=tuple(added))
 
 
 def tell_late(
@@ -117,16 +133,24 @@ def _broken(turn: int, found: FoundHook, problem: str, emit: Listener) -> Outcom
     return Outcome(block=words if stops else "")
 
 
-async def _add(
-    session: Session, turn: int, found: FoundHook, text: str, tool_use_id: str | None
-) -> None:
+async def _adding(  # noqa: PLR0917 - as ``run_hooks``
+    session: Session,
+    turn: int,
+    found: FoundHook,
+    text: str,
+    tool_use_id: str | None,
+    held: Sequence[Text],
+) -> Text:
+    """What a hook adds, as long as it and the others of the request, ``held`` too, may be."""
     event = found.hook.event
-    most = min(MOST_ADDED, session.conversation.config.window * CHARS // SHARE)
+    window = session.conversation.config.window * CHARS
+    waiting = (*session.conversation.pending, *held)
+    used = sum(len(block.text) for block in waiting if block.meta.source == "hook")
+    most = min(MOST_ADDED, window // SHARE, max(window // SHARE_OF_ALL - used, LEAST_ADDED))
     if is_long(text, most):
         text = shortened(text, str(await session.parts.spill("hook", text)), most)
     kind = kind_of(event, is_own=found.is_own)
-    block = inject(kind, text, turn=turn, attributes={"event": event}, tool_use_id=tool_use_id)
-    session.conversation = talk.queue(session.conversation, (block,))
+    return inject(kind, text, turn=turn, attributes={"event": event}, tool_use_id=tool_use_id)
 
 
 async def _run(  # noqa: PLR0917 - as ``run_hooks``
@@ -145,6 +169,8 @@ async def _run(  # noqa: PLR0917 - as ``run_hooks``
     run_id = session.parts.hooks.next_id(turn)
     permit = await hook_permit(session, turn, run_id, found, folder, emit)
     if isinstance(permit, Refused):
+        if permit.by_user and not found.is_own:
+            return Outcome()  # a no to what a project wants is none to the user's own words
         return Outcome(problem=f"it was not run: {permit.why}")
     parts, hook = session.parts, found.hook
     await parts.log.commit()
@@ -159,6 +185,7 @@ async def _run(  # noqa: PLR0917 - as ``run_hooks``
                 cwd=folder,
                 timeout_s=hook.timeout_s,
                 limit_b=KEPT_B,
+                env=_OF_HOOKS,
                 stdin=encoded(payload),
                 merge_errors=False,
                 confinement=parts.confine(permit),

@@ -30,7 +30,7 @@ from indwell.agent.turn_state import TurnState
 from indwell.context import conversation as talk
 from indwell.context.injections import inject
 from indwell.errors import ToolError, UserError
-from indwell.messages import ToolUse
+from indwell.messages import Text, ToolUse
 from indwell.policy.approvals import short_line
 from indwell.sessions.records import Ending
 from indwell.settings.model import Mode
@@ -63,7 +63,10 @@ async def stopped_prompt(session: Session, prompt: Prompt, turn: int, emit: List
         **_about(session, turn), words=prompt.words, attached=labels(prompt), steering=False
     )
     verdict = await run_hooks(session, turn, payload, emit)
-    return _words(verdict, "your words were not sent") if verdict.block else ""
+    if verdict.block:
+        return _words(verdict, "your words were not sent")
+    session.conversation = talk.queue(session.conversation, verdict.added)
+    return ""
 
 
 async def check_steering(session: Session, turn: int, emit: Listener) -> None:
@@ -74,7 +77,7 @@ async def check_steering(session: Session, turn: int, emit: Listener) -> None:
     """
     if not await any_hooks(session, turn, "prompt_submitted"):
         return
-    n_checked = 0
+    n_checked, added = 0, list[Text]()
     while n_checked < len(session.steering):  # more may come while one is looked at
         words = session.steering[n_checked]
         n_checked += 1
@@ -82,6 +85,8 @@ async def check_steering(session: Session, turn: int, emit: Listener) -> None:
         verdict = await run_hooks(session, turn, payload, emit)
         if verdict.block:
             raise UserError(_words(verdict, "stopped: what you said meanwhile was not sent"))
+        added += verdict.added
+    session.conversation = talk.queue(session.conversation, added)
 
 
 async def before_tool(session: Session, use: ToolUse, call: Call, emit: Listener) -> None:

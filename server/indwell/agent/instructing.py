@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Sequence
+from pathlib import Path
 
 from indwell.agent import events
 from indwell.agent.events import Listener
@@ -13,13 +15,15 @@ from indwell.agent.folder_instructions import (
     limit_of,
     told_paths,
 )
+from indwell.agent.prompt import Prompt
 from indwell.agent.secrecy import hidden
 from indwell.agent.session import Session
 from indwell.context.conversation import queue
 from indwell.context.injections import inject
+from indwell.errors import ToolError
 from indwell.messages import Text
 from indwell.policy.approvals import one_line
-from indwell.prompt.instructions import instruction_words
+from indwell.prompt.instructions import FILE_NAME, instruction_words
 
 MOST_NAMED = 5  # ignored files in one notice
 
@@ -45,6 +49,18 @@ async def tell_instructions(session: Session, turn: int, emit: Listener) -> None
         emit(events.Notice(turn, "warning", ignored_words(new)))
 
 
+def marked_places(session: Session, prompt: Prompt) -> tuple[Path, ...]:
+    """What the words are about; of a folder the file that may hold its instructions."""
+    marked = (prompt.selection, *prompt.mentioned)
+    names = [one.path for one in marked if one is not None]
+    names += [f"{one.path}/{FILE_NAME}" for one in prompt.folders]
+    found = []
+    for name in names:
+        with contextlib.suppress(ToolError):  # of no file, or of one outside
+            found.append(session.parts.workspace.resolve(name))
+    return tuple(found)
+
+
 async def folder_blocks(session: Session, turn: int) -> tuple[Text, ...]:
     """What the next request would tell of them; looking tells nobody."""
     return await _blocks(session, await _found(session), turn)
@@ -64,7 +80,8 @@ def ignored_words(names: Sequence[str]) -> str:
 
 async def _found(session: Session) -> Found:
     told = told_paths(session.conversation)
-    return await session.parts.folder_instructions(session.seen.paths(), told)
+    marked = () if session.under_way is None else session.under_way.marked
+    return await session.parts.folder_instructions((*session.seen.paths(), *marked), told)
 
 
 async def _blocks(session: Session, found: Found, turn: int) -> tuple[Text, ...]:

@@ -32,7 +32,7 @@ from indwell.sessions.records import (
     TurnStarted,
 )
 from indwell.sessions.splices import rewritten
-from indwell.sessions.told import Titled
+from indwell.sessions.told import Inherited, Titled
 
 UNKNOWN = "unknown outcome: Indwell ended while this ran; look before repeating it"
 _STEPS = (Rewound, Forked, TurnStarted)
@@ -62,6 +62,7 @@ class Past(msgspec.Struct, frozen=True):
         usage: Tokens of all calls.
         last_usage: Tokens of the last one.
         cost: US dollars of all; None if a price was unknown.
+        spent: US dollars of those whose price was known.
         model: The one asked last.
         prefix: The newest system prompt and tools; None if the log is older than that record.
         requests: Number of the last request.
@@ -73,6 +74,7 @@ class Past(msgspec.Struct, frozen=True):
         n_commands: Background commands that were ever begun.
         lost_commands: Those of them that ran when it ended.
         plan: What the model would do, and what the user said of it.
+        origin: The session whose task goes with the first words, as long as nobody has had them.
         plan_mode: The last turn was one of mode ``plan``, and the model knows.
     """
 
@@ -88,6 +90,7 @@ class Past(msgspec.Struct, frozen=True):
     usage: Usage = Usage()
     last_usage: Usage = Usage()
     cost: float | None = 0.0
+    spent: float = 0.0
     model: str = ""
     prefix: Prefixed | None = None
     requests: int = 0
@@ -99,6 +102,7 @@ class Past(msgspec.Struct, frozen=True):
     n_commands: int = 0
     lost_commands: tuple[str, ...] = ()
     plan: Plan = Plan()
+    origin: str = ""
     plan_mode: bool = False
 
 
@@ -112,6 +116,7 @@ def past_of(records: Sequence[Record], *, is_damaged: bool = False) -> Past:
     """
     usage = last_usage = Usage()
     cost: float | None = 0.0
+    spent = 0.0
     model, turns, requests = "", 0, 0
     for record in records:
         match record:
@@ -120,7 +125,7 @@ def past_of(records: Sequence[Record], *, is_damaged: bool = False) -> Past:
             case Sent():
                 requests = max(requests, record.number)
             case Forked():  # what was copied was paid for elsewhere
-                usage, cost = Usage(), 0.0
+                usage, cost, spent = Usage(), 0.0, 0.0
             case TurnStarted() | TurnFinished():
                 turns = max(turns, record.turn)
             case Said():
@@ -130,6 +135,7 @@ def past_of(records: Sequence[Record], *, is_damaged: bool = False) -> Past:
                     model, last_usage = record.model, record.usage
                 usage += record.usage
                 cost = None if cost is None or record.cost is None else cost + record.cost
+                spent += record.cost or 0.0
             case _:
                 pass
     branch = lived(records)
@@ -155,6 +161,7 @@ def past_of(records: Sequence[Record], *, is_damaged: bool = False) -> Past:
         usage=usage,
         last_usage=last_usage,
         cost=cost,
+        spent=spent,
         model=model,
         prefix=_newest(branch, Prefixed),
         requests=requests,
@@ -166,6 +173,7 @@ def past_of(records: Sequence[Record], *, is_damaged: bool = False) -> Past:
         n_commands=n_commands,
         lost_commands=lost_commands,
         plan=plan_of(branch),
+        origin="" if messages else _origin(branch),
         plan_mode=(begun_last := _newest(branch, TurnStarted)) is not None
         and begun_last.mode == "plan",
     )
@@ -174,6 +182,11 @@ def past_of(records: Sequence[Record], *, is_damaged: bool = False) -> Past:
 def _own_title(records: Sequence[Record]) -> str:
     first = (one.words for one in records if isinstance(one, TurnStarted))
     return preview_of(next(first, ""))
+
+
+def _origin(branch: Sequence[Record]) -> str:
+    inherited = _newest(branch, Inherited)
+    return "" if inherited is None else inherited.session
 
 
 def _newest(branch: Sequence[Record], kind: type[_R] | tuple[type[_R], ...]) -> _R | None:

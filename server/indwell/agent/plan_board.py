@@ -15,6 +15,7 @@ import msgspec
 from msgspec import Meta
 
 from indwell.context.plan import Plan, PlanInput, next_state, plan_text
+from indwell.context.todo import TodoItem
 from indwell.errors import ToolError, UserError
 from indwell.settings.model import Mode
 from indwell.tools.base import Facts, Outcome, Tool, ToolContext
@@ -35,14 +36,31 @@ class PlanBoard:
         proposed_in: The turn in which the model proposed it; 0 if it did not in this process.
         told_turn: The last turn in which the model was told that the mode is ``plan``; 0: it is
             not, as far as the model knows.
+        older_steps: The list of steps as it was when the plan was approved; what is open in it
+            says nothing of the plan.
     """
 
     def __init__(self) -> None:
         self.plan = Plan()
         self.told_turn = 0
+        self.older_steps: tuple[TodoItem, ...] = ()
         self._is_news = False
         self.proposed_in = 0
         self._ends_turn = False
+
+    @property
+    def is_news(self) -> bool:
+        """Has nobody been told yet how it stands?"""
+        return self._is_news
+
+    def approve(self, text: str | None, steps: tuple[TodoItem, ...]) -> None:
+        """The user approves the plan, with this text, while ``steps`` is the list of steps.
+
+        Raises:
+            UserError: As ``take``.
+        """
+        self.take("approve", text)
+        self.older_steps = steps
 
     def take(self, happens: PlanInput, text: str | None = None) -> None:
         """Go on to the next state; with a ``text`` the plan is another one, in no document yet.

@@ -5,18 +5,24 @@ from __future__ import annotations
 from pathlib import Path
 
 from indwell.context.plan import MOST_CHARACTERS, Plan
-from indwell.errors import ToolError
+from indwell.errors import ToolError, UserError
 from indwell.files import read_bytes
 
 LIMIT_B = 8 * MOST_CHARACTERS  # a longer file is no plan
 
 
 def written_plan(plan: Plan) -> str:
-    """The plan as its file has it now; as it is known where there is none any more."""
+    """The plan as its file has it now; as it is known where there is none any more.
+
+    Raises:
+        UserError: It cannot be read, so nobody knows what the user made of it.
+    """
     if not plan.path:
         return plan.text
     path = Path(plan.path)
     try:
         return read_bytes(path, [path.parent], LIMIT_B).decode("utf-8", "replace")
-    except ToolError:
-        return plan.text
+    except ToolError as error:
+        if not path.exists():
+            return plan.text
+        raise UserError(f"the plan's document cannot be read ({error}); mend it") from error

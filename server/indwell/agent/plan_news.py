@@ -7,8 +7,9 @@ import logging
 import msgspec
 
 from indwell.agent.events import Listener, PlanChanged
-from indwell.agent.plan_board import NAME
+from indwell.agent.plan_board import APPROVED, NAME
 from indwell.agent.session import Session
+from indwell.agent.turn_state import TurnState
 from indwell.context import conversation as talk
 from indwell.context.injections import inject
 from indwell.context.plan import Plan
@@ -24,13 +25,21 @@ _log = logging.getLogger(__name__)
 
 
 async def tell_plan(session: Session, turn: int, emit: Listener) -> None:
-    """Write a changed plan down, give it a document if it has none, and tell of it."""
+    """Write a changed plan down, give it a document if it has none, and tell of it.
+
+    Who is stopped while the document is written has told nothing: it is news for the next one.
+    """
     board = session.parts.plan
-    if not board.take_news():
-        return
-    board.plan = plan = await _with_document(session, board.plan)
-    session.parts.log.append(PlanSet(turn, plan.state, plan.text, session.timestamp(), plan.path))
-    emit(PlanChanged(turn, plan.state, plan.text, plan.path))
+    while board.is_news:
+        before = board.plan
+        plan = await _with_document(session, before)
+        if board.plan is not before:  # changed, or told by somebody else
+            continue
+        board.take_news()
+        board.plan = plan
+        at = session.timestamp()
+        session.parts.log.append(PlanSet(turn, plan.state, plan.text, at, plan.path))
+        emit(PlanChanged(turn, plan.state, plan.text, plan.path))
 
 
 async def _with_document(session: Session, plan: Plan) -> Plan:
@@ -45,13 +54,20 @@ async def _with_document(session: Session, plan: Plan) -> Plan:
     return msgspec.structs.replace(plan, path=str(path))
 
 
-async def finish_plan(session: Session, turn: int, emit: Listener) -> None:
-    """A turn is done: so is the plan that was carried out in it, unless steps are left."""
-    parts = session.parts
-    if parts.plan.plan.state != "approved" or parts.mode() == "plan" or is_open(parts.todo.items):
+async def finish_plan(session: Session, turn: TurnState, words: str, emit: Listener) -> None:
+    """A turn is done: so is the plan that was carried out in it, unless steps are left.
+
+    It was if the turn began with the approval, or changed something; ``words`` are the user's.
+    """
+    parts, board, steps = session.parts, session.parts.plan, session.parts.todo
+    if board.plan.state != "approved" or parts.mode() == "plan":
         return
-    parts.plan.take("finish")
-    await tell_plan(session, turn, emit)
+    is_work = bool(turn.changes) or steps.written_in == turn.number
+    is_left = is_open(steps.items) and steps.items != board.older_steps
+    if is_left or not (is_work or words.startswith(APPROVED)):
+        return
+    board.take("finish")
+    await tell_plan(session, turn.number, emit)
 
 
 def remind_of_plan(session: Session, turn: int) -> None:

@@ -65,6 +65,7 @@ async def send(
     session.advance(calibrated(sending, sending, reply.usage))
     session.advance(talk.with_reply(session.conversation, reply, turn=turn.number))
     turn.answer = reply.text or turn.answer
+    turn.is_silent = not reply.text.strip()
     await verdicts_heard(session)
     expected = watch_cache(session, turn.number, request, reply.usage, emit)
     _count(session, turn, reply.usage, emit, expected=expected)

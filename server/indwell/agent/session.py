@@ -65,6 +65,7 @@ class Session:
         seen: Which texts the model has read.
         usage: Tokens of all turns.
         cost: US dollars of all turns; None if a price was unknown.
+        spent: US dollars of the calls whose price was known: what budgets count.
         last_usage: Tokens of the last model call.
         requests: Model calls written down so far.
         steering: What the user said since the last model call, in order.
@@ -98,6 +99,7 @@ class Session:
     seen: Seen = field(default_factory=Seen)
     usage: Usage = field(default_factory=Usage)
     cost: float | None = 0.0
+    spent: float = 0.0
     last_usage: Usage = field(default_factory=Usage)
     requests: int = 0
     steering: tuple[str, ...] = ()
@@ -146,6 +148,7 @@ class Session:
         self.parts.log.append(Steered(self.turns, words, self.timestamp()))
         self.steering = (*self.steering, words)
         self.parts.questions.hear()
+        self.parts.background.wake()
 
     def advance(self, conversation: Conversation) -> None:
         """Take the next value of the conversation, and log what it has more than the last."""

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
+
 from indwell.agent import events
 from indwell.agent.events import Listener
 from indwell.agent.secrecy import hidden
 from indwell.agent.session import Session
 from indwell.agent.skills.load_tool import NAME
 from indwell.context import conversation as talk
+from indwell.context.conversation import Conversation
 from indwell.context.injections import Kind, inject
 from indwell.errors import ToolError, UserError
-from indwell.messages import Text
+from indwell.messages import Text, ToolResult, ToolUse
 from indwell.skills.catalogue import difference, lines_in, listed
 
 CHARACTERS = 3  # of a token of instructions, at least; a skill takes a quarter of the window
 
+_OPENS = re.compile(r'<skill name="([\w.-]+)" from="(?:user|indwell)">')
 _OF_FOLDER = "Skills of this folder; load one with load_skill if it fits the task:"
 _OWN = "Skills; load one with load_skill if it fits the task:"
 _NONE_LEFT = "This folder has no skills any more."
@@ -26,6 +31,8 @@ async def tell_skills(session: Session, turn: int, emit: Listener) -> None:
     """Look at the skills as a turn begins, and tell the user what is wrong with them, once."""
     shelf = session.parts.skills
     await shelf.look(again=True)
+    if not shelf.readable:  # as long as nothing was loaded: perhaps the session was resumed
+        shelf.open_again(_loaded(session.conversation))
     for level, words in shelf.take_notices():
         emit(events.Notice(turn, level, words))
 
@@ -75,12 +82,31 @@ async def called_skill(session: Session, words: str, turn: int) -> tuple[Text, .
         return ()
     try:
         room = session.conversation.config.window // 4 * CHARACTERS
-        skill, text = await shelf.load(wanted.name, room)
+        skill, text = await shelf.load(wanted.name, room, by_user=True)
     except ToolError as error:
         raise UserError(f"the skill {wanted.name!r} cannot be loaded: {error}") from error
     kind: Kind = "skill" if skill.origin == "workspace" else "own_skill"
     attributes = {"name": skill.name, "from": skill.origin}
     return (inject(kind, await hidden(session, text), turn=turn, attributes=attributes),)
+
+
+def _loaded(conversation: Conversation) -> Iterator[str]:
+    """The names of the skills that stand in a conversation."""
+    by_model: set[str] = set()
+    for message in conversation.messages:
+        for block in message.blocks:
+            match block:
+                case ToolUse(name=tool) if tool == NAME:
+                    by_model.add(block.id)
+                    text = ""
+                case ToolResult(text=text) if block.tool_use_id in by_model:
+                    pass
+                case Text(text=text) if block.meta.source == "skill":
+                    pass
+                case _:
+                    text = ""
+            if found := _OPENS.match(text):
+                yield found[1]
 
 
 def _block(kind: Kind, text: str, turn: int) -> Text:

@@ -12,6 +12,7 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
+from indwell.context.invisible import is_unseen
 from indwell.context.todo import TodoItem, TodoState, done_words, problem_of
 from indwell.errors import ToolError
 from indwell.policy.approvals import short_line
@@ -27,16 +28,19 @@ class TodoBoard:
 
     Attributes:
         items: As the model has written it last.
+        written_in: The turn in which it did so; 0 if that was not in this process.
         is_due: The conversation may not show it any more; somebody has to look.
     """
 
     def __init__(self) -> None:
         self.items: tuple[TodoItem, ...] = ()
         self.is_due = False
+        self.written_in = 0
         self._is_news = False
 
-    def write(self, items: tuple[TodoItem, ...]) -> None:
+    def write(self, items: tuple[TodoItem, ...], turn: int = 0) -> None:
         """The model has a new list."""
+        self.written_in = turn
         self._is_news |= items != self.items
         self.items = items
 
@@ -64,8 +68,7 @@ def make_todo(board: TodoBoard) -> Tool[Arguments]:
     """The tool of the session that ``board`` belongs to."""
 
     async def run(arguments: Arguments, context: ToolContext) -> Outcome:
-        del context
-        board.write(items_of(arguments))
+        board.write(items_of(arguments), context.turn)
         return Outcome(done_words(board.items), figure=done_words(board.items))
 
     return Tool(
@@ -97,7 +100,7 @@ def items_of(arguments: Arguments) -> tuple[TodoItem, ...]:
             "join some, or leave out what is done"
         )
     for one in arguments.items:
-        if not one.text.strip():
+        if is_unseen(one.text):
             raise ToolError("a step has no words; say what is to be done")
         if len(one.text) > ITEM_CHARACTERS:
             raise ToolError(

@@ -20,6 +20,7 @@ from indwell.agent.event_shape import FileChanged
 from indwell.agent.events import Listener
 from indwell.agent.gathering import attached_blocks, check_pictures, gathered
 from indwell.agent.hooking import end_told, stopped_prompt
+from indwell.agent.instructing import marked_places
 from indwell.agent.plan_news import finish_plan, tell_plan
 from indwell.agent.prompt import Prompt, labels
 from indwell.agent.rounds import (
@@ -104,11 +105,15 @@ async def _worked(
         return "failed", message
     if message := await stopped_prompt(session, prompt, turn.number, emit):
         return "failed", message  # and the words come back
-    async with with_commands(session, turn.number, emit):
-        ending, message = await run_rounds(session, turn, emit)
+    ending: Ending
+    try:
+        async with with_commands(session, turn.number, emit):
+            ending, message = await run_rounds(session, turn, emit)
+    except OverBudget as error:
+        ending, message = "budget", str(error)
     await end_told(session, turn, ending, message, emit)
     if ending == "done":
-        await finish_plan(session, turn.number, emit)
+        await finish_plan(session, turn, prompt.words, emit)
     return ending, message
 
 
@@ -126,6 +131,7 @@ async def _begin(session: Session, prompt: Prompt, turn: TurnState, emit: Listen
     now = await session.parts.surroundings()
     blocks = await gathered(session, prompt, now, turn.number)
     session.conversation = talk.queue(session.conversation, blocks)
+    turn.marked = marked_places(session, prompt)
     turn.along = await attached_blocks(session, prompt, turn.number)
     turn.words = await fitting_words(session, turn.words)
     emit(events.TurnStarted(turn.number, title, prompt.words, now.model, attached, mode))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from indwell.messages import Block, Usage
 from indwell.workspace.base import Change
@@ -20,10 +21,15 @@ class TurnState:
         steered_sent: The same as the model reads them.
         day: On which the last request went out; empty before the first one.
         along: What the user attached to the words; like them it is lost if no model hears it.
+        marked: Files that the editor or the user put beside the words, and folders as a file in
+            them: their instructions count.
         streamed: Pieces of the reply that is under way.
         thought: The same of its reasoning.
         hook_asked: A hook has asked the model to go on, which none can do again.
         hook_told: Hooks know that the model is content.
+        spent: US dollars of the calls whose price was known: what budgets count.
+        is_silent: The last reply had no words.
+        n_agents: Sub-agents that it has begun.
         held: Tokens and US dollars that calls under way may take, its sub-agents' too.
     """
 
@@ -33,10 +39,14 @@ class TurnState:
     rounds: int = 0
     usage: Usage = field(default_factory=Usage)
     cost: float | None = 0.0
+    spent: float = 0.0
+    n_agents: int = 0
     answer: str = ""
+    is_silent: bool = False
     steered: tuple[str, ...] = ()
     steered_sent: tuple[str, ...] = ()
     along: tuple[Block, ...] = ()
+    marked: tuple[Path, ...] = ()
     streamed: list[str] = field(default_factory=list)
     thought: list[str] = field(default_factory=list)
     held: list[tuple[int, float]] = field(default_factory=list)

@@ -12,6 +12,7 @@ from indwell.agent.asked import asked_of, with_scripts
 from indwell.agent.session import Session
 from indwell.errors import ToolError
 from indwell.messages import ToolUse
+from indwell.policy.approvals import short_line
 from indwell.policy.asked import Allow, Ask, Asked, Decision, Deny, Policy
 from indwell.policy.decide import BY_ANSWER, decide
 from indwell.sessions.decided import Decided, Verdict
@@ -19,6 +20,7 @@ from indwell.tools.base import Call
 
 _WORDS: Mapping[type, Verdict] = {Allow: "allow", Ask: "ask", Deny: "deny"}
 
+NAME_LIMIT = 128  # characters of a name, and of arguments, of a tool that there is not
 _log = logging.getLogger(__name__)
 
 
@@ -105,6 +107,25 @@ def note(session: Session, use: ToolUse, weighed: Weighed, answer: str = "") -> 
             sandbox=_held(weighed),
             at=session.timestamp(),
             agent="" if session.helping is None else session.helping.name,
+        )
+    )
+
+
+def note_not_given(session: Session, use: ToolUse, why: str) -> None:
+    """Write down that a sub-agent wanted a tool that it was not given."""
+    if session.helping is None or any(one.name == use.name for one in session.parts.tools.specs):
+        return
+    session.parts.log.append(
+        Decided(
+            turn=use.meta.turn,
+            tool_use_id=use.id,
+            tool=short_line(use.name, NAME_LIMIT),
+            what=short_line(use.arguments, NAME_LIMIT),
+            decision="deny",
+            rule="its list of tools",
+            reason=why,
+            at=session.timestamp(),
+            agent=session.helping.name,
         )
     )
 

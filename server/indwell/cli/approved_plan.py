@@ -28,5 +28,6 @@ async def approve(session: Session, words: str) -> str:
     """
     board = session.parts.plan
     next_state(board.plan.state, "approve")
-    board.take("approve", await asyncio.to_thread(written_plan, board.plan))
+    text = await asyncio.to_thread(written_plan, board.plan)
+    board.approve(text, session.parts.todo.items)
     return "\n\n".join(filter(None, (APPROVED, words.strip())))

@@ -15,7 +15,7 @@ import msgspec
 from indwell.agent.resume import HeldWith, Resumed
 from indwell.agent.session import Session
 from indwell.cli.connecting import Connecting
-from indwell.cli.folder_trust import FolderTrust, with_folders
+from indwell.cli.folder_trust import FolderTrust
 from indwell.cli.remembering import memory_pages
 from indwell.cli.review_ledger import Ledgers
 from indwell.cli.stored_keys import hold_keys
@@ -139,8 +139,8 @@ class EditorBackend(StoredSessions, Connecting):
         return await asyncio.to_thread(self._trust.look, roots, self._settings)
 
     async def shown(self, standing: Standing) -> Standing:
-        """See ``folder_trust.with_folders``."""
-        return await asyncio.to_thread(with_folders, standing)
+        """See ``FolderTrust.shown``."""
+        return await asyncio.to_thread(self._trust.shown, standing)
 
     async def trust(self, standing: Standing, *, trusted: bool, keep: bool) -> None:
         """The user's answer about a folder; see ``FolderTrust.answer``.

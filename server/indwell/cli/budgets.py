@@ -21,7 +21,7 @@ def budgets_of(settings: Settings) -> Budgets:
 
 def unkept(budgets: Budgets, model: str, cost: Callable[[Usage], float | None]) -> str:
     """Say that budgets of money cannot be kept, where the price is not known; else nothing."""
-    if not budgets.needs_price or cost(Usage(input=1, output=1)) is not None:
+    if budgets.counts(cost):
         return ""
     return (
         f"the price of {model!r} is not known, so budgets in dollars cannot be kept; set "

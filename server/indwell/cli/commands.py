@@ -13,11 +13,20 @@ from indwell.cli.run_grammar import Format, limits_of
 from indwell.errors import NobodyThere, UserError
 
 
+def _parsed(arguments: Sequence[str] | None) -> tuple[argparse.Namespace, argparse.ArgumentParser]:
+    """The options, and the parser of their command; what does not fit ends the process with 2."""
+    whole = make_parser()
+    options, unknown = whole.parse_known_args(arguments)
+    parser: argparse.ArgumentParser = getattr(options, "parser", whole)
+    if unknown:
+        quoted = "; put the words of a prompt in quotes" if options.command == "run" else ""
+        parser.error(f"unrecognized arguments: {' '.join(unknown)}{quoted}")
+    return options, parser
+
+
 def run_command(arguments: Sequence[str] | None) -> int:
     """Run a command; 0 done, 1 the task failed, 2 the command line was wrong."""
-    parser = make_parser()
-    options = parser.parse_args(arguments)
-    parser = getattr(options, "parser", parser)
+    options, parser = _parsed(arguments)
     match options.command:
         case "login" | "logout" | "models" | "doctor":
             return _first_minutes(options)

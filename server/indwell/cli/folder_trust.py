@@ -60,6 +60,12 @@ class FolderTrust:
         self._obeyed = {**self._obeyed, **{one.folder: _obeyed(Path(one.folder)) for one in found}}
         return found
 
+    def shown(self, standing: Standing) -> Standing:
+        """``standing`` for a question; without folders in it that the user said no to."""
+        folder = standing.folder
+        inner = (one for one in self._said_no if one != folder and is_inside(one, (folder,)))
+        return with_folders(standing, tuple(inner))
+
     def answer(self, standing: Standing, *, trusted: bool, keep: bool = True) -> None:
         """The user has answered: for the folder exactly as ``standing`` showed it.
 
@@ -182,12 +188,19 @@ def standing_of(root: Path, answers: Mapping[str, Answer]) -> Standing:
     return Standing(folder, "open", UNSAID, items)
 
 
-def with_folders(standing: Standing) -> Standing:
-    """``standing`` with the instructions of the folders in it, for a question. Walks the tree."""
+def with_folders(standing: Standing, apart: tuple[str, ...] = ()) -> Standing:
+    """``standing`` with the instructions of the folders in it, for a question. Walks the tree.
+
+    ``apart`` are folders, absolute, whose files an answer would not let count.
+    """
     if standing.is_whole:
         return standing
-    known = {one.name for one in standing.items}
-    found = (one for one in folder_instructions(Path(standing.folder)) if one.name not in known)
+    folder, known = Path(standing.folder), {one.name for one in standing.items}
+    found = (
+        one
+        for one in folder_instructions(folder)
+        if one.name not in known and not is_inside(str(folder / one.name), apart)
+    )
     items = sorted((*standing.items, *found), key=lambda one: one.name)
     return msgspec.structs.replace(standing, items=tuple(items))
 

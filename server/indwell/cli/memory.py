@@ -28,6 +28,7 @@ class Numbered(msgspec.Struct, frozen=True):
     fact: str
     day: str = ""
     session: str = ""
+    is_cut: bool = False
 
 
 def memory(options: argparse.Namespace) -> int:
@@ -60,7 +61,8 @@ def _list(pages: MemoryPages, *, as_json: bool) -> int:
     for one in known:
         kept = f"  ({one.day})" if one.day else ""
         whose = "  [you]" if one.scope == "user" else ""
-        print(f"{one.number:3}  {visible(one.fact)}{whose}{kept}")
+        more = "…" if one.is_cut else ""
+        print(f"{one.number:3}  {visible(one.fact)}{more}{whose}{kept}")
     if not known:
         print("nothing is remembered here")
     return 0
@@ -74,7 +76,8 @@ def _add(pages: MemoryPages, scope: Scope, words: str) -> int:
         raise UserError(str(error)) from error
     # Typed by hand: the user means both, unless they say otherwise, so nothing is replaced.
     pages.keep(Fact(text, scope, day=datetime.now(UTC).date().isoformat()))
-    print(f"kept{f'; this one reads much like it: {visible(old)}' if old else ''}")
+    alike = f"; this one reads much like it: {visible(old)}" if old else ""
+    print(f"kept: {visible(text)}{alike}")
     return 0
 
 
@@ -88,13 +91,14 @@ def _forget(pages: MemoryPages, which: list[str]) -> int:
         texts = frozenset(known[one].fact for one in which if known[one].scope == scope)
         if texts:
             pages.forget(scope, texts)
-    print(f"forgot {len(set(which))}")
+    for one in dict.fromkeys(which):
+        print(f"forgot: {visible(known[one].fact)}")
     return 0
 
 
 def _numbered(pages: MemoryPages) -> tuple[Numbered, ...]:
     facts = [one for scope in SCOPES for one in pages.facts(scope)]
     return tuple(
-        Numbered(number, one.scope, one.text, one.day, one.session)
+        Numbered(number, one.scope, one.text, one.day, one.session, one.is_cut)
         for number, one in enumerate(facts, 1)
     )

@@ -8,18 +8,33 @@ import msgspec
 
 from indwell.agent.events import Event, Listener, TurnFinished
 from indwell.agent.hunks import pending_hunks
-from indwell.agent.past import past_of
+from indwell.agent.past import Past, past_of
 from indwell.agent.session import Session
 from indwell.agent.summarise_call import card_of
 from indwell.context.conversation import queue
 from indwell.context.plan import inherited
 from indwell.sessions.store import SessionStore
+from indwell.sessions.told import Inherited
 
 
 async def take_task(session: Session, store: SessionStore, origin: str) -> str:
     """Give ``session`` the task card of another one; the words that had no answer there, if any.
 
     The other one stays as it is.
+
+    Raises:
+        SessionError: There is none, or it cannot be read.
+    """
+    past = await take_card(session, store, origin)
+    session.parts.log.append(Inherited(origin, session.timestamp()))
+    session.parts.plan.adopt(inherited(past.plan))
+    session.parts.todo.write(past.todo)
+    session.parts.todo.is_due = bool(past.todo)
+    return past.draft
+
+
+async def take_card(session: Session, store: SessionStore, origin: str) -> Past:
+    """Let the next words go with the task card of ``origin``; gives what that one was.
 
     Raises:
         SessionError: There is none, or it cannot be read.
@@ -31,10 +46,7 @@ async def take_task(session: Session, store: SessionStore, origin: str) -> str:
     card = await asyncio.to_thread(card_of, was, pending_hunks(session))
     if card is not None:
         session.conversation = queue(now, (card,))
-    session.parts.plan.adopt(inherited(past.plan))
-    session.parts.todo.write(past.todo)
-    session.parts.todo.is_due = bool(past.todo)
-    return past.draft
+    return past
 
 
 def naming_new_session(view: Listener, session: str) -> Listener:

@@ -10,7 +10,7 @@ from indwell.agent.folder_instructions import NOTHING, Found, Instruction
 from indwell.cli.folder_trust import FolderTrust
 from indwell.errors import SettingsError, ToolError
 from indwell.files import exists, has_other_names, read_bytes
-from indwell.policy.paths import matches_any
+from indwell.policy.paths import is_inside, matches_any
 from indwell.prompt.instructions import FILE_NAME, LIMIT
 from indwell.settings.model import Settings
 from indwell.settings.places import read_user_file, user_file
@@ -74,9 +74,10 @@ class ProjectInstructions:
         if not above:
             return NOTHING
         places = await asyncio.to_thread(_present, tuple(above), (first, *others))
+        apart = self._trust.restricted((first, *others))
         texts, ignored = [], []
         for root, path in places:
-            if not self._trust.is_trusted(root):
+            if is_inside(str(path), apart):
                 continue
             text = await self._text(root, path)
             shown = display(path, self._workspace.roots)

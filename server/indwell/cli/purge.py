@@ -11,6 +11,7 @@ import msgspec
 import platformdirs
 
 from indwell.cli import STOPPED
+from indwell.cli.stdin import is_typed
 from indwell.cli.stored_keys import key_store
 from indwell.errors import UserError
 from indwell.files.append_log import list_names
@@ -51,7 +52,7 @@ def purge(*, is_sure: bool, as_json: bool) -> int:
     if not as_json:
         print("\n".join(item.words for item in items) or "nothing is kept here")
     if items and not is_sure and not as_json:
-        if not sys.stdin.isatty():
+        if not is_typed():
             print("say --yes to delete this", file=sys.stderr)
             return 2
         code = _asked()

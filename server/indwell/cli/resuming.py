@@ -28,6 +28,7 @@ from indwell.cli.chosen_model import Model
 from indwell.cli.compose import make_session
 from indwell.cli.first_conversation import prefix_of
 from indwell.cli.folder_trust import FolderTrust
+from indwell.cli.new_from import take_card
 from indwell.cli.offered import offered_models
 from indwell.cli.place import Place
 from indwell.cli.skills import shelf_beside
@@ -115,7 +116,8 @@ async def resume_session(
     except BaseException:
         await log.close()
         raise
-    session.turns, session.usage, session.cost = past.turns, past.usage, past.cost
+    session.turns, session.usage = past.turns, past.usage
+    session.cost, session.spent = past.cost, past.spent
     session.last_usage, session.requests = past.last_usage, past.requests
     session.given_title, session.own_title = past.title, past.own_title
     session.parts.todo.items, session.parts.todo.is_due = past.todo, True
@@ -129,9 +131,20 @@ async def resume_session(
         notices.append(NEW_TOOLS)
     elif past.prefix is not None and _but_skills(past.prefix.system) != _but_skills(present):
         notices.append(OLD_PROMPT)
+    if past.origin:
+        notices.append(await _taken_again(session, store, past.origin))
     shown = tuple(filter(None, notices))
     session.notice = "; ".join(filter(None, (session.notice, *shown)))
     return Resumed(session, past.draft, shown)
+
+
+async def _taken_again(session: Session, store: SessionStore, origin: str) -> str:
+    """Take the task along that nobody has had yet; why not, if it is gone."""
+    try:
+        await take_card(session, store, origin)
+    except UserError as error:
+        return f"the task of session {origin} does not go along any more: {error}"
+    return ""
 
 
 def _but_skills(system: tuple[str, ...]) -> tuple[str, ...]:

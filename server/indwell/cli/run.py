@@ -7,7 +7,9 @@ import json
 import os
 import sys
 from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack
 from datetime import UTC, datetime
+from functools import partial
 
 import msgspec
 from rich.console import Console
@@ -27,7 +29,7 @@ from indwell.cli.folder_trust import FolderTrust
 from indwell.cli.new_from import naming_new_session
 from indwell.cli.own_environment import own_environment
 from indwell.cli.rewound_session import tell_rewound
-from indwell.cli.run_limits import Limiting, Timed
+from indwell.cli.run_limits import Limiting, within
 from indwell.cli.run_place import WrongPlace, selection_of
 from indwell.cli.run_session import rewound, session_of
 from indwell.cli.run_wish import Wish
@@ -80,32 +82,22 @@ def _refused(wish: Wish) -> str:
     """Why nothing is begun for these words, if it is a command that cannot be done."""
     if is_compact(wish.words) and not wish.session:
         return f"there is no conversation yet to shorten; go on with one: `--continue {COMPACT}`"
-    if no_command(wish.words):  # the names of skills are only looked up for what could be one
+    if wish.words.lstrip().startswith("/"):  # else nothing is looked up
         from indwell.cli.skills import names_here
 
-        return no_command(wish.words, names_here((wish.folder,), os.environ))
+        names = names_here((wish.folder,), os.environ, is_given=wish.trust)
+        return no_command(wish.words, names)
     return ""
 
 
 async def _timed(wish: Wish, view: events.Listener) -> int:
     """Do it within its time; gives the exit code."""
-    view, seconds = stopping(_placing(view)), wish.limits.seconds
-    if seconds is None:
-        return await _turns(wish, view)
-    clock = asyncio.timeout(seconds)
-    timed = Timed(view, clock, seconds)
-    try:
-        async with clock:
-            return await _turns(wish, timed)
-    except TimeoutError:
-        if not clock.expired():
-            raise
-    if not timed.is_told:  # no turn was under way
-        timed(_failed("", wish.words))
-    return LIMITED
+    view = stopping(_placing(view))
+    untold = _failed("", wish.words)
+    return await within(wish.limits.seconds, view, partial(_turns, wish), untold)
 
 
-async def _turns(wish: Wish, view: events.Listener) -> int:
+async def _turns(wish: Wish, view: events.Listener, ending: AsyncExitStack) -> int:
     attached = ""
     if wish.stdin == "text":
         attached = await stdin_text()
@@ -130,16 +122,14 @@ async def _turns(wish: Wish, view: events.Listener) -> int:
     session, words = await session_of(
         wish, workspace, approver, settings, trust, environment=environment
     )
-    try:
-        prompts = stdin_prompts() if wish.stdin == "jsonl" else _once(words)
-        texts = (PastedText("standard input", attached),) if attached else ()
-        prompt = Prompt("", selection=selection, texts=texts)
-        view = naming_new_session(view, session.id)
-        return await _one_by_one(session, prompts, prompt, Limiting(session, wish.limits), view)
-    finally:
-        await session.close()
-        if settings.keep_sessions_days is not None:
-            await asyncio.to_thread(_sweep, settings.keep_sessions_days)
+    if settings.keep_sessions_days is not None:
+        ending.push_async_callback(asyncio.to_thread, _sweep, settings.keep_sessions_days)
+    ending.push_async_callback(session.close)  # first of the two
+    prompts = stdin_prompts() if wish.stdin == "jsonl" else _once(words)
+    texts = (PastedText("standard input", attached),) if attached else ()
+    prompt = Prompt("", selection=selection, texts=texts)
+    view = naming_new_session(view, session.id)
+    return await _one_by_one(session, prompts, prompt, Limiting(session, wish.limits), view)
 
 
 async def _once(words: str) -> AsyncIterator[str]:
@@ -155,7 +145,7 @@ async def _one_by_one(
 ) -> int:
     """A turn for each prompt, until a limit ends it; what goes ``along`` goes with the first.
 
-    Gives the exit code: of the first turn that did not end well.
+    Gives the exit code: of the limit, else of the first turn that did not end well.
     """
 
     def tell(event: events.Event) -> None:
@@ -166,12 +156,12 @@ async def _one_by_one(
         words = taken_words(given)
         if why := limiting.begin_turn():
             view(msgspec.structs.replace(_failed(why, words), ending="limit"))
-            return code or LIMITED
+            return LIMITED
         prompt = msgspec.structs.replace(along, words=words, title=words[:60])
         ended = limiting.end_turn(await run_turn(session, prompt, tell))
-        code, along = code or ended, Prompt("")
         if ended == LIMITED:
-            break
+            return LIMITED
+        code, along = code or ended, Prompt("")
     return code
 
 

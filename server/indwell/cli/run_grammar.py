@@ -61,7 +61,12 @@ def limit_options(run: argparse.ArgumentParser) -> None:
         metavar="N",
         help="end before a model call that could make it take more tokens, in and out",
     )
-    run.add_argument("--max-rounds", type=_count, metavar="N", help="end it after N model calls")
+    run.add_argument(
+        "--max-rounds",
+        type=_count,
+        metavar="N",
+        help="end it after N model calls and a closing word; sub-agents' own not counted",
+    )
     run.add_argument(
         "--time-limit", type=_seconds, metavar="SECONDS", help="end it after so many seconds"
     )

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Callable
+from contextlib import AsyncExitStack
 from dataclasses import replace
 
 import msgspec
@@ -34,7 +36,7 @@ class Limiting:
             )
         self._session, self._limits = session, limits
         self._budgets, self._round_limit = parts.budgets, parts.round_limit
-        self._cost, self._usage = session.cost or 0.0, session.usage
+        self._cost, self._usage = session.spent, session.usage
         self._n_rounds = 0
 
     def begin_turn(self) -> str:
@@ -102,6 +104,36 @@ class Timed:
             words = f"stopped: the {self._seconds:g} s of --time-limit are over"
             event = msgspec.structs.replace(event, message=words)
         self._view(event)
+
+
+async def within(
+    seconds: float | None,
+    view: events.Listener,
+    work: Callable[[events.Listener, AsyncExitStack], Awaitable[int]],
+    untold: events.TurnFinished,
+) -> int:
+    """The exit code of ``work``, which may take so long; what it leaves to its end is not counted.
+
+    Args:
+        seconds: None: it takes as long as it takes.
+        view: Hears that the time is over.
+        work: Given a listener, and a stack of what is to be done when it has ended.
+        untold: Told, with that reason, if the time is over while no turn runs.
+    """
+    async with AsyncExitStack() as ending:
+        if seconds is None:
+            return await work(view, ending)
+        clock = asyncio.timeout(seconds)
+        timed = Timed(view, clock, seconds)
+        try:
+            async with clock:
+                return await work(timed, ending)
+        except TimeoutError:
+            if not clock.expired():
+                raise
+        if not timed.is_told:
+            timed(untold)
+    return LIMITED
 
 
 def _least(one: float | None, other: float) -> float:

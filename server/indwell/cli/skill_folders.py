@@ -7,12 +7,12 @@ not read. Nothing here runs or writes anything.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
 from indwell import skills as package
 from indwell.agent.skills.shelf import Content, Looked
-from indwell.cli.folder_trust import FolderTrust
+from indwell.cli.folder_trust import UNREADABLE, FolderTrust
 from indwell.errors import ToolError, UserError
 from indwell.files import has_other_names, list_folder, read_bytes
 from indwell.files.tree import names_in
@@ -72,7 +72,7 @@ class SkillFolders:
             try:
                 self._follow(self._real(folder, origin, root), origin)
                 written = self._read(folder, origin, root)
-            except (UserError, ToolError) as error:
+            except (UserError, *UNREADABLE) as error:
                 problems.append(f"the skill in {one_line(str(folder))!r} cannot be used: {error}")
                 continue
             if written is not None:
@@ -130,14 +130,7 @@ class SkillFolders:
 
     def _names(self, place: Path, root: Path | None = None) -> list[str]:
         self._follow(place)
-        if root is None:
-            names = names_in(place)
-        else:
-            try:
-                names = tuple(one.name for one in list_folder(place, [root]))
-            except ToolError:
-                return []
-        return [one for one in sorted(names) if not one.startswith(".")][:MOST_SKILLS]
+        return _listed(place, root)
 
     def _follow(self, folder: Path, origin: Origin = "user") -> None:
         if self._watch is not None and self._n_asked >= WATCHED_FROM and origin != "indwell":
@@ -197,9 +190,28 @@ class SkillFolders:
         return real
 
 
+def folder_names(root: Path) -> tuple[str, ...]:
+    """How the folders of a workspace's skills are named; nothing in them is read."""
+    places = [root / name for name in OF_WORKSPACE]
+    names = (name for place in places for name in _listed(place, root))
+    return tuple(dict.fromkeys(names))
+
+
 def user_folders() -> tuple[Path, ...]:
     """Where the user's skills lie; the first wins."""
     return (user_file().parent / "skills", Path.home() / ".agents" / "skills")
+
+
+def _listed(place: Path, root: Path | None) -> list[str]:
+    names: Iterable[str]
+    if root is None:
+        names = names_in(place)
+    else:
+        try:
+            names = [one.name for one in list_folder(place, [root])]
+        except ToolError:
+            return []
+    return [one for one in sorted(names) if not one.startswith(".")][:MOST_SKILLS]
 
 
 def _files(folder: Path, root: Path) -> Iterator[str]:

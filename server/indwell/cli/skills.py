@@ -8,7 +8,7 @@ from pathlib import Path
 
 from indwell.agent.skills.shelf import Looked, Shelf
 from indwell.cli.folder_trust import FolderTrust
-from indwell.cli.skill_folders import SkillFolders
+from indwell.cli.skill_folders import SkillFolders, folder_names
 from indwell.files.watching import FolderWatch
 from indwell.settings.model import Settings
 from indwell.settings.places import state_folder, user_file
@@ -51,11 +51,19 @@ def skills_here(
     return _folders(roots, lambda: settings, trust, environment).look()
 
 
-def names_here(roots: Sequence[Path], environment: Mapping[str, str]) -> tuple[str, ...]:
-    """What skills could be called here, if the folders are trusted; blocks."""
-    trust = FolderTrust(environment, is_given=True)
+def names_here(
+    roots: Sequence[Path], environment: Mapping[str, str], *, is_given: bool
+) -> tuple[str, ...]:
+    """What skills could be called here, if the folders are trusted; blocks.
+
+    In a folder that is not trusted (yet) nothing is read: there its folders' names count.
+    ``is_given``: the command line trusts them all.
+    """
+    trust = FolderTrust(environment, is_given=is_given)
     trust.look(roots, Settings())
-    return tuple(ranked(skills_here(roots, Settings(), trust, environment).skills).by_name)
+    known = ranked(skills_here(roots, Settings(), trust, environment).skills).by_name
+    unread = (name for one in roots if not trust.is_trusted(one) for name in folder_names(one))
+    return tuple(dict.fromkeys((*known, *(name.lower() for name in unread))))
 
 
 def _folders(

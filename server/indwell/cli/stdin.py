@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import codecs
 import contextlib
 import os
 import sys
@@ -27,6 +28,11 @@ class _Line(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     text: str
 
 
+def is_typed() -> bool:
+    """Does somebody type there? Where it was closed before we began there is none at all."""
+    return sys.stdin is not None and sys.stdin.isatty()
+
+
 async def stdin_text() -> str:
     """All of it.
 
@@ -42,7 +48,7 @@ async def stdin_text() -> str:
             raise WrongInput(f"there are more than {MOST_B:,} bytes; send less")
     text = b"".join(pieces).decode("utf-8-sig", "replace")
     if not text.strip():
-        raise WrongInput("there are no words; write what to do, or leave out `-`")
+        raise WrongInput("it is empty; check the command before the pipe, or leave stdin out")
     return text
 
 
@@ -53,19 +59,26 @@ async def stdin_prompts() -> AsyncIterator[str]:
         WrongInput: A line is no prompt; says which one, and why.
     """
     number = 0
-    async for line in _lines():
+    async for given in _lines():
         number += 1
+        line = given.removeprefix(codecs.BOM_UTF8) if number == 1 else given
         if not line.strip():
             continue
         try:
             words = msgspec.json.decode(line, type=_Line).text
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            why = "it ends too early, or with half a character" if _is_cut(error) else error
             raise WrongInput(
-                f'line {number} is no prompt such as {{"text": "mend it"}}: {error}'
+                f'line {number} is no prompt such as {{"text": "mend it"}}: {why}'
             ) from error
         if not words.strip():
             raise WrongInput(f"line {number} has no words; write what to do")
         yield words
+
+
+def _is_cut(error: Exception) -> bool:
+    """Was that said, as msgspec says it of half a character too?"""
+    return "truncated" in str(error)
 
 
 async def _lines() -> AsyncIterator[bytes]:
@@ -88,19 +101,24 @@ async def _piece() -> bytes:
     loop = asyncio.get_running_loop()
     answer: asyncio.Future[bytes] = loop.create_future()
 
-    def tell(piece: bytes | OSError) -> None:
+    stdin = sys.stdin
+    if stdin is None:
+        raise WrongInput("it is closed; give it a file, a pipe or /dev/null")
+
+    def tell(piece: bytes | Exception) -> None:
         if answer.done():
             return
-        if isinstance(piece, OSError):
-            answer.set_exception(WrongInput(f"it cannot be read ({piece.strerror})"))
+        if isinstance(piece, Exception):
+            why = getattr(piece, "strerror", None) or piece
+            answer.set_exception(WrongInput(f"it cannot be read ({why})"))
         else:
             answer.set_result(piece)
 
     def read() -> None:
-        piece: bytes | OSError
+        piece: bytes | Exception
         try:
-            piece = os.read(sys.stdin.fileno(), _PIECE_B)
-        except OSError as error:
+            piece = os.read(stdin.fileno(), _PIECE_B)
+        except (OSError, ValueError) as error:  # closed meanwhile
             piece = error
         with contextlib.suppress(RuntimeError):  # the loop has ended: nobody waits any more
             loop.call_soon_threadsafe(tell, piece)

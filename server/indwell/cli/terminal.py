@@ -7,6 +7,8 @@ from rich.markup import escape
 from rich.syntax import Syntax
 
 from indwell.agent import events
+from indwell.agent.event_shape import BackgroundCommand
+from indwell.agent.gate.gate import NOT_VERIFIED
 from indwell.agent.receipt import to_review_words, usage_words
 from indwell.agent.subagents.naming import Names
 from indwell.cli.shortenings import Shortenings
@@ -18,6 +20,7 @@ NAME_LIMIT = 60  # characters of a tool's name
 TARGET_LIMIT = 1_000  # of what it works on
 FAILURE_LIMIT = 4_000  # of why something failed
 OUTPUT_LINE_LIMIT = 2_000  # of a line of output
+UNCHECKED = ": nothing looked at the changes; `check_command` in your settings names a check"
 _ANSWERED = {
     "beforehand": "allowed by --allow-commands",
     "uncovered": "not covered by --allow-commands, and nobody is asked",
@@ -40,6 +43,7 @@ class TerminalView:
         self._are_many = False  # calls at once: each end says which one it is of
         self._shortenings = Shortenings()
         self._agents = Names()
+        self._commands: tuple[BackgroundCommand, ...] = ()
 
     def __call__(self, event: events.Event) -> None:  # noqa: C901, PLR0912 - one flat table of events
         """Show one event."""
@@ -51,6 +55,8 @@ class TerminalView:
         if line:
             self._line(f"[dim]{escape(visible(line))}[/]")
         match shown:
+            case events.TurnStarted(attached=attached) if attached:
+                self._line(f"[dim]with {escape(short_line(', '.join(attached), TARGET_LIMIT))}[/]")
             case events.Text(text=text, restart=restart):
                 self._text("\n[the answer starts again]\n" if restart else text)
             case events.ToolStarted(id=id_, name=name, target=target):
@@ -77,6 +83,8 @@ class TerminalView:
                 self._plan(text, path)
             case events.Checking(what=what):
                 self._line(f"[dim]checking: {escape(short_line(what, NAME_LIMIT))}[/]")
+            case events.CommandsChanged(commands=commands):
+                self._commands = commands
             case events.UsageReported():
                 pass  # the end has the sum
             case events.Notice(message=message):
@@ -172,7 +180,12 @@ class TerminalView:
         elif event.message:
             self._line(f"[dim]{escape(visible(event.message[:FAILURE_LIMIT]))}[/]")
         if event.verified:
-            self._line(f"[dim]{escape(visible(event.verified))}[/]")
+            how = UNCHECKED if event.verified == NOT_VERIFIED else ""
+            self._line(f"[dim]{escape(visible(event.verified) + how)}[/]")
+        for one in self._commands:
+            if one.state == "running":
+                called = escape(short_line(one.command, NAME_LIMIT))
+                self._line(f"[dim]{one.id} still runs, and ends with this run: {called}[/]")
         if event.turn and event.draft:
             self._line(f"Not sent, to try again: {escape(visible(event.draft))}")
         if event.changes and event.to_review:

@@ -10,12 +10,14 @@ import threading
 from rich.console import Console
 from rich.markup import escape
 
+from indwell.cli.stdin import is_typed
 from indwell.policy.approvals import Answer, Chosen, Question, Reply, Said, one_line, visible
 
 if sys.platform != "win32":
     import termios
 
 ANSWERS: tuple[Answer, ...] = ("no", "once", "session", "always")
+YES = frozenset({"y", "yes"})
 _DIFF_COLOURS = {"+": "green", "-": "red", "@": "cyan"}
 
 
@@ -32,10 +34,11 @@ class TerminalApprover:
         self._console.print(heading, emoji=False, highlight=False, soft_wrap=True)
         self._tell_detail(question)
         self._tell_notes(question)
-        if not sys.stdin.isatty():
+        if not is_typed():
             self._console.print("[yellow]Nobody can be asked here, so the answer is no.[/]")
             return "unanswered"
-        choices = "[N]o, [O]nce" + (", this [S]ession, [A]lways" if question.rule else "")
+        choices = "[N]o (Enter), " + ("[Y]es: remember it" if question.keeps else "[O]nce")
+        choices += ", this [S]ession, [A]lways" if question.rule else ""
         choices += ", by [H]unk" if question.hunks else ""
         while True:
             typed = (await typed_line(f"{choices}? ")).strip().lower()
@@ -44,9 +47,13 @@ class TerminalApprover:
             answer = next((one for one in ANSWERS if typed in {one, one[0]}), None)
             if not typed or answer == "no":
                 return "no"
-            if answer == "once" or (answer is not None and question.rule):
+            if answer == "once" or typed in YES:
+                return "once"
+            if answer is not None and question.rule:
                 return answer
-            self._console.print("[yellow]Not understood; type one of the letters.[/]")
+            self._console.print(
+                "[yellow]Type one of the letters in brackets; y is a yes for once, Enter a no.[/]"
+            )
 
     async def _ask_by_hunk(self, question: Question) -> Reply:
         """Ask for each; an empty line is a no."""
@@ -54,7 +61,7 @@ class TerminalApprover:
         for number, hunk in enumerate(question.hunks, 1):
             self._tell_lines(f"{hunk.header}\n{hunk.text}", is_diff=True)
             typed = await typed_line(f"Hunk {number} of {len(question.hunks)}: [N]o, [Y]es? ")
-            if typed.strip().lower() in {"y", "yes"}:
+            if typed.strip().lower() in YES:
                 allowed.append(hunk.id)
         return Chosen(tuple(allowed)) if allowed else "no"
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import sys
-
 from rich.console import Console
 from rich.markup import escape
 
 from indwell.agent.asking.asker import CLOSED, NOBODY, Answer, UserQuestion
+from indwell.cli.stdin import is_typed
 from indwell.cli.terminal_approver import TerminalApprover, typed_line
 from indwell.policy.approvals import visible
 
@@ -25,7 +24,7 @@ class TerminalPerson(TerminalApprover):
 
     async def answer(self, question: UserQuestion) -> Answer:
         """Show the question, and wait for a number or words; an empty line is no answer."""
-        if not sys.stdin.isatty():
+        if not is_typed():
             return NOBODY
         self._tell("[bold]The model asks[/] (an answer permits nothing):")
         for line in question.text.split("\n"):
@@ -34,8 +33,9 @@ class TerminalPerson(TerminalApprover):
             self._tell(f"  [bold]{number}[/] {escape(visible(option))}")
         how = "A number, or other words" if question.options else "Your answer"
         typed = (await typed_line(f"{how} (nothing: the model decides): ")).strip()
-        if typed.isdecimal() and 1 <= int(typed[:3]) <= len(question.options):
-            return Answer(chosen=int(typed[:3]) - 1)
+        numbers = [str(number) for number, _ in enumerate(question.options, 1)]
+        if typed in numbers:
+            return Answer(chosen=numbers.index(typed))
         return Answer(words=typed) if typed else CLOSED
 
     def _tell(self, markup: str) -> None:

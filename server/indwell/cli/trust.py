@@ -10,7 +10,8 @@ from pathlib import Path
 import msgspec
 
 from indwell.cli import STOPPED
-from indwell.cli.folder_trust import FolderTrust, with_folders
+from indwell.cli.folder_trust import FolderTrust
+from indwell.cli.stdin import is_typed
 from indwell.cli.user_settings import read_settings
 from indwell.errors import UserError
 from indwell.policy.approvals import one_line, visible
@@ -52,14 +53,15 @@ def _trust(folder: Path, *, is_sure: bool, as_json: bool) -> int:
     settings = read_settings(os.environ).settings
     here = FolderTrust(os.environ)
     (standing,) = here.look((folder,), settings)
-    shown = with_folders(standing)
+    shown = here.shown(standing)
     if standing.state == "trusted" and (standing.is_whole or _is_whole(shown)):
         _tell(shown, as_json=as_json)
         return 0
     shown = _to_be_asked(shown)
     if not is_sure:
-        if as_json or not sys.stdin.isatty():
-            _tell(standing, as_json=as_json)
+        if as_json or not is_typed():
+            # All that a --yes would be for, also the instructions of folders.
+            _tell(msgspec.structs.replace(standing, items=shown.items), as_json=as_json)
             print("say --yes to trust it as it is now", file=sys.stderr)
             return 2
         print(visible(shown.question))
@@ -69,7 +71,7 @@ def _trust(folder: Path, *, is_sure: bool, as_json: bool) -> int:
             return code
     here.answer(shown, trusted=True)
     (after,) = here.look((folder,), settings)
-    _tell(with_folders(after), as_json=as_json)
+    _tell(here.shown(after), as_json=as_json)
     return 0 if after.state == "trusted" else 1
 
 

@@ -13,7 +13,8 @@ import msgspec
 from rich.console import Console
 
 from indwell.agent.events import Listener, Notice
-from indwell.cli.folder_trust import FolderTrust, with_folders
+from indwell.cli.folder_trust import FolderTrust
+from indwell.cli.stdin import is_typed
 from indwell.cli.terminal_approver import typed_line
 from indwell.cli.user_settings import read_settings
 from indwell.errors import SettingsError
@@ -55,7 +56,7 @@ async def settle(trust: FolderTrust, standing: Standing, console: Console) -> st
     """
     problem = ""
     if standing.state == "open" and can_ask():
-        standing = await asyncio.to_thread(with_folders, standing)
+        standing = await asyncio.to_thread(trust.shown, standing)
         trusted = await is_trusted_at_terminal(standing, console)
         try:
             trust.answer(standing, trusted=trusted)
@@ -74,7 +75,7 @@ async def settle(trust: FolderTrust, standing: Standing, console: Console) -> st
 
 def can_ask() -> bool:
     """Does somebody sit at a terminal who sees the question?"""
-    return sys.stdin.isatty() and sys.stderr.isatty()
+    return is_typed() and sys.stderr is not None and sys.stderr.isatty()
 
 
 async def is_trusted_at_terminal(standing: Standing, console: Console) -> bool:

@@ -108,6 +108,11 @@ def seen(text: str) -> Seen:
     return Seen("".join((*parts, text[copied:])), n_escaped, n_left_out)
 
 
+def is_unseen(text: str) -> bool:
+    """Does nothing of it show?"""
+    return not _RUN.sub("", text).strip()
+
+
 def noted(text: str) -> str:
     """The text with escapes, and with a line at its end that says so, if there are any."""
     found = seen(text)

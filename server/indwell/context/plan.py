@@ -7,7 +7,7 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-from indwell.context.invisible import seen
+from indwell.context.invisible import is_unseen, seen
 from indwell.errors import UserError
 
 PlanState: TypeAlias = Literal["none", "proposed", "approved", "rejected", "done"]
@@ -76,6 +76,8 @@ def plan_text(text: str) -> str:
     Raises:
         UserError: It is empty or too long.
     """
+    if is_unseen(text):
+        raise UserError("the plan has no words; write what is to be done")
     # A comment is what a preview of Markdown hides.
     kept = seen(text.replace("\r\n", "\n")).text.replace("<!--", "&lt;!--").strip()
     if not kept:

@@ -105,7 +105,7 @@ class Configuration:
             fresh = await asyncio.to_thread(self._backend.configure, self._options, self._roots)
             self._read, self._has_looked = self._tightened(fresh), True
             if self._read.settings.mode != before.settings.mode:
-                self._mode = None
+                self._mode, self._before_plan = None, "review"
             if self._read.settings.model != before.settings.model:
                 self._model = None
             return tuple(one for one in self._read.notices if one not in before.notices)

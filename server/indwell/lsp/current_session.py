@@ -212,10 +212,16 @@ class CurrentSession:
         """A new session takes the task of one along that did not fit the window any more (H29).
 
         Or that of one which the user named.
+
+        Raises:
+            UserError: That cannot be read.
         """
-        origin, self._origin = self._origin, ""
-        if origin:
-            await self._backend.take_task(self._root, session, origin)
+        if self._origin:
+            try:
+                await self._backend.take_task(self._root, session, self._origin)
+            except UserError as error:
+                raise UserError(f"{error}; begin a new session to go on without it") from error
+            self._origin = ""
             self._card, self._todo, self._plan = None, (), Plan()
         elif self._card is not None:
             session.conversation = queue(session.conversation, (self._card,))
@@ -235,10 +241,13 @@ class CurrentSession:
         if self._session is None:
             assert self.workspace is not None
             approver = self._backend.approver(self._client, settings)
-            self._session = await self._backend.open_session(
-                self.workspace, approver, self._settings
-            )
-            await self._inherit(self._session)
+            session = await self._backend.open_session(self.workspace, approver, self._settings)
+            try:
+                await self._inherit(session)
+            except BaseException:  # the next prompt tries again
+                await session.close()
+                raise
+            self._session = session
         elif model != self._model:
             await self._backend.switch_model(self._session, settings)
         self._model = model

@@ -183,14 +183,14 @@ class Host:
     def begin(
         self, prompt: Prompt, session: str, mode: Mode | None = None, *, is_shown: bool = False
     ) -> Ticket:
-        """Begin a turn that a button of ours asked for; ``is_shown``: its end is seen elsewhere.
+        """Begin a turn that a button asked for, first; ``is_shown``: its end is seen elsewhere.
 
         Raises:
             UserError: It cannot be taken, in plain words.
         """
         self.check_usable()
         shown = self.showing.nothing if is_shown else self.showing.summary
-        ticket = self.turns.submit(self.waiting(prompt, session, mode), shown)
+        ticket = self.turns.submit(self.waiting(prompt, session, mode), shown, first=True)
         self.chores.begin(self.tell_error(ticket))
         return ticket
 

@@ -13,6 +13,7 @@ from indwell.policy.approvals import Answer, Chosen, Question, Reply
 NO = "No"
 YES = "Yes"
 ONCE = "Once"
+REMEMBER = "Remember it"  # what is kept is not kept once
 SESSION = "This session"
 ALWAYS = "Always: "
 BY_HUNK = "Hunk by hunk…"
@@ -56,9 +57,10 @@ class EditorApprover:
         rule = ""
         if len(always) > BUTTON_LIMIT or "\n" in always:
             always, rule = f"{ALWAYS}the rule above", f"\n\nRule: {question.rule}"
-        titles: tuple[str, ...] = (NO, ONCE)
+        once = REMEMBER if question.keeps else ONCE
+        titles: tuple[str, ...] = (NO, once)
         if question.rule:
-            titles = (NO, ONCE, SESSION, always)
+            titles = (NO, once, SESSION, always)
         if question.hunks:
             titles = (*titles, BY_HUNK)
         notes = "".join(f"\n{note}" for note in question.notes)
@@ -69,7 +71,7 @@ class EditorApprover:
             return "no"
         if chosen == BY_HUNK:
             return await self._ask_by_hunk(question)
-        by_title: dict[str, Answer] = {ONCE: "once", SESSION: "session", always: "always"}
+        by_title: dict[str, Answer] = {once: "once", SESSION: "session", always: "always"}
         return by_title.get(chosen, "no")
 
     async def _ask_by_hunk(self, question: Question) -> Reply:
@@ -94,7 +96,7 @@ def marked(text: str) -> str:
 def _params(question: Question) -> protocol_permission.PermissionParams:
     """What an editor is told of a question."""
     told = msgspec.structs.asdict(question)
-    del told["uncovered"]
+    del told["uncovered"], told["keeps"]
     told["hunks"] = tuple(
         protocol_permission.HunkShown(id=one.id, header=one.header, text=one.text)
         for one in question.hunks

@@ -24,12 +24,13 @@ from indwell.agent.words import is_blank, taken_words
 from indwell.context.plan import Plan, PlanInput, next_state
 from indwell.errors import UserError
 from indwell.lsp import answers
+from indwell.lsp import queue as line
 from indwell.lsp.host import Host
 from indwell.lsp.protocol import ResumeArguments
 from indwell.lsp.protocol_plan import PlanParams, PlanResult
 from indwell.lsp.queue import title_of
 from indwell.lsp.switching import take_up
-from indwell.lsp.tickets import Ticket
+from indwell.lsp.tickets import PLAN_WAITS, Ticket, proposed_in
 from indwell.sessions.branches import plan_of
 from indwell.settings.model import Mode
 
@@ -87,13 +88,9 @@ class Planning:
 
     def afterwards(self, ticket: Ticket) -> None:
         """A turn is over: where it proposed a plan, a plain editor's user is asked about it."""
-        session, finished = ticket.session, ticket.finished
-        if session is None or finished is None or finished.ending != "done":
-            return
-        board = session.parts.plan
-        is_new = board.plan.state == "proposed" and board.proposed_in == ticket.number
-        if is_new and self._is_asked(session.id):
-            self._host.chores.begin(self._offer(session.id, board.plan))
+        session = ticket.session
+        if session is not None and proposed_in(ticket) and self._is_asked(session.id):
+            self._host.chores.begin(self._offer(session.id, session.parts.plan.plan))
 
     def actions(self, uri: str) -> list[dict[str, Any]] | None:
         """The code actions of a plan's document; None if it is none."""
@@ -121,9 +118,9 @@ class Planning:
 
     async def _edited(self, session: Session) -> None:
         board, before = session.parts.plan, session.parts.plan.plan
-        text = await asyncio.to_thread(written_plan, before)
-        if board.plan is before and before.state == "proposed":
-            with suppress(UserError):  # what can be no plan is told when it is approved
+        with suppress(UserError):  # what can be no plan is told when it is approved
+            text = await asyncio.to_thread(written_plan, before)
+            if board.plan is before and before.state == "proposed":
                 board.rewrite(text)
                 await self._told(session)
 
@@ -144,12 +141,20 @@ class Planning:
         session.parts.plan.take("edit", text)
         return await self._told(session)
 
-    async def _approve(self, wanted: str | None, text: str | None) -> PlanResult:
+    async def _approve(
+        self, wanted: str | None, text: str | None, asked: Plan | None = None
+    ) -> PlanResult:
+        """Approve it: with this ``text``, as its document has it, or only if it is ``asked``."""
         session = await self._taken_up(wanted, "approve")
+        board = session.parts.plan
         if text is None:
-            text = await self._words(session.parts.plan.plan)
+            await self._check_told(session)
+            plan = asked or board.plan
+            text = await self._words(plan)
             self._check_idle()
-        session.parts.plan.take("approve", text)
+            if not _is_same(board.plan, plan):
+                raise UserError("the plan is another one now; look at it, then say so again")
+        board.approve(text, session.parts.todo.items)
         self._host.configuration.leave_plan()
         result = await self._told(session)
         self._begin(session, APPROVED)
@@ -162,6 +167,8 @@ class Planning:
         result = await self._told(session)
         if taken:
             self._begin(session, taken, "plan")
+        elif self._host.turns.queue.held == PLAN_WAITS:
+            self._host.turns.change(line.released)
         return result
 
     async def _taken_up(self, wanted: str | None, happens: PlanInput) -> Session:
@@ -184,6 +191,16 @@ class Planning:
         running = self._host.turns.running
         if running is not None and running.finished is None:
             raise UserError("a turn is running; wait for its end or stop it, then say so again")
+
+    async def _check_told(self, session: Session) -> None:
+        """Return if the user could see how the plan stands.
+
+        Raises:
+            UserError: It was told only now, as its turn was stopped before that.
+        """
+        if session.parts.plan.is_news and session.parts.plan.proposed_in:
+            await self._told(session)
+            raise UserError("the plan was not shown yet; look at it, then say so again")
 
     async def _words(self, plan: Plan) -> str:
         """What stands in the plan's document: its buffer, else its file; the plan if it is gone."""
@@ -218,7 +235,7 @@ class Planning:
         chosen = await self._host.client.choose(words, titles, timeout_s)
         if chosen == APPROVE:
             try:
-                await self._approve(session, None)
+                await self._approve(session, None, plan)
             except UserError as error:
                 self._host.client.show(types.MessageType.Error, f"Indwell: {error}")
         elif chosen == EDIT:
@@ -234,3 +251,8 @@ class Planning:
     def _say_where(self, plan: Plan) -> None:
         words = f"Indwell: the plan stands in {plan.path}; change it there, then run `indwell.plan`"
         self._host.client.show(types.MessageType.Info, words)
+
+
+def _is_same(plan: Plan, other: Plan) -> bool:
+    """Are they one plan? Each has a document of its own, in which the user may write."""
+    return plan.path == other.path and (bool(plan.path) or plan.text == other.text)

@@ -134,9 +134,10 @@ def summary(finished: events.TurnFinished) -> str:
             in_all = " in all" if finished.to_review > 1 else ""
             parts.append(f"{to_review_words(finished.to_review)}{in_all}")
     if finished.rounds:
-        cost = "cost unknown" if finished.cost is None else f"${finished.cost:.4f}"
+        cost = "" if finished.cost is None else f", ${finished.cost:.4f}"
+        n_tokens = finished.usage.input + finished.usage.output
         rounds = "1 round" if finished.rounds == 1 else f"{finished.rounds} rounds"
-        price = f"{rounds}, {cost}"
+        price = f"{rounds}, {n_tokens:,} tokens{cost}"
         width = len(" · ".join([*parts, price, finished.verified]))
         if width <= SENTENCE_LIMIT or finished.ending != "done":
             parts.append(price)

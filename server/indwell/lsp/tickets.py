@@ -14,6 +14,9 @@ from indwell.errors import UserError
 from indwell.lsp.queue import Waiting
 from indwell.messages import Usage
 
+PLAN_WAITS = "a plan waits for your word"
+"""Why prompts behind a turn that proposed a plan do not begin: approving comes first."""
+
 
 @dataclass(slots=True, eq=False)
 class Ticket:
@@ -101,6 +104,14 @@ def never_started(prompt: Prompt) -> events.TurnFinished:
     )
 
 
+def proposed_in(ticket: Ticket) -> bool:
+    """Did its turn end with a plan that waits for the user? Pure."""
+    if ticket.session is None or ticket.finished is None or ticket.finished.ending != "done":
+        return False
+    board = ticket.session.parts.plan
+    return board.plan.state == "proposed" and board.proposed_in == ticket.number
+
+
 def why_held(ticket: Ticket) -> str:
     """Why those behind this one must not begin by themselves; empty if they may. Pure."""
     if ticket.error is not None:
@@ -108,7 +119,7 @@ def why_held(ticket: Ticket) -> str:
     assert ticket.finished is not None
     match ticket.finished.ending:
         case "done":
-            return ""
+            return PLAN_WAITS if proposed_in(ticket) else ""
         case "cancelled":
             return "the turn before was stopped"
         case _:

@@ -86,6 +86,7 @@ class Question(msgspec.Struct, frozen=True):
         uncovered: Why a yes given beforehand is none to this; empty if it is. For no screen.
         hunks: Of an edit with several: each may be answered alone. Together they are ``detail``.
         kind: What is asked for.
+        keeps: Would a yes keep something for later sessions? For the words of the answer.
     """
 
     id: str
@@ -102,6 +103,7 @@ class Question(msgspec.Struct, frozen=True):
     uncovered: str = ""
     hunks: tuple[ShownHunk, ...] = ()
     kind: AskedKind = "other"
+    keeps: bool = False
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -149,7 +151,7 @@ def question_for(  # noqa: PLR0917 - all that a question is made of
     uncovered = why_uncovered(asked, ask, is_held=sandbox != UNHELD)
     if asked.keeps:
         title, detail = f"Remember this {one_line(asked.keeps)}?", folded(visible(preview))
-        return Question(identifier, title, detail, reason, rule, uncovered=uncovered)
+        return Question(identifier, title, detail, reason, rule, uncovered=uncovered, keeps=True)
     if asked.effect != "run":
         verb = "Read" if asked.effect == "read" else "Change"
         paths = tuple(dict.fromkeys(asked.paths))

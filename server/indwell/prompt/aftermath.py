@@ -11,8 +11,8 @@ _EDITED: dict[Became, str] = {
     "edit unless the user asks for it.",
     "reformatted": "This file was reformatted after your edit; only white space and line breaks "
     "differ. Keep that layout.",
-    "changed": "This file was changed after your edit: by a command, by the user or by another "
-    "program. What you did not do yourself, keep.",
+    "changed": "This file was changed after your edit: by a command, a sub-agent, the user or "
+    "another program. What you did not do yourself, keep.",
     "late": "The editor has applied your edit of this file after all, later than it was waited "
     "for. Do not repeat the edit.",
     "unreadable": "This file, which you edited, was changed and cannot be read as before: ",
@@ -23,8 +23,8 @@ _READ: dict[Became, str] = {
     "undone": "This file was changed since you read it.",
     "reformatted": "This file was reformatted since you read it; only white space and line breaks "
     "differ.",
-    "changed": "This file was changed since you read it: by a command, by the user or by another "
-    "program.",
+    "changed": "This file was changed since you read it: by a command, a sub-agent, the user or "
+    "another program.",
     "unreadable": "This file, which you have read, was changed and cannot be read as before: ",
     "gone": "This file, which you have read, is gone: it was deleted or renamed.",
 }
@@ -88,7 +88,7 @@ def beyond_verdict_words(diff: str, *, is_whole: bool) -> str:
         diff: From what it knew to what stands there, as far as it is shown; or nothing.
         is_whole: That is all of it.
     """
-    sentence = "Besides, this file was changed by the user or by another program"
+    sentence = "Besides, this file was changed by a sub-agent, the user or another program"
     if is_whole:
         return f"{sentence}. All that differs from what you know:\n{diff.rstrip()}"
     begins = f" The difference begins:\n{diff.rstrip()}" if diff else ""
@@ -98,6 +98,6 @@ def beyond_verdict_words(diff: str, *, is_whole: bool) -> str:
 def more_changed_words(n_more: int) -> str:
     """Closes a list that is too long to be told."""
     return (
-        f"{n_more} more files that you know were changed, by a command, by the user or by another "
-        "program. Read what you need again."
+        f"{n_more} more files that you know were changed, by a command, a sub-agent, the user or "
+        "another program. Read what you need again."
     )

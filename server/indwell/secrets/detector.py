@@ -17,6 +17,7 @@ _BEGIN = re.compile(r"-----BEGIN (?:[A-Z0-9]+ ){0,3}PRIVATE KEY(?: BLOCK)?-----"
 _MOST_KEY = 20_000  # characters of a private key, with what stands before its lines
 _MOST_HEADERS = 160  # characters between its first line and the key, such as `Proc-Type: 4,…`
 _MOST_BETWEEN = 40  # characters between two lines, such as a line's number
+_LAST_LINE = 64  # characters of a key's last line, which may be short
 _LEAST_CUT = 100  # characters of a key whose end is not there; one line could be anything
 _KEY_LINE = re.compile(r"[A-Za-z0-9+/=]{40,}")
 _ADDRESS = re.compile(
@@ -114,9 +115,25 @@ def _private_keys(text: str) -> Iterator[Found]:
             if line.start() - stop > gap:
                 break
             n_chars, stop, gap = n_chars + len(line[0]), line.end(), _MOST_BETWEEN
-        is_whole = is_whole and n_chars > 0 and most - stop <= _MOST_BETWEEN + 64
+        is_whole = is_whole and n_chars > 0 and most - stop <= _MOST_BETWEEN + _LAST_LINE
         if is_whole or n_chars >= _LEAST_CUT:
             yield Found(start, most if is_whole else stop, PRIVATE_KEY)
+
+
+def open_key(text: str) -> int | None:
+    """Where a private key begins that goes to the end of the text, and may go on behind it."""
+    if "PRIVATE KEY" not in text[-_MOST_KEY:]:
+        return None
+    begins = tuple(_BEGIN.finditer(text, max(len(text) - _MOST_KEY, 0)))
+    match = begins[-1] if begins else None
+    if match is None or "-----" in text[match.end() :]:
+        return None
+    stop, gap = match.end(), _MOST_HEADERS
+    for line in _KEY_LINE.finditer(text, match.end()):
+        if line.start() - stop > gap:
+            return None
+        stop, gap = line.end(), _MOST_BETWEEN
+    return match.start() if len(text) - stop <= gap + _LAST_LINE else None
 
 
 def entropy(text: str) -> float:

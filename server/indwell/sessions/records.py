@@ -13,7 +13,7 @@ import msgspec
 from indwell.context.history import Splice
 from indwell.messages import Anchors, Message, ToolChoice, ToolSpec, Usage
 from indwell.sessions.decided import Decided
-from indwell.sessions.told import CallEnded, CommandSet, FileLines, PlanSet, Titled, TodoSet
+from indwell.sessions.told import FileLines, Told
 from indwell.settings.model import Mode
 
 Ending: TypeAlias = Literal["done", "cancelled", "failed", "limit", "repeated", "budget"]
@@ -277,11 +277,7 @@ Record: TypeAlias = (
     | TurnFinished
     | Rewound
     | Forked
-    | Titled
-    | CallEnded
-    | TodoSet
-    | PlanSet
-    | CommandSet
+    | Told
 )
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TypeAlias
+
 import msgspec
 
 from indwell.context.plan import PlanState
@@ -81,6 +83,16 @@ class PlanSet(msgspec.Struct, frozen=True, tag="planSet"):
     text: str
     at: str
     path: str = ""
+
+
+class Inherited(msgspec.Struct, frozen=True, tag="inherited"):
+    """The first words of this session go with the task of another one, which stands in its log."""
+
+    session: str
+    at: str
+
+
+Told: TypeAlias = Titled | CallEnded | TodoSet | PlanSet | CommandSet | Inherited
 
 
 class FileLines(msgspec.Struct, frozen=True):

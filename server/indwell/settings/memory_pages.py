@@ -27,8 +27,10 @@ from indwell.files.locked import locked
 
 LOCK_TIMEOUT_S = 5.0  # for other processes that write the same page; each takes milliseconds
 
-_Mark: TypeAlias = tuple[int, int, int] | None
+_Mark: TypeAlias = tuple[int, ...] | None
 _Change: TypeAlias = Callable[[str], str]
+
+_TOO_LARGE = f"it may hold {PAGE_LIMIT_B >> 20} MB; take out what is not needed"
 
 
 class MemoryPages:
@@ -97,8 +99,8 @@ class MemoryPages:
         path = self.page(scope)
         try:
             with locked(path.with_suffix(".lock"), timeout_s=LOCK_TIMEOUT_S):
-                before = read_guarded(path, PAGE_LIMIT_B)
-                after = change(before.decode()).encode()
+                before = _read(path)
+                after = _bounded(change(before.decode()).encode())
                 if after != before:
                     write_atomic(path, after, [path.parent], expected=before)
         except (ToolError, OSError, UnicodeDecodeError) as error:
@@ -115,7 +117,7 @@ class MemoryPages:
 
 def _load(path: Path, scope: Scope) -> tuple[tuple[Fact, ...], str]:
     try:
-        page = read_guarded(path, PAGE_LIMIT_B).decode()
+        page = _read(path).decode()
     except FileNotFoundError:
         return (), ""
     except (ToolError, OSError, UnicodeDecodeError) as error:
@@ -123,13 +125,27 @@ def _load(path: Path, scope: Scope) -> tuple[tuple[Fact, ...], str]:
     return tuple(one.fact for one in entries(page, scope)), ""
 
 
+def _bounded(page: bytes) -> bytes:
+    if len(page) > PAGE_LIMIT_B:
+        raise ToolError(_TOO_LARGE)
+    return page
+
+
+def _read(path: Path) -> bytes:
+    if os.lstat(path).st_size > PAGE_LIMIT_B:
+        raise ToolError(_TOO_LARGE)
+    return read_guarded(path, PAGE_LIMIT_B)
+
+
 def _mark(path: Path) -> _Mark:
-    """What changes when the file does; takes some microseconds."""
+    """What changes when the file does, or who may write it; takes some microseconds."""
     try:
         kind = os.stat(path, follow_symlinks=False)  # noqa: PTH116 - Path.stat makes a longer way
+        folder = os.stat(path.parent)  # noqa: PTH116 - as above
     except OSError:
         return None
-    return kind.st_mtime_ns, kind.st_size, kind.st_ino
+    whose = (kind.st_mode, kind.st_uid, folder.st_mode, folder.st_uid)
+    return kind.st_mtime_ns, kind.st_ctime_ns, kind.st_size, kind.st_ino, *whose
 
 
 def _unwritable(path: Path, error: Exception) -> SettingsError:

@@ -19,6 +19,7 @@ from indwell.errors import UserError
 MOST_CHARACTERS = 8_192  # of the YAML; a line or two for each of a dozen keys
 MOST_DEPTH = 8  # collections within collections
 MOST_NODES = 500
+_TOO_MUCH = "the front matter is nested too deeply, or has too many values"
 
 Value: TypeAlias = "str | list[Value] | dict[str, Value]"
 
@@ -26,8 +27,10 @@ _MARK = re.compile(r"---[ \t]*(?:\r?\n|\Z)")
 _END = re.compile(r"^---[ \t]*(?:\r?\n|\Z)", re.MULTILINE)
 # ``description: Use when: …``, which much software writes and YAML refuses.
 _LOOSE = re.compile(
-    r"^([A-Za-z][\w-]*):[ \t]+(?![\"'|>\[{&*!#%@`])(.*:(?:[ \t].*)?)$", re.MULTILINE
+    r"^([A-Za-z][\w-]*):[ \t]+(?![\s\"'|>\[{&*!#%@`])(.*:(?:[ \t].*)?)$", re.MULTILINE
 )
+_BAD = (yaml.YAMLError, ValueError, ArithmeticError, RecursionError)
+"""What PyYAML makes of text: of ``"\\UFFFFFFFF"`` and the like it raises what Python does."""
 _TRUE = frozenset({"true", "yes", "on"})
 _FALSE = frozenset({"false", "no", "off"})
 
@@ -122,10 +125,10 @@ def read_document(text: str) -> Document:
 def _values(front: str) -> Mapping[str, Value]:
     try:
         value = _loaded(front)
-    except yaml.YAMLError as error:
+    except _BAD as error:
         try:
             value = _loaded(_LOOSE.sub(_quoted, front))
-        except yaml.YAMLError:
+        except _BAD:
             raise BadFrontMatter(f"the front matter is no YAML: {_why(error)}") from error
     if value is None or value == "":
         return {}
@@ -139,7 +142,7 @@ def _quoted(match: re.Match[str]) -> str:
     return f"{match[1]}: '{escaped}'"
 
 
-def _why(error: yaml.YAMLError) -> str:
+def _why(error: Exception) -> str:
     if isinstance(error, yaml.MarkedYAMLError) and error.problem:
         line = error.problem_mark.line + 2 if error.problem_mark is not None else 0
         return error.problem[:200] + (f" (line {line})" if line else "")
@@ -156,7 +159,11 @@ def _loaded(front: str) -> Value | None:
 
 
 class _Plain(yaml.BaseLoader):
-    """Composes text, lists and mappings; no value can stand for another one."""
+    """Composes text, lists and mappings; no value can stand for another one.
+
+    Brackets are counted as they are scanned, a thousand of them ahead of what is composed: what
+    each costs grows with those that are open.
+    """
 
     def __init__(self, front: str) -> None:
         super().__init__(front)
@@ -174,10 +181,20 @@ class _Plain(yaml.BaseLoader):
         self._n_nodes += 1
         self._depth += 1
         if self._depth > MOST_DEPTH or self._n_nodes > MOST_NODES:
-            raise BadFrontMatter("the front matter is nested too deeply, or has too many values")
+            raise BadFrontMatter(_TOO_MUCH)
         node = super().compose_node(parent, index)
         self._depth -= 1
         return node
+
+    def fetch_flow_collection_start(self, token_class: Any) -> None:  # noqa: ANN401 - PyYAML's
+        """Scan a bracket that opens.
+
+        Raises:
+            BadFrontMatter: Too many are open.
+        """
+        if self.flow_level >= MOST_DEPTH:
+            raise BadFrontMatter(_TOO_MUCH)
+        super().fetch_flow_collection_start(token_class)
 
 
 def _plain(node: yaml.Node) -> Value:

@@ -100,10 +100,25 @@ def bounded_body(body: str, path: str, room: int = BODY_CHARACTERS) -> str:
     )
 
 
-@lru_cache(maxsize=256)
 def _document(text: str) -> Document:
-    """Read once: YAML takes some milliseconds, and skills are looked at with each turn."""
-    return read_document(text)
+    """What was read of it.
+
+    Raises:
+        BadFrontMatter: It cannot be read.
+    """
+    found = _read_once(text)
+    if isinstance(found, str):
+        raise BadFrontMatter(found)
+    return found
+
+
+@lru_cache(maxsize=256)
+def _read_once(text: str) -> Document | str:
+    """Or why not. YAML takes some milliseconds, and skills are looked at with each turn."""
+    try:
+        return read_document(text)
+    except BadFrontMatter as error:
+        return str(error)
 
 
 def _first_words(body: str) -> str:

@@ -79,8 +79,9 @@ class Seen:
             raise ToolError(f"{snapshot.path.name!r} has not been read yet; read_file it first")
         if known != snapshot.stamp.digest:
             raise ToolError(
-                f"{snapshot.path.name!r} has changed since it was read (by the user, a formatter "
-                "or a command); read_file it again and repeat the edit on what stands there now"
+                f"{snapshot.path.name!r} has changed since it was read (by the user, a "
+                "sub-agent, a formatter or a command); read_file it again and repeat the edit on "
+                "what stands there now"
             )
 
     def _keep(self, path: Path, digest: str, text: str | None, unshown: tuple[range, ...]) -> None:

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from indwell.context.memory.likeness import alike
 from indwell.context.memory.page import (
     FACT_CHARACTERS,
     MOST_FACTS,
@@ -16,6 +17,7 @@ from indwell.context.memory.page import (
     with_fact,
     without,
 )
+from indwell.errors import ToolError
 
 KEPT = Fact("Tests run with `just test`.", day="2026-11-22", session="01kx-ab12")
 SIGNS = st.characters(exclude_categories=("Cs", "Cc", "Zl", "Zp"))
@@ -35,7 +37,8 @@ def facts(page: str) -> list[Fact]:
         (fact_line(KEPT), KEPT),
         ("- by hand <!-- 2026-11-22 -->", Fact("by hand", day="2026-11-22")),
         ("- a <!-- comment --> of mine", Fact("a <!-- comment --> of mine")),
-        ("- " + "x" * 400, Fact("x" * FACT_CHARACTERS)),
+        ("- " + "x" * 400, Fact("x" * FACT_CHARACTERS, is_cut=True)),
+        ("- a\x0cpage \x85 break\u2028is a blank", Fact("a page break is a blank")),
     ],
 )
 def test_a_line_is_a_fact(line, fact) -> None:
@@ -67,9 +70,34 @@ def test_a_correction_takes_the_place_of_what_it_corrects() -> None:
     assert with_fact(page, KEPT, "gone meanwhile") == f"{page}{fact_line(KEPT)}\n"
 
 
+@pytest.mark.parametrize(
+    ("page", "why"),
+    [("- x\n" * MOST_FACTS, "holds 500 facts"), ("- one\n```sh\nmake\n", "has no end")],
+)
+def test_a_fact_that_nobody_would_find_is_not_taken(page, why) -> None:
+    with pytest.raises(ToolError, match=why):
+        with_fact(page, KEPT)
+
+
+def test_a_full_page_takes_a_correction() -> None:
+    page = "- one\n" + "- x\n" * (MOST_FACTS - 1)
+    assert facts(with_fact(page, KEPT, "one"))[0] == KEPT
+
+
+def test_a_fact_that_was_cut_is_never_taken_the_place_of() -> None:
+    (cut,) = facts("- " + "word " * 70 + "and what nobody was shown\n")
+    assert alike(cut.text, [cut]) is None
+    assert alike(cut.text, [Fact(cut.text)]) is not None
+
+
+def test_a_line_of_blanks_is_read_in_time() -> None:
+    blanks = " " * 400_000  # took minutes when each of them was a place to begin at
+    assert facts(f"- a{blanks}b{blanks}<!-- {blanks}\n")[0].text.startswith("a b <!--")
+
+
 def test_only_what_is_forgotten_goes() -> None:
-    page = "# Mine\n- one\n- two <!-- 2026-01-01 -->\n- one\n- three\n"
-    assert without(page, "workspace", frozenset({"one", "two"})) == "# Mine\n- three\n"
+    page = "# Mine\n- one\n- two <!-- 2026-01-01 -->\n- one\n- three\x0cfour\n"
+    assert without(page, "workspace", frozenset({"one", "two"})) == "# Mine\n- three\x0cfour\n"
 
 
 @given(st.lists(TEXTS.filter(bool), max_size=8, unique=True))

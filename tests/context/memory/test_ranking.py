@@ -132,6 +132,7 @@ def test_it_is_data_of_a_kind_of_its_own() -> None:
     [
         ("tests run with `just test`, plain pytest misses the fixtures", True, True),
         ("Tests run with `just tests`; plain pytest misses the fixtures.", False, True),
+        ("Tests run with `just test`; plain pytest misses the fixtures of CI.", False, True),
         ("Tests run in the container.", False, False),
     ],
 )
@@ -143,6 +144,18 @@ def test_the_same_words_in_another_order_say_something_else() -> None:
     known = (Fact("Use ruff instead of black."),)
     assert same("Use black instead of ruff.", known) is None
     assert alike("Use black instead of ruff.", known) is known[0]
+
+
+@pytest.mark.parametrize(
+    ("known", "new"),
+    [
+        ("Tests run with just test.", "Tests run with `just test` from the root."),
+        ("Tests run with `just test` from the root, in CI too.", "Tests run with just test."),
+    ],
+)
+def test_a_fact_with_something_added_reads_like_the_one_without(known, new) -> None:
+    fact = Fact(known)
+    assert (same(new, (fact,)), alike(new, (fact,))) == (None, fact)
 
 
 def test_of_no_facts_none_is_alike() -> None:

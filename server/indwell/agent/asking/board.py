@@ -23,6 +23,11 @@ class QuestionBoard:
         self._n_asked = 0
         self._is_silent = False
 
+    @property
+    def is_waiting(self) -> bool:
+        """Does a question wait, so that what the user says now is its answer?"""
+        return self._heard is not None and not self._heard.done()
+
     def hear(self) -> None:
         """The user has said something to the running turn."""
         if self._heard is not None and not self._heard.done():

@@ -66,6 +66,8 @@ class Board:
         self._commands: dict[str, Command] = {}
         self._n_begun = 0
         self._n_beginning = 0
+        self._said = asyncio.Event()
+        self._covered: set[str] = set()  # ids of all that can change files, also of new ones
 
     @property
     def commands(self) -> tuple[Command, ...]:
@@ -120,7 +122,7 @@ class Board:
             one = await self._begun(f"b{self._n_begun}", command, run, context)
         finally:
             self._n_beginning -= 1
-        has_ended = one.finished is not None
+        has_ended = one.id not in self._commands
         text = await one.output.take_news(one.where)
         if text and not text.endswith("\n"):
             text += "\n"
@@ -128,27 +130,40 @@ class Board:
             lines = [*ending_words(one.finished), *(f"[{note}]" for note in one.finished.notes)]
             words = (text or "(no output)\n") + "\n".join(lines)
             return Outcome(words, figure=ending_figure(one.finished))
-        self._tell()
-        self.note(one.id, one.text, True)  # noqa: FBT003 - it runs
+        one.is_told = True
         is_held = context.confinement is not None
         return Outcome(started_words(one.id, text, is_held=is_held), figure=f"{one.id} runs")
 
     async def stop(self, one: Command, by: Who) -> None:
         """End it, and wait until all of it has ended."""
-        if one.runs and one.task is not None:
+        if one.runs:
             one.by = by
             one.stop.set()
+        if one.task is not None:
             await asyncio.wait({one.task})
 
     async def wait(self, commands: tuple[Command, ...], seconds: float) -> None:
-        """Wait until one of them ends, or the time is over."""
+        """Wait until one of them ends, the user says something, or the time is over."""
         tasks = {one.task for one in commands if one.task is not None and one.runs}
-        if tasks and seconds > 0:
-            await asyncio.wait(tasks, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+        if not tasks or seconds <= 0:
+            return
+        said = asyncio.create_task(self._said.wait())
+        try:
+            await asyncio.wait({*tasks, said}, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            said.cancel()
+
+    def wake(self) -> None:
+        """The user has said something to the running turn: nobody waits until that is read."""
+        self._said.set()
+
+    def settle_down(self) -> None:
+        """What the user said is read with the request that goes out now."""
+        self._said.clear()
 
     async def close(self) -> None:
         """End all of them, with the session."""
-        tasks = {one.task for one in self.running if one.task is not None}
+        tasks = {one.task for one in self.commands if one.task is not None}
         for one in self.running:
             one.stop.set()
         if tasks:
@@ -160,23 +175,35 @@ class Board:
         output = Output(lambda text: _keep(path, text), context.hide)
         is_covered = not context.unasked
         one = Command(name, command, context.call_id, self.now, output, str(path), is_covered)
-        if is_covered:
-            await self.cover(context.call_id)
-        one.task = asyncio.create_task(self._run(one, run))
         try:
+            if is_covered:
+                self._covered.add(name)
+                await self.cover(context.call_id)
+            one.task = asyncio.create_task(self._run(one, run))
             await asyncio.wait({one.task}, timeout=self.begin_s)
-        except asyncio.CancelledError:  # nobody knows of it yet
-            one.task.cancel()
-            await asyncio.wait({one.task})
+            if not one.runs:
+                await asyncio.wait({one.task})
+        except BaseException:  # nobody knows of it yet
+            await self._given_up(one)
             raise
         if one.problem:
             raise ToolError(one.problem)
-        if one.runs:
+        if one.runs:  # told at once: whoever stops the turn from here on leaves it running
             self._commands[name] = one
+            self._tell()
+            self.note(name, command, True)  # noqa: FBT003 - it runs
         ended = [known.id for known in self.commands if not known.runs]
         for old in ended[:-MOST_ENDED]:
             del self._commands[old]
         return one
+
+    async def _given_up(self, one: Command) -> None:
+        """End one that has not begun for anybody; if it has ended, its changes are taken down."""
+        if one.task is not None:
+            if one.runs:
+                one.task.cancel()
+            await asyncio.wait({one.task})
+        self._covered.discard(one.id)
 
     async def _run(self, one: Command, run: Run) -> None:
         """Run it to its end, and say so."""
@@ -186,7 +213,8 @@ class Board:
             one.problem = str(error)
         finally:
             one.seconds = self.now - one.began
-        if not any(other.is_covered for other in self.running if other is not one):
+            self._covered.discard(one.id)
+        if not self._covered:
             await self.uncover()
         if one.id in self._commands:
             asyncio.get_running_loop().call_soon(self._ended, one)
@@ -194,7 +222,7 @@ class Board:
     @staticmethod
     async def _heard(one: Command, run: Run) -> Finished:
         finished = await run(one.output.feed, one.stop)
-        await one.output.settle(is_all=True)
+        await one.output.settle(is_end=True)
         return finished
 
     def _ended(self, one: Command) -> None:

@@ -35,6 +35,7 @@ class Command:
         problem: Why it could not be run, or be heard to its end.
         seconds: That it ran, once it has ended.
         by: Who stopped it.
+        is_told: The model knows that it began.
         is_known: The model knows how it ended.
     """
 
@@ -51,11 +52,14 @@ class Command:
     problem: str = ""
     seconds: float = 0.0
     by: Who = ""
+    is_told: bool = False
     is_known: bool = False
 
     @property
     def runs(self) -> bool:
-        """Has it not ended yet?"""
+        """Has it not ended yet? What it changed may still be taken down when it has."""
+        if self.finished is not None or self.problem:
+            return False
         return self.task is not None and not self.task.done()
 
     def where(self) -> str:

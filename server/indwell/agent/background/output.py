@@ -1,21 +1,28 @@
 """What a background command writes: kept whole on disk up to a bound, its news for the model.
 
-It is taken line by line, so that a secret is not torn where it is looked for. The event loop only
-puts bytes aside; texts are made in threads.
+It is taken line by line, and a private key as a whole, so that no secret is torn where it is looked
+for: a line without an end is only shown, up to its last blank, and taken when it has one. The event
+loop only puts bytes aside; texts are made in threads.
 """
 
 from __future__ import annotations
 
 import asyncio
 import codecs
+import re
 from collections.abc import Awaitable, Callable
 
+from indwell.secrets.detector import open_key
 from indwell.tools.truncate import OUTPUT_LIMIT, OUTPUT_TAIL, plain
 
 KEPT_CHARACTERS = 8_000_000  # of one command's output, on disk
-SHOWN_CHARACTERS = 2_000  # of its end, for a list
+SHOWN_CHARACTERS = 2_000  # of its end, for a list; of a line without an end, for the model
 MOST_WAITING_B = 4_000_000  # that are not made text yet; a command can write faster than that goes
+_PIECE_B = 1 << 18  # made text of in one go; 10 ms
 _LONG_LINE_B = 65_536  # that has no end yet
+_MOST_WORD_B = 4_096  # of a word that is not torn; a secret is shorter
+_NO_WORD = re.compile(rb"[^\w+/=.~:@-][\w+/=.~:@-]*\Z")
+_BLANKS = (b" ", b"\t", b"\r")
 
 Keep = Callable[[str], Awaitable[None]]
 
@@ -62,7 +69,9 @@ class Output:
         self._keep = keep
         self._hide = hide
         self._waiting = bytearray()
+        self._n_taken = 0  # bytes that are no longer waiting
         self._n_lost = 0
+        self._is_losing = False  # until the next line begins
         self._news = News()
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
         self._taking = asyncio.Lock()
@@ -70,35 +79,71 @@ class Output:
 
     def feed(self, data: bytes) -> None:
         """Take what came; on the event loop."""
-        room = MOST_WAITING_B - len(self._waiting)
+        room = max(0, MOST_WAITING_B - len(self._waiting))
+        if self._is_losing:
+            start = data.find(b"\n") + 1
+            if not start or len(data) - start > room:
+                self._n_lost += len(data)
+                return
+            self._n_lost += start
+            self._say_lost()
+            self._is_losing, data = False, data[start:]
         self._waiting += data[:room]
-        self._n_lost += max(0, len(data) - room)
+        if len(data) > room:
+            stop = _untorn(self._waiting)
+            self._n_lost += len(data) - room + len(self._waiting) - stop
+            self._is_losing = True
+            del self._waiting[stop:]
         if self._task is None or self._task.done():
-            self._task = asyncio.create_task(self.settle())
+            self._task = asyncio.create_task(self._follow())
 
-    async def settle(self, *, is_all: bool = False) -> None:
-        """Make text of what came: of whole lines, or of all."""
-        async with self._taking:
-            while True:
-                stop = len(self._waiting)
-                if not is_all:
-                    stop = self._waiting.rfind(b"\n") + 1 or (stop if stop > _LONG_LINE_B else 0)
-                if not stop and not self._n_lost:
-                    return
-                data, self._waiting = bytes(self._waiting[:stop]), self._waiting[stop:]
-                n_lost, self._n_lost = self._n_lost, 0
-                text = await asyncio.to_thread(self._text, data)
-                if n_lost:
-                    text += f"\n[… {n_lost:,} bytes came too fast to be kept …]\n"
-                await self._take(text)
+    async def settle(self, *, is_end: bool = False) -> None:
+        """Make text of what has come by now: of whole lines, or of all at the command's end.
+
+        What comes meanwhile is not waited for: a command may write without end.
+        """
+        self._say_lost()
+        goal = self._n_taken + len(self._waiting)
+        while self._n_taken < goal and await self._took(is_end=is_end):
+            pass
 
     async def take_news(self, where: Callable[[], str]) -> str:
         """What was written since the last look, cut for the model."""
-        await self.settle(is_all=True)
-        return self._news.take(where())
+        await self.settle()
+        shown = bytes(self._waiting[: _peek_stop(self._waiting)])
+        line = await asyncio.to_thread(self._begun_line, shown) if shown else ""
+        return self._news.take(where()) + line
+
+    async def _follow(self) -> None:
+        while await self._took():
+            pass
+
+    async def _took(self, *, is_end: bool = False) -> bool:
+        """Make text of one piece; False if there is none."""
+        async with self._taking:
+            stop = _stop(self._waiting) or (len(self._waiting) if is_end else 0)
+            if not stop:
+                return False
+            data = bytes(self._waiting[:stop])
+            del self._waiting[:stop]
+            self._n_taken += stop
+            await self._take(await asyncio.to_thread(self._text, data))
+            return True
+
+    def _say_lost(self) -> None:
+        """Say it where it was: behind what waits."""
+        if self._n_lost:
+            words = f"\n[… {self._n_lost:,} bytes came too fast to be kept …]\n"
+            self._waiting += words.encode()
+            self._n_lost = 0
 
     def _text(self, data: bytes) -> str:
         return self._hide(plain(self._decoder.decode(data)))
+
+    def _begun_line(self, data: bytes) -> str:
+        """A line that has no end yet; it comes again when it has."""
+        text = self._hide(plain(data.decode("utf-8", "replace")))
+        return text if len(text) <= SHOWN_CHARACTERS else f"[…]{text[-SHOWN_CHARACTERS:]}"
 
     async def _take(self, text: str) -> None:
         self._news.add(text)
@@ -113,3 +158,34 @@ class Output:
             await self._keep(kept)
         except OSError:  # a full disk stops no command, and the newest lines are here anyway
             self.is_whole, self.n_kept = False, KEPT_CHARACTERS
+
+
+def _stop(waiting: bytearray) -> int:
+    """Up to where a piece can be taken: whole lines, before a private key that has no end yet."""
+    stop = waiting.rfind(b"\n", 0, _PIECE_B) + 1
+    if not stop and len(waiting) > _LONG_LINE_B:
+        stop = _untorn(waiting[:_PIECE_B])
+    return _before_key(waiting, stop)
+
+
+def _peek_stop(waiting: bytearray) -> int:
+    """Up to where what waits can be shown, if all of it is one line."""
+    if b"\n" in waiting:
+        return 0
+    return _before_key(waiting, max(map(waiting.rfind, _BLANKS)) + 1)
+
+
+def _before_key(waiting: bytearray, stop: int) -> int:
+    at = open_key(waiting[:stop].decode("latin-1"))  # a character a byte
+    return stop if at is None else waiting.rfind(b"\n", 0, at) + 1
+
+
+def _untorn(data: bytearray) -> int:
+    """Up to where no word is torn; all of it, if its last word is longer than any secret."""
+    start = max(data.rfind(b"\n") + 1, len(data) - _MOST_WORD_B)
+    if start == len(data):
+        return start
+    found = _NO_WORD.search(data, start)
+    if found is not None:
+        return found.start() + 1
+    return start if start > len(data) - _MOST_WORD_B else len(data)

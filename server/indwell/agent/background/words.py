@@ -41,6 +41,12 @@ def ended_words(rows: Sequence[tuple[str, str]]) -> str:
     return f"{one} ended ({said}). `commands` with its id shows what it wrote."
 
 
+def untold_words(names: Sequence[str]) -> str:
+    """What a reminder says of those whose call was stopped before it was answered."""
+    one = "A background command runs" if len(names) == 1 else "Background commands run"
+    return f"{one} on, begun by a call that was interrupted: {', '.join(names)}."
+
+
 def lost_words(names: Sequence[str]) -> str:
     """What a reminder says of those that an earlier process, or another branch, had begun."""
     listed = ", ".join(names)

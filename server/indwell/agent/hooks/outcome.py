@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 import msgspec
@@ -13,7 +14,9 @@ from indwell.settings.model import Hook
 BLOCKS = 2  # the exit code that says so
 MOST_ADDED = 10_000  # characters of one hook that the model reads
 _TAIL = 2_000  # of them from the end
+NO_REASON = "it gives no reason"
 _KEYS = frozenset({"add", "block"})
+_BEGINS = re.compile(r'\{\s*"(?:add|block)"\s*:')
 _CLOSED: frozenset[EventName] = frozenset({"prompt_submitted", "before_tool"})
 _KINDS: Mapping[EventName, Kind] = {
     "prompt_submitted": "prompt_hook",
@@ -47,7 +50,7 @@ def outcome_of(exit_code: int, output: str, errors: str) -> Outcome:
     """
     output, errors = output.strip(), errors.strip()
     if exit_code == BLOCKS:
-        return Outcome(block=errors or output or "it gives no reason")
+        return Outcome(block=errors or output or NO_REASON)
     if exit_code:
         how = f"exit code {exit_code}" if exit_code > 0 else f"signal {-exit_code}"
         last = (errors or output).rpartition("\n")[2][:200]
@@ -60,7 +63,9 @@ def _said(output: str) -> Outcome:
         return Outcome(add=output)
     try:
         said = msgspec.json.decode(output)
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, RecursionError):  # the latter for thousands of brackets
+        if _BEGINS.match(output):
+            return Outcome(problem="it begins as JSON with 'add' or 'block', and is none")
         return Outcome(add=output)
     if not _KEYS & said.keys():
         return Outcome(add=output)  # JSON that means itself
@@ -69,7 +74,8 @@ def _said(output: str) -> Outcome:
         return Outcome(problem=f"its JSON has {other[:40]!r} besides 'add' and 'block'")
     if not all(isinstance(value, str) for value in said.values()):
         return Outcome(problem="'add' and 'block' of its JSON have to be texts")
-    return Outcome(add=said.get("add", "").strip(), block=said.get("block", "").strip())
+    block = said["block"].strip() or NO_REASON if "block" in said else ""
+    return Outcome(add=said.get("add", "").strip(), block=block)
 
 
 def is_closed(hook: Hook) -> bool:

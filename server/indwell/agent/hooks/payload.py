@@ -153,7 +153,7 @@ def parsed(arguments: str) -> object:
     """Arguments of a call as JSON; as text if they are none, which the tool then refuses."""
     try:
         return msgspec.json.decode(arguments or "{}")
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, RecursionError):
         return arguments
 
 

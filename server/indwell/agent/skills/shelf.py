@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Literal, NamedTuple, Protocol
 
@@ -147,26 +148,40 @@ class Shelf:
         skill = self.called(words)
         return () if skill is None else (f"skill {skill.name}",)
 
-    async def load(self, name: str, room: int = BODY_CHARACTERS) -> tuple[Skill, str]:
+    async def load(
+        self, name: str, room: int = BODY_CHARACTERS, *, by_user: bool = False
+    ) -> tuple[Skill, str]:
         """A skill, and the text that the model gets of it: of about ``room`` characters at most.
 
         Raises:
-            ToolError: There is none of this name, or it cannot be read.
+            ToolError: There is none of this name that may be loaded ``by_user``, or else by the
+                model, or it cannot be read.
         """
-        skill = self.known.by_name.get(name.strip().removeprefix("/").lower())
+        known = self.known.by_name
+        may_load = {key: one for key, one in known.items() if by_user or one.is_offered}
+        skill = may_load.get(name.strip().removeprefix("/").lower())
         if skill is None:
-            names = list(self.known.by_name)
+            names = list(may_load)
             shown = ", ".join(names[:_MOST_NAMED]) or "(none)"
             more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
             wanted = short_line(name, _NAME_CHARACTERS)
-            near = [one.name for one in self.known.by_name.values() if wanted in one.tags]
+            near = [one.name for one in may_load.values() if wanted in one.tags]
             hint = f"; for {wanted!r} there is {', '.join(near[:_MOST_NAMED])}" if near else ""
             raise ToolError(f"there is no skill {wanted!r}{hint}; the skills are: {shown}{more}")
         content = await asyncio.to_thread(self._places.content, skill)
+        self._open(skill)
+        return skill, skill_text(content, room)
+
+    def open_again(self, names: Iterable[str]) -> None:
+        """What was loaded before this session was resumed may be read on, as far as it is known."""
+        for name in names:
+            if skill := self.known.by_name.get(name):
+                self._open(skill)
+
+    def _open(self, skill: Skill) -> None:
         folder = Path(skill.folder)
         if skill.origin != "workspace" and folder not in self.readable:
             self.readable = (*self.readable, folder)
-        return skill, skill_text(content, room)
 
     def may_read(self, path: Path) -> bool:
         """Does a path lie in a folder that became readable?"""

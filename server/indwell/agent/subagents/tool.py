@@ -14,6 +14,7 @@ import msgspec
 from msgspec import Meta
 
 from indwell.agent.log import Log
+from indwell.agent.other_model import OtherModel
 from indwell.agent.session import Helping, Session
 from indwell.agent.subagents.child import Limits, OwnTools, Task, make_child
 from indwell.agent.subagents.child_log import ChildLog
@@ -29,6 +30,7 @@ from indwell.sessions.decided import Decided
 from indwell.sessions.records import Intent
 from indwell.tools.base import Facts, Outcome, Tool, ToolContext
 
+MOST_AGENTS = 32  # of a turn; each may take `agent_budget_tokens`
 _SUBJECT = 200  # characters of a task that are shown while it runs
 
 _DESCRIPTION = """\
@@ -114,10 +116,12 @@ async def _run(subagents: Subagents, arguments: Arguments, context: ToolContext)
     definition = await _named(subagents, arguments.name)
     wanted = (definition.model if definition is not None else "") or subagents.model()
     model = session.parts.other_model(wanted) if wanted else None
+    _check_counted(session, model)
+    turn = session.under_way or TurnState(context.turn, "", "")
+    _check_few(turn)
     asked = session.conversation.config.model if model is None else model.name
     begun = await subagents.logs(session, asked)
 
-    turn = session.under_way or TurnState(context.turn, "", "")
     task = Task(begun.number, context.call_id, definition, arguments.read_only)
     hear = relay(session, context.call_id, context.tell)
     helping = Helping(session, turn, hear, task.name)
@@ -125,6 +129,36 @@ async def _run(subagents: Subagents, arguments: Arguments, context: ToolContext)
     child = make_child(helping, task, subagents.own_tools(), subagents.limits(), model, log)
     report = await work(child, arguments.task, definition, hear)
     return Outcome(await told(child, report), figure=report.figure)
+
+
+def _check_counted(session: Session, model: OtherModel | None) -> None:
+    """Budgets in dollars that the session's model keeps, no other one may escape.
+
+    Raises:
+        ToolError: The price of ``model`` is not known.
+    """
+    budgets = session.parts.budgets
+    if model is None or budgets.counts(model.cost) or not budgets.counts(session.parts.cost):
+        return
+    raise ToolError(
+        f"the price of the sub-agent's model {short_line(model.name, NAME_LIMIT)!r} is not known, "
+        "so the user's limit in dollars could not be kept; nothing was begun. Do it yourself, and "
+        "tell the user"
+    )
+
+
+def _check_few(turn: TurnState) -> None:
+    """Count one more sub-agent of a turn.
+
+    Raises:
+        ToolError: There were as many as there may be.
+    """
+    if turn.n_agents >= MOST_AGENTS:
+        raise ToolError(
+            f"this turn has begun {MOST_AGENTS} sub-agents, and there may be no more; do the rest "
+            "yourself, or end the turn and say what is left"
+        )
+    turn.n_agents += 1
 
 
 def _log(session: Session, own: Log, arguments: Arguments, context: ToolContext) -> ChildLog:

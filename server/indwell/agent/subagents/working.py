@@ -65,6 +65,8 @@ async def work(child: Session, task: str, definition: Definition | None, emit: L
         _begin_log(child, task)
         await _gather(child, task, definition, turn)
         ending, message = await run_rounds(child, turn, emit)
+        if ending == "done" and turn.is_silent:
+            message = "its last message was empty, so these words are of an earlier one"
     except asyncio.CancelledError:
         ending, message = "cancelled", "stopped"
         raise
@@ -126,7 +128,7 @@ async def _gather(
 def _early(ending: Ending, message: str, rounds: int) -> str:
     match ending:
         case "done":
-            return ""
+            return message
         case "limit":
             return f"it has used its {rounds} rounds"
         case _:

@@ -31,6 +31,18 @@ vim.api.nvim_create_autocmd('LspProgress', { callback = function(event)
   while vim.fn.strdisplaywidth(words) > vim.v.echospace do words = vim.fn.strcharpart(words, 0, vim.fn.strchars(words) - 1) end
   vim.api.nvim_echo({ { words } }, false, {})
 end })
+-- What a hook or a command changed on disk is read again, at the next step, where you have changed nothing.
+vim.api.nvim_create_autocmd('LspProgress', { callback = function()
+  for _, it in ipairs(vim.api.nvim_list_bufs()) do
+    if vim.api.nvim_buf_is_loaded(it) and not vim.bo[it].modified then vim.cmd('silent! checktime ' .. it) end
+  end
+end })
+-- Tools, thoughts and older turns of a chat are folded: zo opens one, zR all.
+vim.api.nvim_create_autocmd('BufWinEnter', { pattern = '*.chat.md', callback = function()
+  local own = vim.wo[0][0]
+  own.foldmethod, own.foldexpr = 'expr', 'v:lua.vim.lsp.foldexpr()'
+  own.foldtext = [[substitute(getline(v:foldstart), '<[^>]*>', '', 'g')]]
+end })
 -- Messages of language servers without the <Enter> that Neovim 0.11 asks for after each.
 vim.lsp.handlers['window/showMessage'] = function(_, it) vim.notify(it.message, 5 - it.type) end
 -- Code actions of a selection that leave Visual mode; in it Neovim 0.11 waits for a key before it goes on.

@@ -26,7 +26,7 @@ def slide(layer: Slide, view: View) -> Action | None:
     messages = view.messages
     notice = inject("reminder", _WORDS, turn=messages[stop - 1].turn)
     pinned = tuple(
-        block for message in messages[:stop] for block in message.blocks if block.meta.pinned
+        block for message in messages[:stop] for block in message.blocks if view.facts.keeps(block)
     )
     blocks: tuple[Block, ...] = (notice, *pinned)
     end = stop
@@ -47,13 +47,14 @@ def _stop(view: View) -> int:
     kept = inject("reminder", _WORDS, turn=0).meta.tokens + BLOCK_OVERHEAD
     freed, at, best = -kept, 0, 0
     for stop in boundaries(messages, 1, last):
-        freed += sum(_droppable(message) for message in messages[at:stop])
+        freed += sum(_droppable(message, view) for message in messages[at:stop])
         at = best = stop
         if freed >= view.to_free:
             break
     return best
 
 
-def _droppable(message: Message) -> int:
-    pinned = sum(one.meta.tokens + BLOCK_OVERHEAD for one in message.blocks if one.meta.pinned)
+def _droppable(message: Message, view: View) -> int:
+    kept = (one for one in message.blocks if view.facts.keeps(one))
+    pinned = sum(one.meta.tokens + BLOCK_OVERHEAD for one in kept)
     return message_tokens(message) - pinned

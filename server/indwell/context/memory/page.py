@@ -11,6 +11,8 @@ from typing import Literal, NamedTuple, TypeAlias
 
 import msgspec
 
+from indwell.errors import ToolError
+
 FACT_CHARACTERS = 300  # a fact is one sentence; of longer lines that people wrote the rest is cut
 MOST_FACTS = 500  # of one page that are looked at; ranking so many takes 5 ms
 PAGE_LIMIT_B = 1 << 20  # a larger file is no page of ours
@@ -18,8 +20,9 @@ PAGE_LIMIT_B = 1 << 20  # a larger file is no page of ours
 Scope: TypeAlias = Literal["workspace", "user"]
 """What a fact is about: this workspace, or the user wherever they work."""
 
-_FACT = re.compile(r"\s{0,3}[-*+][ \t]+(?P<text>\S.*?)[ \t]*")
-_NOTE = re.compile(r"[ \t]*<!-- (?P<day>\d{4}-\d\d-\d\d)(?: session (?P<session>[\w-]{1,64}))? -->")
+_FACT = re.compile(r"\s{0,3}[-*+][ \t]+(?P<text>\S.*)")
+_NOTE = re.compile(r"<!-- (?P<day>\d{4}-\d\d-\d\d)(?: session (?P<session>[\w-]{1,64}))? -->")
+_LINE = re.compile(r"[^\n]*\n|[^\n]+")
 _FENCE = re.compile(r"\s{0,3}(?:```|~~~)")
 _SUBJECT: dict[Scope, str] = {"workspace": "this workspace", "user": "you"}
 
@@ -32,12 +35,14 @@ class Fact(msgspec.Struct, frozen=True):
         scope: What it is about.
         day: ISO date of when it was kept; empty if the user wrote it by hand.
         session: In which it was proposed; empty if in none.
+        is_cut: Its line is longer.
     """
 
     text: str
     scope: Scope = "workspace"
     day: str = ""
     session: str = ""
+    is_cut: bool = False
 
 
 class Entry(NamedTuple):
@@ -60,18 +65,22 @@ def entries(page: str, scope: Scope) -> tuple[Entry, ...]:
     """The facts of a page, in its order."""
     found: list[Entry] = []
     is_code = False
-    for number, line in enumerate(page.splitlines()):
+    for number, line in enumerate(_lines(page)):
         if _FENCE.match(line):
             is_code = not is_code
-        match = None if is_code else _FACT.fullmatch(line)
+        match = None if is_code else _FACT.fullmatch(line.rstrip())
         if match is None:
             continue
         text, day, session = match["text"], "", ""
-        note = next((one for one in _NOTE.finditer(text) if one.end() == len(text)), None)
+        at = text.rfind("<!--")
+        note = _NOTE.fullmatch(text, at) if at >= 0 else None
         if note is not None:
-            text, day, session = text[: note.start()], note["day"], note["session"] or ""
-        if text.strip():
-            found.append(Entry(number, Fact(text[:FACT_CHARACTERS], scope, day, session)))
+            text, day, session = text[:at], note["day"], note["session"] or ""
+        text = " ".join(text.split())
+        if text:
+            is_cut = len(text) > FACT_CHARACTERS
+            fact = Fact(text[:FACT_CHARACTERS], scope, day, session, is_cut)
+            found.append(Entry(number, fact))
         if len(found) == MOST_FACTS:
             break
     return tuple(found)
@@ -84,13 +93,20 @@ def fact_line(fact: Fact) -> str:
 
 
 def with_fact(page: str, fact: Fact, instead_of: str = "") -> str:
-    """The page with one more fact; in the place of another one if there is one that reads so."""
+    """The page with one more fact; in the place of another one if there is one that reads so.
+
+    Raises:
+        ToolError: Nobody would find it there.
+    """
     old = next((one for one in entries(page, fact.scope) if one.fact.text == instead_of), None)
     if old is not None:
         return _changed(page, lambda number, line: _same_end(fact_line(fact), line, number, old))
     end = "\r\n" if "\r\n" in page else "\n"
     gap = "" if not page or page.endswith("\n") else end
-    return f"{page}{gap}{fact_line(fact)}{end}"
+    longer = f"{page}{gap}{fact_line(fact)}{end}"
+    if fact.text not in (one.fact.text for one in entries(longer, fact.scope)):
+        raise ToolError(_why_not_found(page, fact.scope))
+    return longer
 
 
 def without(page: str, scope: Scope, texts: frozenset[str]) -> str:
@@ -99,9 +115,19 @@ def without(page: str, scope: Scope, texts: frozenset[str]) -> str:
     return _changed(page, lambda number, line: "" if number in gone else line)
 
 
+def _why_not_found(page: str, scope: Scope) -> str:
+    if len(entries(page, scope)) == MOST_FACTS:
+        return f"it holds {MOST_FACTS} facts, and more are not looked at; forget some first"
+    return "a block of code in it has no end, and what stands in one is no fact; end it first"
+
+
+def _lines(page: str) -> list[str]:
+    """With their ends, which are those that an editor knows."""
+    return _LINE.findall(page)
+
+
 def _changed(page: str, change: Callable[[int, str], str]) -> str:
-    lines = page.splitlines(keepends=True)
-    return "".join(change(number, line) for number, line in enumerate(lines))
+    return "".join(change(number, line) for number, line in enumerate(_lines(page)))
 
 
 def _same_end(new: str, line: str, number: int, old: Entry) -> str:

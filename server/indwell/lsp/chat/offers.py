@@ -9,6 +9,7 @@ from indwell.lsp.chat import layout
 from indwell.lsp.chat.outline import Place
 
 _KIND = "source.indwell"
+_AS_ACTION = {"Send": "Send to Indwell", "Answer": "Send the answer"}  # a key finds "Send" in both
 MOST_TURNS = 30  # that have lenses; the newest
 
 
@@ -22,6 +23,7 @@ class State(NamedTuple):
         busy: A turn of another one does.
         pending: Turns of the session with changes to accept or reject.
         plan: The model proposed a plan, and nothing was said of it yet.
+        asked: A question of the model's waits in the running turn.
     """
 
     uri: str
@@ -30,6 +32,7 @@ class State(NamedTuple):
     busy: bool = False
     pending: frozenset[int] = frozenset()
     plan: bool = False
+    asked: bool = False
 
 
 def sending(text: str, state: State) -> list[dict[str, Any]]:
@@ -38,7 +41,9 @@ def sending(text: str, state: State) -> list[dict[str, Any]]:
     has_words = draft is not None and draft.stop > draft.start
     found = []
     if state.running:
-        if has_words:
+        if has_words and state.asked:
+            found.append(_command("Answer", state, how="steer"))
+        elif has_words:
             found.append(_command("Steer the running turn", state, how="steer"))
             found.append(_command("Send next", state, how="next"))
         found.append({"title": "Stop", "command": "indwell.cancel"})
@@ -65,8 +70,7 @@ def of_plan(state: State) -> list[dict[str, Any]]:
 def actions(text: str, state: State, at: int) -> list[dict[str, Any]]:
     """Code actions: sending anywhere, and what can be done with the turn at an offset."""
     commands = [
-        {**one, "title": "Send to Indwell"} if one["title"] == "Send" else one
-        for one in sending(text, state)
+        {**one, "title": _AS_ACTION.get(one["title"], one["title"])} for one in sending(text, state)
     ]
     turn = _turn_at(text, at)
     if turn and state.session and at >= _own_start(text):

@@ -112,7 +112,8 @@ def folding_ranges(text: str, place: Place) -> list[dict[str, Any]]:
     found = list(headings(text))
     ranges = [_range(one.start, one.stop, place) for one in folds(text)]
     last = max((n for n, one in enumerate(found) if one.kind == "turn"), default=-1)
-    older = [pair for n, pair in enumerate(_sections(text, found)) if n < last]
+    newest = last - 1 if last > 0 and found[last - 1].kind == "you" else last
+    older = [pair for n, pair in enumerate(_sections(text, found)) if n < newest]
     ranges += [_range(heading.start, stop, place) for heading, stop in older]
     return sorted(
         (one for one in ranges if one["endLine"] > one["startLine"]),

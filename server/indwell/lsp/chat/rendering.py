@@ -27,6 +27,7 @@ _REASON = 300  # characters of why a turn ended
 _HUNK = re.compile(  # where it begins in the new text, and the lines before the first changed one
     r"^@@ -\d+(?:,\d+)? \+(\d+)[^\n]*\n((?: [^\n]*\n)*)", re.MULTILINE
 )
+_OF_FILES = frozenset({"read_file", "edit_file", "write_file"})
 _VERBS = {
     "read_file": "Read",
     "edit_file": "Edit",
@@ -131,7 +132,9 @@ class Rendering:
     def _tool(self, done: events.ToolFinished) -> str:
         verb = _VERBS.get(done.name, done.name)
         figure = "failed" if done.is_error else done.figure
-        head = f"{verb} {done.target} {figure}".rstrip()
+        is_plain = done.name in _OF_FILES or not (done.target and figure)
+        between = " " if is_plain else " · "  # a command has blanks of its own
+        head = f"{verb} {done.target}{between}{figure}".rstrip()
         edits = self._diffs.pop(done.id, [])
         self._n_output.pop(done.id, None)
         output = "".join(self._outputs.pop(done.id, []))
@@ -220,10 +223,6 @@ def _note(event: events.Event) -> str:
             return question_words(question, options)
         case events.QuestionAnswered(answer=answer) if answer:
             return f"> **Answered:**\n{quoted(answer)}"
-        case events.QuestionAsked(question=question, options=options):
-            return question_words(question, options)
-        case events.QuestionAnswered(answer=answer) if answer:
-            return f"> **Chosen:**\n{quoted(answer)}"
         case events.Compacted(before=before, after=after, note=note):
             return quoted(compaction_words(before, after, note))
         case events.Notice(message=message):

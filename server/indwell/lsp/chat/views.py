@@ -148,7 +148,12 @@ class ChatViews:
             and current.id == session
             and current.parts.plan.plan.state == "proposed"
         )
-        return offers.State(document.uri, session, running, is_busy, pending, is_planned)
+        turn = self._host.turns.running
+        asker = turn.session if running and turn is not None else None
+        is_asked = asker is not None and asker.parts.questions.is_waiting
+        return offers.State(
+            document.uri, session, running, is_busy, pending, is_planned, asked=is_asked
+        )
 
     def _place(self, document: Document) -> outline.Place:
         encoding = self._host.documents.encoding

@@ -25,7 +25,9 @@ class Answers:
         refuse_edits: Answer every edit with this failure reason, if it is not empty.
     """
 
-    choose: Callable[[str, Sequence[str]], str | None] = lambda _message, titles: titles[0]
+    choose: Callable[[str, Sequence[str]], str | Awaitable[str | None] | None] = (
+        lambda _message, titles: titles[0]
+    )
     permission: Callable[
         [protocol_permission.PermissionParams], Awaitable[str | tuple[str, ...]]
     ] = _say_no

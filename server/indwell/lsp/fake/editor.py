@@ -272,7 +272,8 @@ class FakeEditor:
         await self._tell()
         if not self.desk.behaviour.chooses:
             await asyncio.Event().wait()
-        title = self.answers.choose(params.message, titles)
+        chosen = self.answers.choose(params.message, titles)
+        title = chosen if isinstance(chosen, str | None) else await chosen
         return None if title is None else types.MessageActionItem(title=title)
 
     async def _on_log(self, params: types.LogMessageParams) -> None:

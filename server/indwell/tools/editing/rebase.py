@@ -22,7 +22,7 @@ MAX_CONFLICTS = 5  # that the model is shown at once
 CONFLICT_LINES = 40  # of each side of one
 LINE_CHARS = 1_000  # of each of these lines
 SIDE_CHARS = 4_000  # of them all
-CHANGED = "has changed since it was read (by the user, a formatter or a command)"
+CHANGED = "has changed since it was read (by the user, a sub-agent, a formatter or a command)"
 
 
 class Proposal(msgspec.Struct, frozen=True):

@@ -99,7 +99,7 @@ def kept_blocks(
     said: list[Text] = []
     for message in source:
         for block in message.blocks:
-            if block.meta.pinned and block.meta.source != "task_card":
+            if view.facts.keeps(block) and block.meta.source != "task_card":
                 pinned[block.meta.source] = block
             elif is_users_words(block) or (
                 keep_replies and message.role == "assistant" and isinstance(block, Text)

@@ -1,0 +1,130 @@
+"""Background commands where they begin and end: reviewed, told of, never waited for."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from indwell.agent.background.board import Board
+from indwell.agent.events import CommandsChanged, Event
+from indwell.agent.prompt import Prompt
+from indwell.agent.turn import run_turn
+from indwell.messages import Reply, Request
+from indwell.sandbox import Finished
+from indwell.tools.base import ToolContext
+from indwell.tools.seen import Seen
+from indwell.workspace.disk import DiskWorkspace
+from support.bubblewrap import needs_bubblewrap
+from support.running_on import (
+    SOON_S,
+    background,
+    let_go,
+    looks,
+    reminders,
+    results,
+    starts,
+    told,
+)
+from support.session import says
+
+pytestmark = needs_bubblewrap
+
+
+async def test_one_that_writes_without_end_is_answered_and_looked_at(tmp_path: Path) -> None:
+    script = [starts("yes"), says("it runs"), looks(id="b1"), says("ok")]
+    async with background(tmp_path, script) as project:
+        await asyncio.wait_for(project.turn(), SOON_S)
+        assert "[b1 runs on in the background" in results(project)[-1]
+        await asyncio.wait_for(project.turn(), SOON_S)
+        assert results(project)[-1].startswith("b1 runs, ")
+
+
+async def test_what_one_changes_is_reviewed_though_another_ended_while_it_began(
+    tmp_path: Path,
+) -> None:
+    second = "echo x > began; cat second; echo more >> a.txt"
+    script = [starts("cat gate"), starts(second, "s2"), says("ok")]
+    async with background(tmp_path, script, is_reviewed=True) as project:
+        project.settings[0] = msgspec.structs.replace(project.settings[0], mode="review")
+        racing: list[asyncio.Future[None]] = []
+        for name in ("began", "second"):
+            os.mkfifo(project.folder / name)
+
+        async def race() -> None:
+            await asyncio.to_thread((project.folder / "began").read_text)
+            await let_go(project)
+            await asyncio.to_thread((project.folder / "second").write_text, "go\n")
+
+        def hear(event: Event) -> None:
+            if isinstance(event, CommandsChanged) and not racing:
+                project.session.parts.background.begin_s = SOON_S
+                racing.append(asyncio.ensure_future(race()))
+
+        await asyncio.wait_for(run_turn(project.session, Prompt("go"), hear), 2 * SOON_S)
+        ledger = project.session.parts.review
+        assert ledger is not None
+        hunks = ledger.hunks(project.folder / "a.txt")
+        assert [(one.old, one.new) for one in hunks] == [((), ("more\n",))]
+
+
+async def test_one_whose_call_is_stopped_after_it_began_is_told_of(tmp_path: Path) -> None:
+    command = "printf 'a line without an end '; cat gate"
+    script = [starts(command), says("I see"), says("again")]
+    async with background(tmp_path, script) as project:
+
+        def hear(event: Event) -> None:
+            project.events.append(event)
+            if isinstance(event, CommandsChanged):
+                turn.cancel()
+
+        turn = asyncio.ensure_future(run_turn(project.session, Prompt("go"), hear))
+        with pytest.raises(asyncio.CancelledError):
+            await turn
+        assert [[one.state for one in rows] for rows in told(project)] == [["running"]]
+        await project.turn()
+        (reminder,) = reminders(project)
+        assert "runs on, begun by a call that was interrupted: b1." in reminder
+        await project.turn()
+        assert len(reminders(project)) == 1
+
+
+async def test_one_that_ends_in_time_is_none_though_its_changes_are_still_taken_down(
+    tmp_path: Path,
+) -> None:
+    board, taken_down = Board(begin_s=0.01), asyncio.Event()
+    heard: list[Event] = []
+
+    async def take_down() -> None:
+        await taken_down.wait()
+
+    async def run(feed: Callable[[bytes], None], _stop: asyncio.Event) -> Finished:
+        feed(b"out\n")
+        asyncio.get_running_loop().call_later(10 * board.begin_s, taken_down.set)
+        return Finished(3, b"out\n", b"", 0, 4, b"", timed_out=False, seconds=0.0, left_running=0)
+
+    board.uncover, board.outside = take_down, heard.append
+
+    async def spill(name: str, _text: str) -> Path:
+        return tmp_path / name
+
+    context = ToolContext(DiskWorkspace([tmp_path]), Seen(), spill, lambda _text: None)
+    outcome = await asyncio.wait_for(board.start("exit 3", run, context), SOON_S)
+    assert taken_down.is_set()
+    assert (outcome.text, board.commands, heard) == ("out\nexit code 3", (), [])
+
+
+async def test_words_of_the_user_end_a_long_wait(tmp_path: Path) -> None:
+    def wait(_request: Request) -> Reply:
+        project.session.steer("leave it")
+        return looks(id="b1", wait_s=300)
+
+    script: list[Any] = [starts("cat gate"), wait, says("ok")]
+    async with background(tmp_path, script) as project:
+        await asyncio.wait_for(project.turn(), SOON_S)
+        assert results(project)[1].startswith("b1 runs, ")

@@ -1,0 +1,101 @@
+"""When a plan is told and when it is done: turns that were stopped, questions, older lists."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from indwell.agent.plan_board import APPROVED
+from indwell.agent.plan_document import LIMIT_B, written_plan
+from indwell.agent.prompt import Prompt
+from indwell.agent.turn import run_turn
+from indwell.context.plan import Plan
+from indwell.errors import UserError
+from support.planned import PROPOSED, STEPS, planned
+from support.session import asks, call, says
+
+OPEN = asks(call("todo", "t1", items=[{"text": "Look"}, {"text": "Write"}]))
+
+
+async def test_a_plan_of_a_turn_that_was_stopped_before_it_was_told_is_told_by_the_next(
+    tmp_path,
+) -> None:
+    async with planned(tmp_path, [PROPOSED, says("well")]) as made:
+        session, writes = made.world.session, asyncio.Event()
+        spill = session.parts.spill
+
+        async def never(_name: str, _text: str) -> Path:
+            writes.set()
+            await asyncio.Event().wait()
+            raise AssertionError
+
+        session.parts = replace(session.parts, spill=never)
+        turn = asyncio.create_task(run_turn(session, Prompt("mend it"), made.world.emit))
+        await writes.wait()
+        turn.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await turn
+        assert made.told() == []
+        session.parts = replace(session.parts, spill=spill)
+        await made.world.turn("go on")
+        assert made.told() == [("proposed", STEPS)]
+
+
+async def test_a_plan_that_changes_while_its_document_is_written_is_told_as_it_is_then(
+    tmp_path,
+) -> None:
+    async with planned(tmp_path, [PROPOSED]) as made:
+        session = made.world.session
+        spill = session.parts.spill
+
+        async def changing(name: str, text: str) -> Path:
+            path = await spill(name, text)
+            if made.board.plan.text == STEPS:
+                made.board.take("edit", "1. Mine")
+            return path
+
+        session.parts = replace(session.parts, spill=changing)
+        await made.world.turn("mend it")
+        assert made.told() == [("proposed", "1. Mine")]
+        assert Path(made.board.plan.path).read_text() == "1. Mine\n"
+
+
+async def test_a_question_does_not_finish_a_plan_and_a_turn_that_changes_something_does(
+    tmp_path,
+) -> None:
+    write = asks(call("write_file", path="a.txt", content="mended\n"))
+    async with planned(tmp_path, [PROPOSED, says("it means x"), write, says("well")]) as made:
+        await made.world.turn("mend it")
+        await made.approve()
+        await made.world.turn("what does it mean?")
+        assert made.board.plan.state == "approved"
+        await made.world.turn("go on")
+        assert made.board.plan.state == "done"
+
+
+async def test_steps_of_an_older_list_do_not_keep_a_plan_that_was_carried_out(tmp_path) -> None:
+    async with planned(tmp_path, [OPEN, PROPOSED, says("mended")]) as made:
+        await made.world.turn("look")
+        assert [one.text for one in made.world.session.parts.todo.items] == ["Look", "Write"]
+        made.board.approve(None, made.world.session.parts.todo.items)
+        made.set_mode("auto")
+        await made.world.turn(APPROVED)
+        assert made.board.plan.state == "done"
+
+
+def test_a_document_that_cannot_be_read_is_no_plan_and_one_that_is_gone_was_the_known_one(
+    tmp_path,
+) -> None:
+    path = tmp_path / "plan.md"
+    plan = Plan("proposed", STEPS, str(path))
+    assert written_plan(plan) == STEPS
+    path.write_text("x" * (LIMIT_B + 1))
+    with pytest.raises(UserError, match="the plan's document cannot be read"):
+        written_plan(plan)
+    path.unlink()
+    path.mkdir()
+    with pytest.raises(UserError, match="is a folder"):
+        written_plan(plan)

@@ -1,0 +1,101 @@
+"""A plan and what waits behind it: queued prompts, and questions about a plan of before."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from typing import Any
+
+import pytest_asyncio
+
+from indwell.lsp import protocol
+from indwell.lsp.fake.profiles import PLAIN
+from indwell.lsp.planning import APPROVE, NOT_NOW
+from support.chatting import held
+from support.editing import USAGE, Editor, Home, editing
+from support.loopback_endpoint import LoopbackEndpoint, say
+from support.plan_asking import asked, ended, in_plan_mode, propose, states
+
+WAITS = "a plan waits for your word"
+
+
+@pytest_asyncio.fixture
+async def home(tmp_path) -> AsyncIterator[Home]:
+    yield Home(tmp_path)
+
+
+async def two_prompts(editor: Editor, gate: asyncio.Event) -> list[asyncio.Future[Any]]:
+    """One in mode plan, and another one that waits behind it."""
+    first = asyncio.ensure_future(in_plan_mode(editor))
+    await editor.wait_until(lambda: any(one["type"] == "text" for one in editor.events))
+    params = protocol.PromptParams("And the tests?", None, "review")
+    sent = editor.client.protocol.send_request_async("indwell/prompt", params)
+    second = asyncio.ensure_future(sent)
+    await editor.wait_until(lambda: bool(waiting(editor)["waiting"]))
+    gate.set()
+    await first
+    await editor.wait_until(lambda: waiting(editor)["held"] == WAITS)
+    return [first, second]
+
+
+def waiting(editor: Editor) -> Any:
+    told = [one for one in editor.events if one["type"] == "queueChanged"]
+    return told[-1] if told else {"waiting": [], "held": ""}
+
+
+def words(editor: Editor) -> list[str]:
+    return [one["words"] for one in editor.events if one["type"] == "turnStarted"]
+
+
+async def test_what_waits_behind_a_proposed_plan_is_held_and_follows_the_approved_one(home) -> None:
+    gate = asyncio.Event()
+    script = [held(propose(), gate), say("Carried out.", usage=USAGE), say("Well.", usage=USAGE)]
+    async with (
+        LoopbackEndpoint(script) as endpoint,
+        editing(home, endpoint.base_url, extensions=("events",)) as editor,
+    ):
+        _, second = await two_prompts(editor, gate)
+        assert len(endpoint.seen) == 1
+        assert (await asked(editor, "approve")).state == "approved"
+        assert (await second).answer == "Well."
+        await ended(editor, 3)
+        assert words(editor)[1:] == ["The plan is approved: carry it out.", "And the tests?"]
+        assert states(editor) == ["proposed", "approved", "done"]
+
+
+async def test_what_waits_behind_a_plan_goes_on_when_that_is_rejected(home) -> None:
+    gate = asyncio.Event()
+    async with (
+        LoopbackEndpoint([held(propose(), gate), say("Well.", usage=USAGE)]) as endpoint,
+        editing(home, endpoint.base_url, extensions=("events",)) as editor,
+    ):
+        _, second = await two_prompts(editor, gate)
+        assert (await asked(editor, "reject")).state == "rejected"
+        assert (await second).answer == "Well."
+
+
+async def test_a_yes_to_a_plan_of_before_approves_no_other(home) -> None:
+    late, n_asked = asyncio.Event(), 0
+
+    async def choose(_message: str, _titles: Sequence[str]) -> str:
+        nonlocal n_asked
+        n_asked += 1
+        if n_asked > 1:
+            return NOT_NOW
+        await late.wait()
+        return APPROVE
+
+    async with (
+        LoopbackEndpoint([propose(), propose("1. Drop the tests")]) as endpoint,
+        editing(home, endpoint.base_url, profile=PLAIN) as editor,
+    ):
+        editor.answers.choose = choose
+        await in_plan_mode(editor)
+        await editor.wait_until(lambda: n_asked == 1)
+        await in_plan_mode(editor, "another, please")
+        await editor.wait_until(lambda: n_asked == 2)
+        late.set()
+        await editor.wait_until(lambda: "the plan is another one now" in editor.messages[-1])
+        seen = await asked(editor)
+        assert (seen.state, seen.text) == ("proposed", "1. Drop the tests")
+        assert len(endpoint.seen) == 2

@@ -1,0 +1,53 @@
+"""A world in mode `plan` whose user can approve what the model proposes."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from indwell.agent.events import PlanChanged
+from indwell.agent.plan_board import NAME, PlanBoard, make_plan
+from indwell.agent.plan_news import tell_plan
+from indwell.agent.todo_tool import TodoBoard, make_todo
+from indwell.settings.model import Mode
+from support.session import World, a_world, asks, call
+
+STEPS = "1. Mend `total`\n2. Run the tests"
+PROPOSED = asks(call(NAME, text=STEPS), text="I looked.")
+
+
+class Planned:
+    """A world in which the user can approve; ``mode`` is what the next call goes by."""
+
+    def __init__(self, world: World, board: PlanBoard, mode: list[Mode]) -> None:
+        self.world, self.board, self._mode = world, board, mode
+
+    async def approve(self, text: str | None = None, *, mode: Mode = "auto") -> None:
+        self.board.take("approve", text)
+        self._mode[0] = mode
+        await tell_plan(self.world.session, self.world.session.turns, self.world.emit)
+
+    def set_mode(self, mode: Mode) -> None:
+        self._mode[0] = mode
+
+    def told(self) -> list[tuple[str, str]]:
+        return [
+            (one.state, one.text)
+            for one in self.world.told(PlanChanged)
+            if isinstance(one, PlanChanged)
+        ]
+
+
+@asynccontextmanager
+async def planned(
+    folder: Path, script: list[Any], *, mode: Mode = "plan", **more: Any
+) -> AsyncIterator[Planned]:
+    board, todo, now = PlanBoard(), TodoBoard(), [mode]
+    tools = [make_plan(board, lambda: now[0]), make_todo(todo)]
+    async with a_world(folder, script, tools=tools, **more) as world:
+        parts = world.session.parts
+        world.session.parts = replace(parts, plan=board, todo=todo, mode=lambda: now[0])
+        yield Planned(world, board, now)
