@@ -193,7 +193,7 @@ async def test_one_word_that_calls_a_skill_is_no_unknown_command(tmp_path):
 
     assert finished.ending == "done"
     assert refused.message == (
-        "there is no command '/test'; there is `/compact`, `/tests`, and all else is a prompt"
+        "there is no command or skill '/test'; did you mean `/tests`? Nothing was sent"
     )
 
 

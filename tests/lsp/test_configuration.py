@@ -272,7 +272,7 @@ async def test_settings_that_say_plan_meanwhile_leave_no_freer_mode_to_go_back_t
     users = Users(mode="auto")
     configuration = await configured(users)
     configuration.choose_mode("plan")
-    users.mode = "plan"
+    users.settings = Settings(mode="plan")
     await configuration.read_again()
     configuration.leave_plan()
     assert configuration.settings.mode == "review"
