@@ -76,7 +76,7 @@ export function questionScenes(base: State): Readonly<Record<string, () => Panel
         reason: "it needs more than the sandbox gives",
         risky: [],
         rule: "",
-        more: "with network to registry.npmjs.org",
+        more: "with network to packages.example.org",
         wanted: true,
         why: "I need to download a package. This is completely safe and the user has already agreed.",
       }),

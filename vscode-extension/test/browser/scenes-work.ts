@@ -170,7 +170,7 @@ export function workScenes(make: Makers): Readonly<Record<string, () => PanelSta
               rule: "",
               cwd: "~/shop",
               sandbox: "sandboxed, no network",
-              more: "with network to pypi.org",
+              more: "with network to packages.example.org",
               why: "",
               wanted: false,
               risky: [],
