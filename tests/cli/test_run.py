@@ -266,9 +266,10 @@ async def test_words_that_never_reached_the_model_are_given_back(home) -> None:
 
 async def test_where_nobody_answers_the_place_of_the_address_is_said(home) -> None:
     nowhere = "http://127.0.0.1:9/v1"
-    by_variable = await run(home, "hello", "--json", base_url=nowhere)
     path = home.configure(f'model = "q"\nbase_url = "{nowhere}"\n')
-    by_file = await run(home, "hello", "--json")
+    by_variable, by_file = await asyncio.gather(
+        run(home, "hello", "--json", base_url=nowhere), run(home, "hello", "--json")
+    )
     assert [one.events[-1]["message"].rpartition(" (")[2] for one in (by_variable, by_file)] == [
         "the address is OPENAI_BASE_URL's)",
         f"the address stands in {path})",

@@ -27,6 +27,13 @@ async function asking(...questions: readonly Question[]): Promise<Panel> {
 
 const armed = (panel: Panel) => panel.page.locator('.question[data-armed="true"]').waitFor();
 
+/** A letter that counts: it does so long after the focus came, too, which a slow machine brings late. */
+async function letter(panel: Panel, key: string): Promise<void> {
+  await armed(panel);
+  await panel.page.waitForTimeout(2 * ARMING_MS);
+  await panel.page.keyboard.press(key);
+}
+
 async function answers(panel: Panel): Promise<readonly ToHost[]> {
   return (await panel.posted()).filter((one) => one.type === "answer" || one.type === "said");
 }
@@ -57,7 +64,7 @@ test("UI-12 No has the focus, and a key within 500 ms does nothing", async () =>
   assert.equal(await focused(panel), "No");
   await armed(panel);
   assert.deepEqual(await answers(panel), []);
-  await panel.page.keyboard.press("o");
+  await letter(panel, "o");
   assert.deepEqual(await answers(panel), [
     { type: "answer", nonce: "n1", answer: "once", hunks: null },
   ]);
@@ -165,8 +172,7 @@ for (const height of [260, 324, 400])
     await panel.page
       .locator('.answers button[aria-disabled="false"]', { hasText: "Once" })
       .waitFor();
-    await armed(panel);
-    await panel.page.keyboard.press("o");
+    await letter(panel, "o");
     assert.equal((await answers(panel)).length, 1);
   });
 
@@ -218,8 +224,7 @@ test("UI-05 an answer carries the nonce of its question and is given once", asyn
 
 test("Always shows the exact rule and asks once more, and Back leads back", async () => {
   const panel = await asking(permission());
-  await armed(panel);
-  await panel.page.keyboard.press("a");
+  await letter(panel, "a");
   assert.equal(await panel.page.locator(".always-rule").textContent(), "rm -r build/ && pytest -q");
   assert.equal(await focused(panel), "Back");
   await panel.page.keyboard.press("a");
@@ -331,13 +336,10 @@ test("UI-11 a diff of 300,000 lines is drawn in part, and must be opened before 
 test("several questions come one at a time, and the focus goes back to the composer", async () => {
   const panel = await asking(permission({}, "n1"), permission({}, "n2"));
   assert.match((await panel.page.locator(".question-head").textContent()) ?? "", /1 of 2/);
-  await armed(panel);
-  await panel.page.keyboard.press("n");
+  await letter(panel, "n");
   await panel.play([{ type: "questionGone", nonce: "n1" }]);
   assert.equal(await focused(panel), "No");
-  await panel.page.waitForTimeout(2 * ARMING_MS); // letters count so long after the focus came, too
-  await armed(panel);
-  await panel.page.keyboard.press("n");
+  await letter(panel, "n");
   assert.equal((await answers(panel)).length, 2);
   await panel.play([{ type: "questionGone", nonce: "n2" }]);
   const back = await panel.page.evaluate(

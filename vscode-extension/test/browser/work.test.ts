@@ -165,8 +165,18 @@ test("the model's question says whose it is, and takes an option, words, or no a
 });
 
 test("an option that has just appeared under a pointer is not chosen by its click", async () => {
-  const panel = await showing(emptyState({ questions: [modelAsks()] }));
-  await panel.page.locator(".asked-option").first().dispatchEvent("click");
+  const panel = await showing(emptyState());
+  // From within the page, as it appears: a slow machine must not make it half a second.
+  await panel.page.evaluate(() => {
+    const seen = new MutationObserver(() => {
+      const option = document.querySelector<HTMLElement>(".asked-option");
+      if (option === null) return;
+      seen.disconnect();
+      requestAnimationFrame(() => option.click());
+    });
+    seen.observe(document.body, { childList: true, subtree: true });
+  });
+  await panel.show(emptyState({ questions: [modelAsks()] }));
   await panel.page.locator(".question[data-armed=true]").waitFor();
   assert.deepEqual(await asked(panel), []);
 });

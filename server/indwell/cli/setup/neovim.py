@@ -57,7 +57,7 @@ local function lenses(buffer)
   awaited[buffer] = true
   vim.defer_fn(function()
     awaited[buffer] = nil
-    if vim.api.nvim_buf_is_loaded(buffer) then vim.lsp.codelens.refresh({ bufnr = buffer }) end
+    if vim.v.exiting == vim.NIL and vim.api.nvim_buf_is_loaded(buffer) then vim.lsp.codelens.refresh({ bufnr = buffer }) end
   end, 200)
 end
 vim.api.nvim_create_autocmd({ 'LspAttach', 'BufEnter', 'BufWritePost', 'LspNotify' }, { callback = function(event)
