@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import subprocess
 from pathlib import Path
 
 import pytest
 
-from editors.neovim07 import play
+from editors.neovim07 import neovim07, play
 from editors.test_neovim import BEFORE, SHIPPING, UMLAUTS
+from indwell.cli.setup.neovim import NEOVIM
 from indwell.demo.project import Project
 
 UMLAUTS_BEFORE = UMLAUTS.files[UMLAUTS.path]
@@ -34,3 +36,14 @@ def test_what_the_user_types_while_a_question_stands_is_kept(tmp_path: Path) -> 
     seen = play("edited_while_asked", SHIPPING, tmp_path).report
     first = BEFORE.split("\n", 1)[0]
     assert seen["buffer"].startswith(f"{first}  # mine\n")
+
+
+def test_the_file_for_later_ones_says_which_command_has_its_own(tmp_path: Path) -> None:
+    init = tmp_path / "init.lua"
+    init.write_text(NEOVIM.text(("indwell", "serve", "--stdio")), "utf-8")
+    started = [neovim07(), "--clean", "--headless", "-u", str(init), "+qa"]
+    said = subprocess.run(started, capture_output=True, text=True, check=True).stderr
+    assert said.strip() == (
+        "Indwell: this file is for Neovim 0.11 or later; "
+        "for yours: indwell setup nvim-older --write"
+    )

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import importlib
 import resource
+import shutil
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -111,6 +112,31 @@ def test_a_whole_folder_that_no_watch_is_granted_for_is_looked_at_with_its_entri
         "gone": (tmp_path / "a.md").unlink,
     }[change]()
     assert watch.changed() == {tmp_path}
+
+
+@pytest.mark.parametrize("what", ["folder", "parent"])
+@pytest.mark.parametrize("how", ["moved", "deleted"])
+def test_a_folder_that_another_stands_in_for_is_heard_on(
+    watch: FolderWatch, tmp_path: Path, what: str, how: str
+) -> None:
+    folder = tmp_path / "parent" / "folder"
+    gone = folder if what == "folder" else folder.parent
+    path = folder / "a.md"
+    folder.mkdir(parents=True)
+    path.write_text("1")
+    watch.follow(path)
+    watch.follow_all(folder)
+    watch.settle()
+    watch.changed()
+    if how == "moved":
+        gone.rename(tmp_path / "old")
+    else:
+        shutil.rmtree(gone)
+    folder.mkdir(parents=True)
+    assert heard(watch, lambda found: found == {path, folder})
+    watch.changed()
+    path.write_text("2")
+    assert heard(watch, lambda found: found == {path, folder})
 
 
 def test_reading_what_is_followed_is_no_change_of_it(watch: FolderWatch, tmp_path: Path) -> None:

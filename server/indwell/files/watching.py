@@ -28,10 +28,9 @@ MOST_POLLED = 500  # files that are looked at when somebody asks; 2 µs each
 BUSY_EVENTS = 1_000  # in one folder within BUSY_S: no person's work
 BUSY_S = 1.0
 
-MOST_ENTRIES = 100  # of a folder followed as a whole that are looked at when it is polled
-READS = frozenset({"opened", "closed_no_write"})  # notices that change nothing, our own reading too
+MOST_ENTRIES = 1_000  # of a folder followed as a whole that are looked at when it is polled
 
-_Mark: TypeAlias = tuple[tuple[int, int, int], ...] | None
+_Mark: TypeAlias = tuple[tuple[int, int, int, int], ...] | None
 
 
 class FolderWatch:
@@ -64,7 +63,7 @@ class FolderWatch:
     def follow_all(self, folder: Path) -> None:
         """Hear of ``folder`` itself whenever something right in it comes, goes or is written.
 
-        It need not exist yet. Where the system sends no notices, 100 of its entries are looked at.
+        It need not exist yet. Where the system sends no notices, 1,000 entries are looked at.
         """
         with self._lock:
             if folder in self._whole or self._is_closed:
@@ -85,6 +84,8 @@ class FolderWatch:
     def changed(self) -> frozenset[Path]:
         """Followed files that may have changed since the last call."""
         with self._lock:
+            for at in [at for at, folder in self._folders.items() if folder.is_elsewhere(at)]:
+                self._give_up(at)
             changed, self._changed = self._changed, set()
             for path, before in self._polled.items():
                 now = self._mark(path)
@@ -110,11 +111,18 @@ class FolderWatch:
 
     def heard(self, event: FileSystemEvent) -> None:
         """Take a notice of watchdog's; in its thread."""
-        if event.event_type in READS:
-            return
-        for name in (event.src_path, event.dest_path):
-            if name:
-                self._note(Path(str(name)))
+        paths = [Path(str(name)) for name in (event.src_path, event.dest_path) if name]
+        for path in paths:
+            self._note(path)
+        if event.event_type in {"deleted", "moved"}:
+            self._gone(paths[0])
+
+    def _gone(self, folder: Path) -> None:
+        """The watch on a folder ends with it, even if the next one of its name looks the same."""
+        with self._lock:
+            state = self._folders.get(folder)
+            if state is not None and not state.is_polled:
+                self._give_up(folder)
 
     def _note(self, path: Path) -> None:
         with self._lock:
@@ -127,6 +135,8 @@ class FolderWatch:
                 self._changed.add(path.parent)
             if folder.is_busy():
                 self._give_up(path.parent)
+                # So many at once may have pushed notices of others out of the system's queue.
+                self._changed |= self._files | self._whole
 
     def _start(self) -> None:
         """With the lock held: let a thread set up what waits, unless one is about to."""
@@ -137,10 +147,18 @@ class FolderWatch:
             self._starter.start()
 
     def _watch_waiting(self) -> None:
-        from watchdog.events import FileSystemEventHandler  # noqa: PLC0415 - see the top
+        from watchdog import events  # noqa: PLC0415 - see the top
 
-        class Handler(FileSystemEventHandler):
+        class Handler(events.FileSystemEventHandler):
             on_any_event = staticmethod(self.heard)
+
+        # Notices of reading, our own among them, are not even asked for.
+        changes = [
+            *(events.FileCreatedEvent, events.FileModifiedEvent, events.FileClosedEvent),
+            *(events.FileMovedEvent, events.FileDeletedEvent),
+            *(events.DirCreatedEvent, events.DirModifiedEvent),
+            *(events.DirMovedEvent, events.DirDeletedEvent),
+        ]
 
         while True:
             with self._lock:
@@ -154,14 +172,15 @@ class FolderWatch:
                 except OSError as error:
                     self._refused(folder, error)
                     continue
+            place = _place(folder)
             try:
-                watch = observer.schedule(Handler(), str(folder))
+                watch = observer.schedule(Handler(), str(folder), event_filter=changes)
             except OSError as error:
                 with self._lock:
                     self._refused(folder, error)
             else:
                 with self._lock:
-                    self._folders[folder].watch = watch
+                    self._folders[folder].watch, self._folders[folder].place = watch, place
 
     def _observing(self) -> BaseObserver:
         """With the lock held: the one observer, running.
@@ -218,8 +237,13 @@ class _Folder:
     def __init__(self) -> None:
         self.is_polled = False
         self.watch: ObservedWatch | None = None
+        self.place: tuple[int, int] | None = None  # which folder is watched; see ``is_elsewhere``
         self._n_events = 0
         self._since = time.monotonic()
+
+    def is_elsewhere(self, at: Path) -> bool:
+        """Is another folder, or none, at the path ``at`` by now? The watch went along with it."""
+        return self.watch is not None and not self.is_polled and self.place != _place(at)
 
     def is_busy(self) -> bool:
         """Count one event."""
@@ -230,6 +254,15 @@ class _Folder:
         return self._n_events > BUSY_EVENTS
 
 
-def _stat(path: Path) -> tuple[int, int, int]:
+def _stat(path: Path) -> tuple[int, int, int, int]:
     stat = path.lstat()
-    return stat.st_mtime_ns, stat.st_size, stat.st_ino
+    return stat.st_mtime_ns, stat.st_ctime_ns, stat.st_size, stat.st_ino
+
+
+def _place(folder: Path) -> tuple[int, int] | None:
+    """Which folder it is, whatever it is called; None if it is gone."""
+    try:
+        stat = folder.stat()
+    except OSError:
+        return None
+    return stat.st_dev, stat.st_ino

@@ -5,6 +5,12 @@ from __future__ import annotations
 from indwell.cli.setup.configuration import Configuration
 from indwell.cli.setup.quoting import lua, lua_list
 
+_OWN_FILE = r"""if vim.fn.has('nvim-0.11') == 0 then
+  vim.notify('Indwell: this file is for Neovim 0.11 or later; for yours: indwell setup nvim-older --write', vim.log.levels.WARN)
+  return
+end
+"""
+
 _BASE = r"""vim.lsp.config('indwell', { cmd = @COMMAND@, flags = { debounce_text_changes = 0 },
   root_markers = { '.git', '.indwell' }, workspace_required = true,
   capabilities = { experimental = { indwell = { ask = true, save = true } } }, handlers = {
@@ -126,7 +132,7 @@ NEOVIM = Configuration(
     editor="Neovim",
     page="neovim.md",
     language="lua",
-    blocks=(_BASE, _MORE, _KEYS),
+    blocks=(_OWN_FILE, _BASE, _MORE, _KEYS),
     words=lua_list,
     word=lua,
     comment="--",
