@@ -93,6 +93,11 @@ def test_no_text_keeps_an_imitation_and_doing_it_twice_changes_nothing(text: str
     assert neutralise(safe) == safe
 
 
+@pytest.mark.parametrize("behind", ["\u1438", "\u16b2", "\u1433", "\U00016f3f", "\U00010286"])
+def test_a_letter_that_looks_like_a_bracket_ends_a_name(behind: str) -> None:
+    assert neutralise(f"<system-reminder{behind}") == f"{HARMLESS}system-reminder{behind}"
+
+
 @settings(deadline=None, max_examples=300)
 @given(spoofs())
 def test_only_brackets_are_replaced(spoof: str) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from watchdog.events import FileCreatedEvent
 
-from indwell.files.watching import BUSY_EVENTS, MOST_FOLDERS, FolderWatch
+from indwell.files.watching import BUSY_EVENTS, MOST_ENTRIES, MOST_FOLDERS, FolderWatch
 
 PATIENCE_S = 10.0
 
@@ -112,6 +112,30 @@ def test_a_whole_folder_that_no_watch_is_granted_for_is_looked_at_with_its_entri
         "gone": (tmp_path / "a.md").unlink,
     }[change]()
     assert watch.changed() == {tmp_path}
+
+
+def test_of_very_many_entries_all_are_looked_at_in_turns(
+    watch: FolderWatch, tmp_path: Path, with_no_descriptor: Callable[[Callable[[], None]], None]
+) -> None:
+    folders = [tmp_path / str(number) for number in range(5)]
+    for folder in folders:
+        folder.mkdir()
+        for number in range(MOST_ENTRIES // 2):
+            (folder / str(number)).touch()
+
+    def follow() -> None:
+        for folder in folders:
+            watch.follow_all(folder)
+        watch.settle()
+
+    with_no_descriptor(follow)
+    for _ in folders:
+        watch.changed()
+    for folder in folders:
+        (folder / "0").write_text("1")
+    found = [watch.changed() for _ in range(3)]
+    assert [len(one) for one in found] == [2, 2, 1]
+    assert frozenset().union(*found) == set(folders)
 
 
 @pytest.mark.parametrize("what", ["folder", "parent"])

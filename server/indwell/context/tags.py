@@ -25,6 +25,7 @@ TAGS = (
     "project-hook",
     "skill",
     "available-skills",
+    "available-agents",
     "remembered-facts",
     "approved-plan",
     "project-instructions",
@@ -40,6 +41,9 @@ HARMLESS = "&lt;"
 
 # Less-than, and what Unicode's confusables table or a font makes look like it.
 BRACKETS = "<＜﹤‹❬❮❰〈\u2329⟨⦑⧼《⟪«≺≪⋘⋖≮˂ᐸᚲ𐊆𝈶"  # noqa: RUF001 - look-alikes are the point
+
+# Of those, and of what looks like greater-than, the ones that are letters of some script.
+_LETTER_BRACKETS = frozenset(one for one in BRACKETS if one.isalnum()) | {"\u1433", "\U00016f3f"}
 
 # Blanks that count as letters, marks or symbols: joiner, Hangul and Khmer fillers, Braille.
 NO_INK = frozenset(
@@ -163,7 +167,7 @@ def _name(text: str, at: int) -> tuple[bool, int]:
 
 def _continues(character: str, folded: str) -> bool:
     """Does the word go on, so that it is another name (``<skillet>``, ``<skill-set>``)?"""
-    return folded.isalnum() or character in _JOINERS
+    return character in _JOINERS or (folded.isalnum() and character not in _LETTER_BRACKETS)
 
 
 @lru_cache(maxsize=4096)

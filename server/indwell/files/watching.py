@@ -28,7 +28,7 @@ MOST_POLLED = 500  # files that are looked at when somebody asks; 2 µs each
 BUSY_EVENTS = 1_000  # in one folder within BUSY_S: no person's work
 BUSY_S = 1.0
 
-MOST_ENTRIES = 1_000  # of a folder followed as a whole that are looked at when it is polled
+MOST_ENTRIES = 1_000  # of folders followed as a whole that are looked at when somebody asks
 
 _Mark: TypeAlias = tuple[tuple[int, int, int, int], ...] | None
 
@@ -63,7 +63,8 @@ class FolderWatch:
     def follow_all(self, folder: Path) -> None:
         """Hear of ``folder`` itself whenever something right in it comes, goes or is written.
 
-        It need not exist yet. Where the system sends no notices, 1,000 entries are looked at.
+        It need not exist yet. Where the system sends no notices, its entries are looked at; of
+        very many in turns.
         """
         with self._lock:
             if folder in self._whole or self._is_closed:
@@ -87,10 +88,14 @@ class FolderWatch:
             for at in [at for at, folder in self._folders.items() if folder.is_elsewhere(at)]:
                 self._give_up(at)
             changed, self._changed = self._changed, set()
-            for path, before in self._polled.items():
-                now = self._mark(path)
+            n_left = MOST_ENTRIES
+            for path in list(self._polled):
+                if n_left <= 0 and path in self._whole:
+                    continue  # looked at first the next time
+                before = self._polled.pop(path)
+                now = self._polled[path] = self._mark(path)
+                n_left -= 0 if now is None else len(now) - 1
                 if now != before:
-                    self._polled[path] = now
                     changed.add(path)
         return frozenset(changed)
 

@@ -27,18 +27,20 @@ def whole_lines(text: str, edits: Sequence[TextEdit]) -> tuple[TextEdit, ...]:
         first, last = _start_of(text, start), _stop_of(text, stop)
         wide = TextEdit(first, last, text[first:start] + new + text[stop:last])
         if made and made[-1].stop > wide.start:
-            wide = _joined(made.pop(), wide, start)
+            wide = _joined(text, made.pop(), wide, start)
         made.append(wide)
     return tuple(made)
 
 
-def _joined(before: TextEdit, behind: TextEdit, start: int) -> TextEdit:
-    """Two that overlap: the first reaches over the line in which the second begins.
+def _joined(text: str, before: TextEdit, behind: TextEdit, start: int) -> TextEdit:
+    """Two that overlap: the second begins at ``start``, in a line that the first ends in or beyond.
 
-    What the first put back of that line behind its own change is text up to its stop; the second
-    begins at ``start``, and put back what stands between its own first place and ``start``.
+    What the first put back of that line behind its own change is text up to its stop, and may go
+    beyond ``start``; where it ends sooner, what stands between them stays. The second put back what
+    stands between its own first place and ``start``.
     """
-    kept = before.text[: len(before.text) - (before.stop - start)]
+    beyond = max(0, before.stop - start)
+    kept = before.text[: len(before.text) - beyond] + text[before.stop : start]
     return TextEdit(before.start, behind.stop, kept + behind.text[start - behind.start :])
 
 

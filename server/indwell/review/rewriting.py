@@ -155,8 +155,9 @@ def _gap(lines: Sequence[Line], new: Sequence[str]) -> Iterator[Segment]:
     marks = [line.born for line in lines if line.is_alive and line.born is not None]
     stop = 1 + max((i for i, line in enumerate(lines) if line.is_alive), default=-1)
     if new and marks:
-        yield from _replaced(lines[:stop], marks[-1])
-        yield Segment("".join(new), born=marks[-1], is_touched=True)
+        mark = _heir(marks)
+        yield from _replaced(lines[:stop], mark)
+        yield Segment("".join(new), born=mark, is_touched=True)
     else:
         yield from (line.segment() for line in lines[:stop] if not line.is_alive)
         yield Segment("".join(new))
@@ -174,8 +175,18 @@ def _became(lines: Sequence[Line], new: Sequence[str]) -> Iterator[Segment]:
         return
     is_same = squeezed("".join(line.text for line in alive)) == squeezed(text)
     is_touched = not is_same or any(line.of.is_touched for line in alive)
-    yield from _replaced(lines, agents[-1])
-    yield Segment(text, born=agents[-1], is_touched=is_touched)
+    mark = _heir(agents)
+    yield from _replaced(lines, mark)
+    yield Segment(text, born=mark, is_touched=is_touched)
+
+
+def _heir(marks: Sequence[Mark]) -> Mark:
+    """Whose the new lines count as: the last of those not judged yet, or else the last.
+
+    Were it a settled one, lines that wait for a verdict would have died of it, and could never be
+    rejected.
+    """
+    return next((one for one in reversed(marks) if not one.is_settled), marks[-1])
 
 
 def _replaced(lines: Sequence[Line], mark: Mark) -> Iterator[Segment]:
