@@ -7,7 +7,10 @@ import re
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from indwell.lsp.names import COMMAND_NAMES
+from indwell.settings.model import Settings
 from indwell.settings.tighten import RULES
 
 PACKAGE = Path(__file__).resolve().parents[2] / "vscode-extension" / "package.json"
@@ -42,12 +45,29 @@ def test_the_extension_offers_exactly_what_the_server_takes_from_an_editor() -> 
 def test_no_workspace_can_put_its_value_in_the_place_of_the_users_own() -> None:
     scopes = {name: value["scope"] for name, value in for_the_server().items()}
     assert {name for name, scope in scopes.items() if scope != "application"} == HARMLESS
-    assert settings()["serverPath"]["scope"] == "machine"
+    assert {name: settings()[name]["scope"] for name in OUR_OWN} == {
+        "serverPath": "machine",
+        "enterSends": "application",
+    }
 
 
 def test_settings_of_the_server_are_not_set_until_the_user_sets_them() -> None:
     unset = (None, [], "", "config")
     assert [name for name, it in for_the_server().items() if it["default"] not in unset] == []
+
+
+def test_what_an_empty_number_means_is_what_the_server_does() -> None:
+    defaults = {field.name: field.default for field in msgspec.structs.fields(Settings)}
+    numbers = {name: it for name, it in for_the_server().items() if it["default"] is None}
+    assert numbers
+    for name, it in numbers.items():
+        default = defaults[name]
+        told = "there is no limit" if default is None else f"{default:g}"
+        assert f"else {told}." in it["markdownDescription"], name
+    switches = [it for it in settings().values() if it.get("enum") == ["config", "on", "off"]]
+    assert {it["enumItemLabels"][0] for it in switches} == {"As in config.toml, else on"}
+    names = {name for name, it in for_the_server().items() if it in switches}
+    assert {defaults[name] for name in names} == {True}
 
 
 def test_the_settings_page_can_draw_every_setting() -> None:
@@ -69,3 +89,25 @@ def test_every_setting_says_what_it_is() -> None:
 def test_every_command_of_the_server_is_one_of_the_palette() -> None:
     offered = {entry["command"] for entry in manifest()["contributes"]["commands"]}
     assert set(COMMAND_NAMES) <= offered
+
+
+def test_no_title_says_the_name_twice_and_no_menu_of_others_leaves_it_out() -> None:
+    """The palette puts ``Indwell:`` in front; a context menu shows the title alone."""
+    contributes = manifest()["contributes"]
+    assert [one["title"] for one in contributes["commands"] if "Indwell" in one["title"]] == []
+    named = {one["id"] for one in contributes["submenus"] if one["label"] == "Indwell"}
+    shared = [place for place in contributes["menus"] if place.endswith("/context")]
+    entries = [entry for place in shared for entry in contributes["menus"][place]]
+    assert len(shared) > 3
+    assert [entry for entry in entries if entry.get("submenu") not in named] == []
+
+
+def test_every_step_of_the_walkthrough_has_a_button_that_completes_it() -> None:
+    contributes = manifest()["contributes"]
+    offered = {one["command"] for one in contributes["commands"]}
+    buttons = {}
+    for step in contributes["walkthroughs"][0]["steps"]:
+        (buttons[step["id"]],) = re.findall(r"\]\(command:([\w.]+)\)", step["description"])
+        assert f"onCommand:{buttons[step['id']]}" in step["completionEvents"]
+    assert set(buttons.values()) <= offered
+    assert buttons["trust"] == "indwell.trust"

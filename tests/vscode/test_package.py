@@ -23,7 +23,7 @@ BESIDE = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}
 NODE = shutil.which("node", path=BESIDE)
 
 ALLOWED = re.compile(
-    r"package\.json|readme\.md|LICENSE\.txt"
+    r"package\.json|readme\.md|changelog\.md|LICENSE\.txt"
     r"|dist/(extension\.js|client\.js|webview\.js|webview\.css|codicon\.ttf|THIRD-PARTY\.txt)"
     r"|media/[\w-]+\.(svg|png)|walkthrough/[\w-]+\.(md|svg|png)"
     r"|server/(indwell-[\w.]+-py3-none-any\.whl|requirements\.txt)"
@@ -64,6 +64,7 @@ def test_the_package_holds_all_that_its_manifest_names(package: Path) -> None:
     assert {*built, *drawn} - names == set()
     assert {
         "LICENSE.txt",
+        "changelog.md",
         "dist/client.js",
         "dist/THIRD-PARTY.txt",
         "server/requirements.txt",
@@ -81,6 +82,29 @@ def test_no_source_map_no_address_of_this_machine_and_no_version_apart(package: 
         assert str(ROOT) not in text
     version = json.loads(read(package, "package.json"))["version"]
     assert f"server/indwell-{version}-py3-none-any.whl" in inside(package)
+
+
+def test_the_manifest_holds_nothing_that_only_a_checkout_needs(package: Path) -> None:
+    shipped = json.loads(read(package, "package.json"))
+    written = json.loads((EXTENSION / "package.json").read_text("utf-8"))
+    dropped = {"private", "scripts", "devDependencies", "dependencies"}
+    assert shipped == {name: it for name, it in written.items() if name not in dropped}
+
+
+def test_the_news_are_of_this_version(package: Path) -> None:
+    version = json.loads(read(package, "package.json"))["version"]
+    assert f"\n## {version}\n" in read(package, "changelog.md")
+
+
+def test_the_first_page_says_what_installing_needs(package: Path) -> None:
+    page = read(package, "readme.md")
+    engine = json.loads(read(package, "package.json"))["engines"]["vscode"]
+    assert engine.removeprefix("^").removesuffix(".0") in page
+    for need in ("package index", "150 MB", "Python 3.11"):
+        assert need in page, need
+    keys = json.loads(read(package, "package.json"))["contributes"]["keybindings"]
+    told = page.lower().replace("`", "").replace("+", " ")
+    assert [one["key"] for one in keys if one["key"].replace("+", " ") not in told] == []
 
 
 def test_every_package_in_the_bundles_is_named_with_its_licence(package: Path) -> None:

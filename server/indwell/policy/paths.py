@@ -110,6 +110,8 @@ PROTECTED_FILES = frozenset(
         ".inputrc",
         ".kshrc",
         ".lldbinit",
+        ".login",
+        ".logout",
         ".mise.toml",
         ".netrc",
         ".pnpmfile.cjs",
@@ -133,10 +135,12 @@ PROTECTED_FILES = frozenset(
         ".lvimrc",
         ".mise.local.toml",
         ".pnp.cjs",
+        ".pnp.js",
         ".pnp.loader.mjs",
         ".pre-commit-hooks.yaml",
         ".screenrc",
         ".tmux.conf",
+        ".zlogout",
         "agents.override.md",
         "claude.local.md",
         "crush.json",
@@ -154,7 +158,10 @@ PROTECTED_FILES = frozenset(
 """Files that shells, editors, package managers or agents read and obey."""
 
 PROTECTED_PAIRS = frozenset(
-    [(".yarn", "releases"), (".yarn", "plugins"), (".config", "mise"), (".config", "mise.toml")]
+    [
+        *((".yarn", "releases"), (".yarn", "plugins"), (".yarn", "sdks")),
+        *((".config", "mise"), (".config", "mise.toml")),
+    ]
 )
 """A folder and a name right in it, where what stands beside it is written by builds."""
 

@@ -1,10 +1,10 @@
 /** A turn of a page (`indwell/session`) as the panel shows it. */
-import type { PieceRow, TurnRow } from "../protocol.ts";
+import type { InnerRow, PieceRow, TurnRow } from "../protocol.ts";
 import { diffFiles } from "./diff-files.ts";
 import type { LinePart, Part, ToolPart, Turn } from "./state.ts";
 import { chips } from "./turn-ends.ts";
 import { emptyTurn } from "./turn-list.ts";
-import { isRuledOut, newTool } from "./turn-tools.ts";
+import { isRuledOut, newTool, STOPPED } from "./turn-tools.ts";
 
 /** Characters of a failed call's result that its line shows. */
 const MESSAGE_KEPT = 2000;
@@ -86,19 +86,38 @@ function noticeLine(text: string, key: string): LinePart {
 
 function card(piece: PieceRow, key: string, running: boolean): ToolPart {
   const open = running ? "running" : "failed";
+  // The results of one reply come together; each call ends when it ends.
+  const isOver = piece.answered || piece.seconds !== null;
   return {
     ...newTool(piece.id, piece.source, piece.target, key),
-    state: piece.answered ? answered(piece) : open,
+    state: isOver ? answered(piece) : open,
     figure: piece.figure,
     seconds: piece.seconds,
     message: piece.error ? piece.text.slice(0, MESSAGE_KEPT) : "",
     diffs: diffFiles(piece.diff, piece.target),
+    inner: piece.inner.map((one, place) => innerCard(one, `${key}.${place}`, running && !isOver)),
   };
 }
 
 function answered(piece: PieceRow): ToolPart["state"] {
-  if (!piece.error) return "done";
-  return isRuledOut(piece.text) ? "denied" : "failed";
+  return piece.error ? failed(piece.text) : "done";
+}
+
+/** What a sub-agent did, as its events have it. */
+function innerCard(row: InnerRow, key: string, running: boolean): ToolPart {
+  const open = running ? ({ state: "running" } as const) : STOPPED;
+  return {
+    ...newTool(row.id, row.name, row.target, key),
+    figure: row.figure,
+    seconds: row.seconds,
+    message: row.message,
+    diffs: diffFiles(row.diff, row.target),
+    ...(row.ended ? { state: row.error ? failed(row.message) : "done" } : open),
+  };
+}
+
+function failed(message: string): "failed" | "denied" {
+  return isRuledOut(message) ? "denied" : "failed";
 }
 
 function firstLine(text: string): string {

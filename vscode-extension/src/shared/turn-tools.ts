@@ -13,6 +13,9 @@ import { closed, inNextRound } from "./turn-text.ts";
 /** Characters of live output that a card keeps. */
 export const OUTPUT_KEPT = 64_000;
 
+/** What became of a call that has no end, when nothing of its turn runs any more. */
+export const STOPPED = { state: "failed", figure: "stopped" } as const;
+
 /** A call begins. Some endpoints give the same id in every round: only a card that waits is the same one. */
 export function withToolStarted(turn: Turn, event: ToolStarted, key: string): Turn {
   const waits = placeOfTool(turn.parts, event.id);
@@ -88,7 +91,7 @@ export function ended(parts: readonly Part[]): readonly Part[] {
   return parts.some((part) => part.kind === "tool" && isOpen(part))
     ? closed(parts).map((part) =>
         part.kind === "tool" && isOpen(part)
-          ? { ...part, state: "failed", figure: "stopped", inner: ended(part.inner) }
+          ? { ...part, ...STOPPED, inner: ended(part.inner) }
           : part,
       )
     : closed(parts);

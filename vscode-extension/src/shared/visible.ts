@@ -21,7 +21,7 @@ export interface Piece {
 }
 
 /** Characters that draw nothing although Unicode calls them letters, marks or signs. */
-const NO_INK =
+export const NO_INK =
   "\\u034f\\u115f\\u1160\\u17b4\\u17b5\\u180b-\\u180f\\u2800\\u3164\\ufe00-\\ufe0f\\uffa0\\u{e0100}-\\u{e01ef}";
 const HIDDEN = `[\\p{Cc}\\p{Cf}\\p{Cn}\\p{Co}\\p{Cs}\\p{Zl}\\p{Zp}${NO_INK}]`;
 const HIDES = new RegExp(`^(?:(?![\\n\\t ])(?:${HIDDEN}|\\p{Zs}))$`, "u");

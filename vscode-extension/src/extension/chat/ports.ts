@@ -21,6 +21,22 @@ export interface Place {
   readonly last: number | null;
 }
 
+/** What became of code that was to go into a file; `nowhere`: no file is open for it. */
+export type Put = "applied" | "refused" | "nowhere";
+
+/** A file that code is to go into. */
+export interface CodeTarget {
+  /** As the user is shown it. */
+  readonly name: string;
+  /** Every path to it that is known: as named, from its folder, behind its links. */
+  readonly paths: readonly string[];
+  /** The user has it in the active editor; else only the model has named it. */
+  readonly isActive: boolean;
+}
+
+/** Asked before a file changes: a no is the user's; rejects, in words for the user, where nobody is asked. */
+export type MayChange = (target: CodeTarget) => Promise<boolean>;
+
 /** Documents and files. */
 export interface Documents {
   /** Opens a file of the workspace beside the panel; rejects if it is none, or leads out of it. */
@@ -35,10 +51,10 @@ export interface Documents {
   read(uri: string): Promise<string>;
   /** Asks where to, and writes; false if the user closed the question. */
   save(name: string, text: string): Promise<boolean>;
-  /** At the cursor of the active editor, one undo step; false if there is none. */
-  insert(text: string): Promise<boolean>;
+  /** At the cursor of the active editor, one undo step. */
+  insert(text: string, mayChange: MayChange): Promise<Put>;
   /** Shows a diff of `path` (null: of the active editor) with `text` put in, and applies it on a yes. */
-  apply(text: string, path: string | null): Promise<"applied" | "refused" | "nowhere">;
+  apply(text: string, path: string | null, mayChange: MayChange): Promise<Put>;
 }
 
 /** What can be attached, as the editor knows it. */

@@ -2,6 +2,7 @@
 import { useState } from "preact/hooks";
 import type { LocalRow } from "../../protocol.ts";
 import { Icon } from "../icon.tsx";
+import { sentenceCase } from "../questions/sentence.tsx";
 import type { Tried } from "./first-run.tsx";
 
 interface Props {
@@ -41,7 +42,7 @@ function Local({ row, busy, login }: { readonly row: LocalRow } & Pick<Props, "b
       </p>
       {row.note !== "" && (
         <p class="first-run-note">
-          <Icon name="warning" /> <span>{row.note}</span>
+          <Icon name="warning" /> <span>{sentenceCase(row.note)}</span>
         </p>
       )}
       {row.models.length > 0 && (

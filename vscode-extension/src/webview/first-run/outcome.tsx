@@ -2,6 +2,7 @@
 import { useState } from "preact/hooks";
 import type { LoginResult, StepRow } from "../../protocol.ts";
 import { Icon } from "../icon.tsx";
+import { sentenceCase } from "../questions/sentence.tsx";
 import type { Post } from "../view-props.ts";
 
 interface Props {
@@ -24,8 +25,8 @@ export function Outcome({ outcome, named, choose, post }: Props) {
             <Icon name={ICONS[step.state]} />
             <span>
               <span class="sr-only">{WORDS[step.state]}: </span>
-              {step.sentence}
-              {step.mend !== "" && <span class="step-mend">{step.mend}</span>}
+              {sentenceCase(step.sentence)}
+              {step.mend !== "" && <span class="step-mend">{sentenceCase(step.mend)}</span>}
             </span>
           </li>
         ))}

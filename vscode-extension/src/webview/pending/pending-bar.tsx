@@ -21,29 +21,31 @@ export function PendingBar({ state, post }: ViewProps) {
           <Icon name={open ? "chevron-down" : "chevron-right"} />
           <span>{words}</span> <Lines added={added} removed={removed} />
         </button>
-        <button
-          type="button"
-          class="link-button"
-          onClick={() => post({ type: "command", command: "review" })}
-        >
-          Review
-        </button>
-        <button
-          type="button"
-          class="link-button"
-          title="Accept all pending changes"
-          onClick={() => post({ type: "command", command: "acceptAll" })}
-        >
-          Accept
-        </button>
-        <button
-          type="button"
-          class="link-button"
-          title="Reject all pending changes"
-          onClick={() => post({ type: "command", command: "rejectAll" })}
-        >
-          Reject
-        </button>
+        <span class="pending-actions">
+          <button
+            type="button"
+            class="link-button"
+            onClick={() => post({ type: "command", command: "review" })}
+          >
+            Review
+          </button>
+          <button
+            type="button"
+            class="link-button"
+            title="Accept all pending changes"
+            onClick={() => post({ type: "command", command: "acceptAll" })}
+          >
+            Accept
+          </button>
+          <button
+            type="button"
+            class="link-button"
+            title="Reject all pending changes"
+            onClick={() => post({ type: "command", command: "rejectAll" })}
+          >
+            Reject
+          </button>
+        </span>
       </div>
       {open && (
         <ul class="pending-files">

@@ -12,6 +12,7 @@ interface Props {
 
 export function AnswerRow({ offers, armed, sent, no, give }: Props) {
   const blocked = offers.find((offer) => offer.blocked !== "")?.blocked ?? "";
+  const keys = offers.map((offer) => offer.key).join(", ");
   return (
     <div class={armed && !sent ? "answers" : "answers waiting"}>
       {offers.map((offer) => (
@@ -28,11 +29,11 @@ export function AnswerRow({ offers, armed, sent, no, give }: Props) {
           {offer.label}
         </button>
       ))}
-      <p class="muted answers-hint">
-        Shift+Tab leads here from the message; then {offers.map((offer) => offer.key).join(", ")} on
-        the keyboard answer.
-      </p>
       {blocked !== "" && <span class="muted answers-why">{blocked}</span>}
+      <p class="muted answers-hint">
+        <span class="hint-outside">Shift+Tab leads here; then {keys}</span>
+        <span class="hint-inside">Keys: {keys}</span>
+      </p>
     </div>
   );
 }

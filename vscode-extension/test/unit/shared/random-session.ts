@@ -1,5 +1,11 @@
 /** A server in miniature: runs random turns, numbers their events, and keeps a log as the real one does. */
-import type { EventParams, PieceRow, SessionResult, TurnRow } from "../../../src/protocol.ts";
+import type {
+  EventParams,
+  InnerRow,
+  PieceRow,
+  SessionResult,
+  TurnRow,
+} from "../../../src/protocol.ts";
 import { type Told, told } from "./told.ts";
 
 /** Numbers from 0 to 1, the same for the same seed (mulberry32). */
@@ -15,6 +21,16 @@ export function random(seed: number): () => number {
 
 const USAGE = { input: 10, cached: 2, cache_write: 0, output: 3, reported: true } as const;
 
+const OPEN = {
+  error: false,
+  figure: "",
+  seconds: null,
+  message: "",
+  diff: "",
+  ended: false,
+  cut: 0,
+} as const;
+
 /** One thing of the log: a finished round or call, as `indwell/session` tells it. */
 type Logged = PieceRow;
 
@@ -24,6 +40,7 @@ export class RandomServer {
   readonly turns: TurnRow[] = [];
   readonly #next: () => number;
   #words = 0;
+  #agents = 0;
 
   constructor(session: string, next: () => number) {
     this.session = session;
@@ -117,13 +134,16 @@ export class RandomServer {
 
   *#call(turn: number, call: number): Generator<EventParams> {
     const id = `call_${call}`; // the same in every round, as some endpoints do
-    const started: Logged = { ...piece("tool", ""), id, source: "bash", answered: false };
+    const name = this.#next() < 0.3 ? "agent" : "bash";
+    const started: Logged = { ...piece("tool", ""), id, source: name, answered: false };
     this.#append(turn, started);
-    yield this.#emit({ type: "toolStarted", turn, id, name: "bash", target: "ls" });
-    if (this.#next() < 0.5) yield this.#emit({ type: "toolOutput", turn, id, text: "out " });
+    yield this.#emit({ type: "toolStarted", turn, id, name, target: "ls" });
+    if (name === "agent") yield* this.#subAgent(turn, id);
+    else if (this.#next() < 0.5) yield this.#emit({ type: "toolOutput", turn, id, text: "out " });
     const isError = this.#next() < 0.3;
     const pieces = this.#row(turn).pieces.with(-1, {
       ...started,
+      inner: this.#row(turn).pieces.at(-1)?.inner ?? [],
       answered: true,
       error: isError,
       target: "ls",
@@ -135,13 +155,36 @@ export class RandomServer {
       type: "toolFinished",
       turn,
       id,
-      name: "bash",
+      name,
       target: "ls",
       isError,
       figure: "1",
       seconds: 2,
       message: "",
     });
+  }
+
+  /** Some calls of a sub-agent; a read stands in the log when it has ended, a command when it begins. */
+  *#subAgent(turn: number, agent: string): Generator<EventParams> {
+    this.#agents += 1;
+    const calls = Math.floor(this.#next() * 3);
+    for (let call = 0; call < calls; call += 1) {
+      const told = { id: `a${this.#agents}-${call}`, name: "bash", target: "ls" };
+      const isRead = this.#next() < 0.5;
+      const open: InnerRow = { ...told, ...OPEN };
+      if (!isRead) this.#within(turn, (inner) => [...inner, open]);
+      yield this.#emit({ type: "toolStarted", turn, ...told, agent });
+      const end = { figure: "1", seconds: 2, message: "" };
+      const ended: InnerRow = { ...open, ...end, ended: true };
+      this.#within(turn, (inner) => (isRead ? [...inner, ended] : inner.with(-1, ended)));
+      yield this.#emit({ type: "toolFinished", turn, ...told, isError: false, ...end, agent });
+    }
+  }
+
+  #within(turn: number, change: (inner: readonly InnerRow[]) => readonly InnerRow[]): void {
+    const { pieces } = this.#row(turn);
+    const card = pieces.at(-1) ?? piece("tool", "");
+    this.#log(turn, { pieces: pieces.with(-1, { ...card, inner: change(card.inner) }) });
   }
 
   #counted(turn: number, round: number): EventParams {
@@ -184,6 +227,7 @@ function piece(kind: PieceRow["kind"], text: string): PieceRow {
     figure: "",
     seconds: null,
     diff: "",
+    inner: [],
   };
 }
 

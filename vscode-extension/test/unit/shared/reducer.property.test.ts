@@ -4,7 +4,7 @@ import { test } from "node:test";
 import type { EventParams } from "../../../src/protocol.ts";
 import type { Action } from "../../../src/shared/action.ts";
 import { initialState, reduce } from "../../../src/shared/reducer.ts";
-import type { PanelState, Turn } from "../../../src/shared/state.ts";
+import type { PanelState, Part, Turn } from "../../../src/shared/state.ts";
 import { RandomServer, random } from "./random-session.ts";
 
 const RUNS = 150;
@@ -18,11 +18,17 @@ function eventAction({ session, seq, event }: EventParams): Action {
 function read(state: PanelState): readonly (readonly string[])[] {
   return state.turns.map((turn) => [
     `${turn.number} ${turn.words} ${turn.ending}`,
-    ...turn.parts.flatMap((part) => {
-      if (part.kind === "tool") return [`${part.id} ${part.state} ${part.figure}`];
-      return part.kind === "line" ? [] : [`${part.kind} ${part.text}`];
-    }),
+    ...turn.parts.flatMap(lines),
   ]);
+}
+
+function lines(part: Part): readonly string[] {
+  if (part.kind === "line") return [];
+  if (part.kind !== "tool") return [`${part.kind} ${part.text}`];
+  return [
+    `${part.id} ${part.state} ${part.figure}`,
+    ...part.inner.flatMap(lines).map((line) => `  ${line}`),
+  ];
 }
 
 function check(name: string, property: (next: () => number) => void): void {

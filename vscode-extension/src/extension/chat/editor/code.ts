@@ -1,23 +1,26 @@
 /** What the buttons of a code block do. Nothing of it is ever run. */
 import { type Room, tell } from "../room.ts";
 import type { HandlersOf } from "../wire/bridge.ts";
+import { consent } from "./consent.ts";
 
 /** Copy, insert, apply. */
 export function codeHandlers(room: Room): HandlersOf<"copy" | "insertCode" | "applyCode"> {
   const { documents, dialogs, shell } = room.ports;
+  const mayInsert = consent(dialogs, (name) => `Insert the code into ${name}?`, "Insert");
+  const mayApply = consent(dialogs, (name) => `Apply the code to ${name}?`, "Show the Diff");
   return {
     copy: async ({ text }) => {
       await shell.copy(text);
       dialogs.say("Copied");
     },
     insertCode: async ({ text }) => {
-      if (!(await documents.insert(text))) {
+      if ((await documents.insert(text, mayInsert)) === "nowhere") {
         tell(room, "info", "Open a file and put the cursor where the code is to go.");
       }
     },
     applyCode: async ({ text, target }) => {
-      const outcome = await documents.apply(text, target === null ? null : placeIn(target).path);
-      if (outcome === "nowhere") {
+      const path = target === null ? null : placeIn(target).path;
+      if ((await documents.apply(text, path, mayApply)) === "nowhere") {
         tell(room, "info", "Open the file that the code is for, then apply it again.");
       }
     },

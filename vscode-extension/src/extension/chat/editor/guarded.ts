@@ -1,21 +1,37 @@
-/** Places that code of the conversation is never applied to: programs run or obey what stands there. Pure. */
+/** Which files programs run or obey by themselves, by the list and the comparison of the server. Pure. */
+import { NO_INK } from "../../../shared/visible.ts";
+import { BARE, BEGINNINGS, ENDINGS, FILES, FOLDERS, PAIRS } from "./protected-places.ts";
 
-/** Folders, wherever they stand in a path. */
-const FOLDERS = new Set([
-  ...[".vscode", ".git", ".indwell", ".devcontainer", ".husky", ".idea", ".ssh", ".cursor"],
-  ...[".claude", ".codex", ".zed", ".yarn", ".cargo", ".mvn", ".helix", ".mise"],
-]);
+/** Some disks ignore these characters in names. */
+const SHOWS_NOTHING = new RegExp(`[\\p{Cc}\\p{Cf}\\p{Cn}\\p{Co}\\p{Cs}${NO_INK}]`, "gu");
+const folders = new Set(FOLDERS);
+const files = new Set(FILES);
+const pairs = new Set(PAIRS);
 
-/** Files by their name: what shells, git, editors and package managers load by themselves. */
-const FILES =
-  /^(\.(bash|zsh|ksh|csh|tcsh|git|npm|yarn|vim|nvim|ex|env|lldb|gdb|bazel|pnp)(rc|env|init|config|modules|attributes)(\.yml|\.lua)?|\.(bash_|z)?(profile|login|logout)|\.bash_aliases|\.pnpmfile\.cjs|\.pnp(\.loader)?\.[cm]?js|\.devcontainer\.json|\.mcp\.json|.*\.code-workspace)$/;
-
-/** Whether a path (`/` or `\` between its parts) leads to such a place; letters of both sizes are the same. */
+/** Whether a path (`/` or `\` between its parts) leads to such a file; letters of both sizes are the same. */
 export function isGuarded(path: string): boolean {
-  // Windows drops dots and blanks at the end of a name, and reads `name::$DATA` as `name`.
-  const parts = path
-    .toLowerCase()
-    .split(/[\\/]+/)
-    .map((part) => part.replace(/:.*$/, "").replace(/[. ]+$/, ""));
-  return parts.slice(0, -1).some((part) => FOLDERS.has(part)) || FILES.test(parts.at(-1) ?? "");
+  const names = path.split(/[\\/]+/);
+  // Windows reads `name::$DATA` as `name`.
+  const plain = names.map((name) => name.replace(/:.*$/su, ""));
+  return names.at(-1) === BARE || isListed(names.map(compared)) || isListed(plain.map(compared));
+}
+
+function isListed(all: readonly string[]): boolean {
+  const parts = all.filter((part) => part !== "" && part !== ".");
+  const name = parts.at(-1) ?? "";
+  return (
+    parts.some((part) => folders.has(part)) ||
+    files.has(name) ||
+    BEGINNINGS.some((begin) => name.startsWith(begin)) ||
+    ENDINGS.some((end) => name.endsWith(end)) ||
+    parts.some((part, at) => pairs.has(`${parts[at - 1] ?? ""}/${part}`))
+  );
+}
+
+/** A name without case and composed, and without the dots and blanks at its end, which Windows drops. */
+function compared(name: string): string {
+  const seen = name.replace(SHOWS_NOTHING, "").normalize("NFC");
+  // Up and down again: `ſ` and `ß` are then what they are for a disk that ignores case.
+  const folded = seen.toLowerCase().toUpperCase().toLowerCase().normalize("NFC");
+  return folded.replace(/[. ]+$/u, "") || folded;
 }

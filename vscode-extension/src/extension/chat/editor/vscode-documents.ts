@@ -1,8 +1,8 @@
 /** Documents of the editor: opened, shown, changed with a diff before. */
+import { realpath } from "node:fs/promises";
 import * as vscode from "vscode";
 import { visible } from "../../../shared/visible.ts";
-import type { Documents, Place } from "../ports.ts";
-import { isGuarded } from "./guarded.ts";
+import type { CodeTarget, Documents, MayChange, Place, Put } from "../ports.ts";
 import { insideOf } from "./inside.ts";
 import { StandingDocuments } from "./standing-documents.ts";
 
@@ -74,22 +74,25 @@ export class VsCodeDocuments implements Documents {
     return true;
   }
 
-  async insert(text: string): Promise<boolean> {
+  async insert(text: string, mayChange: MayChange): Promise<Put> {
     askTrust();
     const editor = fileEditor();
-    if (editor === undefined) return false;
+    if (editor === undefined) return "nowhere";
+    if (!(await mayChange(await targetOf(editor.document, null)))) return "refused";
     const done = await editor.edit((edit) => {
       for (const selection of editor.selections) edit.replace(selection, text);
     });
-    if (done) await vscode.window.showTextDocument(editor.document, editor.viewColumn);
-    return done;
+    if (!done) return "nowhere";
+    await vscode.window.showTextDocument(editor.document, editor.viewColumn);
+    return "applied";
   }
 
-  async apply(text: string, path: string | null): Promise<"applied" | "refused" | "nowhere"> {
+  async apply(text: string, path: string | null, mayChange: MayChange): Promise<Put> {
     askTrust();
-    const target = await this.#target(path);
+    const target = await this.#target(path, mayChange);
     if (target === null) return "nowhere";
     const { document, range } = target;
+    if (!(await mayChange(await targetOf(document, path)))) return "refused";
     const whole = document.getText();
     const before = whole.slice(0, document.offsetAt(range.start));
     const after = whole.slice(document.offsetAt(range.end));
@@ -118,13 +121,12 @@ export class VsCodeDocuments implements Documents {
   /** The named file as a whole, or what is marked in the active editor (all of it if nothing is). */
   async #target(
     path: string | null,
+    mayChange: MayChange,
   ): Promise<{ document: vscode.TextDocument; range: vscode.Range } | null> {
     const real = path === null ? null : await insideOf(path, folders());
-    if (path !== null && (isGuarded(path) || (real !== null && isGuarded(fromFolder(real))))) {
-      // The model has named it: what programs run by themselves is not changed in passing.
-      throw new Error(
-        `Code is not applied to ${visible(path)}: programs run or obey what stands there. Copy it instead.`,
-      );
+    if (path !== null && real === null) {
+      // Not there, or outside: a protected name is refused rather than its code put elsewhere.
+      await mayChange({ name: path, paths: [path], isActive: false });
     }
     const editor = fileEditor();
     const isHere = editor !== undefined && (real === null || editor.document.uri.fsPath === real);
@@ -163,9 +165,22 @@ function folders(): readonly string[] {
     .map((folder) => folder.uri.fsPath);
 }
 
+/** A document as one that code is to go into; `named`: the path that the model gave, if it gave one. */
+async function targetOf(document: vscode.TextDocument, named: string | null): Promise<CodeTarget> {
+  const { uri } = document;
+  const isActive = fileEditor()?.document === document;
+  const real = uri.scheme === "file" ? await realpath(uri.fsPath).catch(() => null) : null;
+  const paths = [uri, ...(real === null ? [] : [vscode.Uri.file(real)])].map(fromFolder);
+  return {
+    name: vscode.workspace.asRelativePath(uri),
+    paths: named === null ? paths : [...paths, named],
+    isActive,
+  };
+}
+
 /** A path from the open folder that it stands in. */
-function fromFolder(real: string): string {
-  return vscode.workspace.asRelativePath(vscode.Uri.file(real), false);
+function fromFolder(uri: vscode.Uri): string {
+  return vscode.workspace.asRelativePath(uri, false);
 }
 
 /** Restricted mode changes nothing; VS Code itself does not keep an extension from it. */

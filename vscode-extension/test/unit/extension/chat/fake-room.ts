@@ -2,7 +2,7 @@
 
 import type { Backend, Token } from "../../../../src/extension/chat/backend.ts";
 import type { Clock } from "../../../../src/extension/chat/clock.ts";
-import type { Ports } from "../../../../src/extension/chat/ports.ts";
+import type { CodeTarget, MayChange, Ports, Put } from "../../../../src/extension/chat/ports.ts";
 import { Store } from "../../../../src/extension/chat/store.ts";
 import type { Commands, ServerRequests } from "../../../../src/protocol.ts";
 
@@ -104,12 +104,19 @@ export class FakeBackend implements Backend {
 /** An editor that remembers what it was asked to do; `chosen` is what every question is answered with. */
 export function fakePorts(
   chosen: () => string | null = () => null,
-): Ports & { readonly did: string[] } {
+): Ports & { readonly did: string[]; target: CodeTarget } {
   const did: string[] = [];
   const memory = new Map<string, unknown>();
   const note = async (what: string): Promise<void> => void did.push(what);
-  return {
+  const put = async (what: string, mayChange: MayChange): Promise<Put> => {
+    if (!(await mayChange(ports.target))) return "refused";
+    did.push(what);
+    return "applied";
+  };
+  const ports: ReturnType<typeof fakePorts> = {
     did,
+    /** Where code goes. */
+    target: { name: "src/a.py", paths: ["src/a.py"], isActive: true },
     dialogs: {
       confirm: async (words) => {
         did.push(`confirm ${words}`);
@@ -128,8 +135,8 @@ export function fakePorts(
         did.push(`save ${name}`);
         return true;
       },
-      insert: async () => true,
-      apply: async () => "applied",
+      insert: (text, mayChange) => put(`insert ${text}`, mayChange),
+      apply: (text, path, mayChange) => put(`apply ${text} to ${path}`, mayChange),
     },
     finding: { find: async () => [], mentions: async () => [], terminal: async () => "output" },
     shell: {
@@ -149,6 +156,7 @@ export function fakePorts(
       },
     },
   };
+  return ports;
 }
 
 /** A room to hand to handlers; the connection is up. */

@@ -4,11 +4,12 @@ import { mkdirSync, mkdtempSync, realpathSync, symlinkSync, writeFileSync } from
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
-import { placeIn } from "../../../../src/extension/chat/editor/code.ts";
+import { codeHandlers, placeIn } from "../../../../src/extension/chat/editor/code.ts";
 import { isGuarded } from "../../../../src/extension/chat/editor/guarded.ts";
 import { insideOf } from "../../../../src/extension/chat/editor/inside.ts";
 import { linkHandlers, webTarget } from "../../../../src/extension/chat/editor/links.ts";
 import { pageHtml } from "../../../../src/extension/chat/html.ts";
+import type { CodeTarget } from "../../../../src/extension/chat/ports.ts";
 import { fakeRoom } from "./fake-room.ts";
 
 const HOSTILE = [
@@ -88,16 +89,63 @@ test("UI-06 places that programs obey are guarded, however they are written", ()
     ".gitconfig",
     ".npmrc",
     ".bash_profile",
+    "pkg/AGENTS.md",
+    ".env.local",
+    ".github/workflows/ci.yml",
+    "web/package.json",
+    ".pre-commit-config.yaml",
+    ".v\u017fcode/tasks.json",
+    "AGENTS.md:stream",
+    "notes/today.chat.md",
   ];
   for (const path of guarded) assert.ok(isGuarded(path), path);
   const open = [
     "src/a.py",
     ".gitignore",
-    ".github/workflows/ci.yml",
     "vscode/tasks.json",
     "bashrc",
+    "package.json5",
+    "docs/head",
+    "src/b.ts:12",
+    "",
   ];
   for (const path of open) assert.ok(!isGuarded(path), path);
+});
+
+/** Both buttons of a code block, and what came of them; `yes` is what questions are answered with. */
+async function pressed(target: Partial<CodeTarget>, yes: boolean): Promise<readonly string[]> {
+  const last = (): string => room.ports.did.at(-1) ?? "";
+  const room = fakeRoom(() => {
+    if (!yes) return null;
+    return last().startsWith("confirm Insert") ? "Insert" : "Show the Diff";
+  });
+  room.ports.target = { ...room.ports.target, ...target };
+  const { insertCode, applyCode } = codeHandlers(room);
+  const failed = (error: Error): void =>
+    void room.ports.did.push(error.message.split(":")[0] ?? "");
+  await Promise.resolve(insertCode({ type: "insertCode", text: "x" })).catch(failed);
+  await Promise.resolve(applyCode({ type: "applyCode", text: "x", target: null })).catch(failed);
+  return room.ports.did;
+}
+
+test("UI-06 code goes into an open protected file only after a yes that names it", async () => {
+  const asked = ["confirm Insert the code into S?", "confirm Apply the code to S?"];
+  for (const path of [".vscode/settings.json", "package.json", ".env"]) {
+    const target = { name: "S", paths: ["src/a.py", path] }; // behind a link, say
+    assert.deepEqual(await pressed(target, false), asked, path);
+    assert.deepEqual(
+      await pressed(target, true),
+      [asked[0], "insert x", asked[1], "apply x to null"],
+      path,
+    );
+  }
+  assert.deepEqual(await pressed({}, false), ["insert x", "apply x to null"]);
+});
+
+test("UI-06 a protected file that only the model has named is refused, not asked for", async () => {
+  const target = { name: "AGENTS.md\u202e", paths: ["AGENTS.md"], isActive: false };
+  const refused = "Code is not applied to AGENTS.md\\u202e unless you look at that file";
+  assert.deepEqual(await pressed(target, true), [refused, refused]);
 });
 
 test("a target names a path and lines", () => {

@@ -1,0 +1,63 @@
+"""Keep the VS Code extension's list of protected places equal to that of ``indwell.policy``."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+
+from indwell.policy import guarded, paths
+
+ROOT = Path(__file__).resolve().parent.parent
+EDITOR = ROOT / "vscode-extension" / "src" / "extension" / "chat" / "editor"
+MIRROR = EDITOR / "protected-places.ts"
+WIDTH = 100  # as Biome breaks lines
+HEAD = """\
+/**
+ * Which names the server protects: all in lower case, but for `BARE`.
+ * Written by scripts/protected_places.py from server/indwell/policy (`scripts/fix`).
+ */
+"""
+
+
+def text() -> str:
+    """All of protected-places.ts."""
+    pairs = ("/".join(pair) for pair in paths.PROTECTED_PAIRS)
+    return "\n".join(
+        [
+            HEAD,
+            _list("FOLDERS", "Folders, with all that is in them.", paths.PROTECTED_FOLDERS),
+            _list("FILES", "Files by their whole name.", paths.PROTECTED_FILES),
+            _list("PAIRS", "A folder and a name right in it.", pairs),
+            _list("BEGINNINGS", "What names of files begin with.", paths.PROTECTED_BEGINNINGS),
+            _list("ENDINGS", "What names of files end with.", paths.PROTECTED_ENDINGS),
+            "/** The file that makes a folder a repository; exactly so. */",
+            f"export const BARE = {json.dumps(guarded.BARE)};\n",
+        ]
+    )
+
+
+def _list(name: str, what: str, values: Iterable[str]) -> str:
+    entries = [json.dumps(one) for one in sorted(values)]
+    begins = f"export const {name}: readonly string[] = ["
+    line = f"{begins}{', '.join(entries)}];"
+    if len(line) > WIDTH:
+        line = "\n".join([begins, *(f"  {one}," for one in entries), "];"])
+    return f"/** {what} */\n{line}\n"
+
+
+def main() -> int:
+    """Write protected-places.ts, or with --check say that it is old."""
+    fresh = text()
+    if MIRROR.exists() and MIRROR.read_text("utf-8") == fresh:
+        return 0
+    if "--check" in sys.argv:
+        print(f"{MIRROR.relative_to(ROOT)} is old; run scripts/fix", file=sys.stderr)
+        return 1
+    MIRROR.write_text(fresh, "utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

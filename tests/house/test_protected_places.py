@@ -1,0 +1,87 @@
+"""The VS Code extension protects what the server protects, however a path is written."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import unicodedata
+from itertools import chain
+from pathlib import Path
+
+from editors.place import missing
+from indwell.policy import paths
+from indwell.policy.guarded import BARE, is_guarded
+
+ROOT = Path(__file__).resolve().parents[2]
+GUARDED = ROOT / "vscode-extension" / "src" / "extension" / "chat" / "editor" / "guarded.ts"
+BESIDE = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"
+NODE = shutil.which("node", path=BESIDE)
+
+ORDINARY = (
+    *("src/app.py", "README.md", "github/x.py", "settings.json", "package.json5", "a.code"),
+    *(".gitignore", "docs/agents.md.txt", "yarn/releases/x", ".config/x", "config/mise", "head"),
+    *("heads/HEAD.txt", "chat.md", "x.chat.markdown", "environment.py", "a/b/c/d.ts", "", ".", "/"),
+)
+LISTED = (
+    *paths.PROTECTED_FOLDERS,
+    *paths.PROTECTED_FILES,
+    *map("/".join, paths.PROTECTED_PAIRS),
+    *(f"{one}x" for one in paths.PROTECTED_BEGINNINGS),
+    *(f"x{one}" for one in paths.PROTECTED_ENDINGS),
+    BARE,
+)
+PLAIN = tuple(
+    chain(ORDINARY, LISTED, *((f"a/{one}", f"{one}/b", f"x{one}", f"{one}x") for one in LISTED))
+)
+IMITATIONS = [
+    (chr(code), folded)
+    for code in range(128, sys.maxunicode + 1)
+    if (folded := unicodedata.normalize("NFC", chr(code)).casefold()).isascii()
+]
+"""What a disk that ignores case takes for letters of ASCII."""
+ODD = (
+    *chain.from_iterable(
+        (one.upper(), f"{one}. .", f"a\\{one}\\b", f"{one[:2]}\u200b{one[2:]}", f".//./{one}")
+        for one in LISTED
+    ),
+    *(name.replace(plain, odd) for name in LISTED for odd, plain in IMITATIONS if plain in name),
+)
+
+
+def guarded_by_the_panel(asked: tuple[str, ...]) -> list[bool]:
+    if NODE is None:
+        missing("Node is not installed: scripts/setup")
+    script = (
+        f"const {{ isGuarded }} = await import({json.dumps(GUARDED.as_uri())});"
+        "const asked = JSON.parse(require('node:fs').readFileSync(0, 'utf8'));"
+        "console.log(JSON.stringify(asked.map(isGuarded)))"
+    )
+    command = [str(NODE), "--no-warnings", "--input-type=commonjs", "--eval"]
+    ran = subprocess.run(
+        [*command, f"(async () => {{{script}}})()"],
+        input=json.dumps(asked),
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    assert ran.returncode == 0, ran.stderr
+    answers: list[bool] = json.loads(ran.stdout)
+    return answers
+
+
+def test_writing_the_list_again_changes_nothing() -> None:
+    command = [sys.executable, str(ROOT / "scripts" / "protected_places.py"), "--check"]
+    checked = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (checked.returncode, checked.stderr) == (0, "")
+
+
+def test_the_panel_guards_what_the_server_guards() -> None:
+    panel = dict(zip((*PLAIN, *ODD), guarded_by_the_panel((*PLAIN, *ODD)), strict=True))
+    assert [path for path in PLAIN if panel[path] != is_guarded(path)] == []
+    # Where it is unclear what a disk takes a name for, the panel may guard more, never less.
+    assert [path for path in ODD if is_guarded(path) and not panel[path]] == []
+    assert sum(map(is_guarded, ODD)) > len(LISTED)

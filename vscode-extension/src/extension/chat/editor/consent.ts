@@ -1,0 +1,29 @@
+/** Whether code of the conversation may go into a file: into a protected one only on the user's own word. */
+import { visible } from "../../../shared/visible.ts";
+import type { Dialogs, MayChange } from "../ports.ts";
+import { isGuarded } from "./guarded.ts";
+
+const WHY =
+  "It is a protected file: programs run or obey what stands in it, or take it for instructions. " +
+  "Look at the code first.";
+
+/**
+ * Asks for a protected file by its name; `yes` is the button.
+ * Refuses (throws, in words for the user) where only the model has named one.
+ */
+export function consent(
+  dialogs: Dialogs,
+  question: (name: string) => string,
+  yes: string,
+): MayChange {
+  return async ({ name, paths, isActive }) => {
+    if (!paths.some(isGuarded)) return true;
+    if (!isActive) {
+      throw new Error(
+        `Code is not applied to ${visible(name)} unless you look at that file: programs run or obey ` +
+          "what stands there. Open it and try again, or copy the code.",
+      );
+    }
+    return (await dialogs.confirm(question(name), WHY, [yes])) === yes;
+  };
+}
