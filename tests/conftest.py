@@ -5,12 +5,15 @@ from __future__ import annotations
 import os
 import sys
 import sysconfig
+import threading
 import time
 from pathlib import Path
 from types import FrameType
 
 import pytest
+from hypothesis import HealthCheck, settings
 
+from support.hatching import close_nests
 from support.strays import strays
 
 PACKAGE = str(Path(__file__).resolve().parents[1] / "server" / "indwell") + os.sep
@@ -26,7 +29,11 @@ EXCUSED = {
     ("open", "demo/repairs.py"): "Python looks for the file of text with a syntax error",
     ("open", "agent/permit.py"): "so it does for a line of the traceback that goes to the log",
 }
+WATCH_STARTS = "indwell-watch"  # the thread in which a FolderWatch sets up what it will hear
 END_S = 2.0  # from the end of a server's input to its own (safety.md, section 6)
+# A machine under load is no clock: by itself hypothesis fails what takes longer than 0.2 s.
+settings.register_profile("shared", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("shared")
 _violations: set[tuple[str, str, str]] = set()
 
 
@@ -63,10 +70,28 @@ def one_door() -> object:
     assert sorted(_violations) == []
 
 
+@pytest.fixture(autouse=True)
+def no_folder_is_watched_on() -> object:
+    """Ends the watches that a test began in this process: the system grants a user 128 of them.
+
+    A workspace of an agent lives as long as its process, so most tests close none.
+    """
+    before = set(threading.enumerate())
+    yield
+    for thread in set(threading.enumerate()) - before:
+        if thread.name == WATCH_STARTS:
+            thread.join()
+    api = sys.modules.get("watchdog.observers.api")
+    for thread in set(threading.enumerate()) - before if api else ():
+        if isinstance(thread, api.BaseObserver):
+            thread.stop()
+
+
 @pytest.fixture(scope="session", autouse=True)
 def no_process_is_left(tmp_path_factory: pytest.TempPathFactory) -> object:
     """Fails the run if a server, or what it started, outlived the test that began it."""
     yield
+    assert set(close_nests()) <= {0}
     if sys.platform == "linux":
         until = time.monotonic() + END_S
         while (left := strays(tmp_path_factory.getbasetemp())) and time.monotonic() < until:

@@ -23,7 +23,8 @@
     │   ├── NobodyThere        an endpoint that much depends on cannot be used at all
     │   ├── SettingsError      a settings file cannot be used
     │   └── SessionError       a session cannot be found, read or written
-    │       └── SessionOpen       another Indwell has it open, so nobody else may write it
+    │       ├── SessionOpen       another Indwell has it open, so nobody else may write it
+    │       └── RecordsLost       the disk failed for good, so its log takes nothing more
     └── (anything else is a bug and travels)
 
 A message says what was wrong, with which value, and what to do next; no full stop at its end.
@@ -144,3 +145,7 @@ class SessionError(UserError):
 
 class SessionOpen(SessionError):
     """Another Indwell has the session open; once that has ended it can be taken up."""
+
+
+class RecordsLost(SessionError):
+    """The disk failed while the log was written; no later try helps, unlike on a full disk."""

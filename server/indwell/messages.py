@@ -34,6 +34,7 @@ Source: TypeAlias = Literal[
     "skill",
     "skill_list",
     "own_skill_list",
+    "agent_list",
     "summary",
     "task_card",
     "todo",

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+from pathlib import Path
 
 import pytest
 
 from indwell.agent.background.output import (
+    HELD_B,
     KEPT_CHARACTERS,
     MOST_WAITING_B,
     SHOWN_CHARACTERS,
     Output,
 )
 from indwell.agent.background.words import seconds_words
+from indwell.sandbox import run_program
 from indwell.secrets.hiding import Hider
 from indwell.tools.truncate import OUTPUT_LIMIT, OUTPUT_TAIL
 from support.made_secrets import made_secrets
@@ -51,6 +54,46 @@ async def test_what_comes_faster_than_it_is_kept_is_counted() -> None:
     output = Output(nothing_kept, hide_nothing)
     output.feed(b"x" * (MOST_WAITING_B + 7))
     assert "[… 7 bytes came too fast to be kept …]" in await output.take_news(str)
+
+
+async def test_a_command_waits_for_what_it_wrote_and_loses_nothing(tmp_path: Path) -> None:
+    output, kept = hiding()
+    n_lines = 3 * MOST_WAITING_B // 8
+    finished = await run_program(
+        ["seq", "1000000", str(1_000_000 + n_lines)],
+        cwd=tmp_path,
+        timeout_s=SOON_S,
+        on_chunk=output.feed,
+        alone=True,
+    )
+    await output.settle(is_end=True)
+    assert sum(map(len, kept)) == finished.total_b
+    assert "".join(kept).count("\n") == n_lines + 1
+    assert output.is_whole
+
+
+@pytest.mark.parametrize(
+    "piece",
+    [b"y\n", b"x", b"-----BEGIN " + b"PRIVATE KEY-----" + b"A" * 9_000, b"a " * 20_000 + b"\n"],
+    ids=["lines", "one line", "keys in one line", "long lines"],
+)
+async def test_whatever_is_written_there_is_room_again(piece: bytes) -> None:
+    output, _ = hiding()
+    room = output.feed(piece * (HELD_B // len(piece) + 1))
+    assert room is not None
+    await asyncio.wait_for(room, SOON_S)
+    assert output.feed(b"") is None
+
+
+async def test_a_long_line_with_an_end_is_looked_at_whole() -> None:
+    secret = made_secrets()["github"][1]
+    output, kept = hiding()
+    for start in range(32_700, 32_780, 10):  # about where a piece ends
+        output.feed(b"a" + b" " * start + f"{secret} {'b ' * 5_000}\n".encode())
+        await output.settle()
+    shown = "".join(kept)
+    assert shown.count("[secret hidden") == len(range(32_700, 32_780, 10))
+    assert secret[-12:] not in shown
 
 
 async def test_a_full_disk_stops_no_command() -> None:

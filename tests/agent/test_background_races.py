@@ -16,7 +16,9 @@ from indwell.agent.events import CommandsChanged, Event
 from indwell.agent.prompt import Prompt
 from indwell.agent.turn import run_turn
 from indwell.messages import Reply, Request
+from indwell.review.verdicts import Scope, reject
 from indwell.sandbox import Finished
+from indwell.sandbox.capture import OnChunk
 from indwell.tools.base import ToolContext
 from indwell.tools.seen import Seen
 from indwell.workspace.disk import DiskWorkspace
@@ -31,7 +33,7 @@ from support.running_on import (
     starts,
     told,
 )
-from support.session import says
+from support.session import asks, call, says
 
 pytestmark = needs_bubblewrap
 
@@ -73,6 +75,37 @@ async def test_what_one_changes_is_reviewed_though_another_ended_while_it_began(
         assert [(one.old, one.new) for one in hunks] == [((), ("more\n",))]
 
 
+async def test_what_the_user_rejects_meanwhile_is_no_change_of_the_command(tmp_path: Path) -> None:
+    script = [
+        asks(call("bash", "c1", command="echo more >> a.txt")),
+        says("done"),
+        starts("cat gate; echo new > b.txt"),
+        looks(id="b1", wait_s=int(SOON_S)),
+        says("ok"),
+    ]
+    async with background(tmp_path, script, is_reviewed=True) as project:
+        project.settings[0] = msgspec.structs.replace(project.settings[0], mode="review")
+        parts, path = project.session.parts, project.folder / "a.txt"
+        ledger, text = parts.review, path.read_text()
+        assert ledger is not None
+        await project.turn()
+        assert [(one.old, one.new) for one in ledger.hunks(path)] == [((), ("more\n",))]
+        judging: list[asyncio.Future[None]] = []
+
+        async def judge() -> None:
+            await reject(ledger, parts.workspace, Scope(path=path))
+            await let_go(project)
+
+        def hear(event: Event) -> None:
+            if isinstance(event, CommandsChanged) and not judging:
+                judging.append(asyncio.ensure_future(judge()))
+
+        await asyncio.wait_for(run_turn(project.session, Prompt("go"), hear), 2 * SOON_S)
+        assert path.read_text() == text
+        assert ledger.paths() == (project.folder / "b.txt",)
+        assert ledger.beside == set()
+
+
 async def test_one_whose_call_is_stopped_after_it_began_is_told_of(tmp_path: Path) -> None:
     command = "printf 'a line without an end '; cat gate"
     script = [starts(command), says("I see"), says("again")]
@@ -103,7 +136,7 @@ async def test_one_that_ends_in_time_is_none_though_its_changes_are_still_taken_
     async def take_down() -> None:
         await taken_down.wait()
 
-    async def run(feed: Callable[[bytes], None], _stop: asyncio.Event) -> Finished:
+    async def run(feed: OnChunk, _stop: asyncio.Event, _note: Callable[[str], None]) -> Finished:
         feed(b"out\n")
         asyncio.get_running_loop().call_later(10 * board.begin_s, taken_down.set)
         return Finished(3, b"out\n", b"", 0, 4, b"", timed_out=False, seconds=0.0, left_running=0)

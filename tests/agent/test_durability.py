@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
+from datetime import UTC, datetime
 from pathlib import Path
 
+import pytest
+
+from indwell.agent.ledger import MemoryLedger
 from indwell.agent.log import Log
+from indwell.errors import SessionError
 from indwell.messages import Reply, Request
 from indwell.sessions.records import Intent, Record, Said
 from indwell.tools.base import ToolContext
@@ -91,3 +96,23 @@ async def test_an_effect_waits_until_its_intent_is_on_disk(tmp_path: Path) -> No
         log, seen = watch(world)
         assert (await world.turn()).ending == "done"
         assert not world.results[0].is_error
+
+
+class FullLedger(MemoryLedger):
+    """A ledger that the disk does not take."""
+
+    async def close(self) -> None:
+        raise SessionError("the disk is full")
+
+
+async def test_what_one_part_cannot_save_keeps_no_other_part_open(tmp_path: Path) -> None:
+    async with a_world(tmp_path, [says()], files=FILES) as world:
+        await world.turn()
+        session = world.session
+        parts = session.parts
+        session.parts = dataclasses.replace(parts, ledger=FullLedger())
+        with pytest.raises(SessionError, match="the disk is full"):
+            await session.close()
+        _, log = world.store.resume(session.id, now=datetime.now(UTC))  # nobody else has it open
+        await log.close()
+        session.parts = parts

@@ -12,6 +12,7 @@ from indwell.agent.events import Event, PlanChanged, Text, ToolFinished
 from indwell.agent.forthcoming import forthcoming
 from indwell.agent.past import past_of
 from indwell.agent.plan_board import APPROVED, NAME, PlanBoard, make_plan
+from indwell.agent.plan_news import tell_plan
 from indwell.context.plan import Plan
 from indwell.context.tokens import estimate_tokens
 from indwell.errors import SessionError
@@ -95,6 +96,18 @@ async def test_what_the_user_made_of_the_plan_is_what_the_model_gets(tmp_path) -
         assert made.told()[1] == ("approved", "1. Only mend `total`")
         assert made.board.plan.path != before
         assert Path(before).read_text() == f"{STEPS}\n"
+
+
+async def test_a_plan_without_a_document_gets_one_when_it_is_asked_for(tmp_path) -> None:
+    async with planned(tmp_path, []) as made:
+        board, session = made.board, made.world.session
+        board.plan = Plan("proposed", STEPS)  # of an old fork, whose origin has the document
+        await tell_plan(session, 1, made.world.emit)
+        assert (board.plan.path, made.told()) == ("", [])
+        board.tell_again()
+        await tell_plan(session, 1, made.world.emit)
+        assert Path(board.plan.path).read_text() == f"{STEPS}\n"
+        assert plan_of(await made.world.records()) == board.plan
 
 
 async def test_a_plan_with_open_steps_stays_approved_until_they_are_done(tmp_path) -> None:

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from indwell.agent.plan_board import APPROVED
-from indwell.agent.plan_document import LIMIT_B, written_plan
+from indwell.agent.plan_document import written_plan
 from indwell.agent.prompt import Prompt
 from indwell.agent.turn import run_turn
-from indwell.context.plan import Plan
+from indwell.context.plan import MOST_BYTES, Plan
 from indwell.errors import UserError
 from support.planned import PROPOSED, STEPS, planned
 from support.session import asks, call, says
@@ -92,7 +92,7 @@ def test_a_document_that_cannot_be_read_is_no_plan_and_one_that_is_gone_was_the_
     path = tmp_path / "plan.md"
     plan = Plan("proposed", STEPS, str(path))
     assert written_plan(plan) == STEPS
-    path.write_text("x" * (LIMIT_B + 1))
+    path.write_text("x" * (MOST_BYTES + 1))
     with pytest.raises(UserError, match="the plan's document cannot be read"):
         written_plan(plan)
     path.unlink()

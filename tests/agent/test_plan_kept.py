@@ -106,7 +106,7 @@ async def test_the_plan_of_a_session_left_behind_is_told_and_sent_by_the_new_one
             assert "task_card" in sent
 
 
-@pytest.mark.parametrize("preset", ["ladder-a", "auto-b", "slide"])
+@pytest.mark.parametrize("preset", ["regions-d", "ladder-a", "auto-b", "slide"])
 @pytest.mark.parametrize("state", ["done", "proposed"])
 async def test_a_plan_that_no_longer_holds_is_cut_like_all_else(
     tmp_path: Path, preset: str, state: str

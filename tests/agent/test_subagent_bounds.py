@@ -9,7 +9,6 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from agent.test_subagents import EDIT, PLAIN, READ, Model, a_house, delegates
 from indwell.agent import events
 from indwell.agent.budget import Budgets
 from indwell.agent.other_model import OtherModel
@@ -25,6 +24,7 @@ from indwell.providers.scripted import ScriptedProvider
 from indwell.sessions.records import Intent, Record
 from indwell.settings.model import SECRETS
 from support.session import MemoryLog, a_tool, asks, call, says
+from support.subagents import EDIT, PLAIN, READ, Model, a_house, delegates
 
 VALUE = "horse-battery"
 READ_ENV = asks(call("read_file", "k1", path=".env"))

@@ -3,104 +3,22 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager
-from dataclasses import replace
-from datetime import datetime
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from indwell.agent import events
-from indwell.agent.budget import Budgets
-from indwell.agent.compact_tool import Wish, make_compact
-from indwell.agent.other_model import OtherModel
-from indwell.agent.past import past_of
-from indwell.agent.recalled import recalled
-from indwell.agent.session import Session
-from indwell.agent.subagents.child import Limits, OwnTools
 from indwell.agent.subagents.definition import Definition
-from indwell.agent.subagents.tool import Numbered, Subagents, make_agent
-from indwell.agent.todo_tool import TodoBoard, make_todo
 from indwell.errors import Unreachable
-from indwell.messages import Reply, Request, ToolUse
+from indwell.messages import Request, ToolUse
 from indwell.policy.decide import Policy
-from indwell.providers.base import Provider, StreamEvent
-from indwell.providers.scripted import ScriptedProvider
 from indwell.sessions.acts import acts
-from indwell.sessions.branches import model_of
-from indwell.sessions.overview import overview
-from indwell.sessions.records import Intent, Record, Said, Spent, TurnFinished
-from indwell.tools.base import Tool, ToolContext
-from support.session import START, MemoryLog, World, a_tool, a_world, asks, call, says, texts
-
-FILES = {"shop.py": "def total(items):\n    return sum(items) + 1\n"}
-PLAIN = "find the mistake in shop.py"
-
-
-def is_child(request: Request) -> bool:
-    return "You are a sub-agent" in request.system[-1].text
-
-
-class Model:
-    """Two scripts: of the agent, and of its sub-agents by their task; keeps what each was sent."""
-
-    def __init__(self, main: Sequence[Reply], *, children: Mapping[str, Sequence[Reply]]) -> None:
-        self.main = list(main)
-        self.children = {task: list(replies) for task, replies in children.items()}
-        self.sent_main: list[Request] = []
-        self.sent_children: list[Request] = []
-
-    def __call__(self, request: Request) -> Reply:
-        if not is_child(request):
-            self.sent_main.append(request)
-            return self.main.pop(0)
-        self.sent_children.append(request)
-        words = "\n".join(texts(request.messages[0]))
-        task = next(task for task in self.children if task in words)
-        return self.children[task].pop(0)
-
-
-@asynccontextmanager
-async def a_house(
-    folder: Path,
-    script: Callable[[Request], Any],
-    *,
-    tools: Sequence[Tool[Any]] = (),
-    named: Sequence[Definition] = (),
-    model: str = "",
-    limits: Limits = Limits(),  # noqa: B008 - frozen
-    **more: Any,
-) -> AsyncIterator[tuple[World, list[MemoryLog]]]:
-    """A world whose model has the tool ``agent``; and the logs of the sub-agents, as they begin."""
-    logs: list[MemoryLog] = []
-
-    async def begin(session: Session, model: str) -> Numbered:
-        del session, model
-        logs.append(MemoryLog())
-        return Numbered(len(logs), logs[-1])
-
-    def own_tools() -> OwnTools:
-        wish, board = Wish(), TodoBoard()
-        return OwnTools(wish, board, (make_compact(wish), make_todo(board)))
-
-    async def known() -> Mapping[str, Definition]:
-        return {one.name: one for one in named}
-
-    subagents = Subagents(named, known, lambda: limits, lambda: model, own_tools, begin)
-    given = (*tools, make_agent(subagents))
-    async with a_world(folder, script, files=FILES, tools=given, **more) as world:
-        subagents.session = world.session
-        yield world, logs
-
-
-def delegates(task: str = PLAIN, id_: str = "c1", **more: object) -> Reply:
-    return asks(call("agent", id_, task=task, **more))
-
-
-READ = asks(call("read_file", "r1", path="shop.py"))
-EDIT = asks(call("edit_file", "e1", path="shop.py", edits=[{"old": " + 1", "new": ""}]))
+from indwell.sessions.records import Intent, Record, Said, TurnFinished
+from indwell.tools.base import ToolContext
+from support.session import a_tool, asks, call, says, texts
+from support.subagents import EDIT, FILES, PLAIN, READ, Model, a_house, delegates, is_child
 
 
 async def test_nothing_but_the_answer_comes_back(tmp_path: Path) -> None:
@@ -191,80 +109,6 @@ async def test_what_it_does_is_told_under_its_call(tmp_path: Path) -> None:
     assert [(one.path, one.added, one.removed) for one in finished.changes] == [("shop.py", 1, 1)]
 
 
-async def test_its_cost_is_the_turns(tmp_path: Path) -> None:
-    model = Model([delegates(), says()], children={PLAIN: [READ, says("x")]})
-    async with a_house(tmp_path, model) as (world, logs):
-        finished = await world.turn()
-        records = await world.records()
-    spent = [one for one in records if isinstance(one, Spent)]
-    until = records.index(spent[2]) + 1
-    answered = recalled(records[:until], START).answered_at
-    assert answered == datetime.fromisoformat(spent[0].at), "its calls keep no cache of ours warm"
-    assert [one.agent for one in spent] == ["", "1", "1", ""]
-    assert finished.cost == sum(one.cost or 0 for one in spent)
-    assert finished.usage.input == sum(one.usage.input for one in spent) == 40
-    assert sum(isinstance(one, Spent) for one in logs[0].records) == 2
-
-
-@pytest.mark.parametrize(
-    ("limits", "budgets", "why"),
-    [
-        (Limits(tokens=1_500), Budgets(), "agent_budget_tokens = 1,500"),
-        (Limits(), Budgets(turn_tokens=1_800), "budget_turn_tokens = 1,800"),
-    ],
-)
-async def test_no_call_passes_its_budget_or_the_turns(
-    tmp_path: Path, limits: Limits, budgets: Budgets, why: str
-) -> None:
-    model = Model([delegates(), says()], children={PLAIN: [asks(READ.calls[0], text="so far")] * 9})
-    async with a_house(tmp_path, model, limits=limits) as (world, _):
-        world.session.parts = replace(world.session.parts, budgets=budgets)
-        await world.turn()
-        (result,) = world.results
-    assert why in result.text
-
-
-class Slow:
-    """A model that lets sub-agents wait for their answers until a gate opens."""
-
-    def __init__(self, provider: Provider) -> None:
-        self.provider = provider
-        self.gate = asyncio.Event()
-
-    async def complete(self, request: Request, on_event: Callable[[StreamEvent], None]) -> Reply:
-        if is_child(request):
-            await self.gate.wait()
-        return await self.provider.complete(request, on_event)
-
-
-async def test_budgets_hold_for_sub_agents_that_call_at_once(tmp_path: Path) -> None:
-    """Each alone would fit what is left; both together would not."""
-    model = Model(
-        [asks(call("agent", "c1", task="first"), call("agent", "c2", task="second")), says()],
-        children={"first": [says("one")], "second": [says("two")]},
-    )
-    async with a_house(tmp_path, model) as (world, _):
-        slow = Slow(world.provider)
-        budgets = Budgets(turn_tokens=2_800)
-        world.session.parts = replace(world.session.parts, budgets=budgets, provider=slow)
-        turn = world.begin()
-        await world.until(lambda event: isinstance(event, events.ToolFinished))
-        slow.gate.set()
-        await turn
-        told = [one.is_error for one in world.results]
-    assert told == [False, True]
-
-
-async def test_its_rounds_end_with_a_last_word(tmp_path: Path) -> None:
-    loops = [asks(call("read_file", f"r{n}", path="shop.py", limit=n)) for n in range(1, 4)]
-    model = Model([delegates(), says()], children={PLAIN: [*loops[:2], says("as far as I came")]})
-    async with a_house(tmp_path, model, limits=Limits(rounds=2)) as (world, _):
-        await world.turn()
-        (result,) = world.results
-    assert result.text.startswith("as far as I came\n[the sub-agent ended early")
-    assert model.sent_children[-1].tool_choice == "none"
-
-
 async def test_a_long_answer_keeps_both_ends_and_is_whole_in_a_file(tmp_path: Path) -> None:
     answer = "begin " + "x " * 4_000 + " end"
     model = Model([delegates(), says()], children={PLAIN: [says(answer)]})
@@ -338,24 +182,6 @@ async def test_its_log_is_whole_and_its_doings_are_in_the_sessions(tmp_path: Pat
 
 def _said(records: Sequence[Record]) -> list[Said]:
     return [one for one in records if isinstance(one, Said)]
-
-
-async def test_a_session_goes_on_with_its_own_model_not_with_a_sub_agents(tmp_path: Path) -> None:
-    cheap = OtherModel(ScriptedProvider([says("x")]), "cheap", 64_000, 1_000, lambda _usage: 0.5)
-    model = Model([delegates(), asks(READ.calls[0])], children={})
-    async with a_house(tmp_path, model, model="cheap", round_limit=1) as (world, _):
-        world.session.parts = replace(world.session.parts, other_model=lambda _name: cheap)
-        model.main[1:] = [says("that was all")]
-        finished = await world.turn()
-        records = await world.records()
-        reading = world.store.open(world.session.id)
-    assert [one.model for one in records if isinstance(one, Spent)] == ["small", "cheap", "small"]
-    assert finished.cost == 0.5 + 0.5 + 0.25
-    until = next(n for n, one in enumerate(records) if isinstance(one, Spent) and one.agent) + 1
-    killed = records[:until]  # right behind what the sub-agent spent
-    assert past_of(killed).model == model_of(killed) == "small"
-    assert past_of(killed).usage.input == 20
-    assert overview("s", reading._replace(records=killed)).model == "small"
 
 
 async def test_one_that_only_read_is_known_not_to_have_changed_anything(tmp_path: Path) -> None:

@@ -116,9 +116,17 @@ def test_a_link_leads_nowhere_and_a_denied_file_stays_unseen(config: Path, tmp_p
     (agents / "ours.md").write_text("Be ours.")
     (agents / "hard.md").hardlink_to(outside)
     (agents / "denied.md").write_text("Be denied.")
+    (root / ".env").write_text("TOKEN=made up")
+    (root / "secret").mkdir()
+    (root / "secret" / "notes.md").write_text("for nobody")
+    (agents / "by-link.md").symlink_to(root / ".env")
+    (agents / "by-folder.md").symlink_to(root / "secret" / "notes.md")
+    (root / "twice.md").write_text("Be two.")
+    (root / "twin.md").hardlink_to(root / "twice.md")
+    (agents / "to-twin.md").symlink_to(root / "twin.md")
     (root / ".claude").symlink_to(tmp_path)
     trust = trusting(is_given=True, root=root)
-    found = find_agents([root], trust, (".indwell/agents/denied*",))
+    found = find_agents([root], trust, (".indwell/agents/denied*", ".env", "secret/**"))
     assert list(found.known) == ["explore", "ours"]
     assert config.exists()
 
@@ -185,3 +193,22 @@ async def test_where_no_log_can_be_kept_the_work_goes_on(tmp_path: Path) -> None
     begun = await AgentLogs(tmp_path, tmp_path)(Named(), "m")  # type: ignore[arg-type] # as above
     await begun.log.commit()
     assert begun.number == 1
+
+
+async def test_a_trusted_projects_are_told_as_data_once_and_not_before(tmp_path: Path) -> None:
+    home = Home(tmp_path)
+    home.write(".indwell/agents/scout.md", "---\ndescription: Looks around.\n---\nLook.")
+    told = []
+    async with LoopbackEndpoint([say("Well.", usage=USAGE)] * 3) as endpoint:
+        for is_trusted, more in ((False, ()), (True, ()), (True, ("--continue",))):
+            home.trusted = (home.workspace,) if is_trusted else ()
+            environment = home.environment(endpoint.base_url)
+            ended = await indwell(
+                "run", *more, "go", environment=environment, folder=home.workspace
+            )
+            assert ended.code == 0, ended.stderr
+            messages = endpoint.seen[-1].body["messages"]
+            told.append(json.dumps([one for one in messages if one["role"] != "system"]))
+            assert "scout" not in json.dumps(messages[0]) + str(endpoint.seen[-1].body["tools"])
+    line = r"scout: Looks around.\n</available-agents>"
+    assert [one.count(line) for one in told] == [0, 1, 1]

@@ -74,6 +74,6 @@ def test_its_edit_is_one_of_the_turn_and_its_question_has_its_name(tmp_path: Pat
     assert seen["undone"], "as one step"
     assert f"agent general: changed {PATH} +1 −1" in seen["lines"]
     (question,) = seen["questions"]
-    assert question["prompt"].startswith("Sub-agent 1: Run a command in ")
+    assert question["prompt"].startswith("Sub-agent general: Run a command in ")
     assert model.results == ["Mended; the check was refused."]
     assert RECEIPT in seen["messages"]

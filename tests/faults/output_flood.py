@@ -4,6 +4,7 @@
 
 A gigabyte, a million short lines, escapes, bytes at random (PRC-05, PRC-06). Beside the longest
 wait of the event loop stands the longest while nothing but it was running, on the same machine.
+For commands in the background there is ``benchmarks/background_flood.py``.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from time import perf_counter
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "server"))
 
+from indwell.cli.serve import SWITCH_S
 from indwell.workspace.disk import DiskWorkspace
 from support.process_facts import facts, forget_peak
 from tools.calling import Agent
@@ -46,6 +48,7 @@ async def longest_wait(work: Awaitable[object]) -> float:
 
 async def main() -> None:
     """Run and tell."""
+    sys.setswitchinterval(SWITCH_S)  # as the server does
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         agent = Agent(DiskWorkspace([folder]), folder / "spill")

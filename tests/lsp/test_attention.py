@@ -13,6 +13,7 @@ from indwell.lsp.documents import Documents
 from indwell.lsp.ours import hint_words
 from indwell.lsp.wire import sync
 from indwell.settings.model import Settings
+from support.secrets_of import names_in
 
 URI = "file:///w/a.py"
 TEXT = "one\ntwo 😀 x\nthree\n"
@@ -38,6 +39,7 @@ class Desk:
             self.documents,
             lambda: self.now,
             lambda document: document.uri.removeprefix("file:///w/"),
+            names_in(),
         )
         self.open(URI, self.text)
 
@@ -214,7 +216,7 @@ def test_which_lines_a_range_covers(range_, n_lines, lines) -> None:
 
 def test_a_deny_rule_counts_for_the_name_in_the_uri_whatever_its_scheme() -> None:
     documents = Documents()
-    attention = Attention(documents, lambda: 0.0, lambda _document: "config/local.cfg")
+    attention = Attention(documents, lambda: 0.0, lambda _document: "config/local.cfg", names_in())
     for uri in (
         "file:///w/.env",  # a link: what it resolves to is no secret by its name
         "git:/w/.env?%7B%22ref%22%3A%22%22%7D",

@@ -173,6 +173,26 @@ async def test_what_does_not_fit_is_named_with_numbers_and_a_new_session_takes_t
         assert "count the carts. Never touch r1.py" in said
 
 
+async def test_the_task_goes_along_though_the_server_was_started_again_and_then_killed(
+    home: Home,
+) -> None:
+    home.configure(SMALL)
+    async with LoopbackEndpoint(strictly(reads(1, n_at_once=3))) as endpoint:
+        async with editing(home, endpoint.base_url, extensions=RICH) as editor:
+            assert (await editor.ask("count the carts. Never touch r1.py")).ending == "failed"
+        async with editing(home, endpoint.base_url, extensions=RICH) as editor:
+            (log,) = home.logs()
+            await editor.execute("indwell.resume", {"session": log[0].session, "wait": True})
+            await editor.execute("indwell.newSession")
+            editor.process.kill()
+            await editor.process.wait()
+        async with editing(home, endpoint.base_url, extensions=RICH) as editor:
+            assert (await editor.ask("go on")).ending == "done"
+            said = json.dumps(endpoint.seen[-1].body["messages"])
+    assert "<task-card>" in said
+    assert "count the carts. Never touch r1.py" in said
+
+
 async def test_the_new_session_is_told_which_changes_of_the_old_one_wait_for_a_verdict(
     home: Home,
 ) -> None:

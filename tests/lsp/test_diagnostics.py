@@ -21,6 +21,7 @@ from indwell.lsp.protocol_diagnostics import (
 )
 from indwell.lsp.wire import sync
 from indwell.settings.model import Settings
+from support.secrets_of import names_in
 from support.virtual_time import run
 
 PATH = Path("/w/a.py")
@@ -57,7 +58,9 @@ class Desk:
     def __init__(self, *names: str, settings: Settings | None = None) -> None:
         self.documents = Documents()
         self.client = FakeClient(*names)
-        self.attention = Attention(self.documents, lambda: 0.0, lambda document: document.uri)
+        self.attention = Attention(
+            self.documents, lambda: 0.0, lambda document: document.uri, names_in()
+        )
         self.source = EditorProblems(
             self.client,  # type: ignore[arg-type]
             self.documents,

@@ -86,7 +86,10 @@ async def test_a_restricted_folder_has_no_skills(home):
         LoopbackEndpoint([say("Hello.", usage=USAGE)]) as endpoint,
         editing(home, endpoint.base_url, extensions=("events",)) as editor,
     ):
-        await editor.ask("/build hello")
+        refused = await editor.ask("/build hello")
+        assert (refused.ending, refused.draft) == ("failed", "/build hello")
+        assert "the skill '/build' is this folder's, which you have not trusted" in refused.message
+        await editor.ask("hello")
         assert await skills(editor) == [(name, "indwell") for name in SHIPPED]
     (first,) = endpoint.seen
     assert "Slowly" not in user(first)

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from indwell.lsp.protocol_views import SessionParams
 from indwell.sessions import lines
 from indwell.sessions.acts import acts
 from indwell.sessions.records import Said, SessionStarted, Spent, TurnFinished
@@ -86,6 +87,14 @@ async def test_a_client_sees_what_it_does_and_the_turn_has_its_edit(tmp_path: Pa
         assert end["figure"] == "3 rounds, 36 tokens"
         assert finished.changes[0].path == "shop.py"
         assert finished.usage.input == 50, "its calls are the turn's"
+        shown = await editor.client.protocol.send_request_async("indwell/session", SessionParams())
+        (card,) = [one for one in shown.turns[0].pieces if one.kind == "tool"]
+        keys = ("id", "name", "target", "figure", "seconds", "message")
+        assert [tuple(getattr(one, key) for key in keys) for one in card.inner] == [
+            tuple(one[key] for key in keys) for one in inner if one["type"] == "toolFinished"
+        ], "who opens it again sees what was told"
+        (edit,) = _of(editor, "editApplied")
+        assert [one.diff for one in card.inner] == ["", edit["diff"]]
         await editor.execute("indwell.rewind", {"turn": 0, "files": True, "wait": True})
         assert buffer.text == SOURCE, "a turn that is taken back takes its edits along"
     assert results(script.of_main[-1]) == ["Mended."]
@@ -120,11 +129,11 @@ async def test_its_log_lies_in_the_sessions_folder_and_the_audit_names_it(tmp_pa
         "",
         "explore",
         "",
-        *["2"] * 3,
+        *["general"] * 3,
         "",
     ]
     assert [(act.tool, act.agent, act.end) for act in acts(log) if act.agent] == [
-        ("edit_file", "2", "done")
+        ("edit_file", "general", "done")
     ]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import os
 import subprocess
 import sys
@@ -328,12 +329,12 @@ def test_sbx_22_what_cannot_be_held_is_not_run(tmp_path: Path) -> None:
 @needs_bubblewrap
 async def test_sbx_26_a_sandbox_costs_milliseconds(tmp_path: Path) -> None:
     """The quickest of some, as a busy machine leaves it; ``benchmarks/sandbox.py`` has the rest."""
-    quickest = {}
-    for kind, bounds in (("plain", None), ("confined", Confinement(writable=(str(tmp_path),)))):
-        times = []
-        for _ in range(10):
+    quickest = {"plain": math.inf, "confined": math.inf}
+    for number in range(100):  # a sandbox that costs more never comes below, however often tried
+        for kind, bounds in (("plain", None), ("confined", Confinement(writable=(str(tmp_path),)))):
             began = time.perf_counter()
             await spawn("true", cwd=tmp_path, timeout_s=LONG_S, confinement=bounds)
-            times.append(time.perf_counter() - began)
-        quickest[kind] = min(times)
+            quickest[kind] = min(quickest[kind], time.perf_counter() - began)
+        if number >= 4 and quickest["confined"] - quickest["plain"] < 0.02:
+            break
     assert quickest["confined"] - quickest["plain"] < 0.02

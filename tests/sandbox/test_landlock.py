@@ -18,7 +18,6 @@ from hypothesis import strategies as st
 from indwell.errors import ToolError
 from indwell.files.handles import Child, children
 from indwell.sandbox import landlock, run_program
-from indwell.sandbox.confined import _start_by_landlock
 from indwell.sandbox.confinement import Confinement
 from indwell.sandbox.landlock_rules import LIMITS, READ_FILE, WRITE_FILE, rules_of
 from indwell.sandbox.landlock_start import start_held
@@ -86,7 +85,7 @@ async def test_a_program_that_is_held_reads_its_input(tmp_path: Path) -> None:
         timeout_s=10,
         stdin=b"x" * 300_000,
         limit_b=400_000,
-        start=partial(_start_by_landlock, bounds, tmp_path),
+        start=partial(start_held, confinement=bounds, scratch=tmp_path),
     )
     assert finished.head == b"x" * 300_000
 

@@ -5,17 +5,22 @@ from __future__ import annotations
 import asyncio
 import os
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import pytest
 
 from indwell.agent.past import past_of
+from indwell.agent.plan_document import written_plan
+from indwell.context.plan import Plan
 from indwell.errors import SessionError
 from indwell.messages import Usage
+from indwell.sessions.branches import plan_of
 from indwell.sessions.forking import check_whole, fork_session, rewind_session, spill_owners
 from indwell.sessions.records import Forked
 from indwell.sessions.retention import delete, session_ids, stored, sweep
 from indwell.sessions.statistics import scanned_figures
 from indwell.sessions.store import SessionStore
+from indwell.sessions.told import PlanSet
 from support.branch_logs import a_turn, log_of, words_of
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
@@ -61,6 +66,44 @@ async def test_a_fork_of_a_fork_names_the_texts_of_both(store) -> None:
     two = (await fork_session(store, one, 1, now=LATER)).session
     assert spill_owners(store.open(two).records) == (origin, one)
     assert words_of(store.open(two).records) == ["words 1", "reply 1"]
+
+
+async def test_a_fork_has_its_plan_in_a_document_of_its_own_as_the_user_left_it(store) -> None:
+    origin, log = store.create(model="small", now=NOW)
+    first, second = (store.spill(origin) / f"000{number}-plan.md" for number in (1, 2))
+    for turn, path in ((1, first), (2, second)):
+        path.write_text("1. As proposed\n")
+        *begun, last = a_turn(turn)
+        for record in (*begun, PlanSet(turn, "proposed", "1. As proposed", "t", str(path)), last):
+            log.append(record)
+    await log.close()
+    second.write_text("1. As the user has it\n")
+    fork = (await fork_session(store, origin, None, now=LATER)).session
+    plan = plan_of(store.open(fork).records)
+    assert plan.path.startswith(str(store.spill(fork)))
+    assert written_plan(plan) == "1. As the user has it\n"
+    second.write_text("1. In the origin\n")
+    assert written_plan(plan) == "1. As the user has it\n"
+    Path(plan.path).write_text("1. In the fork\n")
+    assert written_plan(plan_of(store.open(origin).records)) == "1. In the origin\n"
+    first.unlink()
+    await rewind_session(store, fork, 1, now=LATER)
+    earlier = plan_of(store.open(fork).records)
+    assert (earlier.path != plan.path, written_plan(earlier)) == (True, "1. As proposed\n")
+    delete(store.spill(origin).parents[3], origin)
+    again = (await fork_session(store, fork, 1, now=LATER)).session
+    assert written_plan(plan_of(store.open(again).records)) == "1. As proposed\n"
+
+
+def test_an_old_fork_does_not_take_the_document_of_its_origin_for_its_own() -> None:
+    fork = Forked("20261121-a", 1, "small", "t", ("20261121-a",), whole=True)
+    for root in ("/state/", "C:\\state\\"):
+        path = f"{root}20261121-a/spill/0001-plan.md"
+        own = PlanSet(2, "proposed", "2. Mine", "t", path.replace("-a/", "-b/"))
+        shared = PlanSet(1, "proposed", "1. Shared", "t", path)
+        assert plan_of([shared]).path == path
+        assert plan_of([shared, fork]) == Plan("proposed", "1. Shared")
+        assert plan_of([shared, fork, own]).path == own.path
 
 
 async def test_texts_that_a_fork_names_stay_until_the_last_fork_is_deleted(tmp_path, store) -> None:

@@ -37,6 +37,13 @@ class SlowDisk(AppendLog):
         super().sync()
 
 
+class FullDisk(AppendLog):
+    """A disk that takes nothing more."""
+
+    def append(self, _data: bytes) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
 class DyingDisk(AppendLog):
     """A disk whose first fsync fails, and whose later ones lie, as Linux's do."""
 
@@ -188,7 +195,7 @@ async def main(path, limit):
     said = []
     for number in range(20):
         writer.append(TurnStarted(turn=number, words="x" * 100, at="t"))
-    for attempt in (writer.commit, writer.commit, writer.close):
+    for attempt in (writer.commit, writer.commit, writer.commit):
         try:
             await attempt()
         except SessionError as error:
@@ -224,6 +231,21 @@ def test_a_full_disk_is_said_and_nothing_is_lost_once_there_is_room(
         *(TurnStarted(turn=number, words="x" * 100, at="t") for number in range(20)),
         TurnStarted(turn=20, words="room again", at="t"),
     )
+
+
+async def test_a_log_that_is_told_to_close_lets_go_of_its_file_also_on_a_full_disk(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "log.jsonl"
+    writer = LogWriter(FullDisk(path))
+    writer.append(WHOLE_TURN[0])
+    with pytest.raises(
+        SessionError, match=r"\(No space left on device\); its last records are lost"
+    ):
+        await writer.close()
+    await writer.close()
+    await write(path, WHOLE_TURN)  # another writer has it
+    assert read(path) == WHOLE_TURN
 
 
 def test_a_log_has_one_writer(tmp_path: Path) -> None:

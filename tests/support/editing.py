@@ -12,6 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from lsprotocol import types
+from pygls.client import JsonRPCClient
+from pygls.io_ import run_async
 
 from indwell.cli.confining import strength
 from indwell.context.pairing import problems
@@ -22,6 +24,7 @@ from indwell.policy.decide import Asked, rule_of
 from indwell.sessions.folding import fold
 from indwell.sessions.records import Record, TurnFinished
 from indwell.sessions.store import SessionStore
+from support.hatching import Hatched, can_hatch, hatch
 from support.loopback_endpoint import Answer, Seen, refuse, say
 
 SERVE = (sys.executable, "-m", "indwell", "serve", "--stdio")
@@ -185,9 +188,9 @@ class Editor(FakeEditor):
         return [one for at, one in enumerate(types_) if not at or types_[at - 1] != one]
 
     @property
-    def process(self) -> asyncio.subprocess.Process:
+    def process(self) -> asyncio.subprocess.Process | Hatched:
         """The server."""
-        process: asyncio.subprocess.Process | None = self.client._server
+        process: asyncio.subprocess.Process | Hatched | None = self.client._server
         assert process is not None
         return process
 
@@ -200,10 +203,18 @@ async def editing(
     environment: Mapping[str, str] | None = None,
     **named: Any,
 ) -> AsyncIterator[Editor]:
-    """An editor with a running server, which is gone afterwards whatever the test did."""
+    """An editor with a running server, which is gone afterwards whatever the test did.
+
+    The server is hatched (``hatching.py``) where the environment lets it.
+    """
     editor = Editor(home.workspace, **named)
     variables = home.environment(base_url) if environment is None else environment
-    await editor.start(SERVE, environment=variables)
+    if can_hatch(variables):
+        serve = ("serve", "--stdio")
+        _attach(editor.client, await hatch(serve, environment=variables, folder=Path.cwd()))
+        await editor.greet()
+    else:
+        await editor.start(SERVE, environment=variables)
     try:
         yield editor
         if editor.process.returncode is None:
@@ -215,6 +226,20 @@ async def editing(
             process.kill()
             await process.wait()
         process._transport.close()
+
+
+def _attach(client: JsonRPCClient, server: Hatched) -> None:
+    """Let a client talk to a hatched server, as its ``start_io`` does to one that it starts."""
+    client.protocol.set_writer(server.stdin)
+    client._server = server  # type: ignore[assignment] # looks like one
+    reading = run_async(
+        stop_event=client._stop_event,
+        reader=server.stdout,
+        protocol=client.protocol,
+        error_handler=client.report_server_error,
+    )
+    ending = client._server_exit()  # type: ignore[no-untyped-call]
+    client._async_tasks += (asyncio.ensure_future(reading), asyncio.ensure_future(ending))
 
 
 def bash(command: str) -> Answer:

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from support.hatching import Hatched, can_hatch, hatch
+
 TIMEOUT_S = 60.0
 
 
@@ -31,17 +33,18 @@ async def indwell(
     *arguments: str, environment: Mapping[str, str], folder: Path, stdin: bytes | None = None
 ) -> Ended:
     """Run it to its end; it has no terminal to ask at."""
-    process = await asyncio.create_subprocess_exec(
-        sys.executable,
-        "-m",
-        "indwell",
-        *arguments,
-        env=dict(environment),
-        cwd=folder,
-        stdin=asyncio.subprocess.DEVNULL if stdin is None else asyncio.subprocess.PIPE,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.PIPE,
-    )
+    process: asyncio.subprocess.Process | Hatched
+    if can_hatch(environment):
+        process = await hatch(arguments, environment=environment, folder=folder)
+    else:
+        process = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-m", "indwell", *arguments),
+            env=dict(environment),
+            cwd=folder,
+            stdin=asyncio.subprocess.DEVNULL if stdin is None else asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+        )
     async with asyncio.timeout(TIMEOUT_S):
         stdout, stderr = await process.communicate(stdin)
     assert process.returncode is not None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from pathlib import Path
 
@@ -44,4 +45,5 @@ class Agent:
     async def _spill(self, label: str, text: str) -> Path:
         self.spilled.append(text)
         name = f"{label}-{len(self.spilled)}.txt"
-        return write_private(self._spill_folder / name, text.encode())
+        path = self._spill_folder / name
+        return await asyncio.to_thread(lambda: write_private(path, text.encode()))

@@ -10,6 +10,7 @@ import pytest
 from indwell.errors import TextMoved, TooLarge, ToolError
 from indwell.workspace.disk import DiskWorkspace
 from indwell.workspace.large import LARGE_B, Large, Splice
+from indwell.workspace.large_page import page_of
 
 LINE = b"%09d a line of a large file, long enough that not many are needed for it\n"
 N_LINES = LARGE_B // len(LINE % 0) + 2
@@ -22,7 +23,7 @@ def workspace(tmp_path: Path) -> DiskWorkspace:
 
 
 def second_line(large: Large) -> tuple[str, int]:
-    page = large.page(1, 1, line_b=100, total_b=100)
+    page = page_of(large, 1, 1, line_b=100, total_b=100)
     return page.lines[0].text[:9], page.n_lines
 
 

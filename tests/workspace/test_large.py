@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from indwell.workspace.encoding.decoding import nothing_declared
-from indwell.workspace.large import Large, Line, Splice
+from indwell.workspace.large import Large, Splice
+from indwell.workspace.large_page import Line, page_of
 from indwell.workspace.line_index import index_of
 from indwell.workspace.text import PIECE
 
@@ -24,7 +25,7 @@ def over(data: bytes) -> Large:
 
 
 def page(data: bytes, first: int = 0, n_lines: int = 10, total_b: int = 1_000) -> list[Line]:
-    found = over(data).page(first, n_lines, line_b=20, total_b=total_b)
+    found = page_of(over(data), first, n_lines, line_b=20, total_b=total_b)
     return list(found.lines)
 
 
@@ -52,7 +53,7 @@ def test_a_page_far_inside_begins_where_it_should() -> None:
 
 
 def test_bytes_that_are_no_text_are_kept_and_told() -> None:
-    found = over("größe\n".encode() * 3 + b"a\xff\n").page(3, 1, line_b=20, total_b=99)
+    found = page_of(over("größe\n".encode() * 3 + b"a\xff\n"), 3, 1, line_b=20, total_b=99)
     assert (found.lines, found.n_lines) == ((Line("a\udcff"),), 4)
     assert found.notes == (
         "1 byte that is no utf-8 is shown as \\xNN; leave it out of edits, and it stays",

@@ -467,6 +467,26 @@ export interface HunksChanged {
   readonly agent: string;
 }
 
+/**
+ * A call of a sub-agent, in the card of the `agent` call that began it.
+ *
+ * `id`, `name`, `target`, `error`, `figure`, `seconds` and `message` are those of `toolFinished`, `diff` that of
+ * `editApplied`; its result stayed with the sub-agent. `ended` is false if the log has no end of it. `cut`
+ * counts characters left out.
+ */
+export interface InnerRow {
+  readonly id: string;
+  readonly name: string;
+  readonly target: string;
+  readonly error: boolean;
+  readonly figure: string;
+  readonly seconds: number | null;
+  readonly message: string;
+  readonly diff: string;
+  readonly ended: boolean;
+  readonly cut: number;
+}
+
 /** A change that a verdict did not settle, and why; `id` is empty for a whole file. */
 export interface KeptRow {
   readonly id: string;
@@ -679,9 +699,10 @@ export interface PermissionResult {
  * One thing to show of a turn.
  *
  * `kind` `tool` is a card: `source` is the tool, `arguments` what the model wrote, `text` its result; `answered`
- * is false while there is none. `target`, `figure` and `seconds` are those of `toolFinished`, `diff` that of
- * `editApplied`; empty, or null, where the log does not know them. Of an `image`, `text` is its type and
- * `target` its label. `cut` counts characters left out.
+ * is false while there is none: results of one reply come together, when the last call has ended. `target`,
+ * `figure` and `seconds` are those of `toolFinished`, `diff` that of `editApplied`; empty, or null, where the
+ * log does not know them. `inner` has the calls of the sub-agent that it began. Of an `image`, `text` is its
+ * type and `target` its label. `cut` counts characters left out.
  */
 export interface PieceRow {
   readonly kind: "user" | "assistant" | "thinking" | "tool" | "attached" | "image" | "notice";
@@ -696,6 +717,7 @@ export interface PieceRow {
   readonly figure: string;
   readonly seconds: number | null;
   readonly diff: string;
+  readonly inner: readonly InnerRow[];
 }
 
 /** The argument of `indwell.plan`; all of it optional. */

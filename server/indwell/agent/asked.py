@@ -9,6 +9,7 @@ from pathlib import Path
 
 import msgspec
 
+from indwell.agent.other_names import folders_above, other_names
 from indwell.agent.planted import planted
 from indwell.agent.session import Session
 from indwell.errors import ToolError
@@ -17,13 +18,11 @@ from indwell.files import (
     has_other_names,
     is_file,
     locate,
-    names_of_file,
     read_bytes,
-    same_file,
 )
 from indwell.policy.asked import Asked
 from indwell.policy.commands.situation import Situation
-from indwell.policy.decide import COMMAND_LIMIT
+from indwell.policy.decide_command import COMMAND_LIMIT
 from indwell.policy.guarded import BARE, is_obeyed_by_git
 from indwell.policy.named_files import MOST_SCRIPTS, Bound, bound_files
 from indwell.policy.standing import NO_FILE
@@ -120,20 +119,8 @@ def _resolved(session: Session, written: str, facts: Facts) -> tuple[Path, bool]
 
 
 def _twins(paths: Sequence[Path], session: Session) -> tuple[Path, ...]:
-    """Other names of files: in their own folders and those above, and of secret files anywhere."""
-    roots = session.parts.workspace.roots
-    secret = tuple(map(Path, session.parts.secret_files()))
-    found: list[Path] = []
-    for path in paths:
-        found += names_of_file(path, _above(path, roots))
-        found += (one for one in secret if same_file(path, one))
-    return tuple(found)
-
-
-def _above(path: Path, roots: Sequence[Path]) -> list[Path]:
-    """The folders of the workspace that a path lies in."""
-    inside = [root for root in roots if path.is_relative_to(root)]
-    return [one for one in path.parents if any(map(one.is_relative_to, inside))]
+    parts = session.parts
+    return other_names(paths, parts.workspace.roots, parts.secret_files())
 
 
 def _is_of_git(path: Path, roots: Sequence[Path]) -> bool:
@@ -144,7 +131,7 @@ def _is_of_git(path: Path, roots: Sequence[Path]) -> bool:
             is_obeyed_by_git(path.relative_to(folder).as_posix())
             or all(exists(folder / name) for name in ("objects", "refs"))
         )
-        for folder in _above(path, roots)
+        for folder in folders_above(path, roots)
     )
 
 

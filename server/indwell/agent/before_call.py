@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from indwell.agent import events
+from indwell.agent.agent_news import remind_of_agents
 from indwell.agent.command_news import remind_of_commands
 from indwell.agent.events import Listener
 from indwell.agent.instructing import tell_instructions
@@ -48,6 +49,7 @@ async def _tell_aftermath(session: Session, turn: int) -> None:
     )
     session.conversation = talk.queue(session.conversation, blocks)
     await remind_of_skills(session, turn)
+    await remind_of_agents(session, turn)
     remind_of_todo(session, turn)
     remind_of_plan(session, turn)
     remind_of_commands(session, turn)

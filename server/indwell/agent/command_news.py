@@ -13,6 +13,7 @@ from indwell.agent.hunks import tell_hunks
 from indwell.agent.session import Session
 from indwell.context import conversation as talk
 from indwell.context.injections import inject
+from indwell.sandbox.meanwhile import look_again
 from indwell.sessions.told import CommandSet
 
 BETWEEN = (
@@ -43,6 +44,7 @@ async def with_commands(session: Session, turn: int, emit: Listener) -> AsyncIte
             if one.is_covered:
                 await cover(one.call_id)
         yield
+        await look_again()  # not if it was stopped: that is answered at once
     finally:
         board.hear = None
         await uncover_beside(session)

@@ -51,14 +51,20 @@ async def cover_beside(session: Session, turn: int, emit: Listener, tool_use_id:
     def tell(words: str) -> None:
         emit(Notice(turn, "info", words))
 
+    if session.parts.review is not None:
+        session.parts.review.beside.add(coverage.beside.aside)
     actor, accepted = Actor(session.id, turn), partial(is_accepted, session, Permit())
     await coverage.begin_beside(actor, tool_use_id, accepted=accepted, tell=tell)
 
 
 async def uncover_beside(session: Session) -> None:
     """What such commands change from now on is nobody's; what they changed is taken down."""
-    if session.parts.coverage is not None:
-        await session.parts.coverage.beside.end()
+    coverage, review = session.parts.coverage, session.parts.review
+    if coverage is None:
+        return
+    if review is not None:
+        review.beside.discard(coverage.beside.aside)
+    await coverage.beside.end()
 
 
 def covered_check(

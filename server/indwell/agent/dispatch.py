@@ -22,6 +22,7 @@ from indwell.agent.plan_news import tell_plan
 from indwell.agent.recorded_workspace import recorded
 from indwell.agent.secrecy import check_no_marks, hidden, kept_back, remember
 from indwell.agent.session import Session
+from indwell.agent.skills.load_tool import not_again
 from indwell.agent.todo_news import tell_todo
 from indwell.agent.weighing import note_not_given
 from indwell.context.conversation import tool_result
@@ -30,7 +31,7 @@ from indwell.errors import ToolError
 from indwell.messages import Image, ToolResult, ToolUse
 from indwell.policy.approvals import short_line
 from indwell.sessions.records import Intent
-from indwell.sessions.told import CallEnded, kept_diff
+from indwell.sessions.told import CallEnded, kept_diff, kept_failure
 from indwell.tools.base import Call, Outcome, Preview, ToolContext
 from indwell.workspace.base import Change
 from indwell.workspace.comparing.diff import compare, unified
@@ -77,6 +78,7 @@ async def dispatch(
         changes.extend(outcome.changes)
         note_changes(session, use, outcome, made)
         pictures.extend(tool_picture(use, one.media_type, one.data) for one in outcome.pictures)
+        outcome = not_again(outcome, session.conversation.messages, results.values())
         results[use.id] = tool_result(
             use, outcome.text, is_error=outcome.is_error, frame=outcome.frame
         )
@@ -164,8 +166,10 @@ async def _run_one(  # noqa: PLR0917 - what a call is, and who is told and asked
     seconds = round(session.parts.monotonic() - started, 3)
     message = outcome.text[:TOLD_LIMIT] if outcome.is_error else ""
     diff = kept_diff(await hidden(session, "\n".join(diffs)))
+    figure, at = outcome.figure, session.timestamp()
+    failed = kept_failure(outcome.text) if outcome.is_error else ""
     session.parts.log.append(
-        CallEnded(turn, use.id, target, outcome.figure, seconds, session.timestamp(), diff)
+        CallEnded(turn, use.id, target, figure, seconds, at, diff, name, failed)
     )
     emit(
         ToolFinished(turn, use.id, name, target, outcome.is_error, outcome.figure, seconds, message)

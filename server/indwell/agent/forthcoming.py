@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import NamedTuple
 
+from indwell.agent.agent_news import agent_blocks, look_at_agents
 from indwell.agent.instructing import folder_blocks, own_blocks
 from indwell.agent.plan_news import plan_blocks
 from indwell.agent.session import Session
@@ -39,11 +40,13 @@ async def forthcoming(session: Session) -> Forthcoming:
     )
     await parts.skills.look()
     skills = skill_blocks(session, turn)
+    await look_at_agents(session)
     behind = (
         *verdicts,
         *became,
         *await folder_blocks(session, turn),
         *skills,
+        *await agent_blocks(session, turn),
         *plan_blocks(session, turn),
     )
     return Forthcoming(tuple(before), behind)

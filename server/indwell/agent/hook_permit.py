@@ -11,14 +11,16 @@ from pathlib import Path
 
 import msgspec
 
-from indwell.agent.command_weighed import OWN_RULE, Weighed, weighed
+from indwell.agent.command_weighed import OWN_RULE, weighed
 from indwell.agent.events import Listener, Notice, PermissionAnswered, PermissionAsked
 from indwell.agent.hooks.book import FoundHook
 from indwell.agent.session import Session
+from indwell.agent.weighing import Weighed
 from indwell.errors import ToolError
 from indwell.policy.approvals import Said, question_for
 from indwell.policy.asked import Allow, Ask, Deny
-from indwell.policy.decide import decide, judged
+from indwell.policy.decide import decide
+from indwell.policy.decide_command import judged
 from indwell.policy.standing import may_stand, rule_of
 from indwell.policy.widening import NOTHING_MORE, Widening
 from indwell.sessions.decided import Decided, Verdict

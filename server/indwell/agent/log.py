@@ -19,6 +19,7 @@ class Log(Protocol):
 
         Raises:
             SessionError: The disk does not take it; the queue is kept.
+            RecordsLost: It never will again.
         """
         ...
 
@@ -27,5 +28,9 @@ class Log(Protocol):
         ...
 
     async def close(self) -> None:
-        """Write what is queued and let go of the file."""
+        """Write what is queued and let go of the file, in any case.
+
+        Raises:
+            SessionError: The disk did not take it, and it is lost.
+        """
         ...

@@ -22,6 +22,7 @@ from indwell.agent.log import Log
 from indwell.agent.memory.pages import NoPages, Pages
 from indwell.agent.other_model import OtherModel, no_other_model
 from indwell.agent.plan_board import PlanBoard
+from indwell.agent.roster import Roster
 from indwell.agent.skills.shelf import Shelf
 from indwell.agent.small_model import SmallModel
 from indwell.agent.todo_tool import TodoBoard
@@ -104,6 +105,7 @@ class Parts:
         todo: What is to be done, as the model has written it last.
         plan: What the model would do, and what the user said of it.
         skills: Those that the model and the user can load.
+        roster: The named sub-agents that the workspace brings along.
         confine: The bounds of a command that may do this much more; None is none.
         hide: A text without the secrets in it; the same object if there are none.
         secret_files: Names in the workspace that lead to secret files, absolute; blocks.
@@ -145,6 +147,7 @@ class Parts:
     todo: TodoBoard = field(default_factory=TodoBoard)
     plan: PlanBoard = field(default_factory=PlanBoard)
     skills: Shelf = field(default_factory=Shelf)
+    roster: Roster = field(default_factory=Roster)
     confine: Callable[[Widening], Confinement | None] = unconfined
     hide: Callable[[str], str] = shown_as_it_is
     secret_files: Callable[[], tuple[str, ...]] = tuple

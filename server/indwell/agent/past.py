@@ -75,6 +75,7 @@ class Past(msgspec.Struct, frozen=True):
         lost_commands: Those of them that ran when it ended.
         plan: What the model would do, and what the user said of it.
         origin: The session whose task goes with the first words, as long as nobody has had them.
+        is_outgrown: The last turn ended because the conversation fitted no request any more.
         plan_mode: The last turn was one of mode ``plan``, and the model knows.
     """
 
@@ -103,6 +104,7 @@ class Past(msgspec.Struct, frozen=True):
     lost_commands: tuple[str, ...] = ()
     plan: Plan = Plan()
     origin: str = ""
+    is_outgrown: bool = False
     plan_mode: bool = False
 
 
@@ -174,6 +176,9 @@ def past_of(records: Sequence[Record], *, is_damaged: bool = False) -> Past:
         lost_commands=lost_commands,
         plan=plan_of(branch),
         origin="" if messages else _origin(branch),
+        is_outgrown=(ended_last := _newest(branch, (TurnStarted, TurnFinished))) is not None
+        and isinstance(ended_last, TurnFinished)
+        and ended_last.outgrown,
         plan_mode=(begun_last := _newest(branch, TurnStarted)) is not None
         and begun_last.mode == "plan",
     )

@@ -89,6 +89,10 @@ class PlanBoard:
         self._is_news |= plan != self.plan
         self.plan = plan
 
+    def tell_again(self) -> None:
+        """Nobody is told anything new, but a plan without a document gets one."""
+        self._is_news = True
+
     def propose(self, text: str, turn: int) -> None:
         """The model has a plan, and waits for the user.
 

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from indwell.context.plan import MOST_CHARACTERS, Plan
+from indwell.context.plan import MOST_BYTES, Plan
 from indwell.errors import ToolError, UserError
 from indwell.files import read_bytes
-
-LIMIT_B = 8 * MOST_CHARACTERS  # a longer file is no plan
 
 
 def written_plan(plan: Plan) -> str:
@@ -21,7 +19,7 @@ def written_plan(plan: Plan) -> str:
         return plan.text
     path = Path(plan.path)
     try:
-        return read_bytes(path, [path.parent], LIMIT_B).decode("utf-8", "replace")
+        return read_bytes(path, [path.parent], MOST_BYTES).decode("utf-8", "replace")
     except ToolError as error:
         if not path.exists():
             return plan.text

@@ -19,8 +19,9 @@ from indwell.errors import EditMayCome
 from indwell.messages import ToolUse
 from indwell.review.carrying import COPIES
 from indwell.review.hunk import Actor, Opaque
-from indwell.review.ledger import Pending, ReviewLedger
+from indwell.review.ledger import ReviewLedger
 from indwell.review.patches import Patches
+from indwell.review.underway import Pending
 from indwell.workspace.base import Change, Noted, Settlement, Snapshot, Stamp, Workspace
 from indwell.workspace.large import Large, Splice
 from indwell.workspace.watch import Watch

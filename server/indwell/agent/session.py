@@ -6,6 +6,7 @@ One turn at a time; a turn either appends its records or leaves the session as i
 from __future__ import annotations
 
 import asyncio
+from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -125,11 +126,12 @@ class Session:
     asking: asyncio.Lock = field(default_factory=asyncio.Lock)
     helping: Helping | None = None
 
-    def steer(self, words: str) -> None:
+    def steer(self, words: str, *, numbered: bool = False) -> None:
         """Let the running turn hear ``words`` at its next model call; on the event loop.
 
         They are the user's own words. If the turn would end before, it goes on with them; if it
-        fails or is stopped, they come back in its draft.
+        fails or is stopped, they come back in its draft. ``numbered``: where they were typed, a
+        question's options have numbers.
 
         Raises:
             UserError: No turn is running, there are no words, or too many wait already.
@@ -147,7 +149,7 @@ class Session:
             )
         self.parts.log.append(Steered(self.turns, words, self.timestamp()))
         self.steering = (*self.steering, words)
-        self.parts.questions.hear()
+        self.parts.questions.hear(words, numbered=numbered)
         self.parts.background.wake()
 
     def advance(self, conversation: Conversation) -> None:
@@ -214,15 +216,19 @@ class Session:
         return self.parts.now().isoformat(timespec="milliseconds")
 
     async def close(self) -> None:
-        """Write what is queued and let go of log, ledger and provider."""
-        try:
-            await self.parts.background.close()
-            if self.parts.coverage is not None:
-                await self.parts.coverage.settled()
-            if self.parts.review is not None:
-                await self.parts.review.close()
-            await self.parts.ledger.close()
-            await self.parts.log.close()
-        finally:
-            self.parts.skills.close()
-            await self.parts.hang_up()
+        """Write what is queued and let go of log, ledger and provider: of each in any case.
+
+        Raises:
+            SessionError: The disk did not take what was queued.
+        """
+        parts = self.parts
+        async with AsyncExitStack() as closing:  # the last first
+            closing.push_async_callback(parts.hang_up)
+            closing.callback(parts.skills.close)
+            closing.push_async_callback(parts.log.close)
+            closing.push_async_callback(parts.ledger.close)
+            if parts.review is not None:
+                closing.push_async_callback(parts.review.close)
+            if parts.coverage is not None:
+                closing.push_async_callback(parts.coverage.settled)
+            closing.push_async_callback(parts.background.close)

@@ -24,6 +24,7 @@ from indwell.agent.turn_state import TurnState
 from indwell.context.audit import audited
 from indwell.context.compaction.facts import Facts
 from indwell.context.compaction.source import pieces
+from indwell.context.compaction.stale import without_stale
 from indwell.context.compaction.step import Step, SummaryPlan
 from indwell.context.compaction.summarising.fallback import extract
 from indwell.context.compaction.summarising.summariser import Reader, readers
@@ -82,6 +83,7 @@ def _step(
         text = audited(plan, text, card, live=live)
     files = transcript_files(now, plan.start, plan.stop, facts.spill_folder)
     step = apply_summary(now, plan, text, card=card, least=least, transcript=files.named)
+    step = without_stale(now.messages, step, facts)
     note = f"{step.note}, without a model ({trouble})" if trouble else step.note
     return msgspec.structs.replace(step, spills=(*step.spills, *files.spills), note=note)
 

@@ -12,6 +12,7 @@ import logging
 import msgspec
 
 from indwell.agent import events
+from indwell.agent.agent_news import look_at_agents
 from indwell.agent.allowance import OverBudget
 from indwell.agent.asked import display
 from indwell.agent.command_news import with_commands
@@ -100,6 +101,8 @@ async def _worked(
     """Do what the words ask for; how that ended, and what the user should read of it."""
     if is_compact(prompt.words):
         return await compact_now(session, turn, emit)
+    if message := session.parts.skills.not_trusted(prompt.words):
+        return "failed", message  # and the words come back
     if message := no_command(prompt.words, session.parts.skills.known.by_name):
         turn.draft = ""  # sent again it would be refused again
         return "failed", message
@@ -128,6 +131,7 @@ async def _begin(session: Session, prompt: Prompt, turn: TurnState, emit: Listen
     await log.commit()
     await _count_what_was_loaded(session)
     await tell_skills(session, turn.number, emit)
+    await look_at_agents(session)
     now = await session.parts.surroundings()
     blocks = await gathered(session, prompt, now, turn.number)
     session.conversation = talk.queue(session.conversation, blocks)
@@ -166,7 +170,9 @@ def _finish(
     files = tuple(FileLines(one.path, one.added, one.removed) for one in changes)
     at = session.timestamp()
     session.parts.log.append(
-        TurnFinished(turn.number, ending, at, message, turn.draft, seconds, files)
+        TurnFinished(
+            turn.number, ending, at, message, turn.draft, seconds, files, session.is_outgrown
+        )
     )
     return events.TurnFinished(
         turn=turn.number,

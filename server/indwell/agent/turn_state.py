@@ -30,6 +30,7 @@ class TurnState:
         spent: US dollars of the calls whose price was known: what budgets count.
         is_silent: The last reply had no words.
         n_agents: Sub-agents that it has begun.
+        agents: How many of each name it wanted; they number those of one name.
         held: Tokens and US dollars that calls under way may take, its sub-agents' too.
     """
 
@@ -41,6 +42,7 @@ class TurnState:
     cost: float | None = 0.0
     spent: float = 0.0
     n_agents: int = 0
+    agents: dict[str, int] = field(default_factory=dict)
     answer: str = ""
     is_silent: bool = False
     steered: tuple[str, ...] = ()

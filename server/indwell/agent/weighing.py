@@ -14,7 +14,8 @@ from indwell.errors import ToolError
 from indwell.messages import ToolUse
 from indwell.policy.approvals import short_line
 from indwell.policy.asked import Allow, Ask, Asked, Decision, Deny, Policy
-from indwell.policy.decide import BY_ANSWER, decide
+from indwell.policy.decide import decide
+from indwell.policy.standing import BY_ANSWER
 from indwell.sessions.decided import Decided, Verdict
 from indwell.tools.base import Call
 
@@ -56,17 +57,22 @@ async def weigh(session: Session, use: ToolUse, call: Call) -> Weighed:
     asked, policy = await asked_of(session, use.arguments, call.facts), Policy("plan")
     try:
         policy = session.parts.policy()
-        if asked.effect == "run" and not policy.writes_confined:
-            policy = await asyncio.to_thread(_looked_around, session, policy)
-        decision = decide(asked, policy)
-        if _hangs_on_files(decision):
-            asked = await with_scripts(session, asked)
-            decision = decide(asked, policy)
-        return Weighed(asked, decision, policy)
+        return await by_policy(session, asked, policy)
     except Exception:  # noqa: BLE001 - the boundary of the policy: an error is a denial
         _log.exception("a call could not be decided on")
         reason = "Indwell could not decide on this call, through a fault of its own; tell the user"
         return Weighed(asked, Deny(reason, by="fault"), policy)
+
+
+async def by_policy(session: Session, asked: Asked, policy: Policy) -> Weighed:
+    """Decide by a policy, with what only the disk can tell where something hangs on it."""
+    if asked.effect == "run" and not policy.writes_confined:
+        policy = await asyncio.to_thread(_looked_around, session, policy)
+    decision = decide(asked, policy)
+    if _hangs_on_files(decision):
+        asked = await with_scripts(session, asked)
+        decision = decide(asked, policy)
+    return Weighed(asked, decision, policy)
 
 
 def _hangs_on_files(decision: Decision) -> bool:

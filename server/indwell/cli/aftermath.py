@@ -10,7 +10,7 @@ import bisect
 import contextlib
 import logging
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
@@ -61,6 +61,16 @@ class Look(msgspec.Struct, frozen=True):
         return any(path.startswith(f"{one}/") for one in self.closed)
 
 
+def without(look: Look, folders: Sequence[str]) -> Look:
+    """The same but for these folders and what is in them."""
+    found = {
+        path: one
+        for path, one in look.found.items()
+        if not any(path == folder or path.startswith(f"{folder}/") for folder in folders)
+    }
+    return msgspec.structs.replace(look, found=found) if folders else look
+
+
 def settle(
     root: Path,
     before: Look,
@@ -69,6 +79,7 @@ def settle(
     copies: Mapping[str, Copy],
     *,
     only_git: bool = False,
+    so_far: bool = False,
 ) -> tuple[str, ...]:
     """Put aside what is new, and put back links and what git obeys; a sentence for each. Blocks.
 
@@ -79,8 +90,9 @@ def settle(
         is_secret: Is this path that of a secret file? It keeps its name, whoever made it.
         copies: What the files held that git obeys.
         only_git: All others the command was allowed to change.
+        so_far: It still runs: what cannot be mended is said when it has ended.
     """
-    settling = _Settling(root, before, after, is_secret, copies, only_git=only_git)
+    settling = _Settling(root, before, after, is_secret, copies, only_git=only_git, so_far=so_far)
     notes = tuple(settling.notes())
     for note in notes:
         log.warning("%s", note)
@@ -99,6 +111,7 @@ class _Settling:
         copies: Mapping[str, Copy],
         *,
         only_git: bool,
+        so_far: bool,
     ) -> None:
         self._root = root
         self._before = before
@@ -106,6 +119,7 @@ class _Settling:
         self._is_secret = is_secret
         self._copies = copies
         self._only_git = only_git
+        self._so_far = so_far
         self._git = before.git | after.git
         self._ends = before.ends | after.ends
         self._sorted = sorted(after.found)
@@ -147,6 +161,8 @@ class _Settling:
                 yield from self._restored(path, now)
             elif was.leads_to:
                 yield _put_back(self._root, was, now)
+            elif self._so_far:
+                continue
             elif now is not None:
                 yield (
                     f"{path!r} changed while the command ran, which it may not change; "
@@ -156,9 +172,10 @@ class _Settling:
                 yield f"{path!r} is gone, which commands may not remove; tell the user"
 
     def _made(self, path: str) -> Iterator[str]:
-        if self._is_harmless(path):
+        is_secret = self._is_secret(path)
+        if self._is_harmless(path) or (self._so_far and (is_secret or not is_set_aside(path))):
             return
-        if self._is_secret(path):
+        if is_secret:
             yield f"{path!r} appeared, which looks like a secret file; commands no longer see it"
         elif is_set_aside(path):
             yield _put_aside(self._root, path)

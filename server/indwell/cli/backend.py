@@ -38,7 +38,7 @@ from indwell.sessions.branches import Fork, Rewind
 from indwell.settings.held_keys import VARIABLE
 from indwell.settings.model import Settings
 from indwell.settings.places import state_folder, undo_folder, user_file
-from indwell.skills.catalogue import Ranked, ranked
+from indwell.skills.catalogue import Ranked
 from indwell.workspace.base import Workspace
 from indwell.workspace.disk import DiskWorkspace
 
@@ -91,6 +91,12 @@ class EditorBackend(StoredSessions, Connecting):
             documents, client, disk, apply_timeout_s=settings.apply_edit_timeout_s
         )
 
+    def secret_files(self, roots: Sequence[Path], settings: Settings) -> tuple[str, ...]:
+        """Those of the workspace as it is now, under all of their names there; blocks."""
+        from indwell.cli.secret_places import SecretPlaces
+
+        return SecretPlaces(roots, lambda: settings.deny).look()
+
     async def review(self, roots: Sequence[Path]) -> ReviewLedger:
         """The one ledger of this process; see ``review_ledger``."""
         return await self._ledgers.of(roots)
@@ -128,7 +134,7 @@ class EditorBackend(StoredSessions, Connecting):
         found = await asyncio.to_thread(
             skills_here, roots, settings, self._trust, self._environment
         )
-        return ranked(found.skills)
+        return found.ranked
 
     def hold_back(self) -> None:
         """Trust no folder; the editor is in restricted mode."""

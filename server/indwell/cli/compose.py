@@ -30,7 +30,7 @@ from indwell.cli.secret_places import SecretPlaces
 from indwell.cli.session_tools import empty_boards, tools_of
 from indwell.cli.skills import shelf_beside, shelf_of
 from indwell.cli.spill import Spill
-from indwell.cli.subagents import subagents_of
+from indwell.cli.subagents import roster_of, subagents_of
 from indwell.cli.surroundings import surroundings_of
 from indwell.context.compaction.presets import PRESETS
 from indwell.policy.approvals import Approver
@@ -173,6 +173,7 @@ def make_session(
         plan=boards.plan,
         background=boards.background,
         skills=shelf,
+        roster=roster_of(subagents),
         confine=bounds_now(workspace, settings, trust, shelf, own),
         hide=hide,
         secret_files=secret.look,

@@ -148,6 +148,7 @@ class _Bounds:
             hidden=tuple(dict.fromkeys(path for one in every for path in one.hidden)),
             refused=next((one.refused for one in every if one.refused), ""),
             settle=lambda: tuple(note for one in open_ones for note in one.settle()),
+            settle_so_far=lambda: tuple(note for one in open_ones for note in one.settle_so_far()),
         )
 
     @functools.cached_property

@@ -6,7 +6,7 @@ import contextlib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from indwell.cli.aftermath import Look, settle
+from indwell.cli.aftermath import Look, settle, without
 from indwell.cli.git_guarding import GitGuard
 from indwell.files.stub_folders import is_stub
 from indwell.files.tree import MOST_FOLDERS, Found, Tree, found_at
@@ -20,6 +20,7 @@ from indwell.policy.guarded import (
     topmost,
 )
 from indwell.sandbox.confinement import Guarded
+from indwell.sandbox.strength import strength
 
 
 class Guard:
@@ -74,24 +75,33 @@ class Guard:
         minor = [one for one in kept if one not in sure and not _is_obeyed(one)]
         major = [path for path in kept if path not in minor]
         copies = self._git.copies(open_ones, before.git)
+        missing = () if only_git else tuple(one for one in OBEYED_AT_ONCE if one not in open_ones)
+
+        # Where they cannot be made, it is the user who makes them while a command runs.
+        unmade = missing if strength().level in {"S3", "S3m"} else ()
+
+        def settle_now(*, so_far: bool) -> tuple[str, ...]:
+            after = without(self.seen(), unmade if so_far else ())
+            is_secret = self._is_secret
+            return settle(
+                *(self._root, before, after, is_secret, copies), only_git=only_git, so_far=so_far
+            )
+
         return Guarded(
             protected=(
                 *self._whole(major),
                 *self._ends(one for one in shut if one.leads_to),
             ),
             minor=tuple(self._whole(minor)),
-            missing=()
-            if only_git
-            else tuple(str(self._root / one) for one in OBEYED_AT_ONCE if one not in open_ones),
+            missing=tuple(self._whole(missing)),
             hidden=(
                 *self._whole(one.path for one in hidden if not one.leads_to),
                 *self._ends(one for one in hidden if one.leads_to),
                 *self._whole(secret),
                 *self._whole(before.closed),
             ),
-            settle=lambda: settle(
-                self._root, before, self.seen(), self._is_secret, copies, only_git=only_git
-            ),
+            settle=lambda: settle_now(so_far=False),
+            settle_so_far=lambda: settle_now(so_far=True),
         )
 
     def seen(self) -> Look:

@@ -11,6 +11,7 @@ from pathlib import Path
 import msgspec
 
 from indwell.agent.memory.tool import Arguments, fact_of, replaced
+from indwell.cli.json_line import json_line
 from indwell.cli.remembering import memory_pages
 from indwell.context.memory.page import Fact, Scope
 from indwell.errors import ToolError, UserError
@@ -56,7 +57,7 @@ def memory(options: argparse.Namespace) -> int:
 def _list(pages: MemoryPages, *, as_json: bool) -> int:
     known = _numbered(pages)
     if as_json:
-        sys.stdout.write(msgspec.json.encode({"facts": known}).decode() + "\n")
+        sys.stdout.write(json_line({"facts": known}) + "\n")
         return 0
     for one in known:
         kept = f"  ({one.day})" if one.day else ""

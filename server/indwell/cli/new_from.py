@@ -12,7 +12,7 @@ from indwell.agent.past import Past, past_of
 from indwell.agent.session import Session
 from indwell.agent.summarise_call import card_of
 from indwell.context.conversation import queue
-from indwell.context.plan import inherited
+from indwell.context.plan import Plan, inherited
 from indwell.sessions.store import SessionStore
 from indwell.sessions.told import Inherited
 
@@ -31,6 +31,19 @@ async def take_task(session: Session, store: SessionStore, origin: str) -> str:
     session.parts.todo.write(past.todo)
     session.parts.todo.is_due = bool(past.todo)
     return past.draft
+
+
+async def take_again(session: Session, store: SessionStore, origin: str) -> None:
+    """As ``take_task``, for a session that was ended before the model had it; its log says so.
+
+    Raises:
+        SessionError: There is none, or it cannot be read.
+    """
+    past = await take_card(session, store, origin)
+    if session.parts.plan.plan == Plan():
+        session.parts.plan.adopt(inherited(past.plan))
+    if not session.parts.todo.items:
+        session.parts.todo.write(past.todo)
 
 
 async def take_card(session: Session, store: SessionStore, origin: str) -> Past:

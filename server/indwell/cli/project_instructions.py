@@ -8,9 +8,10 @@ from pathlib import Path
 
 from indwell.agent.folder_instructions import NOTHING, Found, Instruction
 from indwell.cli.folder_trust import FolderTrust
+from indwell.cli.visible_place import visible_place
 from indwell.errors import SettingsError, ToolError
-from indwell.files import exists, has_other_names, read_bytes
-from indwell.policy.paths import is_inside, matches_any
+from indwell.files import exists, read_bytes
+from indwell.policy.paths import is_inside
 from indwell.prompt.instructions import FILE_NAME, LIMIT
 from indwell.settings.model import Settings
 from indwell.settings.places import read_user_file, user_file
@@ -93,10 +94,8 @@ class ProjectInstructions:
         if not trust.is_trusted(root):
             return None
         try:
-            real = workspace.resolve(str(path))
-            if matches_any(display(real, workspace.roots), self._settings().deny):
-                return None
-            if has_other_names(real):
+            real = visible_place(path, workspace.roots, self._settings().deny)
+            if real is None:
                 return None
             data = await asyncio.to_thread(read_bytes, real, [root], MOST_B)
             if trust.is_whole(root):

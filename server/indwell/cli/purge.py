@@ -10,9 +10,9 @@ from pathlib import Path
 import msgspec
 import platformdirs
 
-from indwell.cli import STOPPED
 from indwell.cli.stdin import is_typed
 from indwell.cli.stored_keys import key_store
+from indwell.cli.yes_or_no import yes_or_no
 from indwell.errors import UserError
 from indwell.files.append_log import list_names
 from indwell.files.removing import remove_own, remove_own_tree, size_b
@@ -55,7 +55,7 @@ def purge(*, is_sure: bool, as_json: bool) -> int:
         if not is_typed():
             print("say --yes to delete this", file=sys.stderr)
             return 2
-        code = _asked()
+        code = yes_or_no(f"Delete all of this for good? The settings in {user_file()} stay.")
         if code:
             print("nothing was deleted")
             return code
@@ -108,19 +108,6 @@ def places(
     own = tuple(state / name for name in OURS) if is_shared else (state,)
     more = (path for path in others if not settings.is_relative_to(path) and path != state)
     return (*own, *dict.fromkeys(more))
-
-
-def _asked() -> int:
-    """0 if the user says yes, 1 if not, 130 after Ctrl-C."""
-    question = f"Delete all of this for good? The settings in {user_file()} stay. [y/N] "
-    try:
-        return 0 if input(question).strip().lower() in {"y", "yes"} else 1
-    except EOFError:
-        print()
-        return 1
-    except KeyboardInterrupt:
-        print()
-        return STOPPED
 
 
 def _delete(items: Sequence[Item], store: KeyStore) -> tuple[str, ...]:

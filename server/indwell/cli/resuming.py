@@ -28,7 +28,7 @@ from indwell.cli.chosen_model import Model
 from indwell.cli.compose import make_session
 from indwell.cli.first_conversation import prefix_of
 from indwell.cli.folder_trust import FolderTrust
-from indwell.cli.new_from import take_card
+from indwell.cli.new_from import take_again
 from indwell.cli.offered import offered_models
 from indwell.cli.place import Place
 from indwell.cli.skills import shelf_beside
@@ -116,6 +116,7 @@ async def resume_session(
     except BaseException:
         await log.close()
         raise
+    session.is_outgrown = past.is_outgrown
     session.turns, session.usage = past.turns, past.usage
     session.cost, session.spent = past.cost, past.spent
     session.last_usage, session.requests = past.last_usage, past.requests
@@ -141,7 +142,7 @@ async def resume_session(
 async def _taken_again(session: Session, store: SessionStore, origin: str) -> str:
     """Take the task along that nobody has had yet; why not, if it is gone."""
     try:
-        await take_card(session, store, origin)
+        await take_again(session, store, origin)
     except UserError as error:
         return f"the task of session {origin} does not go along any more: {error}"
     return ""

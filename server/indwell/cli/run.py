@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import os
 import sys
 from collections.abc import AsyncIterator
@@ -26,12 +25,13 @@ from indwell.cli.approved_plan import carrying_out
 from indwell.cli.chosen_model import NoModel
 from indwell.cli.closed_output import stopping
 from indwell.cli.folder_trust import FolderTrust
+from indwell.cli.json_line import json_line
 from indwell.cli.new_from import naming_new_session
 from indwell.cli.own_environment import own_environment
 from indwell.cli.rewound_session import tell_rewound
 from indwell.cli.run_limits import Limiting, within
 from indwell.cli.run_place import WrongPlace, selection_of
-from indwell.cli.run_session import rewound, session_of
+from indwell.cli.run_session import Footing, rewound, session_of
 from indwell.cli.run_wish import Wish
 from indwell.cli.stdin import WrongInput, stdin_prompts, stdin_text
 from indwell.cli.terminal import TerminalView
@@ -119,9 +119,8 @@ async def _turns(wish: Wish, view: events.Listener, ending: AsyncExitStack) -> i
     if wish.place is not None:
         selection = await selection_of(wish.place, workspace, settings)
     approver: Approver = AllowingApprover() if wish.allow else TerminalPerson(Console(stderr=True))
-    session, words = await session_of(
-        wish, workspace, approver, settings, trust, environment=environment
-    )
+    footing = Footing(workspace, approver, settings, trust, environment)
+    session, words = await session_of(wish, footing)
     if settings.keep_sessions_days is not None:
         ending.push_async_callback(asyncio.to_thread, _sweep, settings.keep_sessions_days)
     ending.push_async_callback(session.close)  # first of the two
@@ -191,11 +190,7 @@ async def _what_runs_here() -> str:
 
 
 def _print_json(event: events.Event) -> None:
-    try:
-        line = msgspec.json.encode(event).decode()
-    except UnicodeEncodeError:  # half of a character, in a file's name perhaps
-        line = json.dumps(msgspec.to_builtins(event))
-    sys.stdout.write(line + "\n")
+    sys.stdout.write(json_line(event) + "\n")
     sys.stdout.flush()
 
 

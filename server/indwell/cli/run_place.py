@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
+from pathlib import Path
 
+from indwell.agent.other_names import denied_name
+from indwell.cli.secret_places import SecretPlaces
 from indwell.context.ide import Selection
 from indwell.errors import ToolError, UserError
+from indwell.files import has_other_names
 from indwell.policy.paths import matches_any
 from indwell.settings.model import Settings
 from indwell.workspace.base import Workspace
@@ -34,8 +39,14 @@ async def selection_of(place: str, workspace: Workspace, settings: Settings) -> 
     except ToolError as error:
         raise WrongPlace(str(error)) from error
     shown = display(path, workspace.roots)
-    if any(matches_any(name, settings.deny) for name in (shown, match["path"])):
+    deny = settings.deny
+    if any(matches_any(name, deny) for name in (shown, match["path"])):
         raise WrongPlace(f"{shown!r} matches a deny rule for secrets, so it is not sent")
+    if has_other_names(path) and (other := await asyncio.to_thread(_denied, path, workspace, deny)):
+        raise WrongPlace(
+            f"{shown!r} is another name (a hard link) of {other!r}, which matches a deny rule for "
+            "secrets, so it is not sent"
+        )
     lines = split_lines(snapshot.text)
     first = int(match["first"] or 1)
     last = int(match["last"] or match["first"] or len(lines))
@@ -44,3 +55,9 @@ async def selection_of(place: str, workspace: Workspace, settings: Settings) -> 
     return Selection(
         path=shown, first_line=first, last_line=last, text="".join(lines[first - 1 : last])
     )
+
+
+def _denied(path: Path, workspace: Workspace, deny: tuple[str, ...]) -> str:
+    """The other name by which a rule keeps the file back; blocks."""
+    secret = SecretPlaces(workspace.roots, lambda: deny).look()
+    return denied_name(path, workspace.roots, secret, deny)

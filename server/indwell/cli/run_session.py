@@ -30,33 +30,38 @@ from indwell.workspace.disk import DiskWorkspace
 GO_ON = "Go on where you stopped."
 
 
-async def session_of(
-    wish: Wish,
-    workspace: Workspace,
-    approver: Approver,
-    settings: Settings,
-    trust: FolderTrust,
-    *,
-    environment: Mapping[str, str],
-) -> tuple[Session, str]:
+class Footing(msgspec.Struct, frozen=True):
+    """What the session of a run stands on, whether it is new or not."""
+
+    workspace: Workspace
+    approver: Approver
+    settings: Settings
+    trust: FolderTrust
+    environment: Mapping[str, str]
+
+
+async def session_of(wish: Wish, footing: Footing) -> tuple[Session, str]:
     """The session that the words go to, and the words.
 
     Raises:
         UserError: There can be none.
     """
-    if wish.session:
-        return await _resumed(wish, workspace, approver, settings, trust, environment=environment)
-    model = await asyncio.to_thread(make_model, settings)
-    store = SessionStore(state_folder(os.environ), workspace.roots[0])
+    store = SessionStore(state_folder(os.environ), footing.workspace.roots[0])
+    return await (_resumed if wish.session else _begun)(wish, footing, store)
+
+
+async def _begun(wish: Wish, on: Footing, store: SessionStore) -> tuple[Session, str]:
+    """A new session, perhaps with the task of another one, and the words for it."""
+    model = await asyncio.to_thread(make_model, on.settings)
     origin = await asyncio.to_thread(_identified, wish.origin, store) if wish.origin else ""
     session = await open_session(
-        workspace,
-        approver,
-        lambda: settings,
+        on.workspace,
+        on.approver,
+        lambda: on.settings,
         model,
-        environment=environment,
-        trust=trust,
-        review=await opened_for(workspace, os.environ, lambda: settings),
+        environment=on.environment,
+        trust=on.trust,
+        review=await opened_for(on.workspace, os.environ, lambda: on.settings),
     )
     if not origin:
         return session, wish.words
@@ -65,58 +70,62 @@ async def session_of(
     except BaseException:
         await session.close()
         raise
-    return session, wish.words if wish.words.strip() else draft or GO_ON
+    return session, _words(wish, draft)
 
 
-async def _resumed(
-    wish: Wish,
-    workspace: Workspace,
-    approver: Approver,
-    settings: Settings,
-    trust: FolderTrust,
-    *,
-    environment: Mapping[str, str],
-) -> tuple[Session, str]:
+async def _resumed(wish: Wish, on: Footing, store: SessionStore) -> tuple[Session, str]:
     """The session to go on with, and the words for it: new ones, those not answered, or a nudge.
 
     Raises:
         UserError: It cannot be gone on with.
     """
-    from indwell.cli.resuming import held_with, resume_session
+    from indwell.cli.resuming import resume_session
 
-    store = SessionStore(state_folder(os.environ), workspace.roots[0])
     identifier = await asyncio.to_thread(_identified, wish.session, store)
-    ledger = await opened_for(workspace, os.environ, lambda: settings)
+    ledger = await opened_for(on.workspace, os.environ, lambda: on.settings)
     if wish.turn is not None:
         back = ledger if wish.files else None
-        made = await taken_back(store, identifier, wish.turn, ledger=back, workspace=workspace)
+        made = await taken_back(store, identifier, wish.turn, ledger=back, workspace=on.workspace)
         tell_notices(made.notices)
-    if not wish.model:
-        seen = await asyncio.to_thread(store.overview, identifier)
-        held = await held_with(settings, seen.model)
-        if held.problem:
-            instead = next(iter(held.instead), "NAME")
-            raise SessionError(f"{held.problem}; go on with another one: `--model {instead}`")
-        settings = msgspec.structs.replace(settings, model=held.model)
-    model = await asyncio.to_thread(make_model, settings)
+    settings = on.settings if wish.model else await _with_held(on.settings, store, identifier)
     resumed = await resume_session(
         identifier,
-        workspace,
-        approver,
+        on.workspace,
+        on.approver,
         lambda: settings,
-        model,
-        environment=environment,
-        trust=trust,
+        await asyncio.to_thread(make_model, settings),
+        environment=on.environment,
+        trust=on.trust,
         review=ledger,
     )
-    if wish.approves:
+    if wish.approves and resumed.session.parts.plan.plan.state != "approved":
         try:
             return resumed.session, await approve(resumed.session, wish.words)
         except UserError:
             await resumed.session.close()
             raise
-    words = wish.words if wish.words.strip() else resumed.draft or GO_ON
-    return resumed.session, words
+    return resumed.session, _words(wish, resumed.draft)
+
+
+async def _with_held(settings: Settings, store: SessionStore, identifier: str) -> Settings:
+    """The settings, with the model that the session had.
+
+    Raises:
+        SessionError: It is not to be had any more.
+    """
+    from indwell.cli.resuming import held_with
+
+    seen = await asyncio.to_thread(store.overview, identifier)
+    held = await held_with(settings, seen.model)
+    if held.problem:
+        instead = next(iter(held.instead), "NAME")
+        raise SessionError(f"{held.problem}; go on with another one: `--model {instead}`")
+    return msgspec.structs.replace(settings, model=held.model)
+
+
+def _words(wish: Wish, draft: str) -> str:
+    """What the user says now, or what was left unsaid."""
+    return wish.words if wish.words.strip() else draft or GO_ON
 
 
 async def rewound(wish: Wish) -> tuple[str, Rewind]:

@@ -7,11 +7,11 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-import msgspec
 from rich.cells import cell_len
 from rich.console import Console
 from rich.text import Text
 
+from indwell.cli.json_line import json_line
 from indwell.cli.terminal import cost_words
 from indwell.errors import SessionError, UserError
 from indwell.policy.approvals import one_line
@@ -34,7 +34,7 @@ def list_sessions(*, all_folders: bool, as_json: bool, limit: int | None) -> int
         print(str(error), file=sys.stderr)
         return 1
     if as_json:
-        sys.stdout.write(msgspec.json.encode(found).decode() + "\n")
+        sys.stdout.write(json_line(found) + "\n")
     elif found:
         console = Console(highlight=False)
         if console.is_terminal:
@@ -74,7 +74,7 @@ def delete_sessions(ids: Sequence[str], *, as_json: bool) -> int:
         else:
             gone.append(session)
     if as_json:
-        sys.stdout.write(msgspec.json.encode({"deleted": gone, "failed": failed}).decode() + "\n")
+        sys.stdout.write(json_line({"deleted": gone, "failed": failed}) + "\n")
     else:
         for sentence in failed.values():
             print(sentence, file=sys.stderr)

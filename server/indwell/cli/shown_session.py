@@ -14,6 +14,7 @@ from indwell.cli.sessions import whole_id
 from indwell.cli.terminal import cost_words
 from indwell.errors import UserError
 from indwell.policy.approvals import short_line, visible
+from indwell.sessions.inner_calls import InnerCall
 from indwell.sessions.overview import Overview, overview
 from indwell.sessions.store import SessionStore
 from indwell.sessions.transcript import Piece, TurnView, transcript
@@ -75,11 +76,22 @@ def _markup(piece: Piece) -> str:
             colour = "red" if piece.is_error else "dim"
             return (
                 f"[cyan]▸[/] {escape(short_line(called, LINE_CHARACTERS))}\n"
+                f"{''.join(map(_inner, piece.inner))}"
                 f"  [{colour}]{escape(short_line(said, LINE_CHARACTERS))}[/]"
             )
         case _:
             line = short_line(f"{piece.kind}: {piece.text}", LINE_CHARACTERS)
             return f"[dim]{escape(line)}[/]"
+
+
+def _inner(call: InnerCall) -> str:
+    """What a sub-agent did, as lines of its call."""
+    said = (call.failed or call.figure).partition("\n")[0] if call.is_ended else "not ended"
+    colour = "red" if call.failed else "dim"
+    return (
+        f"  [cyan]▸[/] {escape(short_line(f'{call.tool} {call.target}', LINE_CHARACTERS))}"
+        f"  [{colour}]{escape(short_line(said, LINE_CHARACTERS))}[/]\n"
+    )
 
 
 def _line(console: Console, markup: str) -> None:

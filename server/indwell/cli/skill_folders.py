@@ -13,12 +13,13 @@ from pathlib import Path
 from indwell import skills as package
 from indwell.agent.skills.shelf import Content, Looked
 from indwell.cli.folder_trust import UNREADABLE, FolderTrust
+from indwell.cli.visible_place import visible_place
 from indwell.errors import ToolError, UserError
-from indwell.files import has_other_names, list_folder, read_bytes
+from indwell.files import list_folder, read_bytes
 from indwell.files.tree import names_in
 from indwell.files.watching import FolderWatch
 from indwell.policy.approvals import one_line
-from indwell.policy.paths import is_beneath, matches_any
+from indwell.policy.paths import is_beneath
 from indwell.settings.model import Settings
 from indwell.settings.places import user_file
 from indwell.skills.front_matter import BadFrontMatter
@@ -68,6 +69,8 @@ class SkillFolders:
         found: list[Skill] = []
         problems: list[str] = []
         places: dict[str, Path] = {}
+        unread = [root for root in self._roots if not self._trust.is_trusted(root)]
+        withheld = [name for root in unread for name in folder_names(root)]
         for folder, origin, root in self._folders():
             try:
                 self._follow(self._real(folder, origin, root), origin)
@@ -75,11 +78,14 @@ class SkillFolders:
             except (UserError, *UNREADABLE) as error:
                 problems.append(f"the skill in {one_line(str(folder))!r} cannot be used: {error}")
                 continue
-            if written is not None:
+            if written is None and origin == "workspace" and (folder / FILE_NAME).exists():
+                withheld.append(folder.name)
+            elif written is not None:
                 found.append(written.skill)
                 places.setdefault(written.skill.folder, folder)
         self._found = places
-        return Looked(tuple(found), tuple(problems))
+        left_out = tuple(dict.fromkeys(name.lower() for name in withheld))
+        return Looked(tuple(found), tuple(problems), left_out)
 
     def content(self, skill: Skill) -> Content:
         """What it says now; blocks.
@@ -160,12 +166,10 @@ class SkillFolders:
 
     def _trusted(self, path: Path, root: Path) -> bytes | None:
         """A file of a workspace as it was trusted; None if it is not, or is kept from the model."""
-        shown = (display(one, self._roots) for one in (path, path.resolve()))
-        if any(matches_any(one, self._settings().deny) for one in shown):
+        real = visible_place(path, self._roots, self._settings().deny)
+        if real is None:
             return None
-        if has_other_names(path.resolve()):  # perhaps of a secret file, which no name tells
-            return None
-        data = read_bytes(path, [root], MOST_B)
+        data = read_bytes(real, [root], MOST_B)
         name = path.relative_to(root).as_posix()
         return data if self._trust.obeys(root, name, data) else None
 

@@ -8,11 +8,10 @@ from pathlib import Path
 
 from indwell.agent.skills.shelf import Looked, Shelf
 from indwell.cli.folder_trust import FolderTrust
-from indwell.cli.skill_folders import SkillFolders, folder_names
+from indwell.cli.skill_folders import SkillFolders
 from indwell.files.watching import FolderWatch
 from indwell.settings.model import Settings
 from indwell.settings.places import state_folder, user_file
-from indwell.skills.catalogue import ranked
 from indwell.workspace.base import Workspace
 
 
@@ -61,9 +60,8 @@ def names_here(
     """
     trust = FolderTrust(environment, is_given=is_given)
     trust.look(roots, Settings())
-    known = ranked(skills_here(roots, Settings(), trust, environment).skills).by_name
-    unread = (name for one in roots if not trust.is_trusted(one) for name in folder_names(one))
-    return tuple(dict.fromkeys((*known, *(name.lower() for name in unread))))
+    found = skills_here(roots, Settings(), trust, environment).ranked
+    return tuple(dict.fromkeys((*found.by_name, *found.withheld)))
 
 
 def _folders(

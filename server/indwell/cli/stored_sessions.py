@@ -8,7 +8,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from indwell.sessions import retention, searching
-from indwell.sessions.drafts import DraftStore
+from indwell.sessions.drafts import DraftStore, LeftTask
+from indwell.sessions.handed_on import was_handed_on
 from indwell.sessions.lines import Reading
 from indwell.sessions.overview import Overview
 from indwell.sessions.store import SessionStore, timestamp
@@ -59,6 +60,28 @@ class StoredSessions:
         now, store = datetime.now(UTC), self._draft_store(root)
         await asyncio.to_thread(lambda: store.take_over(now=now))
         return await asyncio.to_thread(store.untold)
+
+    async def keep_task(self, root: Path, origin: str) -> None:
+        """Keep whose task the next new session takes along."""
+        await asyncio.to_thread(self._keep_task, root, origin)
+
+    def _keep_task(self, root: Path, origin: str) -> None:
+        task = LeftTask(origin, next(iter(self._store(root).ids()), "")) if origin else None
+        self._draft_store(root).keep_task(task, now=datetime.now(UTC))
+
+    async def left_task(self, root: Path) -> str:
+        """Whose task it was in a server that is gone, if no session has taken it along."""
+        return await asyncio.to_thread(self._left_task, root)
+
+    def _left_task(self, root: Path) -> str:
+        now, drafts = datetime.now(UTC), self._draft_store(root)
+        task = drafts.take_over_task(now=now)
+        if task is None:
+            return ""
+        if was_handed_on(self._store(root), *task):
+            drafts.keep_task(None, now=now)
+            return ""
+        return task.origin
 
     async def rename_session(self, root: Path, session: str, title: str) -> None:
         """Write a title into the log of a session that nobody has open."""

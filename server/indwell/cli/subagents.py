@@ -11,17 +11,24 @@ from typing import NamedTuple
 
 from indwell.agent.compact_tool import Wish, make_compact
 from indwell.agent.log import Log
+from indwell.agent.roster import Roster
 from indwell.agent.session import Session
 from indwell.agent.subagents.child import Limits, OwnTools
-from indwell.agent.subagents.definition import Definition, Origin, known_by_name, read_definition
+from indwell.agent.subagents.definition import (
+    Definition,
+    Origin,
+    known_by_name,
+    read_definition,
+    workspace_catalogue,
+)
 from indwell.agent.subagents.tool import Numbered, Subagents
 from indwell.agent.todo_tool import TodoBoard, make_todo
 from indwell.cli.folder_trust import FolderTrust
+from indwell.cli.visible_place import visible_place
 from indwell.errors import ToolError
-from indwell.files import has_other_names, read_bytes
+from indwell.files import read_bytes
 from indwell.files.append_log import AppendLog, list_names
 from indwell.files.private import read_own
-from indwell.policy.paths import matches_any
 from indwell.prompt.subagent import EXPLORE
 from indwell.sessions.lines import FORMAT
 from indwell.sessions.memory_log import MemoryLog
@@ -78,6 +85,15 @@ def subagents_of(
         own_tools=own_tools,
         logs=logs,
     )
+
+
+def roster_of(subagents: Subagents) -> Roster:
+    """Those of the workspace, for the model to hear of."""
+
+    async def lines() -> tuple[str, ...]:
+        return workspace_catalogue(await subagents.known())
+
+    return Roster(lines)
 
 
 def find_agents(
@@ -143,10 +159,11 @@ def _of_workspace(root: Path, trust: FolderTrust, deny: tuple[str, ...]) -> Iter
     for place in WORKSPACE_FOLDERS:
         for name in _names(root / place):
             shown = f"{place}/{name}"
-            if matches_any(shown, deny) or has_other_names(root / shown):
-                continue  # hard links: perhaps of a secret file, which no name tells
+            real = visible_place(root / shown, (root,), deny)
+            if real is None:
+                continue
             try:
-                data = read_bytes(root / shown, [root], MOST_FILE_B)
+                data = read_bytes(real, [root], MOST_FILE_B)
             except ToolError as error:
                 yield _File(shown, "workspace", problem=str(error))
                 continue

@@ -25,6 +25,7 @@ _ANSWERED = {
     "beforehand": "allowed by --allow-commands",
     "uncovered": "not covered by --allow-commands, and nobody is asked",
     "hunks": "answered: some hunks of it",
+    "unanswered": "nobody answered",
 }
 
 

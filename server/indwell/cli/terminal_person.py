@@ -5,7 +5,7 @@ from __future__ import annotations
 from rich.console import Console
 from rich.markup import escape
 
-from indwell.agent.asking.asker import CLOSED, NOBODY, Answer, UserQuestion
+from indwell.agent.asking.asker import NOBODY, Answer, UserQuestion, answer_of
 from indwell.cli.stdin import is_typed
 from indwell.cli.terminal_approver import TerminalApprover, typed_line
 from indwell.policy.approvals import visible
@@ -32,11 +32,8 @@ class TerminalPerson(TerminalApprover):
         for number, option in enumerate(question.options, 1):
             self._tell(f"  [bold]{number}[/] {escape(visible(option))}")
         how = "A number, or other words" if question.options else "Your answer"
-        typed = (await typed_line(f"{how} (nothing: the model decides): ")).strip()
-        numbers = [str(number) for number, _ in enumerate(question.options, 1)]
-        if typed in numbers:
-            return Answer(chosen=numbers.index(typed))
-        return Answer(words=typed) if typed else CLOSED
+        typed = await typed_line(f"{how} (nothing: the model decides): ")
+        return answer_of(question.options, typed.strip())
 
     def _tell(self, markup: str) -> None:
         self._screen.print(markup, emoji=False, highlight=False, soft_wrap=True)

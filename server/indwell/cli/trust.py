@@ -9,10 +9,10 @@ from pathlib import Path
 
 import msgspec
 
-from indwell.cli import STOPPED
 from indwell.cli.folder_trust import FolderTrust
 from indwell.cli.stdin import is_typed
 from indwell.cli.user_settings import read_settings
+from indwell.cli.yes_or_no import yes_or_no
 from indwell.errors import UserError
 from indwell.policy.approvals import one_line, visible
 from indwell.policy.trust import Standing, is_unchanged
@@ -65,7 +65,7 @@ def _trust(folder: Path, *, is_sure: bool, as_json: bool) -> int:
             print("say --yes to trust it as it is now", file=sys.stderr)
             return 2
         print(visible(shown.question))
-        code = _asked()
+        code = yes_or_no("Trust it?", "t", "trust")
         if code:
             print("it stays restricted")
             return code
@@ -139,15 +139,3 @@ def _tell(standing: Standing, *, as_json: bool) -> None:
 
 def _print_json(value: object) -> None:
     sys.stdout.write(msgspec.json.encode(value).decode() + "\n")
-
-
-def _asked() -> int:
-    """0 if the user says yes, 1 if not, 130 after Ctrl-C."""
-    try:
-        return 0 if input("Trust it? [y/N] ").strip().lower() in {"y", "yes", "t", "trust"} else 1
-    except EOFError:
-        print()
-        return 1
-    except KeyboardInterrupt:
-        print()
-        return STOPPED

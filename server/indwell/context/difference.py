@@ -14,6 +14,7 @@ from typing import TypeAlias, assert_never
 
 import msgspec
 
+from indwell.context.common_start import n_common
 from indwell.context.tokens import BLOCK_OVERHEAD, message_tokens, request_tokens, tools_tokens
 from indwell.messages import (
     Block,
@@ -174,19 +175,8 @@ def _in_tools(before: Sequence[ToolSpec], after: Sequence[ToolSpec]) -> Differen
 
 def excerpts(before: str, after: str) -> tuple[str, str]:
     """Pieces of two texts around the first character in which they differ, each on one line."""
-    start = max(_first_change(before, after) - _LEAD, 0)
+    start = max(n_common(before, after) - _LEAD, 0)
     return _excerpt(before, start), _excerpt(after, start)
-
-
-def _first_change(before: str, after: str) -> int:
-    low, high = 0, min(len(before), len(after))
-    while low < high:  # the longest common beginning, in a few comparisons of whole pieces
-        middle = (low + high + 1) // 2
-        if before[low:middle] == after[low:middle]:
-            low = middle
-        else:
-            high = middle - 1
-    return low
 
 
 def _excerpt(text: str, start: int) -> str:

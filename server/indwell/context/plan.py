@@ -17,6 +17,7 @@ PlanInput: TypeAlias = Literal["propose", "edit", "approve", "reject", "finish"]
 """What happens to it: the model proposes and finishes, all else the user does."""
 
 MOST_CHARACTERS = 12_000  # some 3,000 tokens, which stay in every request once it is approved
+MOST_BYTES = 8 * MOST_CHARACTERS  # of its document; a longer file is no plan
 
 TABLE: Mapping[tuple[PlanState, PlanInput], PlanState] = {
     ("none", "propose"): "proposed",
@@ -39,7 +40,7 @@ The user's further words change none: a plan that was talked about still waits.
 _CANNOT: Mapping[PlanState, str] = {
     "none": "there is no plan; ask for one in mode `plan`",
     "proposed": "the plan waits for your approval; approve or reject it",
-    "approved": "the plan is approved already; write what should be different",
+    "approved": "the plan is approved already; say `go on`, or write what should be different",
     "rejected": "the plan was rejected; approve it all the same, or ask for another one",
     "done": "the plan is carried out; ask for a new one in mode `plan`",
 }

@@ -13,34 +13,21 @@ point. For these ``in_place`` keeps the old bytes until the new ones are there.
 
 from __future__ import annotations
 
-import contextlib
 import errno
 import os
-import stat
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
-import msgspec
-
-from indwell.errors import EditRefused, TextMoved, ToolError
-from indwell.files.beneath import Place, find, parent_folder, told
+from indwell.errors import EditRefused
 from indwell.files.copying import write_all
 from indwell.files.dress import dress_like
 from indwell.files.fresh import Fresh, sync_folder
 from indwell.files.in_place import NotPutBack, open_for_both, overwrite
 from indwell.files.journal import new_journal
-from indwell.files.leftovers import free_name, settle
-from indwell.files.one_writer import one_writer, wait_locked
-from indwell.files.own_names import usable
-from indwell.files.reading import read_regular
+from indwell.files.one_writer import wait_locked
+from indwell.files.target import Target, check_bytes, check_same, damaged, moved, target_of
 
-_OLD = (
-    getattr(os, "O_NOFOLLOW", 0)
-    | getattr(os, "O_CLOEXEC", 0)
-    | getattr(os, "O_NONBLOCK", 0)
-    | getattr(os, "O_BINARY", 0)
-)
 _NO_NEW_FILES = frozenset({errno.EACCES, errno.EPERM})
 _NO_RENAME = frozenset({errno.EBUSY, errno.EXDEV})  # a mount point, as in containers
 
@@ -76,7 +63,7 @@ def write_atomic(
         EditRefused: It is gone, or exists although ``create``, or others keep it locked.
         ToolError: Outside, read-only, no regular file, or the system refuses.
     """
-    with _target(path, roots, private, parents=parents, resolved=resolved) as target:
+    with target_of(path, roots, private, parents=parents, resolved=resolved) as target:
         if create and target.old is not None:
             raise EditRefused(f"{str(path)!r} exists already; read_file it before changing it")
         if expected is not None and target.old is None:
@@ -84,7 +71,7 @@ def write_atomic(
         _replace(
             target,
             lambda descriptor: write_all(descriptor, data),
-            lambda: _check_bytes(target, expected),
+            lambda: check_bytes(target, expected),
             create=create,
         )
         return target.place.path
@@ -117,60 +104,15 @@ def replace_with(
         EditRefused: It is gone, or others keep it locked.
         ToolError: Outside, read-only, no regular file, or the system refuses.
     """
-    with _target(path, roots, private) as target:
+    with target_of(path, roots, private) as target:
         if target.old is None:
             raise EditRefused(f"{str(path)!r} does not exist any more; nothing was written")
-        _check_same(target, unchanged)
-        _replace(target, write, lambda: _check_same(target, unchanged), create=False)
+        check_same(target, unchanged)
+        _replace(target, write, lambda: check_same(target, unchanged), create=False)
         return target.place.path
 
 
-class _Target(msgspec.Struct, frozen=True):
-    """A name in an open folder that is ours to write for now; ``old`` is what stands there.
-
-    ``own`` is the name for a half-made file there, and ``private`` the private folder, if any.
-    """
-
-    asked: Path
-    place: Place
-    folder: int | None
-    name: str
-    old: os.stat_result | None
-    own: str | None
-    private: Path | None
-
-
-@contextlib.contextmanager
-def _target(
-    path: Path,
-    roots: Sequence[Path],
-    private: Path | None,
-    *,
-    parents: bool = False,
-    resolved: bool = False,
-) -> Iterator[_Target]:
-    place = find(path, roots, resolved=resolved)
-    if not place.parts:
-        raise ToolError(f"{str(path)!r} is a folder; name a file in it")
-    private = usable(private)
-    with (
-        parent_folder(place, create=parents) as (folder, name),
-        told(place.path),
-        one_writer(folder, path) as is_alone,
-    ):
-        own = free_name(folder, private) if is_alone else None
-        if private is not None:
-            try:
-                settle(place.path, name, folder, private)
-            except NotPutBack as error:
-                raise _damaged(path, error) from error
-        old = _stat(name, folder)
-        if old is not None:
-            _check_writable(old, path)
-        yield _Target(path, place, folder, name, old, own, private)
-
-
-def _replace(target: _Target, write: Write, check: Callable[[], None], *, create: bool) -> None:
+def _replace(target: Target, write: Write, check: Callable[[], None], *, create: bool) -> None:
     """Write the fresh file, ``check`` that nothing moved meanwhile, and let it take its place."""
     old, folder, name = target.old, target.folder, target.name
     in_place = old is not None and (old.st_nlink > 1 or _is_foreign(old))
@@ -198,7 +140,7 @@ def _replace(target: _Target, write: Write, check: Callable[[], None], *, create
     sync_folder(folder)
 
 
-def _create(fresh: Fresh, target: _Target) -> None:
+def _create(fresh: Fresh, target: Target) -> None:
     try:
         fresh.create(target.name)
     except FileExistsError as error:
@@ -207,7 +149,7 @@ def _create(fresh: Fresh, target: _Target) -> None:
         ) from error
 
 
-def _take(fresh: Fresh, target: _Target, check: Callable[[], None]) -> None:
+def _take(fresh: Fresh, target: Target, check: Callable[[], None]) -> None:
     try:
         fresh.take(target.name)
     except OSError as error:
@@ -216,86 +158,30 @@ def _take(fresh: Fresh, target: _Target, check: Callable[[], None]) -> None:
         _overwrite(target, fresh.descriptor, check)
 
 
-def _overwrite_from_elsewhere(target: _Target, write: Write, check: Callable[[], None]) -> None:
+def _overwrite_from_elsewhere(target: Target, write: Write, check: Callable[[], None]) -> None:
     """Overwrite a file in a folder that takes no new ones."""
     with tempfile.TemporaryFile() as new:
         write(new.fileno())
         _overwrite(target, new.fileno(), check)
 
 
-def _overwrite(target: _Target, new: int, check: Callable[[], None]) -> None:
+def _overwrite(target: Target, new: int, check: Callable[[], None]) -> None:
     """Overwrite the target with the open file ``new``; its old bytes are kept meanwhile."""
     descriptor = open_for_both(target.name, target.folder)
     try:
         wait_locked(descriptor, target.asked)
         if target.old is None or os.fstat(descriptor).st_ino != target.old.st_ino:
-            raise _moved(target)
+            raise moved(target)
         journal = new_journal(target.private, target.place.path)
         try:
             overwrite(descriptor, new, journal, check)
         finally:
             journal.close()
     except NotPutBack as error:
-        raise _damaged(target.asked, error) from error
+        raise damaged(target.asked, error) from error
     finally:
         os.close(descriptor)
-
-
-def _damaged(path: Path, error: NotPutBack) -> ToolError:
-    later = ", and is put back when the file is read or edited next" if error.comes_back else ""
-    kept = f"is kept in {str(error.kept)!r}{later}" if error.kept else "could not be kept"
-    return ToolError(
-        f"{str(path)!r} was damaged by the system ({error.strerror}); its old text {kept}"
-    )
-
-
-def _stat(name: str, folder: int | None) -> os.stat_result | None:
-    try:
-        return os.stat(name, dir_fd=folder, follow_symlinks=False)
-    except FileNotFoundError:
-        return None
-
-
-def _check_writable(old: os.stat_result, path: Path) -> None:
-    if stat.S_ISDIR(old.st_mode):
-        raise ToolError(f"{str(path)!r} is a folder; name a file in it")
-    if not stat.S_ISREG(old.st_mode):
-        raise ToolError(f"{str(path)!r} is a link, pipe, socket or device, and is not written to")
-    if not old.st_mode & (stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH):
-        raise ToolError(
-            f"{str(path)!r} is read-only; if it is meant to be changed, make it writable first"
-        )
 
 
 def _is_foreign(old: os.stat_result) -> bool:
     return hasattr(os, "geteuid") and old.st_uid != os.geteuid()
-
-
-def _check_bytes(target: _Target, expected: bytes | None) -> None:
-    if expected is None:
-        return
-    descriptor = os.open(target.name, os.O_RDONLY | _OLD, dir_fd=target.folder)
-    try:
-        same_size = os.fstat(descriptor).st_size == len(expected)
-        if same_size and read_regular(descriptor, target.asked, len(expected)) == expected:
-            return
-    finally:
-        os.close(descriptor)
-    raise _moved(target)
-
-
-def _check_same(target: _Target, unchanged: os.stat_result) -> None:
-    now = _stat(target.name, target.folder)
-    if now is None or _identity(now) != _identity(unchanged):
-        raise _moved(target)
-
-
-def _identity(kind: os.stat_result) -> tuple[int, int, int, int]:
-    return kind.st_dev, kind.st_ino, kind.st_size, kind.st_mtime_ns
-
-
-def _moved(target: _Target) -> TextMoved:
-    return TextMoved(
-        f"{str(target.place.path)!r} changed while it was being edited; nothing was written; "
-        "read it again"
-    )

@@ -47,11 +47,21 @@ def exists(path: Path) -> bool:
 
 def has_other_names(path: Path) -> bool:
     """Is a file known by further names (hard links), somewhere? Follows no link."""
+    return linked_mark(path) is not None
+
+
+def linked_mark(path: Path) -> tuple[int, ...] | None:
+    """What stays the same as long as a file keeps its names; None if it has only one, or is none.
+
+    A link made, moved or taken away changes it, as a change of the text does. Follows no link.
+    """
     try:
         found = path.lstat()
     except OSError:
-        return False
-    return stat.S_ISREG(found.st_mode) and found.st_nlink > 1
+        return None
+    if not stat.S_ISREG(found.st_mode) or found.st_nlink < 2:  # noqa: PLR2004
+        return None
+    return (found.st_dev, found.st_ino, found.st_nlink, found.st_ctime_ns)
 
 
 def names_of_file(path: Path, folders: Iterable[Path]) -> tuple[Path, ...]:

@@ -7,10 +7,12 @@ from collections.abc import Sequence
 from indwell.agent.events import TurnFinished
 from indwell.agent.prompt import labels
 from indwell.agent.resume import Resumed
+from indwell.agent.subagents.naming import NAME, subject_of
 from indwell.context.plan import Plan
 from indwell.lsp import protocol
 from indwell.lsp import protocol_views as views
 from indwell.lsp.event_log import Missed
+from indwell.lsp.protocol_pieces import InnerRow, PieceRow
 from indwell.lsp.protocol_plan import PlanResult
 from indwell.lsp.queue import Queue
 from indwell.lsp.tickets import Ticket
@@ -18,6 +20,7 @@ from indwell.messages import Usage
 from indwell.providers.connection import LoginOutcome
 from indwell.providers.models import OfferedModel
 from indwell.sessions.branches import plan_of, todo_of
+from indwell.sessions.inner_calls import InnerCall
 from indwell.sessions.lines import Reading
 from indwell.sessions.overview import Overview, overview
 from indwell.sessions.transcript import Piece, TurnView, transcript
@@ -136,13 +139,16 @@ def _newest(turns: Sequence[views.TurnRow], limit: int) -> tuple[views.TurnRow, 
     size = 0
     found: list[views.TurnRow] = []
     for turn in reversed(turns[-limit:]):
-        size += sum(
-            len(piece.text) + len(piece.arguments) + len(piece.diff) for piece in turn.pieces
-        )
+        size += sum(map(_size, turn.pieces))
         if found and size > PAGE_CHARACTERS:
             break
         found.append(turn)
     return tuple(reversed(found))
+
+
+def _size(piece: PieceRow) -> int:
+    inner = sum(len(one.message) + len(one.diff) for one in piece.inner)
+    return len(piece.text) + len(piece.arguments) + len(piece.diff) + inner
 
 
 def page_size(wanted: int) -> int:
@@ -209,10 +215,12 @@ def _turn(turn: TurnView) -> views.TurnRow:
     )
 
 
-def _piece(piece: Piece) -> views.PieceRow:
-    whole = (piece.text, piece.arguments, piece.target, piece.diff)
+def _piece(piece: Piece) -> PieceRow:
+    # The log has the target of a call from its end on; a sub-agent at work shows its task.
+    begun = subject_of(piece.arguments) if piece.source == NAME else ""
+    whole = (piece.text, piece.arguments, piece.target or begun, piece.diff)
     text, arguments, target, diff = (one[:TEXT_CHARACTERS] for one in whole)
-    return views.PieceRow(
+    return PieceRow(
         kind=piece.kind,
         text=text,
         source=piece.source,
@@ -225,4 +233,22 @@ def _piece(piece: Piece) -> views.PieceRow:
         figure=piece.figure,
         seconds=piece.seconds,
         diff=diff,
+        inner=tuple(map(_inner, piece.inner)),
+    )
+
+
+def _inner(call: InnerCall) -> InnerRow:
+    whole = (call.target, call.diff)
+    target, diff = (one[:TEXT_CHARACTERS] for one in whole)
+    return InnerRow(
+        id=call.id,
+        name=call.tool,
+        target=target,
+        error=bool(call.failed),
+        figure=call.figure,
+        seconds=call.seconds,
+        message=call.failed,
+        diff=diff,
+        ended=call.is_ended,
+        cut=sum(map(len, whole)) - len(target) - len(diff),
     )

@@ -12,6 +12,7 @@ from indwell.errors import ToolError
 from indwell.lsp.chat_names import is_chat
 from indwell.lsp.folder_listing import listing_of
 from indwell.lsp.mentions import MOST, Mention
+from indwell.lsp.other_names import OtherNames
 from indwell.policy.approvals import one_line
 from indwell.policy.paths import matches_any
 from indwell.settings.model import Settings
@@ -29,7 +30,7 @@ class Attachments(NamedTuple):
 
 
 async def attachments(
-    workspace: Workspace, settings: Settings, mentions: Sequence[Mention]
+    workspace: Workspace, settings: Settings, mentions: Sequence[Mention], names: OtherNames
 ) -> Attachments:
     """Look the mentioned lines up, as the buffers hold them."""
     files: dict[tuple[str, int, int], Selection] = {}
@@ -43,7 +44,7 @@ async def attachments(
                 listing = await _listed(workspace, settings, mention)
                 folders[listing.path] = listing
                 continue
-            one = await _attached(workspace, settings, mention)
+            one = await _attached(workspace, settings, mention, names)
         except ToolError as error:
             problems.append(f"@{shown} is not attached: {error}")
             continue
@@ -62,11 +63,19 @@ async def _listed(workspace: Workspace, settings: Settings, mention: Mention) ->
     return await listing_of(folder, workspace.roots, settings.deny)
 
 
-async def _attached(workspace: Workspace, settings: Settings, mention: Mention) -> Selection:
+async def _attached(
+    workspace: Workspace, settings: Settings, mention: Mention, names: OtherNames
+) -> Selection:
     path = workspace.resolve(mention.path)
     name = display(path, workspace.roots)
     if _is_denied(path, name, mention, settings):
         raise ToolError("a rule of your settings (`deny`) keeps it from the model")
+    other = await names.kept_by(path, settings)
+    if other:
+        raise ToolError(
+            f"it is another name (a hard link) of {other!r}, which a rule of your settings "
+            "(`deny`) keeps from the model"
+        )
     if is_chat(path.as_uri()):
         raise ToolError("it is a chat")
     snapshot = await workspace.read(path)

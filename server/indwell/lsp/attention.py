@@ -14,6 +14,7 @@ from lsprotocol import types
 from indwell.context.ide import OpenedFile, Problem, Selection
 from indwell.lsp.chat_names import is_chat
 from indwell.lsp.documents import Document, Documents, name_in
+from indwell.lsp.other_names import OtherNames
 from indwell.lsp.ours import is_ours
 from indwell.policy.paths import matches_any
 from indwell.settings.model import Settings
@@ -39,11 +40,13 @@ class Attention:
         documents: The open documents.
         monotonic: Seconds of a clock that never goes back.
         display: A document's name as the user reads it.
+        names: Knows which files rules keep back by other names of theirs.
     """
 
     documents: Documents
     monotonic: Callable[[], float]
     display: Callable[[Document], str]
+    names: OtherNames
     _focus: str | None = None
     _focus_is_known: bool = False
     _selected: Marked | None = None
@@ -167,9 +170,21 @@ class Attention:
         )
 
     def is_denied(self, document: Document, settings: Settings) -> bool:
-        """Does a deny rule name this document, as it is written or as it resolves (FS-05)?"""
+        """Does a deny rule name this document: as written, as resolved (FS-05), as a hard link?
+
+        Of a hard link that is known once ``look`` has looked; before, it counts as denied.
+        """
         names = (self.display(document), name_in(document.uri))
-        return any(matches_any(name, settings.deny) for name in names)
+        if any(matches_any(name, settings.deny) for name in names):
+            return True
+        return document.path is not None and self.names.is_kept_back(document.path, settings)
+
+    async def look(self, settings: Settings, *also: Document) -> None:
+        """Get to know the other names of what may go along next, and of documents ``also``."""
+        uris = (self.opened_uri(), *(one.uri for one in (self._selected, self._recent) if one))
+        documents = (*also, *(self.documents.get(uri) for uri in uris if uri))
+        paths = (one.path for one in documents if one is not None and one.path is not None)
+        await self.names.look(paths, settings)
 
 
 def _is_work(uri: str) -> bool:

@@ -14,6 +14,7 @@ from indwell.context.memory.page import Scope
 from indwell.lsp.client import Client
 from indwell.lsp.documents import Documents
 from indwell.lsp.first_run import FirstRunBackend
+from indwell.lsp.other_names import SecretFiles
 from indwell.policy.approvals import Approver
 from indwell.policy.trust import Standing
 from indwell.providers.connection import LoginOutcome
@@ -35,7 +36,7 @@ class Configured(msgspec.Struct, frozen=True):
     problem: str = ""
 
 
-class Backend(FirstRunBackend, Protocol):
+class Backend(FirstRunBackend, SecretFiles, Protocol):
     """Makes settings, workspace, sessions and models."""
 
     def configure(self, options: Mapping[str, Any], roots: tuple[Path, ...]) -> Configured:
@@ -253,6 +254,21 @@ class Backend(FirstRunBackend, Protocol):
 
         Raises:
             SessionError: The state folder cannot be written.
+        """
+        ...
+
+    async def keep_task(self, root: Path, origin: str) -> None:
+        """Keep whose task the next new session takes along; empty: none.
+
+        Raises:
+            SessionError: The state folder cannot be written.
+        """
+        ...
+
+    async def left_task(self, root: Path) -> str:
+        """The session whose task one of a server that is gone was to take along; else empty.
+
+        From here on it is kept for this process.
         """
         ...
 

@@ -11,7 +11,7 @@ class ChatPlace(Protocol):
     """What is sent there while a turn runs is said to the turn, which is an answer."""
 
     def is_open(self, session: str) -> bool:
-        """Does the user see the running turn of a session in a chat?"""
+        """Was the running turn of a session begun in its chat, and is it written there?"""
         ...
 
     async def lead_to(self, question: UserQuestion) -> None:

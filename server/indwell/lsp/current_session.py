@@ -4,22 +4,20 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 
-from indwell.agent.hunks import pending_hunks
+from lsprotocol import types
+
 from indwell.agent.resume import HeldWith, Resumed
 from indwell.agent.session import Session
-from indwell.agent.summarise_call import card_of
-from indwell.context.conversation import queue
-from indwell.context.plan import Plan, inherited
-from indwell.context.todo import TodoItem
-from indwell.errors import SettingsError, UserError
+from indwell.errors import RecordsLost, SessionError, SettingsError, UserError
 from indwell.lsp.backend import Backend
 from indwell.lsp.client import Client
 from indwell.lsp.configuration import Configuration, model_identity
 from indwell.lsp.first_run import ANSWER_S, FirstRun
+from indwell.lsp.handing_on import HandingOn
 from indwell.lsp.trust import TrustQuestions
-from indwell.messages import Text
 from indwell.sessions.overview import Overview
 from indwell.settings.model import Settings
 from indwell.workspace.base import Workspace
@@ -59,10 +57,7 @@ class CurrentSession:
         self._settings = settings
         self._session: Session | None = None
         self._model: tuple[object, ...] = ()
-        self._card: Text | None = None
-        self._todo: tuple[TodoItem, ...] = ()
-        self._plan = Plan()
-        self._origin = ""
+        self._next = HandingOn(backend, self._first_root)
         self._changing = asyncio.Lock()
 
     @property
@@ -117,6 +112,8 @@ class CurrentSession:
         async with self._changing:
             if target == "new":
                 await self._leave()
+            elif self._session is not None and self._session.turns:
+                await self._next.begun()
             try:
                 return await self._with_model()
             except SettingsError:
@@ -142,12 +139,26 @@ class CurrentSession:
         """Let the next prompt begin a new one; ``for_good``: nothing of this one goes along.
 
         ``inherit``: it takes the task of this session along, whatever is current.
+
+        Raises:
+            SessionError: The disk does not take what was said last; the current one stays.
         """
         async with self._changing:
             await self._leave()
-            self._origin = inherit
-            if for_good:
-                self._card, self._todo, self._plan = None, (), Plan()
+            await self._next.wish(inherit, for_good=for_good)
+
+    async def close(self) -> None:
+        """The server ends: what the next session was to take along, the next server knows."""
+        async with self._changing:
+            old, self._session = self._session, None
+            try:
+                if old is not None:
+                    if old.turns:
+                        await self._next.begun()
+                    await old.close()
+            finally:
+                if self.workspace is not None:
+                    self.workspace.watch.close()
 
     async def ask_about_trust(self) -> bool:
         """Ask about the folders that are not trusted, whatever was said before; are all trusted?"""
@@ -166,12 +177,27 @@ class CurrentSession:
 
     async def _leave(self) -> None:
         if self._session is not None:
+            await self._save()
             old, self._session = self._session, None
-            if old.is_outgrown:
-                pending = pending_hunks(old)
-                self._card = await asyncio.to_thread(card_of, old.conversation, pending)
-                self._todo, self._plan = old.parts.todo.items, inherited(old.parts.plan.plan)
+            await self._next.left(old)
+            await self._let_go(old)
+
+    async def _save(self) -> None:
+        """What was said last is on disk before the current one is left.
+
+        Raises:
+            SessionError: It is full: once there is room, the same can be wished again.
+        """
+        if self._session is not None:
+            with suppress(RecordsLost):  # no waiting mends that; it is told when it is let go of
+                await self._session.parts.log.commit()
+
+    async def _let_go(self, old: Session) -> None:
+        """Close one that is not current any more; what is lost with it is told."""
+        try:
             await old.close()
+        except SessionError as error:
+            self._client.show(types.MessageType.Warning, f"Indwell: {error}")
 
     async def _taken_up(self, session: str, model: str | None) -> Resumed:
         assert self.workspace is not None
@@ -184,15 +210,17 @@ class CurrentSession:
             if chosen and chosen != current:  # the one in force may be of the endpoint's list
                 self._configuration.choose_model(chosen)
         async with self._changing:  # only now: a question may stand for long
+            await self._save()
             settings = self._configuration.settings
             approver = self._backend.approver(self._client, settings)
             resumed = await self._backend.resume_session(
                 session, self.workspace, approver, self._settings
             )
-            old, self._session, self._origin = self._session, resumed.session, ""
+            old, self._session = self._session, resumed.session
             self._model = model_identity(settings)
             if old is not None:
-                await old.close()
+                await self._let_go(old)
+            await self._next.drop()
             return resumed
 
     async def _other(self, held: HeldWith) -> str:
@@ -208,27 +236,8 @@ class CurrentSession:
             raise UserError(f"{held.problem}; name a model of your settings to go on with it")
         return chosen
 
-    async def _inherit(self, session: Session) -> None:
-        """A new session takes the task of one along that did not fit the window any more (H29).
-
-        Or that of one which the user named.
-
-        Raises:
-            UserError: That cannot be read.
-        """
-        if self._origin:
-            try:
-                await self._backend.take_task(self._root, session, self._origin)
-            except UserError as error:
-                raise UserError(f"{error}; begin a new session to go on without it") from error
-            self._origin = ""
-            self._card, self._todo, self._plan = None, (), Plan()
-        elif self._card is not None:
-            session.conversation = queue(session.conversation, (self._card,))
-            session.parts.todo.write(self._todo)
-            session.parts.todo.is_due = True
-            session.parts.plan.adopt(self._plan)
-            self._card, self._todo, self._plan = None, (), Plan()
+    def _first_root(self) -> Path | None:
+        return next(iter(self.workspace.roots), None) if self.workspace is not None else None
 
     @property
     def _root(self) -> Path:
@@ -243,7 +252,7 @@ class CurrentSession:
             approver = self._backend.approver(self._client, settings)
             session = await self._backend.open_session(self.workspace, approver, self._settings)
             try:
-                await self._inherit(session)
+                await self._next.give(session)
             except BaseException:  # the next prompt tries again
                 await session.close()
                 raise

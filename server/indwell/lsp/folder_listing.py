@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-import os
 from collections.abc import Sequence
 from pathlib import Path
 
 from indwell.context.attached import Listing
 from indwell.errors import ToolError
-from indwell.lsp.chat_names import SUFFIX
+from indwell.lsp.files_below import files_below
 from indwell.policy.paths import matches_any
-from indwell.tools.searching.ripgrep import listen
 from indwell.tools.searching.search_place import SearchPlace
 from indwell.workspace.paths import display
 
 MOST_NAMED = 300  # about 3,000 tokens
 MOST_LOOKED_AT = 20_000
-TIMEOUT_S = 10.0
 
 
 async def listing_of(folder: Path, roots: Sequence[Path], deny: tuple[str, ...]) -> Listing:
@@ -31,28 +28,8 @@ async def listing_of(folder: Path, roots: Sequence[Path], deny: tuple[str, ...])
     if not await asyncio.to_thread(folder.is_dir):
         raise ToolError(f"there is no folder {name!r}")
     root = next(one for one in roots if folder.parts[: len(one.parts)] == one.parts)
-    found: list[str] = []
-    rest = b""
-
-    def take(data: bytes) -> bool:
-        nonlocal rest
-        *names, rest = (rest + data).split(b"\0")
-        found.extend(os.fsdecode(name).removeprefix("./") for name in names)
-        return len(found) >= MOST_LOOKED_AT
-
-    await listen(
-        [
-            "--files",
-            "--null",
-            "--glob=!.git",
-            f"--glob=!*{SUFFIX}",
-            SearchPlace(root, folder).argument,
-        ],
-        cwd=root,
-        never_in=roots,
-        timeout_s=TIMEOUT_S,
-        take=take,
-    )
+    place = SearchPlace(root, folder).argument
+    found = await files_below(place, root, roots, enough=MOST_LOOKED_AT)
     paths = (root / one for one in sorted(found))
     allowed = [one for one in paths if not _is_denied(one, roots, deny)]
     names = tuple(display(one, roots) for one in allowed[:MOST_NAMED])

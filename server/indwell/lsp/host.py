@@ -27,22 +27,23 @@ from indwell.lsp.attention import Attention
 from indwell.lsp.backend import Backend
 from indwell.lsp.chores import Chores
 from indwell.lsp.client import Client
+from indwell.lsp.closing import close_all
 from indwell.lsp.configuration import Configuration, in_mode
 from indwell.lsp.current_session import CurrentSession
 from indwell.lsp.diagnostics import EditorProblems
-from indwell.lsp.documents import Document, Documents, notebook_of
+from indwell.lsp.documents import Document, Documents
 from indwell.lsp.event_log import Missed
+from indwell.lsp.other_names import OtherNames
 from indwell.lsp.prompting import Prompting
 from indwell.lsp.queue import Waiting
 from indwell.lsp.review_ledger import HeldLedger
 from indwell.lsp.showing import Showing
+from indwell.lsp.shown_name import shown_name
 from indwell.lsp.steering import OPENING_S, steered
 from indwell.lsp.tickets import OnEnd, Ticket
 from indwell.lsp.turns import Turns
 from indwell.lsp.unsent import Unsent
-from indwell.policy.approvals import one_line
 from indwell.settings.model import Mode, Settings
-from indwell.workspace.paths import display
 
 
 class Host:
@@ -60,7 +61,8 @@ class Host:
         self.client = client
         self.backend = backend
         self.documents = Documents()
-        self.attention = Attention(self.documents, backend.monotonic, self.display)
+        names = OtherNames(lambda: self._roots, backend)
+        self.attention = Attention(self.documents, backend.monotonic, self.display, names)
         self.problems = EditorProblems(
             client, self.documents, self.attention, lambda: self.settings
         )
@@ -136,12 +138,7 @@ class Host:
 
     def display(self, document: Document) -> str:
         """A document's name as people read it: relative to the first root that holds it."""
-        if document.path is not None:
-            return display(document.path, self._roots)
-        notebook = notebook_of(document.uri)
-        if notebook is None:
-            return one_line(document.uri)
-        return f"{display(notebook, self._roots)} (a cell)"
+        return shown_name(document, self._roots)
 
     async def prompt(self, params: protocol.PromptParams) -> Ticket:
         """Take the user's own words.
@@ -159,14 +156,17 @@ class Host:
         waiting = self.waiting(prompt, params.session, params.mode)
         return self.turns.submit(waiting, self.showing.nothing)
 
-    async def steer(self, params: protocol.SteerParams) -> protocol.SteerResult:
-        """Give words to the running turn.
+    async def steer(
+        self, params: protocol.SteerParams, *, numbered: bool = False
+    ) -> protocol.SteerResult:
+        """Give words to the running turn; ``numbered``: typed where options have numbers.
 
         Raises:
             UserError: None runs, or not in that session, or too much waits for it already.
         """
         is_asked = self.sessions.is_asking  # that can take minutes
-        return await steered(self.turns.running, params, 0 if is_asked else OPENING_S)
+        within_s = 0 if is_asked else OPENING_S
+        return await steered(self.turns.running, params, within_s, numbered=numbered)
 
     def compact(self) -> Ticket:
         """Shorten the current conversation, as a turn of its own, behind those that wait.
@@ -221,14 +221,14 @@ class Host:
 
     async def _stop(self) -> None:
         self._unsent.stop()
-        await self._unsent.leave(self.turns.close())
-        await self.turns.drain("the server ends")
-        await self.sessions.stop_asking()
-        await self.chores.stop()
-        await self.sessions.leave()
-        await self.review.close()
-        if self.sessions.workspace is not None:
-            self.sessions.workspace.watch.close()
+        await close_all(
+            lambda: self._unsent.leave(self.turns.close()),
+            lambda: self.turns.drain("the server ends"),
+            self.sessions.stop_asking,
+            self.chores.stop,
+            self.sessions.close,
+            self.review.close,
+        )
 
     def check_usable(self) -> None:
         """Can a prompt be taken at all?

@@ -4,9 +4,10 @@ A question of the model's looks like no question of ours: it says whose it is, e
 marked, its options are numbered, and nothing that is answered permits anything. Where it is asked:
 
 1. In a card of the client's, if it shows options (it takes ``ask`` and ``permission``).
-2. In the chat document of the session, if that is open: the user's next send is the answer.
+2. In the chat document of the session, if the turn was begun or steered there: the user's next
+   send is the answer.
 3. In a message with the options as buttons, else in a box for a line (``ask``), else in a message
-   that leads to the chat.
+   that leads to the chat. An open chat shows the question too; the first answer counts.
 """
 
 from __future__ import annotations

@@ -72,24 +72,27 @@ class Planning:
         Raises:
             UserError: There is no plan.
         """
-        plan = await self._shown(session)
+        plan = await self._with_document(session)
         if not plan.text:
             next_state("none", "approve")  # says what to do
         is_shown = await self._show(plan)
-        if plan.state == "proposed" and self._is_asked(self._host.sessions.id_of(session)):
+        if plan.state == "proposed" and not self._is_in_chat(session):
             self._host.chores.begin(self._ask(session, plan, is_shown=is_shown))
-        elif not is_shown:
+        elif not is_shown and plan.path:
             self._say_where(plan)
         return answers.plan_result(plan)
 
-    def _is_asked(self, session: str) -> bool:
-        """Has the user of this editor no card and no chat that offer to approve?"""
-        return not self._host.client.features.has("events") and not self._is_shown(session)
+    def _is_in_chat(self, wanted: str | None) -> bool:
+        """Does a card or the chat offer to approve, where the user is? Lenses name the session."""
+        if self._host.client.features.has("events"):
+            return True
+        return wanted is not None and self._is_shown(wanted)
 
     def afterwards(self, ticket: Ticket) -> None:
         """A turn is over: where it proposed a plan, a plain editor's user is asked about it."""
         session = ticket.session
-        if session is not None and proposed_in(ticket) and self._is_asked(session.id):
+        where = session.id if session is not None and ticket.in_chat else None
+        if session is not None and proposed_in(ticket) and not self._is_in_chat(where):
             self._host.chores.begin(self._offer(session.id, session.parts.plan.plan))
 
     def actions(self, uri: str) -> list[dict[str, Any]] | None:
@@ -134,6 +137,16 @@ class Planning:
         reading = await self._host.backend.session(self._host.root, identifier)
         return plan_of(reading.records)
 
+    async def _with_document(self, wanted: str | None) -> Plan:
+        """The plan; the current session's gets a document if it has none, as in an old fork."""
+        plan, current = await self._shown(wanted), self._host.sessions.current
+        if current is None or current.id != self._host.sessions.id_of(wanted):
+            return plan
+        if plan.text and not plan.path:
+            current.parts.plan.tell_again()
+            await self._told(current)
+        return current.parts.plan.plan
+
     async def _edit(self, wanted: str | None, text: str | None) -> PlanResult:
         if text is None:
             raise UserError("`edit` needs the `text` that is the plan now")
@@ -157,7 +170,7 @@ class Planning:
         board.approve(text, session.parts.todo.items)
         self._host.configuration.leave_plan()
         result = await self._told(session)
-        self._begin(session, APPROVED)
+        self._begin(session, APPROVED, in_chat=asked is None and wanted is not None)
         return result
 
     async def _reject(self, wanted: str | None, words: str | None) -> PlanResult:
@@ -166,7 +179,7 @@ class Planning:
         session.parts.plan.take("reject")
         result = await self._told(session)
         if taken:
-            self._begin(session, taken, "plan")
+            self._begin(session, taken, "plan", in_chat=wanted is not None)
         elif self._host.turns.queue.held == PLAN_WAITS:
             self._host.turns.change(line.released)
         return result
@@ -218,9 +231,12 @@ class Planning:
         self._host.client.refresh_lenses()
         return answers.plan_result(session.parts.plan.plan)
 
-    def _begin(self, session: Session, words: str, mode: Mode | None = None) -> None:
+    def _begin(
+        self, session: Session, words: str, mode: Mode | None = None, *, in_chat: bool
+    ) -> None:
         prompt = Prompt(words, title=title_of(words))
-        self._host.begin(prompt, session.id, mode, is_shown=self._is_shown(session.id))
+        in_chat = in_chat and self._is_shown(session.id)
+        self._host.begin(prompt, session.id, mode, is_shown=in_chat).in_chat = in_chat
 
     async def _offer(self, session: str, plan: Plan) -> None:
         await self._ask(session, plan, is_shown=await self._show(plan))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from lsprotocol import types
@@ -18,7 +19,6 @@ _STOPPED = "stopped"
 REASON_LIMIT = 300  # characters of why a turn ended; it is not shortened to a line
 SENTENCE_LIMIT = 90  # of the end of one that ended well: wider, and Neovim asks for Enter
 PATH_LIMIT = 24
-LEAST_VERIFIED = 16
 
 
 class TurnProgress:
@@ -124,31 +124,81 @@ _VERBS = {
 
 
 def summary(finished: events.TurnFinished) -> str:
-    """One sentence for the end of a turn: what changed, what it took."""
+    """One sentence for the end of a turn: what changed, what it took, how it stands.
+
+    Of one that ended well it is a line: what does not fit loses whole clauses, and what a turn
+    took is never among them. ``full_summary`` has all.
+    """
+    if finished.ending != "done":
+        return full_summary(finished)
+    verdict, brief = _verdict(finished), re.split(r"[:;] ", _verdict(finished))[0]
+    review, short_review = _to_review(finished)
+    price, short_price = _price(finished)
+    start = (_head(finished), _changed(finished.changes))
+    forms = (
+        (*start, review, price, verdict),
+        (*start, review, short_price, verdict),
+        (*start, short_review, short_price, verdict),
+        (*start, short_price, verdict),
+        (*start, short_review, short_price, brief),
+        (*start, short_price, brief),
+    )
+    lines = [" · ".join(filter(None, one)) for one in forms]
+    fitting = next((one for one in lines if len(one) <= SENTENCE_LIMIT), "")
+    if fitting or not brief:
+        return fitting or lines[-1]
+    room = SENTENCE_LIMIT - len(" · ".join(filter(None, (*start, short_price, " …"))))
+    return " · ".join(filter(None, (*start, short_price, _words_within(brief, room))))
+
+
+def full_summary(finished: events.TurnFinished) -> str:
+    """The same with all that is known, however wide."""
+    review, price = _to_review(finished)[0], _price(finished)[0]
+    parts = (_head(finished), _changed(finished.changes), review, price, _verdict(finished))
+    return " · ".join(filter(None, parts))
+
+
+def _head(finished: events.TurnFinished) -> str:
     reason = short_line(finished.message, REASON_LIMIT)
-    head = {"done": reason or "done", "cancelled": _STOPPED}.get(finished.ending, reason)
-    parts = [head]
-    if finished.changes:
-        parts.append(_changed(finished.changes))
-        if finished.to_review:
-            in_all = " in all" if finished.to_review > 1 else ""
-            parts.append(f"{to_review_words(finished.to_review)}{in_all}")
-    if finished.rounds:
-        cost = "" if finished.cost is None else f", ${finished.cost:.4f}"
-        n_tokens = finished.usage.input + finished.usage.output
-        rounds = "1 round" if finished.rounds == 1 else f"{finished.rounds} rounds"
-        price = f"{rounds}, {n_tokens:,} tokens{cost}"
-        width = len(" · ".join([*parts, price, finished.verified]))
-        if width <= SENTENCE_LIMIT or finished.ending != "done":
-            parts.append(price)
-    if finished.verified:
-        room = SENTENCE_LIMIT - len(" · ".join([*parts, ""]))
-        parts.append(short_line(finished.verified, max(room, LEAST_VERIFIED)))
-    return " · ".join(parts)
+    return {"done": reason or "done", "cancelled": _STOPPED}.get(finished.ending, reason)
+
+
+def _verdict(finished: events.TurnFinished) -> str:
+    return short_line(finished.verified, REASON_LIMIT)
+
+
+def _to_review(finished: events.TurnFinished) -> tuple[str, str]:
+    """What waits for a verdict, and the same in short; empty if this turn changed nothing."""
+    number = finished.to_review if finished.changes else 0
+    if not number:
+        return "", ""
+    return f"{to_review_words(number)}{' in all' if number > 1 else ''}", f"{number:,} to review"
+
+
+def _price(finished: events.TurnFinished) -> tuple[str, str]:
+    """The receipt, and the same without rounds; empty if no model was called."""
+    if not finished.rounds:
+        return "", ""
+    cost = "" if finished.cost is None else f", ${finished.cost:.4f}"
+    short = f"{finished.usage.input + finished.usage.output:,} tokens{cost}"
+    rounds = "1 round" if finished.rounds == 1 else f"{finished.rounds} rounds"
+    return f"{rounds}, {short}", short
+
+
+def _words_within(words: str, room: int) -> str:
+    """As many whole words as there is room for, one at least."""
+    first, *others = words.split(" ")
+    for one in others:
+        if len(first) + 1 + len(one) > room:
+            return f"{first} …"
+        first = f"{first} {one}"
+    return first
 
 
 def _changed(changes: Sequence[FileChanged]) -> str:
     """One file by its name, several as a number; with the lines that came and went."""
+    if not changes:
+        return ""
     what = short_line(changes[0].path, PATH_LIMIT) if len(changes) == 1 else f"{len(changes)} files"
     added, removed = sum(one.added for one in changes), sum(one.removed for one in changes)
     return f"{what} +{added} −{removed}"

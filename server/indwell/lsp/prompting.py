@@ -51,6 +51,10 @@ class Prompting:
         self._settings = settings
         self._detached: frozenset[str] = frozenset()
 
+    async def look(self, *also: Document) -> None:
+        """Look at what may go along, and ``also``; what is asked next goes by what was seen."""
+        await self._attention.look(self._settings(), *also)
+
     def attached(self) -> Attached:
         """What goes with the next prompt, less what the user has detached."""
         settings = self._settings()
@@ -103,10 +107,11 @@ class Prompting:
             extra = await asyncio.to_thread(checked, params.attachments, known, roots, settings)
         if params.mentions and workspace is not None:
             wanted = tuple(map(mention_of, params.mentions))
-            found = await attachments(workspace, settings, wanted)
+            found = await attachments(workspace, settings, wanted, self._attention.names)
             if found.problems:
                 raise UserError("; ".join(found.problems))
             extra = msgspec.structs.replace(extra, mentioned=found.files, folders=found.folders)
+        await self.look()
         prompt = self.own_words(params.text)  # last: from here nothing is refused any more
         return msgspec.structs.replace(
             extra,

@@ -12,11 +12,11 @@ from typing import Any, Literal
 import attrs
 
 from indwell.context.todo import TodoState
+from indwell.lsp.protocol_pieces import PieceRow
 from indwell.lsp.protocol_plan import PlanResult
 from indwell.lsp.values import Value
 from indwell.providers.connection import State
 from indwell.sessions.records import Ending
-from indwell.sessions.transcript import Kind
 from indwell.settings.model import Mode
 
 
@@ -104,31 +104,6 @@ class SessionParams(Value):
     session: str | None = None
     before: int | None = None
     limit: int = 20
-
-
-@attrs.frozen(eq=False, repr=False)
-class PieceRow(Value):
-    """One thing to show of a turn.
-
-    ``kind`` ``tool`` is a card: ``source`` is the tool, ``arguments`` what the model wrote,
-    ``text`` its result; ``answered`` is false while there is none. ``target``, ``figure`` and
-    ``seconds`` are those of ``toolFinished``, ``diff`` that of ``editApplied``; empty, or null,
-    where the log does not know them. Of an ``image``, ``text`` is its type and ``target`` its
-    label. ``cut`` counts characters left out.
-    """
-
-    kind: Kind
-    text: str
-    source: str
-    id: str
-    arguments: str
-    error: bool
-    answered: bool
-    cut: int
-    target: str
-    figure: str
-    seconds: float | None
-    diff: str
 
 
 @attrs.frozen(eq=False, repr=False)

@@ -216,6 +216,7 @@ def _commands(server: LanguageServer, host: Host, chats: Chats) -> None:
             words = "indwell.mode needs one argument: an object with `mode`"
             raise JsonRpcException(words, INVALID_PARAMS)
         host.set_mode(arguments.mode)
+        host.showing.mode(arguments.mode)
 
     @server.command("indwell.trust")
     async def trust(arguments: protocol.TrustArguments = NO_WAIT) -> bool | None:

@@ -17,7 +17,7 @@ from indwell.lsp.queue import Queue
 from indwell.lsp.tickets import OnEnd, Ticket
 from indwell.lsp.turns import Turns
 from indwell.policy.approvals import short_line, visible
-from indwell.settings.model import Settings
+from indwell.settings.model import Mode, Settings
 
 AGAIN = "Try again"
 ANEW = "Go on in a new session"
@@ -77,6 +77,12 @@ class Showing:
                 path = await session.parts.spill(f"answer-{finished.turn}.md", finished.answer)
             if not await self._client.show_document(path.as_uri()):
                 self._client.show(types.MessageType.Info, _shortened(finished.answer, path))
+
+    def mode(self, mode: Mode) -> None:
+        """The user has chosen how much is asked."""
+        if not self._is_rich:
+            words = f"Indwell: the mode is `{mode}` now"
+            self._client.show(types.MessageType.Info, words)
 
     def queued(self, queue: Queue) -> None:
         """A prompt has to wait."""

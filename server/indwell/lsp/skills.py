@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from indwell.lsp.host import Host
 from indwell.lsp.protocol_skills import SkillRow, SkillsResult
@@ -15,6 +15,15 @@ async def skills_of(host: Host) -> Mapping[str, Skill]:
     if workspace is None:
         return {}
     return (await host.backend.skills(workspace.roots, host.settings)).by_name
+
+
+async def names_of(host: Host) -> Collection[str]:
+    """The names of those that could be called, also if their folder is not trusted: it is said."""
+    workspace = host.sessions.workspace
+    if workspace is None:
+        return ()
+    found = await host.backend.skills(workspace.roots, host.settings)
+    return (*found.by_name, *found.withheld)
 
 
 async def skill_rows(host: Host) -> SkillsResult:

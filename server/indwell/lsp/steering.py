@@ -11,7 +11,7 @@ OPENING_S = 1.0  # for words to a turn that is about to begin; a session opens i
 
 
 async def steered(
-    running: Ticket | None, params: protocol.SteerParams, within_s: float
+    running: Ticket | None, params: protocol.SteerParams, within_s: float, *, numbered: bool = False
 ) -> protocol.SteerResult:
     """Give words to the running turn.
 
@@ -19,6 +19,7 @@ async def steered(
         running: It, if one runs.
         params: The words, and for which session they are meant.
         within_s: Seconds that it may take to begin.
+        numbered: They were typed below a question's numbered options.
 
     Raises:
         UserError: None runs, or not in that session, or too much waits for it already.
@@ -35,5 +36,5 @@ async def steered(
             f"no turn is running in session {params.session!r}; send the words with "
             "indwell/prompt instead"
         )
-    session.steer(params.text)
+    session.steer(params.text, numbered=numbered)
     return protocol.SteerResult(session=session.id, turn=running.number, delivered=True)

@@ -76,6 +76,7 @@ async def run_task(host: Host, task: Task, arguments: protocol.TaskArguments) ->
         words = typed
     if task == "ask" and not words.strip():
         raise UserError("there is no question; give it as `text`, or in an editor that can ask")
+    await host.prompting.look(document)
     prompt = host.prompting.task(task, document, arguments, words)
     is_answer = task in {"explain", "ask"}
     shown = host.showing.answer if is_answer else host.showing.summary

@@ -28,6 +28,7 @@ class Ticket:
         session: Whose turn it is; None until it begins.
         number: Of the turn; 0 until it begins.
         is_written: The session's log has its words.
+        in_chat: The user is in the session's chat: it was begun there, or was given words there.
         finished: How it ended.
         error: Why it could not begin.
         begun: Set when the turn has begun, or never will.
@@ -39,6 +40,7 @@ class Ticket:
     session: Session | None = None
     number: int = 0
     is_written: bool = False
+    in_chat: bool = False
     finished: events.TurnFinished | None = None
     error: UserError | None = None
     task: asyncio.Task[None] | None = None

@@ -6,20 +6,15 @@ resolve, and both are checked.
 
 from __future__ import annotations
 
-from functools import lru_cache
-
 import msgspec
 
 from indwell.policy.asked import Allow, Ask, Asked, Decision, Deny, Effect, Policy
-from indwell.policy.commands.dangerous import why_dangerous
-from indwell.policy.commands.situation import Situation
-from indwell.policy.commands.verdict import Part, Verdict
-from indwell.policy.file_rules import by_file_rules, own_globs
+from indwell.policy.decide_command import decide_command
+from indwell.policy.file_rules import own_globs
 from indwell.policy.guarded import is_guarded
-from indwell.policy.paths import is_beneath, is_chat, is_inside, is_protected, matching_glob
+from indwell.policy.paths import is_beneath, is_chat, is_inside, matching_glob
 from indwell.policy.rules import covers_files, file_rule, tool_rule
-from indwell.policy.standing import is_granted, may_stand, rule_of
-from indwell.policy.widening import NOTHING_MORE, Widening
+from indwell.policy.standing import BY_ANSWER, rule_of
 from indwell.settings.model import Mode
 
 __all__ = [
@@ -34,11 +29,6 @@ __all__ = [
     "decide",
     "rule_of",
 ]
-
-_OWN_RULES = ("ask:", "deny:")  # by the second something is asked that only a run can tell
-BY_ANSWER = "your answer: "  # the rules that standing answers are
-COMMAND_LIMIT = 8_000  # characters that a person can be expected to look at
-ASKS_FOR_ALL = "nothing holds commands on this system, so each one is asked for"
 
 
 def decide(asked: Asked, policy: Policy) -> Decision:
@@ -60,34 +50,6 @@ def is_own(asked: Asked, policy: Policy) -> bool:
         is_beneath(path, policy.own)
         and not (asked.effect == "read" and is_inside(path, policy.readable))
         for path in asked.resolved
-    )
-
-
-def judged(asked: Asked, policy: Policy) -> Verdict:
-    """What is thought of a command under these rules."""
-    return _judged(asked.command, situation_of(asked, policy))
-
-
-@lru_cache(maxsize=32)  # a call is looked at once more when it is answered, or explained
-def _judged(command: str, situation: Situation) -> Verdict:
-    from indwell.policy.commands.judge import judge  # noqa: PLC0415 - no start is to wait for it
-
-    return judge(command, situation)
-
-
-def situation_of(asked: Asked, policy: Policy) -> Situation:
-    """What a command is judged by."""
-    return Situation(
-        rules=policy.rules.for_commands,
-        writes_confined=policy.writes_confined,
-        reads_only=policy.mode == "plan",
-        cwd=asked.cwd,
-        roots=policy.roots,
-        secrets=policy.deny,
-        secret_files=policy.secret_files,
-        obeyed=policy.obeyed,
-        repositories=policy.repositories,
-        restricted=policy.restricted,
     )
 
 
@@ -136,7 +98,7 @@ def _by_effect(asked: Asked, policy: Policy) -> Decision:
         case "edit":
             return _decide_edit(asked, policy)
         case "run":
-            return _decide_run(asked, policy)
+            return decide_command(asked, policy)
 
 
 def _decide_read(asked: Asked, policy: Policy) -> Decision:
@@ -202,106 +164,6 @@ def _asked_as_secret(asked: Asked, policy: Policy) -> Ask | None:
     return None
 
 
-def _decide_run(asked: Asked, policy: Policy) -> Decision:
-    if len(asked.command) > COMMAND_LIMIT:
-        return Deny(
-            f"a command of {len(asked.command):,} characters cannot be shown to the user; write a "
-            "script to a file and run that",
-            by="length",
-        )
-    danger = why_dangerous(asked.command)
-    if danger:  # before any standing answer, and in every mode: nobody means it (H49)
-        return Deny(
-            f"the command {danger}; no answer allows that here. If the user wants it, they can "
-            "run it in a terminal of their own",
-            by="dangerous",
-        )
-    verdict = by_file_rules(judged(asked, policy), asked, policy)
-    if verdict.decision == "deny":
-        return Deny(verdict.reason or "the user's rules deny it", by=verdict.rule)
-    widening = _joined(verdict.widening, asked.wants)
-    if verdict.decision == "allow":
-        verdict = _by_place(verdict, policy)
-    if policy.mode == "plan":
-        return _planned(verdict, widening, is_held=policy.writes_confined)
-    if _runs_unasked(asked, verdict):
-        # What the tables take for a reader may be none: then the sandbox keeps it from writing.
-        widening = msgspec.structs.replace(widening, reads_only=verdict.reads_only)
-        return Allow(by=verdict.rule, widening=widening)
-    stands = may_stand(asked, widening) and not _is_asked_each_time(verdict)
-    confined = policy.writes_confined
-    granted = is_granted(asked, policy.granted, widening, confined=confined) if stands else ""
-    if granted:
-        return Allow(by=f"{BY_ANSWER}{granted}", widening=widening)
-    rule = rule_of(asked, confined=confined, widening=widening) if stands else ""
-    by = verdict.rule if verdict.decision == "ask" else "more than the sandbox"
-    risky = tuple(part for part in verdict.parts if part.decision != "allow")
-    reason = verdict.reason or f"it is to run {widening.words}"
-    return Ask(reason, rule, by=by, widening=widening, risky=risky)
-
-
-def _by_place(verdict: Verdict, policy: Policy) -> Verdict:
-    """What is allowed is asked for all the same where the mode, or the machine, has it so."""
-    if policy.asks_for_all:
-        return msgspec.structs.replace(verdict, decision="ask", rule="shell", reason=ASKS_FOR_ALL)
-    if policy.mode != "ask" or verdict.reads_only or verdict.by_user:
-        return verdict
-    reason = "the mode is `ask`: what may change files is confirmed"
-    return msgspec.structs.replace(verdict, decision="ask", rule="mode ask", reason=reason)
-
-
-def _runs_unasked(asked: Asked, verdict: Verdict) -> bool:
-    """Is it allowed, and with no more than it has, or than a rule of the user's gives with it?
-
-    Who allows `npm *` allows the network that it is known to need; never a run without a sandbox.
-    """
-    if verdict.decision != "allow" or asked.wants != NOTHING_MORE:
-        return False
-    more = verdict.widening
-    is_bounded = not (more.unconfined or more.shows_secrets or more.writes_protected)
-    return is_bounded and (not more.hosts or verdict.by_user)
-
-
-def _planned(verdict: Verdict, widening: Widening, *, is_held: bool) -> Decision:
-    """In `plan` a command runs if it only reads, or a sandbox holds it, whatever was allowed.
-
-    The sandbox then lets it write nowhere, also if the mode is another when it begins to run.
-    """
-    is_harmless = verdict.reads_only or (is_held and verdict.is_held)
-    if verdict.decision == "allow" and is_harmless and widening == NOTHING_MORE:
-        return Allow(by=verdict.rule, widening=Widening(reads_only=True))
-    reason = verdict.reason or "this one may change something"
-    return Deny(
-        f"the mode is `plan`, in which only commands run that change nothing: {reason}; describe "
-        "what you would run instead",
-        by="plan",
-    )
-
-
-def _is_asked_each_time(verdict: Verdict) -> bool:
-    """Is it by the user's own rule, or about what no standing answer covers (POL-02, POL-13)?"""
-    if verdict.rule.startswith(_OWN_RULES):
-        return True
-    return any(part.decision == "ask" and _touches_guarded(part) for part in verdict.parts)
-
-
-def _touches_guarded(part: Part) -> bool:
-    return (
-        part.rule.startswith(_OWN_RULES)
-        or part.rule in {"protected", "secret"}
-        or any(map(is_protected, part.words))
-    )
-
-
 def _is_restricted(asked: Asked, policy: Policy) -> bool:
     places = (*asked.resolved, *([asked.cwd] if asked.cwd else []))
     return any(is_beneath(place, policy.restricted) for place in places)
-
-
-def _joined(needed: Widening, wanted: Widening) -> Widening:
-    return Widening(
-        hosts=tuple(dict.fromkeys((*needed.hosts, *wanted.hosts))),
-        shows_secrets=needed.shows_secrets or wanted.shows_secrets,
-        writes_protected=needed.writes_protected or wanted.writes_protected,
-        unconfined=needed.unconfined or wanted.unconfined,
-    )

@@ -6,7 +6,8 @@ import msgspec
 
 from indwell.policy.asked import Allow, Ask, Asked, Deny, Policy
 from indwell.policy.commands.verdict import Effect
-from indwell.policy.decide import COMMAND_LIMIT, decide, judged
+from indwell.policy.decide import decide
+from indwell.policy.decide_command import COMMAND_LIMIT, judged
 
 
 class ExplainedPart(msgspec.Struct, frozen=True):

@@ -7,6 +7,7 @@ from shlex import quote
 from indwell.policy.asked import Asked
 from indwell.policy.widening import ANY_HOST, NOTHING_MORE, Widening
 
+BY_ANSWER = "your answer: "  # what a decision by a standing answer begins with
 NO_FILE = "nothing"  # in the place of a digest
 _SHOWN = 16  # characters of a digest: 64 bits, more than anybody can search for a twin
 

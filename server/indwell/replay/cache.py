@@ -8,6 +8,7 @@ from itertools import accumulate
 import msgspec
 
 from indwell.context.anchors import LOOKED_BACK
+from indwell.context.common_start import n_common
 from indwell.context.tokens import BLOCK_OVERHEAD, message_tokens
 from indwell.messages import Message, Request
 from indwell.providers.chat_messages import message_entries
@@ -77,7 +78,7 @@ class PrefixCache:
             read = sums[n_same]
             if n_same < min(len(parts), len(self._last)):
                 new = parts[n_same]
-                same = _n_common(self._last[n_same].data, new.data) / max(len(new.data), 1)
+                same = n_common(self._last[n_same].data, new.data) / max(len(new.data), 1)
                 read += int(same * new.tokens)
         if read < rules.minimum:
             read = 0
@@ -136,15 +137,3 @@ def _is_found(place: int, marks: Sequence[int], messages: Sequence[Message]) -> 
         )
         for mark in marks
     )
-
-
-def _n_common(one: bytes, other: bytes) -> int:
-    """Bytes that both begin with."""
-    low, high = 0, min(len(one), len(other))
-    while low < high:
-        middle = (low + high + 1) // 2
-        if one[low:middle] == other[low:middle]:
-            low = middle
-        else:
-            high = middle - 1
-    return low

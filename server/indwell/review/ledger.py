@@ -12,37 +12,18 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-from collections.abc import Callable, Collection, Iterable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
 import msgspec
 
-from indwell.review.folding import State
 from indwell.review.hunk import Actor, Hunk, Opaque, Order, Rejection, Verdict
 from indwell.review.looking import Looking
-from indwell.review.planning import Change, Planner, judgement, moving
-from indwell.review.records import Told
-from indwell.review.store import Planned, Reading, ReviewStore
-
-BUSY_S = 10.0  # to wait for the agent's own edit of the same file; an editor answers in less
-
-
-class Pending(msgspec.Struct, frozen=True):
-    """A change of the agent that is underway.
-
-    Attributes:
-        id: Of its record.
-        path: Absolute.
-        before: What it was made from.
-        proposed: What it should become.
-    """
-
-    id: str
-    path: Path
-    before: str | None
-    proposed: str
+from indwell.review.planning import Change, Plan, Planner, judgement, moving, telling
+from indwell.review.store import Reading, ReviewStore
+from indwell.review.underway import Pending
 
 
 class ReviewLedger(Looking):
@@ -55,10 +36,11 @@ class ReviewLedger(Looking):
         self._store = store
         self._planner = planner
         self._lock = asyncio.Lock()
-        self._ended = asyncio.Event()
         self._listeners: list[Callable[[], None]] = []
         self._n_notices = 0
         self._tasks: set[asyncio.Task[None]] = set()
+        # What a verdict begins, so that no command that runs on is taken for its author.
+        self.beside: set[Callable[[], AbstractAsyncContextManager[None]]] = set()
 
     @classmethod
     async def open(
@@ -100,16 +82,16 @@ class ReviewLedger(Looking):
 
         Until ``finish`` or ``withdraw``, what the file reads does not count. Waits for another one.
         """
-        await self._free(path)
         name = str(path)
+        await self._underway.free(name)
         pending = Pending(secrets.token_hex(8), path, before, proposed)
-        self._busy[name] = self._busy.get(name, 0) + 1
+        self._underway.begin(name)
         try:
             change = Change(path, before, proposed)
             plan = self._planner.began(pending.id, actor, tool_use_id, change)
             await self._append(plan, {name: before})
         except BaseException:
-            self._free_again(name)
+            self._end_one(name)
             raise
         return pending
 
@@ -161,7 +143,7 @@ class ReviewLedger(Looking):
         name = str(path)
         if name not in self._reading.state.files:
             return False
-        if name in self._busy:
+        if name in self._underway:
             self._views.meanwhile(name, text)
             return False
         before, saw = self.hunks(path), self._views.seen(name)  # in this order
@@ -176,7 +158,7 @@ class ReviewLedger(Looking):
         """As ``sync``, for large texts: compared in a thread."""
         name = str(path)
         state = self._reading.state
-        if name in state.files and name not in self._busy:
+        if name in state.files and name not in self._underway:
             view = await asyncio.to_thread(state.seen, name, text)
             self._views.prepare(name, text, state.files[name], view)
         return self.sync(path, text)
@@ -184,7 +166,7 @@ class ReviewLedger(Looking):
     async def moved(self, old: Path, new: Path) -> None:
         """The user gave a file, or a folder, another name: what is known of it goes along."""
         for path in self.beneath(old):
-            await self._free(path)
+            await self._underway.free(str(path))
             if not self.is_busy(path):
                 self._views.forget(str(path))
                 self._views.forget(str(new / path.relative_to(old)))
@@ -214,7 +196,7 @@ class ReviewLedger(Looking):
         """
         wanted = set(hunk_ids)
         for path in {one.path for name in wanted if (one := self.find(name)) is not None}:
-            await self._free(path)
+            await self._underway.free(str(path))
         chosen = [one for path in self.known() for one in self.hunks(path) if one.id in wanted]
         if only:
             chosen = [one for one in chosen if not set(only).isdisjoint(one.actors)]
@@ -257,18 +239,14 @@ class ReviewLedger(Looking):
         ids = tuple(one.id for one in verdicts if (one.id, session) not in self._told)
         if ids:
             self._told |= {(one, session) for one in ids}
-            record = Told(id=secrets.token_hex(8), session=session, verdicts=ids)
-            await self._append(lambda _: (Planned(record),), {})
+            await self._append(telling(session, ids), {})
 
     def take_untold(self, session: str) -> tuple[Verdict, ...]:
         """``untold``, which now count as told."""
         verdicts = self.untold(session)
         if verdicts:
             self._told |= {(one.id, session) for one in verdicts}
-            record = Told(
-                id=secrets.token_hex(8), session=session, verdicts=tuple(v.id for v in verdicts)
-            )
-            self._soon(lambda _: (Planned(record),))
+            self._soon(telling(session, tuple(one.id for one in verdicts)))
         return verdicts
 
     def take_notices(self) -> tuple[str, ...]:
@@ -279,11 +257,7 @@ class ReviewLedger(Looking):
 
     # --- inside ---
 
-    async def _append(
-        self,
-        plan: Callable[[State], Sequence[Planned]],
-        texts: dict[str, str | None],
-    ) -> None:
+    async def _append(self, plan: Plan, texts: Mapping[str, str | None]) -> None:
         """Write records; then the files read ``texts``."""
         before = self._all()
         async with self._lock:
@@ -294,29 +268,16 @@ class ReviewLedger(Looking):
         if self._all() != before:
             self._tell()
 
-    async def _end(
-        self, pending: Pending, plan: Callable[[State], Sequence[Planned]], text: str | None
-    ) -> None:
+    async def _end(self, pending: Pending, plan: Plan, text: str | None) -> None:
         name = str(pending.path)
         try:
             await self._append(plan, {})
         finally:
             self._views.put(name, self._views.after(name, (pending.before, pending.proposed, text)))
-            self._free_again(name)
+            self._end_one(name)
 
-    async def _free(self, path: Path) -> None:
-        """Wait until nothing of the agent is underway in a file, for some time."""
-        with suppress(TimeoutError):
-            async with asyncio.timeout(BUSY_S):
-                while self.is_busy(path):
-                    await self._ended.wait()
-
-    def _free_again(self, name: str) -> None:
-        left = self._busy.pop(name) - 1
-        if left:
-            self._busy[name] = left
-        ended, self._ended = self._ended, asyncio.Event()
-        ended.set()
+    def _end_one(self, name: str) -> None:
+        self._underway.end(name)
         self._tell()
 
     def _notice(self, name: str, saw: frozenset[int]) -> None:
@@ -328,7 +289,7 @@ class ReviewLedger(Looking):
         if state.files[name].weave.unjudged - view.unjudged <= saw:
             self._soon(self._planner.noticed(name, view.reads, state.files[name]))
 
-    def _soon(self, plan: Callable[[State], Sequence[Planned]]) -> None:
+    def _soon(self, plan: Plan) -> None:
         task = asyncio.get_running_loop().create_task(self._append(plan, {}))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)

@@ -12,6 +12,7 @@ from indwell.review.judging import Judged as Outcome
 from indwell.review.judging import rejected, rewound
 from indwell.review.store import Reading
 from indwell.review.taking import all_taken_out
+from indwell.review.underway import Underway
 from indwell.review.views import Views
 from indwell.review.weave import GONE, Weave
 
@@ -28,7 +29,7 @@ class Looking:
         self._reading = reading
         self._roots = tuple(roots)
         self._views = Views()
-        self._busy: dict[str, int] = {}
+        self._underway = Underway()
         self._told: set[tuple[str, str]] = set()
         self._paths: dict[str, Path] = {}
         self._known: tuple[Path, ...] = ()
@@ -61,7 +62,7 @@ class Looking:
 
     def find(self, hunk_id: str) -> Hunk | None:
         """A pending hunk by its id."""
-        of = (self._reading.state, self._views.version, len(self._busy))
+        of = (self._reading.state, self._views.version, len(self._underway))
         if self._index is None or self._index[0] != of:
             found = {one.id: one for path in self.known() for one in self.hunks(path)}
             self._index = (of, found)
@@ -106,7 +107,7 @@ class Looking:
 
     def is_busy(self, path: Path) -> bool:
         """Is a change of the agent underway? When it ends, the listeners are told."""
-        return str(path) in self._busy
+        return str(path) in self._underway
 
     def rejection(
         self,
@@ -165,7 +166,7 @@ class Looking:
         state = self._reading.state
         if name not in state.files:
             return None
-        return self._views.weave(name, state, is_busy=name in self._busy)
+        return self._views.weave(name, state, is_busy=name in self._underway)
 
     def _all(self) -> list[tuple[Hunk, ...]]:
         return [hunks for path in self.known() if (hunks := self.hunks(path))]

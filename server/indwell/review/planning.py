@@ -22,6 +22,7 @@ from indwell.review.records import (
     Moved,
     Noticed,
     Shift,
+    Told,
     Withdrawn,
     digest,
     shift,
@@ -191,6 +192,12 @@ def moving(old: Path, new: Path) -> Plan:
     """Note a file's new name, unless another process has done so."""
     record = Moved(id=_id(), path=str(old), to=str(new))
     return lambda state: (Planned(record),) if record.path in state.files else ()
+
+
+def telling(session: str, verdicts: tuple[str, ...]) -> Plan:
+    """Note that the model of a session knows these verdicts."""
+    record = Told(id=_id(), session=session, verdicts=verdicts)
+    return lambda _: (Planned(record),)
 
 
 def judgement(

@@ -9,6 +9,7 @@ from pathlib import Path
 import msgspec
 
 from indwell.review.carrying import Carrying, OnFile
+from indwell.review.checkpoints.beside import apart
 from indwell.review.hunk import Actor, Hunk, Rejection
 from indwell.review.ledger import ReviewLedger
 from indwell.workspace.base import Workspace
@@ -97,9 +98,10 @@ async def reject(
     done = Carrying(ledger, workspace, on_file)
     await ledger.refresh()
     paths = _paths(ledger, scope)
-    for number, path in enumerate(paths, 1):
-        done.begin(path, number, len(paths))
-        await done.take_back(path, partial(planned, ledger, path, scope, force=force))
+    async with apart(ledger.beside):
+        for number, path in enumerate(paths, 1):
+            done.begin(path, number, len(paths))
+            await done.take_back(path, partial(planned, ledger, path, scope, force=force))
     return _done(done, scope)
 
 
@@ -142,12 +144,13 @@ async def rewind_files(
     paths = [one.path for one in await planned_rewind(ledger, workspace, session, after_turn)]
     if agreed is not None:
         paths = [path for path in paths if path in agreed]
-    for number, path in enumerate(paths, 1):
-        done.begin(path, number, len(paths))
-        plan = partial(ledger.rewinding, path, session, after_turn, force=force)
-        if agreed is not None:
-            plan = partial(_as_agreed, plan, agreed[path])
-        await done.take_back(path, plan)
+    async with apart(ledger.beside):
+        for number, path in enumerate(paths, 1):
+            done.begin(path, number, len(paths))
+            plan = partial(ledger.rewinding, path, session, after_turn, force=force)
+            if agreed is not None:
+                plan = partial(_as_agreed, plan, agreed[path])
+            await done.take_back(path, plan)
     for path in ledger.late(session, after_turn):
         snapshot = None if path in paths else await done.look(path)
         if snapshot is not None and snapshot.origin == "buffer" and snapshot.notes:

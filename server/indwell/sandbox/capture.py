@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from typing import TypeAlias
 
 _FIRST_B = 1 << 20  # is shown and looked at closely, so it comes in small pieces (3 ms each)
 _FIRST_READ_B = 1 << 14
 _READ_B = 1 << 16  # a pipe of Linux holds as much
+
+OnChunk: TypeAlias = Callable[[bytes], asyncio.Future[None] | None]
 
 
 class Capture(asyncio.Protocol):
@@ -15,10 +18,11 @@ class Capture(asyncio.Protocol):
 
     Args:
         limit_b: Bytes to keep: the first two thirds from the start, the rest from the end.
-        on_chunk: Hears every byte as it arrives, on the event loop; must be quick.
+        on_chunk: Hears every byte as it arrives, on the event loop; must be quick. While what it
+            returns is not done, the writer waits.
     """
 
-    def __init__(self, limit_b: int, on_chunk: Callable[[bytes], None] | None = None) -> None:
+    def __init__(self, limit_b: int, on_chunk: OnChunk | None = None) -> None:
         self.total_b = 0
         self.closed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._head_b = limit_b * 2 // 3
@@ -26,6 +30,7 @@ class Capture(asyncio.Protocol):
         self._head = bytearray()
         self._tail = bytearray()
         self._on_chunk = on_chunk
+        self._is_last = False
 
     @property
     def head(self) -> bytes:
@@ -44,6 +49,7 @@ class Capture(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """The pipe is open."""
+        assert isinstance(transport, asyncio.ReadTransport)
         self._transport = transport
         self._read_at_most(_FIRST_READ_B)
 
@@ -53,7 +59,7 @@ class Capture(asyncio.Protocol):
             self._read_at_most(_READ_B)
         self.total_b += len(data)
         if self._on_chunk is not None:
-            self._on_chunk(data)
+            self._hold_until(self._on_chunk(data))
         room = self._head_b - len(self._head)
         if room > 0:
             self._head += data[:room]
@@ -61,6 +67,20 @@ class Capture(asyncio.Protocol):
         self._tail += data[-self._tail_b :] if self._tail_b else b""
         if len(self._tail) > 2 * self._tail_b:  # cut rarely, so that small pieces stay cheap
             del self._tail[: -self._tail_b or None]
+
+    def let_in(self) -> None:
+        """What is in the pipe is the last, so it comes in at once."""
+        self._is_last = True
+        self._go_on()
+
+    def _hold_until(self, free: asyncio.Future[None] | None) -> None:
+        if free is None or self._is_last or not self._transport.is_reading():
+            return
+        self._transport.pause_reading()
+        free.add_done_callback(lambda _free: self._go_on())
+
+    def _go_on(self) -> None:
+        self._transport.resume_reading()
 
     def _read_at_most(self, size_b: int) -> None:
         # The name that CPython gives it; where it has none, reads are as large as the pipe.

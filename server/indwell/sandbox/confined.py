@@ -8,7 +8,7 @@ import errno
 import functools
 import os
 import stat
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 
 import msgspec
@@ -22,7 +22,7 @@ from indwell.sandbox.bubblewrap import ENVIRONMENT, arguments, bound_places, fit
 from indwell.sandbox.confinement import Confinement, looked_up
 from indwell.sandbox.filter_pipe import filter_pipe
 from indwell.sandbox.landlock_start import start_held
-from indwell.sandbox.program import Started, Starter, start_plainly
+from indwell.sandbox.program import Starter, start_plainly
 from indwell.sandbox.strength import host, strength
 from indwell.sandbox.stubs import stubs_for
 
@@ -142,32 +142,7 @@ async def _by_landlock(bounds: Confinement) -> AsyncIterator[Held]:
         )
     bounds = await asyncio.to_thread(_with_ends, bounds)
     async with _scratch(bounds) as scratch:
-        yield Held(start=functools.partial(_start_by_landlock, bounds, scratch))
-
-
-async def _start_by_landlock(
-    bounds: Confinement,
-    scratch: Path,
-    argv: Sequence[str],
-    *,
-    cwd: Path,
-    env: Mapping[str, str],
-    stdin: int,
-    stdout: int,
-    stderr: int,
-    pass_fds: tuple[int, ...],
-) -> Started:
-    return await start_held(
-        argv,
-        cwd=cwd,
-        env=env,
-        stdin=stdin,
-        stdout=stdout,
-        stderr=stderr,
-        pass_fds=pass_fds,
-        confinement=bounds,
-        scratch=scratch,
-    )
+        yield Held(start=functools.partial(start_held, confinement=bounds, scratch=scratch))
 
 
 @contextlib.asynccontextmanager

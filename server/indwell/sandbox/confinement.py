@@ -44,6 +44,7 @@ class Guarded(msgspec.Struct, frozen=True):
         refused: Why no command can be held, a clause; empty if one can.
         settle: Looks again when all of the command has ended, puts aside what it made although it
             may not, and says so, a sentence each; blocks.
+        settle_so_far: The same while the command runs; what it cannot mend waits for the end.
     """
 
     protected: tuple[str, ...] = ()
@@ -54,6 +55,7 @@ class Guarded(msgspec.Struct, frozen=True):
     mask: str = ""
     refused: str = ""
     settle: Callable[[], tuple[str, ...]] = tuple
+    settle_so_far: Callable[[], tuple[str, ...]] = tuple
 
 
 class Confinement(msgspec.Struct, frozen=True):
@@ -73,6 +75,7 @@ class Confinement(msgspec.Struct, frozen=True):
             does if none is given.
         look: Finds what else is protected and hidden, just before the command runs; blocks.
         settle: See ``Guarded``; what ``look`` found brings its own.
+        settle_so_far: As ``settle``.
         shown: Folders that it may read although they lie in hidden ones.
     """
 
@@ -88,6 +91,7 @@ class Confinement(msgspec.Struct, frozen=True):
     mask: str = ""
     look: Callable[[], Guarded] | None = None
     settle: Callable[[], tuple[str, ...]] = tuple
+    settle_so_far: Callable[[], tuple[str, ...]] = tuple
     shown: tuple[str, ...] = ()
 
 
@@ -122,4 +126,5 @@ def looked_up(confinement: Confinement) -> Confinement:
         mask=confinement.mask or found.mask,
         look=None,
         settle=found.settle,
+        settle_so_far=found.settle_so_far,
     )

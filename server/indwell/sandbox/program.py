@@ -8,12 +8,12 @@ import os
 import secrets
 import signal
 import time
-from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
+from collections.abc import AsyncIterator, Coroutine, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 from indwell.errors import ToolError
-from indwell.sandbox.capture import Capture
+from indwell.sandbox.capture import Capture, OnChunk
 from indwell.sandbox.environment import clean_environment, raw
 from indwell.sandbox.finished import Finished
 from indwell.sandbox.guard import guard
@@ -79,7 +79,7 @@ async def run_program(
     cwd: Path,
     timeout_s: float | None,
     limit_b: int = DEFAULT_LIMIT_B,
-    on_chunk: Callable[[bytes], None] | None = None,
+    on_chunk: OnChunk | None = None,
     enough: asyncio.Event | None = None,
     enough_grace_s: float = 0,
     env: Mapping[str, str] | None = None,
@@ -100,7 +100,8 @@ async def run_program(
         cwd: Where it runs.
         timeout_s: Seconds until it is ended; None is never.
         limit_b: Bytes of output to keep, from both ends.
-        on_chunk: Hears every byte of standard output as it arrives, on the event loop.
+        on_chunk: Hears every byte of standard output as it arrives, on the event loop; while what
+            it returns is not done, the program waits.
         enough: Set by the caller (such as from ``on_chunk``) to end the program early.
         enough_grace_s: Seconds that it has then to clean up.
         env: Variables besides the allowed ones of our own environment.
@@ -153,6 +154,7 @@ async def run_program(
             if not done.done():
                 grace_s = TIMEOUT_GRACE_S if timed_out else enough_grace_s
                 await _stop(process.pid, run, done, grace_s, alone=alone, is_wrapped=is_wrapped)
+            output.let_in()
             await asyncio.wait({output.closed, errors.closed}, timeout=DRAIN_S)
             left = await _end_rest(process.pid, run, alone=alone, is_wrapped=is_wrapped)
             await asyncio.wait({output.closed, errors.closed}, timeout=DRAIN_S)

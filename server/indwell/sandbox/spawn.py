@@ -5,17 +5,20 @@ from __future__ import annotations
 import asyncio
 import functools
 from collections.abc import Callable, Coroutine, Mapping, Sequence
+from contextlib import nullcontext
 from pathlib import Path, PurePath
 from typing import Protocol
 
 import msgspec
 
 from indwell.errors import ToolError
+from indwell.sandbox.capture import OnChunk
 from indwell.sandbox.confined import Held, held, resolved, settled
 from indwell.sandbox.confinement import Confinement
 from indwell.sandbox.finding import find_program, path_without
 from indwell.sandbox.finished import Finished
 from indwell.sandbox.limits import Limits, overrun, shell_prefix
+from indwell.sandbox.meanwhile import Meanwhile, look_again, looked_at
 from indwell.sandbox.pool import COMMANDS, Pool
 from indwell.sandbox.program import (
     DEFAULT_LIMIT_B,
@@ -37,7 +40,7 @@ async def spawn(
     cwd: Path,
     timeout_s: float | None,
     limit_b: int = DEFAULT_LIMIT_B,
-    on_chunk: Callable[[bytes], None] | None = None,
+    on_chunk: OnChunk | None = None,
     env: Mapping[str, str] | None = None,
     pass_fds: Sequence[int] = (),
     stdin: bytes = b"",
@@ -48,6 +51,7 @@ async def spawn(
     unasked: bool = False,
     pool: Pool = COMMANDS,
     stop: asyncio.Event | None = None,
+    on_note: Callable[[str], None] | None = None,
 ) -> Finished:
     """Run shell text with bash; by itself both output streams arrive as one, as on a terminal.
 
@@ -56,7 +60,8 @@ async def spawn(
         cwd: Where it runs.
         timeout_s: Seconds until it is ended; None is never.
         limit_b: Bytes of output to keep, from both ends.
-        on_chunk: Hears every byte of output as it arrives, on the event loop.
+        on_chunk: Hears every byte of output as it arrives, on the event loop; while what it
+            returns is not done, the command waits.
         env: Variables besides the allowed ones of our own environment.
         pass_fds: Descriptors that the shell may use, under the same numbers.
         stdin: What it reads from standard input; nothing by default.
@@ -68,6 +73,8 @@ async def spawn(
             is found by its bare name either: ``ls`` is not what a model wrote there.
         pool: Where it waits for a place.
         stop: Set by the caller to end it as when its time is over: it can clean up.
+        on_note: Hears what is put aside while it runs on; with it, that is looked at before any
+            other command runs.
 
     Raises:
         ToolError: There is no bash, ``cwd`` cannot be used, or it cannot be confined here.
@@ -94,12 +101,13 @@ async def spawn(
     )
     # The place comes first: what is protected is looked at just before the command runs.
     async with pool.place():
+        await look_again()
         if confinement is None:
             if unasked:
                 env = {**(env or {}), "PATH": path_without(never_in)}
             finished = await run(words, cwd=cwd, env=env, pass_fds=pass_fds)
         else:
-            finished = await _held(confinement, run, words, cwd, env or {}, pass_fds)
+            finished = await _held(confinement, run, words, cwd, env or {}, pass_fds, on_note)
     if finished.timed_out or finished.overrun:
         return finished
     return msgspec.structs.replace(finished, overrun=overrun(finished.exit_code, limits, timeout_s))
@@ -147,6 +155,10 @@ def _hidden_words(finished: Finished, bounds: Confinement) -> tuple[str, ...]:
     return (f"{listed} {why} 'Permission denied'",)
 
 
+def _nobody(_note: str) -> None:
+    """Hears nothing."""
+
+
 async def _held(  # noqa: PLR0917 - all that a run takes
     bounds: Confinement,
     run: _Run,
@@ -154,21 +166,24 @@ async def _held(  # noqa: PLR0917 - all that a run takes
     cwd: Path,
     env: Mapping[str, str],
     pass_fds: Sequence[int],
+    on_note: Callable[[str], None] | None,
 ) -> Finished:
     """Run it within its bounds, and look afterwards at what it made although it may not."""
     bounds = await resolved(bounds)
     notes: tuple[str, ...] = ()
+    meanwhile = Meanwhile(bounds.settle_so_far, on_note or _nobody)
     try:
         async with held(bounds, cwd) as how:
-            finished = await run(
-                [*how.prefix, *words],
-                cwd=cwd,
-                env={**how.environment, **env},
-                pass_fds=(*pass_fds, *how.pass_fds),
-                is_wrapped=how.is_wrapped,
-                start=how.start,
-            )
+            with looked_at(meanwhile) if on_note else nullcontext():
+                finished = await run(
+                    [*how.prefix, *words],
+                    cwd=cwd,
+                    env={**how.environment, **env},
+                    pass_fds=(*pass_fds, *how.pass_fds),
+                    is_wrapped=how.is_wrapped,
+                    start=how.start,
+                )
             told = (*how.told(), *_failed(finished, how), *_hidden_words(finished, bounds))
     finally:
-        notes = await settled(bounds)
+        notes = meanwhile.said_with(await settled(bounds))
     return msgspec.structs.replace(finished, notes=(*told, *notes))

@@ -6,6 +6,7 @@ So the records are a tree, and the conversation is the way from its root to its 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
@@ -22,6 +23,8 @@ from indwell.sessions.records import (
     TurnStarted,
 )
 from indwell.sessions.told import CommandSet, PlanSet, TodoSet
+
+_FOLDERS = re.compile(r"[/\\]")  # …/<session>/spill/0001-plan.md, on any system
 
 
 class Fork(NamedTuple):
@@ -129,10 +132,15 @@ def commands_of(records: Sequence[Record]) -> tuple[int, tuple[str, ...]]:
 
 
 def plan_of(records: Sequence[Record]) -> Plan:
-    """The plan as it stands; none if the model never proposed one."""
+    """The plan as it stands; none if the model never proposed one.
+
+    Old forks name the document of the session they come from, which is not theirs to write in.
+    """
     for record in reversed(lived(records)):
         if isinstance(record, PlanSet):
-            return Plan(record.state, record.text, record.path)
+            owner = _FOLDERS.split(record.path)[-3:-2]
+            others = {one for fork in records if isinstance(fork, Forked) for one in fork.spills}
+            return Plan(record.state, record.text, "" if others & set(owner) else record.path)
     return Plan()
 
 

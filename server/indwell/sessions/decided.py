@@ -27,6 +27,8 @@ class Decided(msgspec.Struct, frozen=True, tag="decided", omit_defaults=True):
         at: When.
         agent: The name of the sub-agent that wanted it; empty for the main one.
         ending: Of a check, which has no result: how it ended; written when it has.
+        within: The id of the ``agent`` call whose sub-agent wanted it; empty for the main one, and
+            in logs of before.
     """
 
     turn: int
@@ -43,3 +45,4 @@ class Decided(msgspec.Struct, frozen=True, tag="decided", omit_defaults=True):
     sandbox: str = ""
     ending: str = ""
     agent: str = ""
+    within: str = ""

@@ -1,8 +1,10 @@
 """Words that were never sent: kept in the state folder when the server has to go, told once.
 
     <state>/drafts/<slug>-<hash of the workspace's path>/untold-<time>.md
+                                                        /task-<time>.jsonl
 
 Those of a server that was killed are in its file of ``waiting``, and become such a draft here.
+Such a file also says whose task the next new session was to take along.
 
 Everything here blocks; on the event loop it is called through a thread.
 """
@@ -14,6 +16,7 @@ import os
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
+from typing import NamedTuple
 
 from indwell.errors import SessionError
 from indwell.files import rename_own
@@ -24,7 +27,16 @@ from indwell.sessions.store import folder_name
 from indwell.sessions.waiting import WaitingWords, left_behind
 
 _UNTOLD = "untold-"
+_TASK = "task-"
+_TASK_LINES = ("origin", "since")
 _log = logging.getLogger(__name__)
+
+
+class LeftTask(NamedTuple):
+    """The task of the session ``origin`` is to go along; ``since`` was the newest one then."""
+
+    origin: str
+    since: str
 
 
 class DraftStore:
@@ -38,6 +50,7 @@ class DraftStore:
     def __init__(self, state_folder: Path, workspace: Path) -> None:
         self._folder = state_folder / "drafts" / folder_name(workspace.resolve())
         self._waiting = WaitingWords(self._folder)
+        self._task = WaitingWords(self._folder, _TASK)
 
     def keep(self, drafts: Sequence[str], *, now: datetime) -> Path:
         """Write drafts into one file, as Markdown with a rule between them; gives where it stands.
@@ -78,6 +91,27 @@ class DraftStore:
                 remove_own(path)
         except (OSError, SessionError) as error:
             _log.warning("words of a server that was killed stay where they are: %s", error)
+
+    def keep_task(self, task: LeftTask | None, *, now: datetime) -> None:
+        """Have on disk whose task the next new session takes along.
+
+        Raises:
+            SessionError: The state folder cannot be written.
+        """
+        self._task.keep(dict(zip(_TASK_LINES, task, strict=True)) if task else {}, now=now)
+
+    def take_over_task(self, *, now: datetime) -> LeftTask | None:
+        """What a session of a server that is gone was to take along; kept for this process now."""
+        found: LeftTask | None = None
+        try:
+            for path, lines in left_behind(self._folder, _TASK):
+                if len(lines) == len(_TASK_LINES):
+                    found = LeftTask(*lines)
+                    self.keep_task(found, now=now)
+                remove_own(path)
+        except (OSError, SessionError) as error:
+            _log.warning("what a new session was to take along stays for later: %s", error)
+        return found
 
     def untold(self) -> tuple[Path, ...]:
         """Drafts that nobody was told of, oldest first; asking marks them as told."""

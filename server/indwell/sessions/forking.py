@@ -21,6 +21,7 @@ from indwell.sessions.branches import (
     turn_ends,
     up_to,
 )
+from indwell.sessions.plan_copies import PlanCopies
 from indwell.sessions.records import (
     Forked,
     Record,
@@ -29,6 +30,7 @@ from indwell.sessions.records import (
     TurnStarted,
 )
 from indwell.sessions.store import SessionStore, timestamp
+from indwell.sessions.told import PlanSet
 from indwell.sessions.writer import LogWriter
 
 
@@ -83,11 +85,13 @@ def check_whole(session: str, records: Sequence[Record]) -> None:
         )
 
 
-def _copied(branch: Sequence[Record], origins: Forked) -> Iterator[Record]:
+def _copied(branch: Sequence[Record], origins: Forked, plans: PlanCopies) -> Iterator[Record]:
     """What makes the new log tell the same conversation, and what the endpoint counted for it."""
     yield origins
     for record in branch:
-        if not isinstance(record, SessionStarted | Rewound | Forked):
+        if isinstance(record, PlanSet):
+            yield plans.of(record)
+        elif not isinstance(record, SessionStarted | Rewound | Forked):
             yield record
     yield Forked(
         origins.session, origins.turn, origins.model, origins.at, origins.spills, whole=True
@@ -107,7 +111,8 @@ async def _fork(store: SessionStore, origin: str, turn: int | None, now: datetim
     )
     origins = Forked(origin, plan.turn, plan.model, timestamp(now), plan.owners, whole=False)
     try:
-        await asyncio.to_thread(_write, log, _copied(plan.branch, origins))
+        plans = PlanCopies(store.spill(session))
+        await asyncio.to_thread(_write, log, _copied(plan.branch, origins, plans))
     finally:
         await log.close()
     return Fork(session, origin, plan.turn, (*reading.notices, *plan.notices))

@@ -211,7 +211,8 @@ class Repaired(msgspec.Struct, frozen=True, tag="repaired", omit_defaults=True):
 class TurnFinished(msgspec.Struct, frozen=True, tag="turnFinished"):
     """How a turn ended; ``words`` are given back if they never reached the model.
 
-    ``seconds`` (None: nobody says) and ``changes`` are as told when it ended.
+    ``seconds`` (None: nobody says) and ``changes`` are as told when it ended; so is ``outgrown``:
+    the conversation fitted no request any more.
     """
 
     turn: int
@@ -221,6 +222,7 @@ class TurnFinished(msgspec.Struct, frozen=True, tag="turnFinished"):
     words: str = ""
     seconds: float | None = None
     changes: tuple[FileLines, ...] = ()
+    outgrown: bool = False
 
 
 class Rewound(msgspec.Struct, frozen=True, tag="rewound"):

@@ -10,6 +10,7 @@ from indwell.context.plan import PlanState
 from indwell.context.todo import TodoItem
 
 DIFF_CHARACTERS = 100_000  # of one call; more is in the review ledger, and nobody reads it in a log
+FAILURE_CHARACTERS = 2_000  # of why a call failed; its result has the rest
 
 
 class Titled(msgspec.Struct, frozen=True, tag="titled"):
@@ -30,6 +31,9 @@ class CallEnded(msgspec.Struct, frozen=True, tag="callEnded", omit_defaults=True
         seconds: That it took.
         at: When it ended.
         diff: Of its edits, unified; cut behind a whole line if it is long.
+        tool: Its name; empty in logs of before, as are the two below.
+        failed: How the words of its failure begin; empty if it did not fail.
+        within: The id of the ``agent`` call whose sub-agent made it; empty for the main one.
     """
 
     turn: int
@@ -39,6 +43,9 @@ class CallEnded(msgspec.Struct, frozen=True, tag="callEnded", omit_defaults=True
     seconds: float
     at: str
     diff: str = ""
+    tool: str = ""
+    failed: str = ""
+    within: str = ""
 
 
 class TodoSet(msgspec.Struct, frozen=True, tag="todoSet"):
@@ -108,3 +115,8 @@ def kept_diff(diff: str) -> str:
     if len(diff) <= DIFF_CHARACTERS:
         return diff
     return diff[: diff.rfind("\n", 0, DIFF_CHARACTERS) + 1]
+
+
+def kept_failure(text: str) -> str:
+    """As much of a failure as a log keeps beside the result; never empty."""
+    return text[:FAILURE_CHARACTERS].strip() or "failed"

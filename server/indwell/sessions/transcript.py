@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Literal, TypeAlias
 
 import msgspec
 
 from indwell.messages import BROKE_OFF, Block, Image, Text, Thinking, ToolResult, ToolUse, Usage
 from indwell.sessions.branches import lived
+from indwell.sessions.decided import Decided
+from indwell.sessions.inner_calls import InnerCall, heard
 from indwell.sessions.records import (
     Compacted,
     Ending,
@@ -40,11 +42,13 @@ class Piece(msgspec.Struct, frozen=True):
         id: Of the call, for a tool card.
         arguments: Of a tool card: the JSON text that the model wrote.
         is_error: The call failed or was refused.
-        is_answered: False for a call whose result is not in the log (yet).
+        is_answered: False for a call whose result is not in the log (yet); it may have ended
+            all the same, which ``seconds`` tells.
         target: What a call worked on; of a picture its label.
         figure: Of a call, such as ``+3 −1``.
         seconds: That a call took; None if nobody says.
         diff: Of the edits of a call.
+        inner: What the sub-agent did that the call began; logs of before do not tell.
     """
 
     kind: Kind
@@ -58,6 +62,7 @@ class Piece(msgspec.Struct, frozen=True):
     figure: str = ""
     seconds: float | None = None
     diff: str = ""
+    inner: tuple[InnerCall, ...] = ()
 
 
 class TurnView(msgspec.Struct, frozen=True):
@@ -133,8 +138,8 @@ def _with(
             return replace(turn, pieces=(*turn.pieces, Piece("notice", what)))
         case Rewound() | Forked():
             return replace(turn, pieces=(*turn.pieces, Piece("notice", branch_words(record))))
-        case CallEnded():
-            return replace(turn, pieces=_ended(turn.pieces, record))
+        case Decided() | CallEnded():
+            return replace(turn, pieces=_called(turn.pieces, record))
         case TurnFinished(ending=ending, message=message):
             return replace(
                 turn,
@@ -149,18 +154,42 @@ def _with(
             return turn  # an intent or a request says nothing that its call does not show
 
 
-def _ended(pieces: tuple[Piece, ...], record: CallEnded) -> tuple[Piece, ...]:
-    """The newest card of that call, with what was told when it ended."""
+def _called(pieces: tuple[Piece, ...], record: Decided | CallEnded) -> tuple[Piece, ...]:
+    """The pieces with what a record tells of a call; of a sub-agent's in the card of its own."""
+    replace = msgspec.structs.replace
+    if record.within:
+        return _with_card(
+            pieces,
+            record.within,
+            lambda card: replace(card, inner=heard(card.inner, record)),
+        )
+    if isinstance(record, Decided):
+        return _with_card(
+            pieces,
+            record.tool_use_id,
+            lambda card: replace(card, target=card.target or record.what),  # until it has ended
+        )
+    return _with_card(
+        pieces,
+        record.tool_use_id,
+        lambda card: replace(
+            card,
+            is_error=bool(record.failed),  # until its result says so, which comes with others
+            target=record.target,
+            figure=record.figure,
+            seconds=record.seconds,
+            diff=record.diff,
+        ),
+    )
+
+
+def _with_card(
+    pieces: tuple[Piece, ...], call: str, change: Callable[[Piece], Piece]
+) -> tuple[Piece, ...]:
+    """The pieces with the newest card of a call changed; as they are if there is none."""
     for at in range(len(pieces) - 1, -1, -1):
-        if pieces[at].kind == "tool" and pieces[at].id == record.tool_use_id:
-            card = msgspec.structs.replace(
-                pieces[at],
-                target=record.target,
-                figure=record.figure,
-                seconds=record.seconds,
-                diff=record.diff,
-            )
-            return (*pieces[:at], card, *pieces[at + 1 :])
+        if pieces[at].kind == "tool" and pieces[at].id == call:
+            return (*pieces[:at], change(pieces[at]), *pieces[at + 1 :])
     return pieces
 
 

@@ -24,7 +24,7 @@ from indwell.files.pieces import pieces_of
 from indwell.files.removing import remove_own
 from indwell.sessions.ids import RANDOM_B, new_id
 
-_WAITING, _TAKEN = "waiting-", "taken-"
+WAITING, _TAKEN = "waiting-", "taken-"
 
 
 class _Line(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -39,10 +39,12 @@ class WaitingWords:
 
     Args:
         folder: Of the drafts of the workspace; need not exist.
+        kind: How the names of such files begin.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, kind: str = WAITING) -> None:
         self._folder = folder
+        self._kind = kind
         self._path: Path | None = None
         self._log: AppendLog | None = None
         self._kept: Mapping[str, str] = {}
@@ -70,7 +72,7 @@ class WaitingWords:
 
     def _append(self, line: bytes, now: datetime) -> None:
         if self._log is None:
-            name = f"{_WAITING}{new_id(now, os.urandom(RANDOM_B))}.jsonl"
+            name = f"{self._kind}{new_id(now, os.urandom(RANDOM_B))}.jsonl"
             self._path = self._folder / name
             self._log = AppendLog(self._path)
         # A line that was torn by a full disk must not swallow this one.
@@ -84,7 +86,7 @@ class WaitingWords:
             self._log = None
 
 
-def left_behind(folder: Path) -> tuple[tuple[Path, tuple[str, ...]], ...]:
+def left_behind(folder: Path, kind: str = WAITING) -> tuple[tuple[Path, tuple[str, ...]], ...]:
     """The words of each process that was killed, with the file to remove when they are safe.
 
     Raises:
@@ -92,7 +94,7 @@ def left_behind(folder: Path) -> tuple[tuple[Path, tuple[str, ...]], ...]:
     """
     found = []
     for name in list_names(folder):
-        if name.startswith((_WAITING, _TAKEN)):
+        if name.startswith((kind, _TAKEN + kind)):
             with suppress(OSError):  # its process lives, or another one takes it right now
                 found.append(_taken(folder / name))
     return tuple(found)

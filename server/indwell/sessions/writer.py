@@ -12,7 +12,7 @@ import logging
 from collections import deque
 from concurrent.futures import ThreadPoolExecutor
 
-from indwell.errors import SessionError
+from indwell.errors import RecordsLost, SessionError
 from indwell.files.append_log import AppendLog
 from indwell.sessions import lines
 from indwell.sessions.records import Record
@@ -71,19 +71,34 @@ class LogWriter:
 
         Raises:
             SessionError: The disk did not take it. The lines stay queued; commit again when there
-                is room. (A failed fsync is final, see ``AppendLog.sync``.)
+                is room.
+            RecordsLost: An fsync failed, which is final (see ``AppendLog.sync``).
         """
-        await self._in_thread(self._n_queued, close=False)
+        try:
+            await self._in_thread(self._n_queued, close=False)
+        except OSError as error:
+            raise self._worded(
+                error,
+                "nothing is lost yet: make room on the disk of Indwell's state folder and try "
+                "again",
+            ) from error
 
     async def close(self) -> None:
-        """Commit what is left and let go of the file; closing twice is nothing.
+        """Commit what is left and let go of the file and its lock, whatever becomes of that.
+
+        Closing twice is nothing. Who can still wait for room commits first.
 
         Raises:
-            SessionError: The disk did not take it. The log stays open; close again when there is
-                room.
+            SessionError: The disk did not take what was left, which is lost with this.
         """
-        if not self._is_closed:
+        if self._is_closed:
+            return
+        try:
             await self._in_thread(self._n_queued, close=True)
+        except OSError as error:
+            words = "its last records are lost: make room on the disk of Indwell's state folder"
+            raise self._worded(error, words) from error
+        finally:
             self._is_closed = True
             self._thread.shutdown(wait=False)
 
@@ -94,18 +109,16 @@ class LogWriter:
 
     async def _in_thread(self, target: int, *, close: bool) -> None:
         loop = asyncio.get_running_loop()
-        try:
-            await loop.run_in_executor(self._thread, self._settle, target, close)
-        except OSError as error:
-            if self._lost is not None:
-                raise SessionError(
-                    f"the disk failed while the session was saved ({error.strerror}); its last "
-                    "records may be lost, so check the disk and resume the session"
-                ) from error
-            raise SessionError(
-                f"the session could not be saved ({error.strerror}); nothing is lost yet: make "
-                "room on the disk of Indwell's state folder and try again"
-            ) from error
+        await loop.run_in_executor(self._thread, self._settle, target, close)
+
+    def _worded(self, error: OSError, otherwise: str) -> SessionError:
+        """What the user is told; ``otherwise``: where the disk may be full, and has not failed."""
+        if self._lost is not None:
+            return RecordsLost(
+                f"the disk failed while the session was saved ({error.strerror}); its last "
+                "records may be lost, so check the disk and resume the session"
+            )
+        return SessionError(f"the session could not be saved ({error.strerror}); {otherwise}")
 
     def _flush(self) -> None:
         """In the thread: put what is queued into the file, without waiting for the disk."""
@@ -126,18 +139,20 @@ class LogWriter:
 
     def _settle(self, target: int, close: bool) -> None:  # noqa: FBT001 -- positional in executors
         """In the thread: make the first ``target`` lines durable, with all others queued by now."""
-        if self._lost is not None:
-            raise self._lost
-        if self._n_durable < target:
-            self._write()
-            try:
-                self._log.sync()
-            except OSError as error:
-                self._lost = error
-                raise
-            self._n_durable = self._n_taken
-        if close:
-            self._log.close()
+        try:
+            if self._lost is not None:
+                raise self._lost
+            if self._n_durable < target:
+                self._write()
+                try:
+                    self._log.sync()
+                except OSError as error:
+                    self._lost = error
+                    raise
+                self._n_durable = self._n_taken
+        finally:
+            if close:
+                self._log.close()
 
     def _write(self) -> None:
         while self._queue:

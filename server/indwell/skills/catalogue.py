@@ -30,12 +30,14 @@ class Ranked(NamedTuple):
         workspace: Those of the workspace that no skill of the user's replaces.
         by_name: What a name means.
         notices: What the user should know of names that stand twice.
+        withheld: Names of the workspace's skills that do not count: they are not what was trusted.
     """
 
     own: tuple[Skill, ...] = ()
     workspace: tuple[Skill, ...] = ()
     by_name: Mapping[str, Skill] = {}
     notices: tuple[str, ...] = ()
+    withheld: tuple[str, ...] = ()
 
 
 def ranked(found: Iterable[Skill]) -> Ranked:

@@ -19,7 +19,8 @@ from indwell.tools.truncate import untorn
 from indwell.workspace.base import Snapshot, Stamp, digest
 from indwell.workspace.disk_large import LargeFiles
 from indwell.workspace.encoding.decoding import decode, nothing_declared
-from indwell.workspace.large import LARGE_B, Large, Line, Page
+from indwell.workspace.large import LARGE_B, Large
+from indwell.workspace.large_page import Line, Page, page_of
 from indwell.workspace.paths import parse
 from indwell.workspace.text import binary_kind, count_lines, line_spans, shown
 
@@ -127,7 +128,7 @@ def _whole(arguments: ReadFile, snapshot: Snapshot, context: ToolContext) -> Out
 
 
 def _page(arguments: ReadFile, large: Large, room: int) -> Page:
-    return large.page(arguments.offset - 1, _limit(arguments), line_b=LINE_B, total_b=room)
+    return page_of(large, arguments.offset - 1, _limit(arguments), line_b=LINE_B, total_b=room)
 
 
 def _paged(arguments: ReadFile, page: Page, context: ToolContext) -> Outcome:

@@ -1,4 +1,4 @@
-"""A file that is too large to be read at once: pages of it, searches in it, edits of its bytes.
+"""A file that is too large to be read at once: searches in it, edits of its bytes.
 
 Only what is asked for is in memory. An edited text is the file's own ranges and the new bytes
 between them, until it is written. Knows no disk: the bytes come from a function.
@@ -13,10 +13,7 @@ from itertools import accumulate
 from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
-import msgspec
-
-from indwell.workspace.encoding.decoding import stray_words
-from indwell.workspace.line_index import LineIndex, Read, line_ends, n_line_ends, start_of
+from indwell.workspace.line_index import LineIndex, Read, line_ends, n_line_ends
 from indwell.workspace.text import PIECE, halves
 
 LARGE_B = 8 << 20  # more is not read as one text: joining 16 MB holds all threads up for 13 ms
@@ -34,33 +31,6 @@ class Splice(NamedTuple):
     start: int
     stop: int
     data: bytes
-
-
-class Line(msgspec.Struct, frozen=True):
-    """The beginning of a line, without its end, and how many bytes of it are left out."""
-
-    text: str
-    more_b: int = 0
-
-
-class Page(msgspec.Struct, frozen=True):
-    """Some lines of a large file.
-
-    Attributes:
-        path: Absolute, resolved.
-        lines: What was asked for, or as much of it as fits.
-        n_lines: Of the whole file.
-        size_b: Bytes of the whole file.
-        digest: Of the whole file's bytes.
-        notes: Sentences for the model.
-    """
-
-    path: Path
-    lines: tuple[Line, ...]
-    n_lines: int
-    size_b: int
-    digest: str
-    notes: tuple[str, ...] = ()
 
 
 class Large:
@@ -196,7 +166,7 @@ class Large:
         ends = list(line_ends(after, AROUND_B))[: AROUND_LINES + 1]
         is_all = len(after) <= AROUND_B and len(ends) <= AROUND_LINES
         stop = place.stop + (min(len(after), AROUND_B) if is_all or not ends else ends[-1])
-        return range(self._whole(start), self._whole(stop))
+        return range(self.whole(start), self.whole(stop))
 
     def ending_near(self, offset: int) -> tuple[str, int]:
         """The line ending after an offset, and up to which offset it is the one after.
@@ -215,27 +185,6 @@ class Large:
                 return self._ending(first + end), self.size_b
         return "\n", self.size_b
 
-    def page(self, first: int, n_lines: int, *, line_b: int, total_b: int) -> Page:
-        """Lines of the file from ``first`` (from 0), each cut to ``line_b`` bytes."""
-        lines: list[Line] = []
-        if first < self.index.n_lines:
-            for start, stop in self._lines(start_of(first, self.index, self.read)):
-                line = self._line(start, stop, line_b)
-                total_b -= len(line.text) + 1
-                if total_b < 0:
-                    break
-                lines.append(line)
-                if len(lines) == n_lines:
-                    break
-        return Page(
-            path=self.path,
-            lines=tuple(lines),
-            n_lines=self.index.n_lines,
-            size_b=self.size_b,
-            digest=self.index.digest,
-            notes=tuple(self._notes()),
-        )
-
     def decoded(self, data: bytes) -> str:
         """Bytes as text; those that are none as lone surrogates."""
         return data.decode(self.index.encoding, self.index.errors)
@@ -248,39 +197,12 @@ class Large:
         """
         return text.encode(self.index.encoding, self.index.errors)
 
-    def _between(self, start: int, stop: int) -> Iterator[Piece]:
-        """The pieces from one offset to another."""
-        number = bisect_right(self._stops, start)
-        while start < stop:
-            piece = self.pieces[number]
-            skip = start - (self._stops[number] - len(piece))
-            part = piece[skip : skip + stop - start]
-            yield part
-            start, number = start + len(part), number + 1
-
-    def _lines(self, start: int) -> Iterator[tuple[int, int]]:
-        """From and to of each line that begins at ``start`` or later, with its end."""
-        line = start
-        for at in range(start, self.size_b, PIECE):
-            for end in line_ends(self.read(at, PIECE + 1), PIECE):
-                yield line, at + end
-                line = at + end
-        if line < self.size_b:
-            yield line, self.size_b
-
-    def _line(self, start: int, stop: int, line_b: int) -> Line:
-        data = self.read(start, min(stop - start, line_b))
-        if stop - start <= line_b:
-            return Line(self.decoded(data.rstrip(b"\r\n")))
-        cut = self._whole(start + line_b) - start
-        return Line(self.decoded(data[:cut]), more_b=stop - start - cut)
-
     def cuts(self, offset: int) -> bool:
         """Does an offset stand within a character, or between the two of a CRLF?"""
-        start = self._whole(offset)
+        start = self.whole(offset)
         return start < offset and not halves(self.decoded(self.read(start, _LONGEST_B))[:1])
 
-    def _whole(self, offset: int) -> int:
+    def whole(self, offset: int) -> int:
         """``offset``, or the beginning of the UTF-8 character or CRLF that it stands in."""
         if not 0 < offset < self.size_b:
             return offset
@@ -295,19 +217,20 @@ class Large:
                 return first + at if data[at] >= 0xC0 else offset  # noqa: PLR2004 - it begins one
         return offset
 
+    def _between(self, start: int, stop: int) -> Iterator[Piece]:
+        """The pieces from one offset to another."""
+        number = bisect_right(self._stops, start)
+        while start < stop:
+            piece = self.pieces[number]
+            skip = start - (self._stops[number] - len(piece))
+            part = piece[skip : skip + stop - start]
+            yield part
+            start, number = start + len(part), number + 1
+
     def _ending(self, stop: int) -> str:
         """The line ending that stands right before an offset."""
         data = self.read(max(stop - 2, 0), min(stop, 2))
         return "\r\n" if data == b"\r\n" else data[-1:].decode("ascii")
-
-    def _notes(self) -> Iterator[str]:
-        index = self.index
-        if index.is_guess:
-            yield f"read as {index.encoding}, which is a guess"
-        elif index.encoding != "utf-8":
-            yield f"the file is in {index.encoding}, as declared"
-        if index.n_stray:
-            yield stray_words(index.n_stray, index.encoding)
 
 
 def _plain(data: bytes) -> bytes:

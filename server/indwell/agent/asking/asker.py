@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Protocol, runtime_checkable
 
 import msgspec
@@ -39,6 +40,24 @@ class Answer(msgspec.Struct, frozen=True):
 
 CLOSED = Answer()
 NOBODY = Answer(is_nobody=True)
+
+
+def answer_of(options: Sequence[str], typed: str, *, numbered: bool = True) -> Answer:
+    """What was typed: an option by its text, else by its number, else words.
+
+    So ``2`` below the options 2, 4 and 8 is the first of them. Where they are not ``numbered``, as
+    on buttons, a number that is no option's text is words.
+    """
+    said = typed.strip()
+    if not said:
+        return CLOSED
+    numbers = [str(number) for number, _ in enumerate(options, 1)] if numbered else []
+    texts = [one.strip() for one in options]
+    folded = [one.casefold() for one in texts]
+    for names, name in ((texts, said), (folded, said.casefold()), (numbers, said)):
+        if name in names:
+            return Answer(chosen=names.index(name))
+    return Answer(words=typed)
 
 
 @runtime_checkable

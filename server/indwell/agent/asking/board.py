@@ -5,20 +5,20 @@ from __future__ import annotations
 import asyncio
 from typing import Literal, TypeAlias
 
-from indwell.agent.asking.asker import Answer, Asker, UserQuestion
+from indwell.agent.asking.asker import Answer, Asker, UserQuestion, answer_of
 from indwell.errors import ToolError
 
 MOST_ASKED = 8  # questions in one turn; who asks more has not thought
 
 Silence: TypeAlias = Literal["late", "said"]
-"""No answer in time; or the user said something to the turn instead, which is the answer."""
+"""No answer in time; or the user said words of their own to the turn, which are the answer."""
 
 
 class QuestionBoard:
     """At most one question of a session waits at any time."""
 
     def __init__(self) -> None:
-        self._heard: asyncio.Future[None] | None = None
+        self._heard: asyncio.Future[tuple[str, bool]] | None = None
         self._turn = 0
         self._n_asked = 0
         self._is_silent = False
@@ -28,10 +28,10 @@ class QuestionBoard:
         """Does a question wait, so that what the user says now is its answer?"""
         return self._heard is not None and not self._heard.done()
 
-    def hear(self) -> None:
-        """The user has said something to the running turn."""
+    def hear(self, words: str, *, numbered: bool = False) -> None:
+        """The user has said something to the running turn; perhaps where options have numbers."""
         if self._heard is not None and not self._heard.done():
-            self._heard.set_result(None)
+            self._heard.set_result((words, numbered))
 
     def check(self, turn: int) -> None:
         """Return if one more question may be asked in this turn, and count it.
@@ -58,7 +58,9 @@ class QuestionBoard:
                 {asking, heard}, timeout=timeout_s, return_when=asyncio.FIRST_COMPLETED
             )
             if heard.done():
-                return "said"
+                words, numbered = heard.result()
+                said = answer_of(question.options, words, numbered=numbered)
+                return said if said.chosen is not None else "said"
             if not asking.done():
                 self._is_silent = True
                 return "late"

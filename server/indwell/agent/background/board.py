@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Awaitable, Callable
+from functools import partial
 from pathlib import Path
 
 from indwell.agent.background.command import Command, Who
@@ -219,9 +220,8 @@ class Board:
         if one.id in self._commands:
             asyncio.get_running_loop().call_soon(self._ended, one)
 
-    @staticmethod
-    async def _heard(one: Command, run: Run) -> Finished:
-        finished = await run(one.output.feed, one.stop)
+    async def _heard(self, one: Command, run: Run) -> Finished:
+        finished = await run(one.output.feed, one.stop, partial(self._noted, one))
         await one.output.settle(is_end=True)
         return finished
 
@@ -229,7 +229,13 @@ class Board:
         """Its task is done: tell of it, and of what it did although it may not."""
         self._tell()
         for note in one.finished.notes if one.finished is not None else ():
-            (self.hear or self.outside)(Notice(self.turn, "warning", f"{one.id}: {note}"))
+            if note not in one.notes:
+                self._noted(one, note)
+
+    def _noted(self, one: Command, note: str) -> None:
+        """It did what it may not: tell of it."""
+        one.notes.append(note)
+        (self.hear or self.outside)(Notice(self.turn, "warning", f"{one.id}: {note}"))
 
     def _tell(self) -> None:
         (self.hear or self.outside)(self.event())

@@ -37,6 +37,8 @@ class Command:
         by: Who stopped it.
         is_told: The model knows that it began.
         is_known: The model knows how it ended.
+        notes: What it made although it may not, a sentence each.
+        n_noted: How many of them the model knows.
     """
 
     id: str
@@ -54,6 +56,8 @@ class Command:
     by: Who = ""
     is_told: bool = False
     is_known: bool = False
+    notes: list[str] = field(default_factory=list)
+    n_noted: int = 0
 
     @property
     def runs(self) -> bool:
@@ -80,9 +84,14 @@ class Command:
 
     def ending(self) -> list[str]:
         """What else is to be known of its end, a line each."""
-        if self.finished is None:
-            return []
-        return [*ending_words(self.finished)[1:], *(f"[{note}]" for note in self.finished.notes)]
+        return [] if self.finished is None else ending_words(self.finished)[1:]
+
+    def take_notes(self) -> list[str]:
+        """What it made although it may not, as far as the model does not know it, a line each."""
+        ended = self.finished.notes if self.finished is not None else ()
+        notes = tuple(dict.fromkeys((*self.notes, *ended)))[self.n_noted :]
+        self.n_noted += len(notes)
+        return [f"[{note}]" for note in notes]
 
     def row(self, now: float) -> BackgroundCommand:
         """What clients are told of it."""

@@ -2,7 +2,8 @@
 
 It is taken line by line, and a private key as a whole, so that no secret is torn where it is looked
 for: a line without an end is only shown, up to its last blank, and taken when it has one. The event
-loop only puts bytes aside; texts are made in threads.
+loop only puts bytes aside; texts are made in threads, in small pieces with pauses between them, for
+a thread that works keeps the loop from working. A command that writes faster waits meanwhile.
 """
 
 from __future__ import annotations
@@ -17,9 +18,11 @@ from indwell.tools.truncate import OUTPUT_LIMIT, OUTPUT_TAIL, plain
 
 KEPT_CHARACTERS = 8_000_000  # of one command's output, on disk
 SHOWN_CHARACTERS = 2_000  # of its end, for a list; of a line without an end, for the model
-MOST_WAITING_B = 4_000_000  # that are not made text yet; a command can write faster than that goes
-_PIECE_B = 1 << 18  # made text of in one go; 10 ms
-_LONG_LINE_B = 65_536  # that has no end yet
+MOST_WAITING_B = 1_000_000  # that are not made text yet, whoever does not wait
+HELD_B = 1 << 18  # that wait until the command waits, too
+_PIECE_B = 1 << 15  # made text of in one go; 1 ms. A private key is shorter
+_LONG_LINE_B = 65_536  # that has no end yet; shorter ones are taken whole
+_MOST_PAUSE_S = 0.01  # between two pieces
 _MOST_WORD_B = 4_096  # of a word that is not torn; a secret is shorter
 _NO_WORD = re.compile(rb"[^\w+/=.~:@-][\w+/=.~:@-]*\Z")
 _BLANKS = (b" ", b"\t", b"\r")
@@ -76,9 +79,18 @@ class Output:
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
         self._taking = asyncio.Lock()
         self._task: asyncio.Task[None] | None = None
+        self._has_room: asyncio.Future[None] | None = None
 
-    def feed(self, data: bytes) -> None:
-        """Take what came; on the event loop."""
+    def feed(self, data: bytes) -> asyncio.Future[None] | None:
+        """Take what came, on the event loop; what it returns is done when there is more room."""
+        self._put(data)
+        if self._task is None or self._task.done():
+            self._task = asyncio.create_task(self._follow())
+        if self._has_room is None and len(self._waiting) >= HELD_B:
+            self._has_room = asyncio.get_running_loop().create_future()
+        return self._has_room
+
+    def _put(self, data: bytes) -> None:
         room = max(0, MOST_WAITING_B - len(self._waiting))
         if self._is_losing:
             start = data.find(b"\n") + 1
@@ -94,8 +106,6 @@ class Output:
             self._n_lost += len(data) - room + len(self._waiting) - stop
             self._is_losing = True
             del self._waiting[stop:]
-        if self._task is None or self._task.done():
-            self._task = asyncio.create_task(self._follow())
 
     async def settle(self, *, is_end: bool = False) -> None:
         """Make text of what has come by now: of whole lines, or of all at the command's end.
@@ -115,8 +125,20 @@ class Output:
         return self._news.take(where()) + line
 
     async def _follow(self) -> None:
-        while await self._took():
-            pass
+        loop = asyncio.get_running_loop()
+        began = loop.time()
+        try:
+            while await self._took():
+                # Half of the time is left to the event loop.
+                await asyncio.sleep(min(loop.time() - began, _MOST_PAUSE_S))
+                began = loop.time()
+        finally:
+            self._make_room()
+
+    def _make_room(self) -> None:
+        if self._has_room is not None:
+            self._has_room.set_result(None)
+            self._has_room = None
 
     async def _took(self, *, is_end: bool = False) -> bool:
         """Make text of one piece; False if there is none."""
@@ -127,6 +149,8 @@ class Output:
             data = bytes(self._waiting[:stop])
             del self._waiting[:stop]
             self._n_taken += stop
+            if len(self._waiting) < HELD_B // 2:
+                self._make_room()
             await self._take(await asyncio.to_thread(self._text, data))
             return True
 
@@ -161,11 +185,19 @@ class Output:
 
 
 def _stop(waiting: bytearray) -> int:
-    """Up to where a piece can be taken: whole lines, before a private key that has no end yet."""
+    """Up to where a piece can be taken: whole lines, before a private key that has no end yet.
+
+    There is always one if more waits than a long line.
+    """
     stop = waiting.rfind(b"\n", 0, _PIECE_B) + 1
+    if not stop:
+        stop = waiting.find(b"\n", _PIECE_B, _LONG_LINE_B) + 1
+    stop = _before_key(waiting, stop)
     if not stop and len(waiting) > _LONG_LINE_B:
-        stop = _untorn(waiting[:_PIECE_B])
-    return _before_key(waiting, stop)
+        stop = _untorn(waiting[:_LONG_LINE_B])
+        at = open_key(waiting[:stop].decode("latin-1"))
+        stop = stop if at is None else at
+    return stop
 
 
 def _peek_stop(waiting: bytearray) -> int:

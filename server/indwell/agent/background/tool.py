@@ -11,6 +11,7 @@ from indwell.agent.background.board import Board
 from indwell.agent.background.command import Command
 from indwell.agent.background.words import list_words
 from indwell.errors import ToolError
+from indwell.sandbox.meanwhile import look_again
 from indwell.tools.base import Facts, Outcome, Tool, ToolContext
 from indwell.tools.commands.under_buffers import notes_after
 
@@ -58,14 +59,16 @@ def _subject(given: Arguments) -> str:
 
 
 async def _looked_at(board: Board, one: Command, context: ToolContext) -> Outcome:
+    await look_again()
     # As it was before the output is looked at, or some of it is missed.
     has_ended, state = not one.runs, one.state_words(board.now)
     text = await one.output.take_news(one.where)
     lines = [f"{one.id} {state}", text.rstrip("\n") or "(no new output)"]
     if has_ended:
         lines += one.ending()
-        if not one.is_known:
-            one.is_known = True
-            board.note(one.id, one.text, False)  # noqa: FBT003 - it does not run
+    lines += one.take_notes()
+    if has_ended and not one.is_known:
+        one.is_known = True
+        board.note(one.id, one.text, False)  # noqa: FBT003 - it does not run
     lines += await notes_after(context.workspace)
     return Outcome("\n".join(lines), figure=state[:60])

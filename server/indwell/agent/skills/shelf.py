@@ -28,10 +28,17 @@ class Looked(msgspec.Struct, frozen=True):
     Attributes:
         skills: In the order in which equals win.
         problems: What cannot be used, a sentence each.
+        withheld: Folders' names of skills that the user has not trusted; nothing in them was read.
     """
 
     skills: tuple[Skill, ...] = ()
     problems: tuple[str, ...] = ()
+    withheld: tuple[str, ...] = ()
+
+    @property
+    def ranked(self) -> Ranked:
+        """Which of them count."""
+        return ranked(self.skills)._replace(withheld=self.withheld)
 
 
 class Said(NamedTuple):
@@ -122,7 +129,7 @@ class Shelf:
     def look_now(self) -> None:
         """See what there is; blocks for some milliseconds."""
         found = self._places.look()
-        self.known = ranked(found.skills)
+        self.known = found.ranked
         problems = (Said("warning", one) for one in found.problems)
         names = (Said("info", one) for one in self.known.notices)
         self._notices = (*problems, *names)
@@ -142,6 +149,17 @@ class Shelf:
         """The skill that the user's words begin with the name of (``/name``), if they do."""
         match = _CALLED.match(words)
         return self.known.by_name.get(match[1].lower()) if match else None
+
+    def not_trusted(self, words: str) -> str:
+        """Why nothing is sent for words that call a skill of a folder that is not trusted so."""
+        match = _CALLED.match(words)
+        if match is None or match[1].lower() not in self.known.withheld or self.called(words):
+            return ""
+        return (
+            f"the skill '/{match[1]}' is this folder's, which you have not trusted as it is now, "
+            "so nothing was sent; trust the folder (`indwell trust`, in an editor the command "
+            "`indwell.trust`) and send the words again"
+        )
 
     def labels(self, words: str) -> tuple[str, ...]:
         """What goes with the user's words because of a name in front of them, for people."""

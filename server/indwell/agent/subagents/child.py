@@ -58,11 +58,6 @@ class Task(msgspec.Struct, frozen=True):
     read_only: bool = False
 
     @property
-    def name(self) -> str:
-        """For people."""
-        return str(self.number) if self.definition is None else self.definition.name
-
-    @property
     def only_reads(self) -> bool:
         """May it only look?"""
         return self.read_only or (self.definition is not None and self.definition.read_only)

@@ -1,7 +1,8 @@
 """The log of a sub-agent: a file of its own, and in its session's log what it wanted and did.
 
-So ``indwell audit`` of a session tells all that was done in it, and after a crash a call of a
-sub-agent that had begun to change something counts as unknown, as any other does.
+So ``indwell audit`` of a session tells all that was done in it, who opens it again sees it in the
+card of the call that it was done for, and after a crash a call of a sub-agent that had begun to
+change something counts as unknown, as any other does.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ class ChildLog:
     def __init__(self, own: Log, above: Log, call: Decided, begun: Intent) -> None:
         self._own = own
         self._above = above
+        self._within = call.tool_use_id
         self._call: Decided | None = call
         self._begun: Intent | None = begun
         self._decided: dict[str, Decided] = {}
@@ -45,14 +47,17 @@ class ChildLog:
                 if self._call is not None:
                     self._above.append(msgspec.structs.replace(self._call, at=record.at))
                     self._call = None
-                self._decided[record.tool_use_id] = record
-                self._above.append(record)
+                # Checks and hooks, which the sub-agent did not want, are no calls of its card.
+                within = self._within if record.agent else ""
+                decided = msgspec.structs.replace(record, within=within)
+                self._decided[record.tool_use_id] = decided
+                self._above.append(decided)
             case CallEnded(tool_use_id=call):
-                decided = self._decided.pop(call, None)
-                if decided is not None:
+                wanted = self._decided.pop(call, None)
+                if wanted is not None:
                     end = record.figure or DONE
-                    ended = msgspec.structs.replace(decided, ending=end, at=record.at)
-                    self._above.append(ended)
+                    self._above.append(msgspec.structs.replace(wanted, ending=end, at=record.at))
+                self._above.append(msgspec.structs.replace(record, within=self._within))
             case _:
                 pass
 

@@ -11,13 +11,14 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
+from indwell.context.tags import neutralise
 from indwell.context.tokens import estimate_tokens
 from indwell.policy.approvals import short_line
 from indwell.skills.front_matter import BadFrontMatter, read_document
 
 MOST_BODY = 16_000  # characters of what it is told; as many as of an instruction file
 LINE_TOKENS = 25  # of a line of the catalogue, its name included
-MOST_LISTED = 12  # lines of the catalogue that stand in the tool's description
+MOST_LISTED = 12  # lines of a catalogue
 
 Origin: TypeAlias = Literal["user", "indwell", "workspace"]
 """Whose it is; of two with one name the first of these wins."""
@@ -61,9 +62,10 @@ class Definition(msgspec.Struct, frozen=True):
 
     @property
     def line(self) -> str:
-        """Its line in the catalogue."""
+        """Its line in the catalogue: nothing in it is a tag, or shows other than it is."""
         marks = " (only reads)" if self.read_only else ""
-        line = short_line(f"{self.name}{marks}: {self.description}", 4 * LINE_TOKENS)
+        words = neutralise(f"{self.name}{marks}: {self.description}")
+        line = short_line(words, 4 * LINE_TOKENS)
         while estimate_tokens(line) > LINE_TOKENS:
             line = f"{line[: len(line) * 4 // 5].rstrip()}…"
         return line
@@ -118,6 +120,11 @@ def catalogue(known: Mapping[str, Definition]) -> tuple[str, ...]:
     lines = tuple(one.line for one in known.values())
     n_more = len(lines) - MOST_LISTED
     return lines if n_more <= 0 else (*lines[:MOST_LISTED], f"and {n_more} more")
+
+
+def workspace_catalogue(known: Mapping[str, Definition]) -> tuple[str, ...]:
+    """As ``catalogue``, of those that the workspace brings along."""
+    return catalogue({name: one for name, one in known.items() if one.origin == "workspace"})
 
 
 def _own_name(tool: str) -> str:

@@ -1,12 +1,48 @@
-"""Which sub-agent an event is of, by the name that people know it by. Pure."""
+"""Which sub-agent an event or a call is of, by the name that people know it by. Pure."""
 
 from __future__ import annotations
 
-from indwell.agent import events
+import msgspec
 
-NAME = "agent"  # of the tool
+from indwell.agent import events
+from indwell.agent.roster import TOOL
+from indwell.policy.approvals import short_line
+
+NAME = TOOL
 GENERAL = "general"  # what one without a name is called
 NAME_LIMIT = 40  # characters
+SUBJECT_LIMIT = 200  # characters of a task that are shown while it runs
+
+
+class _Begun(msgspec.Struct, frozen=True):
+    """What of the arguments people see."""
+
+    task: str
+    name: str = ""
+
+
+def subject(name: str, task: str) -> str:
+    """What people see of a call: which one, and how the task begins."""
+    return f"{short_line(name, NAME_LIMIT) or GENERAL}: {short_line(task, SUBJECT_LIMIT)}"
+
+
+def subject_of(arguments: str) -> str:
+    """The same of what the model wrote (JSON); empty if it is no call that can be made."""
+    try:
+        begun = msgspec.json.decode(arguments, type=_Begun)
+    except (msgspec.DecodeError, RecursionError):
+        return ""
+    return subject(begun.name, begun.task)
+
+
+def next_name(target: str, begun: dict[str, int]) -> str:
+    """The name of the sub-agent that a call with this subject begins: the second is `explore 2`.
+
+    Counts it in ``begun``: how many of each name there are in a turn.
+    """
+    name = target.partition(":")[0][:NAME_LIMIT]
+    number = begun[name] = begun.get(name, 0) + 1
+    return f"{name} {number}" if number > 1 else name
 
 
 class Names:
@@ -14,13 +50,10 @@ class Names:
 
     def __init__(self) -> None:
         self._names: dict[str, str] = {}
-        self._begun: dict[str, int] = {}  # of each name; the second is `explore 2`
+        self._begun: dict[str, int] = {}
 
     def of(self, event: events.Event) -> str:
         """The name; empty if the main one did it. Each event has to be asked for, in order."""
         if isinstance(event, events.ToolStarted) and event.name == NAME and not event.agent:
-            name = event.target.partition(":")[0][:NAME_LIMIT]
-            n_before = self._begun.get(name, 0)
-            self._begun[name] = n_before + 1
-            self._names[event.id] = f"{name} {n_before + 1}" if n_before else name
+            self._names[event.id] = next_name(event.target, self._begun)
         return self._names.get(event.agent, GENERAL) if event.agent else ""

@@ -19,7 +19,7 @@ from indwell.agent.session import Helping, Session
 from indwell.agent.subagents.child import Limits, OwnTools, Task, make_child
 from indwell.agent.subagents.child_log import ChildLog
 from indwell.agent.subagents.definition import Definition, catalogue
-from indwell.agent.subagents.naming import GENERAL, NAME, NAME_LIMIT
+from indwell.agent.subagents.naming import NAME, NAME_LIMIT, next_name, subject
 from indwell.agent.subagents.relay import relay
 from indwell.agent.subagents.working import told, work
 from indwell.agent.turn_state import TurnState
@@ -31,7 +31,6 @@ from indwell.sessions.records import Intent
 from indwell.tools.base import Facts, Outcome, Tool, ToolContext
 
 MOST_AGENTS = 32  # of a turn; each may take `agent_budget_tokens`
-_SUBJECT = 200  # characters of a task that are shown while it runs
 
 _DESCRIPTION = """\
 Give a self-contained part of the work to a sub-agent. It knows only `task`: write all it needs. \
@@ -104,27 +103,27 @@ def make_agent(subagents: Subagents) -> Tool[Arguments]:
 
 def _subject(arguments: Arguments) -> str:
     """What people see of a call: which one, and how the task begins."""
-    name = short_line(arguments.name, NAME_LIMIT) or GENERAL
-    return f"{name}: {short_line(arguments.task, _SUBJECT)}"
+    return subject(arguments.name, arguments.task)
 
 
 async def _run(subagents: Subagents, arguments: Arguments, context: ToolContext) -> Outcome:
     session = subagents.session
     assert session is not None, "the composition root sets it"
+    turn = session.under_way or TurnState(context.turn, "", "")
+    name = next_name(_subject(arguments), turn.agents)  # first: as who sees the calls begin counts
     if is_blank(arguments.task):
         raise ToolError("there is no task; write what is to be done, with all that it needs")
     definition = await _named(subagents, arguments.name)
     wanted = (definition.model if definition is not None else "") or subagents.model()
     model = session.parts.other_model(wanted) if wanted else None
     _check_counted(session, model)
-    turn = session.under_way or TurnState(context.turn, "", "")
     _check_few(turn)
     asked = session.conversation.config.model if model is None else model.name
     begun = await subagents.logs(session, asked)
 
     task = Task(begun.number, context.call_id, definition, arguments.read_only)
     hear = relay(session, context.call_id, context.tell)
-    helping = Helping(session, turn, hear, task.name)
+    helping = Helping(session, turn, hear, name)
     log = _log(session, begun.log, arguments, context)
     child = make_child(helping, task, subagents.own_tools(), subagents.limits(), model, log)
     report = await work(child, arguments.task, definition, hear)

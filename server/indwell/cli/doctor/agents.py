@@ -6,10 +6,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from indwell.cli.doctor.check import Finding, Findings
-from indwell.cli.folder_trust import FolderTrust
+from indwell.cli.doctor.here import settings_here
 from indwell.cli.subagents import find_agents
-from indwell.cli.user_settings import read_settings
-from indwell.errors import SettingsError
 from indwell.policy.approvals import short_line
 
 _SENTENCE = 300  # characters of a problem
@@ -18,12 +16,10 @@ _NAMES = 200  # of the names
 
 def agents(environment: Mapping[str, str], folder: Path) -> Findings:
     """The names that count in ``folder``, and what is wrong with other files."""
-    trust = FolderTrust(environment)
-    try:
-        chosen = read_settings(environment).settings
-        trust.look((folder,), chosen)
-    except SettingsError:
-        return ()  # said by the check of the settings
+    here = settings_here(environment, folder)
+    if here is None:
+        return ()
+    chosen, trust = here
     found = find_agents((folder,), trust, chosen.deny)
     names = Finding("sub-agents", "ok", short_line(", ".join(found.known), _NAMES))
     mend = "mend the file, or move it away"

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
@@ -16,6 +17,8 @@ from indwell.sandbox import find_program
 
 MOST_FILES = 300  # of one editor's configuration; a large Neovim set-up has a hundred
 LIMIT_B = 1 << 20
+NEWER_NEOVIM = (0, 11)  # has `vim.lsp.config`
+_NEOVIM = re.compile(r"NVIM v(\d+)\.(\d+)")
 
 
 class Editor(NamedTuple):
@@ -61,18 +64,50 @@ async def _editor(editor: Editor, home: Path, never_in: tuple[Path, ...]) -> Fin
     if program is None:
         return None
     version = await version_of(program) or "its version is not known"
-    if await asyncio.to_thread(_mentions_us, editor, home):
+    return finding_of(editor, version, await asyncio.to_thread(_naming_us, editor, home))
+
+
+def finding_of(editor: Editor, version: str, ours: Sequence[bytes]) -> Finding:
+    """What to say of an editor with this first line of ``--version``; pure.
+
+    Args:
+        editor: Which.
+        version: The line.
+        ours: The files of its configuration that name Indwell.
+    """
+    setup = "nvim-older" if is_older_neovim(version) else editor.setup
+    if setup == "nvim-older" and ours and _is_newer_neovims(ours):
+        return Finding(
+            editor.title,
+            "warn",
+            f"{version}; its configuration of Indwell is for Neovim 0.11 or later",
+            f"`indwell setup {setup} --write` makes one for yours; or install a newer Neovim",
+        )
+    if ours:
         return Finding(editor.title, "ok", f"{version}; its configuration names Indwell")
     return Finding(
         editor.title,
         "skipped",
         f"{version}; its configuration does not name Indwell",
-        f"`indwell setup {editor.setup}` says how",
+        f"`indwell setup {setup}` says how",
     )
 
 
-def _mentions_us(editor: Editor, home: Path) -> bool:
-    return any(b"indwell" in _text(path) for path in islice(_files(editor, home), MOST_FILES))
+def is_older_neovim(version: str) -> bool:
+    """Does this first line of ``nvim --version`` name one that has no ``vim.lsp.config``?"""
+    found = _NEOVIM.match(version)
+    return found is not None and (int(found[1]), int(found[2])) < NEWER_NEOVIM
+
+
+def _is_newer_neovims(ours: Sequence[bytes]) -> bool:
+    """Do the files that name us begin it as only newer ones can?"""
+    whole = b"\n".join(ours)
+    return b"vim.lsp.config" in whole and b"start_client" not in whole
+
+
+def _naming_us(editor: Editor, home: Path) -> list[bytes]:
+    texts = map(_text, islice(_files(editor, home), MOST_FILES))
+    return [text for text in texts if b"indwell" in text]
 
 
 def _files(editor: Editor, home: Path) -> Iterator[Path]:

@@ -7,10 +7,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from indwell.cli.doctor.check import Finding, Findings
-from indwell.cli.folder_trust import FolderTrust
+from indwell.cli.doctor.here import settings_here
 from indwell.cli.skills import skills_here
-from indwell.cli.user_settings import read_settings
-from indwell.errors import SettingsError
 from indwell.policy.approvals import short_line
 from indwell.skills.catalogue import MOST_LISTED, ranked
 
@@ -20,12 +18,10 @@ _MEND = "mend the SKILL.md, or move its folder away"
 
 def skills(environment: Mapping[str, str], folder: Path) -> Findings:
     """How many skills count in ``folder``, and what is wrong with the others."""
-    trust = FolderTrust(environment)
-    try:
-        chosen = read_settings(environment).settings
-        trust.look((folder,), chosen)
-    except SettingsError:
-        return ()  # said by the check of the settings
+    here = settings_here(environment, folder)
+    if here is None:
+        return ()
+    chosen, trust = here
     found = skills_here((folder,), chosen, trust, environment)
     known = ranked(found.skills)
     counts = Counter(one.origin for one in known.by_name.values())

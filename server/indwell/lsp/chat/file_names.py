@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-import os
 from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import Any
 
 from indwell.errors import ToolError
 from indwell.lsp.chat.name_index import NameIndex
-from indwell.lsp.chat_names import SUFFIX
-from indwell.tools.searching.ripgrep import listen
+from indwell.lsp.files_below import files_below
 
 KEPT_S = 20.0  # then they are listed again, at the next question
 MOST = 50_000  # names
-TIMEOUT_S = 10.0
 
 Begin = Callable[[Coroutine[Any, Any, None]], None]
 
@@ -47,23 +44,8 @@ class FileNames:
         return self._names.has(name)
 
     async def _list(self, roots: tuple[Path, ...]) -> None:
-        found: list[str] = []
-        rest = b""
-
-        def take(data: bytes) -> bool:
-            nonlocal rest
-            *names, rest = (rest + data).split(b"\0")
-            found.extend(os.fsdecode(name).removeprefix("./") for name in names)
-            return len(found) >= MOST
-
         try:
-            await listen(
-                ["--files", "--null", "--glob=!.git", f"--glob=!*{SUFFIX}", "./"],
-                cwd=roots[0],
-                never_in=roots,
-                timeout_s=TIMEOUT_S,
-                take=take,
-            )
+            found = await files_below("./", roots[0], roots, enough=MOST)
             self._names = await asyncio.to_thread(lambda: NameIndex(sorted(found[:MOST])))
         except ToolError:
             self._names = NameIndex()  # no ripgrep: nothing is offered

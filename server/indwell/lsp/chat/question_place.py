@@ -30,8 +30,12 @@ class QuestionPlace:
         self._host, self._chats = host, chats
 
     def is_open(self, session: str) -> bool:
-        """Is the running turn of this session written into an open chat?"""
-        return self._chats.is_streaming(session)
+        """Is the running turn written into an open chat, by a user who is there?
+
+        Whether any window shows it no server knows.
+        """
+        running = self._host.turns.running
+        return running is not None and running.in_chat and self._chats.is_streaming(session)
 
     async def lead_to(self, question: UserQuestion) -> None:
         """Open the chat with the question above the place for the answer.
@@ -39,10 +43,12 @@ class QuestionPlace:
         Raises:
             UserError: It cannot be made.
         """
-        asked = question_words(question.text, question.options)
+        is_written = self._chats.is_streaming(question.session)
+        asked = "" if is_written else question_words(question.text, question.options)
         chat = ChatArguments(session=question.session or None)
         await opened(self._host, self._chats, chat, note=asked)
-        self._host.chores.begin(self._caught_up(question.session))
+        if not is_written:
+            self._host.chores.begin(self._caught_up(question.session))
 
     async def _caught_up(self, session: str) -> None:
         """Write the turn into the chat when it has ended: it began before the chat was open."""

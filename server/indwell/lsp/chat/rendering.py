@@ -12,6 +12,7 @@ from collections.abc import Callable
 from indwell.agent import events
 from indwell.agent.receipt import compaction_words, usage_words
 from indwell.context.todo import shown_lines
+from indwell.lsp.chat.call_line import call_line, seconds_words
 from indwell.lsp.chat.folded import code, details, fence
 from indwell.lsp.chat.layout import turn_line
 from indwell.lsp.chat.neutral import Neutral, quoted
@@ -27,21 +28,6 @@ _REASON = 300  # characters of why a turn ended
 _HUNK = re.compile(  # where it begins in the new text, and the lines before the first changed one
     r"^@@ -\d+(?:,\d+)? \+(\d+)[^\n]*\n((?: [^\n]*\n)*)", re.MULTILINE
 )
-_OF_FILES = frozenset({"read_file", "edit_file", "write_file"})
-_VERBS = {
-    "read_file": "Read",
-    "edit_file": "Edit",
-    "write_file": "Write",
-    "glob": "Look for",
-    "grep": "Search",
-    "bash": "Run",
-    "todo": "Steps",
-    "load_skill": "Skill",
-    "plan": "Plan",
-    "agent": "Sub-agent",
-    "ask_user": "Ask",
-    "remember": "Remember",
-}
 
 
 class Rendering:
@@ -130,11 +116,7 @@ class Rendering:
         self._n_thought += len(text)
 
     def _tool(self, done: events.ToolFinished) -> str:
-        verb = _VERBS.get(done.name, done.name)
         figure = "failed" if done.is_error else done.figure
-        is_plain = done.name in _OF_FILES or not (done.target and figure)
-        between = " " if is_plain else " · "  # a command has blanks of its own
-        head = f"{verb} {done.target}{between}{figure}".rstrip()
         edits = self._diffs.pop(done.id, [])
         self._n_output.pop(done.id, None)
         output = "".join(self._outputs.pop(done.id, []))
@@ -147,7 +129,7 @@ class Rendering:
         if done.name == "todo" and self._todo:
             parts.append(fence(self._todo, "text"))
             self._todo = ""
-        return details(f"{head} · {_seconds(done.seconds)}", *parts)
+        return details(call_line(done.name, done.target, figure, done.seconds), *parts)
 
     def _links(self, edit: events.EditApplied) -> str:
         lines = [int(found[1][:9]) + found[2].count("\n") for found in _HUNK.finditer(edit.diff)][
@@ -240,9 +222,5 @@ def _receipt(done: events.TurnFinished) -> str:
     cost = "cost unknown" if done.cost is None else f"${done.cost:.4f}"
     if done.verified:
         parts.append(short_line(done.verified, _REASON).replace("*", "\\*"))
-    parts += [rounds, usage_words(done.usage), cost, _seconds(done.seconds)]
+    parts += [rounds, usage_words(done.usage), cost, seconds_words(done.seconds)]
     return " · ".join(parts)
-
-
-def _seconds(seconds: float) -> str:
-    return f"{seconds:.1f} s"

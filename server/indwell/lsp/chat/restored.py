@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from indwell.lsp.chat.call_line import call_line
 from indwell.lsp.chat.folded import details, fence
 from indwell.lsp.chat.layout import YOU, turn_line
 from indwell.lsp.chat.neutral import Neutral, quoted
+from indwell.sessions.inner_calls import InnerCall
 from indwell.sessions.transcript import Piece, TurnView
 
 MOST_CHARACTERS = 200_000  # that are put back; the rest stands in the transcript
@@ -66,9 +68,23 @@ def _piece(piece: Piece) -> str:
         case "tool":
             state = " failed" if piece.is_error else "" if piece.is_answered else " not answered"
             result = piece.text[:_RESULT]
-            body = (fence(piece.arguments, "json"), fence(result) if result.strip() else "")
+            body = (
+                fence(piece.arguments, "json"),
+                *map(_inner, piece.inner),
+                fence(result) if result.strip() else "",
+            )
             return details(f"{piece.source}{state}", *body)
         case "notice":
             return quoted(piece.text)
         case _:
             return ""
+
+
+def _inner(call: InnerCall) -> str:
+    """What a sub-agent did, as it stood there when it did it."""
+    figure = "failed" if call.failed else call.figure if call.is_ended else "not ended"
+    parts = (
+        quoted(call.failed) if call.failed else "",
+        fence(call.diff, "diff") if call.diff else "",
+    )
+    return details(call_line(call.tool, call.target, figure, call.seconds), *parts)

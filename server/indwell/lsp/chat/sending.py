@@ -27,7 +27,7 @@ from indwell.lsp.documents import Document
 from indwell.lsp.host import Host
 from indwell.lsp.mentions import MOST, Mention, mentions_in
 from indwell.lsp.protocol_chat import ChatArguments, SendArguments
-from indwell.lsp.skills import skills_of
+from indwell.lsp.skills import names_of
 from indwell.lsp.tickets import Ticket
 from indwell.workspace.base import Workspace
 
@@ -94,6 +94,7 @@ async def _sent(host: Host, chats: Chats, document: Document, draft: Draft) -> T
     mentions = await _mentioned(host, chats, document, draft.words)
     params = protocol.PromptParams(text=draft.words, session=draft.target, mentions=mentions)
     ticket = await host.prompt(params)
+    ticket.in_chat = True
     chats.drafts.vouch(document, draft.raw)
     sent = Sent(ticket, document.uri, draft.raw, draft.words)
     chats.sent.append(sent)
@@ -131,7 +132,8 @@ async def _steered(
         known = chats.steered[document.uri] = Steering(running, [])
     known.raws.append(raw)  # before the turn can take them
     try:
-        result = await host.steer(protocol.SteerParams(text=words))
+        result = await host.steer(protocol.SteerParams(text=words), numbered=True)
+        running.in_chat = True
     except UserError:
         known.raws.remove(raw)
         raise
@@ -157,7 +159,7 @@ async def _obeyed(
 
 async def _called(host: Host, words: str) -> Collection[str]:
     """The names of skills, where the words could be one."""
-    return await skills_of(host) if words.startswith("/") else ()
+    return await names_of(host) if words.startswith("/") else ()
 
 
 async def _target(host: Host, chats: Chats, document: Document) -> str:
@@ -202,7 +204,7 @@ async def _mentioned(host: Host, chats: Chats, document: Document, words: str) -
     good: list[Mention] = []
     problems: list[str] = []
     for mention in dict.fromkeys(found):
-        taken = await attachments(workspace, host.settings, (mention,))
+        taken = await attachments(workspace, host.settings, (mention,), host.attention.names)
         if taken.files:
             good.append(mention)
         elif _is_file_name(mention) or await _is_there(workspace, mention.path):

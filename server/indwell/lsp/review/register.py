@@ -13,8 +13,8 @@ from pygls.lsp.server import LanguageServer
 from indwell.errors import UserError
 from indwell.lsp import protocol_review as protocol
 from indwell.lsp.host import Host
+from indwell.lsp.review.meant import Verb
 from indwell.lsp.review.review import Review
-from indwell.lsp.review.verdicts import Verb
 from indwell.lsp.wire.envelope import INVALID_PARAMS
 
 _VERBS: tuple[Verb, ...] = ("accept", "reject")

@@ -18,9 +18,10 @@ from indwell.lsp.protocol_review import ChangesParams, VerdictArguments, Verdict
 from indwell.lsp.review.hints import hint_of
 from indwell.lsp.review.lenses import lenses_of
 from indwell.lsp.review.listing import changes_of
+from indwell.lsp.review.meant import Verb
 from indwell.lsp.review.offers import offer
 from indwell.lsp.review.reviewing import Reviewing
-from indwell.lsp.review.verdicts import ASK_S, OPEN_S, Verb, Verdicts
+from indwell.lsp.review.verdicts import ASK_S, OPEN_S, Verdicts
 from indwell.lsp.wire import sync
 from indwell.review.ledger import ReviewLedger
 from indwell.workspace.base import Workspace

@@ -10,17 +10,17 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import Protocol, TypeAlias
+from typing import TypeAlias
 
 from lsprotocol.types import MessageType
 
 from indwell.lsp.chores import Chores
 from indwell.lsp.documents import LONG, Document, Documents
-from indwell.lsp.features import Features
 from indwell.lsp.review.elsewhere import Elsewhere
-from indwell.lsp.review.hints import Hints, Published
+from indwell.lsp.review.hints import Hints
 from indwell.lsp.review.offers import Shown
 from indwell.lsp.review.places import reachable
+from indwell.lsp.review.screen import Screen
 from indwell.review.hunk import Hunk
 from indwell.review.ledger import ReviewLedger
 from indwell.workspace.text import split_lines
@@ -34,24 +34,6 @@ _Seen: TypeAlias = tuple[Shown, bool]
 
 ReadClosed: TypeAlias = Callable[[ReviewLedger, Path], Awaitable[None]]
 """Tells the ledger what a file reads that no buffer holds."""
-
-
-class Screen(Protocol):
-    """The editor, as far as it shows what is pending."""
-
-    features: Features
-
-    def publish(self, diagnostics: Published) -> None:
-        """Show these diagnostics of ours for a document, and no others."""
-        ...
-
-    def refresh_lenses(self) -> None:
-        """Ask for the lenses again, where that can be asked."""
-        ...
-
-    def show(self, level: MessageType, message: str) -> None:
-        """Show a message and go on."""
-        ...
 
 
 class Reviewing:

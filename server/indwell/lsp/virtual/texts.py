@@ -57,6 +57,7 @@ async def context_maker(host: Host, *, is_whole: bool = False) -> Callable[[], C
     session, settings = host.sessions.current, host.configuration.settings
     coming = await forthcoming(session) if session else NOTHING
     conversation = session.conversation if session else None
+    await host.prompting.look()
     attached, preset = host.prompting.attached(), PRESETS[settings.compaction]
     identifier, health = host.sessions.id, session.health if session else None
     return lambda: context_of(

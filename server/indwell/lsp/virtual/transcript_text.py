@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from indwell.lsp.virtual.fences import bounded, contained, fenced, folded, inline
 from indwell.policy.approvals import short_line
+from indwell.sessions.inner_calls import InnerCall
 from indwell.sessions.overview import Overview
 from indwell.sessions.transcript import Piece, TurnView
 
@@ -84,6 +85,18 @@ def _call(piece: Piece) -> str:
     how = ": failed" if piece.is_error else "" if piece.is_answered else ": no result"
     called = short_line(f"{piece.source} {piece.arguments}", LINE_CHARACTERS)
     blocks = [fenced(bounded(piece.arguments, ARGUMENT_CHARACTERS), "json")]
+    blocks += map(_inner, piece.inner)
     if piece.is_answered:
         blocks.append(fenced(bounded(piece.text, RESULT_CHARACTERS)))
     return folded(f"{called}{how}", "\n".join(blocks))
+
+
+def _inner(call: InnerCall) -> str:
+    """What a sub-agent did; what it got as a result stayed with it."""
+    figure = "failed" if call.failed else call.figure if call.is_ended else "not ended"
+    how = f": {figure}" if figure else ""
+    line = f"{short_line(f'{call.tool} {call.target}', LINE_CHARACTERS)}{how}"
+    blocks = [fenced(call.failed)] if call.failed else []
+    if call.diff:
+        blocks.append(fenced(bounded(call.diff, RESULT_CHARACTERS), "diff"))
+    return folded(line, "\n".join(blocks)) if blocks else f"{inline(line)}\n"

@@ -77,8 +77,8 @@ def _unseen(command: str, reading: Reading, judging: Judging) -> Iterator[Findin
         yield Finding("ask", "hidden", hidden)
     if reading.is_broken:
         yield Finding("ask", "not understood", "is not understood as a whole")
-    if (hidden or reading.is_broken) and judging.forbids:
-        yield from filter(None, [judging.denied_in(_tokens(command))])
+    if (hidden or reading.is_broken) and judging.patterns.can_forbid:
+        yield from filter(None, [judging.patterns.forbidding_anywhere(_tokens(command))])
 
 
 def _is_any(found: list[tuple[Part, Finding]]) -> bool:

@@ -14,7 +14,6 @@ from indwell.policy.commands.finding import (
     WORKSPACE_WRITE,
     Finding,
     ask,
-    forbidden,
     joined,
     worst,
 )
@@ -22,19 +21,17 @@ from indwell.policy.commands.folders import AT_START
 from indwell.policy.commands.git_places import elsewhere
 from indwell.policy.commands.items import Assignment, Redirect, Simple
 from indwell.policy.commands.path_rules import PathRules
-from indwell.policy.commands.patterns import allowing, forbidding, governing, patterns_of
 from indwell.policy.commands.places import SINKS, Grounds
 from indwell.policy.commands.shell_words import STAR, UNKNOWN
 from indwell.policy.commands.situation import Situation
 from indwell.policy.commands.use import Use
+from indwell.policy.commands.user_patterns import UserPatterns
 from indwell.policy.commands.using import use_of
 from indwell.policy.commands.words import Word
-from indwell.policy.commands.wrappers import loosely_unwrapped
 from indwell.policy.widening import ANY_HOST, Widening
 
 _DEEPEST = 6  # wrappers within wrappers
 _OPAQUE = frozenset(["unknown", "privileged", "network"])
-_MOST_HINTS = 8
 _MOST_WORDS = 500  # of a command that another runs
 
 
@@ -44,17 +41,17 @@ class Judging:
     Args:
         situation: Where and under which rules.
         is_certain: Two readers agree on the words; if not, nothing runs without a sandbox.
+
+    Attributes:
+        patterns: The user's.
     """
 
     def __init__(self, situation: Situation, *, is_certain: bool) -> None:
+        self.patterns = UserPatterns(situation.rules)
         self._situation = situation
         self._confined = situation.writes_confined and not situation.reads_only
         self._held = situation.writes_confined and situation.reads_only
         self._is_certain = is_certain
-        self._deny = patterns_of(situation.rules.deny)
-        self._ask = patterns_of(situation.rules.ask)
-        self._allow = patterns_of(situation.rules.allow)
-        self._allows_all = any(one.text.strip() == "*" for one in self._allow.others)
         self._grounds = Grounds(
             situation.cwd,
             situation.roots,
@@ -62,17 +59,11 @@ class Judging:
             situation.secret_files,
             situation.obeyed,
         )
-
         self._paths = PathRules(self._grounds, are_hidden=situation.writes_confined)
-
-    @property
-    def forbids(self) -> bool:
-        """Are there patterns that deny or ask?"""
-        return bool(self._deny or self._ask)
 
     def oddity(self, reason: str, *, is_hard: bool) -> Finding:
         """Judge a construct that is not understood."""
-        if not is_hard and self._allows_all:
+        if not is_hard and self.patterns.allows_all:
             return Finding("allow", "allow: *", by_user=True)
         if not is_hard and self._confined:
             return Finding("allow", WORKSPACE_WRITE)
@@ -88,15 +79,8 @@ class Judging:
         found += [self._redirect(each, one) for each in one.redirects]
         return found
 
-    def denied_in(self, words: Sequence[Word]) -> Finding | None:
-        """What denies or asks for words of a text that could not be parsed: at any place."""
-        for at in range(min(len(words), _MOST_WORDS)):
-            if found := self._forbidden(tuple(words[at : at + 8]), certain_only=True):
-                return found
-        return None
-
     def _command(self, words: tuple[Word, ...], one: Simple, depth: int) -> Finding:
-        if found := self._forbidden(words):
+        if found := self.patterns.forbidding(words):
             return found
         if depth > _DEEPEST or (depth and len(words) > _MOST_WORDS):
             return ask("not understood", "runs a program that runs a program, and so on")
@@ -105,7 +89,8 @@ class Judging:
             return found
         inner = [self._command(each, one, depth + 1) for each in use.inner]
         found = self._judged(words, use, one, inner)
-        if use.kind in _OPAQUE and self.forbids and (named := self._named(words)):
+        is_opaque = use.kind in _OPAQUE
+        if is_opaque and (named := self.patterns.forbidding_named(words)):
             found = named
         acting = next((one.rule for one in inner if not one.reads_only), found.rule)
         # A wrapper adds nothing: what it runs is what a pattern covers, with what that needs.
@@ -120,7 +105,8 @@ class Judging:
             reads_only=found.reads_only and all(each.reads_only for each in inner),
             is_held=_is_held([found, *inner]),
             texts=use.texts + tuple(text for each in inner for text in each.texts),
-            hints=self._hints(words, use) + tuple(text for each in inner for text in each.hints),
+            hints=(self.patterns.hints(words) if is_opaque else ())
+            + tuple(text for each in inner for text in each.hints),
         )
 
     def _judged(
@@ -130,43 +116,11 @@ class Judging:
         hardest = worst(inner)
         if hardest is not None and hardest.effect != "allow":
             return hardest
-        if pattern := allowing(words, self._allow):
+        if pattern := self.patterns.allowing(words):
             return self._allowed_by_user(pattern, words, use, one)
-        if governor := governing(words, self._allow):
+        if governor := self.patterns.governing(words):
             return ask(f"allow: {governor}", f"is not what your pattern {governor!r} allows")
         return self._used(words, use, one)
-
-    def _named(self, words: tuple[Word, ...]) -> Finding | None:
-        """What is denied may be named in the words of a program that nobody here knows."""
-        return self.denied_in(words[1:]) if any(map(self._is_spoken_of, words[1:])) else None
-
-    def _hints(self, words: tuple[Word, ...], use: Use) -> tuple[str, ...]:
-        """Texts among such words, in which what is denied may be named too."""
-        if use.kind not in _OPAQUE or not self.forbids:
-            return ()
-        texts = [word for word in words[1:] if " " in word.text and self._is_spoken_of(word)]
-        return tuple(word.text for word in texts[:_MOST_HINTS])
-
-    def _is_spoken_of(self, word: Word) -> bool:
-        """Could what is denied or asked for stand in a word (of one of its options)?"""
-        return any(
-            patterns.could_speak_of(text)
-            for patterns in (self._deny, self._ask)
-            for text in word.options
-        )
-
-    def _forbidden(self, words: tuple[Word, ...], *, certain_only: bool = False) -> Finding | None:
-        if not (self._deny or self._ask):
-            return None
-        ways = [words, *loosely_unwrapped(words)]
-        for patterns, effect in ((self._deny, "deny"), (self._ask, "ask")):
-            for way in ways:
-                text, is_certain = forbidding(way, patterns)
-                if text and is_certain:
-                    return forbidden(effect == "deny", text)
-                if text and not certain_only:
-                    return ask(f"{effect}: {text}", f"may be what your rule {text!r} is about")
-        return None
 
     def _allowed_by_user(
         self, pattern: str, words: tuple[Word, ...], use: Use, one: Simple
@@ -274,7 +228,7 @@ class Judging:
     def _redirect(self, one: Redirect, of: Simple) -> Finding:
         target, operator, folders = one.target, one.operator, of.folders
         if operator in {"<<", "<<-", "<<<"} or target is None:
-            if operator == "<<<" or self._situation.writes_confined or self._allows_all:
+            if operator == "<<<" or self._situation.writes_confined or self.patterns.allows_all:
                 return Finding("allow", READ_ONLY, reads_only=True)
             return ask("not understood", "feeds a command a text of several lines")
         if operator in {">&", "<&"} and re.fullmatch(r"\d+-?|-", target.text):
@@ -302,7 +256,7 @@ class Judging:
         return self._read((target,), use, Simple((), (), (), 0, 0, folders))
 
     def _assignment(self, one: Assignment, of: Simple) -> Finding:
-        if self._allows_all:
+        if self.patterns.allows_all:
             return Finding("allow", "allow: *", by_user=True)
         if is_harmless(one, of):
             return Finding("allow", READ_ONLY, reads_only=True)

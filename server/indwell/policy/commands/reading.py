@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
-from indwell.policy.commands.folders import AT_START, after_cd, either
-from indwell.policy.commands.items import Assignment, Oddity, Redirect, Simple
+from indwell.policy.commands.command_reading import WORDS, CommandReading
+from indwell.policy.commands.folders import either
 from indwell.policy.commands.parsing import bash_parser
-from indwell.policy.commands.setting import LOOP_NAME, MAY_SET, changed_again, surely_runs
+from indwell.policy.commands.setting import LOOP_NAME, MAY_SET, changed_again
 from indwell.policy.commands.shell_words import UNKNOWN
-from indwell.policy.commands.word_reading import SUBSTITUTIONS, WordReading, span, text_of
-from indwell.policy.commands.words import Word
+from indwell.policy.commands.word_reading import SUBSTITUTIONS, span, text_of
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -19,16 +17,7 @@ if TYPE_CHECKING:
 MOST_NODES = 3_000  # of one text: tens of milliseconds; real sessions have up to 322
 DEEPEST = 40  # constructs within constructs
 
-_WORDS = frozenset(
-    [
-        *("word", "number", "string", "raw_string", "concatenation", "simple_expansion"),
-        *("expansion", "command_substitution", "ansi_c_string", "translated_string"),
-        *("arithmetic_expansion", "process_substitution", "brace_expression", "variable_name"),
-        *("special_variable_name", "regex", "extglob_pattern", "test_operator"),
-    ]
-)
 _COMMANDS = frozenset(["command", "test_command", "unset_command", "declaration_command"])
-_BACKTICK = re.compile(r"(?<!\\)(?:\\\\)*`")
 _LISTS = frozenset(
     [
         *("program", "do_group", "compound_statement", "else_clause", "elif_clause"),
@@ -41,7 +30,7 @@ class Tangle(Exception):
     """It is too long or too deep to be judged."""
 
 
-class Reading(WordReading):
+class Reading(CommandReading):
     """One text, read.
 
     Args:
@@ -56,16 +45,14 @@ class Reading(WordReading):
 
     def __init__(self, command: str) -> None:
         super().__init__(command)
-        self._folders = AT_START
-        self._nested = 0
         self._depth = 0
-        self._piped = False
         self._behind: dict[int, list[Node]] = {}  # redirects of the last command of a list
         root = bash_parser().parse(self.data).root_node
         self.is_broken = root.has_error
         if root.descendant_count > MOST_NODES:
             raise Tangle
-        self._changing = changed_again(root) if MAY_SET.search(self.data) else frozenset[str]()
+        if MAY_SET.search(self.data):
+            self._changing = changed_again(root)
         self._check_lines(root)
         self._read(root)
 
@@ -117,7 +104,7 @@ class Reading(WordReading):
         hard = node.type not in {"&", "case_statement"}
         self._odd(node, reasons.get(node.type, "is of a kind that is not judged"), hard=hard)
         for child in node.named_children:
-            if child.type in _WORDS or child.type == "case_item":
+            if child.type in WORDS or child.type == "case_item":
                 self._read_inside(child)
             else:
                 self._read(child)
@@ -178,10 +165,6 @@ class Reading(WordReading):
         if name is not None:  # it may not have run at all, or in a shell of its own
             self._values[text_of(name)] = (UNKNOWN,)
 
-    def _set(self, name: str, options: tuple[str, ...]) -> None:
-        """Note what a variable holds, if it is set at one place only: loops come round again."""
-        self._values[name] = (UNKNOWN,) if name in self._changing else options
-
     def _read_redirected(self, node: Node) -> None:
         body = node.child_by_field_name("body")
         redirects = [child for child in node.named_children if child.type.endswith("_redirect")]
@@ -197,126 +180,3 @@ class Reading(WordReading):
                 self._read(child)
         if last is None or last.type not in _COMMANDS:
             self._read_command(None, redirects)
-
-    def _read_command(self, node: Node | None, around: list[Node]) -> None:
-        """A simple command with its redirects; without one, redirects of a whole construct."""
-        words: list[Word] = []
-        assignments: list[Assignment] = []
-        redirects: list[Redirect] = []
-        spans: list[tuple[int, int]] = []
-        texts: list[str] = []
-        children = list(node.children) if node is not None else []
-        for child in children:
-            if child.type == "variable_assignment" and not words:
-                assignments.append(self._assignment(child))
-                spans.append(span(child))
-            elif child.type.endswith("_redirect"):
-                self._redirect(child, words, redirects, spans, texts)
-            else:
-                self._argument(child, words, spans)
-        for child in around:
-            self._redirect(child, words, redirects, spans, texts)
-        self._run(spans)
-        whole = [one for one in (node, *around) if one is not None]
-        simple = Simple(
-            tuple(words),
-            tuple(redirects),
-            tuple(assignments),
-            min(one.start_byte for one in whole),
-            max(one.end_byte for one in whole),
-            self._folders,
-            is_nested=self._nested > 0,
-            input=tuple(texts),
-            is_piped=self._piped,
-            is_bare=node is None and all(map(_stands_alone, around)),
-        )
-        self.items.append(simple)
-        self._folders = after_cd(simple)
-
-    def _argument(self, node: Node, words: list[Word], spans: list[tuple[int, int]]) -> None:
-        if node.type == "command_name":
-            self._argument(node.children[0], words, spans)
-        elif node.type in _WORDS or not node.is_named or node.type == "variable_assignment":
-            word = self._word(node)
-            words.append(word or Word(text_of(node), (UNKNOWN,), splits=True))
-            spans.append(span(node))
-        elif node.type in {"unary_expression", "binary_expression", "parenthesized_expression"}:
-            for child in node.children:
-                self._argument(child, words, spans)
-        elif node.type != "comment":
-            self._odd(node, "is of a kind that is not judged", hard=True)
-            self._read_inside(node)
-
-    def _redirect(
-        self,
-        node: Node,
-        words: list[Word],
-        redirects: list[Redirect],
-        spans: list[tuple[int, int]],
-        texts: list[str],
-    ) -> None:
-        operator = next((child.type for child in node.children if not child.is_named), node.type)
-        target: Word | None = None
-        is_quoted = any(
-            child.type == "heredoc_start" and re.search(r"[\\'\"]", text_of(child))
-            for child in node.named_children
-        )
-        for child in node.named_children:
-            match child.type:
-                case "file_descriptor" | "heredoc_start" | "heredoc_end" | "comment":
-                    continue
-                case "heredoc_body":
-                    texts.append(text_of(child))
-                    if child.named_children:
-                        self._here_document(child)
-                    if not is_quoted:
-                        self._backticks(child)
-                case _ if child.type in _WORDS and target is None and operator[:2] != "<<":
-                    target = self._word(child) or Word(text_of(child), (UNKNOWN,), splits=True)
-                    spans.append(span(child))
-                case _ if child.type in _WORDS and operator == "<<<" and target is None:
-                    target = self._word(child) or Word(text_of(child), (UNKNOWN,), splits=True)
-                    texts += target.options
-                    if target.is_known:
-                        spans.append(span(child))
-                    else:
-                        self._odd(child, "feeds a command what only a run can tell", hard=True)
-                case _ if child.type in _WORDS:  # words behind a redirect belong to the command
-                    self._argument(child, words, spans)
-                case _:  # what stands behind the first line of a here-document
-                    self._read(child)
-        redirects.append(Redirect(operator, target, node.start_byte, node.end_byte))
-
-    def _backticks(self, body: Node) -> None:
-        """The parser sees no substitution in backticks here; bash does."""
-        pieces = _BACKTICK.split(text_of(body))
-        if len(pieces) > 1:
-            texts = tuple(re.sub(r"\\([\\`$])", r"\1", one) for one in pieces[1::2])
-            reason = "runs what stands in backticks in a text"
-            self.items.append(Oddity(reason, *span(body), is_hard=True, texts=texts))
-
-    def _here_document(self, body: Node) -> None:
-        if any(child.type != "heredoc_content" for child in body.named_children):
-            self._odd(body, "holds a text in which bash fills in values", hard=False)
-            self._read_inside(body)
-
-    def _read_assignments(self, node: Node) -> None:
-        found = [node] if node.type == "variable_assignment" else node.named_children
-        made = tuple(self._assignment(one) for one in found)
-        self._run([span(one) for one in found])
-        for one in made:
-            known = one.value is not None and not one.value.splits and one.value.is_known
-            first = one.name not in self._values and not one.name.endswith("+")
-            is_sure = known and first and surely_runs(node)
-            self._set(one.name, one.value.options if one.value and is_sure else (UNKNOWN,))
-        self.items.append(
-            Simple((), (), made, node.start_byte, node.end_byte, self._folders, self._nested > 0)
-        )
-
-
-def _stands_alone(redirect: Node) -> bool:
-    """Is a redirect that of no command, group or loop?"""
-    parent = redirect.parent
-    return parent is None or (
-        parent.type != "heredoc_redirect" and parent.child_by_field_name("body") is None
-    )

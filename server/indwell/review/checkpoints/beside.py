@@ -8,12 +8,21 @@ the next one begins behind it.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Iterable
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from typing import TypeAlias
 
 Make: TypeAlias = Callable[[], AbstractAsyncContextManager[None]]
-"""Makes one stretch."""
+"""Makes one stretch, or one step."""
+
+
+@asynccontextmanager
+async def apart(steps: Iterable[Make]) -> AsyncIterator[None]:
+    """A step that stands in the stretch of no command: each of ``steps`` is begun, as ``aside``."""
+    async with AsyncExitStack() as stack:
+        for step in tuple(steps):
+            await stack.enter_async_context(step())
+        yield
 
 
 class Beside:

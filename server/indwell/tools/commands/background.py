@@ -8,11 +8,13 @@ from typing import Protocol, TypeAlias
 
 from indwell.errors import ToolError
 from indwell.sandbox import Finished
+from indwell.sandbox.capture import OnChunk
 from indwell.tools.base import Outcome, ToolContext
 
 Running: TypeAlias = Coroutine[None, None, Finished]
-Run: TypeAlias = Callable[[Callable[[bytes], None], asyncio.Event], Running]
-"""Runs a command: takes who hears its output, and what is set to stop it."""
+Run: TypeAlias = Callable[[OnChunk, asyncio.Event, Callable[[str], None]], Running]
+"""Runs a command: takes who hears its output, what is set to stop it, and who hears what it made
+although it may not."""
 
 
 class Background(Protocol):

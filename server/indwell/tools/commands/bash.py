@@ -16,6 +16,7 @@ from indwell.errors import ToolError
 from indwell.files import locate
 from indwell.policy.widening import Widening
 from indwell.sandbox import BACKGROUND, Finished, spawn
+from indwell.sandbox.capture import OnChunk
 from indwell.sandbox.proxy.hosts import allowed
 from indwell.tools.base import Facts, Outcome, Tool, ToolContext
 from indwell.tools.commands.background import NOWHERE, Background, Running
@@ -131,7 +132,7 @@ async def _run_on(
         raise ToolError("a background command has no timeout_s; `commands` stops it")
     cwd, before = shell.cwd, await _notes_before(shell, context)
 
-    def run(on_chunk: Callable[[bytes], None], stop: asyncio.Event) -> Running:
+    def run(on_chunk: OnChunk, stop: asyncio.Event, on_note: Callable[[str], None]) -> Running:
         return spawn(
             arguments.command,
             cwd=cwd,
@@ -143,6 +144,7 @@ async def _run_on(
             unasked=context.unasked,
             pool=BACKGROUND,
             stop=stop,
+            on_note=on_note,
         )
 
     outcome = await background.start(arguments.command, run, context)

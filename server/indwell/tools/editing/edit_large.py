@@ -11,25 +11,20 @@ from collections.abc import Iterator, Sequence
 from itertools import accumulate, islice, pairwise
 from typing import Protocol
 
-import msgspec
-
 from indwell.errors import ToolError
 from indwell.tools.base import Outcome, ToolContext
 from indwell.tools.editing.replace import MAX_COUNTED, MAX_PLACES, Edit, put
-from indwell.tools.truncate import cut_diff, untorn
+from indwell.tools.editing.spots import Spot, cut_line, diff_of, figure_of
+from indwell.tools.truncate import cut_diff
 from indwell.workspace.base import Change, Snapshot, Stamp
-from indwell.workspace.comparing.diff import count_changes, unified_diff
 from indwell.workspace.large import Large, Splice
 from indwell.workspace.line_index import is_simple
 from indwell.workspace.paths import display
 from indwell.workspace.text import halves, shown
 
 MAX_REPLACED = 10_000  # places of one edit with ``all``; more is work for a command
-SHOWN_PLACES = 20  # changed places in the diff
-LINE_CHARS = 500  # of a line in the diff
 
 _BREAK = re.compile(r"\r\n|\n|\r")
-_HUNK = re.compile(r"^@@ -(\d+)(,\d+)? \+(\d+)(,\d+)? @@", re.MULTILINE)
 
 
 class Asked(Protocol):
@@ -46,14 +41,6 @@ class Asked(Protocol):
         ...
 
 
-class Spot(msgspec.Struct, frozen=True):
-    """A changed place with the lines around it, before and after, and the line it begins in."""
-
-    line: int
-    before: str
-    after: str
-
-
 async def run(arguments: Asked, context: ToolContext) -> Outcome:
     """Edit the file on disk.
 
@@ -67,7 +54,7 @@ async def run(arguments: Asked, context: ToolContext) -> Outcome:
         path, lambda large: _checked(large, arguments, context), label=f"Indwell: edit {name}"
     )
     context.seen.record(path, stamp.digest, None)
-    diff, figure = _diff(spots, name), _figure(spots)
+    diff, figure = diff_of(spots, name), figure_of(spots)
     change = Change(
         path=path,
         before="".join(spot.before for spot in spots),
@@ -93,7 +80,7 @@ async def preview(arguments: Asked, context: ToolContext) -> str:
     spots = await context.workspace.within(
         path, lambda large: _checked(large, arguments, context)[1]
     )
-    return _diff(spots, display(path, context.workspace.roots))
+    return diff_of(spots, display(path, context.workspace.roots))
 
 
 def _checked(
@@ -258,46 +245,6 @@ def _nearest(large: Large, old: str) -> str:
     window = large.around(places[0])
     there = large.decoded(large.read(window.start, len(window)))
     (first,) = large.line_numbers([window.start])
-    lines = [_cut_line(line) for line in _BREAK.split(shown(there).rstrip("\r\n"))]
+    lines = [cut_line(line) for line in _BREAK.split(shown(there).rstrip("\r\n"))]
     numbered = "\n".join(f"{number}\t{line}" for number, line in enumerate(lines, first))
     return f"; its longest line stands at line {', '.join(map(str, numbers))}:\n{numbered}"
-
-
-def _diff(spots: Sequence[Spot], name: str) -> str:
-    """The changed places as one unified diff, long lines cut."""
-    pieces: list[str] = []
-    for spot in spots[:SHOWN_PLACES]:
-        diff = unified_diff(spot.before, spot.after, name)
-        at = diff.find("@@")
-        pieces += [*([] if pieces else [diff[:at]]), _moved(diff[at:], spot.line - 1)]
-    lines = shown("".join(pieces)).split("\n")[:-1]
-    n_more = len(spots) - SHOWN_PLACES
-    whole = "".join(f"{line}\n" for line in _cut(lines))
-    return whole + (f"[… {n_more:,} more places …]\n" if n_more > 0 else "")
-
-
-def _moved(hunks: str, by: int) -> str:
-    """Hunks of a part, as hunks of the whole, which has ``by`` more lines before it."""
-
-    def moved(head: re.Match[str]) -> str:
-        old, n_old, new, n_new = head.groups(default="")
-        return f"@@ -{int(old) + by}{n_old} +{int(new) + by}{n_new} @@"
-
-    return _HUNK.sub(moved, hunks)
-
-
-def _cut(lines: Sequence[str]) -> Iterator[str]:
-    for line in lines:
-        head = _cut_line(line)
-        more = len(line) - len(head)
-        yield f"{head}[… {more:,} more characters]" if more else line
-
-
-def _cut_line(line: str) -> str:
-    return line if len(line) <= LINE_CHARS else untorn(line[:LINE_CHARS])
-
-
-def _figure(spots: Sequence[Spot]) -> str:
-    counts = [count_changes(spot.before, spot.after) for spot in spots]
-    n_added, n_removed = (sum(numbers) for numbers in zip(*counts, strict=True))
-    return f"+{n_added} \N{MINUS SIGN}{n_removed}"

@@ -1,0 +1,112 @@
+"""How long a background command that writes without end holds the event loop from its work.
+
+    python benchmarks/background_flood.py [--json]
+
+The floors: a command that is as busy and writes nothing, and beside it a thread that never rests.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+import tempfile
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import count
+from pathlib import Path
+from time import perf_counter
+
+from report import percentile, show, spread
+
+from indwell.agent.background.board import Board
+from indwell.cli.serve import SWITCH_S
+from indwell.files import write_private
+from indwell.secrets.hiding import Hider
+from indwell.tools.base import ToolContext
+from indwell.tools.commands.bash import Shell
+from indwell.tools.seen import Seen
+from indwell.tools.table import standard_tools
+from indwell.workspace.disk import DiskWorkspace
+
+SECONDS = 5.0
+TICK_S = 0.001
+QUIET = "yes > /dev/null"
+FLOODS = {
+    "short lines (yes)": "yes",
+    "one line": "tr '\\0' x < /dev/zero",
+    "base64": "base64 /dev/urandom",
+    "bytes at random": "cat /dev/urandom",
+    "escapes": "yes $'\\e[31mred\\e[0m\\rx'",
+}
+
+
+async def waits() -> list[float]:
+    """Milliseconds that a task of the loop waited beyond its time."""
+    taken, stop = [], perf_counter() + SECONDS
+    while perf_counter() < stop:
+        began = perf_counter()
+        await asyncio.sleep(TICK_S)
+        taken.append(max(perf_counter() - began - TICK_S, 0.0) * 1e3)
+    return taken
+
+
+@contextmanager
+def busy_thread() -> Iterator[None]:
+    """A thread that never rests."""
+    is_over = threading.Event()
+
+    def work() -> None:
+        while not is_over.is_set():
+            sum(range(1_000))
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    try:
+        yield
+    finally:
+        is_over.set()
+        thread.join()
+
+
+async def beside(command: str, folder: Path) -> dict[str, float]:
+    """The waits while it runs and is looked at twice."""
+    n_spilled = count()
+
+    async def spill(label: str, text: str) -> Path:
+        return write_private(folder / f"{next(n_spilled)}-{label}", text.encode())
+
+    board = Board(begin_s=0.1)
+    context = ToolContext(
+        DiskWorkspace([folder]), Seen(), spill, lambda _text: None, hide=Hider().hide
+    )
+    bash = standard_tools(Shell(folder), background=board)
+    await bash.bind("bash", json.dumps({"command": command, "background": True})).run(context)
+    (one,) = board.commands
+    measuring = asyncio.create_task(waits())
+    for _ in range(2):
+        await asyncio.sleep(SECONDS / 3)
+        await one.output.take_news(one.where)
+    taken = await measuring
+    await board.stop(one, "user")
+    return {**spread(taken), "p99": percentile(taken, 99)}
+
+
+async def main() -> None:
+    sys.setswitchinterval(SWITCH_S)
+    rows = {}
+    with tempfile.TemporaryDirectory() as name:
+        for number, (title, command) in enumerate({"nothing written": QUIET, **FLOODS}.items()):
+            folder = Path(name) / str(number)
+            folder.mkdir()
+            rows[title] = await beside(command, folder)
+            if command == QUIET:
+                (folder / "thread").mkdir()
+                with busy_thread():
+                    rows["a busy thread"] = await beside(command, folder / "thread")
+    show("Waits of the event loop beside a background command, milliseconds", rows, goal="10")
+
+
+if __name__ == "__main__":
+    asyncio.run(main())

@@ -1,0 +1,169 @@
+"""What the server says to the fake editor, and how the user answers what it asks.
+
+All that was said is kept, in the order in which it came. Tests wait for it, never for time.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any
+
+from lsprotocol import types
+
+from indwell.lsp import protocol, protocol_permission
+from indwell.lsp.fake import applying
+from indwell.lsp.fake.answers import Answers
+from indwell.lsp.fake.desk import Desk
+from indwell.lsp.fake.marks import Marks
+from indwell.lsp.fake.profiles import Profile
+from indwell.lsp.protocol_asking import AskParams, AskResult
+
+
+class Hearing:
+    """The half of an editor that listens.
+
+    Args:
+        profile: What kind of editor it is.
+        notify: Tells the server of what happens to the buffers.
+        on_event: Hears each ``indwell/event``.
+
+    Attributes:
+        profile: As given.
+        desk: The open buffers.
+        answers: What the user answers.
+        moments: What happens around an edit.
+        marks: The server's diagnostics, and its wishes for new lenses.
+    """
+
+    def __init__(
+        self,
+        profile: Profile,
+        notify: Callable[[str, object], None],
+        on_event: Callable[[Mapping[str, Any]], None] | None,
+    ) -> None:
+        self.profile = profile
+        self.answers = Answers()
+        self.moments = applying.Moments()
+        self.desk = Desk(notify, profile.behaviour)
+        self.marks = Marks(self._tell)
+        self.events: list[Mapping[str, Any]] = []
+        self.messages: list[str] = []
+        self.logged: list[str] = []
+        self.choices: list[list[str]] = []
+        self.progress: list[Any] = []
+        self.progress_tokens: list[str | int] = []
+        self.shown: list[str] = []
+        self.edits: list[types.WorkspaceEdit] = []
+        self.labels: list[str] = []
+        self._on_event = on_event or (lambda _event: None)
+        self._happened = asyncio.Condition()
+
+    async def wait_until(self, condition: Callable[[], bool], timeout_s: float = 30.0) -> None:
+        """Wait until ``condition`` holds; it is looked at whenever the server says something."""
+        async with asyncio.timeout(timeout_s), self._happened:
+            await self._happened.wait_for(condition)
+
+    async def wait_for_event(self, kind: str, timeout_s: float = 60.0) -> Mapping[str, Any]:
+        """Wait for the first event of a type, such as ``turnFinished``."""
+        await self.wait_until(
+            lambda: any(event["type"] == kind for event in self.events), timeout_s
+        )
+        return next(event for event in self.events if event["type"] == kind)
+
+    def handlers(self) -> Mapping[str, Callable[[Any], Awaitable[Any]]]:
+        """What answers each method that a server may call in this editor."""
+        answers: Mapping[str, Callable[[Any], Awaitable[Any]]] = {
+            types.WORKSPACE_APPLY_EDIT: self._on_apply_edit,
+            types.WINDOW_SHOW_MESSAGE_REQUEST: self._on_choice,
+            types.WINDOW_SHOW_MESSAGE: self._on_message,
+            types.WINDOW_LOG_MESSAGE: self._on_log,
+            types.WINDOW_SHOW_DOCUMENT: self._on_show_document,
+            types.WINDOW_WORK_DONE_PROGRESS_CREATE: self._on_progress_create,
+            types.PROGRESS: self._on_progress,
+            "indwell/event": self._on_indwell_event,
+            "indwell/permission": self._on_permission,
+            "indwell/ask": self._on_ask,
+            "indwell/save": self._on_save,
+        }
+        declared = self.profile.capabilities.get("workspace") or {}
+        if declared.get("configuration"):
+            answers = {**answers, types.WORKSPACE_CONFIGURATION: self._on_configuration}
+        return {**answers, **self.marks.answers(refreshes="codeLens" in declared)}
+
+    async def _on_apply_edit(
+        self, params: types.ApplyWorkspaceEditParams
+    ) -> types.ApplyWorkspaceEditResult | None:
+        self.edits.append(params.edit)
+        self.labels.append(params.label or "")
+        if self.answers.refuse_edits:
+            return types.ApplyWorkspaceEditResult(
+                applied=False, failure_reason=self.answers.refuse_edits
+            )
+        try:
+            return await applying.answer(self.desk, params.edit, self.moments)
+        finally:
+            # The answer goes out first: an editor that tells late tells after it.
+            asyncio.get_running_loop().call_soon(self.desk.tell)
+            await self._tell()
+
+    async def _on_configuration(self, params: types.ConfigurationParams) -> Sequence[None]:
+        return [None for _ in params.items]  # the user has set nothing
+
+    async def _on_choice(
+        self, params: types.ShowMessageRequestParams
+    ) -> types.MessageActionItem | None:
+        self.messages.append(params.message)
+        titles = [action.title for action in params.actions or ()]
+        self.choices.append(titles)
+        await self._tell()
+        if not self.desk.behaviour.chooses:
+            await asyncio.Event().wait()
+        chosen = self.answers.choose(params.message, titles)
+        title = chosen if isinstance(chosen, str | None) else await chosen
+        return None if title is None else types.MessageActionItem(title=title)
+
+    async def _on_log(self, params: types.LogMessageParams) -> None:
+        self.logged.append(params.message)
+
+    async def _on_message(self, params: types.ShowMessageParams) -> None:
+        self.messages.append(params.message)
+        await self._tell()
+
+    async def _on_show_document(self, params: types.ShowDocumentParams) -> types.ShowDocumentResult:
+        self.shown.append(params.uri)
+        await self._tell()
+        return types.ShowDocumentResult(success=True)
+
+    async def _on_progress_create(self, params: types.WorkDoneProgressCreateParams) -> None:
+        self.progress_tokens.append(params.token)
+        await self._tell()
+
+    async def _on_progress(self, params: types.ProgressParams) -> None:
+        self.progress.append(params.value)
+        await self._tell()
+
+    async def _on_indwell_event(self, params: protocol.EventParams) -> None:
+        self.events.append(params.event)
+        self._on_event(params.event)
+        await self._tell()
+
+    async def _on_permission(
+        self, params: protocol_permission.PermissionParams
+    ) -> Mapping[str, object]:
+        said = await self.answers.permission(params)
+        return {"answer": "once", "hunks": said} if isinstance(said, tuple) else {"answer": said}
+
+    async def _on_ask(self, params: AskParams) -> AskResult:
+        if params.by == "model" and self.answers.question is not None:
+            return await self.answers.question(params)
+        return AskResult(text=self.answers.ask(params.prompt))
+
+    async def _on_save(self, params: protocol.SaveParams) -> protocol.SaveResult:
+        for uri in params.uris:
+            self.desk.save(self.desk.buffers[uri])
+        return protocol.SaveResult(saved=params.uris)
+
+    async def _tell(self) -> None:
+        async with self._happened:
+            self._happened.notify_all()

@@ -1,0 +1,63 @@
+"""What is typed below the options of a question means the same wherever it is typed."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from indwell.agent.asking.asker import CLOSED, Answer, UserQuestion, answer_of
+from indwell.agent.asking.board import QuestionBoard
+from indwell.agent.asking.tool import NAME, make_ask_user
+from indwell.agent.events import QuestionAnswered, QuestionAsked
+from support.session import a_world, asks, call, says
+
+NUMBERS = ("2", "4", "8")
+WORDS = ("SQLite", "Postgres")
+
+
+@pytest.mark.parametrize(
+    ("options", "typed", "answer"),
+    [
+        (NUMBERS, "2", Answer(chosen=0)),
+        (NUMBERS, "3", Answer(chosen=2)),
+        (NUMBERS, "5", Answer(words="5")),
+        (WORDS, " postgres \n", Answer(chosen=1)),
+        (WORDS, "1", Answer(chosen=0)),
+        (WORDS, "01", Answer(words="01")),
+        (WORDS, "Postgres, please", Answer(words="Postgres, please")),
+        (("a", "A"), "A", Answer(chosen=1)),
+        ((), "1", Answer(words="1")),
+        (WORDS, " ", CLOSED),
+    ],
+)
+def test_an_option_by_its_text_then_by_its_number_else_words(options, typed, answer) -> None:
+    assert answer_of(options, typed) == answer
+
+
+class Silent:
+    """Asks in vain."""
+
+    async def answer(self, question: UserQuestion) -> Answer:
+        del question
+        await asyncio.Event().wait()
+        return CLOSED
+
+
+def test_where_options_have_no_numbers_a_number_is_words() -> None:
+    assert answer_of(WORDS, "2", numbered=False) == Answer(words="2")
+    assert answer_of(NUMBERS, "2", numbered=False) == Answer(chosen=0)
+
+
+async def test_what_is_said_to_the_turn_chooses_an_option_too(tmp_path) -> None:
+    board = QuestionBoard()
+    tool = make_ask_user(board, Silent(), "s1", lambda: 60.0)
+    asking = asks(call(NAME, "q1", question="How many?", options=list(NUMBERS)))
+    async with a_world(tmp_path, [asking, says()], tools=[tool]) as made:
+        object.__setattr__(made.session.parts, "questions", board)
+        turn = made.begin("begin")
+        await made.until(lambda event: isinstance(event, QuestionAsked))
+        made.session.steer("2")
+        assert (await turn).ending == "done"
+        assert made.results[0].text == "The user chose option 1: 2"
+        assert made.told(QuestionAnswered) == [QuestionAnswered(1, "q1", "2")]

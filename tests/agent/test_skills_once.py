@@ -1,0 +1,91 @@
+"""A skill's text goes to the model once, as long as it stands in the conversation as it is."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import msgspec
+
+from indwell.agent.skills.load_tool import make_load_skill
+from indwell.agent.skills.shelf import Content, Looked, Shelf
+from indwell.messages import ToolResult
+from indwell.skills.skill import Skill
+from indwell.tools.base import Registry
+from support.session import World, a_world, asks, call, says
+
+
+class OneSkill:
+    """A place with one skill, whose text a test may change."""
+
+    def __init__(self) -> None:
+        self.body = "Slowly."
+
+    def look(self) -> Looked:
+        return Looked((Skill("fix-it", "To do it.", "user", "/skills/fix-it"),))
+
+    def content(self, skill: Skill) -> Content:
+        return Content(self.body, skill.folder)
+
+    def may_have_changed(self) -> bool:
+        return False
+
+    def close(self) -> None:
+        pass
+
+
+def shelved(world: World) -> OneSkill:
+    place = OneSkill()
+    shelf = Shelf(place)
+    shelf.look_now()
+    tools = Registry([make_load_skill(shelf)])
+    world.session.parts = replace(world.session.parts, skills=shelf, tools=tools)
+    return place
+
+
+def loading(*ids: str):
+    return asks(*(call("load_skill", id_, name="fix-it") for id_ in ids))
+
+
+WHOLE = '<skill name="fix-it" from="user">\nSlowly.\n</skill>'
+POINTER = "The skill 'fix-it' is loaded: its text stands above, unchanged; follow it."
+
+
+async def test_what_is_loaded_again_is_a_pointer_until_it_has_changed(tmp_path) -> None:
+    async with a_world(
+        tmp_path, [loading("a", "b"), loading("c"), says(), loading("d"), says()]
+    ) as world:
+        place = shelved(world)
+        await world.turn()
+        assert [one.text for one in world.results] == [WHOLE, POINTER, POINTER]
+        place.body = "Fast."
+        await world.turn()
+        assert world.results[-1].text == WHOLE.replace("Slowly", "Fast")
+
+
+async def test_nor_is_one_repeated_that_the_user_called(tmp_path) -> None:
+    async with a_world(tmp_path, [loading("a"), says()]) as world:
+        shelved(world)
+        await world.turn("/fix-it the parser")
+        assert [one.text for one in world.results] == [POINTER]
+
+
+async def test_what_compaction_took_away_is_loaded_whole(tmp_path) -> None:
+    async with a_world(tmp_path, [loading("a"), says(), loading("b"), says()]) as world:
+        shelved(world)
+        await world.turn()
+        now = world.session.conversation
+        cut = tuple(
+            msgspec.structs.replace(
+                message,
+                blocks=tuple(
+                    msgspec.structs.replace(block, text="[shortened]")
+                    if isinstance(block, ToolResult)
+                    else block
+                    for block in message.blocks
+                ),
+            )
+            for message in now.messages
+        )
+        world.session.conversation = msgspec.structs.replace(now, messages=cut)
+        await world.turn()
+        assert world.results[-1].text == WHOLE

@@ -1,0 +1,118 @@
+"""What sub-agents cost is the turn's: one purse, one set of limits, one figure."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import datetime
+from pathlib import Path
+
+import pytest
+
+from indwell.agent import events
+from indwell.agent.budget import Budgets
+from indwell.agent.other_model import OtherModel
+from indwell.agent.past import past_of
+from indwell.agent.recalled import recalled
+from indwell.agent.subagents.child import Limits
+from indwell.messages import Reply, Request
+from indwell.providers.base import Provider, StreamEvent
+from indwell.providers.scripted import ScriptedProvider
+from indwell.sessions.branches import model_of
+from indwell.sessions.overview import overview
+from indwell.sessions.records import Spent
+from support.session import START, asks, call, says
+from support.subagents import PLAIN, READ, Model, a_house, delegates, is_child
+
+
+async def test_its_cost_is_the_turns(tmp_path: Path) -> None:
+    model = Model([delegates(), says()], children={PLAIN: [READ, says("x")]})
+    async with a_house(tmp_path, model) as (world, logs):
+        finished = await world.turn()
+        records = await world.records()
+    spent = [one for one in records if isinstance(one, Spent)]
+    until = records.index(spent[2]) + 1
+    answered = recalled(records[:until], START).answered_at
+    assert answered == datetime.fromisoformat(spent[0].at), "its calls keep no cache of ours warm"
+    assert [one.agent for one in spent] == ["", "general", "general", ""]
+    assert finished.cost == sum(one.cost or 0 for one in spent)
+    assert finished.usage.input == sum(one.usage.input for one in spent) == 40
+    assert sum(isinstance(one, Spent) for one in logs[0].records) == 2
+
+
+@pytest.mark.parametrize(
+    ("limits", "budgets", "why"),
+    [
+        (Limits(tokens=1_500), Budgets(), "agent_budget_tokens = 1,500"),
+        (Limits(), Budgets(turn_tokens=1_800), "budget_turn_tokens = 1,800"),
+    ],
+)
+async def test_no_call_passes_its_budget_or_the_turns(
+    tmp_path: Path, limits: Limits, budgets: Budgets, why: str
+) -> None:
+    model = Model([delegates(), says()], children={PLAIN: [asks(READ.calls[0], text="so far")] * 9})
+    async with a_house(tmp_path, model, limits=limits) as (world, _):
+        world.session.parts = replace(world.session.parts, budgets=budgets)
+        await world.turn()
+        (result,) = world.results
+    assert why in result.text
+
+
+class Slow:
+    """A model that lets sub-agents wait for their answers until a gate opens."""
+
+    def __init__(self, provider: Provider) -> None:
+        self.provider = provider
+        self.gate = asyncio.Event()
+
+    async def complete(self, request: Request, on_event: Callable[[StreamEvent], None]) -> Reply:
+        if is_child(request):
+            await self.gate.wait()
+        return await self.provider.complete(request, on_event)
+
+
+async def test_budgets_hold_for_sub_agents_that_call_at_once(tmp_path: Path) -> None:
+    """Each alone would fit what is left; both together would not."""
+    model = Model(
+        [asks(call("agent", "c1", task="first"), call("agent", "c2", task="second")), says()],
+        children={"first": [says("one")], "second": [says("two")]},
+    )
+    async with a_house(tmp_path, model) as (world, _):
+        slow = Slow(world.provider)
+        budgets = Budgets(turn_tokens=2_800)
+        world.session.parts = replace(world.session.parts, budgets=budgets, provider=slow)
+        turn = world.begin()
+        await world.until(lambda event: isinstance(event, events.ToolFinished))
+        slow.gate.set()
+        await turn
+        told = [one.is_error for one in world.results]
+    assert told == [False, True]
+
+
+async def test_its_rounds_end_with_a_last_word(tmp_path: Path) -> None:
+    loops = [asks(call("read_file", f"r{n}", path="shop.py", limit=n)) for n in range(1, 4)]
+    model = Model([delegates(), says()], children={PLAIN: [*loops[:2], says("as far as I came")]})
+    async with a_house(tmp_path, model, limits=Limits(rounds=2)) as (world, _):
+        await world.turn()
+        (result,) = world.results
+    assert result.text.startswith("as far as I came\n[the sub-agent ended early")
+    assert model.sent_children[-1].tool_choice == "none"
+
+
+async def test_a_session_goes_on_with_its_own_model_not_with_a_sub_agents(tmp_path: Path) -> None:
+    cheap = OtherModel(ScriptedProvider([says("x")]), "cheap", 64_000, 1_000, lambda _usage: 0.5)
+    model = Model([delegates(), asks(READ.calls[0])], children={})
+    async with a_house(tmp_path, model, model="cheap", round_limit=1) as (world, _):
+        world.session.parts = replace(world.session.parts, other_model=lambda _name: cheap)
+        model.main[1:] = [says("that was all")]
+        finished = await world.turn()
+        records = await world.records()
+        reading = world.store.open(world.session.id)
+    assert [one.model for one in records if isinstance(one, Spent)] == ["small", "cheap", "small"]
+    assert finished.cost == 0.5 + 0.5 + 0.25
+    until = next(n for n, one in enumerate(records) if isinstance(one, Spent) and one.agent) + 1
+    killed = records[:until]  # right behind what the sub-agent spent
+    assert past_of(killed).model == model_of(killed) == "small"
+    assert past_of(killed).usage.input == 20
+    assert overview("s", reading._replace(records=killed)).model == "small"

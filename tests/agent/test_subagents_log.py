@@ -1,0 +1,106 @@
+"""What a sub-agent did is in its session's log as it was told: who opens it again sees the same."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from indwell.agent import events
+from indwell.sessions.inner_calls import InnerCall
+from indwell.sessions.transcript import Piece, transcript
+from support.session import World, a_tool, asks, call, says
+from support.subagents import EDIT, PLAIN, READ, Model, a_house, delegates
+
+MISSING = asks(call("read_file", "m1", path="nowhere.py"))
+
+
+def told_live(world: World, agent: str) -> tuple[InnerCall, ...]:
+    """The calls of a sub-agent, as its events had them."""
+    diffs = {one.id: one.diff for one in world.told(events.EditApplied) if one.agent == agent}
+    return tuple(
+        InnerCall(
+            one.id,
+            one.name,
+            one.target,
+            one.figure,
+            one.seconds,
+            one.message,
+            diffs.get(one.id, ""),
+        )
+        for one in world.told(events.ToolFinished)
+        if one.agent == agent
+    )
+
+
+async def cards(world: World) -> dict[str, Piece]:
+    """The tool cards of the last turn, from the log as it stands on disk."""
+    await world.session.parts.log.commit()
+    *_, turn = transcript(world.store.open(world.session.id).records)
+    return {one.id: one for one in turn.pieces if one.kind == "tool"}
+
+
+async def test_read_back_its_calls_are_what_was_told_live(tmp_path: Path) -> None:
+    model = Model(
+        [
+            asks(call("agent", "c1", task="first"), call("agent", "c2", task=PLAIN)),
+            asks(call("read_file", "r9", path="shop.py")),
+            says("done"),
+        ],
+        children={"first": [READ, says("x")], PLAIN: [READ, EDIT, MISSING, says("mended")]},
+    )
+    async with a_house(tmp_path, model) as (world, _):
+        await world.turn()
+        found = await cards(world)
+        assert {id_: one.inner for id_, one in found.items()} == {
+            "c1": told_live(world, "c1"),
+            "c2": told_live(world, "c2"),
+            "r9": (),
+        }
+    read, edited, missing = found["c2"].inner
+    assert (read.tool, read.target) == ("read_file", "shop.py")
+    assert "+    return sum(items)\n" in edited.diff
+    assert "nowhere.py" in missing.failed
+    assert found["c2"].text == "mended"
+
+
+async def test_while_it_works_the_log_tells_what_has_ended_and_what_runs(tmp_path: Path) -> None:
+    seen: dict[str, Piece] = {}
+
+    async def look(_name: str, _context: object) -> str:
+        seen.update(await cards(world))
+        return "ok"
+
+    model = Model(
+        [delegates(), says()],
+        children={PLAIN: [READ, asks(call("bash", "b1", name="make")), says("x")]},
+    )
+    bash = a_tool("bash", look, effect="run")
+    async with a_house(tmp_path, model, tools=[bash], answers=["once"]) as (world, _):
+        await world.turn()
+        after = await cards(world)
+    read, runs = seen["c1"].inner
+    assert (read.tool, read.is_ended) == ("read_file", True)
+    assert runs == InnerCall(runs.id, "bash", "make")
+    assert [one.is_ended for one in after["c1"].inner] == [True, True]
+
+
+async def test_a_command_that_was_stopped_is_shown_without_an_end(tmp_path: Path) -> None:
+    begun, never = asyncio.Event(), asyncio.Event()
+
+    async def wait(_name: str, _context: object) -> str:
+        begun.set()
+        await never.wait()
+        return ""
+
+    model = Model([delegates()], children={PLAIN: [asks(call("bash", "b1", name="make"))]})
+    bash = a_tool("bash", wait, effect="run")
+    async with a_house(tmp_path, model, tools=[bash], answers=["once"]) as (world, _):
+        task = world.begin()
+        await asyncio.wait_for(begun.wait(), 10)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        (card,) = (await cards(world)).values()
+    assert [(one.target, one.is_ended) for one in card.inner] == [("make", False)]

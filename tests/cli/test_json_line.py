@@ -1,0 +1,21 @@
+"""JSON on a terminal: what acts on it is escaped, everything else stays as it is."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from indwell.cli.json_line import json_line
+
+ACTING = "\x00\x1b\x7f\x80\x9b\x9f\u061c\u200e\u202e\u2066\u2069\U000e0001\U000e0041\U000e007f"
+PLAIN = 'é ß "q" \\ 漢字 👩\u200d💻 \xa0 \ufeff \U000e0100'
+
+
+@pytest.mark.parametrize("text", [ACTING, f"\\{ACTING}\\", PLAIN, "\ud800\x9b"])
+def test_only_what_acts_on_a_terminal_is_escaped_and_the_value_is_the_same(text: str) -> None:
+    line = json_line({text: text})
+    assert json.loads(line) == {text: text}
+    assert not set(ACTING) & set(line)
+    if text == PLAIN:
+        assert json.dumps(PLAIN, ensure_ascii=False) in line

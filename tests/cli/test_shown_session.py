@@ -1,0 +1,46 @@
+"""``indwell sessions show`` tells what sub-agents did, as lines of their call."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from indwell.cli.shown_session import show_session
+from indwell.messages import Message, Meta, ToolUse
+from indwell.sessions.records import Said, TurnStarted
+from indwell.sessions.store import SessionStore
+from indwell.sessions.told import CallEnded
+
+META = Meta(tier=3, source="assistant", tokens=1)
+CALL = Said(Message("assistant", (ToolUse("c1", "agent", '{"task":"x"}', META),), 1), "")
+READ = CallEnded(1, "a1-1", "shop.py", "2 lines", 0.5, "", "", "read_file", "", "c1")
+FAILED = CallEnded(1, "a1-2", "make \x1b[2J", "failed", 0.5, "", "", "bash", "[b]no\nrule", "c1")
+
+
+async def test_each_is_a_line_that_cannot_drive_the_terminal(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("INDWELL_STATE", str(tmp_path / "state"))
+    monkeypatch.chdir(tmp_path)
+    store = SessionStore(tmp_path / "state", tmp_path)
+    session, log = store.create(model="m", now=datetime(2026, 11, 21, tzinfo=UTC))
+    for record in (TurnStarted(1, "go", ""), CALL, READ, FAILED):
+        log.append(record)
+    await log.close()
+
+    assert show_session(session, as_json=False) == 0
+    shown = capsys.readouterr().out
+    assert shown.splitlines()[-4:] == [
+        '▸ agent {"task":"x"}',
+        "  ▸ read_file shop.py  2 lines",
+        "  ▸ bash make \\u001b[2J  [b]no",
+        "  no result",
+    ]
+
+    assert show_session(session, as_json=True) == 0
+    (turn,) = json.loads(capsys.readouterr().out)["turns"]
+    inner = turn["pieces"][-1]["inner"]
+    assert [one["tool"] for one in inner] == ["read_file", "bash"]

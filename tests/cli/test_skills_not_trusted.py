@@ -1,0 +1,43 @@
+"""A folder's skill that is called while it is not trusted: that is said, and nothing is sent."""
+
+from __future__ import annotations
+
+from indwell.agent.skills.shelf import Shelf
+from indwell.cli.folder_trust import FolderTrust
+from indwell.cli.skill_folders import SkillFolders
+from indwell.settings.model import Settings
+from support.editing import USAGE, Home
+from support.loopback_endpoint import LoopbackEndpoint, say
+from support.terminal import indwell
+
+SKILL = ".agents/skills/house/SKILL.md"
+SAID = "the skill '/House' is this folder's, which you have not trusted as it is now"
+
+
+async def test_the_terminal_says_it_and_sends_nothing(tmp_path) -> None:
+    home = Home(tmp_path)
+    home.write(SKILL, "# House\n\nSlowly.\n")
+    home.trusted = ()
+    async with LoopbackEndpoint([say("Done.", usage=USAGE)]) as endpoint:
+        environment = home.environment(endpoint.base_url)
+        ended = await indwell("run", "/House do it", environment=environment, folder=home.workspace)
+        assert endpoint.seen == []
+    assert ended.code == 1
+    assert SAID in " ".join((ended.stdout + ended.stderr).split())
+
+
+def test_so_it_is_with_one_that_has_changed_since_it_was_trusted(tmp_path, monkeypatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path / "nobody"))
+    home = Home(tmp_path)
+    path = home.write(SKILL, "# House\n\nSlowly.\n")
+    trust = FolderTrust({"INDWELL_STATE": str(tmp_path / "state")})
+    (standing,) = trust.look([home.workspace], Settings())
+    trust.answer(standing, trusted=True)
+    trust.look([home.workspace], Settings())
+    shelf = Shelf(SkillFolders([home.workspace], Settings, trust))
+    shelf.look_now()
+    assert shelf.not_trusted("/House do it") == ""
+    path.write_text("# House\n\nFast.\n")
+    shelf.look_now()
+    assert shelf.not_trusted("/House do it").startswith(SAID)
+    assert shelf.not_trusted("/homes do it") == ""

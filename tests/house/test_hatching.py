@@ -1,0 +1,36 @@
+"""What a nest forks behaves as a process that begins by itself."""
+
+from __future__ import annotations
+
+import signal
+import sys
+
+import pytest
+
+from support.editing import Home
+from support.hatching import can_hatch, hatch
+from support.terminal import indwell
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux has nests")
+
+
+async def test_a_hatched_command_says_and_ends_as_a_true_one(tmp_path) -> None:
+    home = Home(tmp_path)
+    own, foreign = home.environment(), home.environment(LC_ALL="C.UTF-8")
+    assert (can_hatch(own), can_hatch(foreign)) == (True, False)
+    for command in ("--version", "nonsense"):
+        hatched, true = [
+            await indwell(command, environment=one, folder=home.workspace) for one in (own, foreign)
+        ]
+        assert hatched == true
+
+
+async def test_a_hatched_server_is_killed_at_once(tmp_path) -> None:
+    home = Home(tmp_path)
+    server = await hatch(
+        ("serve", "--stdio"), environment=home.environment(), folder=home.workspace
+    )
+    server.kill()
+    assert await server.wait() == -signal.SIGKILL
+    assert await server.stdout.read() == b""
+    server._transport.close()

@@ -1,0 +1,182 @@
+"""What a session that is left hands on survives a kill at any moment until the model has had it."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from indwell.agent.past import past_of
+from indwell.agent.session import Session
+from indwell.cli.new_from import take_again, take_task
+from indwell.cli.stored_sessions import StoredSessions
+from indwell.context.plan import Plan
+from indwell.context.todo import TodoItem
+from indwell.errors import UserError
+from indwell.lsp.handing_on import HandingOn
+from indwell.sessions.records import TurnFinished, TurnStarted
+from indwell.sessions.store import SessionStore
+from indwell.sessions.told import PlanSet, TodoSet
+from support.session import World, a_world, says, texts
+
+STEPS = (TodoItem("Count"),)
+
+
+class Server(StoredSessions):
+    """The part of a server that keeps what is handed on."""
+
+    def __init__(self, root: Path) -> None:
+        super().__init__({"INDWELL_STATE": str(root / "state")})
+        self.root = root
+        self.next = HandingOn(self, lambda: root)
+
+    async def take_task(self, root: Path, session: Session, origin: str) -> str:
+        return await take_task(session, SessionStore(root / "state", root), origin)
+
+    def killed(self) -> Server:
+        """One that is started after this one was killed: nothing holds the file any more."""
+        for path in self.files():
+            gone = shutil.move(path, path.with_name("gone"))
+            shutil.copy(gone, path)  # nobody has this one locked
+        return Server(self.root)
+
+    def files(self) -> list[Path]:
+        return list(self.root.glob("state/drafts/*/t*-*"))
+
+
+@asynccontextmanager
+async def outgrown(root: Path, *, is_saved: bool = True) -> AsyncIterator[World]:
+    """A session with a task, a plan and steps, that fits no request any more."""
+    async with a_world(root, [says()]) as world:
+        await world.turn("count the carts")
+        session = world.session
+        session.parts.log.append(PlanSet(1, "approved", "1. Count", "t"))
+        session.parts.log.append(TodoSet(1, STEPS, "t"))
+        session.parts.plan.adopt(Plan("approved", "1. Count"))
+        session.parts.todo.write(STEPS)
+        await session.parts.log.commit()
+        session.is_outgrown = True
+        if not is_saved:
+            shutil.rmtree(world.store.spill(session.id).parent)
+        yield world
+
+
+def has_all(session: Session) -> bool:
+    """Does the next request of this session have the task, the plan and the steps?"""
+    cards = [one.text for one in session.conversation.pending if one.meta.source == "task_card"]
+    parts = session.parts
+    return (
+        len(cards) == 1
+        and "count the carts" in cards[0]
+        and (parts.plan.plan, parts.todo.items) == (Plan("approved", "1. Count"), STEPS)
+    )
+
+
+async def test_a_kill_before_the_new_session_has_begun_loses_nothing(tmp_path: Path) -> None:
+    server = Server(tmp_path)
+    async with outgrown(tmp_path) as old, a_world(tmp_path, [says()]) as new:
+        await server.next.left(old.session)
+        server = server.killed()
+        async with a_world(tmp_path, []) as other:  # killed again, before its words are on disk
+            await server.next.give(other.session)
+            assert has_all(other.session)
+            assert f"the task of session {old.session.id} goes along" in other.session.notice
+            await other.session.parts.log.commit()
+        server = server.killed()
+        await server.next.give(new.session)
+        assert has_all(new.session)
+        await new.turn("go on")
+        assert any(one.startswith("<task-card>") for one in texts(new.messages[0]))
+        await server.next.begun()
+        assert server.files() == []
+        async with a_world(tmp_path, []) as third:
+            await server.next.give(third.session)
+            assert not has_all(third.session), "it goes along once"
+
+
+async def test_a_kill_before_the_first_answer_leaves_it_to_whoever_takes_the_session_up(
+    tmp_path: Path,
+) -> None:
+    server = Server(tmp_path)
+    async with outgrown(tmp_path) as old:
+        await server.next.wish(old.session.id, for_good=False)
+        async with a_world(tmp_path, []) as new:
+            await server.next.give(new.session)
+            new.session.parts.log.append(TurnStarted(1, "go on", "t"))
+            records = await new.records()
+        server = server.killed()
+        async with a_world(tmp_path, []) as other:
+            await server.next.give(other.session)
+            assert not has_all(other.session), "a session has begun with it"
+            assert server.files() == []
+        past = past_of(records)
+        assert (past.origin, past.draft, past.plan, past.todo) == (
+            old.session.id,
+            "go on",
+            Plan(),
+            (),
+        )
+        async with a_world(tmp_path, []) as again:
+            await take_again(again.session, old.store, past.origin)
+            assert has_all(again.session)
+
+
+@pytest.mark.parametrize("way", ["elsewhere", "another", "for good"])
+async def test_what_the_user_does_not_want_any_more_does_not_go_along(
+    tmp_path: Path, way: str
+) -> None:
+    server = Server(tmp_path)
+    async with outgrown(tmp_path) as old, a_world(tmp_path, []) as new:
+        await server.next.left(old.session)
+        assert len(server.files()) == 1
+        if way == "elsewhere":
+            await server.next.drop()
+        elif way == "another":
+            await server.next.left(new.session)  # which has room left
+        else:
+            await server.next.wish("", for_good=True)
+        assert server.files() == []
+        await server.next.give(new.session)
+        assert not has_all(new.session)
+
+
+async def test_what_could_not_be_saved_goes_along_while_the_server_lives(tmp_path: Path) -> None:
+    server = Server(tmp_path)
+    async with outgrown(tmp_path, is_saved=False) as old, a_world(tmp_path, []) as new:
+        await server.next.left(old.session)
+        later = server.killed()
+        await server.next.give(new.session)
+        assert has_all(new.session)
+        async with a_world(tmp_path, []) as other:
+            await later.next.give(other.session)
+            assert "does not go along any more: there is no session" in other.session.notice
+
+
+async def test_a_named_one_that_cannot_be_read_waits_for_the_next_prompt(tmp_path: Path) -> None:
+    server = Server(tmp_path)
+    async with outgrown(tmp_path) as old, a_world(tmp_path, []) as new:
+        await server.next.wish(old.session.id, for_good=False)
+        folder = old.store.spill(old.session.id).parent
+        away = folder.rename(tmp_path / "away")
+        with pytest.raises(UserError, match="begin a new session to go on without it"):
+            await server.next.give(new.session)
+        away.rename(folder)
+        await server.next.give(new.session)
+        assert has_all(new.session)
+
+
+async def test_a_log_tells_after_a_restart_that_its_session_was_outgrown(tmp_path: Path) -> None:
+    async with outgrown(tmp_path) as world:
+        (begun, ended) = (
+            one for one in await world.records() if isinstance(one, TurnStarted | TurnFinished)
+        )
+        full = msgspec.structs.replace(ended, outgrown=True)
+        assert [past_of(one).is_outgrown for one in ([begun, ended], [begun, full])] == [
+            False,
+            True,
+        ]
+        assert not past_of([begun, full, TurnStarted(2, "again", "t")]).is_outgrown

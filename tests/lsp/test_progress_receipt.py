@@ -1,0 +1,64 @@
+"""The end of a turn in one line: whatever is left out of it, what the turn took stays."""
+
+from __future__ import annotations
+
+import pytest
+
+from indwell.agent import events
+from indwell.agent.event_shape import FileChanged
+from indwell.lsp.progress import SENTENCE_LIMIT, full_summary, summary
+from indwell.messages import Usage
+
+WHY = "not verified: the editor showed no problems of shop/invoice.py within 3 seconds"
+
+
+def ended(
+    verified: str, *, cost: float | None = 0.01324, to_review: int = 2
+) -> events.TurnFinished:
+    return events.TurnFinished(
+        1,
+        "done",
+        "",
+        "answer",
+        "",
+        rounds=5,
+        usage=Usage(input=9_800, output=74),
+        cost=cost,
+        seconds=1.0,
+        changes=(FileChanged("shop/invoice.py", 2, 1),),
+        to_review=to_review,
+        verified=verified,
+    )
+
+
+@pytest.mark.parametrize(
+    ("end", "line"),
+    [
+        (
+            ended("checked", to_review=1),
+            "done · shop/invoice.py +2 −1 · 1 change to review · 9,874 tokens, $0.0132 · checked",
+        ),
+        (
+            ended("not verified: no check", to_review=12),
+            "done · shop/invoice.py +2 −1 · 9,874 tokens, $0.0132 · not verified: no check",
+        ),
+        (
+            ended(WHY),
+            "done · shop/invoice.py +2 −1 · 2 to review · 9,874 tokens, $0.0132 · not verified",
+        ),
+        (
+            ended("checked with " + "pytest -q unit " * 9, cost=None),
+            f"done · shop/invoice.py +2 −1 · 9,874 tokens · checked with {'pytest -q unit ' * 2}…",
+        ),
+    ],
+)
+def test_a_line_that_is_too_long_loses_whole_clauses_and_never_the_receipt(end, line) -> None:
+    assert summary(end) == line
+    assert len(line) <= SENTENCE_LIMIT
+
+
+def test_all_of_it_stands_in_the_whole() -> None:
+    assert full_summary(ended(WHY)) == (
+        "done · shop/invoice.py +2 −1 · 2 changes to review in all · "
+        f"5 rounds, 9,874 tokens, $0.0132 · {WHY}"
+    )

@@ -1,0 +1,98 @@
+"""Calls of sub-agents as a log tells them: in the card of their call, each once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from msgspec.structs import replace
+
+from indwell.messages import Message, Meta, ToolUse
+from indwell.sessions import lines
+from indwell.sessions.acts import acts
+from indwell.sessions.decided import Decided
+from indwell.sessions.inner_calls import InnerCall
+from indwell.sessions.records import Record, Said, SessionStarted, TurnStarted
+from indwell.sessions.told import FAILURE_CHARACTERS, CallEnded, kept_failure
+from indwell.sessions.transcript import Piece, transcript
+
+AT = "2026-11-21T09:00:00.000+00:00"
+META = Meta(tier=3, source="assistant", tokens=1)
+CALL = Said(Message("assistant", (ToolUse("c1", "agent", "{}", META),), 1), AT)
+BEGUN = (SessionStarted("s", "/w", "m", AT), TurnStarted(1, "go", AT), CALL)
+OPEN = InnerCall("a1-1", "bash", "make")
+DONE = InnerCall("a1-1", "bash", "make", "2 lines", 0.5)
+CARD = Piece("tool", "", "agent", "c1", "{}", is_answered=False)
+
+
+def ended(id_: str = "a1-1", within: str = "c1", **more: Any) -> CallEnded:
+    return CallEnded(1, id_, "make", "2 lines", 0.5, AT, tool="bash", within=within, **more)
+
+
+def wanted(id_: str = "a1-1", **more: Any) -> Decided:
+    return Decided(1, id_, "bash", "make", "allow", AT, agent="explore", within="c1", **more)
+
+
+def check(*records: Record, inner: tuple[InnerCall, ...], card: Piece = CARD) -> None:
+    """Read them back from a file's text behind the call of a sub-agent."""
+    text = b"".join(map(lines.encode, (*BEGUN, *records)))
+    (turn,) = transcript(lines.decode(text).records)
+    assert turn.pieces[1:] == (replace(card, inner=inner),)
+
+
+def test_a_read_is_known_from_its_end() -> None:
+    check(ended(), inner=(DONE,))
+
+
+def test_what_was_asked_for_runs_until_it_has_ended() -> None:
+    asked = wanted()
+    check(asked, inner=(OPEN,))
+    check(asked, wanted(answer="once"), inner=(OPEN,))
+    check(asked, wanted(ending="done"), ended(), inner=(DONE,))
+
+
+def test_an_id_that_comes_again_is_another_call() -> None:
+    check(wanted(), ended(), wanted(), inner=(DONE, OPEN))
+    check(ended(), ended(failed="no"), inner=(DONE, replace(DONE, failed="no")))
+
+
+def test_a_call_that_failed_says_so_before_its_result_is_there() -> None:
+    told = replace(CARD, is_error=True, target="make", figure="2 lines", seconds=0.5)
+    check(ended("c1", within="", failed="no"), inner=(), card=told)
+
+
+def test_a_call_that_was_decided_on_says_what_it_works_on_before_it_has_ended() -> None:
+    check(
+        Decided(1, "c1", "bash", "make", "allow", AT), inner=(), card=replace(CARD, target="make")
+    )
+
+
+def test_one_of_a_call_that_is_not_there_is_nowhere() -> None:
+    check(ended(within="c2"), inner=())
+
+
+def test_its_calls_are_not_the_main_ones_and_those_are_not_its() -> None:
+    told = replace(CARD, target="make", figure="2 lines", seconds=0.5)
+    check(ended("c1", within=""), inner=(), card=told)
+    check(ended("c1"), inner=(replace(DONE, id="c1"),))
+
+
+def test_a_log_of_before_reads_as_it_did() -> None:
+    old = (
+        b'{"type":"decided","turn":1,"tool_use_id":"a1-1","tool":"bash","what":"make",'
+        b'"decision":"allow","at":"x","agent":"explore"}\n'
+        b'{"type":"callEnded","turn":1,"tool_use_id":"c1","target":"make","figure":"2 lines",'
+        b'"seconds":0.5,"at":"x"}\n'
+    )
+    head = b"".join(map(lines.encode, BEGUN))
+    (turn,) = transcript(lines.decode(head + old).records)
+    assert [(one.figure, one.inner) for one in turn.pieces[1:]] == [("2 lines", ())]
+
+
+def test_the_audit_counts_no_call_twice() -> None:
+    with_ends = (*BEGUN, wanted(), wanted(ending="done"), ended(), ended("a1-2"))
+    assert acts(with_ends) == acts([one for one in with_ends if not isinstance(one, CallEnded)])
+
+
+def test_of_a_failure_the_log_keeps_the_beginning_and_always_something() -> None:
+    assert kept_failure(" \n") == "failed"
+    assert kept_failure("x" * 9_999) == "x" * FAILURE_CHARACTERS

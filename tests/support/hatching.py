@@ -1,0 +1,175 @@
+"""``indwell`` as a process that a nest forks (``nest.py``): true, but without its time to load."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+NEST = Path(__file__).with_name("nest.py")
+FIXED = ("PYTHON", "LC_", "LANG", "TZ", "LD_", "SSL_")  # read when a process begins
+STREAM_B = 1 << 16
+_nests: list[tuple[subprocess.Popen[bytes], socket.socket]] = []
+
+
+class Hatched:
+    """A process as ``asyncio.subprocess.Process`` shows it, with pipes for its three streams."""
+
+    def __init__(
+        self, pid: int, report: asyncio.StreamReader, transports: Iterable[asyncio.BaseTransport]
+    ) -> None:
+        self.pid = pid
+        self.returncode: int | None = None
+        self.stdin: asyncio.StreamWriter
+        self.stdout: asyncio.StreamReader
+        self.stderr: asyncio.StreamReader
+        self._transport = Pipes(transports)
+        self._waiting = asyncio.ensure_future(self._wait(report))
+
+    async def wait(self) -> int:
+        """The exit code, negative for a signal."""
+        return await asyncio.shield(self._waiting)
+
+    async def communicate(self, given: bytes | None = None) -> tuple[bytes, bytes]:
+        """Give it all of its input, and take all that it writes."""
+        if given:
+            self.stdin.write(given)
+        self.stdin.close()
+        stdout, stderr, _ = await asyncio.gather(
+            self.stdout.read(), self.stderr.read(), self.wait()
+        )
+        self._transport.close()
+        return stdout, stderr
+
+    def kill(self) -> None:
+        """SIGKILL, unless it has ended."""
+        if self.returncode is None:
+            os.kill(self.pid, signal.SIGKILL)
+
+    async def _wait(self, report: asyncio.StreamReader) -> int:
+        status = await report.readline()
+        assert status, "the nest is gone"
+        self.returncode = os.waitstatus_to_exitcode(int(status))
+        return self.returncode
+
+
+class Pipes:
+    """The pipes of a hatched process, and its report."""
+
+    def __init__(self, transports: Iterable[asyncio.BaseTransport]) -> None:
+        self._transports = tuple(transports)
+
+    def get_pipe_transport(self, fd: int) -> asyncio.BaseTransport:
+        """That of its stdin, stdout or stderr."""
+        return self._transports[fd]
+
+    def close(self) -> None:
+        """Let go of all."""
+        for one in self._transports:
+            one.close()
+
+
+def can_hatch(environment: Mapping[str, str]) -> bool:
+    """Is it Linux, and nothing in the variables that a Python process takes in as it begins?"""
+    return sys.platform == "linux" and _fixed(environment) == _fixed(_own())
+
+
+async def hatch(
+    arguments: Sequence[str], *, environment: Mapping[str, str], folder: Path
+) -> Hatched:
+    """Begin ``indwell`` with these arguments."""
+    control = _nest()
+    (in_read, in_write), (out_read, out_write), (err_read, err_write), (told, tell) = (
+        os.pipe() for _ in range(4)
+    )
+    theirs = (in_read, out_write, err_write, tell)
+    wanted = {
+        "arguments": list(arguments),
+        "environment": dict(environment),
+        "folder": str(folder),
+    }
+    try:
+        socket.send_fds(control, [json.dumps(wanted).encode()], theirs)
+    finally:
+        for fd in theirs:
+            os.close(fd)
+    stdin, stdin_pipe = await _writer(in_write)
+    stdout, stdout_pipe = await _reader(out_read)
+    stderr, stderr_pipe = await _reader(err_read)
+    report, report_pipe = await _reader(told)
+    pipes = (stdin_pipe, stdout_pipe, stderr_pipe, report_pipe)
+    process = Hatched(int(await report.readline()), report, pipes)
+    process.stdin, process.stdout, process.stderr = stdin, stdout, stderr
+    return process
+
+
+def close_nests() -> list[int]:
+    """End the nest of this process; how it ended, 1 if it had to kill anything."""
+    codes = []
+    while _nests:
+        nest, control = _nests.pop()
+        control.close()
+        codes.append(nest.wait())
+    return codes
+
+
+def _nest() -> socket.socket:
+    """The socket of the nest, which begins with the first call (1 to 2 s)."""
+    if not _nests:
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        nest = subprocess.Popen(
+            [sys.executable, NEST, str(theirs.fileno())],
+            pass_fds=[theirs.fileno()],
+            env=_own(),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,  # no terminal: Python would write line by line
+        )
+        theirs.close()
+        assert ours.recv(16) == b"ready", "the nest could not load"
+        _nests.append((nest, ours))
+    return _nests[0][1]
+
+
+def _own() -> dict[str, str]:
+    """The variables of the nest: as few of ours as ``Home.environment`` takes over."""
+    return {name: os.environ[name] for name in ("PATH", "PYTHONPATH") if name in os.environ}
+
+
+def _fixed(environment: Mapping[str, str]) -> dict[str, str]:
+    return {name: value for name, value in environment.items() if name.startswith(FIXED)}
+
+
+class _Flow(asyncio.streams.FlowControlMixin):
+    """Holds a writer back while the pipe is full, and knows its end."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        super().__init__(loop)
+        self._end: asyncio.Future[None] = loop.create_future()
+
+    def connection_lost(self, error: Exception | None) -> None:
+        super().connection_lost(error)
+        if not self._end.done():
+            self._end.set_result(None)
+
+    def _get_close_waiter(self, _stream: asyncio.StreamWriter) -> asyncio.Future[None]:
+        return self._end
+
+
+async def _reader(fd: int) -> tuple[asyncio.StreamReader, asyncio.BaseTransport]:
+    loop, stream = asyncio.get_running_loop(), asyncio.StreamReader(STREAM_B)
+    transport, _ = await loop.connect_read_pipe(
+        lambda: asyncio.StreamReaderProtocol(stream), os.fdopen(fd, "rb", 0)
+    )
+    return stream, transport
+
+
+async def _writer(fd: int) -> tuple[asyncio.StreamWriter, asyncio.BaseTransport]:
+    loop = asyncio.get_running_loop()
+    transport, protocol = await loop.connect_write_pipe(lambda: _Flow(loop), os.fdopen(fd, "wb", 0))
+    return asyncio.StreamWriter(transport, protocol, None, loop), transport

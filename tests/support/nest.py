@@ -1,0 +1,150 @@
+"""A process with all of indwell's modules loaded; each one it forks becomes a server or a command.
+
+    python nest.py FD
+
+On the socket FD comes a message for each: ``{"arguments", "environment", "folder"}`` with four file
+descriptors: stdin, stdout, stderr, and one to report on. The report is its process id as a line,
+and when it has ended its status as ``os.waitpid`` gives it. When the socket closes, this process
+waits 2 s for those that still run, kills what is left and exits with 1 if there was any.
+
+Loading takes 0.5 to 1.2 s of a processor, for ``indwell`` itself and for hundreds of tests. What
+begins with it, in its order, stays the matter of the tests that start a true process.
+"""
+
+from __future__ import annotations
+
+import gc
+import importlib
+import json
+import os
+import pkgutil
+import select
+import signal
+import socket
+import sys
+import time
+from contextlib import suppress
+from importlib.util import find_spec
+from pathlib import Path
+
+END_S = 2.0  # as tests/conftest.py grants
+KILLED = 1
+
+
+class Nest:
+    """Waits for messages and for ends; ``serve`` returns in each child."""
+
+    def __init__(self, control: socket.socket) -> None:
+        self._control = control
+        self._reports: dict[int, int] = {}
+        self._ended, self._wake = os.pipe()
+
+    def serve(self) -> None:
+        """Fork whatever is asked for; returns in the children alone."""
+        os.set_blocking(self._wake, False)
+        os.set_blocking(self._ended, False)
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        signal.signal(signal.SIGCHLD, lambda *_: None)
+        signal.set_wakeup_fd(self._wake, warn_on_full_buffer=False)
+        while True:
+            ready, _, _ = select.select([self._control, self._ended], [], [])
+            if self._ended in ready:
+                self._tell_ends()
+            if self._control in ready:
+                message, fds, _, _ = socket.recv_fds(self._control, 1 << 20, 4)
+                if not message:
+                    self._leave()
+                if self._begin(json.loads(message), fds):
+                    return
+
+    def _begin(self, wanted: dict[str, object], fds: list[int]) -> bool:
+        """Fork; is this the child?"""
+        pid = os.fork()
+        if pid:
+            for fd in fds[:3]:
+                os.close(fd)
+            self._reports[pid] = fds[3]
+            os.write(fds[3], b"%d\n" % pid)
+            return False
+        signal.set_wakeup_fd(-1)
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        for at, fd in enumerate(fds[:3]):
+            os.dup2(fd, at)
+        for fd in (*fds, *self._reports.values(), self._ended, self._wake):
+            os.close(fd)
+        self._control.close()
+        _become(**wanted)  # type: ignore[arg-type] # JSON
+        return True
+
+    def _tell_ends(self) -> None:
+        with suppress(BlockingIOError):
+            while os.read(self._ended, 1 << 10):
+                pass
+        with suppress(ChildProcessError):
+            while (gone := os.waitpid(-1, os.WNOHANG)) != (0, 0):
+                report = self._reports.pop(gone[0])
+                with suppress(BrokenPipeError):
+                    os.write(report, b"%d\n" % gone[1])
+                os.close(report)
+
+    def _leave(self) -> None:
+        until = time.monotonic() + END_S
+        while self._reports and time.monotonic() < until:
+            select.select([self._ended], [], [], 0.1)
+            self._tell_ends()
+        for pid in self._reports:
+            os.kill(pid, signal.SIGKILL)
+        sys.exit(KILLED if self._reports else 0)
+
+
+def _become(arguments: list[str], environment: dict[str, str], folder: str) -> None:
+    """Be what ``python -m indwell`` is in this folder."""
+    os.chdir(folder)
+    os.environ.clear()
+    os.environ.update(environment)
+    main = find_spec("indwell.__main__")
+    assert main is not None
+    assert main.origin is not None
+    sys.argv = [main.origin, *arguments]
+    sys.path[0] = folder
+
+
+def load() -> None:
+    """Import all of ``indwell`` and warm it up as ``cli.warm`` does.
+
+    Nothing here asks the machine: what it can do (its sandbox) each server finds out for itself.
+    """
+    import indwell  # noqa: PLC0415 - heavy, and this module is read elsewhere too
+
+    for module in pkgutil.walk_packages(indwell.__path__, "indwell."):
+        if not module.name.endswith("__main__"):
+            importlib.import_module(module.name)
+    importlib.import_module("watchdog.observers")
+    from indwell.policy.commands.dangerous import why_dangerous  # noqa: PLC0415
+    from indwell.policy.commands.judge import Situation, judge  # noqa: PLC0415
+    from indwell.policy.paths import matches_any  # noqa: PLC0415
+    from indwell.providers import facts, openai_chat  # noqa: PLC0415
+    from indwell.settings.model import Settings  # noqa: PLC0415
+    from indwell.tools.commands.bash import Shell  # noqa: PLC0415
+    from indwell.tools.table import standard_tools  # noqa: PLC0415
+
+    standard_tools(Shell(Path.cwd(), timeout_s=1.0))
+    matches_any("any.txt", Settings().deny)
+    why_dangerous("rm any.txt")
+    judge("ls any.txt", Situation())
+    openai_chat.warm_up()
+    facts.warm_up()
+    assert len(list(Path("/proc/self/task").iterdir())) == 1, "a fork copies one thread alone"
+    gc.freeze()
+
+
+if __name__ == "__main__":
+    sys.path[0] = str(Path.cwd())  # not the folder of this file, in which there is a `requests`
+    given = socket.socket(fileno=int(sys.argv[1]))
+    load()
+    given.send(b"ready")
+    Nest(given).serve()
+    from indwell.cli import main
+
+    sys.exit(main())
