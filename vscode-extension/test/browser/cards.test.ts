@@ -47,6 +47,24 @@ test("a card asks for its details when it is opened, by keyboard too", async () 
   );
 });
 
+for (const name of ["agent", "read_file"])
+  test(`a card of ${name} that is open when its call ends asks for its details then, once`, async () => {
+    const panel = await pages.open({ width: 400, height: 800 });
+    const showing = (state: "running" | "done", figure = "") =>
+      panel.show(
+        emptyState({
+          turns: [turn(1, { parts: [tool("7", name, "the tax", { state, figure })] })],
+        }),
+      );
+    await showing("running");
+    await panel.page.locator(".tool-line").click();
+    assert.deepEqual(await asked(panel), []);
+    await showing("done");
+    await panel.page.getByText("Loading").waitFor();
+    await showing("done", "3 lines");
+    assert.deepEqual(await asked(panel), [{ type: "openTool", id: "7", turn: 1 }]);
+  });
+
 test("ui_11 odd changes are bounded and said in words", async () => {
   const panel = await scene("odd");
   await panel.page.getByRole("button", { name: /huge\.py/ }).click();

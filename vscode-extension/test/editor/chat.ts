@@ -24,6 +24,9 @@ export interface Chat extends Window {
   readonly fresh: () => Promise<void>;
 }
 
+/** Until when a composer that is there has taken a key, in milliseconds. */
+const SOON_MS = 2_000;
+
 // Prices and a window, so that the meter and the cost have something to show.
 const CONFIG =
   'models = ["coder-small"]\nwindow = 32000\nprice_in = 2.0\nprice_out = 8.0\nprice_cached = 0.2\n';
@@ -46,10 +49,15 @@ export function asChat(window: Window): Chat {
   const send = async (words: string): Promise<void> => {
     await composer.click();
     await composer.fill(words);
-    // While the server starts, Enter does nothing: the words stay.
+    // While the server starts, Enter does nothing: the words stay. Without a model the first run takes its place.
     await until(`"${words}" to leave the composer`, async () => {
-      await composer.press("Enter");
-      return (await composer.inputValue()) === "";
+      try {
+        await composer.press("Enter", { timeout: SOON_MS });
+        return (await composer.inputValue({ timeout: SOON_MS })) === "";
+      } catch (error) {
+        if (!(error instanceof Error && error.name === "TimeoutError")) throw error;
+        return (await composer.count()) === 0;
+      }
     });
   };
   const newest = (): Promise<number> => panel.locator(":root").evaluate(newestTurn);

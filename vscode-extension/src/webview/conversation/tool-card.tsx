@@ -1,4 +1,5 @@
 /** One tool call: a line, and behind it what it did. */
+import { useEffect } from "preact/hooks";
 import type { ChangeRow } from "../../protocol.ts";
 import { durationFigure, LEAST_TIME } from "../../shared/figures.ts";
 import type { ToolPart } from "../../shared/state.ts";
@@ -37,8 +38,7 @@ export const ToolCard = memo((props: Props) => {
   const time =
     part.seconds === null || part.seconds < LEAST_TIME ? "" : durationFigure(part.seconds);
   const fetchDetail = () => {
-    if (part.result === null && !isGoing(part) && props.isInner !== true)
-      post({ type: "openTool", id: part.id, turn });
+    if (part.output !== "" && lacksDetail(props)) post({ type: "openTool", id: part.id, turn });
   };
   const isAgent = part.name === AGENT;
   return (
@@ -52,17 +52,30 @@ export const ToolCard = memo((props: Props) => {
       target={part.target}
       figure={<Figure part={part} words={isAgent ? shortFigure(words) : words} />}
       time={time}
-      onOpen={part.diffs.length > 0 ? () => undefined : fetchDetail}
+      onOpen={fetchDetail}
       below={isAgent ? <AgentNow part={part} /> : null}
     >
-      {() => {
-        if (isAgent) return <AgentBody {...props} />;
-        if (part.diffs.length > 0) return <Edits {...props} />;
-        return <ToolDetail part={part} isInner={props.isInner ?? false} post={post} />;
-      }}
+      {() => <Body {...props} />}
     </CardLine>
   );
 });
+
+/** What an open card shows. A result that it has nothing in place of is asked for, also when the call ends while it is open. */
+function Body(props: Props) {
+  const { turn, part, post } = props;
+  const isEmpty = part.output === "" && lacksDetail(props);
+  useEffect(() => {
+    if (isEmpty) post({ type: "openTool", id: part.id, turn });
+  }, [isEmpty, part.id, turn, post]);
+  if (part.name === AGENT) return <AgentBody {...props} />;
+  if (part.diffs.length > 0) return <Edits {...props} />;
+  return <ToolDetail part={part} isInner={props.isInner ?? false} post={post} />;
+}
+
+/** Is there something that the host could fetch? Of a sub-agent's call there is not. */
+function lacksDetail({ part, isInner }: Props): boolean {
+  return part.result === null && part.diffs.length === 0 && !isGoing(part) && isInner !== true;
+}
 
 function Edits({ session, turn, part, pending, isLastEdit, post }: Props) {
   return part.diffs.map((edit) => (
