@@ -5,8 +5,11 @@ from __future__ import annotations
 import math
 import operator
 import os
+import sys
 import time
+from collections.abc import Iterator
 from multiprocessing import active_children
+from types import FrameType
 
 import pytest
 
@@ -41,6 +44,20 @@ def test_a_worker_that_is_killed_is_said() -> None:
     assert active_children() == []
 
 
+@pytest.fixture
+def slow_to_shut_down() -> Iterator[None]:
+    """The pool's own thread gets time to see that its workers ended before it is told to stop."""
+
+    def linger(frame: FrameType, event: str, _: object) -> None:
+        if event == "call" and frame.f_code.co_name == "shutdown":
+            time.sleep(0.3)
+
+    sys.setprofile(linger)
+    yield
+    sys.setprofile(None)
+
+
+@pytest.mark.usefixtures("slow_to_shut_down")
 def test_who_stops_early_ends_the_workers_in_the_middle_of_their_work() -> None:
     results = mapped(time.sleep, [0.0] + [600.0] * FEW, n_workers=2)
     assert next(results) is None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+from collections import deque
 from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
@@ -43,8 +44,11 @@ def mapped(
     is_done = False
     try:
         with _interrupts_blocked():  # inherited by the workers, from their first moment on
-            results = pool.map(function, items)
-        yield from results
+            # Not `pool.map`: who leaves that early cancels what waits, and a pool that loses its
+            # workers then stumbles over what is cancelled (Python 3.11 to 3.13).
+            futures = deque(pool.submit(function, item) for item in items)
+        while futures:
+            yield futures.popleft().result()
         is_done = True
     except BrokenProcessPool as error:
         words = "a worker process ended in the middle of its work; is there too little memory?"
