@@ -80,6 +80,19 @@ def test_the_search_finds_what_it_looks_for() -> None:
     assert [list(uses(kind, bad)) for kind in ("process", "network", "disk")] == [[1], [2], [3, 4]]
 
 
+def test_json_on_a_terminal_is_written_by_json_line_alone() -> None:
+    """Anything else would let a name in a repository act on the terminal."""
+    writers = set()
+    for path in sorted((PACKAGE / "cli").rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.Attribute) and ast.unparse(node) in {
+                "json.dumps", "json.dump", "msgspec.json.encode", "msgspec.json.Encoder",
+            }:  # fmt: skip
+                writers.add(path.relative_to(PACKAGE / "cli").as_posix())
+    files_for_editors = {"setup/merging.py", "setup/quoting.py", "setup/records.py"}
+    assert writers == {"json_line.py"} | files_for_editors
+
+
 def test_nothing_but_context_makes_a_tagged_block() -> None:
     """Raw text reaches the model only as blocks, and blocks are made in ``context``."""
     makers = {}

@@ -14,6 +14,7 @@ import msgspec
 from rich.console import Console
 from rich.markup import escape
 
+from indwell.cli.json_line import json_line
 from indwell.cli.sessions import whole_id
 from indwell.errors import SessionError
 from indwell.files.pieces import pieces_of
@@ -75,7 +76,7 @@ def audit(options: argparse.Namespace) -> int:
     notices = (*reading.notices, *_notices(reading, found))
     made = _Audit(session, workspace, notices, dict(Counter(act.end for act in found)), found)
     if options.json:
-        sys.stdout.write(msgspec.json.encode(made).decode() + "\n")
+        sys.stdout.write(json_line(made) + "\n")
     else:
         _show(Console(highlight=False), made)
     return 0

@@ -16,6 +16,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from indwell.agent import events
+from indwell.cli.json_line import json_line
 from indwell.cli.terminal import TerminalView, cost_words
 from indwell.cli.terminal_approver import TerminalApprover
 from indwell.cli.user_settings import read_settings
@@ -218,7 +219,7 @@ def demo(*, seed: int, as_json: bool, scripted: bool) -> int:
     except UserError as error:
         report = _nothing(str(error))
     if as_json:
-        sys.stdout.write(msgspec.json.encode(report).decode() + "\n")
+        sys.stdout.write(json_line(report) + "\n")
     elif report.ok:
         tokens = report.tokens
         console.print(

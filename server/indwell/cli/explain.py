@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import shlex
 import sys
@@ -13,6 +12,7 @@ import msgspec
 
 from indwell.cli.confining import strength
 from indwell.cli.folder_trust import FolderTrust
+from indwell.cli.json_line import json_line
 from indwell.cli.permissions import rules_of_folder
 from indwell.cli.secret_places import SecretPlaces
 from indwell.cli.user_settings import read_settings
@@ -57,7 +57,7 @@ def explain(options: argparse.Namespace) -> int:
     policy = _knowing_secrets(_at(base, cwd))
     told = explain_command(command, cwd, policy)
     if options.json:
-        print(_one_line(told).decode())
+        print(json_line(told))
         return 0
     print(_words(told))
     if not options.sandboxed:
@@ -95,15 +95,9 @@ def _answer_lines(base: Policy, cwd: str) -> int:
             told = _explained(line, base, cwd)
         except (msgspec.DecodeError, UnicodeDecodeError, SettingsError, RecursionError) as error:
             told = Explanation("deny", "unreadable", f"the line cannot be read: {error}")
-        output.write(_one_line(told) + b"\n")
+        output.write(json_line(told).encode() + b"\n")
         output.flush()
     return 0
-
-
-def _one_line(told: Explanation) -> bytes:
-    """JSON without any character that somebody takes for the end of a line, such as U+2028."""
-    data = msgspec.json.encode(told)
-    return data if data.isascii() else json.dumps(msgspec.to_builtins(told)).encode()
 
 
 def _explained(line: _Line, base: Policy, cwd: str) -> Explanation:

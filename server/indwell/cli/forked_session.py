@@ -7,8 +7,7 @@ import sys
 from datetime import UTC, datetime
 from pathlib import Path
 
-import msgspec
-
+from indwell.cli.json_line import json_line
 from indwell.cli.sessions import whole_id
 from indwell.cli.waiting import wait_for
 from indwell.errors import UserError
@@ -33,7 +32,7 @@ def fork(given: str, turn: int | None, *, as_json: bool) -> int:
         print(str(error), file=sys.stderr)
         return 1
     if as_json:
-        sys.stdout.write(msgspec.json.encode(made._asdict()).decode() + "\n")
+        sys.stdout.write(json_line(made._asdict()) + "\n")
         return 0
     for notice in made.notices:
         print(notice, file=sys.stderr)

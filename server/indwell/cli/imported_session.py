@@ -13,6 +13,7 @@ from pathlib import Path
 
 import msgspec
 
+from indwell.cli.json_line import json_line
 from indwell.cli.replay_files import GZIP, STDIN, named_notes, stdin_pieces
 from indwell.errors import SessionError, UserError
 from indwell.files.pieces import pieces_of
@@ -60,8 +61,7 @@ def import_sessions(files: Sequence[str], *, as_json: bool) -> int:
         except UserError as error:
             failed[file] = str(error)
     if as_json:
-        out = msgspec.json.encode({"imported": done, "failed": failed}).decode()
-        sys.stdout.write(out + "\n")
+        sys.stdout.write(json_line({"imported": done, "failed": failed}) + "\n")
     else:
         for one in done:
             mended = f"; {'; '.join(one.notes)}" if one.notes else ""

@@ -8,9 +8,10 @@ import re
 import msgspec
 
 _ACTING = re.compile(
-    r"[\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\U000e0000-\U000e007f]"
+    r"[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\U000e0000-\U000e007f]"
 )
-"""Controls that JSON does not escape by itself, marks that turn text around, invisible tags."""
+"""Controls that JSON does not escape by itself, ends of lines to some readers (U+2028 and
+U+2029), marks that turn text around, invisible tags."""
 
 
 def json_line(value: object) -> str:

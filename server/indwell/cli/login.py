@@ -12,6 +12,7 @@ from rich.console import Console
 from indwell.cli import STOPPED
 from indwell.cli.addresses import address_of, found
 from indwell.cli.connect import Endpoint, Places, connect, known_key
+from indwell.cli.json_line import json_line
 from indwell.cli.login_questions import ask_key, checked_key, choose_address, pick_model, say
 from indwell.cli.stored_keys import key_store
 from indwell.cli.trial import NAME_ONE, Looked
@@ -60,7 +61,7 @@ def login(wish: Wish) -> int:
         return _failed(wish, "stopped; nothing was stored", code)
     outcome = msgspec.structs.replace(outcome, notes=(*outcome.notes, *_small_context(outcome)))
     if wish.json:
-        sys.stdout.write(msgspec.json.encode(outcome).decode() + "\n")
+        sys.stdout.write(json_line(outcome) + "\n")
     for note in outcome.notes:
         say(console, note)
     say(console, outcome.message)
@@ -208,7 +209,7 @@ def _is_asked(wish: Wish) -> bool:
 def _failed(wish: Wish, message: str, code: int) -> int:
     if wish.json:
         answer: Mapping[str, object] = {"ok": False, "message": message}
-        sys.stdout.write(msgspec.json.encode(answer).decode() + "\n")
+        sys.stdout.write(json_line(answer) + "\n")
     else:
         say(Console(stderr=True), message)
     return code

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import sys
 
-import msgspec
-
 from indwell.cli.addresses import address_of
+from indwell.cli.json_line import json_line
 from indwell.cli.stored_keys import key_store
 from indwell.errors import UserError
 from indwell.settings.origins import origin_of
@@ -22,7 +21,7 @@ def logout(wanted: str | None, *, as_json: bool) -> int:
         print(str(error), file=sys.stderr)
         return 1
     if as_json:
-        sys.stdout.write(msgspec.json.encode({"forgotten": gone}).decode() + "\n")
+        sys.stdout.write(json_line({"forgotten": gone}) + "\n")
     elif gone:
         print("forgotten: " + ", ".join(gone))
     else:

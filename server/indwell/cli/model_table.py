@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from indwell.cli.json_line import json_line
 from indwell.cli.offered import offered_models
 from indwell.cli.user_settings import read_settings
 from indwell.cli.waiting import wait_for
@@ -31,7 +32,7 @@ def models(*, as_json: bool) -> int:
         rows = [
             {**msgspec.to_builtins(one), "chosen": one.name == settings.model} for one in offered
         ]
-        sys.stdout.write(msgspec.json.encode(rows).decode() + "\n")
+        sys.stdout.write(json_line(rows) + "\n")
     else:
         model_table(Console(highlight=False), offered, chosen=settings.model)
     return 0

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import msgspec
 
+from indwell.cli.json_line import json_line
 from indwell.errors import SettingsError, UserError
 from indwell.policy.approvals import one_line, visible
 from indwell.sessions.store import folder_name
@@ -66,7 +67,7 @@ def _revoke(options: argparse.Namespace, book: RuleBook) -> int:
 
 def _tell(told: Told, *, as_json: bool) -> None:
     if as_json:
-        print(msgspec.json.encode(told).decode())
+        print(json_line(told))
         return
     if told.revoked:
         print(f"{told.revoked} taken back; running servers heed it at once.")

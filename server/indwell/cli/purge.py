@@ -10,6 +10,7 @@ from pathlib import Path
 import msgspec
 import platformdirs
 
+from indwell.cli.json_line import json_line
 from indwell.cli.stdin import is_typed
 from indwell.cli.stored_keys import key_store
 from indwell.cli.yes_or_no import yes_or_no
@@ -61,12 +62,12 @@ def purge(*, is_sure: bool, as_json: bool) -> int:
             return code
         is_sure = True
     if as_json and not is_sure:
-        sys.stdout.write(msgspec.json.encode({"would_delete": items}).decode() + "\n")
+        sys.stdout.write(json_line({"would_delete": items}) + "\n")
         return 0
     failed = _delete(items, store)
     if as_json:
         answer = {"deleted": items, "failed": failed}
-        sys.stdout.write(msgspec.json.encode(answer).decode() + "\n")
+        sys.stdout.write(json_line(answer) + "\n")
     for sentence in failed:
         print(sentence, file=sys.stderr)
     return 1 if failed else 0

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 
+from indwell.cli.json_line import json_line
 from indwell.policy.approvals import one_line
 from indwell.replay.figures import Figures
 
@@ -71,8 +71,8 @@ def print_json(report: Report, *, each: bool) -> None:
     """
     if each:
         for name, figures in zip(report.names, report.each, strict=True):
-            print(json.dumps({"session": name, **_object(report, 1, figures)}, ensure_ascii=False))
-    print(json.dumps(_object(report, len(report.names), report.totals)))
+            print(json_line({"session": name, **_object(report, 1, figures)}))
+    print(json_line(_object(report, len(report.names), report.totals)))
     for note in report.notes:
         print(one_line(note), file=sys.stderr)
 

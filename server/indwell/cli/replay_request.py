@@ -8,6 +8,7 @@ from pathlib import Path
 
 import msgspec
 
+from indwell.cli.json_line import json_line
 from indwell.cli.sessions import whole_id
 from indwell.errors import SessionError, UserError
 from indwell.providers.dialect import Dialect
@@ -58,7 +59,7 @@ def replay_request(given: str, number: str, *, as_json: bool) -> int:
         print(str(error), file=sys.stderr)
         return 1
     if as_json:
-        sys.stdout.write(msgspec.json.encode(replayed).decode() + "\n")
+        sys.stdout.write(json_line(replayed) + "\n")
     else:
         sys.stdout.write(bytes(replayed.body).decode() + "\n")
         for notice in (*reading.notices, *replayed.notices):

@@ -10,9 +10,10 @@ from pathlib import Path
 import msgspec
 from rich.console import Console
 
+from indwell.cli.json_line import json_line
 from indwell.cli.review_ledger import open_ledger
 from indwell.cli.review_look import Looked, Wanted, look
-from indwell.cli.review_report import Kept, Report, encoded, kept_of, named, rows
+from indwell.cli.review_report import Kept, Report, kept_of, named, rows
 from indwell.cli.review_screen import Screen
 from indwell.cli.review_session import Review
 from indwell.cli.review_walk import Verdict
@@ -91,7 +92,7 @@ async def _reviewed(
     if wish.verdict is not None:
         return await _judged(wish, doing, looked, workspace.roots[0])
     if wish.json:
-        print(encoded(_report(workspace.roots[0], looked)))
+        print(json_line(_report(workspace.roots[0], looked)))
         return 0
     if wish.diff:
         return await doing.print_diff(looked)
@@ -119,7 +120,7 @@ async def _judged(wish: Wish, doing: Review, looked: Looked, folder: Path) -> in
             kept=kept,
             copies={named(path): named(copy) for path, copy in doing.copies.items()},
         )
-        print(encoded(report))
+        print(json_line(report))
     else:
         doing.tell_done(wish.verdict, done)
         _tell_kept(kept, doing)

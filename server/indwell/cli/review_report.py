@@ -84,27 +84,6 @@ def kept_of(done: Done, looked: Looked) -> tuple[Kept, ...]:
     )
 
 
-def encoded(report: Report) -> str:
-    """As JSON; half of a character in a text is shown as one that is missing."""
-    try:
-        return msgspec.json.encode(report).decode()
-    except UnicodeEncodeError:
-        plain = msgspec.to_builtins(report)
-        return msgspec.json.encode(_whole(plain)).decode()
-
-
 def named(path: Path) -> str:
     """A path that JSON can carry."""
     return str(path)
-
-
-def _whole(value: object) -> object:
-    match value:
-        case str():
-            return value.encode("utf-8", "replace").decode()
-        case dict():
-            return {str(_whole(name)): _whole(one) for name, one in value.items()}
-        case list() | tuple():
-            return [_whole(one) for one in value]
-        case _:
-            return value

@@ -7,8 +7,7 @@ import sys
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
-import msgspec
-
+from indwell.cli.json_line import json_line
 from indwell.policy.approvals import visible
 from indwell.review.ledger import ReviewLedger
 from indwell.review.rewound import conflict, told
@@ -58,7 +57,7 @@ def tell_rewound(session: str, made: Rewind, *, as_json: bool, files: bool = Fal
     """Say what was taken back, and how to go on."""
     if as_json:
         data = {"session": session, **made._asdict()}
-        sys.stdout.write(msgspec.json.encode(data).decode() + "\n")
+        sys.stdout.write(json_line(data) + "\n")
         return
     tell_notices(made.notices)
     where = f"the end of turn {made.turn}" if made.turn else "its beginning"

@@ -10,6 +10,7 @@ import msgspec
 from rich.console import Console
 from rich.markup import escape
 
+from indwell.cli.json_line import json_line
 from indwell.cli.sessions import whole_id
 from indwell.cli.terminal import cost_words
 from indwell.errors import UserError
@@ -41,7 +42,7 @@ def show_session(given: str, *, as_json: bool) -> int:
         return 1
     seen, turns = overview(session, reading), transcript(reading.records)
     if as_json:
-        sys.stdout.write(msgspec.json.encode(_Shown(seen, turns)).decode() + "\n")
+        sys.stdout.write(json_line(_Shown(seen, turns)) + "\n")
         return 0
     console = Console(highlight=False)
     _line(console, f"[bold]{seen.id}[/]  {escape(seen.model)}  {cost_words(seen.cost)}")

@@ -14,11 +14,11 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TypeAlias
 
-import msgspec
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from indwell.cli.json_line import json_line
 from indwell.cli.sessions import whole_id
 from indwell.cli.terminal import cost_words
 from indwell.context.figures import Figures
@@ -65,8 +65,7 @@ def stats(*, days: int | None, session: str, all_folders: bool, as_json: bool) -
         return 1
     shown = statistics(found)
     if as_json:
-        sys.stdout.write(msgspec.json.encode(as_data(shown, with_turns=bool(session))).decode())
-        sys.stdout.write("\n")
+        sys.stdout.write(json_line(as_data(shown, with_turns=bool(session))) + "\n")
         return 0
     for one in found:
         for notice in one.notices:

@@ -10,6 +10,7 @@ from pathlib import Path
 import msgspec
 
 from indwell.cli.folder_trust import FolderTrust
+from indwell.cli.json_line import json_line
 from indwell.cli.stdin import is_typed
 from indwell.cli.user_settings import read_settings
 from indwell.cli.yes_or_no import yes_or_no
@@ -138,4 +139,4 @@ def _tell(standing: Standing, *, as_json: bool) -> None:
 
 
 def _print_json(value: object) -> None:
-    sys.stdout.write(msgspec.json.encode(value).decode() + "\n")
+    sys.stdout.write(json_line(value) + "\n")

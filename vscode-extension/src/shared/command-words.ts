@@ -9,11 +9,10 @@ export function runningCommands(
   return commands.filter((one) => one.state === "running");
 }
 
-/** `2 commands run`, or `3 commands ended`; empty if there are none. */
+/** `2 commands running`, or `3 commands ended`; empty if there are none. */
 export function commandsWords(commands: readonly BackgroundCommand[]): string {
   const running = runningCommands(commands).length;
-  if (running === 1) return "1 command runs";
-  if (running > 1) return `${running} commands run`;
+  if (running > 0) return `${countFigure(running, "command")} running`;
   return commands.length === 0 ? "" : `${countFigure(commands.length, "command")} ended`;
 }
 

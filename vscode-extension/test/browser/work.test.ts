@@ -131,7 +131,7 @@ test("what waits in the list says for which", async () => {
 
 test("background commands: how many run, what they wrote, and a way to stop each, once", async () => {
   const panel = await scene("commands");
-  await press(panel, /^2 commands run/);
+  await press(panel, /^2 commands running/);
   await press(panel, "npm run dev -- --port 5173");
   await panel.page.getByText("VITE v7.1.2 ready in 412 ms").waitFor();
   assert.match(
@@ -201,7 +201,7 @@ test("ui_02 hostile words of plans, commands, agents and questions are text", as
       questions: [modelAsks({ prompt: evil, placeholder: evil, options: [evil] })],
     }),
   );
-  for (const name of [/^1 command runs/, /^Agent /, /^0 of 1/]) await press(panel, name);
+  for (const name of [/^1 command running/, /^Agent /, /^0 of 1/]) await press(panel, name);
   await panel.page.locator(".command-toggle").click();
   assert.deepEqual(await strangers(panel.page), []);
   assert.equal(await panel.page.evaluate(() => Reflect.get(window, "__ran")), undefined);

@@ -81,7 +81,7 @@ describe("work that is planned, shared out, and runs beside the conversation", (
   test("a command runs on beside the conversation, shows its output, and is stopped", async () => {
     await chat.fresh();
     await chat.ask("serve it");
-    await chat.panel.getByRole("button", { name: /^1 command runs/ }).click();
+    await chat.panel.getByRole("button", { name: /^1 command running/ }).click();
     await chat.panel.locator(".command-toggle").click();
     await chat.panel.locator(".command").getByText("the shop is open", { exact: true }).waitFor();
     await chat.panel.getByRole("button", { name: /^Stop echo/ }).click();

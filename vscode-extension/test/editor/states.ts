@@ -81,7 +81,7 @@ export const STATES: Readonly<Record<string, State>> = {
     model: true,
     steps: async (chat) => {
       await chat.ask("serve it");
-      await chat.panel.getByRole("button", { name: /^1 command runs/ }).click();
+      await chat.panel.getByRole("button", { name: /^1 command running/ }).click();
     },
   },
   question: {

@@ -27,6 +27,7 @@ from indwell.cli.doctor import (
 )
 from indwell.cli.doctor.check import Check, Finding, Findings, blocking, run_checks
 from indwell.cli.doctor.report import Private, redacted, report
+from indwell.cli.json_line import json_line
 from indwell.cli.login import MARKS, PLAIN_MARKS
 from indwell.cli.waiting import wait_for
 from indwell.errors import SettingsError, UserError
@@ -49,7 +50,7 @@ def doctor(*, as_json: bool, as_report: bool, offline: bool) -> int:
     elif as_json:
         plain = _plain(findings, environment, store)
         ok = not any(one.state == "fail" for one in findings)
-        sys.stdout.write(msgspec.json.encode({"ok": ok, "findings": plain}).decode() + "\n")
+        sys.stdout.write(json_line({"ok": ok, "findings": plain}) + "\n")
     else:
         _show(_plain(findings, environment, store))
     return 1 if any(one.state == "fail" for one in findings) else 0

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import json
 import os
 import sys
 from pathlib import Path
@@ -12,6 +11,7 @@ import msgspec
 from rich.console import Console
 from rich.syntax import Syntax
 
+from indwell.cli.json_line import json_line
 from indwell.cli.setup import program, records
 from indwell.cli.setup.configuration import PLAIN, Configuration
 from indwell.cli.setup.configurations import CONFIGURATIONS, VSCODE
@@ -52,7 +52,7 @@ class _Plan(msgspec.Struct, frozen=True):
 def setup(wish: Wish) -> int:
     """Do it; 0 done, 1 it could not be done."""
     if wish.editor == "vscode":
-        print(json.dumps({"editor": "vscode", "note": VSCODE}) if wish.json else VSCODE)
+        print(json_line({"editor": "vscode", "note": VSCODE}) if wish.json else VSCODE)
         return int(wish.write or wish.remove)
     name = "emacs-lsp-mode" if wish.editor == "emacs" and wish.lsp_mode else wish.editor
     configuration = CONFIGURATIONS[name]
@@ -105,7 +105,7 @@ def _show(wish: Wish, configuration: Configuration, command: tuple[str, ...], pl
             "text": text,
             "page": f"docs/editors/{configuration.page}",
         }
-        print(json.dumps(told, ensure_ascii=False))
+        print(json_line(told))
         return 0
     print(text, end="")
     sys.stderr.write(f"\nThis belongs into {place.path} (`--write` puts it there).\n")
@@ -143,7 +143,7 @@ def _change(
     backup = _carry_out(plan, state) if is_changed else None
     if wish.json:
         told = {"path": str(place.path), "changed": is_changed, "backup": backup}
-        print(json.dumps(told, ensure_ascii=False))
+        print(json_line(told))
         return 0
     done = "Removed from" if wish.remove else "Written to"
     at = _named(place.path)

@@ -37,14 +37,14 @@ export function byDay<Row extends { readonly at: string }>(
   return groups;
 }
 
-/** `now`, `5 min`, `3 h` today; `14:05` yesterday; then `12 Nov`, with the year if it is another. */
+/** `now`, `5 min ago`, `3 h ago` today; `14:05` yesterday; then `12 Nov`, with the year if it is another. */
 export function ageWords(at: Date, now: Date): string {
   const minutes = Math.floor((now.getTime() - at.getTime()) / 60_000);
   if (Number.isNaN(minutes)) return "";
   const days = daysBetween(at, now);
   if (days <= 0 && minutes < 1) return "now";
-  if (days <= 0 && minutes < 60) return `${minutes} min`;
-  if (days <= 0) return `${Math.floor(minutes / 60)} h`;
+  if (days <= 0 && minutes < 60) return `${minutes} min ago`;
+  if (days <= 0) return `${Math.floor(minutes / 60)} h ago`;
   if (days === 1) return `${pad(at.getHours())}:${pad(at.getMinutes())}`;
   const month = (MONTHS[at.getMonth()] ?? "").slice(0, 3);
   const year = at.getFullYear() === now.getFullYear() ? "" : ` ${at.getFullYear()}`;

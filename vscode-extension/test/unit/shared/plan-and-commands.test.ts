@@ -65,8 +65,8 @@ test("another session has another plan and other commands; without a server none
 test("how many run, and how each stands", () => {
   const ended = { ...DEV, state: "ended", exitCode: 0, seconds: 3 } as const;
   assert.equal(commandsWords([]), "");
-  assert.equal(commandsWords([DEV, ended]), "1 command runs");
-  assert.equal(commandsWords([DEV, DEV]), "2 commands run");
+  assert.equal(commandsWords([DEV, ended]), "1 command running");
+  assert.equal(commandsWords([DEV, DEV]), "2 commands running");
   assert.equal(commandsWords([ended]), "1 command ended");
   const figures = [DEV, ended, { ...ended, exitCode: 2 }, { ...ended, exitCode: -9 }].map(
     commandFigure,
