@@ -193,7 +193,7 @@ async def test_a_session_that_ends_closes_its_connections_of_every_model(home) -
         await run_turn(session, Prompt("two"), lambda _event: None)
         assert (endpoint.n_connections, endpoint.n_open) == (2, 2)
         await session.close()
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             while endpoint.n_open:  # noqa: ASYNC110 - the endpoint looks for the end as often
                 await asyncio.sleep(0.005)
 

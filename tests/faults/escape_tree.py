@@ -67,7 +67,7 @@ def asleep(number: int) -> list[int]:
 
 async def grown(number: int) -> None:
     """Wait until the whole tree is asleep."""
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         while len(asleep(number)) < len(WAYS) + 1:  # noqa: ASYNC110 - /proc tells nobody
             await asyncio.sleep(0.005)
 

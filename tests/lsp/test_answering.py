@@ -64,11 +64,11 @@ async def test_a_command_is_answered_before_its_question_is_put(desk) -> None:
     result = await desk.answering.answer(work(), wait=False, within_s=LONG_S)
     desk.client.happened.append("answered")
     assert result is None
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(60):
         await desk.client.asked.wait()
     assert desk.client.happened == ["answered", "asked"]
     desk.client.answered.set()
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(60):
         await over.wait()
 
 
@@ -82,7 +82,7 @@ async def test_long_work_is_answered_after_a_moment_and_goes_on(desk) -> None:
 
     assert await desk.answering.answer(work(), wait=False, within_s=0.01) is None
     go_on.set()
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(60):
         await over.wait()
     await asyncio.sleep(0)
     assert desk.client.happened == ["Indwell: it went wrong"]

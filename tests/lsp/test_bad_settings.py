@@ -102,7 +102,7 @@ async def test_without_a_folder_it_says_to_open_one(home) -> None:
     await editor.start(SERVE, environment=variables)
     editor.open(home.shop)
     assert await editor.execute("indwell.fix", {"uri": home.shop.as_uri()}) is None
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         await editor.stop()
     assert editor.messages == [
         "Indwell: no folder is open; open the folder of the project, and try again"

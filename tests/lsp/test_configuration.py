@@ -142,7 +142,7 @@ async def test_a_turn_waits_until_the_section_is_known() -> None:
 async def test_an_editor_that_never_gets_ready_holds_no_turn_up() -> None:
     configuration = Configuration(Sections({}), Users(), patience_s=0.01)
     configuration.start((), {})
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(60):
         await configuration.known()
     assert configuration.settings == Settings()
 
@@ -199,7 +199,7 @@ async def test_an_error_or_nonsense_leaves_the_defaults_and_a_turn_runs(tmp_path
             types.DidChangeConfigurationParams(settings=None)
         )
         await editor.wait_until(lambda: editor.asked == 2)
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(60):
             await editor.stop()
         editor.process._transport.close()
 

@@ -117,7 +117,7 @@ async def test_edt_19_a_window_that_closes_during_an_edit_leaves_the_disk_alone(
         await came.wait()
         assert editor.process.stdin is not None
         editor.process.stdin.close()
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(60):
             await editor.process.wait()
         asked.cancel()
         await asyncio.wait({asked})

@@ -10,7 +10,7 @@ import pytest_asyncio
 
 from indwell.lsp import protocol
 from indwell.lsp.fake.profiles import PLAIN
-from indwell.lsp.planning import APPROVE, NOT_NOW
+from indwell.lsp.planning import APPROVE, EDIT, NOT_NOW
 from support.chatting import held
 from support.editing import USAGE, Editor, Home, editing
 from support.loopback_endpoint import LoopbackEndpoint, say
@@ -72,6 +72,26 @@ async def test_what_waits_behind_a_plan_goes_on_when_that_is_rejected(home) -> N
         _, second = await two_prompts(editor, gate)
         assert (await asked(editor, "reject")).state == "rejected"
         assert (await second).answer == "Well."
+
+
+async def test_a_plain_editor_is_asked_about_the_plan_alone_and_told_what_waits(home) -> None:
+    gate = asyncio.Event()
+    async with (
+        LoopbackEndpoint([held(propose(), gate), say("Well.", usage=USAGE)]) as endpoint,
+        editing(home, endpoint.base_url, profile=PLAIN) as editor,
+    ):
+        shop = editor.open(home.shop)
+        editor.answers.choose = lambda _message, _titles: NOT_NOW
+        first = asyncio.ensure_future(in_plan_mode(editor))
+        await editor.wait_until(endpoint.arrived.is_set)
+        await editor.execute("indwell.ask", {"uri": shop.uri, "text": "Tests?"})
+        gate.set()
+        await first
+        waits = "Indwell: a plan waits for your word; 1 prompt still waits, and goes on after it"
+        await editor.wait_until(lambda: waits in editor.messages and bool(editor.choices))
+        assert editor.choices == [[APPROVE, EDIT, NOT_NOW]]
+        assert (await asked(editor, "reject")).state == "rejected"
+        await editor.wait_until(lambda: len(endpoint.seen) == 2)
 
 
 async def test_a_yes_to_a_plan_of_before_approves_no_other(home) -> None:

@@ -178,7 +178,7 @@ async def test_words_that_waited_in_a_killed_server_are_told_by_the_next_and_onl
 
 async def until_kept(home: Home, editor: Editor, words: str) -> None:
     """Ask the server things until its thread has written a file."""
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(60):
         while not any(
             words in path.read_text() for path in (home.state / "drafts").rglob("waiting-*")
         ):

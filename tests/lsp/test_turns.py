@@ -63,7 +63,7 @@ async def test_an_editor_that_cannot_be_told_anything_loses_no_prompt(
             for name in ("one", "two", "three", "four")
         ]
         turns.change(partial(line.removed, identifier="four"))
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(60):
             answers = [(await one.wait()).answer for one in tickets]
         await world.records()
     assert answers == ["One.", "Two.", "Three.", ""]

@@ -218,7 +218,7 @@ async def editing(
     try:
         yield editor
         if editor.process.returncode is None:
-            async with asyncio.timeout(10):
+            async with asyncio.timeout(60):
                 await editor.stop()
     finally:
         process = editor.process

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Any, Final, Literal
 
-PATIENCE_S = 20.0  # until a wait counts as hanging; only a failing test takes so long
+PATIENCE_S = 60.0  # until a wait counts as hanging; only a failing test takes so long
 SILENCE: Final = "silence"
 
 _HEADER = re.compile(rb"Content-Length: ([0-9]+)(?:\r\nContent-Type: [^\r\n]+)?")

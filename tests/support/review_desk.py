@@ -38,7 +38,7 @@ class Screen:
 
     async def until(self, is_so: Callable[[], bool]) -> None:
         """Wait until that is what is shown."""
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(60):
             while not is_so():
                 self._shown.clear()
                 await self._shown.wait()

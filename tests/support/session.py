@@ -44,7 +44,7 @@ ENVIRONMENT = (
     "<system-reminder>\nToday is 2026-11-21. The workspace is '/workspace'. "
     "The git branch is 'main'. The model is small.\n</system-reminder>"
 )
-PATIENCE_S = 10.0  # until a wait counts as hanging; only a failing test takes so long
+PATIENCE_S = 60.0  # until a wait counts as hanging; only a failing test takes so long
 
 
 class Clock:

@@ -163,7 +163,7 @@ async def test_output_is_heard_while_the_command_runs(agent: Agent, root: Path) 
 
     agent.context = msgspec.structs.replace(agent.context, on_output=hear)
     task = asyncio.create_task(agent.call("bash", command=command))
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         await heard.wait()
     (root / "go").write_text("")
     assert (await task).text == "réady\nend\nexit code 0"

@@ -56,7 +56,7 @@ async def test_lsp_17_cancelling_what_runs_answers_once_and_stops_the_work(desk,
         client.notify("$/cancelRequest", {"id": id_})
     await client.wait_until(lambda: len(client.answers(id_)) > before)
     assert error_of(client.answers(id_)[-1]) == (id_, CANCELLED)
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(60):
         await endpoint.gone.wait()  # the connection to the model is closed
     await goes_on(desk)
     assert len(client.answers(id_)) == before + 1

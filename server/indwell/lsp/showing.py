@@ -14,7 +14,7 @@ from indwell.lsp.answer_document import AnswerDocument
 from indwell.lsp.client import Client
 from indwell.lsp.progress import REASON_LIMIT, summary
 from indwell.lsp.queue import Queue
-from indwell.lsp.tickets import OnEnd, Ticket
+from indwell.lsp.tickets import PLAN_WAITS, OnEnd, Ticket, proposed_in
 from indwell.lsp.turns import Turns
 from indwell.policy.approvals import short_line, visible
 from indwell.settings.model import Mode, Settings
@@ -124,9 +124,13 @@ class Showing:
             return
         waits = "waits" if n_held == 1 else "wait"
         behind = f"; {_prompts(n_held)} still {waits}" if n_held else ""
+        goes = "goes" if n_held == 1 else "go"
         if was_stopped:
-            goes = "goes" if n_held == 1 else "go"
             words = f"Indwell: stopped{behind}, and {goes} on with your next one"
+            self._client.show(types.MessageType.Info, words)
+            return
+        if proposed_in(ticket):  # about which the user is asked elsewhere
+            words = f"Indwell: {PLAN_WAITS}{behind}, and {goes} on after it"
             self._client.show(types.MessageType.Info, words)
             return
         reason = finished.message if finished is not None else str(ticket.error)

@@ -218,7 +218,7 @@ async def test_a_server_that_is_killed_in_the_middle_loses_no_words(home) -> Non
             write(editor, buffer, "Precious words.")
             await send(editor, buffer)
             await editor.wait_until(lambda: "Indwell · turn 1" in buffer.text)
-            async with asyncio.timeout(10):
+            async with asyncio.timeout(60):
                 await endpoint.arrived.wait()  # or the other server is the first to ask
             editor.save(buffer)
             os.kill(editor.process.pid, signal.SIGKILL)

@@ -32,7 +32,7 @@ export interface Panel {
   readonly requests: readonly string[];
   /** Errors and warnings of its console, and exceptions. */
   readonly complaints: readonly string[];
-  /** What the panel sent to its host, oldest first. */
+  /** What the panel sent to its host until what happened so far was drawn, oldest first. */
   posted(): Promise<readonly ToHost[]>;
   /** A message of the host. */
   tell(message: ToPanel): Promise<void>;
@@ -115,7 +115,7 @@ async function openPanel(browser: Browser, files: Files, opening: Opening): Prom
     page,
     requests,
     complaints,
-    posted: () => page.evaluate(() => Reflect.get(window, "__posted")),
+    posted: () => page.evaluate(drawnAndPosted),
     tell,
     show: (state, typed = "") => {
       revision = state.revision;
@@ -138,6 +138,15 @@ function fakeHost(): void {
     getState: () => undefined,
     setState: () => undefined,
   }));
+}
+
+/** Runs in the page: what an effect posts is posted after the drawing that it belongs to. */
+async function drawnAndPosted(): Promise<readonly ToHost[]> {
+  for (let frame = 0; frame < 2; frame += 1) {
+    await new Promise((next) => requestAnimationFrame(next));
+    await new Promise((next) => setTimeout(next, 0));
+  }
+  return Reflect.get(window, "__posted");
 }
 
 interface Theme {

@@ -59,7 +59,7 @@ class Hearing:
         self._on_event = on_event or (lambda _event: None)
         self._happened = asyncio.Condition()
 
-    async def wait_until(self, condition: Callable[[], bool], timeout_s: float = 30.0) -> None:
+    async def wait_until(self, condition: Callable[[], bool], timeout_s: float = 60.0) -> None:
         """Wait until ``condition`` holds; it is looked at whenever the server says something."""
         async with asyncio.timeout(timeout_s), self._happened:
             await self._happened.wait_for(condition)
