@@ -179,6 +179,7 @@ const TRICKS = [
   "&".repeat(5000),
   `${"[a](".repeat(1000)}`,
   "{{constructor.constructor('window.__ran=1')()}}",
+  // biome-ignore lint/suspicious/noTemplateCurlyInString: what a careless template would run
   "${window.__ran=1}",
   "<%= 7*7 %>",
   "\u0000\u0001\u0002\u001b[2J\u0007",
