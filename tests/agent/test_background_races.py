@@ -106,6 +106,31 @@ async def test_what_the_user_rejects_meanwhile_is_no_change_of_the_command(tmp_p
         assert ledger.beside == set()
 
 
+async def test_nor_is_it_one_of_a_command_that_is_waited_for(tmp_path: Path) -> None:
+    waits = "echo begun > begun; cat gate; echo new > b.txt"
+    script = [
+        asks(call("bash", "c1", command="echo more >> a.txt")),
+        says("done"),
+        asks(call("bash", "c2", command=waits)),
+        says("ok"),
+    ]
+    async with background(tmp_path, script, is_reviewed=True) as project:
+        project.settings[0] = msgspec.structs.replace(project.settings[0], mode="review")
+        parts, path = project.session.parts, project.folder / "a.txt"
+        ledger, text = parts.review, path.read_text()
+        assert ledger is not None
+        await project.turn()
+        os.mkfifo(project.folder / "begun")
+        turn = asyncio.ensure_future(project.turn())
+        await asyncio.to_thread((project.folder / "begun").read_text)
+        await reject(ledger, parts.workspace, Scope(path=path))
+        await asyncio.to_thread((project.folder / "gate").write_text, "open\n")
+        await asyncio.wait_for(turn, SOON_S)
+        assert path.read_text() == text
+        assert ledger.paths() == (project.folder / "b.txt",)
+        assert ledger.beside == set()
+
+
 async def test_one_whose_call_is_stopped_after_it_began_is_told_of(tmp_path: Path) -> None:
     command = "printf 'a line without an end '; cat gate"
     script = [starts(command), says("I see"), says("again")]

@@ -13,7 +13,7 @@ from indwell.messages import Reply, Text, ToolResult
 from support.checked_project import Project, a_project
 from support.session import asks, call
 
-SOON_S = 10.0  # only a failing test waits so long
+SOON_S = 60.0  # only a failing test waits so long
 WAITS = "echo ready; cat gate; echo over"  # until somebody opens the pipe `gate`
 
 

@@ -14,6 +14,7 @@ from indwell.agent.permit import Permit
 from indwell.agent.recorded_workspace import is_accepted
 from indwell.agent.session import Session
 from indwell.messages import ToolUse
+from indwell.review.checkpoints.beside import apart as apart_from
 from indwell.review.hunk import Actor
 from indwell.tools.base import Call
 
@@ -38,8 +39,10 @@ def covered(
 
 def apart(session: Session, call: Call) -> AbstractAsyncContextManager[None]:
     """What an edit stands in, which takes down itself what it changes."""
-    coverage = session.parts.coverage
-    return nullcontext() if coverage is None or call.effect != "edit" else coverage.beside.aside()
+    coverage, review = session.parts.coverage, session.parts.review
+    if coverage is None or review is None or call.effect != "edit":
+        return nullcontext()
+    return apart_from({coverage.beside.aside, *review.beside})
 
 
 async def cover_beside(session: Session, turn: int, emit: Listener, tool_use_id: str) -> None:

@@ -1,7 +1,8 @@
-"""Covers what runs on beside the agent's other work: a stretch at a time, between its own steps.
+"""Covers what a command changes while others change files too: a stretch at a time.
 
-A command that outlives its call changes files while others do. Whatever is done by a step that is
-covered by itself must not stand in its stretch as well, so a stretch ends before such a step, and
+The user judges changes while a command runs, and one that outlives its call runs beside the agent's
+own steps. Whatever is done by a step that is covered by itself, or takes down itself what it
+changes, must not stand in the command's stretch as well, so a stretch ends before such a step, and
 the next one begins behind it.
 """
 
@@ -26,13 +27,14 @@ async def apart(steps: Iterable[Make]) -> AsyncIterator[None]:
 
 
 class Beside:
-    """The stretches of one workspace: at most one is open."""
+    """The stretches of one command, or of all that run in the background: at most one is open."""
 
     def __init__(self) -> None:
         self._make: Make | None = None
         self._stretch: AbstractAsyncContextManager[None] | None = None
         self._steps = 0  # that are under way, of the agent and its helpers
         self._changing = asyncio.Lock()
+        self._opening: set[asyncio.Task[None]] = set()
 
     async def begin(self, make: Make) -> None:
         """Cover from now on; what is covered already goes on as it is."""
@@ -57,11 +59,17 @@ class Beside:
             yield
         finally:
             self._steps -= 1
-            current = asyncio.current_task()
-            # Who stops the step ends the turn with it, and is not to wait.
-            if self._make is not None and not (current and current.cancelling()):
-                async with self._changing:
-                    await self._open()
+            if self._make is not None:
+                opening = asyncio.create_task(self._open_again())
+                self._opening.add(opening)
+                opening.add_done_callback(self._opening.discard)
+                current = asyncio.current_task()
+                if not (current and current.cancelling()):  # who stops the step is not to wait
+                    await asyncio.shield(opening)
+
+    async def _open_again(self) -> None:
+        async with self._changing:
+            await self._open()
 
     async def _open(self) -> None:
         if self._make is not None and self._stretch is None and not self._steps:

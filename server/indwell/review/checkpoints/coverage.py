@@ -85,7 +85,8 @@ class Coverage:
     ) -> AsyncIterator[None]:
         """Note what happens to files within the block, whatever its end, as done by ``actor``.
 
-        After a cancellation that goes on by itself, for a stop answers at once; see ``settled``.
+        What a verdict of the user changes meanwhile, or an edit, stands apart. After a
+        cancellation that goes on by itself, for a stop answers at once; see ``settled``.
 
         Args:
             actor: Whose command it is.
@@ -94,11 +95,17 @@ class Coverage:
             tell: Hears what the user should know of what is not covered, once each.
             hear: Hears which files were changed, if any were.
         """
-        async with (
-            self.beside.aside(),
-            self._stretch(actor, tool_use_id, accepted=accepted, tell=tell, hear=hear),
-        ):
-            yield
+        within = Beside()
+        async with self.beside.aside():
+            await within.begin(
+                lambda: self._stretch(actor, tool_use_id, accepted=accepted, tell=tell, hear=hear)
+            )
+            self._ledger.beside.add(within.aside)
+            try:
+                yield
+            finally:
+                self._ledger.beside.discard(within.aside)
+                await within.end()
 
     async def begin_beside(
         self,

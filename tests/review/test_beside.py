@@ -1,0 +1,71 @@
+"""Stretches of a command: cut by the steps of others, begun again behind each."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import pytest
+
+from indwell.review.checkpoints.beside import Beside
+
+
+class Stretches:
+    """Notes when a stretch begins and ends; the next one waits for ``ready``."""
+
+    def __init__(self) -> None:
+        self.said: list[str] = []
+        self.ready = asyncio.Event()
+        self.ready.set()
+        self.open = asyncio.Event()
+
+    @asynccontextmanager
+    async def make(self) -> AsyncIterator[None]:
+        await self.ready.wait()
+        self.said.append("begins")
+        self.open.set()
+        yield
+        self.open.clear()
+        self.said.append("ends")
+
+
+async def test_a_step_stands_between_two_stretches() -> None:
+    stretches, beside = Stretches(), Beside()
+    await beside.begin(stretches.make)
+    async with beside.aside(), beside.aside():
+        stretches.said.append("step")
+    await beside.end()
+    assert stretches.said == ["begins", "ends", "step", "begins", "ends"]
+
+
+async def test_behind_a_step_that_is_stopped_a_stretch_begins_though_nobody_waits_for_it() -> None:
+    stretches, beside = Stretches(), Beside()
+    await beside.begin(stretches.make)
+    reached = asyncio.Event()
+
+    async def step() -> None:
+        async with beside.aside():
+            reached.set()
+            await asyncio.Event().wait()
+
+    stepping = asyncio.create_task(step())
+    await reached.wait()
+    stretches.ready.clear()
+    stepping.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await stepping
+    assert stretches.said == ["begins", "ends"]
+    stretches.ready.set()
+    async with asyncio.timeout(60):
+        await stretches.open.wait()
+    await beside.end()
+    assert stretches.said == ["begins", "ends", "begins", "ends"]
+
+
+async def test_nothing_begins_behind_a_step_that_outlasts_the_command() -> None:
+    stretches, beside = Stretches(), Beside()
+    await beside.begin(stretches.make)
+    async with beside.aside():
+        await beside.end()
+    assert stretches.said == ["begins", "ends"]
