@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from indwell.agent.events import Notice
+from indwell.agent.events import Notice, Steered
 from indwell.context.pictures import without_pictures
 from indwell.context.tokens import IMAGE_TOKENS
 from indwell.errors import NotText, RequestRejected, ToolError
@@ -17,7 +17,7 @@ from indwell.providers.chat_messages import message_entries
 from indwell.providers.dialect import Dialect
 from indwell.tools.pictures import PICTURE_B
 from indwell.workspace.disk import DiskWorkspace
-from support.session import World, a_world, asks, call, says
+from support.session import World, a_world, asks, call, says, texts
 from tools.calling import Agent
 
 PNG = base64.b64decode(
@@ -130,3 +130,29 @@ async def test_pictures_that_an_endpoint_refuses_are_left_out_and_the_session_go
         assert [event for event in world.events if isinstance(event, Notice)] == [
             Notice(1, "warning", "pictures were left out, because the endpoint refused them")
         ]
+
+
+async def test_words_of_a_request_that_is_refused_for_its_pictures_go_out_with_later_ones(
+    tmp_path: Path, folder: Path
+) -> None:
+    def look(_request: Request) -> Reply:
+        world.session.steer("use tabs")
+        return LOOK
+
+    def refuse(_request: Request) -> Reply:
+        world.session.steer("and be brief")
+        raise RequestRejected("the endpoint refused the request: could not process image")
+
+    script = [look, refuse, says("Tabs it is.")]
+    async with a_world(tmp_path, script, workspace=DiskWorkspace([folder])) as world:
+        config = world.session.conversation.config
+        world.session.conversation = msgspec.structs.replace(
+            world.session.conversation, config=msgspec.structs.replace(config, takes_pictures=True)
+        )
+        assert (await world.turn("look")).draft == ""
+        assert texts(world.messages[2])[-2:] == ["use tabs", "and be brief"]
+        assert world.told(Steered) == [
+            Steered(1, "use tabs", delivered=True),
+            Steered(1, "and be brief", delivered=True),
+        ]
+        await world.records()

@@ -174,7 +174,8 @@ async def _take_steering(session: Session, turn: TurnState) -> None:
     said = session.steering[:n_waiting]
     sent = [await fitting_words(session, words) for words in said]
     session.steering = session.steering[n_waiting:]
-    turn.steered, turn.steered_sent = said, tuple(sent)
+    # Behind those of a request that was refused, for it is made again.
+    turn.steered, turn.steered_sent = (*turn.steered, *said), (*turn.steered_sent, *sent)
 
 
 def _repetition(session: Session, turn: TurnState, n_calls: int) -> str:

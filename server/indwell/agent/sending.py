@@ -38,8 +38,9 @@ async def send(
 ) -> Reply:
     """Make the call, and count it, whether it is answered or not."""
     parts = session.parts
-    for said in turn.steered:
+    for said in turn.steered[turn.n_told :]:
         emit(events.Steered(turn.number, said, delivered=True))
+    turn.n_told = len(turn.steered)
     turn.rounds += 1
     turn.streamed, turn.thought = [], []
     log_request(session, request, turn.number)
@@ -61,7 +62,7 @@ async def send(
         reply = _without_calls(reply)
     # Answered: from here the request's blocks are part of the conversation.
     turn.draft, turn.streamed = "", []
-    turn.steered = turn.steered_sent = ()
+    turn.steered, turn.steered_sent, turn.n_told = (), (), 0
     session.advance(calibrated(sending, sending, reply.usage))
     session.advance(talk.with_reply(session.conversation, reply, turn=turn.number))
     turn.answer = reply.text or turn.answer

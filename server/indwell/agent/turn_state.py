@@ -19,6 +19,7 @@ class TurnState:
         draft: The user's words, until the model has them.
         steered: Words of the middle of the turn that are in the request under way, as typed.
         steered_sent: The same as the model reads them.
+        n_told: How many of them were told as delivered: a request may be made more than once.
         day: On which the last request went out; empty before the first one.
         along: What the user attached to the words; like them it is lost if no model hears it.
         marked: Files that the editor or the user put beside the words, and folders as a file in
@@ -47,6 +48,7 @@ class TurnState:
     is_silent: bool = False
     steered: tuple[str, ...] = ()
     steered_sent: tuple[str, ...] = ()
+    n_told: int = 0
     along: tuple[Block, ...] = ()
     marked: tuple[Path, ...] = ()
     streamed: list[str] = field(default_factory=list)
