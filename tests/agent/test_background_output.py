@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from pathlib import Path
 
 import pytest
@@ -216,3 +217,44 @@ async def nothing_kept(_text: str) -> None:
 )
 def test_a_time_is_said_as_people_do(seconds: float, words: str) -> None:
     assert seconds_words(seconds) == words
+
+
+class SlowHider:
+    """Takes its time for one text, as a thread may."""
+
+    def __init__(self, slow: str) -> None:
+        self._slow = slow
+        self.begun, self.go_on = threading.Event(), threading.Event()
+
+    def __call__(self, text: str) -> str:
+        if text == self._slow and not self.begun.is_set():
+            self.begun.set()
+            assert self.go_on.wait(SOON_S)
+        return text
+
+
+async def test_a_line_that_gets_its_end_while_it_is_looked_at_stands_where_it_belongs() -> None:
+    hider = SlowHider("half a ")
+    output = Output(nothing_kept, hider)
+    output.feed(b"half a ")
+    looking = asyncio.ensure_future(output.take_news(str))
+    await asyncio.to_thread(hider.begun.wait, SOON_S)
+    output.feed(b"line\n")
+    settling = asyncio.ensure_future(output.settle())
+    await asyncio.wait({settling}, timeout=0.5)  # it must not get on before the look is over
+    hider.go_on.set()
+    await settling
+    assert [await looking, await output.take_news(str)] == ["half a ", "half a line\n"]
+
+
+async def test_what_is_just_made_text_is_waited_for() -> None:
+    hider = SlowHider("the end\n")
+    output = Output(nothing_kept, hider)
+    output.feed(b"the end\n")
+    await asyncio.to_thread(hider.begun.wait, SOON_S)
+    settling = asyncio.ensure_future(output.settle(is_end=True))
+    for _ in range(10):
+        await asyncio.sleep(0)
+    hider.go_on.set()
+    await settling
+    assert output.tail == "the end\n"

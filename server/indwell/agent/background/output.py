@@ -112,17 +112,19 @@ class Output:
 
         What comes meanwhile is not waited for: a command may write without end.
         """
-        self._say_lost()
-        goal = self._n_taken + len(self._waiting)
+        async with self._taking:  # what is being made text just now
+            self._say_lost()
+            goal = self._n_taken + len(self._waiting)
         while self._n_taken < goal and await self._took(is_end=is_end):
             pass
 
     async def take_news(self, where: Callable[[], str]) -> str:
         """What was written since the last look, cut for the model."""
         await self.settle()
-        shown = bytes(self._waiting[: _peek_stop(self._waiting)])
-        line = await asyncio.to_thread(self._begun_line, shown) if shown else ""
-        return self._news.take(where()) + line
+        async with self._taking:  # a line that is taken meanwhile would come twice
+            shown = bytes(self._waiting[: _peek_stop(self._waiting)])
+            line = await asyncio.to_thread(self._begun_line, shown) if shown else ""
+            return self._news.take(where()) + line
 
     async def _follow(self) -> None:
         loop = asyncio.get_running_loop()
