@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
+
+import pytest
 
 from agent.test_review_wiring import BEFORE, READ, A, edit, reject_all, reviewing, told
 from indwell.review.ledger import ReviewLedger
 from indwell.review.verdicts import Scope, reject
+from indwell.workspace.base import Snapshot
 from indwell.workspace.memory import MemoryWorkspace
-from support.session import World, says
+from support.session import PATIENCE_S, World, says
 
 ONE = edit("e1", ("line 2", "two"))
 MORE = edit("e2", ("two", "TWO"))
@@ -99,3 +103,40 @@ async def test_of_two_rejections_the_undo_of_the_later_leaves_the_earlier(tmp_pa
         assert 'rejected="1"' in words
         assert "+two" in words
         assert "thirty" not in words
+
+
+class SlowWorkspace(MemoryWorkspace):
+    """Can take its time to read."""
+
+    is_slow = False
+
+    def __init__(self, files: dict[str, str]) -> None:
+        super().__init__(files)
+        self.asked = asyncio.Event()
+
+    async def read(self, path: Path) -> Snapshot:
+        if self.is_slow:
+            self.asked.set()
+            await asyncio.Event().wait()
+        return await super().read(path)
+
+
+async def test_a_verdict_is_told_though_a_turn_was_stopped_while_it_was_worded(
+    tmp_path: Path,
+) -> None:
+    workspace = SlowWorkspace({"a.py": BEFORE})
+    script = [READ, ONE, says(), says()]
+    async with reviewing(tmp_path, script, workspace=workspace) as (world, ledger):
+        await world.turn()
+        await reject_all(world, ledger)
+        workspace.is_slow = True
+        stopped = world.begin("and now?")
+        await asyncio.wait_for(workspace.asked.wait(), PATIENCE_S)
+        stopped.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await stopped
+        workspace.is_slow = False
+        await world.turn("and now?")
+        (words,) = told(world)
+        assert 'rejected="1"' in words
+        assert ledger.untold(world.session.id) == ()

@@ -26,7 +26,8 @@ async def look_at_agents(session: Session) -> None:
 
 async def remind_of_agents(session: Session, turn: int) -> None:
     """Let the next request end with those of the workspace, if that is news."""
-    session.conversation = talk.queue(session.conversation, await agent_blocks(session, turn))
+    blocks = await agent_blocks(session, turn)
+    session.conversation = talk.queue(session.conversation, blocks)
 
 
 async def agent_blocks(session: Session, turn: int) -> tuple[Text, ...]:

@@ -43,7 +43,8 @@ async def _tell_aftermath(session: Session, turn: int) -> None:
     """Let the request say what became of the files that the model knows (editor §4)."""
     parts = session.parts
     if session.helping is None:  # of a sub-agent's changes the one hears that goes on with them
-        session.conversation = talk.queue(session.conversation, await verdict_blocks(session, turn))
+        told = await verdict_blocks(session, turn)
+        session.conversation = talk.queue(session.conversation, told)
     blocks = await session.aftermath.blocks(
         session.seen, parts.workspace, parts.hidden, turn=turn, hide=parts.hide
     )

@@ -56,8 +56,6 @@ async def verdict_blocks(
     await review.refresh()  # somebody may have said it in a terminal
     waiting = {one.id for one in session.verdicts}
     news = [one for one in review.untold(session.id) if one.id not in waiting]
-    if peek is None:
-        session.verdicts = (*session.verdicts, *news)
     blocks: list[Text] = []
     by_path: dict[Path, list[Verdict]] = {}
     for verdict in news:
@@ -74,6 +72,8 @@ async def verdict_blocks(
         words = await asyncio.to_thread(session.parts.hide, words)
         attributes = {"path": name, "rejected": str(n_rejected)}
         blocks.append(inject("changed_file", words, turn=turn, attributes=attributes))
+    if peek is None:  # only now: a turn that was stopped before carries none of them
+        session.verdicts = (*session.verdicts, *news)
     return tuple(blocks)
 
 
