@@ -271,6 +271,19 @@ def test_the_problems_of_a_code_action_are_some_of_what_was_before() -> None:
     run(main())
 
 
+def test_the_problems_of_a_code_action_are_of_the_text_of_then() -> None:
+    async def main() -> None:
+        desk = Desk()
+        desk.source.offer(URI, [WRONG])
+        desk.edit()
+        assert await desk.ask(0) == (None, 0)
+        desk.source.offer(OTHER.as_uri(), [WRONG])
+        desk.source.edited(OTHER)
+        assert await desk.ask(0, OTHER) == (None, 0)
+
+    run(main())
+
+
 def test_who_attaches_no_diagnostics_shows_none_here() -> None:
     async def main() -> None:
         desk = Desk("diagnostics", settings=Settings(attach_diagnostics=False))

@@ -118,9 +118,7 @@ class EditorProblems:
         if settle_s:
             is_repeated = any(map(self._is_repeated, paths))
             return Known({}, BY, why=NOTHING_NEW) if is_repeated else None
-        offered = {
-            path: _problems(self._offered[path][1]) for path in paths if path in self._offered
-        }
+        offered = {path: _problems(known) for path in paths if (known := self._offer_of_now(path))}
         return Known(offered, BY, is_partial=True) if offered else None
 
     async def _asked(self, paths: Sequence[Path], settle_s: float) -> Known | None:
@@ -176,6 +174,11 @@ class EditorProblems:
         if path in self._pushed:
             return float("inf")
         return FIRST_S if self._pushed else 0.0
+
+    def _offer_of_now(self, path: Path) -> Sequence[types.Diagnostic]:
+        """What a code action came with, as long as the text is that of then: it may be mended."""
+        at, offered = self._offered.get(path, (0, ()))
+        return offered if at >= self._edited.get(path, 0) else ()
 
     def _is_fresh(self, path: Path) -> bool:
         """Is the last push of the text as it is?"""
