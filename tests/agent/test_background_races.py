@@ -186,3 +186,39 @@ async def test_words_of_the_user_end_a_long_wait(tmp_path: Path) -> None:
     async with background(tmp_path, script) as project:
         await asyncio.wait_for(project.turn(), SOON_S)
         assert results(project)[1].startswith("b1 runs, ")
+
+
+@pytest.mark.parametrize("breaks_late", [False, True])
+async def test_a_fault_of_our_own_is_no_command_that_runs_on(
+    tmp_path: Path, *, breaks_late: bool
+) -> None:
+    board, go_on = Board(begin_s=0.01 if breaks_late else SOON_S), asyncio.Event()
+    heard: asyncio.Queue[Event] = asyncio.Queue()
+    board.outside = heard.put_nowait
+
+    async def run(_feed: OnChunk, _stop: asyncio.Event, _note: Callable[[str], None]) -> Finished:
+        if breaks_late:
+            await go_on.wait()
+        raise RuntimeError("ours")
+
+    async def spill(name: str, _text: str) -> Path:
+        return tmp_path / name
+
+    context = ToolContext(DiskWorkspace([tmp_path]), Seen(), spill, lambda _text: None)
+    if not breaks_late:
+        with pytest.raises(RuntimeError, match="ours"):
+            await board.start("sleep 9", run, context)
+        assert board.commands == ()
+        return
+    outcome = await board.start("sleep 9", run, context)
+    assert "[b1 runs on in the background" in outcome.text
+    go_on.set()
+    states = []
+    while states != ["ended"]:
+        told_now = await asyncio.wait_for(heard.get(), SOON_S)
+        assert isinstance(told_now, CommandsChanged)
+        states = [one.state for one in told_now.commands]
+    (one,) = board.commands
+    assert one.task is not None
+    with pytest.raises(RuntimeError, match="ours"):
+        one.task.result()

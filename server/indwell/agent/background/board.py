@@ -184,6 +184,7 @@ class Board:
             await asyncio.wait({one.task}, timeout=self.begin_s)
             if not one.runs:
                 await asyncio.wait({one.task})
+                one.task.result()  # a fault of our own travels
         except BaseException:  # nobody knows of it yet
             await self._given_up(one)
             raise
@@ -207,7 +208,15 @@ class Board:
         self._covered.discard(one.id)
 
     async def _run(self, one: Command, run: Run) -> None:
-        """Run it to its end, and say so."""
+        """Run it to its end, and say so, whatever that was."""
+        try:
+            await self._ran(one, run)
+        finally:
+            if one.id in self._commands:
+                asyncio.get_running_loop().call_soon(self._ended, one)
+
+    async def _ran(self, one: Command, run: Run) -> None:
+        """Run it, and take down what it changed."""
         try:
             one.finished = await self._heard(one, run)
         except ToolError as error:
@@ -217,8 +226,6 @@ class Board:
             self._covered.discard(one.id)
         if not self._covered:
             await self.uncover()
-        if one.id in self._commands:
-            asyncio.get_running_loop().call_soon(self._ended, one)
 
     async def _heard(self, one: Command, run: Run) -> Finished:
         finished = await run(one.output.feed, one.stop, partial(self._noted, one))
