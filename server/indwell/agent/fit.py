@@ -31,7 +31,6 @@ from indwell.context.fullness import prompt_tokens
 from indwell.context.tokens import BLOCK_OVERHEAD, tools_tokens
 from indwell.errors import ContextOverflow, ConversationTooLarge, SessionError
 
-SMALLER = 0.95  # of what the endpoint found too long; less than that is worth another try
 AT_ONCE = 8  # spills written at a time: what takes long is waiting for the disk
 AIM = 0.5  # of the budget: what compaction aims at (H18)
 FULL = 0.7  # of the budget: the soft threshold, from which on overhead is worth a word (H18, H30)

@@ -39,7 +39,6 @@ _FLAGS = re.compile("\U0001f3f4(?:gbeng|gbsct|gbwls)\U000e007f".translate(
     {ord(letter): 0xE0000 + ord(letter) for letter in "begnlstwc"}
 ))  # fmt: skip
 
-_DIRECTION_MARKS = "\u200e\u200f\u061c"
 _SCRIPTS_BY_CHARACTER = {
     "\u200b": range(0x0E00, 0x1800),  # between words of Thai, Lao, Burmese, Khmer
     "\u115f": range(0x1100, 0x1200), "\u1160": range(0x1100, 0x1200),  # old Hangul

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-OUTPUT_MARGIN = 200  # tokens that the reply may have beyond the target (H25)
-
 _INSTRUCTIONS = """\
 Sum up {range} of this conversation between a user and a coding agent, for the agent itself: it \
 goes on with the work and will see your summary in place of that part.

@@ -241,14 +241,6 @@ class ReviewLedger(Looking):
             self._told |= {(one, session) for one in ids}
             await self._append(telling(session, ids), {})
 
-    def take_untold(self, session: str) -> tuple[Verdict, ...]:
-        """``untold``, which now count as told."""
-        verdicts = self.untold(session)
-        if verdicts:
-            self._told |= {(one.id, session) for one in verdicts}
-            self._soon(telling(session, tuple(one.id for one in verdicts)))
-        return verdicts
-
     def take_notices(self) -> tuple[str, ...]:
         """What went wrong with the log, in plain words for the user; each once."""
         new = self._reading.notices[self._n_notices :]

@@ -1,4 +1,4 @@
-"""Which followed files may read differently now: the interface, and the fakes that ship.
+"""Which followed files may read differently now: the interface, and the fake that ships.
 
 A watch only says where to look. Whether a text has changed is for its digest to say, so events of
 our own writes cost a look and mean nothing.
@@ -24,20 +24,6 @@ class Watch(Protocol):
     def close(self) -> None:
         """Follow nothing any more; closing twice is nothing."""
         ...
-
-
-class NoWatch:
-    """Hears nothing; where nothing outlives a turn. Implements ``Watch``."""
-
-    def follow(self, path: Path) -> None:
-        """Nothing."""
-
-    def changed(self) -> frozenset[Path]:
-        """Nothing."""
-        return frozenset()
-
-    def close(self) -> None:
-        """Nothing."""
 
 
 class MemoryWatch:

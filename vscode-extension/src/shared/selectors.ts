@@ -25,11 +25,6 @@ export function canSteer(state: PanelState): boolean {
   return state.connection.kind === "ready" && runningTurn(state) !== undefined;
 }
 
-/** Can a prompt be sent at all? */
-export function canSend(state: PanelState): boolean {
-  return state.connection.kind === "ready" && (state.status?.lacking ?? "") === "";
-}
-
 /** Prompts that went out and neither run nor wait in the queue: shown as on their way. */
 export function sending(state: PanelState): readonly Outgoing[] {
   if (state.outgoing.length === 0) return state.outgoing;
@@ -50,12 +45,6 @@ export function livedTurns(state: PanelState): readonly Turn[] {
   return state.turns.some((turn) => turn.left)
     ? state.turns.filter((turn) => !turn.left)
     : state.turns;
-}
-
-/** The last turn, if its words may go through when they are sent again. */
-export function retryableTurn(state: PanelState): Turn | undefined {
-  const last = livedTurns(state).at(-1);
-  return last !== undefined && (last.retryable || last.ending === "failed") ? last : undefined;
 }
 
 /** The call about which the user is being asked, with the one whose sub-agent made it; undefined: none. */

@@ -23,12 +23,12 @@ from indwell.lsp.review.offers import offer
 from indwell.lsp.review.reviewing import Reviewing
 from indwell.lsp.review.verdicts import ASK_S, OPEN_S, Verdicts
 from indwell.lsp.wire import sync
+from indwell.lsp.wire.envelope import REQUEST_FAILED
 from indwell.review.ledger import ReviewLedger
 from indwell.workspace.base import Workspace
 from indwell.workspace.paths import display
 
 LENSES_S = 2.0  # for what is pending to be read, right after the start: some editors ask once
-REQUEST_FAILED = -32803  # LSPErrorCodes.RequestFailed: understood, but it could not be done
 
 
 class Review:

@@ -15,9 +15,7 @@ from indwell.lsp.virtual.refreshing import Refreshing
 from indwell.lsp.virtual.sharing import Shared
 from indwell.lsp.virtual.texts import context_json, text_of
 from indwell.lsp.virtual.uris import NextRequest, parsed
-from indwell.lsp.wire.envelope import INVALID_PARAMS
-
-REQUEST_FAILED = -32803  # LSPErrorCodes.RequestFailed: understood, but it could not be done
+from indwell.lsp.wire.envelope import INVALID_PARAMS, REQUEST_FAILED
 
 
 def register_virtual(server: LanguageServer, host: Host) -> None:

@@ -7,14 +7,11 @@ progress) is left out once much is waiting; the gap in the sequence numbers tell
 from __future__ import annotations
 
 import asyncio
-import logging
 import os
 from collections import deque
 from collections.abc import Callable
 
 from indwell.lsp.wire.framing import framed
-
-_log = logging.getLogger(__name__)
 
 DROP_AT_B = 1024 * 1024  # waiting bytes from which on deltas are left out
 LIMIT_B = 32 * 1024 * 1024  # waiting bytes at which somebody who takes none has gone

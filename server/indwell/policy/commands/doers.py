@@ -41,7 +41,6 @@ _FILERS = names(
 )
 """They write what stands in their words."""
 
-_TARGET_LAST = frozenset(["cp", "mv", "ln", "install"])
 _NO_TARGETS = frozenset(["uuidgen", "openssl", "mktemp", "iconv", "base64", "base32", "shuf"])
 
 _LOADERS = names(

@@ -23,7 +23,6 @@ LONGEST = 8_000  # characters; nobody reads more in a question, and more take to
 _MOST = {"|": 400, "<<": 100}  # the parser's time grows with their square: 6 ms
 _DEEPEST = 4  # texts within texts: `bash -c "bash -c …"`
 _ORDER = {"deny": 0, "ask": 1, "allow": 2}
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
 _ASCII = re.compile(r"[\t\n\x20-\x7e]*")
 _TOKEN = re.compile(r"[^\s;&|<>()`\"'$]+")
 
