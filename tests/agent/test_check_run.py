@@ -179,6 +179,10 @@ async def test_a_turn_can_be_stopped_while_a_check_runs(tmp_path: Path) -> None:
         assert time.monotonic() - stopped < 3
         (finished,) = [one for one in project.events if isinstance(one, TurnFinished)]
         assert (finished.ending, finished.verified) == ("cancelled", "not verified")
+        await project.session.parts.log.commit()
+        log = SessionStore(tmp_path / "state", project.folder).open(project.session.id)
+        checks = [act.ending for act in acts(log.records) if act.tool == "check"]
+        assert checks == ["exit code 0", "stopped with the turn"]
 
 
 async def test_in_a_folder_that_is_not_trusted_nothing_is_run(tmp_path: Path) -> None:

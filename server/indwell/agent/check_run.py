@@ -34,12 +34,12 @@ async def run_check(
         why = "it would have to be asked for" if permit.is_askable else permit.why
         return Ran("refused", why=f"was not run: {why}")
     emit(events.Checking(turn, command.name))
-    await session.parts.log.commit()
     workspace = session.parts.workspace
-    settled = await workspace.settle()
     output = CommandOutput(lambda _text: None)
     covered = covered_check(session, turn, quoted(command.name), emit)
     try:
+        await session.parts.log.commit()
+        settled = await workspace.settle()
         async with nullcontext() if permit.reads_only else covered:
             finished = await spawn(
                 command.command,
@@ -54,6 +54,9 @@ async def run_check(
     except ToolError as error:
         note_ending(session, turn, command, "did not run")
         return Ran("broken", why=f"did not run: {error}")
+    except asyncio.CancelledError:
+        note_ending(session, turn, command, "stopped with the turn")
+        raise
     tell_hunks(session, emit)
     note_ending(session, turn, command, _ending(finished))
     for note in finished.notes:
