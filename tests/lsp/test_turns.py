@@ -17,7 +17,8 @@ from indwell.lsp.queue import Waiting
 from indwell.lsp.tickets import Ticket
 from indwell.lsp.turns import Turns
 from indwell.providers.scripted import hang
-from support.session import a_world, says
+from indwell.tools.base import ToolContext
+from support.session import a_tool, a_world, asks, call, says
 
 
 class DeadScreen:
@@ -110,3 +111,34 @@ async def test_a_turn_that_runs_has_its_words_in_its_log(tmp_path) -> None:
         assert (await running.wait()).draft == "first"
         records = await world.records()
     assert (records[-1].ending, records[-1].words) == ("cancelled", "first")
+
+
+async def test_a_second_stop_does_not_cut_short_what_the_first_one_began(tmp_path) -> None:
+    begun, tidying, go_on = asyncio.Event(), asyncio.Event(), asyncio.Event()
+    tidied: list[str] = []
+
+    async def work(name: str, _context: ToolContext) -> str:
+        begun.set()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            tidying.set()
+            await go_on.wait()
+            tidied.append(name)
+        raise AssertionError
+
+    tools, script = [a_tool("work", work, effect="edit")], [asks(call("work", name="a.py"))]
+    async with a_world(tmp_path, script, tools=tools) as world:
+        turns = turns_of(world.session, DeadScreen(), [])
+        running = turns.submit(Waiting("p1", Prompt(words="go")), nothing)
+        await begun.wait()
+        assert turns.cancel()
+        await tidying.wait()
+        assert turns.cancel()
+        draining = asyncio.ensure_future(turns.drain("the server ends"))
+        await asyncio.sleep(0)
+        go_on.set()
+        await draining
+        assert (await running.wait()).ending == "cancelled"
+        await world.records()
+    assert tidied == ["a.py"]

@@ -28,6 +28,7 @@ class Ticket:
         session: Whose turn it is; None until it begins.
         number: Of the turn; 0 until it begins.
         is_written: The session's log has its words.
+        is_stopped: Its turn was told to stop.
         in_chat: The user is in the session's chat: it was begun there, or was given words there.
         finished: How it ended.
         error: Why it could not begin.
@@ -40,6 +41,7 @@ class Ticket:
     session: Session | None = None
     number: int = 0
     is_written: bool = False
+    is_stopped: bool = False
     in_chat: bool = False
     finished: events.TurnFinished | None = None
     error: UserError | None = None

@@ -120,8 +120,7 @@ class Turns:
         running = self._running
         if running is None or (token is not None and running.token != token):
             return False
-        assert running.task is not None
-        return running.task.cancel()
+        return _stopped(running)
 
     def abandon(self, ticket: Ticket) -> None:
         """Nobody wants this one any more: take it out of the queue, or stop its turn."""
@@ -134,9 +133,7 @@ class Turns:
         """Cancel what runs and wait until its session is left valid; what waits is held."""
         running = self._running
         if running is not None:
-            assert running.task is not None
-            if not running.task.cancelling():  # a second one would cut its tidying up short
-                running.task.cancel()
+            _stopped(running)
             self._queue = line.held(self._queue, reason)
             await running.ended.wait()
 
@@ -273,3 +270,12 @@ class Turns:
             ),
         )
         self.tell(session, told)
+
+
+def _stopped(running: Ticket) -> bool:
+    """Cancel its task, once: a second time would cut its tidying up short. False: it has ended."""
+    assert running.task is not None
+    if not running.is_stopped:
+        running.is_stopped = True
+        running.task.cancel()
+    return not running.task.done()
