@@ -161,6 +161,24 @@ async def test_a_new_session_sweeps_old_ones_away(home) -> None:
     assert set(SessionStore(home.state, home.workspace).ids()) == names
 
 
+async def test_a_session_that_cannot_be_opened_is_let_go_of(home) -> None:
+    made = EditorBackend(home.environment(), scripted=True)
+    answers = [made.configure({}, (home.workspace,)).settings]
+
+    def settings() -> Settings:
+        if not answers:
+            raise UserError("a setting cannot be used")
+        return answers.pop()
+
+    with pytest.raises(UserError) as caught:
+        await made.open_session(DiskWorkspace([home.workspace]), AllowingApprover(), settings)
+    store = SessionStore(home.state, home.workspace)
+    (begun,) = store.ids()
+    _, log = store.resume(begun, now=datetime.now(UTC))  # nobody has it open
+    await log.close()
+    assert str(caught.value) == "a setting cannot be used"
+
+
 async def test_another_model_can_be_taken_within_a_session(home) -> None:
     async with LoopbackEndpoint(lambda _seen: say("Well.")) as endpoint:
         home.configure(f'model = "a"\nmodels = ["b"]\nbase_url = "{endpoint.base_url}"\n')

@@ -124,7 +124,11 @@ class EditorBackend(StoredSessions, Connecting):
         if session.notice in self._told:
             session.notice = ""  # said with an earlier session of this process
         self._told.add(session.notice)
-        await self._sweeper.sweep(settings().keep_sessions_days)
+        try:
+            await self._sweeper.sweep(settings().keep_sessions_days)
+        except BaseException:  # such as a stop while it waits for the sweep before
+            await session.close()
+            raise
         return session
 
     async def skills(self, roots: Sequence[Path], settings: Settings) -> Ranked:

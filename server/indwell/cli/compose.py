@@ -66,18 +66,22 @@ async def open_session(
     store = SessionStore(state_folder(environment), workspace.roots[0])
     looking = asyncio.get_running_loop().run_in_executor(None, strength)
     place = await asyncio.to_thread(new_place, store, model.name)
-    skills = await shelf_beside(workspace, settings, trust, environment)
-    session = make_session(
-        place,
-        workspace,
-        approver,
-        settings,
-        model,
-        environment=environment,
-        trust=trust,
-        review=review,
-        skills=skills,
-    )
+    try:
+        skills = await shelf_beside(workspace, settings, trust, environment)
+        session = make_session(
+            place,
+            workspace,
+            approver,
+            settings,
+            model,
+            environment=environment,
+            trust=trust,
+            review=review,
+            skills=skills,
+        )
+    except BaseException:
+        await place.log.close()
+        raise
     # It takes up to 20 ms, once, for which no prompt waits: then the second turn tells it.
     looking.add_done_callback(lambda held: _tell_state(session, held))
     session.parts.log.append(prefix_of(session))
