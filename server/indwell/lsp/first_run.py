@@ -77,25 +77,18 @@ class FirstRun:
         self._client = client
         self._backend = backend
         self._open: asyncio.Task[bool] | None = None
-        self._was_declined = False
 
     @property
     def is_open(self) -> bool:
         """Is the user being asked now?"""
         return self._open is not None
 
-    async def run(self, *, explicit: bool = True) -> bool:
+    async def run(self) -> bool:
         """Lead the user to a model; True: one can be called now, and settings are to be re-read.
 
         Whoever comes while the flow is open waits for the same end. It ends only by an answer or
         after ``ANSWER_S``; cancelling one who waits does not close it for the others.
-
-        Args:
-            explicit: The user has just asked for something that needs a model. Otherwise nothing is
-                asked again once the answer was "Not now".
         """
-        if not explicit and self._was_declined:
-            return False
         if self._open is None:
             self._open = asyncio.create_task(self._flow(), name="first run")
             self._open.add_done_callback(self._closed)
@@ -109,8 +102,8 @@ class FirstRun:
 
     def _closed(self, task: asyncio.Task[bool]) -> None:
         self._open = None
-        if not task.cancelled() and task.exception() is None:
-            self._was_declined = not task.result()
+        if not task.cancelled():
+            task.exception()  # seen, also where nobody waits any more
 
     async def _flow(self) -> bool:
         is_theirs = self._client.features.has("firstRun")
