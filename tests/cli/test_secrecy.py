@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from indwell.cli.secrecy import also_hiding, hiding
+from indwell.cli.secrecy import Secrecy
 from indwell.settings.load import load
 from indwell.settings.model import Settings
 from indwell.settings.secret import Secret
@@ -20,7 +20,7 @@ ALL = f"{TEXT} own-key-8f31 n0-C4nary-8f31 /home/u"
 @pytest.mark.parametrize("is_on", [True, False])
 def test_inj_17_the_endpoints_key_is_hidden_whatever_the_settings_say(is_on: bool) -> None:  # noqa: FBT001
     settings = Settings(redact_secrets=is_on)
-    hidden = hiding(lambda: settings, KEY, ENVIRONMENT)(ALL)
+    hidden = Secrecy(lambda: settings, KEY, ENVIRONMENT).hide(ALL)
     assert KEY.reveal() not in hidden
     assert "/home/u" in hidden
     assert [one in hidden for one in (SECRET, "n0-C4nary-8f31")] == [not is_on] * 2
@@ -28,18 +28,18 @@ def test_inj_17_the_endpoints_key_is_hidden_whatever_the_settings_say(is_on: boo
 
 def test_the_setting_counts_from_the_moment_when_it_changes() -> None:
     settings = [Settings(redact_secrets=False)]
-    hide = hiding(lambda: settings[0], None, ENVIRONMENT)
+    hide = Secrecy(lambda: settings[0], None, ENVIRONMENT).hide
     assert SECRET in hide(TEXT)
     settings[0] = msgspec.structs.replace(settings[0], redact_secrets=True)
     assert SECRET not in hide(TEXT)
 
 
 def test_the_key_of_the_settings_is_hidden_as_well_and_so_is_a_later_one() -> None:
-    hide = hiding(lambda: Settings(api_key=KEY, redact_secrets=False), None, {})
+    secrecy = Secrecy(lambda: Settings(api_key=KEY, redact_secrets=False), None, {})
+    hide = secrecy.hide  # as a part of the session holds it, from its beginning
     assert KEY.reveal() not in hide(ALL)
-    later = also_hiding(hide, Secret("another-key-2b"))
-    assert later("own-key-8f31 another-key-2b").count("[secret hidden:") == 2
-    assert also_hiding(hide, None) is hide
+    secrecy.also_hide("another-key-2b")
+    assert hide("own-key-8f31 another-key-2b").count("[secret hidden:") == 2
 
 
 @pytest.mark.parametrize("options", [{"redact_secrets": False}, {"redact": {"secrets": False}}])

@@ -47,6 +47,10 @@ async def holds_nothing() -> None:
     """A provider that has nothing to let go of."""
 
 
+def hides_nothing(_key: str) -> None:
+    """There is nothing that could hide it."""
+
+
 def shown_as_it_is(text: str) -> str:
     """Hides nothing: for tools that can come by no secret."""
     return text
@@ -108,6 +112,7 @@ class Parts:
         roster: The named sub-agents that the workspace brings along.
         confine: The bounds of a command that may do this much more; None is none.
         hide: A text without the secrets in it; the same object if there are none.
+        also_hide: From now on ``hide`` knows this key of an endpoint, too.
         secret_files: Names in the workspace that lead to secret files, absolute; blocks.
         repositories: Folders with settings of git that nobody was asked about, absolute; blocks.
         review: The ledger of the agent's changes in this workspace; None where none is kept.
@@ -150,6 +155,7 @@ class Parts:
     roster: Roster = field(default_factory=Roster)
     confine: Callable[[Widening], Confinement | None] = unconfined
     hide: Callable[[str], str] = shown_as_it_is
+    also_hide: Callable[[str], None] = hides_nothing
     secret_files: Callable[[], tuple[str, ...]] = tuple
     repositories: Callable[[], tuple[str, ...]] = tuple
     review: ReviewLedger | None = None

@@ -10,7 +10,6 @@ from indwell.agent.budget import Budgets
 from indwell.agent.session import Session
 from indwell.cli.budgets import unkept
 from indwell.cli.chosen_model import Model
-from indwell.cli.secrecy import also_hiding
 from indwell.cli.surroundings import surroundings_of
 from indwell.context.pictures import without_pictures
 
@@ -18,6 +17,8 @@ from indwell.context.pictures import without_pictures
 def with_model(session: Session, model: Model) -> None:
     """Let the next turn of ``session`` ask another model; the conversation goes on."""
     workspace, before = session.parts.workspace, session.parts.hang_up
+    if model.key is not None:
+        session.parts.also_hide(model.key.reveal())
 
     async def hang_up() -> None:
         await before()
@@ -32,7 +33,6 @@ def with_model(session: Session, model: Model) -> None:
         surroundings=lambda: surroundings_of(workspace, model.name),
         rates=model.rates,
         small=model.small,
-        hide=also_hiding(session.parts.hide, model.key),
     )
     config = msgspec.structs.replace(
         session.conversation.config,

@@ -25,13 +25,14 @@ from indwell.cli.policy_now import policy_now, rules_of
 from indwell.cli.project_instructions import ProjectInstructions, standing_instructions
 from indwell.cli.remembering import companion_of
 from indwell.cli.sandbox_state import notice_of
-from indwell.cli.secrecy import hiding
+from indwell.cli.secrecy import Secrecy
 from indwell.cli.secret_places import SecretPlaces
 from indwell.cli.session_tools import empty_boards, tools_of
 from indwell.cli.skills import shelf_beside, shelf_of
 from indwell.cli.spill import Spill
 from indwell.cli.subagents import roster_of, subagents_of
 from indwell.cli.surroundings import surroundings_of
+from indwell.cli.taking import taken
 from indwell.context.compaction.presets import PRESETS
 from indwell.policy.approvals import Approver
 from indwell.policy.paths import is_beneath, matches_any
@@ -65,7 +66,7 @@ async def open_session(
     """
     store = SessionStore(state_folder(environment), workspace.roots[0])
     looking = asyncio.get_running_loop().run_in_executor(None, strength)
-    place = await asyncio.to_thread(new_place, store, model.name)
+    place = await taken(lambda: new_place(store, model.name), lambda made: made.log.close())
     try:
         skills = await shelf_beside(workspace, settings, trust, environment)
         session = make_session(
@@ -127,7 +128,8 @@ def make_session(
     companion = companion_of(place.id, approver, settings, root, environment)
     tools = tools_of(shell, boards, shelf, subagents, companion, mode=lambda: settings().mode)
     spill_folder = place.spill.resolve()
-    hide = hiding(settings, model.key, environment)
+    secrecy = Secrecy(settings, model.key, environment)
+    hide = secrecy.hide
     instructions = ProjectInstructions(workspace, settings, trust)
     spill = Spill(spill_folder, n_kept=place.n_spilled, hide=hide)
     own = (str(state.resolve()), str(user_file().parent.resolve()))
@@ -180,6 +182,7 @@ def make_session(
         roster=roster_of(subagents),
         confine=bounds_now(workspace, settings, trust, shelf, own),
         hide=hide,
+        also_hide=secrecy.also_hide,
         secret_files=secret.look,
         repositories=secret.repositories,
         gate=gate_of(workspace, settings, trust),

@@ -35,10 +35,15 @@ class Place(NamedTuple):
     others: tuple[Path, ...] = ()
 
 
+def look_ahead() -> None:
+    """Ask what blocks when it is asked for the first time: here, and not where it is used."""
+    strength()
+    find_agents()
+
+
 def new_place(store: SessionStore, model: str) -> Place:
     """Begin a log; in memory where nothing can be written, for the work must go on (PER-08)."""
-    strength()  # blocks when it is asked for the first time, so here and not where it is used
-    find_agents()  # as well
+    look_ahead()
     now = datetime.now(UTC)
     try:
         identifier, log = store.create(model=model, now=now)

@@ -30,9 +30,10 @@ from indwell.cli.first_conversation import prefix_of
 from indwell.cli.folder_trust import FolderTrust
 from indwell.cli.new_from import take_again
 from indwell.cli.offered import offered_models
-from indwell.cli.place import Place
+from indwell.cli.place import Place, look_ahead
 from indwell.cli.skills import shelf_beside
 from indwell.cli.spill import highest_number
+from indwell.cli.taking import taken
 from indwell.context import conversation as talk
 from indwell.context.fullness import counted
 from indwell.context.injections import inject
@@ -92,6 +93,7 @@ async def resume_session(
         spill = store.spill(identifier)
         n_spilled = await asyncio.to_thread(_n_spilled, spill)
         place = Place(identifier, log, spill, n_spilled, others=others)
+        await asyncio.to_thread(look_ahead)
         skills = await shelf_beside(workspace, settings, trust, environment)
         session = make_session(
             place,
@@ -154,16 +156,8 @@ def _but_skills(system: tuple[str, ...]) -> tuple[str, ...]:
 
 
 async def _opened(store: SessionStore, identifier: str) -> tuple[Reading, LogWriter]:
-    """Take the log, in a thread; who is cancelled meanwhile leaves it to others again."""
     now = datetime.now(UTC)
-    opening = asyncio.ensure_future(asyncio.to_thread(lambda: store.resume(identifier, now=now)))
-    try:
-        return await asyncio.shield(opening)
-    except asyncio.CancelledError:
-        await asyncio.wait({opening})
-        if opening.exception() is None:
-            await opening.result()[1].close()
-        raise
+    return await taken(lambda: store.resume(identifier, now=now), lambda opened: opened[1].close())
 
 
 @contextmanager

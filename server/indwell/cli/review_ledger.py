@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from indwell.cli.secrecy import hiding
+from indwell.cli.secrecy import Secrecy
 from indwell.cli.user_settings import read_settings
 from indwell.errors import ToolError
 from indwell.files import exists
@@ -36,7 +36,8 @@ async def open_ledger(
         loaded = await asyncio.to_thread(read_settings, environment)
         settings = lambda: loaded.settings  # noqa: E731 - as short as it can be said
     folder = review_folder(state_folder(environment), roots[0])
-    return await ReviewLedger.open(folder, roots, hide=hiding(settings, None, environment))
+    hide = Secrecy(settings, None, environment).hide
+    return await ReviewLedger.open(folder, roots, hide=hide)
 
 
 async def opened_for(

@@ -10,27 +10,34 @@ from indwell.settings.model import Settings
 from indwell.settings.secret import Secret
 
 
-def hiding(
-    settings: Callable[[], Settings], key: Secret | None, environment: Mapping[str, str]
-) -> Callable[[str], str]:
-    """What takes secrets out of a text; the endpoint's key whatever the settings say (INJ-17)."""
-    keys = {one.reveal() for one in (key, settings().api_key) if one is not None}
-    by_form = Hider(own=keys, known=secrets_of(environment))
-    ours = Hider(own=keys, knows_forms=False)
+class Secrecy:
+    """What takes secrets out of a text: one for all parts of a session, so none knows fewer keys.
 
-    def hide(text: str) -> str:
-        return (by_form if settings().redact_secrets else ours).hide(text)
+    Args:
+        settings: Those of the moment; they may turn off all but the keys (INJ-17).
+        key: Of the endpoint.
+        environment: Variables of the process.
+    """
 
-    return hide
+    def __init__(
+        self, settings: Callable[[], Settings], key: Secret | None, environment: Mapping[str, str]
+    ) -> None:
+        self._settings = settings
+        self._known = secrets_of(environment)
+        self._keys = frozenset(one.reveal() for one in (key, settings().api_key) if one is not None)
+        self._learn(self._keys)
 
+    def hide(self, text: str) -> str:
+        """The text without them; the same object if there are none."""
+        by_form, ours = self._hiders
+        return (by_form if self._settings().redact_secrets else ours).hide(text)
 
-def also_hiding(hide: Callable[[str], str], key: Secret | None) -> Callable[[str], str]:
-    """``hide``, and the key of another endpoint as well."""
-    if key is None:
-        return hide
-    ours = Hider(own=[key.reveal()], knows_forms=False)
+    def also_hide(self, key: str) -> None:
+        """Hide the key of another endpoint, too."""
+        if key not in self._keys:
+            self._learn(self._keys | {key})
 
-    def both(text: str) -> str:
-        return hide(ours.hide(text))
-
-    return both
+    def _learn(self, keys: frozenset[str]) -> None:
+        self._keys = keys
+        by_form = Hider(own=keys, known=self._known)
+        self._hiders = by_form, Hider(own=keys, knows_forms=False)

@@ -25,7 +25,8 @@ from indwell.lsp.protocol_diagnostics import DiagnosticsParams
 from indwell.settings.model import Settings
 
 BY = "the editor's problems"
-ASKED_S = 1.0  # beyond what it may wait for, until an editor counts as one that never answers
+ASKED_S = 1.0  # beyond what it may wait for, until an editor counts as one that does not answer
+MUTE_S = 60.0  # for so long then nobody asks it: it may have been busy, as in its first seconds
 FIRST_S = 0.5  # for a document of which nothing ever came, where other documents have some
 QUIET_S = 0.1  # without another push: several servers tell one after the other
 LEAST_S = 0.1  # for a document whose pushes did not come, time and again
@@ -64,7 +65,7 @@ class EditorProblems:
         self._documents = documents
         self._attention = attention
         self._settings = settings
-        self._is_mute = False
+        self._mute_until_s = float("-inf")  # on the loop's clock
         self._count = 0
         self._edited: dict[Path, int] = {}  # when the text changed last, by this count
         self._versions: dict[Path, int] = {}
@@ -106,7 +107,7 @@ class EditorProblems:
         """See ``Source``; never waits longer than it says, and a second for an editor's answer."""
         if not self._settings().attach_diagnostics:
             return None
-        if self._client.features.has("diagnostics") and not self._is_mute:
+        if self._client.features.has("diagnostics") and self._may_answer():
             asked = await self._asked(paths, settle_s)
             if asked is not None:
                 return asked
@@ -127,7 +128,7 @@ class EditorProblems:
         params = DiagnosticsParams(uris=tuple(by_uri), wait=settle_s)
         result = await self._client.diagnostics(params, settle_s + ASKED_S)
         if result is None:
-            self._is_mute = True
+            self._mute_until_s = asyncio.get_running_loop().time() + MUTE_S
             return None
         told: dict[Path, tuple[Problem, ...]] = {}
         for one in result.documents:
@@ -135,6 +136,9 @@ class EditorProblems:
             if path is not None and self._is_of_now(path, one.version):
                 told[path] = _problems(one.diagnostics)
         return Known(told, BY) if told or settle_s else None
+
+    def _may_answer(self) -> bool:
+        return asyncio.get_running_loop().time() >= self._mute_until_s
 
     async def _settled(self, paths: Sequence[Path], settle_s: float) -> None:
         """Wait for a push of each file that is newer than its text, as long as that is likely."""

@@ -124,7 +124,9 @@ export class Intake {
   #recover(params: EventParams): void {
     this.flush();
     this.#held = [params];
-    this.#fetch(params.session, this.#era).catch((error: unknown) => {
+    const era = this.#era;
+    this.#fetch(params.session, era).catch((error: unknown) => {
+      if (era !== this.#era) return; // what is held now waits for another answer
       this.#held = null;
       this.#failed(error);
     });

@@ -148,3 +148,31 @@ test("a server that starts anew counts anew", async () => {
   await settle();
   assert.deepEqual(said(room.store.state), told(server));
 });
+
+test("a fetch for a session of before that fails late takes nothing from the one that is shown", async () => {
+  const room = fakeRoom();
+  const failures: unknown[] = [];
+  const intake = new Intake(room, new Pages(room), (error) => failures.push(error));
+  const [before, shown] = [new RandomServer("before", random(5)), new RandomServer("s", random(6))];
+  const fetches: ((error?: Error) => void)[] = [];
+  room.backend.answer("indwell/session", ({ before: at = null }) => shown.page(at, 20));
+  room.backend.answer("indwell/events", ({ session, after = 0 }) => {
+    const events = shown.events.filter((one) => one.seq > after);
+    const answer = { session, events, next: shown.events.length, complete: true };
+    return new Promise((resolve, reject) =>
+      fetches.push((error) => (error === undefined ? resolve(answer) : reject(error))),
+    );
+  });
+  for (const server of [before, shown]) {
+    const [started, , ...later] = [...server.turn()]; // the second one is missed
+    for (const event of [started, ...later]) if (event !== undefined) intake.take(event);
+    await settle();
+  }
+  const [ofBefore, ofShown] = fetches;
+  ofBefore?.(new Error("the server is another one now"));
+  await settle();
+  ofShown?.();
+  await settle();
+  assert.deepEqual(said(room.store.state), told(shown));
+  assert.deepEqual([fetches.length, failures], [2, []]);
+});
