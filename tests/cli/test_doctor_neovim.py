@@ -6,6 +6,7 @@ import pytest
 
 from indwell.cli.doctor.editors import EDITORS, finding_of
 from indwell.cli.setup.configurations import CONFIGURATIONS
+from indwell.cli.setup.editors import EDITORS as KNOWN
 
 NEOVIM = next(one for one in EDITORS if one.program == "nvim")
 OLDER = "`indwell setup nvim-older"
@@ -28,3 +29,4 @@ def test_an_older_one_is_led_to_its_own_configuration(version, name, state, mend
     assert found.state == state
     assert found.mend.startswith(mend)
     assert bool(found.mend) == bool(mend)
+    assert not found.mend or found.mend.split("`")[1].split()[2] in KNOWN

@@ -16,7 +16,7 @@ from indwell.cli.setup.quoting import elisp_list, lua, vim, vim_arguments
 from indwell.cli.setup.targets import target
 
 PAGES = Path(__file__).resolve().parents[2] / "docs" / "editors"
-CONFIGURED = ("nvim", "emacs", "helix", "kate", "sublime", "zed", "vim")
+CONFIGURED = ("nvim", "nvim-older", "emacs", "helix", "kate", "sublime", "zed", "vim")
 HELIX = """# mine
 theme = "dark" # too
 

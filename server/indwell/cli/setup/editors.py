@@ -1,3 +1,3 @@
 """The editors that ``indwell setup`` knows, as the command line names them."""
 
-EDITORS = ("nvim", "emacs", "helix", "kate", "sublime", "zed", "vim", "vscode")
+EDITORS = ("nvim", "nvim-older", "emacs", "helix", "kate", "sublime", "zed", "vim", "vscode")
