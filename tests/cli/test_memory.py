@@ -64,6 +64,20 @@ def test_the_page_of_the_page_is_one(tmp_path) -> None:
     }
 
 
+def test_every_action_answers_a_program_in_json(tmp_path) -> None:
+    home = Home(tmp_path)
+    path = run(home, "indwell memory path").stdout.strip()
+    lines = {
+        "path --json": {"path": path},
+        "add one --json": {"kept": "one", "scope": "workspace", "alike": ""},
+        "--json add --user two": {"kept": "two", "scope": "user", "alike": ""},
+        "forget 2 1 --json": {"forgot": ["two", "one"]},
+        "--json list": {"facts": []},
+    }
+    said = run(home, "; ".join(f"indwell memory {line}" for line in lines)).stdout
+    assert [json.loads(line) for line in said.splitlines()] == list(lines.values())
+
+
 @pytest.mark.parametrize(
     ("line", "why"),
     [

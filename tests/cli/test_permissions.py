@@ -50,6 +50,13 @@ async def test_rules_for_always_are_listed_and_taken_back(
     assert book.granted == frozenset()
 
 
+@pytest.mark.parametrize("line", ["--json", "--json list", "list --json", "--json revoke --all"])
+def test_json_may_stand_before_an_action(
+    line: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert json.loads(said(capsys, *line.split()))["folder"] == str(folder)
+
+
 @pytest.mark.parametrize("words", [["revoke"], ["revoke", "7"], ["revoke", "x"], ["explain"]])
 @pytest.mark.usefixtures("folder")
 def test_a_command_line_that_says_nothing_is_wrong(words: list[str]) -> None:

@@ -44,11 +44,12 @@ def memory(options: argparse.Namespace) -> int:
     scope: Scope = "user" if getattr(options, "user", False) else "workspace"
     match options.action:
         case "add":
-            return _add(pages, scope, " ".join(options.words))
+            return _add(pages, scope, " ".join(options.words), as_json=options.json)
         case "forget":
-            return _forget(pages, options.which)
+            return _forget(pages, options.which, as_json=options.json)
         case "path":
-            print(pages.page(scope))
+            path = pages.page(scope)
+            print(json_line({"path": str(path)}) if options.json else path)
             return 0
         case _:
             return _list(pages, as_json=options.json)
@@ -69,7 +70,7 @@ def _list(pages: MemoryPages, *, as_json: bool) -> int:
     return 0
 
 
-def _add(pages: MemoryPages, scope: Scope, words: str) -> int:
+def _add(pages: MemoryPages, scope: Scope, words: str, *, as_json: bool) -> int:
     try:
         text = fact_of(Arguments(words, scope), lambda text: text)
         old = replaced(pages, text, scope)
@@ -77,12 +78,15 @@ def _add(pages: MemoryPages, scope: Scope, words: str) -> int:
         raise UserError(str(error)) from error
     # Typed by hand: the user means both, unless they say otherwise, so nothing is replaced.
     pages.keep(Fact(text, scope, day=datetime.now(UTC).date().isoformat()))
+    if as_json:
+        print(json_line({"kept": text, "scope": scope, "alike": old}))
+        return 0
     alike = f"; this one reads much like it: {visible(old)}" if old else ""
     print(f"kept: {visible(text)}{alike}")
     return 0
 
 
-def _forget(pages: MemoryPages, which: list[str]) -> int:
+def _forget(pages: MemoryPages, which: list[str], *, as_json: bool) -> int:
     known = {str(one.number): one for one in _numbered(pages)}
     wrong = next((one for one in which if one not in known), None)
     if wrong is not None or not which:
@@ -92,8 +96,12 @@ def _forget(pages: MemoryPages, which: list[str]) -> int:
         texts = frozenset(known[one].fact for one in which if known[one].scope == scope)
         if texts:
             pages.forget(scope, texts)
-    for one in dict.fromkeys(which):
-        print(f"forgot: {visible(known[one].fact)}")
+    gone = [known[one].fact for one in dict.fromkeys(which)]
+    if as_json:
+        print(json_line({"forgot": gone}))
+        return 0
+    for fact in gone:
+        print(f"forgot: {visible(fact)}")
     return 0
 
 

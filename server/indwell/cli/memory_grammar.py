@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 
+from indwell.cli.json_option import json_anywhere
+
 
 def memory_options(memory: argparse.ArgumentParser) -> None:
     """Add them to the command's parser."""
@@ -11,10 +13,8 @@ def memory_options(memory: argparse.ArgumentParser) -> None:
         "Lists what Indwell remembers of this folder and of you. Facts come from sessions, each "
         "with your yes, or from here; the pages are Markdown that you may edit."
     )
-    memory.set_defaults(json=False)
     actions = memory.add_subparsers(dest="action", metavar="ACTION")
-    _json(memory)
-    _json(actions.add_parser("list", help="what is remembered here (the default)"))
+    actions.add_parser("list", help="what is remembered here (the default)")
     add = actions.add_parser("add", help="remember a fact")
     add.add_argument("words", nargs="+", metavar="FACT", help="one sentence")
     _user(add)
@@ -22,11 +22,8 @@ def memory_options(memory: argparse.ArgumentParser) -> None:
     forget.add_argument("which", nargs="*", metavar="N", help="their numbers in the list")
     path = actions.add_parser("path", help="print where the page is, to edit it")
     _user(path)
+    json_anywhere(memory, actions.choices.values())
 
 
 def _user(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--user", action="store_true", help="of you, in every folder")
-
-
-def _json(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--json", action="store_true", help="print one JSON object")

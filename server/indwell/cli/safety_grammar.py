@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 
+from indwell.cli.json_option import json_anywhere
+
 
 def permissions_options(permissions: argparse.ArgumentParser) -> None:
     """Add them to the command's parser."""
@@ -12,12 +14,10 @@ def permissions_options(permissions: argparse.ArgumentParser) -> None:
         "command would be decided on and why."
     )
     actions = permissions.add_subparsers(dest="action", metavar="ACTION")
-    _json(permissions)
-    _json(actions.add_parser("list", help="what is allowed for always here (the default)"))
+    actions.add_parser("list", help="what is allowed for always here (the default)")
     revoke = actions.add_parser("revoke", help="take permissions back")
     revoke.add_argument("which", nargs="*", metavar="N", help="their numbers in the list")
     revoke.add_argument("--all", action="store_true", help="all of this folder")
-    _json(revoke)
     explain = actions.add_parser("explain", help="how a command would be decided on, and why")
     explain.add_argument(
         "--rules",
@@ -36,8 +36,8 @@ def permissions_options(permissions: argparse.ArgumentParser) -> None:
         action="store_true",
         help="one JSON object a line (command; rules, sandboxed, mode, cwd), one answer a line",
     )
-    explain.add_argument("--json", action="store_true", help="print one JSON object")
     explain.add_argument("words", nargs="*", metavar="COMMAND", help="behind --")
+    json_anywhere(permissions, actions.choices.values())
 
 
 def trust_options(trust: argparse.ArgumentParser) -> None:
