@@ -93,7 +93,9 @@ async def test_at_the_limit_of_rounds_the_model_says_what_is_left(tmp_path: Path
 async def test_every_turn_that_reaches_the_limit_is_told_so(tmp_path: Path) -> None:
     script = [asks(READ_A), says(), asks(READ_B), says()]
     async with a_world(tmp_path, script, files=FILES, round_limit=1) as world:
-        assert [(await world.turn()).ending for _ in range(2)] == ["limit", "limit"]
+        ends = [await world.turn() for _ in range(2)]
+        assert [one.ending for one in ends] == ["limit", "limit"]
+        assert ends[0].message.startswith("stopped after 1 round; ")
         assert reminders(world.messages) == [round_limit_words(1)] * 2
 
 

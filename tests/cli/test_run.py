@@ -198,6 +198,7 @@ async def test_what_cannot_begin_says_why_in_one_sentence_and_fails(home) -> Non
         (line,) = ended.stdout.splitlines()
         code = 2 if "--file" in BAD[name][0] else 1
         assert (ended.code, sentence in line, ended.stderr) == (code, True, ""), (name, ended)
+        assert "glob" not in line, "that is a tool of the model's"
     assert home.logs() == []
 
 

@@ -44,6 +44,11 @@ def test_tru_05_only_what_was_trusted_is_unchanged() -> None:
     assert not is_unchanged(kept(unknown), [unknown])
 
 
+def test_where_no_file_counts_the_question_names_none_that_could_change() -> None:
+    last = question_words("/work", [], None).split("\n", 2)[-1]
+    assert last == "You are asked again when one comes."
+
+
 def test_the_question_lists_what_trust_enables() -> None:
     items = [
         file("AGENTS.md", kind="instructions"),

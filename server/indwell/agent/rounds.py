@@ -85,7 +85,8 @@ async def run_rounds(session: Session, turn: TurnState, emit: Listener) -> tuple
         if turn.rounds >= limit:
             _remind(session, round_limit_words(limit), turn.number)
             await _ask_model(session, turn, emit, words=None, tool_choice="none")
-            return "limit", f"stopped after {limit} rounds; ask to go on, or raise `round_limit`"
+            rounds = "1 round" if limit == 1 else f"{limit} rounds"
+            return "limit", f"stopped after {rounds}; ask to go on, or raise `round_limit`"
 
 
 def keep_partial_answer(session: Session, turn: TurnState) -> None:

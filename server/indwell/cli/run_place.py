@@ -14,7 +14,7 @@ from indwell.files import has_other_names
 from indwell.policy.paths import matches_any
 from indwell.settings.model import Settings
 from indwell.workspace.base import Workspace
-from indwell.workspace.paths import display
+from indwell.workspace.paths import FIND, display
 from indwell.workspace.text import split_lines
 
 _PLACE = re.compile(r"^(?P<path>.+?)(?::L?(?P<first>\d+)(?:-L?(?P<last>\d+))?)?$")
@@ -37,7 +37,7 @@ async def selection_of(place: str, workspace: Workspace, settings: Settings) -> 
         path = workspace.resolve(match["path"])
         snapshot = await workspace.read(path)
     except ToolError as error:
-        raise WrongPlace(str(error)) from error
+        raise WrongPlace(str(error).removesuffix(FIND)) from error
     shown = display(path, workspace.roots)
     deny = settings.deny
     if any(matches_any(name, deny) for name in (shown, match["path"])):

@@ -111,7 +111,8 @@ def question_words(
         names = [one.name for one in items if one.kind == kind]
         if names:
             lines.append(f"- {words}: {_listed(names)}")
-    lines.append("You are asked again when one of these files changes.")
+    when = "one of these files changes" if items else "one comes"
+    lines.append(f"You are asked again when {when}.")
     return "\n".join(lines)
 
 

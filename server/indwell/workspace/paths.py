@@ -70,11 +70,15 @@ def visible(text: str) -> str:
     )
 
 
+FIND = "; find it with glob"
+"""What the model can do where no name is close; the user has no such tool."""
+
+
 def missing(path: str, name: str, neighbours: Iterable[str]) -> ToolError:
     """Say that ``path`` does not exist, with the names beside it that are close to ``name``."""
     near = difflib.get_close_matches(name, list(neighbours)[:2_000], n=3, cutoff=0.6)
     hint = f"; close to it: {', '.join(map(visible, near))}" if near else ""
-    return ToolError(f"{path!r} does not exist{hint or '; find it with glob'}")
+    return ToolError(f"{path!r} does not exist{hint or FIND}")
 
 
 def folder_said(path: str, names: Sequence[str], limit: int = 50) -> ToolError:
