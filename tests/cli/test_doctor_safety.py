@@ -53,15 +53,20 @@ async def test_rules_and_standing_answers_are_counted_and_a_broken_file_is_said(
     path = home.state / "permissions" / f"{folder_name(home.workspace.resolve())}.json"
     path.parent.mkdir(parents=True)
     path.write_text('["bash in .: make"]')
-    assert await allowed(home) == (
-        "ok",
-        "1 for always here, 2 by `rules_allow`, 1 denied by `rules_deny`",
-    )
+    state, sentence, mend = await allowed(home)
+    assert state == "ok"
+    assert sentence == "1 for always here, 2 by `rules_allow`, 1 denied by `rules_deny`"
+    lists, _, stand = mend.partition("; ")
+    assert lists == "`indwell permissions` lists what is for always"
+    assert stand.startswith("your rules stand in "), "which that command does not list"
+    assert stand.endswith("config.toml")
+    path.unlink()
+    assert (await allowed(home))[2] == stand
     path.write_text("{")
     assert (await allowed(home))[0] == "warn"
 
 
-async def allowed(home: Home) -> tuple[str, str]:
+async def allowed(home: Home) -> tuple[str, str, str]:
     ended = await indwell(
         "doctor",
         "--offline",
@@ -71,7 +76,7 @@ async def allowed(home: Home) -> tuple[str, str]:
     )
     findings = json.loads(ended.stdout)["findings"]
     (one,) = (one for one in findings if one["name"] == "allowed")
-    return one["state"], one["sentence"]
+    return one["state"], one["sentence"], one["mend"]
 
 
 def test_what_the_sandbox_means_here_goes_by_mode_and_trust() -> None:

@@ -12,6 +12,7 @@ from indwell.settings.load import VARIABLES, Loaded, load
 from indwell.settings.model import SECRETS, Hook, Settings
 from indwell.settings.secret import Secret
 from indwell.settings.tighten import RULES
+from indwell.settings.values import STRICT
 
 PAGE = Path(__file__).parents[2] / "docs" / "settings.md"
 MAY = {
@@ -45,6 +46,11 @@ def table() -> str:
         ]
         rows.append(f"| {' | '.join(cells)} |")
     return "\n".join(rows) + "\n"
+
+
+def test_the_page_names_each_setting_that_is_never_guessed() -> None:
+    (row,) = (one for one in PAGE.read_text().splitlines() if "these are never guessed" in one)
+    assert [name for name in STRICT if f"`{name}`" not in row] == []
 
 
 def type_words(annotation: object) -> str:

@@ -13,7 +13,7 @@ from indwell.cli.user_settings import read_settings
 from indwell.errors import SettingsError
 from indwell.providers.connection import State
 from indwell.sessions.store import folder_name
-from indwell.settings.places import state_folder
+from indwell.settings.places import state_folder, user_file
 from indwell.settings.rules import RuleBook
 
 
@@ -65,4 +65,7 @@ def permissions(environment: Mapping[str, str], folder: Path) -> Findings:
     words = ", ".join(f"{number} {what}" for what, number in found.items() if number)
     if not words:
         return (Finding("allowed", "ok", "you have no rules and no standing answers here"),)
-    return (Finding("allowed", "ok", words, "`indwell permissions` lists them"),)
+    always = "`indwell permissions` lists what is for always" if kept.granted else ""
+    rules = f"your rules stand in {user_file()}" if len(kept.granted) < sum(found.values()) else ""
+    mend = "; ".join(filter(None, (always, rules)))
+    return (Finding("allowed", "ok", words, mend),)
