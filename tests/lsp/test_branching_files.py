@@ -97,6 +97,32 @@ async def test_edt_20_a_rewind_asks_before_the_users_edits_are_lost(home) -> Non
         assert git == digest_of(home.workspace / ".git")
 
 
+@pytest.mark.parametrize("typed", ["", "# mine\n"])
+async def test_files_taken_back_reach_the_disk_but_what_the_user_typed_stays_unsaved(
+    home, typed
+) -> None:
+    script = [
+        say("I look.", calls=[READ], usage=USAGE),
+        say(calls=[EDIT], usage=USAGE),
+        say("Mended.", usage=USAGE),
+    ]
+    async with (
+        LoopbackEndpoint(strictly(script)) as endpoint,
+        editing(home, endpoint.base_url, extensions=("events", "save")) as editor,
+    ):
+        buffer = editor.open(home.shop)
+        await editor.ask("mend it")
+        editor.save(buffer)
+        changed = home.shop.read_text()
+        assert changed != SOURCE
+        if typed:
+            editor.type_text(buffer, 0, 0, typed)
+        await editor.heard()
+        await editor.execute("indwell.rewind", {"turn": 0, "files": True})
+        assert buffer.text == typed + SOURCE
+        assert home.shop.read_text() == (changed if typed else SOURCE)
+
+
 async def test_a_plain_editor_is_asked_and_no_is_the_first_answer(home) -> None:
     script = [bash("echo new > made.txt"), say("Done.", usage=USAGE)]
     async with (

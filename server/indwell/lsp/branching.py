@@ -115,6 +115,8 @@ async def _files_back(
             raise
         return None
     timeout_s = host.settings.answer_timeout_s
-    files = FilesBack(ledger, workspace, host.client, timeout_s=timeout_s)
+    files = FilesBack(
+        ledger, workspace, host.client, timeout_s=timeout_s, document=host.documents.at
+    )
     is_wanted = await files.is_wanted(session, arguments.turn, files=arguments.files)
     return files if is_wanted else None

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from pathlib import Path
+
 import msgspec
 
 from indwell.lsp.client import Client
+from indwell.lsp.documents import Document
+from indwell.lsp.saving import clean_ones, save_ours
 from indwell.review.ledger import ReviewLedger
 from indwell.review.rewound import conflict, question, told
 from indwell.review.verdicts import Done, planned_rewind, rewind_files
@@ -24,15 +29,23 @@ class FilesBack:
         workspace: The user's files.
         client: Who is asked.
         timeout_s: How long a question waits; no answer is the first one.
+        document: The open document of a file, if it is open.
     """
 
     def __init__(
-        self, ledger: ReviewLedger, workspace: Workspace, client: Client, *, timeout_s: float
+        self,
+        ledger: ReviewLedger,
+        workspace: Workspace,
+        client: Client,
+        *,
+        timeout_s: float,
+        document: Callable[[Path], Document | None] = lambda _path: None,
     ) -> None:
         self._ledger = ledger
         self._workspace = workspace
         self._client = client
         self._timeout_s = timeout_s
+        self._document = document
 
     async def is_wanted(self, session: str, turn: int, *, files: bool | None) -> bool:
         """Are files to be taken back? Asks where nobody said, unless the editor has its own ways.
@@ -56,6 +69,7 @@ class FilesBack:
 
         What would lose the user's work is asked about once, with all files named.
         """
+        clean = clean_ones(self._document, self._ledger.known())
         done = await rewind_files(self._ledger, self._workspace, session, turn)
         if done.kept:
             plans = await planned_rewind(self._ledger, self._workspace, session, turn)
@@ -71,6 +85,7 @@ class FilesBack:
                     agreed={one.path: one.before for one in plans if one.kept},
                 )
                 done = _both(done, more)
+        await save_ours(self._client, clean)
         return told(done, self._workspace.roots)
 
 

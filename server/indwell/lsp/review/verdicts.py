@@ -25,6 +25,7 @@ from indwell.lsp.review.outcome import Outcome, question, sentence
 from indwell.lsp.review.progress import Progress
 from indwell.lsp.review.reviewing import Reviewing
 from indwell.lsp.review.words import changes
+from indwell.lsp.saving import clean_ones, save_ours
 from indwell.review.hunk import Hunk
 from indwell.review.ledger import ReviewLedger
 from indwell.review.verdicts import Scope, accept, planned, reject
@@ -132,26 +133,15 @@ class Verdicts:
         self, verb: Verb, ledger: ReviewLedger, meant: Meant, token: str
     ) -> VerdictResult:
         progress = Progress(self._client, token, verb, len(meant.by_path))
-        clean = self._clean(meant) if verb == "reject" else ()
+        clean = clean_ones(self._document, meant.by_path) if verb == "reject" else ()
         try:
             self._chores.begin(progress.announce())
             outcome = await self._done(verb, ledger, meant, progress, self._under_way[token])
-            await self._saved(clean)
+            await save_ours(self._client, clean)
             return self._result(verb, outcome, sentence(verb, outcome, self._display))
         finally:
             del self._under_way[token]
             progress.end()
-
-    def _clean(self, meant: Meant) -> tuple[Document, ...]:
-        """Open documents that the disk agrees with: what is taken back stands on disk too."""
-        found = (self._document(path) for path in meant.by_path)
-        return tuple(one for one in found if one is not None and one.dirt == "clean")
-
-    async def _saved(self, clean: Sequence[Document]) -> None:
-        """Let what a reject has changed in them reach the disk; nothing that the user typed."""
-        uris = tuple(one.uri for one in clean if one.dirt == "agent")
-        if uris and self._client.features.has("save"):
-            await self._client.save(uris)
 
     async def _done(
         self,
