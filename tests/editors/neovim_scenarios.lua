@@ -235,6 +235,27 @@ function scenarios.progress_line()
   return { echoed = echoed, width = vim.fn.strdisplaywidth(echoed), room = vim.v.echospace }
 end
 
+function scenarios.edited_elsewhere()
+  local buffer = user.open(place.path)
+  local client = vim.lsp.get_clients({ name = 'indwell' })[1]
+  local original = user.text(buffer)
+  vim.cmd.enew()
+  local apply = client.handlers['workspace/applyEdit'] or vim.lsp.handlers['workspace/applyEdit']
+  local start = { line = 0, character = 0 }
+  for _, words in ipairs({ '# one\n', '# two\n' }) do
+    local edits = { { newText = words, range = { start = start, ['end'] = start } } }
+    local edit = { changes = { [vim.uri_from_bufnr(buffer)] = edits } }
+    apply(nil, { edit = edit }, { client_id = client.id, method = 'workspace/applyEdit' })
+  end
+  local report = { original = original, edited = user.text(buffer), undone = {} }
+  vim.cmd.buffer(buffer)
+  for _ = 1, 2 do
+    vim.cmd.undo()
+    table.insert(report.undone, user.text(buffer))
+  end
+  return report
+end
+
 local report = scenarios[arg[1]]()
 local file = assert(io.open(arg[3], 'w'))
 file:write(vim.json.encode(report))

@@ -124,6 +124,13 @@ def test_fix_this_is_one_edit_that_one_undo_takes_back(
     assert played.log == ""
 
 
+def test_edits_of_a_file_that_the_user_is_not_in_are_undone_one_by_one(tmp_path: Path) -> None:
+    seen = play("edited_elsewhere", SHIPPING, tmp_path).report
+    original = seen["original"]
+    assert seen["edited"] == f"# two\n# one\n{original}"
+    assert seen["undone"] == [f"# one\n{original}", original]
+
+
 def test_a_command_is_asked_for_and_no_comes_first(tmp_path: Path) -> None:
     played = play("refuse", SHIPPING, tmp_path)
     seen = played.report

@@ -30,6 +30,13 @@ vim.lsp.config('indwell', { capabilities = { experimental = { indwell = { reread
     vim.cmd.checktime(vim.uri_to_bufnr(it.uri))
     return shown
   end } })
+-- Each edit is one undo step, in a file that you are not in too; Neovim joins those that come while you are elsewhere.
+vim.lsp.config('indwell', { handlers = { ['workspace/applyEdit'] = function(err, it, context)
+  for _, one in ipairs(vim.api.nvim_list_bufs()) do
+    if vim.api.nvim_buf_is_loaded(one) then vim.bo[one].undolevels = vim.bo[one].undolevels end -- ends its step
+  end
+  return vim.lsp.handlers[context.method](err, it, context)
+end } })
 -- Each step of a turn below the text, cut to the width that needs no <Enter>.
 vim.api.nvim_create_autocmd('LspProgress', { callback = function(event)
   local now = event.data.params.value
