@@ -106,6 +106,26 @@ def test_an_output_that_is_full_is_one_sentence(home, arguments) -> None:
     assert ended.stderr == "the output cannot be written (No space left on device)\n"
 
 
+@pytest.mark.parametrize("closed", [1, 2], ids=["stdout", "stderr"])
+@pytest.mark.parametrize("arguments", [("sessions",), ("run", "--scripted", "hi")], ids=" ".join)
+def test_an_output_that_was_closed_before_we_began_is_none(home, arguments, closed) -> None:
+    ended = subprocess.run(
+        ["/bin/sh", "-c", f'exec "$@" {closed}>&-', "sh", *_indwell(*arguments)],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        cwd=home.workspace,
+        env=home.environment(),
+        check=False,
+    )
+    assert (ended.returncode, ended.stdout if closed == 1 else ended.stderr) == (0, "")
+    assert "Traceback" not in ended.stderr
+
+
+def _indwell(*arguments: str) -> tuple[str, ...]:
+    return sys.executable, "-m", "indwell", *arguments
+
+
 PRESSED = """
 import sys
 class Pressed:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 from collections.abc import Sequence
@@ -35,6 +36,8 @@ def _main(given: list[str]) -> int:
         return serve(scripted=False, pace_s=0.0)
     from indwell.cli.commands import run_command
 
+    # Closed before we began (`>&-`), there is none: then what is said leads nowhere.
+    sys.stdout, sys.stderr = sys.stdout or io.StringIO(), sys.stderr or io.StringIO()
     try:
         return run_command(given)
     finally:
