@@ -6,7 +6,13 @@ from pathlib import Path
 import pytest
 
 from indwell.errors import SettingsError
-from indwell.settings.places import read_user_file, state_folder, trusted_folders, user_file
+from indwell.settings.places import (
+    MOST_B,
+    read_user_file,
+    state_folder,
+    trusted_folders,
+    user_file,
+)
 
 
 def test_the_users_file_has_a_name_and_need_not_exist(tmp_path: Path) -> None:
@@ -43,6 +49,16 @@ def test_something_else_in_its_place_is_one_clear_sentence(tmp_path: Path, make)
     make(path)
     with pytest.raises(SettingsError, match=r"cannot be read \(.*\); mend that, or move the file"):
         read_user_file(path)
+
+
+def test_a_file_without_end_is_not_read_to_its_end(tmp_path: Path) -> None:
+    path = tmp_path / "config.toml"
+    with path.open("wb") as file:
+        file.truncate(MOST_B + 1)  # holes: a file of terabytes takes no room on the disk
+    with pytest.raises(SettingsError, match=r"larger than the 1,048,576 bytes .*; mend that"):
+        read_user_file(path)
+    os.truncate(path, MOST_B)
+    assert len(read_user_file(path) or "") == MOST_B
 
 
 def test_trusted_folders_are_resolved(tmp_path: Path) -> None:

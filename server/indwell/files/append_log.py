@@ -101,19 +101,25 @@ class AppendLog:
             os.close(self._file)
 
 
-def read_bytes_private(path: Path, *, follow_link: bool = False) -> bytes:
+def read_bytes_private(
+    path: Path, *, follow_link: bool = False, limit_b: int | None = None
+) -> bytes:
     """Read a whole regular file; a link only if ``follow_link`` (users link their settings file).
 
     Raises:
-        OSError: Missing, a link, no regular file, or not readable.
+        OSError: Missing, a link, no regular file, over ``limit_b``, or not readable.
     """
     flags = _SAFE & ~getattr(os, "O_NOFOLLOW", 0) if follow_link else _SAFE
     file = os.open(path, os.O_RDONLY | _NO_WAIT | flags)
     try:
         check_regular(file, path)
-        chunks = []
+        chunks, size_b = [], 0
         while chunk := os.read(file, _CHUNK_B):
             chunks.append(chunk)
+            size_b += len(chunk)
+            if limit_b is not None and size_b > limit_b:
+                why = f"it is larger than the {limit_b:,} bytes that are read"
+                raise OSError(errno.EFBIG, why, str(path))
         return b"".join(chunks)
     finally:
         os.close(file)

@@ -14,6 +14,8 @@ from indwell.errors import SettingsError
 from indwell.files.append_log import read_bytes_private
 from indwell.settings import load
 
+MOST_B = 1 << 20  # of a file that people write by hand; a larger one is none of these
+
 _NAME = "indwell"
 
 
@@ -43,10 +45,10 @@ def read_user_file(path: Path) -> str | None:
     """Read a settings file, through a link too (many keep theirs elsewhere); None if missing.
 
     Raises:
-        SettingsError: It cannot be read, or is no UTF-8.
+        SettingsError: It cannot be read, is no UTF-8, or far too large.
     """
     try:
-        return read_bytes_private(path, follow_link=True).decode()
+        return read_bytes_private(path, follow_link=True, limit_b=MOST_B).decode()
     except FileNotFoundError:
         return None
     except UnicodeDecodeError as error:
