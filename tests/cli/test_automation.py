@@ -124,7 +124,12 @@ async def test_a_line_is_taken_up_before_the_next_one_is_written(home) -> None:
         assert await process.wait() == 0
 
 
-async def test_ctrl_c_while_the_next_line_is_waited_for_ends_with_130(home) -> None:
+@pytest.mark.parametrize(
+    ("sent", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)], ids=["ctrl-c", "sigterm"]
+)
+async def test_who_is_stopped_while_the_next_line_is_waited_for_says_by_what(
+    home, sent, code
+) -> None:
     process = await asyncio.create_subprocess_exec(
         *(sys.executable, "-m", "indwell", "run", "--scripted", "--json"),
         *("--input-format", "jsonl"),
@@ -143,9 +148,34 @@ async def test_ctrl_c_while_the_next_line_is_waited_for_ends_with_130(home) -> N
         event = {"type": ""}
         while event["type"] != "turnFinished":
             event = json.loads(await process.stdout.readline())
-        process.send_signal(signal.SIGINT)
+        process.send_signal(sent)
         assert await process.stderr.read() == b""
-        assert await process.wait() == 130
+        assert await process.wait() == code
+
+
+async def test_sigterm_ends_a_turn_in_order_with_all_that_it_runs(home) -> None:
+    command = {"command": "echo begun; sleep 1000"}
+    calls = [say(calls=[("bash", json.dumps(command))], usage=USAGE)]
+    async with LoopbackEndpoint(calls) as endpoint:
+        process = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-m", "indwell", "run", "--json", "--allow-commands", "go"),
+            env=home.environment(endpoint.base_url),
+            cwd=home.workspace,
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.PIPE,
+            limit=1 << 20,
+        )
+        assert process.stdout is not None
+        async with asyncio.timeout(TIMEOUT_S):
+            event = {"type": ""}
+            while event["type"] != "toolOutput":
+                event = json.loads(await process.stdout.readline())
+            process.send_signal(signal.SIGTERM)
+            told = (await process.stdout.read()).splitlines()
+            assert await process.wait() == 143
+    last = json.loads(told[-1])
+    assert (last["type"], last["ending"]) == ("turnFinished", "cancelled")
+    assert home.endings() == [("cancelled", "")]
 
 
 async def test_a_session_that_goes_on_from_a_turn_takes_its_prompt_from_stdin(home) -> None:

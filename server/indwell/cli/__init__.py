@@ -10,15 +10,20 @@ from collections.abc import Sequence
 DONE, FAILED, USAGE = 0, 1, 2
 LIMITED = 3  # a limit ended a run: rounds, budget or time
 STOPPED = 130  # as shells say it of a program that Ctrl-C ended
+TERMINATED = 143  # the same of SIGTERM
+
+
+class Terminated(KeyboardInterrupt):
+    """Somebody asked the process to end (SIGTERM), and what it did was stopped in order."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a command; 0 done, 1 the task failed, 2 the command line was wrong, 130 Ctrl-C."""
+    """Run a command; 0 done, 1 it failed, 2 the command line was wrong, 130 and 143 stopped."""
     try:
         return _main(sys.argv[1:] if arguments is None else list(arguments))
-    except KeyboardInterrupt:
+    except KeyboardInterrupt as stop:
         sys.stderr.write("stopped\n")
-        return STOPPED
+        return code_of_stop(stop)
     except OSError as error:
         from indwell.cli.closed_output import hush, is_full
 
@@ -26,6 +31,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
             raise
         hush(error)
         return FAILED
+
+
+def code_of_stop(stop: KeyboardInterrupt) -> int:
+    """The exit code of who was stopped."""
+    return TERMINATED if isinstance(stop, Terminated) else STOPPED
 
 
 def _main(given: list[str]) -> int:

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 import msgspec
 from rich.console import Console
 
-from indwell.cli import STOPPED
+from indwell.cli import code_of_stop
 from indwell.cli.addresses import address_of, found
 from indwell.cli.connect import Endpoint, Places, connect, known_key
 from indwell.cli.json_line import json_line
@@ -57,7 +57,7 @@ def login(wish: Wish) -> int:
     except (KeyboardInterrupt, EOFError) as error:
         if sys.stdin.isatty():
             console.print()  # the sentence begins a line of its own, after ^C
-        code = STOPPED if isinstance(error, KeyboardInterrupt) else 1
+        code = code_of_stop(error) if isinstance(error, KeyboardInterrupt) else 1
         return _failed(wish, "stopped; nothing was stored", code)
     outcome = msgspec.structs.replace(outcome, notes=(*outcome.notes, *_small_context(outcome)))
     if wish.json:

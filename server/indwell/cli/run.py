@@ -19,7 +19,7 @@ from indwell.agent.prompt import Prompt
 from indwell.agent.session import Session
 from indwell.agent.turn import run_turn
 from indwell.agent.words import taken_words
-from indwell.cli import DONE, LIMITED, STOPPED, USAGE
+from indwell.cli import DONE, LIMITED, USAGE, code_of_stop
 from indwell.cli.addresses import address_place
 from indwell.cli.approved_plan import carrying_out
 from indwell.cli.chosen_model import NoModel
@@ -72,8 +72,8 @@ def run(wish: Wish) -> int:
     except (UserError, ToolError) as error:
         view(_failed(str(error), wish.words))
         return 1
-    except KeyboardInterrupt:
-        return STOPPED  # the turn has told its end already
+    except KeyboardInterrupt as stop:
+        return code_of_stop(stop)  # the turn has told its end already
     except asyncio.CancelledError:
         return 1  # nobody reads any more
 

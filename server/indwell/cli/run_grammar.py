@@ -30,7 +30,7 @@ class Limits(msgspec.Struct, frozen=True):
 
 _EPILOG = (
     "Exit codes: 0 done, 1 failed, 2 the command line or stdin was wrong, 3 a limit ended it "
-    "(rounds, budget or time), 130 stopped with Ctrl-C."
+    "(rounds, budget or time), 130 stopped with Ctrl-C, 143 with SIGTERM."
 )
 
 

@@ -1,12 +1,15 @@
-"""Runs asynchronous work from a command; Ctrl-C at any moment leaves nothing half begun."""
+"""Runs asynchronous work from a command; whoever ends it early leaves nothing half begun."""
 
 from __future__ import annotations
 
 import asyncio
 import signal
+import sys
 from collections.abc import Coroutine, Iterator
 from contextlib import contextmanager
 from typing import Any, TypeVar
+
+from indwell.cli import Terminated
 
 T = TypeVar("T")
 
@@ -17,16 +20,43 @@ def wait_for(work: Coroutine[Any, Any, T]) -> T:
     Raises:
         KeyboardInterrupt: Ctrl-C, also while the loop is being made: half a loop would complain of
             itself, and so would a coroutine that nobody awaited.
+        Terminated: SIGTERM, as ``timeout`` and CI jobs send it; the work was stopped as by Ctrl-C.
     """
     runner = asyncio.Runner()
+    told: list[int] = []
     try:
         with _interrupts_held_back():
             runner.get_loop()
-        return runner.run(work)
+        return runner.run(_until_told(work, told))
+    except asyncio.CancelledError:
+        if told:
+            raise Terminated from None
+        raise
     finally:
         with _interrupts_held_back():
             runner.close()
             work.close()
+
+
+async def _until_told(work: Coroutine[Any, Any, T], told: list[int]) -> T:
+    """Do ``work`` until somebody asks the process to end; the second time it ends at once."""
+    loop, task = asyncio.get_running_loop(), asyncio.current_task()
+    assert task is not None
+    number = signal.SIGTERM
+    # Windows has no such handlers, and who had us ignore it meant that.
+    if sys.platform == "win32" or signal.getsignal(number) is not signal.SIG_DFL:
+        return await work
+
+    def end() -> None:
+        told.append(number)
+        loop.remove_signal_handler(number)
+        task.cancel()
+
+    loop.add_signal_handler(number, end)
+    try:
+        return await work
+    finally:
+        loop.remove_signal_handler(number)
 
 
 @contextmanager
