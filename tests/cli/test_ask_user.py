@@ -48,6 +48,25 @@ def test_a_number_or_words_are_typed(tmp_path, typed, result, words) -> None:
     assert texts_of(sent.body["messages"]).endswith(words)
 
 
+def test_after_a_question_that_nobody_answered_the_next_one_is_shown_and_answered(tmp_path) -> None:
+    home = Home(tmp_path)
+    home.configure('answer_timeout_s = 1\nmode = "ask"\n')
+    written = say(
+        calls=[("write_file", json.dumps({"path": "a.txt", "content": "a\n"}))], usage=USAGE
+    )
+    script = [ASKING, written, say("Well.", usage=USAGE)]
+    with (
+        endpoint_in_thread(script) as endpoint,
+        Terminal(
+            "run", "go", environment=home.environment(endpoint.base_url), folder=home.workspace
+        ) as terminal,
+    ):
+        terminal.until("nobody answered within 1 seconds")
+        terminal.answer("[A]lways? ", "o")
+        assert terminal.ends() == 0
+    assert home.files["a.txt"] == b"a\n"
+
+
 @pytest.mark.parametrize("more", [(), ("--allow-commands",), ("--json",)])
 async def test_in_a_script_the_model_decides_itself(tmp_path, more) -> None:
     home = Home(tmp_path)

@@ -11,7 +11,7 @@ import msgspec
 from indwell.cli.review_look import UNSAVED, Looked, Wanted, look
 from indwell.cli.review_screen import Screen
 from indwell.cli.review_walk import KEYS, Judge, Move, Quit, Tell, Verdict, place_of, step
-from indwell.cli.terminal_approver import typed_line
+from indwell.cli.typed_line import typed_line
 from indwell.errors import ToolError
 from indwell.policy.approvals import visible
 from indwell.review.hunk import Hunk

@@ -2,19 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
-import contextlib
-import sys
-import threading
-
 from rich.console import Console
 from rich.markup import escape
 
 from indwell.cli.stdin import is_typed
+from indwell.cli.typed_line import typed_line
 from indwell.policy.approvals import Answer, Chosen, Question, Reply, Said, one_line, visible
-
-if sys.platform != "win32":
-    import termios
 
 ANSWERS: tuple[Answer, ...] = ("no", "once", "session", "always")
 YES = frozenset({"y", "yes"})
@@ -85,35 +78,6 @@ class TerminalApprover:
             style = "bold red" if is_more else "dim"
             line = f"[{style}]{escape(one_line(note))}[/]"
             self._console.print(line, emoji=False, highlight=False, soft_wrap=True)
-
-
-async def typed_line(prompt: str) -> str:
-    """A line from the terminal; a thread of its own, so that Ctrl-C need not wait for it."""
-    loop = asyncio.get_running_loop()
-    answer: asyncio.Future[str] = loop.create_future()
-
-    def tell(line: str) -> None:
-        if not answer.done():
-            answer.set_result(line)
-
-    def read() -> None:
-        _forget_typed()
-        try:
-            line = input(prompt)
-        except EOFError:
-            line = ""
-        with contextlib.suppress(RuntimeError):  # the loop has ended: nobody waits any more
-            loop.call_soon_threadsafe(tell, line)
-
-    threading.Thread(target=read, daemon=True).start()
-    return await answer
-
-
-def _forget_typed() -> None:
-    """Drop what was typed before the question could be seen: it is no answer to it."""
-    if sys.platform != "win32":
-        with contextlib.suppress(termios.error, ValueError):  # no terminal after all
-            termios.tcflush(sys.stdin, termios.TCIFLUSH)
 
 
 class AllowingApprover:

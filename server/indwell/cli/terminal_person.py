@@ -7,7 +7,8 @@ from rich.markup import escape
 
 from indwell.agent.asking.asker import NOBODY, Answer, UserQuestion, answer_of
 from indwell.cli.stdin import is_typed
-from indwell.cli.terminal_approver import TerminalApprover, typed_line
+from indwell.cli.terminal_approver import TerminalApprover
+from indwell.cli.typed_line import typed_line
 from indwell.policy.approvals import visible
 
 

@@ -15,7 +15,7 @@ from rich.console import Console
 from indwell.agent.events import Listener, Notice
 from indwell.cli.folder_trust import FolderTrust
 from indwell.cli.stdin import is_typed
-from indwell.cli.terminal_approver import typed_line
+from indwell.cli.typed_line import typed_line
 from indwell.cli.user_settings import read_settings
 from indwell.errors import SettingsError
 from indwell.policy.approvals import visible

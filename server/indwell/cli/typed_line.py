@@ -1,0 +1,92 @@
+"""A line that a person types at the terminal, for the question that stands there now."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import sys
+import threading
+import time
+from collections.abc import Callable
+
+if sys.platform != "win32":
+    import termios
+
+
+class _Keyboard:
+    """The one thread that reads; nobody can stop it, so it goes on for the next question.
+
+    Attributes:
+        hear: Of the question that stands; None if there is none.
+        since: When it was put, in seconds.
+        is_read: Does the thread wait for a line?
+    """
+
+    def __init__(self) -> None:
+        self.hear: Callable[[str], None] | None = None
+        self.since = 0.0
+        self.is_read = False
+        self._lock = threading.Lock()
+
+    def put(self, prompt: str, hear: Callable[[str], None]) -> None:
+        """The next line that is typed is for ``hear``."""
+        with self._lock:
+            _forget_typed()
+            self.hear, self.since = hear, time.monotonic()
+            was_read, self.is_read = self.is_read, True
+        if was_read:  # by the thread of a question that nobody answered
+            sys.stdout.write(prompt)
+            sys.stdout.flush()
+        else:
+            threading.Thread(target=self._read, args=(prompt,), daemon=True).start()
+
+    def drop(self, hear: Callable[[str], None]) -> None:
+        """The question is over."""
+        with self._lock:
+            if self.hear is hear:
+                self.hear = None
+
+    def _read(self, prompt: str) -> None:
+        while True:
+            try:
+                line = input(prompt)
+            except EOFError:
+                line = ""
+            typed = time.monotonic()
+            with self._lock:
+                if self.hear is None or typed >= self.since:
+                    self.is_read = False
+                    if self.hear is not None:
+                        self.hear(line)
+                    return
+            prompt = ""  # it was typed before the question that stands now
+
+
+_KEYBOARD = _Keyboard()
+
+
+async def typed_line(prompt: str) -> str:
+    """A line from the terminal; a thread of its own, so that Ctrl-C need not wait for it."""
+    loop = asyncio.get_running_loop()
+    answer: asyncio.Future[str] = loop.create_future()
+
+    def tell(line: str) -> None:
+        if not answer.done():
+            answer.set_result(line)
+
+    def hear(line: str) -> None:
+        with contextlib.suppress(RuntimeError):  # the loop has ended: nobody waits any more
+            loop.call_soon_threadsafe(tell, line)
+
+    _KEYBOARD.put(prompt, hear)
+    try:
+        return await answer
+    finally:
+        _KEYBOARD.drop(hear)
+
+
+def _forget_typed() -> None:
+    """Drop what was typed before the question could be seen: it is no answer to it."""
+    if sys.platform != "win32":
+        with contextlib.suppress(termios.error, ValueError):  # no terminal after all
+            termios.tcflush(sys.stdin, termios.TCIFLUSH)
