@@ -212,6 +212,25 @@ async def test_what_changes_after_the_answer_is_ignored_with_a_notice_until_it_i
         assert "ALWAYS-APPROVE" in instructions(world)[-1][1]
 
 
+@pytest.mark.parametrize(
+    "name", ["two  blanks", " ", "a\N{ZERO WIDTH JOINER}b", "a\u202eb", "line\nbreak", '"<plan>']
+)
+async def test_a_folder_with_an_odd_name_is_told_once_and_never_said_to_be_gone(
+    project: Project, tmp_path: Path, name: str
+) -> None:
+    project.write(f"{name}/AGENTS.md", "ODD\n")
+    project.write("web/AGENTS.md", "WEB\n")
+    project.write("api/AGENTS.md", "API\n")
+    for folder in (name, "web", "api"):
+        project.write(f"{folder}/a.py")
+    project.trust()
+    script = [*(reads(f"{one}/a.py") for one in (name, "web", "api")), says()]
+    async with project.session(tmp_path, script) as world:
+        await world.turn()
+        told = [text.splitlines()[-2] for _, text in instructions(world)]
+    assert told == ["ODD", "WEB", "API"]
+
+
 async def test_what_is_deleted_counts_no_more_and_the_model_hears_it_once(
     project: Project, tmp_path: Path
 ) -> None:

@@ -65,11 +65,11 @@ def instruction_blocks(conversation: Conversation, found: Found, *, turn: int) -
     blocks = []
     for path, text in found.texts:
         block = _fitting(path, text, limit, room, turn)
-        if path in told and told[path] in {block.text, _block(path, text, limit, turn).text}:
+        if told.get(_shown(path)) in {block.text, _block(path, text, limit, turn).text}:
             continue
         room -= block.meta.tokens
         blocks.append(block)
-    present = {one.path for one in found.texts}
+    present = {_shown(one.path) for one in found.texts}
     for path, text in told.items():
         gone = _inject(path, gone_words(path), turn)
         if path not in present and text != gone.text:
@@ -94,6 +94,12 @@ def _block(path: str, text: str, limit: int, turn: int) -> Text:
 
 def _inject(path: str, words: str, turn: int) -> Text:
     return inject("instructions", words, turn=turn, attributes={"path": path})
+
+
+def _shown(path: str) -> str:
+    """A path as its block names it, which may not be all of it: of two blanks one is left."""
+    match = _PATH.match(_inject(path, "", 0).text)
+    return path if match is None else html.unescape(match[1])
 
 
 def _told(conversation: Conversation) -> Mapping[str, str]:
