@@ -99,3 +99,7 @@ def test_a_document_that_cannot_be_read_is_no_plan_and_one_that_is_gone_was_the_
     path.mkdir()
     with pytest.raises(UserError, match="is a folder"):
         written_plan(plan)
+    path.rmdir()
+    path.symlink_to(tmp_path / "elsewhere.md")
+    with pytest.raises(UserError, match="the plan's document cannot be read"):
+        written_plan(plan)

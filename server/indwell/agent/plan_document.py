@@ -6,7 +6,7 @@ from pathlib import Path
 
 from indwell.context.plan import MOST_BYTES, Plan
 from indwell.errors import ToolError, UserError
-from indwell.files import read_bytes
+from indwell.files import exists, read_bytes
 
 
 def written_plan(plan: Plan) -> str:
@@ -21,6 +21,6 @@ def written_plan(plan: Plan) -> str:
     try:
         return read_bytes(path, [path.parent], MOST_BYTES).decode("utf-8", "replace")
     except ToolError as error:
-        if not path.exists():
+        if not exists(path):
             return plan.text
         raise UserError(f"the plan's document cannot be read ({error}); mend it") from error
