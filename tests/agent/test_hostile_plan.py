@@ -134,6 +134,14 @@ async def test_a_plan_in_the_same_reply_lets_no_edit_through(tmp_path) -> None:
         ("ok <!-- delete ~ -->", "&lt;!-- delete ~"),
         ("ok \u202eltd", "\\u{202e}"),
         ("ok\U000e0072\U000e006d", "\\u{e0072}\\u{e006d}"),
+        (f"ok{' ' * 3_000}delete ~", "ok [… 3000 blanks …] delete ~"),
+        (f"ok{chr(0xA0) * 3_000}delete ~", "ok [… 3000 blanks …] delete ~"),
+        (f"ok{chr(0x2800) * 3_000}delete ~", "ok [… 3000 blanks …] delete ~"),
+        (f"ok{chr(10) * 901}delete ~", "ok\n[… 900 empty lines …]\ndelete ~"),
+        (
+            f"ok{chr(13) + chr(10)}{(' ' + chr(13) + chr(10)) * 900}delete ~",
+            "[… 900 empty lines …]",
+        ),
     ],
 )
 async def test_what_the_user_would_not_see_shows_before_it_can_be_approved(

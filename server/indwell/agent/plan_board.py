@@ -17,6 +17,7 @@ from msgspec import Meta
 from indwell.context.plan import Plan, PlanInput, next_state, plan_text
 from indwell.context.todo import TodoItem
 from indwell.errors import ToolError, UserError
+from indwell.policy.approvals import narrow
 from indwell.settings.model import Mode
 from indwell.tools.base import Facts, Outcome, Tool, ToolContext
 
@@ -94,12 +95,12 @@ class PlanBoard:
         self._is_news = True
 
     def propose(self, text: str, turn: int) -> None:
-        """The model has a plan, and waits for the user.
+        """The model has a plan, and waits for the user, whom no blanks keep from seeing all of it.
 
         Raises:
             UserError: The text cannot be a plan.
         """
-        self.take("propose", text)
+        self.take("propose", narrow(text.replace("\r\n", "\n").strip()))
         self._is_news = self._ends_turn = True  # the same text again is news, too
         self.proposed_in = turn
 

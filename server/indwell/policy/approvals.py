@@ -24,8 +24,9 @@ LONG_LINES = 15  # a dialog shows about as many
 LONG_CHARACTERS = 1_200
 _READ = 4  # times the length of a line: blanks are folded, and a huge text is not read to its end
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
-_EMPTY_LINES = re.compile(r"\n(?:[ \t]*\n){3,}")
-_BLANKS = re.compile(r"[ \t]{41,}")
+_BLANK = r"[ \t\r\v\f\x1c-\x1f\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u2800\u3000]"
+_EMPTY_LINES = re.compile(rf"\n(?:{_BLANK}*\n){{3,}}")
+_BLANKS = re.compile(rf"{_BLANK}{{41,}}")
 
 Answer: TypeAlias = Literal["no", "once", "session", "always"]
 Said: TypeAlias = Answer | Literal["hunks", "unanswered", "beforehand", "uncovered"]
@@ -147,7 +148,7 @@ def question_for(  # noqa: PLR0917 - all that a question is made of
     identifier = hashlib.blake2b(bound, digest_size=16).hexdigest()
     kinds = ", ".join(kinds_in(asked.command or asked.arguments))
     held = f"; it holds what looks like a secret ({kinds})" if kinds else ""
-    reason, rule = visible(ask.reason) + held, _narrow(visible(ask.rule))
+    reason, rule = visible(ask.reason) + held, narrow(visible(ask.rule))
     uncovered = why_uncovered(asked, ask, is_held=sandbox != UNHELD)
     if asked.keeps:
         title, detail = f"Remember this {one_line(asked.keeps)}?", folded(visible(preview))
@@ -239,14 +240,14 @@ def visible(text: str) -> str:
 
 def folded(text: str) -> str:
     """Say in words what would push a text's end out of sight: empty lines, blanks, its length."""
-    short = _narrow(text)
+    short = narrow(text)
     lines = text.count("\n") + 1
     if lines <= LONG_LINES and len(text) <= LONG_CHARACTERS:
         return short
     return f"[{lines:,} lines, {len(text):,} characters; look at all of them]\n{short}"
 
 
-def _narrow(text: str) -> str:
+def narrow(text: str) -> str:
     """Without long runs of nothing, told in words."""
     short = _EMPTY_LINES.sub(lambda run: f"\n[… {run[0].count(chr(10)) - 1} empty lines …]\n", text)
     return _BLANKS.sub(lambda run: f" [… {len(run[0])} blanks …] ", short)
