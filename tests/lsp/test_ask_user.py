@@ -166,6 +166,25 @@ async def test_in_an_open_chat_the_next_send_is_the_answer(tmp_path) -> None:
         assert "the second" in texts_of(endpoint.seen[-1].body["messages"])
 
 
+@pytest.mark.parametrize("typed", ["2", "8080"])
+async def test_an_option_that_is_chosen_in_a_chat_is_the_answer_and_no_words_besides(
+    tmp_path, typed: str
+) -> None:
+    async with asking(tmp_path, extensions=()) as (editor, _, endpoint):
+        page = await chat(editor)
+        write(editor, page, "begin\n")
+        await send(editor, page)
+        await editor.wait_until(lambda: "> **The model asks:**" in page.text)
+        write(editor, page, f"{typed}\n")
+        await send(editor, page)
+        await editor.wait_until(lambda: is_over(page, 1))
+        assert "> **Answered:**\n> 8080" in page.text
+        assert "meanwhile" not in page.text
+        assert page.text.rstrip().endswith("\n## You"), "the answer has left the draft"
+        assert results(endpoint.seen[-1]) == ["The user chose option 2: 8080"]
+        assert texts_of(endpoint.seen[-1].body["messages"]).endswith("begin")
+
+
 async def test_a_message_leads_to_a_chat_that_was_not_open(tmp_path) -> None:
     async with asking(tmp_path, extensions=(), reply=PLAINLY) as (editor, _, endpoint):
         editor.answers.choose = lambda _message, _titles: IN_CHAT

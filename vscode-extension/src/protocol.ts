@@ -1080,11 +1080,16 @@ export interface SteerParams {
   readonly session?: string | null;
 }
 
-/** The turn that takes them, at its next model call. */
+/**
+ * The turn that takes them, at its next model call.
+ *
+ * `is_choice`: they chose an option of the model's question, and are no words besides.
+ */
 export interface SteerResult {
   readonly session: string;
   readonly turn: number;
   readonly delivered: boolean;
+  readonly is_choice: boolean;
 }
 
 /** The user's words in the middle of a turn. */

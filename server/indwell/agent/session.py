@@ -126,12 +126,12 @@ class Session:
     asking: asyncio.Lock = field(default_factory=asyncio.Lock)
     helping: Helping | None = None
 
-    def steer(self, words: str, *, numbered: bool = False) -> None:
+    def steer(self, words: str, *, numbered: bool = False) -> bool:
         """Let the running turn hear ``words`` at its next model call; on the event loop.
 
         They are the user's own words. If the turn would end before, it goes on with them; if it
         fails or is stopped, they come back in its draft. ``numbered``: where they were typed, a
-        question's options have numbers.
+        question's options have numbers; gives whether they chose one, and so are no words.
 
         Raises:
             UserError: No turn is running, there are no words, or too many wait already.
@@ -147,10 +147,12 @@ class Session:
                 f"too much waits for the next model call already ({len(self.steering)} messages); "
                 "wait until it has begun, or stop the turn"
             )
-        self.parts.log.append(Steered(self.turns, words, self.timestamp()))
-        self.steering = (*self.steering, words)
-        self.parts.questions.hear(words, numbered=numbered)
+        is_choice = self.parts.questions.hear(words, numbered=numbered)
+        if not is_choice:
+            self.parts.log.append(Steered(self.turns, words, self.timestamp()))
+            self.steering = (*self.steering, words)
         self.parts.background.wake()
+        return is_choice
 
     def advance(self, conversation: Conversation) -> None:
         """Take the next value of the conversation, and log what it has more than the last."""

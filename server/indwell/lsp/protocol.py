@@ -85,11 +85,15 @@ class SteerParams(Value):
 
 @attrs.frozen(eq=False, repr=False)
 class SteerResult(Value):
-    """The turn that takes them, at its next model call."""
+    """The turn that takes them, at its next model call.
+
+    ``is_choice``: they chose an option of the model's question, and are no words besides.
+    """
 
     session: str
     turn: int
     delivered: bool
+    is_choice: bool = False
 
 
 @attrs.frozen(eq=False, repr=False)

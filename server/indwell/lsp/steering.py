@@ -36,5 +36,7 @@ async def steered(
             f"no turn is running in session {params.session!r}; send the words with "
             "indwell/prompt instead"
         )
-    session.steer(params.text, numbered=numbered)
-    return protocol.SteerResult(session=session.id, turn=running.number, delivered=True)
+    is_choice = session.steer(params.text, numbered=numbered)
+    return protocol.SteerResult(
+        session=session.id, turn=running.number, delivered=True, is_choice=is_choice
+    )

@@ -19,6 +19,7 @@ class QuestionBoard:
 
     def __init__(self) -> None:
         self._heard: asyncio.Future[tuple[str, bool]] | None = None
+        self._options: tuple[str, ...] = ()
         self._turn = 0
         self._n_asked = 0
         self._is_silent = False
@@ -28,10 +29,15 @@ class QuestionBoard:
         """Does a question wait, so that what the user says now is its answer?"""
         return self._heard is not None and not self._heard.done()
 
-    def hear(self, words: str, *, numbered: bool = False) -> None:
-        """The user has said something to the running turn; perhaps where options have numbers."""
-        if self._heard is not None and not self._heard.done():
-            self._heard.set_result((words, numbered))
+    def hear(self, words: str, *, numbered: bool = False) -> bool:
+        """The user has said something to the running turn; perhaps where options have numbers.
+
+        Gives whether it chose one of those: then it is that answer, and nothing besides.
+        """
+        if self._heard is None or self._heard.done():
+            return False
+        self._heard.set_result((words, numbered))
+        return numbered and answer_of(self._options, words).chosen is not None
 
     def check(self, turn: int) -> None:
         """Return if one more question may be asked in this turn, and count it.
@@ -52,6 +58,7 @@ class QuestionBoard:
     ) -> Answer | Silence:
         """The first of: an answer, words to the turn, the end of the time."""
         self._heard = heard = asyncio.get_running_loop().create_future()
+        self._options = question.options
         asking = asyncio.ensure_future(asker.answer(question))
         try:
             await asyncio.wait(

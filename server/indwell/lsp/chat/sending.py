@@ -137,7 +137,11 @@ async def _steered(
     except UserError:
         known.raws.remove(raw)
         raise
-    chats.drafts.vouch(document, raw)
+    if result.is_choice:  # the answer stands where the question does
+        known.raws.remove(raw)
+        await _change(chats, document, partial(moving.cleared, words=raw))
+    else:
+        chats.drafts.vouch(document, raw)
     return result
 
 
