@@ -91,7 +91,7 @@ function ofFile(file: NonNullable<Surroundings["file"]>): readonly Suggestion[] 
   const where = symbol === undefined ? path : `${called(symbol)} in ${path}`;
   const title = symbol === undefined ? target : `${target} in ${name(file.path)}`;
   const explain = { title: `Explain ${title}`, prompt: `Explain ${where}.` };
-  if (isTest(file.path)) return [explain];
+  if (isTest(file.path) || isNoProgram(file.path)) return [explain];
   const tests = { title: `Write tests for ${title}`, prompt: `Write tests for ${where}.` };
   return [explain, tests];
 }
@@ -116,6 +116,17 @@ function general(): readonly Suggestion[] {
 function isTest(path: string): boolean {
   return /(^|\/)(tests?|spec|__tests__)\/|(^|[/._-])(test|spec)s?[._-]|_test\.|Test\.\w+$/i.test(
     path,
+  );
+}
+
+/** Documents, data and settings; and what has no suffix, as a Makefile. */
+function isNoProgram(path: string): boolean {
+  const last = path.split("/").at(-1) ?? path;
+  return (
+    !/[^.]\.[^.]+$/.test(last) ||
+    /\.(md|markdown|rst|adoc|tex|txt|log|csv|tsv|json[c5l]?|ya?ml|toml|ini|cfg|conf|env|lock|xml|svg)$/i.test(
+      last,
+    )
   );
 }
 

@@ -163,4 +163,16 @@ describe("talking with the model", () => {
     assert.equal(await chat.panel.locator("article.turn, .sending").count(), 0);
     await chat.composer.fill("");
   });
+
+  test("a panel that is shown again suggests what fits the file that was opened meanwhile", async () => {
+    await chat.fresh();
+    await chat.command("workbench.view.explorer");
+    await chat.host.run(async (vscode, folder) => {
+      await vscode.window.showTextDocument(vscode.Uri.file(`${folder}/Makefile`));
+    }, chat.folder);
+    // Nobody sees suggestions now: those of the new file are not collected, whenever that is looked at.
+    await new Promise((done) => setTimeout(done, 1_500));
+    await chat.showPanel();
+    await chat.panel.getByRole("button", { name: "Explain Makefile" }).waitFor();
+  });
 });

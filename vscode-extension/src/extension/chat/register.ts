@@ -24,6 +24,7 @@ export function registerChat(context: vscode.ExtensionContext, server: Server): 
   const subscriptions: vscode.Disposable[] = [];
   const states = new vscode.EventEmitter<PanelState>();
   const events = new vscode.EventEmitter<EventParams>();
+  const returned = new vscode.EventEmitter<void>();
   const backend = serverBackend(server);
   const store = {
     dispatch: (action: Parameters<ChatCore["store"]["dispatch"]>[0]) => core.store.dispatch(action),
@@ -36,6 +37,7 @@ export function registerChat(context: vscode.ExtensionContext, server: Server): 
   const view: ChatViewProvider = new ChatViewProvider(context.extensionUri, {
     took: (raw) => void core.bridge.take(raw),
     shown: (visible) => {
+      if (visible) returned.fire();
       if (!visible) core.outbox.hidden();
       else if (server.state.kind === "off")
         server.ready().catch(() => {}); // the state says why
@@ -68,9 +70,11 @@ export function registerChat(context: vscode.ExtensionContext, server: Server): 
     if (view.visible) core.refresh.soon("context");
   });
   let isPlanned = false;
+  let wasEmpty = true;
   subscriptions.push(
     states,
     events,
+    returned,
     flow,
     core,
     contextSoon,
@@ -90,10 +94,10 @@ export function registerChat(context: vscode.ExtensionContext, server: Server): 
     vscode.window.onDidChangeTextEditorSelection(contextSoon),
     vscode.window.onDidChangeActiveTextEditor(contextSoon),
     watchLooks((looks) => store.dispatch({ type: "looks", looks })),
-    watchSuggestions(
-      (suggestions) => store.dispatch({ type: "suggestions", suggestions }),
-      () => view.visible && core.state.turns.length === 0,
-    ),
+    watchSuggestions((suggestions) => store.dispatch({ type: "suggestions", suggestions }), {
+      isLooking: () => view.visible && core.state.turns.length === 0,
+      onDidReturn: returned.event,
+    }),
     {
       dispose: core.store.listen(() => {
         if (isPlanned) return;
@@ -101,6 +105,9 @@ export function registerChat(context: vscode.ExtensionContext, server: Server): 
         realClock.after(REPORT_MS, () => {
           isPlanned = false;
           states.fire(core.state);
+          const isEmpty = core.state.turns.length === 0;
+          if (isEmpty && !wasEmpty) returned.fire();
+          wasEmpty = isEmpty;
           view.badge(core.state.questions.length, "Indwell asks");
         });
       }),

@@ -11,21 +11,28 @@ const FUNCTIONS: ReadonlySet<vscode.SymbolKind> = new Set([
 ]);
 const KINDS: ReadonlySet<vscode.SymbolKind> = new Set([...FUNCTIONS, vscode.SymbolKind.Class]);
 
+/** Somebody who may see suggestions or not. */
+export interface Onlooker {
+  /** False: nobody sees them, so nothing is collected. */
+  readonly isLooking: () => boolean;
+  /** They may be seen again from now on. */
+  readonly onDidReturn: vscode.Event<void>;
+}
+
 /**
- * Tell `onChange` the suggestions now, and again whenever the open file, its problems or the repository give others.
- *
- * @param isWanted False: nobody sees them, so nothing is collected until something changes again.
+ * Tell `onChange` the suggestions now, and again whenever the open file, its problems or the repository give others,
+ * as long as somebody looks; who returns is told at once of what changed meanwhile.
  */
 export function watchSuggestions(
   onChange: (found: readonly Suggestion[]) => void,
-  isWanted: () => boolean = () => true,
+  onlooker: Onlooker,
 ): vscode.Disposable {
   let timer: NodeJS.Timeout | undefined;
   let told = "";
   let run = 0;
   let repository: vscode.Disposable | undefined;
   const look = async () => {
-    if (!isWanted()) return;
+    if (!onlooker.isLooking()) return;
     const mine = ++run;
     const around = await surroundings();
     if (mine !== run) return;
@@ -51,6 +58,7 @@ export function watchSuggestions(
     vscode.window.onDidChangeActiveTextEditor(follow),
     vscode.languages.onDidChangeDiagnostics(soon),
     vscode.extensions.onDidChange(follow),
+    onlooker.onDidReturn(() => void look()),
     {
       dispose: () => {
         run += 1;

@@ -53,6 +53,13 @@ test("no tests are suggested for tests", () => {
   assert.ok(!titles({ file }).some((title) => title.startsWith("Write tests")));
 });
 
+for (const path of ["README.md", "docs/notes.txt", "Makefile", "package.json", ".env"])
+  test(`no tests are suggested for ${path}, which is no program`, () => {
+    const [first, ...others] = titles({ file: { ...FILE, path } });
+    assert.equal(first, `Explain ${path.split("/").at(-1)}`);
+    assert.ok(!others.some((title) => title.startsWith("Write tests")));
+  });
+
 test("UI-09: a hostile name of a file or branch is made visible, and is short", () => {
   const hostile = `a\u202e\n${"x".repeat(200)}.py`;
   for (const one of suggestions({
