@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import type { Page } from "playwright-core";
 import type { Action } from "../../src/shared/action.ts";
-import { type Pages, type Panel, startPages } from "./page.ts";
+import { type Pages, type Panel, startPages, THEMES } from "./page.ts";
 import { emptyState, text, turn } from "./scenes.ts";
 import { longSession } from "./stream-frames.ts";
 
@@ -95,6 +95,18 @@ test("who has scrolled up is not moved, and is told of new output", async () => 
   await panel.play([said(21, "and the end.")]);
   assert.ok((await fromEnd(panel.page)) < 2);
 });
+
+for (const theme of THEMES)
+  test(`nothing shines through the button that leads to the end (${theme})`, async () => {
+    const panel = await pages.open({ theme, height: 400 });
+    await panel.show(longSession(40));
+    await panel.page.locator("[data-part=scroller]").evaluate((list) => {
+      list.scrollTop = 0;
+    });
+    const button = panel.page.getByRole("button", { name: "Go to the end" });
+    const colour = await button.evaluate((one) => getComputedStyle(one).backgroundColor);
+    assert.match(colour, /^rgb\(/, colour);
+  });
 
 /** Words of what is in sight, with their place. */
 function visibleRows(page: Page): Promise<readonly string[]> {
