@@ -36,6 +36,20 @@ test("each pending change has its verdict beside it; all together stand at the f
   ]);
 });
 
+test("accept stands before reject, for one change as for all", async () => {
+  const panel = await scene("answered");
+  const buttons = panel.page.locator(".edit").getByRole("button", { name: /^(Accept|Reject)/ });
+  const names = await buttons.evaluateAll((all) => all.map((one) => one.ariaLabel));
+  assert.deepEqual(names, [
+    "Accept the change at line 42",
+    "Reject the change at line 42",
+    "Accept the change at line 61",
+    "Reject the change at line 61",
+    "Accept all 2 changes",
+    "Reject all 2 changes",
+  ]);
+});
+
 test("a card asks for its details when it is opened, by keyboard too", async () => {
   const panel = await scene("answered");
   await panel.page.getByRole("button", { name: "Search round(" }).focus();

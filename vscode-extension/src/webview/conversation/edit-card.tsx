@@ -58,20 +58,20 @@ function All({ rows, post }: { readonly rows: readonly ChangeRow[]; readonly pos
       <button
         type="button"
         class="icon-button"
-        title={`Reject all ${hunks.length} changes`}
-        aria-label={`Reject all ${hunks.length} changes`}
-        onClick={() => post({ type: "verdict", verdict: "reject", hunks })}
-      >
-        <Icon name="close-all" />
-      </button>
-      <button
-        type="button"
-        class="icon-button"
         title={`Accept all ${hunks.length} changes`}
         aria-label={`Accept all ${hunks.length} changes`}
         onClick={() => post({ type: "verdict", verdict: "accept", hunks })}
       >
         <Icon name="check-all" />
+      </button>
+      <button
+        type="button"
+        class="icon-button"
+        title={`Reject all ${hunks.length} changes`}
+        aria-label={`Reject all ${hunks.length} changes`}
+        onClick={() => post({ type: "verdict", verdict: "reject", hunks })}
+      >
+        <Icon name="close-all" />
       </button>
     </span>
   );
