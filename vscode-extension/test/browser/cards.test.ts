@@ -132,6 +132,17 @@ test("output of programs is text: no colours, no orders to terminals, progress b
   assert.equal(words, "100 %\nnullU+0000 bellU+0007");
 });
 
+test("a failed turn is told of in a sentence that leaves an address as it is", async () => {
+  const panel = await pages.open();
+  const message =
+    "http://127.0.0.1:11434/v1 refused the request with status 400; `indwell doctor` says more";
+  await panel.show(emptyState({ turns: [turn(1, { ending: "failed", message })] }));
+  assert.equal(
+    await panel.page.locator(".ending-words p").innerText(),
+    "http://127.0.0.1:11434/v1 refused the request with status 400; indwell doctor says more.",
+  );
+});
+
 test("a failed turn offers a retry and details", async () => {
   const panel = await scene("failed");
   await panel.page.getByRole("button", { name: "Details" }).click();

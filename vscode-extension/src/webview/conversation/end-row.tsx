@@ -2,6 +2,7 @@
 import { useState } from "preact/hooks";
 import type { PlanResult } from "../../protocol.ts";
 import { costFigure, durationFigure, LEAST_TIME, tokenFigure } from "../../shared/figures.ts";
+import { plainSentence } from "../../shared/plain-sentence.ts";
 import type { Turn } from "../../shared/state.ts";
 import { endingWords } from "../../shared/words.ts";
 import type { Channel } from "../channel.ts";
@@ -120,7 +121,7 @@ function Ending({ turn, isLast, post }: Omit<Props, "channel" | "plan">) {
     <div class={isFailed ? "ending bad" : "ending"}>
       <Icon name={isFailed ? "error" : turn.ending === "done" ? "info" : "circle-slash"} />
       <div class="ending-words">
-        <p>{turn.message === "" ? `${words}.` : sentence(turn.message)}</p>
+        <p>{turn.message === "" ? `${words}.` : plainSentence(turn.message)}</p>
         {isLast && turn.ending !== "done" && (
           <div class="button-row">
             {turn.ending === "failed" || turn.retryable ? (
