@@ -508,3 +508,13 @@ test("a command for a server that is away runs while nothing can be sent", async
   await keys(panel, "Escape", "Enter");
   assert.deepEqual(await acts(panel), [{ type: "command", command: "restart" }]);
 });
+
+for (const width of [300, 320, 340])
+  test(`the name of an ordinary model is not cut where the panel is ${width} wide`, async () => {
+    const panel = await pages.open({ width, height: 640 });
+    await panel.show(composerState());
+    const cut = await panel.page
+      .locator(".model-picker > span:first-child")
+      .evaluate((name) => name.scrollWidth - name.clientWidth);
+    assert.equal(cut, 0);
+  });
