@@ -96,6 +96,20 @@ test("who has scrolled up is not moved, and is told of new output", async () => 
   assert.ok((await fromEnd(panel.page)) < 2);
 });
 
+test("turns that a rewind leaves behind are no new output", async () => {
+  const panel = await pages.open({ width: 400, height: 700 });
+  const state = longSession(40);
+  await panel.show(state);
+  await panel.page.locator("[data-part=scroller]").evaluate((list) => {
+    list.scrollTop = 0;
+  });
+  await panel.page.getByRole("button", { name: "Go to the end" }).waitFor();
+  const turns = state.turns.map((one) => (one.number > 15 ? { ...one, left: true } : one));
+  await panel.show({ ...state, turns, revision: state.revision + 1 });
+  await panel.page.getByRole("button", { name: "Go to the end" }).waitFor();
+  assert.equal(await panel.page.getByText("New output").count(), 0);
+});
+
 for (const theme of THEMES)
   test(`nothing shines through the button that leads to the end (${theme})`, async () => {
     const panel = await pages.open({ theme, height: 400 });

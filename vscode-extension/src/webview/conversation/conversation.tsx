@@ -21,6 +21,9 @@ export function Conversation(props: ViewProps) {
   const following = useRef(true);
   const last = state.turns.at(-1);
   const newest = last?.number ?? 0;
+  const output = useRef(last);
+  // What a rewind leaves behind is nothing new.
+  if (last?.left !== true) output.current = last;
   const [toggled, setToggled] = useState<ReadonlySet<string>>(new Set<string>());
   const before = useRef<number | null>(null);
   if (before.current === null && newest > 0) before.current = newest - WHOLE + 1;
@@ -71,7 +74,7 @@ export function Conversation(props: ViewProps) {
       <ScrollList
         rows={list.current.rows}
         changedFrom={changedFrom}
-        newest={last}
+        newest={output.current}
         draw={draw}
         onTop={onTop}
         onFollow={onFollow}
