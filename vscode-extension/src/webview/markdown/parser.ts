@@ -3,6 +3,7 @@ import MarkdownIt, { type RendererRule, type Token } from "markdown-it";
 import { fileReference } from "./file-reference.ts";
 import { runs, type Strictness } from "./invisible.ts";
 import { linkTarget } from "./link-target.ts";
+import { markTasks } from "./task-marks.ts";
 
 /** A top-level block: its lines (from 0, end exclusive) and what it is. */
 export type ParsedBlock =
@@ -22,6 +23,7 @@ md.validateLink = (href) => linkTarget(href) !== null;
 /** Blocks of a text whose line breaks are all `\n`. */
 export function parseBlocks(text: string): readonly ParsedBlock[] {
   const tokens = md.parse(text, {});
+  markTasks(tokens);
   const blocks: ParsedBlock[] = [];
   for (let first = 0; first < tokens.length; ) {
     const next = endOfBlock(tokens, first);
