@@ -9,6 +9,9 @@ import { isRuledOut, newTool, STOPPED } from "./turn-tools.ts";
 /** Characters of a failed call's result that its line shows. */
 const MESSAGE_KEPT = 2000;
 
+/** The session's id is for terminals: the panel names sessions by their titles. */
+const FORKED = /^forked from session \S+,/;
+
 /** `running`: the server said that this is the turn at work; without that an open end is a kill. */
 export function turnOfPage(session: string, model: string, row: TurnRow, running: boolean): Turn {
   const words = row.pieces.find((piece) => piece.kind === "user")?.text ?? "";
@@ -81,7 +84,8 @@ function line(what: LinePart["what"], text: string, key: string): LinePart {
 
 function noticeLine(text: string, key: string): LinePart {
   const what = text.startsWith("the conversation was compacted") ? "compacted" : "info";
-  return line(what, text.slice(0, 1).toUpperCase() + text.slice(1), key);
+  const words = text.replace(FORKED, "forked from another session,");
+  return line(what, words.slice(0, 1).toUpperCase() + words.slice(1), key);
 }
 
 function card(piece: PieceRow, key: string, running: boolean): ToolPart {

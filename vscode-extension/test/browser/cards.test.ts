@@ -138,7 +138,7 @@ test("a failed turn is told of in a sentence that leaves an address as it is", a
     "http://127.0.0.1:11434/v1 refused the request with status 400; `indwell doctor` says more";
   await panel.show(emptyState({ turns: [turn(1, { ending: "failed", message })] }));
   assert.equal(
-    await panel.page.locator(".ending-words p").innerText(),
+    await panel.page.locator(".ending-words p").textContent(),
     "http://127.0.0.1:11434/v1 refused the request with status 400; indwell doctor says more.",
   );
 });
