@@ -189,3 +189,20 @@ test("a suggestion is sent as it stands, and a question shows over the list of s
   );
   assert.equal(await panel.page.locator(".question").isVisible(), true);
 });
+
+test("the words of the session list begin where those of the conversation do", async () => {
+  const panel = await showing(emptyState({ turns: [turn(1, { words: "Fix it" })] }));
+  const left = async (selector: string): Promise<number> => {
+    const words = panel.page.locator(selector).first();
+    return words.evaluate((element) => {
+      const range = document.createRange();
+      range.selectNodeContents(element);
+      return range.getBoundingClientRect().left;
+    });
+  };
+  const begin = await left(".header-title");
+  const list = { query: "", rows: SESSIONS, more: true, loading: false };
+  await panel.show(emptyState({ list }));
+  for (const selector of [".sessions-head h1", ".sessions h2", ".session-title"])
+    assert.equal(await left(selector), begin, selector);
+});
