@@ -210,6 +210,14 @@ async def test_a_line_that_is_no_prompt_ends_the_run_and_is_named(home, line, sa
     assert said in ended.events[-1]["message"]
 
 
+async def test_a_first_line_that_is_no_prompt_begins_no_session(home) -> None:
+    """`--continue` would go on with the empty one."""
+    ended = await run(home, "--scripted", "--json", "--input-format", "jsonl", stdin="mend it\n")
+    assert (ended.code, ends(ended)) == (2, [(0, "failed")])
+    assert "line 1 is no prompt" in ended.events[-1]["message"]
+    assert list(home.state.rglob("log.jsonl")) == []
+
+
 async def test_a_turn_that_fails_does_not_end_the_run_but_its_code_tells(home) -> None:
     broken = Answer((b"",), status=400)
     async with LoopbackEndpoint([broken, say("Well.")]) as endpoint:

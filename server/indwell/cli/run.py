@@ -33,7 +33,7 @@ from indwell.cli.run_limits import Limiting, within
 from indwell.cli.run_place import WrongPlace, selection_of
 from indwell.cli.run_session import Footing, rewound, session_of
 from indwell.cli.run_wish import Wish
-from indwell.cli.stdin import WrongInput, stdin_prompts, stdin_text
+from indwell.cli.stdin import WrongInput, begun, stdin_prompts, stdin_text
 from indwell.cli.terminal import TerminalView
 from indwell.cli.terminal_approver import AllowingApprover
 from indwell.cli.terminal_person import TerminalPerson
@@ -120,15 +120,17 @@ async def _turns(wish: Wish, view: events.Listener, ending: AsyncExitStack) -> i
         selection = await selection_of(wish.place, workspace, settings)
     approver: Approver = AllowingApprover() if wish.allow else TerminalPerson(Console(stderr=True))
     footing = Footing(workspace, approver, settings, trust, environment)
+    # Before there is a session: a line that is no prompt leaves no empty one behind.
+    lines = await begun(stdin_prompts()) if wish.stdin == "jsonl" else None
     session, words = await session_of(wish, footing)
     if settings.keep_sessions_days is not None:
         ending.push_async_callback(asyncio.to_thread, _sweep, settings.keep_sessions_days)
     ending.push_async_callback(session.close)  # first of the two
-    prompts = stdin_prompts() if wish.stdin == "jsonl" else _once(words)
     texts = (PastedText("standard input", attached),) if attached else ()
     prompt = Prompt("", selection=selection, texts=texts)
     view = naming_new_session(view, session.id)
-    return await _one_by_one(session, prompts, prompt, Limiting(session, wish.limits), view)
+    limiting = Limiting(session, wish.limits)
+    return await _one_by_one(session, lines or _once(words), prompt, limiting, view)
 
 
 async def _once(words: str) -> AsyncIterator[str]:

@@ -76,6 +76,19 @@ async def stdin_prompts() -> AsyncIterator[str]:
         yield words
 
 
+async def begun(prompts: AsyncIterator[str]) -> AsyncIterator[str]:
+    """The same ones, of which the first is there already; raises what that one raises."""
+    first = await anext(prompts, None)
+
+    async def all_of_them() -> AsyncIterator[str]:
+        if first is not None:
+            yield first
+            async for one in prompts:
+                yield one
+
+    return all_of_them()
+
+
 def _is_cut(error: Exception) -> bool:
     """Was that said, as msgspec says it of half a character too?"""
     return "truncated" in str(error)
