@@ -244,7 +244,8 @@ function scenarios.edited_elsewhere()
   local start = { line = 0, character = 0 }
   for _, words in ipairs({ '# one\n', '# two\n' }) do
     local edits = { { newText = words, range = { start = start, ['end'] = start } } }
-    local edit = { changes = { [vim.uri_from_bufnr(buffer)] = edits } }
+    local document = { uri = vim.uri_from_bufnr(buffer), version = 0 }
+    local edit = { documentChanges = { { textDocument = document, edits = edits } } }
     apply(nil, { edit = edit }, { client_id = client.id, method = 'workspace/applyEdit' })
   end
   local report = { original = original, edited = user.text(buffer), undone = {} }

@@ -32,8 +32,12 @@ vim.lsp.config('indwell', { capabilities = { experimental = { indwell = { reread
   end } })
 -- Each edit is one undo step, in a file that you are not in too; Neovim joins those that come while you are elsewhere.
 vim.lsp.config('indwell', { handlers = { ['workspace/applyEdit'] = function(err, it, context)
-  for _, one in ipairs(vim.api.nvim_list_bufs()) do
-    if vim.api.nvim_buf_is_loaded(one) then vim.bo[one].undolevels = vim.bo[one].undolevels end -- ends its step
+  for _, one in ipairs(it.edit.documentChanges or {}) do
+    local uri = one.textDocument and one.textDocument.uri
+    if uri and not uri:match('%.chat%.md$') then -- an answer that streams in is one step
+      local buffer = vim.uri_to_bufnr(uri)
+      vim.bo[buffer].undolevels = vim.bo[buffer].undolevels -- ends the step before
+    end
   end
   return vim.lsp.handlers[context.method](err, it, context)
 end } })
