@@ -276,6 +276,10 @@ async def test_a_session_that_goes_on_says_what_ended_with_the_last_one(tmp_path
         assert (past.n_commands, past.lost_commands) == (2, ("b1",))
         rewound = (*records, Rewound(0, "small", "2026-11-21T09:00:00.000Z"))
         assert commands_of(rewound) == (2, ())
+        forged = msgspec.structs.replace(
+            next(one for one in records if isinstance(one, CommandSet)), id="b" + "9" * 5_000
+        )
+        assert commands_of((*records, forged))[0] == 2
     (tmp_path / "next").mkdir()
     async with background(tmp_path / "next", [starts("cat gate"), says("ok")]) as project:
         project.session.parts.background.take_over(past.n_commands, past.lost_commands)

@@ -24,6 +24,7 @@ from indwell.sessions.records import (
 )
 from indwell.sessions.told import CommandSet, PlanSet, TodoSet
 
+_COMMAND = re.compile(r"b([0-9]{1,9})")  # what else stands in a log, no session has written
 _FOLDERS = re.compile(r"[/\\]")  # …/<session>/spill/0001-plan.md, on any system
 
 
@@ -123,7 +124,8 @@ def todo_of(records: Sequence[Record]) -> tuple[TodoItem, ...]:
 def commands_of(records: Sequence[Record]) -> tuple[int, tuple[str, ...]]:
     """How many background commands were ever begun, and which still ran for all the model knows."""
     said = [record for record in records if isinstance(record, CommandSet)]
-    n_begun = max((int(one.id[1:]) for one in said if one.id[1:].isdecimal()), default=0)
+    numbers = (_COMMAND.fullmatch(one.id) for one in said)
+    n_begun = max((int(one[1]) for one in numbers if one is not None), default=0)
     runs: dict[str, bool] = {}
     for record in lived(records):
         if isinstance(record, CommandSet):
