@@ -88,7 +88,7 @@ class CurrentSession:
         """
         named = wanted or self.id
         if named is None:
-            raise UserError("no session has begun yet; name one that indwell/sessions lists")
+            raise UserError("no session has begun yet; send a prompt, or name an older session")
         return named
 
     async def check(self, target: str | None) -> None:
