@@ -30,11 +30,12 @@ const acts = async (panel: Panel): Promise<readonly ToHost[]> =>
 const focused = (panel: Panel) =>
   panel.page.evaluate(() => document.activeElement?.className ?? "");
 
-async function answer(panel: Panel, rows: readonly FoundRow[]): Promise<number> {
-  const handle = await panel.page.waitForFunction(() => {
-    const posted: { type: string; id: number }[] = Reflect.get(window, "__posted");
-    return posted.findLast((one) => one.type === "find")?.id;
-  });
+/** Answers the question about `query`; on a slow machine one is asked between two keys, too. */
+async function answer(panel: Panel, query: string, rows: readonly FoundRow[]): Promise<number> {
+  const handle = await panel.page.waitForFunction((wanted) => {
+    const posted: { type: string; id: number; query: string }[] = Reflect.get(window, "__posted");
+    return posted.findLast((one) => one.type === "find" && one.query === wanted)?.id;
+  }, query);
   const id = Number(await handle.jsonValue());
   await panel.tell({ type: "found", id, rows });
   return id;
@@ -229,7 +230,7 @@ test("chips go by mouse and by keyboard, and the focus stays near", async () => 
 test("a mention is completed: keys move, Enter attaches and takes the typed word away", async () => {
   const panel = await open(composerState());
   await panel.page.keyboard.type("look at @inv");
-  await answer(panel, FILES);
+  await answer(panel, "inv", FILES);
   const list = panel.page.locator("[role=listbox]");
   await list.waitFor();
   assert.equal(await box(panel).getAttribute("aria-activedescendant"), "composer-completions-0");
@@ -248,7 +249,7 @@ test("a mention is completed: keys move, Enter attaches and takes the typed word
 test("Tab goes down into a folder, a press of the mouse chooses, late answers count for nothing", async () => {
   const panel = await open(composerState());
   await panel.page.keyboard.type("@s");
-  const first = await answer(panel, FILES);
+  const first = await answer(panel, "s", FILES);
   await panel.page.locator("[role=option]").nth(1).hover();
   await keys(panel, "Tab");
   assert.equal(await text(panel), "@src/");
@@ -262,7 +263,7 @@ test("Tab goes down into a folder, a press of the mouse chooses, late answers co
     rows: [{ kind: "file", label: "stale", detail: "", value: "stale" }],
   });
   assert.equal(await panel.page.getByText("stale").count(), 0);
-  await answer(panel, FILES);
+  await answer(panel, "src/", FILES);
   await panel.page.getByRole("option", { name: /Problems/ }).click();
   assert.deepEqual(await acts(panel), [
     { type: "attachMention", value: "problems:", label: "Problems" },
