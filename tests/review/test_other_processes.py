@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable
 from pathlib import Path
 
-from indwell.lsp.documents import Documents
+from indwell.lsp.chores import Chores
+from indwell.lsp.documents import Document, Documents
 from indwell.lsp.review.elsewhere import Elsewhere
 from indwell.lsp.wire import sync
 from indwell.review.hunk import Actor
@@ -112,36 +114,88 @@ async def test_a_verdict_takes_in_what_others_wrote_first(tmp_path) -> None:
     assert other.read_text() == "old\n"
 
 
+class Window:
+    """An editor with ``text`` open, which hears what other processes judged."""
+
+    def __init__(self, path: Path, text: str) -> None:
+        self.told: list[str] = []
+        self.documents = Documents()
+        self.document = self.documents.open(sync.Item(path.as_uri(), "text", 1, text))
+        self._path = path
+        self._elsewhere = Elsewhere(
+            self.documents, Chores(), self._differs, self.told.append, reload_s=0
+        )
+
+    async def hear(self, ledger: ReviewLedger, *beside: Awaitable[None]) -> None:
+        """Hear, and wait until all is said that follows."""
+        await asyncio.gather(self._elsewhere.hear(ledger), *beside)
+        await asyncio.gather(*asyncio.all_tasks() - {asyncio.current_task()})
+
+    async def _differs(self, document: Document) -> bool:
+        return self._path.read_text() != document.text
+
+
 async def test_a_buffer_that_still_holds_what_was_taken_back_elsewhere_is_named(tmp_path) -> None:
     ledger, path = await held(tmp_path)
     path.write_text(AFTER)
-    documents, told = Documents(), []
-    document = documents.open(sync.Item(path.as_uri(), "text", 1, AFTER))
-    said = asyncio.Event()
-    elsewhere = Elsewhere(documents, lambda words: (told.append(words), said.set()), reload_s=0)
+    window = Window(path, AFTER)
     other = await ledger_in(tmp_path.resolve(), path.parent)
     workspace = DiskWorkspace([path.parent], private=tmp_path / "undo")
     await reject(other, workspace, Scope())
-    await elsewhere.hear(ledger)
-    async with asyncio.timeout(60):
-        await said.wait()
-    assert "a.txt was changed on disk" in told[0]
-    assert document.text == AFTER
+    await window.hear(ledger)
+    assert [words.partition(" by ")[0] for words in window.told] == ["a.txt was changed on disk"]
+    assert window.document.text == AFTER
     assert ledger.hunks(path) == ()
+
+
+async def test_a_verdict_that_the_other_editor_has_not_saved_is_not_said_to_be_on_disk(
+    tmp_path,
+) -> None:
+    ledger, path = await held(tmp_path)
+    path.write_text(AFTER)
+    window = Window(path, AFTER)
+    other = await ledger_in(tmp_path.resolve(), path.parent)
+    hunks = [one.id for one in other.hunks(path)]
+    await other.rejected(other.rejection(path, hunks), BEFORE)
+    await window.hear(ledger)
+    assert ledger.hunks(path) == ()
+    assert window.told == []
 
 
 async def test_a_file_that_was_accepted_elsewhere_is_not_named(tmp_path) -> None:
     ledger, path = await held(tmp_path)
-    documents, told = Documents(), []
-    documents.open(sync.Item(path.as_uri(), "text", 1, AFTER))
+    window = Window(path, AFTER)
     other = await ledger_in(tmp_path.resolve(), path.parent)
     other.sync(path, AFTER)
     await other.accept([one.id for one in other.hunks(path)])
-    await Elsewhere(documents, told.append, reload_s=0).hear(ledger)
-    await asyncio.sleep(0)
-    await asyncio.sleep(0)
+    await window.hear(ledger)
     assert ledger.hunks(path) == ()
-    assert told == []
+    assert window.told == []
+
+
+async def test_a_file_that_the_editor_opens_while_the_log_is_read_is_not_named(tmp_path) -> None:
+    """After a reload, where ``git checkout`` took the change back while no server looked."""
+    _, path = await held(tmp_path)
+    window = Window(path, BEFORE)
+    reopened = await ledger_in(tmp_path.resolve(), path.parent)
+
+    async def looked_at() -> None:
+        reopened.sync(path, BEFORE)
+
+    await window.hear(reopened, looked_at())
+    assert reopened.hunks(path) == ()
+    assert window.told == []
+
+
+async def test_an_agent_elsewhere_that_writes_over_a_hunk_has_judged_nothing(tmp_path) -> None:
+    ledger, path = await held(tmp_path)
+    path.write_text("one\n")
+    window = Window(path, AFTER)
+    other = await ledger_in(tmp_path.resolve(), path.parent)
+    await change(other, path, AFTER, "one\nthree\n", Actor("s2", 1))
+    await change(other, path, "one\nthree\n", BEFORE, Actor("s2", 1))
+    await window.hear(ledger)
+    assert window.told == []
 
 
 async def test_a_log_that_leads_elsewhere_shows_nothing_of_that(tmp_path) -> None:

@@ -67,6 +67,7 @@ class Desk:
             self.screen,
             self.chores,
             self._read,
+            self._differs,
             hints=lambda: self.wants_hints,
             session=lambda: self.session,
             others_s=0.2,
@@ -76,6 +77,10 @@ class Desk:
         self.n_reads += 1
         text = path.read_bytes().decode() if path.exists() else None
         ledger.sync(path, text)
+
+    async def _differs(self, document: Document) -> bool:
+        assert document.path is not None
+        return document.path.read_bytes().decode() != document.text
 
     def open(self, path: Path, text: str) -> Document:
         """The user opens a file."""

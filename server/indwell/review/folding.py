@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple, assert_never
@@ -64,6 +65,8 @@ class State:
         self.verdicts: dict[str, tuple[Verdict, frozenset[str]]] = {}
         """By the record's id: the verdict, and the sessions that were not told yet."""
         self.sessions: set[str] = set()
+        self.taken_back: Counter[str] = Counter()
+        """By path: verdicts and rewinds that took something back."""
         self.n_records = 0
         self.last_at = ""
 
@@ -73,6 +76,7 @@ class State:
         other.files = dict(self.files)
         other.verdicts = dict(self.verdicts)
         other.sessions = set(self.sessions)
+        other.taken_back = self.taken_back.copy()
         other.n_records, other.last_at = self.n_records, self.last_at
         return other
 
@@ -173,6 +177,8 @@ class State:
         outcome = judged(one.weave, record)
         states = _not_judged(known, one, record) if outcome.groups else one.states
         self.files[record.path] = one._replace(weave=outcome.weave, states=states)
+        if outcome.groups and not record.is_accepted:
+            self.taken_back[record.path] += 1
         if outcome.groups and not record.session:
             path = Path(record.path)
             hunks = tuple(hunk_of(group, path) for group in outcome.groups)

@@ -78,6 +78,10 @@ class Looking:
         of = self._reading.state.files.get(str(path))
         return None if of is None else of.weave.reads
 
+    def n_taken_back(self, path: Path) -> int:
+        """How many verdicts and rewinds took something of a file back, in any process."""
+        return self._reading.state.taken_back[str(path)]
+
     def late(self, session: str, after_turn: int) -> tuple[Path, ...]:
         """Files with a change of a session's later turns that may come, and was not seen yet."""
 

@@ -12,7 +12,7 @@ from pygls.exceptions import JsonRpcException
 
 from indwell.errors import NotText, TooLarge, ToolError, UserError
 from indwell.files import exists
-from indwell.lsp.documents import path_of
+from indwell.lsp.documents import Document, path_of
 from indwell.lsp.host import Host
 from indwell.lsp.protocol_review import ChangesParams, VerdictArguments, VerdictResult
 from indwell.lsp.review.hints import hint_of
@@ -45,6 +45,7 @@ class Review:
             host.client,
             host.chores,
             self._read_closed,
+            self._differs,
             hints=lambda: host.settings.review_hints,
             session=lambda: host.sessions.id,
         )
@@ -153,6 +154,15 @@ class Review:
                 ledger.sync(path, None)
             return
         ledger.sync(path, snapshot.text)
+
+    async def _differs(self, document: Document) -> bool:
+        """Does the disk hold another text than the buffer? A reader of the buffer is told that."""
+        if document.path is None:
+            return False
+        try:
+            return bool((await self._workspace().read(document.path)).notes)
+        except ToolError:
+            return False
 
     def _workspace(self) -> Workspace:
         workspace = self._host.sessions.workspace

@@ -16,7 +16,7 @@ from lsprotocol.types import MessageType
 
 from indwell.lsp.chores import Chores
 from indwell.lsp.documents import LONG, Document, Documents
-from indwell.lsp.review.elsewhere import Elsewhere
+from indwell.lsp.review.elsewhere import Differs, Elsewhere
 from indwell.lsp.review.hints import Hints
 from indwell.lsp.review.offers import Shown
 from indwell.lsp.review.places import reachable
@@ -44,6 +44,7 @@ class Reviewing:
         screen: Shows it.
         chores: Own the work that nobody waits for.
         read_closed: For files that are not open.
+        differs: Compares a buffer with the disk.
         hints: Are hint diagnostics wanted?
         session: The current one.
         others_s: Between two looks at what other processes did, while something is shown.
@@ -55,6 +56,7 @@ class Reviewing:
         screen: Screen,
         chores: Chores,
         read_closed: ReadClosed,
+        differs: Differs,
         *,
         hints: Callable[[], bool],
         session: Callable[[], str | None],
@@ -67,7 +69,7 @@ class Reviewing:
         self._wants_hints = hints
         self._session = session
         self._hints = Hints(screen.publish)
-        self._elsewhere = Elsewhere(documents, self._warn)
+        self._elsewhere = Elsewhere(documents, chores, differs, self._warn)
         self._ledger: ReviewLedger | None = None
         self._opened = asyncio.Event()
         self._known: frozenset[Path] = frozenset()
