@@ -35,6 +35,7 @@ CALLS = (
 )  # fmt: skip
 FAILED = 3  # exit status of a child that saw something lost, mixed or left
 
+MODE = 0o754  # of each file that is replaced; no mask makes it
 OLD = b"old and rather longer " * 400
 NEW = b"new " * 700
 
@@ -53,15 +54,15 @@ def strace() -> str | None:
     return program if tried.returncode == 0 else None
 
 
-def run(base: Path, call: str, error: str, cycles: int) -> Counter[str]:
-    """Inject ``error`` into every n-th ``call``; gives how the edits ended.
+def run(base: Path, call: str, error: str, cycles: int, every: int = 0) -> Counter[str]:
+    """Inject ``error`` into every n-th ``call``, or as ``ERRORS`` says; gives how edits ended.
 
     Raises:
         AssertionError: An edit did not end as it must, or the tracer did not work.
     """
     root = Path(tempfile.mkdtemp(dir=base))
     first = _made_while_starting(root, call) + 2
-    fault = f"inject={call}:error={error}:when={first}+{ERRORS[error]}"
+    fault = f"inject={call}:error={error}:when={first}+{every or ERRORS[error]}"
     done = _traced(root, cycles, "-o", os.devnull, "-e", f"trace={call}", "-e", fault)
     assert done.returncode == 0, (call, error, done.returncode, done.stdout, done.stderr)
     shutil.rmtree(root)
@@ -107,6 +108,7 @@ class Bench:
             _until_done(path.parent.mkdir)
             if kind not in {"create", "parents"}:
                 _until_done(lambda path=path: path.write_bytes(OLD))
+                _until_done(lambda path=path: path.chmod(MODE))
             if kind == "in place":
                 _until_done(lambda path=path: (path.parent / "other").hardlink_to(path))
             if kind == "parents":
@@ -123,6 +125,8 @@ class Bench:
         stands = _bytes(path)
         if stands != (NEW if ended == "done" else before):
             raise Bad(f"{kind} was {ended}, and the file holds {(stands or b'nothing')[:40]!r}")
+        if before is not None and (mode := _until_done(path.stat).st_mode & 0o7777) != MODE:
+            raise Bad(f"{kind} was {ended}, and the file has the mode {mode:o}")
         litter = _litter(path)
         if litter:  # the name could not be removed: the next write into the folder does it
             next_one = path.parent / "next"

@@ -25,6 +25,15 @@ def script(name: str) -> ModuleType:
     return module
 
 
+def traced() -> ModuleType:
+    edit_faults = script("edit_faults")
+    if edit_faults.strace() is None:
+        if os.environ.get("CI") == "true":
+            pytest.fail("CI has to have strace, and may trace")
+        pytest.skip("strace is not installed, or may not trace here")
+    return edit_faults
+
+
 @pytest.fixture
 def base(tmp_path: Path) -> Path:
     return Path(os.path.realpath(tmp_path))
@@ -41,13 +50,19 @@ def test_per_13_a_kill_in_the_middle_of_an_edit_leaves_the_old_or_the_new_bytes(
 def test_fs_18_a_fault_in_any_call_of_an_edit_is_one_error_and_the_old_bytes_stay(
     base: Path,
 ) -> None:
-    edit_faults = script("edit_faults")
-    if edit_faults.strace() is None:
-        if os.environ.get("CI") == "true":
-            pytest.fail("CI has to have strace, and may trace")
-        pytest.skip("strace is not installed, or may not trace here")
+    edit_faults = traced()
     for call, error in SHORT.items():
         ends = edit_faults.run(base, call, error, cycles=6)
         assert sum(ends.values()) == 30
         was_hit = any("refused" in end or "tidied" in end for end in ends)
         assert was_hit != (error == "EINTR"), (call, ends)
+
+
+@pytest.mark.parametrize("error", ["EPERM", "EOPNOTSUPP", "EINVAL"])
+def test_a_file_system_that_sets_no_modes_takes_every_edit_and_each_file_keeps_its_mode(
+    base: Path, error: str
+) -> None:
+    ends = traced().run(base, "fchmod", error, cycles=2, every=1)
+    assert ends == {
+        f"{kind}: done": 2 for kind in ("rename", "in place", "stream", "create", "parents")
+    }

@@ -6,9 +6,9 @@ roots is followed and its target replaced, never the link. Writers of Indwell ta
 and compare right before they replace, so the second of two finds that the text moved.
 
 Some files are overwritten in place instead, because a rename would break what they are or is not
-possible: one with several hard links, one that somebody else owns or whose group or access list we
-cannot give (`safety.json` FS-08), one in a folder that takes no new files, one that is a mount
-point. For these ``in_place`` keeps the old bytes until the new ones are there.
+possible: one with several hard links, one that somebody else owns or whose group, access list or
+mode we cannot give (`safety.json` FS-08), one in a folder that takes no new files, one that is a
+mount point. For these ``in_place`` keeps the old bytes until the new ones are there.
 """
 
 from __future__ import annotations

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from indwell.files.append_log import read_bytes_private
 from indwell.files.copying import write_all
+from indwell.files.dress import set_mode
 
 _NEW = (
     os.O_WRONLY
@@ -41,8 +42,7 @@ def keep_beside(path: Path, data: bytes, suffix: str) -> Path:
             continue
         try:
             write_all(file, data)
-            if hasattr(os, "fchmod"):
-                os.fchmod(file, mode)
+            set_mode(file, mode)  # where it is refused the copy stays the user's alone
             os.fsync(file)
         except BaseException:
             with suppress(OSError):

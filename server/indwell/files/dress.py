@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import stat
 
@@ -12,14 +13,18 @@ _LOOK = (
     | getattr(os, "O_CLOEXEC", 0)
     | getattr(os, "O_NONBLOCK", 0)
 )
+_NO_MODES = frozenset(
+    {errno.EPERM, errno.EACCES, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EINVAL}
+)
 _ACCESS = "system.posix_acl_access"  # who else may read the text
 
 
 def dress_like(fresh: int, name: str, folder: int | None, old: os.stat_result) -> bool:
     """Dress the open file ``fresh`` like ``name``, whose stat is ``old``.
 
-    Gives False if the group or the access list could not be given: with the old mode, other people
-    could read the fresh file. Other attributes that the system does not take are left out.
+    Gives False if the group, the access list or the mode could not be given: other people could
+    read the fresh file, or not any more. Other attributes that the system does not take are left
+    out.
     """
     if hasattr(os, "fchown") and old.st_gid != os.fstat(fresh).st_gid:
         try:
@@ -29,8 +34,25 @@ def dress_like(fresh: int, name: str, folder: int | None, old: os.stat_result) -
     # A change of group clears capabilities and the set-id bits: attributes and mode come after it.
     if hasattr(os, "listxattr") and folder is not None and not _attributes(fresh, name, folder):
         return False
-    if hasattr(os, "fchmod"):
-        os.fchmod(fresh, stat.S_IMODE(old.st_mode))
+    return set_mode(fresh, stat.S_IMODE(old.st_mode))
+
+
+def set_mode(descriptor: int, mode: int) -> bool:
+    """Give an open file these permissions; False if its file system does not set them.
+
+    Some network drives, FUSE and FAT refuse every change: who has the right mode is not touched.
+
+    Raises:
+        OSError: For another reason, such as a fault of the disk.
+    """
+    if not hasattr(os, "fchmod") or stat.S_IMODE(os.fstat(descriptor).st_mode) == mode:
+        return True
+    try:
+        os.fchmod(descriptor, mode)
+    except OSError as error:
+        if error.errno not in _NO_MODES:
+            raise
+        return False
     return True
 
 

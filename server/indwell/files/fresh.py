@@ -11,10 +11,12 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import stat
 import sys
 from pathlib import Path
 
 from indwell.files.copying import copy_all
+from indwell.files.dress import set_mode
 from indwell.files.own_names import random_name
 
 _CLOSED = -1
@@ -138,10 +140,11 @@ class Fresh:
     def _copy_to_named(self) -> None:
         """A file system that makes anonymous files and cannot name them: begin again with one."""
         anonymous = self.descriptor
-        self._open_named(0o600)
+        mode = stat.S_IMODE(os.fstat(anonymous).st_mode)
+        self._open_named(mode & 0o777)  # at once: it may be refused later
         try:
             copy_all(anonymous, self.descriptor)
-            os.fchmod(self.descriptor, os.fstat(anonymous).st_mode & 0o7777)
+            set_mode(self.descriptor, mode)
             os.fsync(self.descriptor)
         finally:
             os.close(anonymous)

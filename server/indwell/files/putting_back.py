@@ -9,6 +9,7 @@ from pathlib import Path
 
 from indwell.files.atomic import write_atomic
 from indwell.files.beneath import locate, open_place, told
+from indwell.files.dress import set_mode
 
 ANY_MODE = 0
 
@@ -47,11 +48,11 @@ def put_back(
         resolved=True,
         private=private,
     )
-    if mode != ANY_MODE and hasattr(os, "fchmod"):
+    if mode != ANY_MODE:
         with told(place):
             descriptor = open_place(locate(place, roots), os.O_RDONLY)
             try:
-                os.fchmod(descriptor, stat.S_IMODE(mode))
+                set_mode(descriptor, stat.S_IMODE(mode))  # the bytes are back where it is refused
             finally:
                 os.close(descriptor)
     return place
