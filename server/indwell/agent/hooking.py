@@ -55,17 +55,21 @@ class _About(TypedDict):
     in_agent: bool
 
 
-async def stopped_prompt(session: Session, prompt: Prompt, turn: int, emit: Listener) -> str:
-    """Why a hook keeps a prompt from the model, for the user; empty if none does."""
-    if not await any_hooks(session, turn, "prompt_submitted"):
+async def stopped_prompt(session: Session, prompt: Prompt, turn: TurnState, emit: Listener) -> str:
+    """Why a hook keeps a prompt from the model, for the user; empty if none does.
+
+    What hooks add to the prompt joins what was gathered for it.
+    """
+    number = turn.number
+    if not await any_hooks(session, number, "prompt_submitted"):
         return ""
     payload = PromptSubmitted(
-        **_about(session, turn), words=prompt.words, attached=labels(prompt), steering=False
+        **_about(session, number), words=prompt.words, attached=labels(prompt), steering=False
     )
-    verdict = await run_hooks(session, turn, payload, emit)
+    verdict = await run_hooks(session, number, payload, emit)
     if verdict.block:
         return _words(verdict, "your words were not sent")
-    session.conversation = talk.queue(session.conversation, verdict.added)
+    turn.gathered += verdict.added
     return ""
 
 

@@ -106,8 +106,9 @@ async def _worked(
     if message := no_command(prompt.words, session.parts.skills.known.by_name):
         turn.draft = ""  # sent again it would be refused again
         return "failed", message
-    if message := await stopped_prompt(session, prompt, turn.number, emit):
+    if message := await stopped_prompt(session, prompt, turn, emit):
         return "failed", message  # and the words come back
+    session.conversation = talk.queue(session.conversation, turn.gathered)
     ending: Ending
     try:
         async with with_commands(session, turn.number, emit):
@@ -121,7 +122,10 @@ async def _worked(
 
 
 async def _begin(session: Session, prompt: Prompt, turn: TurnState, emit: Listener) -> None:
-    """Write down the user's words, gather what goes with them, and say that it starts."""
+    """Write down the user's words, gather what goes with them, and say that it starts.
+
+    Nothing joins the conversation here: the words may yet be stopped, and then all of it is.
+    """
     log = session.parts.log
     title = prompt.title or prompt.words[:80]
     attached = (*labels(prompt), *session.parts.skills.labels(prompt.words))
@@ -133,8 +137,7 @@ async def _begin(session: Session, prompt: Prompt, turn: TurnState, emit: Listen
     await tell_skills(session, turn.number, emit)
     await look_at_agents(session)
     now = await session.parts.surroundings()
-    blocks = await gathered(session, prompt, now, turn.number)
-    session.conversation = talk.queue(session.conversation, blocks)
+    turn.gathered = tuple(await gathered(session, prompt, now, turn.number))
     turn.marked = marked_places(session, prompt)
     turn.along = await attached_blocks(session, prompt, turn.number)
     turn.words = await fitting_words(session, turn.words)

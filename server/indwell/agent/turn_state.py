@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from indwell.messages import Block, Usage
+from indwell.messages import Block, Text, Usage
 from indwell.workspace.base import Change
 
 
@@ -21,6 +21,8 @@ class TurnState:
         steered_sent: The same as the model reads them.
         n_told: How many of them were told as delivered: a request may be made more than once.
         day: On which the last request went out; empty before the first one.
+        gathered: What the editor, the project and hooks put beside the words. It joins the
+            conversation once every check has let the words pass.
         along: What the user attached to the words; like them it is lost if no model hears it.
         marked: Files that the editor or the user put beside the words, and folders as a file in
             them: their instructions count.
@@ -49,6 +51,7 @@ class TurnState:
     steered: tuple[str, ...] = ()
     steered_sent: tuple[str, ...] = ()
     n_told: int = 0
+    gathered: tuple[Text, ...] = ()
     along: tuple[Block, ...] = ()
     marked: tuple[Path, ...] = ()
     streamed: list[str] = field(default_factory=list)
