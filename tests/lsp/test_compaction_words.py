@@ -217,8 +217,10 @@ async def test_a_plain_editor_keeps_the_warning_that_overhead_leaves_no_room(hom
     ):
         for _ in range(4):
             await editor.ask("please count all the carts of the shop and what they cost " * 8)
-        (told,) = editor.logged
-        assert told.startswith("Indwell: the system prompt (")
+        # Where there is no sandbox a notice says so, before or after.
+        (told,) = [
+            line for line in editor.logged if line.startswith("Indwell: the system prompt (")
+        ]
         assert "leave little of the 2,000 tokens" in told
 
 
