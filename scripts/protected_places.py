@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
-from indwell.policy import guarded, paths
+from indwell.policy import guarded, protected_names
 
 ROOT = Path(__file__).resolve().parent.parent
 EDITOR = ROOT / "vscode-extension" / "src" / "extension" / "chat" / "editor"
@@ -23,23 +23,37 @@ HEAD = """\
 
 def text() -> str:
     """All of protected-places.ts."""
-    pairs = ("/".join(pair) for pair in paths.PROTECTED_PAIRS)
+    protected = _names(
+        protected_names.PROTECTED, protected_names.INSTALLED, protected_names.STARTERS
+    )
+    folders = [one.removesuffix("/") for one in protected if one.endswith("/")]
+    runs = [one for one in protected if "/" in one.removesuffix("/")]
+    files = [one for one in protected if "/" not in one]
+    plain = [one for one in files if "*" not in one]
     return "\n".join(
         [
             HEAD,
-            _list("FOLDERS", "Folders, with all that is in them.", paths.PROTECTED_FOLDERS),
-            _list("FILES", "Files by their whole name.", paths.PROTECTED_FILES),
-            _list("PAIRS", "A folder and a name right in it.", pairs),
-            _list("BEGINNINGS", "What names of files begin with.", paths.PROTECTED_BEGINNINGS),
-            _list("ENDINGS", "What names of files end with.", paths.PROTECTED_ENDINGS),
+            _list("FOLDERS", "Folders, with all that is in them.", folders),
+            _list("FILES", "Files by their whole name.", plain),
+            _list("LIKE", "Names of files; a star is for any characters.", set(files) - set(plain)),
+            _list("RUNS", "Names right below each other; a star as above.", runs),
+            _list(
+                "HARMLESS",
+                "What may begin with a dot at the root of a repository, unasked.",
+                _names(protected_names.HARMLESS),
+            ),
             "/** The file that makes a folder a repository; exactly so. */",
             f"export const BARE = {json.dumps(guarded.BARE)};\n",
         ]
     )
 
 
+def _names(*tables: protected_names.Names) -> list[str]:
+    return [one for table in tables for names in table.values() for one in names.split()]
+
+
 def _list(name: str, what: str, values: Iterable[str]) -> str:
-    entries = [json.dumps(one) for one in sorted(values)]
+    entries = [json.dumps(one) for one in sorted(set(values))]
     begins = f"export const {name}: readonly string[] = ["
     line = f"{begins}{', '.join(entries)}];"
     if len(line) > WIDTH:

@@ -339,3 +339,43 @@ with tempfile.TemporaryDirectory() as name:
     print("cannot be looked into" in open_look.settle()[0])
     closed.chmod(0o755)
 """
+
+
+async def test_names_that_nobody_knows_are_shut_at_each_root_and_those_of_builds_are_not(
+    workspace: Path,
+) -> None:
+    (workspace / "sub" / ".git").mkdir(parents=True)
+    (workspace / ".old-agent").mkdir()
+    (workspace / "sub" / ".old-agent").mkdir()
+    finished = await run(
+        workspace,
+        "mkdir -p .new-agent/hooks sub/.new-agent .pytest_cache sub/.cache other/.new-agent; "
+        "touch .old-agent/x sub/.old-agent/x .coverage .new-agent/hooks/start; true",
+    )
+    assert finished.output.count("Read-only file system") == 2
+    for gone in (".new-agent", "sub/.new-agent", ".old-agent/x", "sub/.old-agent/x"):
+        assert not (workspace / gone).exists(), gone
+    for kept in (".pytest_cache", ".coverage", "sub/.cache", "other/.new-agent"):
+        assert (workspace / kept).exists(), kept
+    assert len(finished.notes) == 2
+
+
+async def test_programs_that_editors_start_are_changed_only_by_what_may_install(
+    workspace: Path,
+) -> None:
+    for name in (".venv/bin", "node_modules/.bin", "p/a/node_modules/.bin"):
+        (workspace / name).mkdir(parents=True)
+        (workspace / name / "tool").write_text("old")
+    change = "for one in .venv node_modules p/a/node_modules; do echo new | tee $one/*in/tool; "
+    change = change.replace("*in", "*bin") + "echo new | tee $one/.bin/tool; done; ln -s x venv"
+    await run(workspace, change)
+    tools = [
+        workspace / name / "tool"
+        for name in (".venv/bin", "node_modules/.bin", "p/a/node_modules/.bin")
+    ]
+    assert [one.read_text() for one in tools] == ["old", "old", "old"]
+    assert not (workspace / "venv").is_symlink()
+    finished = await run(workspace, change, Widening(installs=True))
+    assert [one.read_text() for one in tools] == ["new\n", "new\n", "new\n"]
+    assert (workspace / "venv").is_symlink()
+    assert finished.notes == ()

@@ -12,7 +12,7 @@ from itertools import chain
 from pathlib import Path
 
 from editors.place import missing
-from indwell.policy import paths
+from indwell.policy import protected_names
 from indwell.policy.guarded import BARE, is_guarded
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -25,16 +25,36 @@ ORDINARY = (
     *(".gitignore", "docs/agents.md.txt", "yarn/releases/x", ".config/x", "config/mise", "head"),
     *("heads/HEAD.txt", "chat.md", "x.chat.markdown", "environment.py", "a/b/c/d.ts", "", ".", "/"),
 )
+UNKNOWN = (
+    ".nobody-knows",
+    ".nobody/a.py",
+    "./.nobody",
+    "a/.nobody",
+    "/.nobody",
+    "../.nobody",
+    "~/.x",
+)
+TABLES = (protected_names.PROTECTED, protected_names.INSTALLED, protected_names.STARTERS)
 LISTED = (
-    *paths.PROTECTED_FOLDERS,
-    *paths.PROTECTED_FILES,
-    *map("/".join, paths.PROTECTED_PAIRS),
-    *(f"{one}x" for one in paths.PROTECTED_BEGINNINGS),
-    *(f"x{one}" for one in paths.PROTECTED_ENDINGS),
+    *(
+        one.removesuffix("/").replace("*", "x")
+        for table in TABLES
+        for names in table.values()
+        for one in names.split()
+    ),
     BARE,
 )
+KNOWN = tuple(
+    one.replace("*", "x") for names in protected_names.HARMLESS.values() for one in names.split()
+)
 PLAIN = tuple(
-    chain(ORDINARY, LISTED, *((f"a/{one}", f"{one}/b", f"x{one}", f"{one}x") for one in LISTED))
+    chain(
+        ORDINARY,
+        LISTED,
+        KNOWN,
+        UNKNOWN,
+        *((f"a/{one}", f"{one}/b", f"x{one}", f"{one}x") for one in LISTED),
+    )
 )
 IMITATIONS = [
     (chr(code), folded)

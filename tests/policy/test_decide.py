@@ -133,7 +133,9 @@ def test_a_path_counts_as_written_and_as_it_resolves() -> None:
     )
     link = Asked("edit_file", "edit", ("notes.txt", ".git/config"))
     assert decide(link, Policy("auto")) == Ask(
-        "'.git/config' configures tools that run on this machine", rule="", by="protected"
+        "'.git/config' configures tools that run on this machine (loaded by: git)",
+        rule="",
+        by="protected",
     )
 
 

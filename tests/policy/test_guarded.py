@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from indwell.policy.guarded import is_set_aside, kind_of, set_aside_name, topmost
-from indwell.policy.paths import PROTECTED_FILES, PROTECTED_FOLDERS, is_protected, matches_any
+from indwell.policy.paths import LISTED, is_protected, matches_any
 from indwell.settings.model import SECRETS
 
 
@@ -69,7 +69,7 @@ def test_letters_beyond_ascii_are_compared_as_everywhere(path: str) -> None:
     assert matches_any(path, deny)
 
 
-@pytest.mark.parametrize("name", sorted({*PROTECTED_FILES, *PROTECTED_FOLDERS, "a.code-workspace"}))
+@pytest.mark.parametrize("name", sorted({*LISTED.files, *LISTED.folders, "a.code-workspace"}))
 def test_what_is_put_aside_is_obeyed_by_nothing(name: str) -> None:
     assert not is_protected(set_aside_name(name))
 

@@ -25,6 +25,7 @@ from indwell.policy.commands.situation import Situation
 from indwell.policy.decide_command import COMMAND_LIMIT
 from indwell.policy.guarded import BARE, is_obeyed_by_git
 from indwell.policy.named_files import MOST_SCRIPTS, Bound, bound_files
+from indwell.policy.paths import is_at_root_unknown
 from indwell.policy.standing import NO_FILE
 from indwell.tools.base import Facts
 from indwell.workspace.paths import parse
@@ -59,6 +60,8 @@ async def asked_of(session: Session, arguments: str, facts: Facts) -> Asked:
         why=facts.why,
         leads_out=any(is_outside for _, is_outside in places),
         is_git=facts.effect == "edit" and any(_is_of_git(path, roots) for path in resolved),
+        is_unknown=facts.effect == "edit"
+        and any(_is_unknown_at_root(path, roots) for path in resolved),
         keeps=facts.keeps,
         background=facts.background,
     )
@@ -131,6 +134,14 @@ def _is_of_git(path: Path, roots: Sequence[Path]) -> bool:
             is_obeyed_by_git(path.relative_to(folder).as_posix())
             or all(exists(folder / name) for name in ("objects", "refs"))
         )
+        for folder in folders_above(path, roots)
+    )
+
+
+def _is_unknown_at_root(path: Path, roots: Sequence[Path]) -> bool:
+    """Does it lie, right at the root of a repository, beneath a dot name that nobody knows?"""
+    return any(
+        exists(folder / ".git") and is_at_root_unknown(path.relative_to(folder).as_posix())
         for folder in folders_above(path, roots)
     )
 

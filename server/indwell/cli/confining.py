@@ -104,7 +104,13 @@ class _Bounds:
             readable=tuple(map(str, (*self._restricted, *self._roots))),
             hidden=(*self._own, *(() if widening.shows_secrets else self._secrets)),
             hosts=widening.hosts,
-            look=lambda: self._look(deny, edits, writable, only_git=widening.writes_protected),
+            look=lambda: self._look(
+                deny,
+                edits,
+                writable,
+                only_git=widening.writes_protected,
+                installs=widening.installs,
+            ),
         )
 
     def _may_be_written(self, root: Path) -> bool:
@@ -123,9 +129,11 @@ class _Bounds:
         writable: Collection[Path],
         *,
         only_git: bool,
+        installs: bool,
     ) -> Guarded:
         looks = {
-            root: self._guard(root, deny, edits).look(only_git=only_git) for root in self._roots
+            root: self._guard(root, deny, edits).look(only_git=only_git, installs=installs)
+            for root in self._roots
         }
         beside = [self._guard(root, deny, ()).look() for root in self._restricted]
         open_ones = [one for root, one in looks.items() if root in writable]

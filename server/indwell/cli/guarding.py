@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
+
+import msgspec
 
 from indwell.cli.aftermath import Look, settle, without
 from indwell.cli.git_guarding import GitGuard
@@ -15,10 +17,12 @@ from indwell.policy.guarded import (
     OBEYED_AT_ONCE,
     SHUT,
     is_guarded,
-    is_set_aside,
+    is_minor,
+    is_posing,
     kind_of,
     topmost,
 )
+from indwell.policy.paths import is_installed, is_unknown
 from indwell.sandbox.confinement import Guarded
 from indwell.sandbox.strength import strength
 
@@ -46,13 +50,14 @@ class Guard:
         self._tree = Tree(root, self._is_wanted, SHUT, most_folders=most_folders)
         self._git = GitGuard(root)
 
-    def look(self, *, only_git: bool = False) -> Guarded:
+    def look(self, *, only_git: bool = False, installs: bool = False) -> Guarded:
         """Find what is guarded now; blocks, for about a millisecond per thousand folders.
 
         Args:
             only_git: The user lets this command change protected files; but not what git obeys.
+            installs: The user lets it change the programs that are installed in the workspace.
         """
-        before = self.seen()
+        before = _less_installed(self.seen(), is_left_out=installs)
         if why := self._why_not(before):
             return Guarded(refused=why)
         open_ones = {path: one for path, one in before.found.items() if not before.is_closed(path)}
@@ -81,7 +86,8 @@ class Guard:
         unmade = missing if strength().level in {"S3", "S3m"} else ()
 
         def settle_now(*, so_far: bool) -> tuple[str, ...]:
-            after = without(self.seen(), unmade if so_far else ())
+            seen = _less_installed(self.seen(), is_left_out=installs)
+            after = without(seen, unmade if so_far else ())
             is_secret = self._is_secret
             return settle(
                 *(self._root, before, after, is_secret, copies), only_git=only_git, so_far=so_far
@@ -107,20 +113,18 @@ class Guard:
     def seen(self) -> Look:
         """All that is guarded, by path from the folder on; blocks."""
         look = self._tree.look()
-        found = {
-            one.path: one
-            for one in look.found
-            if not self._is_stub(one) and (one.leads_to or self._kind(one.path))
-        }
+        wanted = [one for one in look.found if not self._is_stub(one)]
+        found = {one.path: one for one in wanted if self._is_listed(one)}
+        odd = {one.path: one for one in _odd(wanted) if one.path not in found}
         led = dict(self._led_to(found.values()))
         names = self._git.names(found.values())
         by_git = {one.path: one for one in self._git.there(names)}
         linked = dict(self._led_to(by_git.values()))
-        there = {path: one for path, one in {**led, **linked}.items() if one is not None}
+        there = {path: one for path, one in {**odd, **led, **linked}.items() if one is not None}
         return Look(
             found={**there, **found, **by_git},
             git=frozenset((*names, *by_git, *linked)),
-            ends=frozenset(led),
+            ends=frozenset((*led, *odd)),
             todos=self._git.todos(names),
             closed=look.unreadable,
             is_whole=look.is_whole,
@@ -129,7 +133,7 @@ class Guard:
     def _led_to(self, found: Iterable[Found]) -> Iterator[tuple[str, Found | None]]:
         """What protected links lead to beneath the folder, be it there or not."""
         for one in found:
-            if not one.leads_to or self._is_hidden(one):
+            if not one.leads_to or is_installed(one.path) or self._is_hidden(one):
                 continue
             with contextlib.suppress(OSError, RuntimeError, ValueError):
                 real = (self._root / one.path).resolve()
@@ -149,7 +153,12 @@ class Guard:
         )
 
     def _is_wanted(self, path: str) -> bool:
-        return bool(self._kind(path)) or self._kind(f"{path}/x") == "hidden"
+        is_kind = bool(self._kind(path)) or self._kind(f"{path}/x") == "hidden"
+        return is_kind or is_unknown(path.rpartition("/")[2]) or is_posing(path)
+
+    def _is_listed(self, one: Found) -> bool:
+        is_kind = bool(self._kind(one.path))
+        return is_kind or (bool(one.leads_to) and self._kind(f"{one.path}/x") == "hidden")
 
     def _is_hidden(self, one: Found) -> bool:
         """Is it a secret file, or a link to a folder under whose name all is secret?"""
@@ -170,7 +179,7 @@ class Guard:
 
     def _ends(self, links: Iterable[Found]) -> Iterator[str]:
         """What links lead to, if that is in the workspace."""
-        for one in links:
+        for one in (one for one in links if not (is_installed(one.path) or is_posing(one.path))):
             with contextlib.suppress(OSError, RuntimeError):
                 real = (self._root / one.path).resolve(strict=True)
                 if real.is_relative_to(self._root) and real != self._root:
@@ -178,12 +187,35 @@ class Guard:
 
 
 def _is_repository(one: Found) -> bool:
-    return one.is_folder and one.path.rpartition("/")[2] == ".git"
+    return one.is_folder and _is_git(one.path)
 
 
 def _is_obeyed(path: str) -> bool:
     """Does something obey it by itself?"""
-    return is_guarded(path) and is_set_aside(path)
+    return is_guarded(path) and not is_minor(path)
+
+
+def _odd(found: Sequence[Found]) -> Iterator[Found]:
+    """What only the disk tells: unknown dot names of nested repositories, programs led away."""
+    roots = {one.path.rpartition("/")[0] for one in found if _is_git(one.path)}
+    for one in found:
+        folder, _, name = one.path.rpartition("/")
+        if (folder in roots and is_unknown(name)) or (is_posing(one.path) and not one.is_folder):
+            yield one
+
+
+def _less_installed(look: Look, *, is_left_out: bool) -> Look:
+    """The same without the programs that a command may install, if it may."""
+    if not is_left_out:
+        return look
+    found = {
+        path: one for path, one in look.found.items() if not (is_installed(path) or is_posing(path))
+    }
+    return msgspec.structs.replace(look, found=found)
+
+
+def _is_git(path: str) -> bool:
+    return path.rpartition("/")[2] == ".git"
 
 
 def _is_gits(path: str) -> bool:

@@ -37,6 +37,8 @@ class Asked(msgspec.Struct, frozen=True):
             where no sandbox would hold it; they stand among the scripts too.
         is_git: A file that would be changed lies in a repository of git, whatever its folder is
             called.
+        is_unknown: A file that would be changed has, at the root of a repository within the
+            workspace, a name with a dot in front that no list holds.
         keeps: For whom it would keep something beyond the session, such as ``for you``; empty if
             it keeps nothing.
         background: The command goes on when the call has ended.
@@ -58,6 +60,7 @@ class Asked(msgspec.Struct, frozen=True):
     programs: tuple[str, ...] = ()
     keeps: str = ""
     background: bool = False
+    is_unknown: bool = False
 
 
 class Allow(msgspec.Struct, frozen=True):

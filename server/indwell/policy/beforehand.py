@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from indwell.policy.asked import Ask, Asked
 from indwell.policy.commands.verdict import Part
-from indwell.policy.paths import is_protected
+from indwell.policy.paths import is_program, is_protected
 from indwell.policy.widening import NOTHING_MORE
 
 _USERS = ("ask:", "deny:")
@@ -42,4 +42,7 @@ def why_uncovered(asked: Asked, ask: Ask, *, is_held: bool) -> str:
 
 
 def _is_guarded(part: Part) -> bool:
-    return part.decision == "ask" and (part.rule in _GUARDED or any(map(is_protected, part.words)))
+    return part.decision == "ask" and (
+        part.rule in _GUARDED
+        or any(is_protected(word) and not is_program(word) for word in part.words)
+    )

@@ -11,8 +11,15 @@ import msgspec
 from indwell.policy.asked import Allow, Ask, Asked, Decision, Deny, Effect, Policy
 from indwell.policy.decide_command import decide_command
 from indwell.policy.file_rules import own_globs
-from indwell.policy.guarded import is_guarded
-from indwell.policy.paths import is_beneath, is_chat, is_inside, matching_glob
+from indwell.policy.guarded import BARE, is_guarded
+from indwell.policy.paths import (
+    is_beneath,
+    is_chat,
+    is_inside,
+    is_protected,
+    loader_of,
+    matching_glob,
+)
 from indwell.policy.rules import covers_files, file_rule, tool_rule
 from indwell.policy.standing import BY_ANSWER, rule_of
 from indwell.settings.model import Mode
@@ -29,6 +36,11 @@ __all__ = [
     "decide",
     "rule_of",
 ]
+
+_UNKNOWN = (
+    "{!r} begins with a dot and lies at the root of a repository, where tools look for their "
+    "settings, and Indwell does not know which tool loads it"
+)
 
 
 def decide(asked: Asked, policy: Policy) -> Decision:
@@ -148,7 +160,13 @@ def _why_protected(asked: Asked, policy: Policy) -> str:
     if protected is not None:
         if is_chat(protected):
             return f"{protected!r} is a chat: what is written there may go out as your words"
-        return f"{protected!r} configures tools that run on this machine"
+        if not is_protected(protected) and protected.rpartition("/")[2] != BARE:
+            return _UNKNOWN.format(protected)
+        by = loader_of(protected)
+        named = f" (loaded by: {by})" if by else ""
+        return f"{protected!r} configures tools that run on this machine{named}"
+    if asked.is_unknown:
+        return _UNKNOWN.format(asked.paths[0])
     if asked.is_git or any(is_beneath(path, policy.obeyed) for path in asked.resolved):
         return f"git runs or obeys {asked.paths[0]!r}"
     return ""

@@ -14,7 +14,7 @@ from indwell.policy.commands.dangerous import why_dangerous
 from indwell.policy.commands.situation import Situation
 from indwell.policy.commands.verdict import Part, Verdict
 from indwell.policy.file_rules import by_file_rules
-from indwell.policy.paths import is_protected
+from indwell.policy.paths import is_program, is_protected
 from indwell.policy.standing import BY_ANSWER, is_granted, may_stand, rule_of
 from indwell.policy.widening import NOTHING_MORE, Widening
 
@@ -108,7 +108,7 @@ def _runs_unasked(asked: Asked, verdict: Verdict) -> bool:
         return False
     more = verdict.widening
     is_bounded = not (more.unconfined or more.shows_secrets or more.writes_protected)
-    return is_bounded and (not more.hosts or verdict.by_user)
+    return is_bounded and (verdict.by_user or not (more.hosts or more.installs))
 
 
 def _planned(verdict: Verdict, widening: Widening, *, is_held: bool) -> Decision:
@@ -138,7 +138,7 @@ def _touches_guarded(part: Part) -> bool:
     return (
         part.rule.startswith(_OWN_RULES)
         or part.rule in {"protected", "secret"}
-        or any(map(is_protected, part.words))
+        or any(is_protected(word) and not is_program(word) for word in part.words)
     )
 
 
@@ -148,4 +148,5 @@ def _joined(needed: Widening, wanted: Widening) -> Widening:
         shows_secrets=needed.shows_secrets or wanted.shows_secrets,
         writes_protected=needed.writes_protected or wanted.writes_protected,
         unconfined=needed.unconfined or wanted.unconfined,
+        installs=needed.installs or wanted.installs,
     )

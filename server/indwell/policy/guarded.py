@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from typing import Literal, TypeAlias
 
 from indwell.context.tags import shows_nothing
-from indwell.policy.paths import is_protected, matches_any
+from indwell.policy.paths import is_at_root_unknown, is_installed, is_protected, matches_any
 
 Kind: TypeAlias = Literal["", "protected", "hidden", "denied"]
 
@@ -66,8 +66,23 @@ def kind_of(deny: tuple[str, ...], edits: tuple[str, ...] = ()) -> Callable[[str
 
 
 def is_guarded(path: str) -> bool:
-    """Is it protected, or what makes a folder a repository?"""
-    return is_protected(path) or path.rpartition("/")[2] == BARE
+    """Is it protected, of a dot name that nobody knows, or what makes a folder a repository?
+
+    The path begins at the workspace's folder; an absolute one is judged by its names alone.
+    """
+    is_listed = is_protected(path) or is_at_root_unknown(path)
+    return is_listed or path.rpartition("/")[2] == BARE
+
+
+HOLD_PROGRAMS = frozenset([".venv", "venv", ".virtualenv"])
+
+
+def is_posing(path: str) -> bool:
+    """Is it one of the folders that editors start programs from?
+
+    As a link or a file it leads them elsewhere: then it is guarded like the programs themselves.
+    """
+    return path.rpartition("/")[2].casefold() in HOLD_PROGRAMS
 
 
 def is_obeyed_by_git(path: str) -> bool:
@@ -119,6 +134,11 @@ def is_set_aside(path: str) -> bool:
     """
     name = path.casefold().rpartition("/")
     return not (name[1] and name[2] == "package.json")
+
+
+def is_minor(path: str) -> bool:
+    """Is it held only as far as there is room: deep down, and in each package of a workspace?"""
+    return not is_set_aside(path) or (is_installed(path) and path.count("/") > 1)
 
 
 def set_aside_name(name: str) -> str:

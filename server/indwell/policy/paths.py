@@ -2,186 +2,143 @@
 
 from __future__ import annotations
 
+import re
 import sys
 import unicodedata
+from collections.abc import Iterator, Mapping, Sequence
+from fnmatch import fnmatchcase, translate
 from functools import lru_cache
-from itertools import pairwise
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from indwell.context.tags import shows_nothing
+from indwell.policy import protected_names
 
 if TYPE_CHECKING:
     from wcmatch.glob import WcMatcher
 
-PROTECTED_FOLDERS = frozenset(
-    [
-        ".git",
-        ".hg",
-        ".vscode",
-        ".idea",
-        ".indwell",
-        ".cursor",
-        ".claude",
-        ".codex",
-        ".agent",
-        ".agents",
-        ".windsurf",
-        ".devcontainer",
-        ".github",
-        ".husky",
-        ".circleci",
-        ".gemini",
-        ".roo",
-        ".helix",
-        ".ssh",
-        ".zed",
-        ".fleet",
-        ".amazonq",
-        ".buildkite",
-        ".cargo",
-        ".clinerules",
-        ".continue",
-        ".forgejo",
-        ".gitea",
-        ".gitlab",
-        ".junie",
-        ".kiro",
-        ".mvn",
-        ".opencode",
-        ".trae",
-        ".augment",
-        ".crush",
-        ".emacs.d",
-        ".factory",
-        ".jj",
-        ".mise",
-        ".qwen",
-        ".run",
-        ".theia",
-        ".vs",
-        ".woodpecker",
-    ]
-)
-"""Folders whose files editors, agents, git or CI act on without being asked."""
 
-PROTECTED_FILES = frozenset(
-    [
-        ".mcp.json",
-        ".gitconfig",
-        ".gitlab-ci.yml",
-        ".cursorrules",
-        ".windsurfrules",
-        ".lazy.lua",
-        "mise.toml",
-        "mcp.json",
-        ".npmrc",
-        ".pypirc",
-        ".tool-versions",
-        "package.json",
-        ".gitmodules",
-        ".gitattributes",
-        ".pre-commit-config.yaml",
-        ".bashrc",
-        ".bash_profile",
-        ".bash_login",
-        ".zshrc",
-        ".zshenv",
-        ".zprofile",
-        ".zlogin",
-        ".profile",
-        ".exrc",
-        ".nvimrc",
-        ".nvim.lua",
-        ".vimrc",
-        ".dir-locals.el",
-        "agents.md",
-        "claude.md",
-        "gemini.md",
-        "skill.md",
-        ".aider.conf.yml",
-        ".bash_aliases",
-        ".bash_logout",
-        ".bazelrc",
-        ".cshrc",
-        ".curlrc",
-        ".drone.yml",
-        ".gdbinit",
-        ".goosehints",
-        ".inputrc",
-        ".kshrc",
-        ".lldbinit",
-        ".login",
-        ".logout",
-        ".mise.toml",
-        ".netrc",
-        ".pnpmfile.cjs",
-        ".pre-commit-config.yml",
-        ".rules",
-        ".tcshrc",
-        ".travis.yml",
-        ".vimrc.local",
-        ".wgetrc",
-        ".xprofile",
-        "azure-pipelines.yml",
-        "bitbucket-pipelines.yml",
-        "bunfig.toml",
-        "jenkinsfile",
-        "opencode.json",
-        ".autoenv.zsh",
-        ".crush.json",
-        ".devcontainer.json",
-        ".dir-locals-2.el",
-        ".gitpod.yml",
-        ".lvimrc",
-        ".mise.local.toml",
-        ".pnp.cjs",
-        ".pnp.js",
-        ".pnp.loader.mjs",
-        ".pre-commit-hooks.yaml",
-        ".screenrc",
-        ".tmux.conf",
-        ".zlogout",
-        "agents.override.md",
-        "claude.local.md",
-        "crush.json",
-        "crush.md",
-        "lefthook-local.yaml",
-        "lefthook-local.yml",
-        "lefthook.yaml",
-        "lefthook.yml",
-        "mise.local.toml",
-        "opencode.jsonc",
-        "qwen.md",
-        "warp.md",
-    ]
-)
-"""Files that shells, editors, package managers or agents read and obey."""
+class _Names(msgspec.Struct, frozen=True):
+    """Names as `protected_names` writes them, ready to be compared.
 
-PROTECTED_PAIRS = frozenset(
-    [
-        *((".yarn", "releases"), (".yarn", "plugins"), (".yarn", "sdks")),
-        *((".config", "mise"), (".config", "mise.toml")),
-    ]
-)
-"""A folder and a name right in it, where what stands beside it is written by builds."""
+    Attributes:
+        folders: Folders, with all that is in them.
+        files: Files by their whole name.
+        runs: By its first component, what stands right below it; the last may have a ``*``.
+        beginnings: What names of files begin with.
+        endings: What names of files end with.
+        like: All names of files with a ``*`` elsewhere.
+    """
 
-PROTECTED_BEGINNINGS = (".env", ".yarnrc", ".lefthook", ".woodpecker")
+    folders: frozenset[str]
+    files: frozenset[str]
+    runs: Mapping[str, tuple[tuple[str, ...], ...]]
+    beginnings: tuple[str, ...]
+    endings: tuple[str, ...]
+    like: re.Pattern[str]
+
+    def hold(self, components: tuple[str, ...]) -> bool:
+        """Is a path of these folded components one of the names, or in one?"""
+        if not components:
+            return False
+        name = components[-1]
+        return (
+            name in self.files
+            or not self.folders.isdisjoint(components)
+            or name.startswith(self.beginnings)
+            or name.endswith(self.endings)
+            or self.like.fullmatch(name) is not None
+            or any(
+                _begins_with(components[at + 1 :], rest)
+                for at, part in enumerate(components)
+                if part in self.runs
+                for rest in self.runs[part]
+            )
+        )
+
+
+def _begins_with(components: tuple[str, ...], rest: tuple[str, ...]) -> bool:
+    found = components[: len(rest)]
+    return len(found) == len(rest) and (
+        found == rest or (found[:-1] == rest[:-1] and fnmatchcase(found[-1], rest[-1]))
+    )
+
+
+def _compiled(*tables: protected_names.Names) -> _Names:
+    every = [one for table in tables for names in table.values() for one in names.split()]
+    runs: dict[str, list[tuple[str, ...]]] = {}
+    for one in every:
+        first, *rest = one.split("/")
+        if rest and rest != [""]:
+            runs.setdefault(first, []).append(tuple(rest))
+    plain = [one for one in every if "/" not in one]
+    return _Names(
+        folders=frozenset(one[:-1] for one in every if one.endswith("/")),
+        files=frozenset(one for one in plain if "*" not in one),
+        runs={first: tuple(rest) for first, rest in runs.items()},
+        beginnings=tuple(one[:-1] for one in plain if one.find("*") == len(one) - 1),
+        endings=tuple(one[1:] for one in plain if one.startswith("*") and one.count("*") == 1),
+        like=re.compile("|".join(map(translate, _elsewhere(plain))) or r"(?!)"),
+    )
+
+
+def _elsewhere(plain: Sequence[str]) -> Iterator[str]:
+    """Names with a star that is neither at the beginning nor at the end alone."""
+    return (one for one in plain if "*" in one.strip("*") or one.count("*") > 1)
+
+
+LISTED = _compiled(protected_names.PROTECTED, protected_names.INSTALLED, protected_names.STARTERS)
+INSTALLED = _compiled(protected_names.INSTALLED)
+HARMLESS = _compiled(protected_names.HARMLESS)
+_PROGRAMS = _compiled(protected_names.INSTALLED, protected_names.STARTERS)
 CHATS = ".chat.md"
 """What names of chat documents end with: words at their end may go out as the user's."""
 
-PROTECTED_ENDINGS = (".code-workspace", ".sublime-project", CHATS)
-
 
 def is_protected(path: str) -> bool:
-    """Does changing this file change what runs or what is trusted?"""
+    """Does changing this file change what runs or is trusted? By its name, wherever it lies."""
+    return LISTED.hold(_folded(path))
+
+
+def is_unknown(name: str) -> bool:
+    """Is it a name with a dot in front of which nobody here knows what loads it?
+
+    At the root of a repository tools look for such: there it is protected, with all that is in it.
+    """
+    plain = (*_folded(name), "")[0]
+    return plain.startswith(".") and plain != ".." and not HARMLESS.hold((plain,))
+
+
+def is_at_root_unknown(path: str) -> bool:
+    """Is it, or is it in, such a file or folder at the root? The path begins at the root."""
+    if path.startswith(("/", "\\")):
+        return False
+    return is_unknown((*_folded(path), "")[0])
+
+
+def is_installed(path: str) -> bool:
+    """Is it a program that a package manager installs, which it may change with the user's yes?"""
+    return INSTALLED.hold(_folded(path))
+
+
+def is_program(path: str) -> bool:
+    """Is it a program of the workspace, so that a command may name it just to run it?"""
+    return _PROGRAMS.hold(_folded(path))
+
+
+def loader_of(path: str) -> str:
+    """Who loads a protected file, for people; empty if no name of the list tells."""
     components = _folded(path)
-    name = components[-1] if components else ""
-    return (
-        any(part in PROTECTED_FOLDERS for part in components)
-        or name in PROTECTED_FILES
-        or name.startswith(PROTECTED_BEGINNINGS)
-        or name.endswith(PROTECTED_ENDINGS)
-        or any(pair in PROTECTED_PAIRS for pair in pairwise(components))
+    tables = (protected_names.PROTECTED, protected_names.INSTALLED, protected_names.STARTERS)
+    return next(
+        (
+            who
+            for table in tables
+            for who, names in table.items()
+            if _compiled({who: names}).hold(components)
+        ),
+        "",
     )
 
 

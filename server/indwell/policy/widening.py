@@ -17,6 +17,8 @@ class Widening(msgspec.Struct, frozen=True):
         writes_protected: It may change protected files of the workspace (``package.json`` …), as
             git does when it takes another state up; never what git itself obeys (its configuration
             and hooks).
+        installs: It may change the programs that package managers install into the workspace
+            (`.venv/bin`, `node_modules/.bin`), as `pip install` does.
         unconfined: It runs without any sandbox, with all that the user can do.
         reads_only: Less instead: nobody was asked, as it only reads, so it may write nowhere.
     """
@@ -26,6 +28,7 @@ class Widening(msgspec.Struct, frozen=True):
     writes_protected: bool = False
     unconfined: bool = False
     reads_only: bool = False
+    installs: bool = False
 
     @property
     def words(self) -> str:
@@ -38,6 +41,8 @@ class Widening(msgspec.Struct, frozen=True):
             parts.append("with your secret files readable")
         if self.writes_protected:
             parts.append("with protected files of the workspace writable")
+        if self.installs:
+            parts.append("with the workspace's installed programs writable")
         return " and ".join(parts)
 
 

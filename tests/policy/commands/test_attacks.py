@@ -222,9 +222,18 @@ def test_what_installs_a_package_by_name_writes_package_json() -> None:
         "npm update",
     ):
         verdict = judge(command, CONFINED)
-        assert verdict.widening == Widening(hosts=("*",), writes_protected=True), command
-    for command in ("npm install", "npm ci", "npm view x", "pip install x"):
-        assert judge(command, CONFINED).widening == Widening(hosts=("*",)), command
+        wanted = Widening(hosts=("*",), writes_protected=True, installs=True)
+        assert verdict.widening == wanted, command
+    for command in ("npm install", "npm ci", "pip install x", "uv sync", "poetry install"):
+        wanted = Widening(hosts=("*",), installs=True)
+        assert judge(command, CONFINED).widening == wanted, command
+    assert judge("npm view x", CONFINED).widening == Widening(hosts=("*",))
+
+
+@pytest.mark.parametrize("command", ["npm rebuild", "uv venv", "python3 -m venv .venv"])
+def test_what_makes_programs_that_editors_start_asks_and_may_make_them(command: str) -> None:
+    verdict = judge(command, CONFINED)
+    assert (verdict.decision, verdict.widening.installs) == ("ask", True)
 
 
 def test_what_changes_no_file_of_git_runs_as_before() -> None:

@@ -98,6 +98,16 @@ _REWRITES = names(
 """With these they write ``package.json``, which is protected."""
 _INSTALLING = names("install i add link dedupe")
 """With these only if something is named: else they install what stands there."""
+_INSTALLERS = names(
+    "npm yarn pnpm bun uv poetry pdm pipenv hatch composer pip pip3 conda mamba virtualenv"
+)
+"""They install programs into the workspace, which the user's yes to them is for …"""
+_PLACING = names(
+    "install i add ci update upgrade up link remove uninstall un rm sync require dedupe init create"
+    " run env prune import"
+)
+"""… with these, where the program is run for something else as well."""
+_RELINKING = frozenset([("npm", "rebuild"), ("npm", "rb"), ("pnpm", "rebuild"), ("uv", "venv")])
 _MANAGERS = names(
     "npm yarn pnpm bun cargo go poetry pdm uv pipenv bundle composer dotnet mix dart flutter"
     " gem terraform deno hatch swift cabal stack rebar3 mise helm"
@@ -120,18 +130,21 @@ def doing(name: str, words: Words) -> Use:  # noqa: C901 - a table of early answ
     if name in _UNBOUND:
         return Use("privileged", f"{name!r} needs what no sandbox gives: sockets, keys or rights")
     if name in _LOADERS:
-        return Use("network", f"{name!r} needs the network", hosts=hosts_of(name, words))
+        hosts = hosts_of(name, words)
+        installs = name in _INSTALLERS
+        return Use("network", f"{name!r} needs the network", hosts=hosts, installs=installs)
     if name in _MANAGERS and (_INSTALLS.fullmatch(first) or not texts or _needs_net(name, texts)):
         if name == "go" and first == "mod" and {"verify", "graph", "why", "edit"} & set(texts):
             return writing("'go mod' may change the module")
         reason = f"'{name} {first}' may reach the network"
         others = [text for text in texts if not text.startswith("-") and text != first]
         rewrites = name in _NODE and first in _REWRITES and (first not in _INSTALLING or others)
-        return Use("network", reason, hosts=(ANY_HOST,), takes_up=bool(rewrites))
-    if name in _NODE and first == "version":
-        return Use("writes", f"'{name} version' changes files", takes_up=True)
+        installs = name in _INSTALLERS and (not first or first in _PLACING or "pip" in texts)
+        return Use(
+            *("network", reason), hosts=(ANY_HOST,), takes_up=bool(rewrites), installs=installs
+        )
     if _is_python(name) and _module(texts) in {"pip", "ensurepip", "venv"}:
-        return Use("network", "installs from the network", hosts=(ANY_HOST,))
+        return Use("network", "installs from the network", hosts=(ANY_HOST,), installs=True)
     if name in _FILERS:
         return _files(name, words)
     if name in _WORKERS or _is_python(name):
@@ -141,12 +154,18 @@ def doing(name: str, words: Words) -> Use:  # noqa: C901 - a table of early answ
 
 
 def _spared(name: str, words: Words, texts: Sequence[str]) -> Use | None:
-    """Uses of programs, otherwise asked for, that do no harm."""
+    """Uses of programs that do less, or more, than the tables below say of the program."""
     if name == "kill" and words and all(re.fullmatch(r"%\d*|\$!", w.source) for w in words):
         return working("ends what it started")
     is_query = name == "dpkg" and texts[:1] and texts[0] in {"-l", "-L", "-s", "-S"}
     if is_query and not any(word.could_be_option for word in words[1:]):
         return Use("reads")
+    first = next((text for text in texts if not text.startswith("-")), "")
+    if (name, first) in _RELINKING:
+        reason = f"'{name} {first}' installs programs that editors and shells start"
+        return Use("network", reason, installs=True)
+    if name in _NODE and first == "version":
+        return Use("writes", f"'{name} version' changes files", takes_up=True)
     if name == "bundle" and texts[:1] == ["exec"] and texts[1:]:
         return msgspec.structs.replace(
             working("runs a program of the workspace's bundle"), inner=(tuple(words[1:]),)

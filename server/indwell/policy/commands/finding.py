@@ -71,6 +71,7 @@ def joined(all_of_them: Sequence[Widening]) -> Widening:
         shows_secrets=any(one.shows_secrets for one in all_of_them),
         writes_protected=any(one.writes_protected for one in all_of_them),
         unconfined=any(one.unconfined for one in all_of_them),
+        installs=any(one.installs for one in all_of_them),
     )
 
 

@@ -217,7 +217,8 @@ class Judging:
         if use.kind == "privileged" or use.is_unbound:
             return Widening(unconfined=True)
         takes_up = use.takes_up and self._confined
-        return Widening(hosts=use.hosts, writes_protected=takes_up)
+        installs = use.installs and self._confined
+        return Widening(hosts=use.hosts, writes_protected=takes_up, installs=installs)
 
     def _is_holdable(self, use: Use, one: Simple) -> bool:
         """In ``plan``, with a sandbox that holds the workspace: is it not there to change that?"""

@@ -13,7 +13,13 @@ import msgspec
 from indwell.policy.commands.folders import joined
 from indwell.policy.commands.shell_words import HOME, STAR, UNKNOWN
 from indwell.policy.commands.wildcards import matches
-from indwell.policy.paths import is_beneath, is_inside, is_protected, matches_any
+from indwell.policy.paths import (
+    is_at_root_unknown,
+    is_beneath,
+    is_inside,
+    is_protected,
+    matches_any,
+)
 
 SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib64", "/opt", "/nix/store", "/snap")
 """Folders of programs: nobody's own files lie there."""
@@ -115,7 +121,8 @@ class Grounds(msgspec.Struct, frozen=True):
         if is_beneath(path, self.obeyed) or any(_leads_to(path, one) for one in self.obeyed):
             return True
         if STAR not in inner:
-            return is_protected(inner.replace(HOME, "~"))
+            plain = inner.replace(HOME, "~")
+            return is_protected(plain) or is_at_root_unknown(plain)
         return is_protected(inner) or any(
             wildly(part, name) and not part.startswith(STAR)
             for part in inner.split("/")

@@ -32,6 +32,7 @@ class Use(msgspec.Struct, frozen=True):
         moves_to: Where it moves files that it takes away elsewhere.
         takes_up: It may replace files of the workspace that no word names, also protected ones.
         is_past: It reads what was committed, which no sandbox hides.
+        installs: It puts programs where editors and shells start them from (`.venv/bin`).
         is_unbound: No sandbox gives it what it needs to reach other machines, such as keys.
     """
 
@@ -52,6 +53,7 @@ class Use(msgspec.Struct, frozen=True):
     takes_up: bool = False
     is_past: bool = False
     is_unbound: bool = False
+    installs: bool = False
 
 
 def writing(reason: str, *writes: Word) -> Use:
