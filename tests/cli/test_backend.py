@@ -6,7 +6,7 @@ import asyncio
 import os
 import subprocess
 import sys
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -142,11 +142,12 @@ async def test_only_the_users_own_models_can_be_chosen(home) -> None:
 
 async def test_a_new_session_sweeps_old_ones_away(home) -> None:
     home.configure("keep_sessions_days = 30\n")
-    long_ago = datetime(2020, 1, 1, tzinfo=UTC)
-    old, writer = SessionStore(home.state, home.workspace).create(model="m", now=long_ago)
-    await writer.close()
-    log = home.state / "sessions" / folder_name(home.workspace) / old / "log.jsonl"
-    os.utime(log, (long_ago.timestamp(), long_ago.timestamp()))
+    store = SessionStore(home.state, home.workspace)
+    for days in (60, 1):
+        at = datetime.now(UTC) - timedelta(days=days)
+        name, writer = store.create(model="m", now=at)
+        await writer.close()
+        os.utime(store.spill(name).parent / "log.jsonl", (at.timestamp(), at.timestamp()))
     made = EditorBackend(home.environment(), scripted=True)
     settings = made.configure({}, (home.workspace,)).settings
     opened = [
@@ -157,8 +158,9 @@ async def test_a_new_session_sweeps_old_ones_away(home) -> None:
     ]
     for session in opened:
         await session.close()
-    names = {session.id for session in opened}
-    assert set(SessionStore(home.state, home.workspace).ids()) == names
+    assert set(store.ids()) == {name, *(session.id for session in opened)}
+    told = "Indwell deleted 1 old session (`keep_sessions_days`): 0.0 MB, on "
+    assert [told in session.notice for session in opened] == [False, True]
 
 
 async def test_a_session_that_cannot_be_opened_is_let_go_of(home) -> None:

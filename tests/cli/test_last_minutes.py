@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -127,7 +127,8 @@ async def test_each_session_is_one_line_with_its_id_first_and_whole(home) -> Non
     assert [line.split("\t")[0] for line in piped.stdout.splitlines()] == names[::-1]
     with Terminal("sessions", environment=home.environment(), folder=home.workspace) as terminal:
         assert terminal.ends() == 0
-    head, *lines = terminal.shown.splitlines()
+    head, *lines, room = terminal.shown.splitlines()
+    assert room == "sessions take 0.0 MB; at most 2,000 MB are kept (`keep_sessions_mb`)"
     assert head.split() == ["session", "turns", "cost", "model", "words"]
     assert [line.split()[0] for line in lines] == names[::-1]
     assert max(map(len, lines)) <= 100
@@ -146,7 +147,7 @@ async def test_the_cells_of_a_list_stand_below_each_other_and_imported_ones_are_
     assert [line.split("\t")[3] for line in piped.stdout.splitlines()][1:] == ["imported"]
     with Terminal("sessions", environment=home.environment(), folder=home.workspace) as terminal:
         assert terminal.ends() == 0
-    head, first, second = terminal.shown.splitlines()
+    head, first, second, _room = terminal.shown.splitlines()
     at = head.index("words")
     assert (first[at : at + 8], second[at : at + 5]) == ("What can", "hello")
     assert second[head.index("model") :].startswith("imported ")
@@ -171,13 +172,32 @@ def test_a_whole_id_wins_over_longer_ones_and_nothing_stands_for_nothing(given, 
 
 
 async def test_a_run_sweeps_old_sessions_away(home) -> None:
-    (old,) = await kept_sessions(home, 1)
-    (log,) = home.state.rglob("log.jsonl")
-    os.utime(log, (0, 0))
+    store = SessionStore(home.state, home.workspace)
+    names = []
+    for days in (60, 1):
+        at = datetime.now(UTC) - timedelta(days=days)
+        name, writer = store.create(model="m", now=at)
+        await writer.close()
+        os.utime(store.spill(name).parent / "log.jsonl", (at.timestamp(), at.timestamp()))
+        names.append(name)
+    home.configure("keep_sessions_days = 30\n")
+    done = await run(home, "run", "hello", "--scripted")
+    assert (done.code, "deleted 1 old session" in done.stderr) == (0, True)
+    assert set(store.ids()) & set(names) == {names[1]}
+    listed = await run(home, "sessions")
+    assert "Indwell deleted 1 old session (`keep_sessions_days`)" in listed.stderr
+    found = await run(home, "doctor", "--offline")
+    assert "at most 2,000 MB are kept" in found.stdout
+
+
+async def test_a_run_keeps_a_session_that_a_wrong_clock_dated(home) -> None:
+    store = SessionStore(home.state, home.workspace)
+    name, writer = store.create(model="m", now=datetime.now(UTC) - timedelta(days=1))
+    await writer.close()
+    os.utime(store.spill(name).parent / "log.jsonl", (0, 0))
     home.configure("keep_sessions_days = 30\n")
     assert (await run(home, "run", "hello", "--scripted")).code == 0
-    left = {path.parent.name for path in home.state.rglob("log.jsonl")}
-    assert (len(left), old in left) == (1, False)
+    assert name in store.ids()
 
 
 def test_ctrl_c_at_the_question_of_purge_deletes_nothing(home) -> None:

@@ -24,9 +24,10 @@ from pathlib import Path
 from indwell.cli.spill import Spill, highest_number
 from indwell.sessions.drafts import DraftStore
 from indwell.sessions.records import Repaired, TurnStarted
-from indwell.sessions.retention import delete, sweep
+from indwell.sessions.retention import delete
 from indwell.sessions.spending import SpendingLedger
 from indwell.sessions.store import SessionStore
+from indwell.sessions.sweeping import Limits, sweep
 
 LATEST_S = 0.03  # of a kill after the first word of the child
 LOG_KILLS = 25  # of one log; then it is long enough, and a new one begins
@@ -218,7 +219,8 @@ class World:
             turns = [one for one in self.store.open(identifier).records if hasattr(one, "words")]
             spills = list(self.store.spill(identifier).iterdir())
             assert (len(turns), len(spills)) == (5, 1), f"half a session is left {where}"
-        sweep(self.folder / "state", keep_days=10_000, now=datetime.now(UTC))
+        now = datetime.now(UTC)
+        sweep(self.folder / "state", Limits(10_000), now=now, pending=lambda _folder: ())
         left = [one for one in self.log.parent.parent.iterdir() if one.name.startswith(".")]
         assert left == [], f"a sweep leaves remains {where}"
 

@@ -17,9 +17,10 @@ from indwell.messages import Usage
 from indwell.sessions.branches import plan_of
 from indwell.sessions.forking import check_whole, fork_session, rewind_session, spill_owners
 from indwell.sessions.records import Forked
-from indwell.sessions.retention import delete, session_ids, stored, sweep
+from indwell.sessions.retention import delete, session_ids, stored
 from indwell.sessions.statistics import scanned_figures
 from indwell.sessions.store import SessionStore
+from indwell.sessions.sweeping import CONFIRM, Limits, sweep
 from indwell.sessions.told import PlanSet
 from support.branch_logs import a_turn, log_of, words_of
 
@@ -126,15 +127,25 @@ async def test_texts_that_a_fork_names_stay_until_the_last_fork_is_deleted(tmp_p
     assert list(folder.iterdir()) == []
 
 
+def swept(state: Path, end: datetime, ours: str = "") -> tuple[str, ...]:
+    """What goes by the end of a day, at whose beginning the clock was not believed."""
+    limits = Limits(keep_days=30)
+    gone = [
+        sweep(state, limits, now=now, pending=lambda _folder: (), ours=ours)
+        for now in (end - CONFIRM, end)
+    ]
+    return tuple(name for one in gone if one for name in one.sessions)
+
+
 async def test_the_retention_keeps_what_a_younger_fork_names(tmp_path, store) -> None:
     origin = await session(store, 1)
     fork = (await fork_session(store, origin, 1, now=LATER)).session
-    old = (NOW - timedelta(days=400)).timestamp()
-    os.utime(log_of(store, origin), (old, old))
-    assert sweep(tmp_path, keep_days=30, now=datetime.now(UTC)) == (origin,)
+    for name in (origin, fork):
+        os.utime(log_of(store, name), (NOW.timestamp(), NOW.timestamp()))
+    end = NOW + timedelta(days=40)
+    assert swept(tmp_path, end, ours=fork) == (origin,)
     assert (store.spill(origin) / "0001-long.txt").exists()
-    os.utime(log_of(store, fork), (old, old))
-    assert sweep(tmp_path, keep_days=30, now=datetime.now(UTC)) == (fork,)
+    assert swept(tmp_path, end) == (fork,)
     assert not store.spill(origin).exists()
 
 

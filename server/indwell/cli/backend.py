@@ -125,10 +125,11 @@ class EditorBackend(StoredSessions, Connecting):
             session.notice = ""  # said with an earlier session of this process
         self._told.add(session.notice)
         try:
-            await self._sweeper.sweep(settings().keep_sessions_days)
+            gone = await self._sweeper.sweep(settings(), session.id)
         except BaseException:  # such as a stop while it waits for the sweep before
             await session.close()
             raise
+        session.notice = "; ".join(filter(None, (session.notice, gone)))
         return session
 
     async def skills(self, roots: Sequence[Path], settings: Settings) -> Ranked:

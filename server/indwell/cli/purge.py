@@ -22,7 +22,7 @@ from indwell.settings.keys import LOCK_NAME, KeyStore
 from indwell.settings.places import state_folder, user_file
 
 OURS = (
-    *("sessions", "permissions", "trust", "drafts", "spending", "undo", "shown", "memory"),
+    *("sessions", "permissions", "trust", "drafts", "spending", "undo", "shown", "memory", "swept"),
     "first-run.md",
 )
 """What we put into a state folder that the user named: only that goes, for it may hold more."""

@@ -7,7 +7,6 @@ import os
 import sys
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
-from datetime import UTC, datetime
 from functools import partial
 
 import msgspec
@@ -34,6 +33,7 @@ from indwell.cli.run_place import WrongPlace, selection_of
 from indwell.cli.run_session import Footing, rewound, session_of
 from indwell.cli.run_wish import Wish
 from indwell.cli.stdin import WrongInput, begun, stdin_prompts, stdin_text
+from indwell.cli.sweeping import gone_words, sweep_now
 from indwell.cli.terminal import TerminalView
 from indwell.cli.terminal_approver import AllowingApprover
 from indwell.cli.terminal_person import TerminalPerson
@@ -43,7 +43,8 @@ from indwell.context.attached import PastedText
 from indwell.errors import ToolError, UserError
 from indwell.messages import Usage
 from indwell.policy.approvals import Approver
-from indwell.sessions.retention import sweep
+from indwell.sessions.sweeping import take_untold
+from indwell.settings.model import Settings
 from indwell.settings.places import state_folder, undo_folder
 from indwell.workspace.disk import DiskWorkspace
 
@@ -123,8 +124,7 @@ async def _turns(wish: Wish, view: events.Listener, ending: AsyncExitStack) -> i
     # Before there is a session: a line that is no prompt leaves no empty one behind.
     lines = await begun(stdin_prompts()) if wish.stdin == "jsonl" else None
     session, words = await session_of(wish, footing)
-    if settings.keep_sessions_days is not None:
-        ending.push_async_callback(asyncio.to_thread, _sweep, settings.keep_sessions_days)
+    ending.push_async_callback(asyncio.to_thread, _sweep, settings, session.id)
     ending.push_async_callback(session.close)  # first of the two
     texts = (PastedText("standard input", attached),) if attached else ()
     prompt = Prompt("", selection=selection, texts=texts)
@@ -178,9 +178,11 @@ def _placing(view: events.Listener) -> events.Listener:
     return tell
 
 
-def _sweep(keep_days: int) -> None:
-    """Delete old sessions, as the server does."""
-    sweep(state_folder(os.environ), keep_days=keep_days, now=datetime.now(UTC))
+def _sweep(settings: Settings, session: str) -> None:
+    """Delete old sessions, as the server does, and say so."""
+    state = state_folder(os.environ)
+    if sweep_now(state, settings, session) is not None:
+        print(gone_words(take_untold(state)), file=sys.stderr)
 
 
 async def _what_runs_here() -> str:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 
 from rich.cells import cell_len
@@ -12,11 +14,14 @@ from rich.console import Console
 from rich.text import Text
 
 from indwell.cli.json_line import json_line
+from indwell.cli.sweeping import gone_words, recent, size_words
 from indwell.cli.terminal import cost_words
+from indwell.cli.user_settings import read_settings
 from indwell.errors import SessionError, UserError
 from indwell.policy.approvals import one_line
 from indwell.sessions.retention import Stored, delete, session_ids, stored
 from indwell.sessions.store import folder_name
+from indwell.sessions.sweeping import held_b, record_of
 from indwell.settings.places import state_folder
 
 _MOST_WIDTH = 18  # characters of a cell that is neither the id nor the last one
@@ -44,6 +49,7 @@ def list_sessions(*, all_folders: bool, as_json: bool, limit: int | None) -> int
                 print("\t".join(_cells(one, with_folder=all_folders)))
         if n_older > 0:
             print(f"{n_older} older; `--limit 0` lists all", file=sys.stderr)
+        _print_room(state, is_terminal=console.is_terminal)
     else:
         where = (
             "on this machine"
@@ -52,6 +58,16 @@ def list_sessions(*, all_folders: bool, as_json: bool, limit: int | None) -> int
         )
         print(f"no sessions are kept {where}")
     return 0
+
+
+def _print_room(state: Path, *, is_terminal: bool) -> None:
+    """Say what was deleted of late; and to a person how much room the sessions take."""
+    lines = [gone_words(recent(record_of(state).gone, datetime.now(UTC)))]
+    if is_terminal:
+        with contextlib.suppress(UserError):  # settings that cannot be read hide no sessions
+            lines.append(size_words(held_b(state), read_settings(os.environ).settings))
+    for line in filter(None, lines):
+        print(line, file=sys.stderr)
 
 
 def delete_sessions(ids: Sequence[str], *, as_json: bool) -> int:

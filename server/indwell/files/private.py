@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 from indwell.files.copying import write_all
@@ -59,6 +60,19 @@ def write_durable(path: Path, data: bytes) -> None:
         FileExistsError: Something, be it a link, has that name.
         OSError: The system refuses.
     """
+    _write_and_rename(path, data, _rename_to_free)
+
+
+def replace_durable(path: Path, data: bytes) -> None:
+    """As ``write_durable``, over what has that name: a reader finds the old bytes or the new ones.
+
+    Raises:
+        OSError: The system refuses; what was there stays.
+    """
+    _write_and_rename(path, data, Path.replace)
+
+
+def _write_and_rename(path: Path, data: bytes, rename: Callable[[Path, Path], object]) -> None:
     half = path.with_name(random_name())
     descriptor = os.open(half, _NEW, 0o600)
     try:
@@ -67,7 +81,7 @@ def write_durable(path: Path, data: bytes) -> None:
             os.fsync(descriptor)
         finally:
             os.close(descriptor)
-        _rename_to_free(half, path)
+        rename(half, path)
     except BaseException:
         with contextlib.suppress(OSError):
             half.unlink()

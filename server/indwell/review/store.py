@@ -214,6 +214,23 @@ class ReviewStore:
         return data.decode("utf-8", "surrogatepass")
 
 
+def pending_sessions(folder: Path) -> frozenset[str] | None:
+    """Sessions with changes that nobody has judged; None if the log cannot be read as a whole.
+
+    Args:
+        folder: Of the log; it need not be there.
+    """
+    reading = ReviewStore(folder).read_on(Reading(State()))
+    if reading.notices:
+        return None
+    return frozenset(
+        session
+        for path, one in reading.state.files.items()
+        for group in groups(one.weave, is_pending, path)
+        for session, _ in group.actors
+    )
+
+
 def _mapped(record: Record, put: Callable[[str | Ref], str | Ref]) -> Record:
     """The record with each text of its edits as ``put`` gives it."""
     changed = {}

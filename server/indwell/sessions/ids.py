@@ -38,15 +38,23 @@ def time_after(newest: str, now: datetime) -> datetime:
 
     So a list of sessions stands in the order in which they began, whatever the clock says.
     """
-    match = _TIME.match(newest)
-    if match is None:
+    before = began(newest)
+    try:
+        return now if before is None else max(now, before + timedelta(milliseconds=1))
+    except OverflowError:
         return now
+
+
+def began(session: str) -> datetime | None:
+    """When a session began, as its name says; None if the name says no time."""
+    match = _TIME.match(session)
+    if match is None:
+        return None
     try:
         second = datetime.strptime(match[1], "%Y%m%d-%H%M%S").replace(tzinfo=UTC)
-        next_one = second + timedelta(milliseconds=int(match[2]) + 1)
-    except (ValueError, OverflowError):
-        return now
-    return max(now, next_one)
+    except ValueError:
+        return None
+    return second + timedelta(milliseconds=int(match[2]))
 
 
 def closest(given: str, known: Sequence[str]) -> str:

@@ -2,8 +2,8 @@
 
 Only whole sessions go, and never one that is open: its writer's lock is taken first. A session
 loses its name before anything of it is removed, so a kill leaves it whole or gone; what is left of
-it then goes with the next sweep. Everything here blocks; on the event loop it is called through a
-thread.
+it then goes with the next sweep (``sweeping``). Everything here blocks; on the event loop it is
+called through a thread.
 
 Of a session that a fork goes on from the long texts stay, for the fork's conversation names them;
 they go with the last fork.
@@ -12,7 +12,8 @@ they go with the last fork.
 from __future__ import annotations
 
 import logging
-from datetime import UTC, datetime, timedelta
+from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 
 import msgspec
@@ -63,7 +64,7 @@ def stored(
     Raises:
         SessionError: The state folder cannot be listed.
     """
-    paths = sorted(_session_paths(state, folder), key=lambda path: path.name, reverse=True)
+    paths = sorted(session_paths(state, folder), key=lambda path: path.name, reverse=True)
     return tuple(_stored(path) for path in paths[:limit])
 
 
@@ -73,7 +74,7 @@ def session_ids(state: Path, *, folder: str | None = None) -> tuple[str, ...]:
     Raises:
         SessionError: The state folder cannot be listed.
     """
-    return tuple(path.name for path in _session_paths(state, folder))
+    return tuple(path.name for path in session_paths(state, folder))
 
 
 def logs(
@@ -89,8 +90,8 @@ def logs(
     Raises:
         SessionError: The state folder cannot be listed.
     """
-    paths = sorted(_session_paths(state, folder), key=lambda path: path.name, reverse=True)
-    return tuple((path.name, path / _LOG) for path in paths if _used_s(path) >= used_after_s)
+    paths = sorted(session_paths(state, folder), key=lambda path: path.name, reverse=True)
+    return tuple((path.name, path / _LOG) for path in paths if used_s(path) >= used_after_s)
 
 
 def delete(state: Path, session: str) -> None:
@@ -100,41 +101,20 @@ def delete(state: Path, session: str) -> None:
         SessionError: There is none of that id, it is open, or the system refuses.
     """
     check_id(session)
-    paths = [path for path in _session_paths(state) if path.name == session]
+    paths = [path for path in session_paths(state) if path.name == session]
     if not paths:
         raise SessionError(f"there is no session {session!r}; `indwell sessions --all` lists them")
     for path in paths:
-        _delete(path)
-        _remove_unread(path.parent)
+        delete_unless(path, lambda: False)
+        remove_unread(path.parent)
 
 
-def sweep(state: Path, *, keep_days: int, now: datetime) -> tuple[str, ...]:
-    """Delete the sessions that were last written to over ``keep_days`` ago; gives their ids.
+def session_paths(state: Path, folder: str | None = None) -> list[Path]:
+    """The folders of all sessions; names that are no ids are none of ours.
 
-    One that cannot be deleted, because it is open or the system refuses, stays for the next sweep.
+    Raises:
+        SessionError: The state folder cannot be listed.
     """
-    limit_s = (now - timedelta(days=keep_days)).timestamp()
-    gone = []
-    try:
-        _remove_leftovers(state)
-        old = [path for path in _session_paths(state) if _used_s(path) < limit_s]
-    except (SessionError, OSError) as error:
-        _logger.warning("old sessions stay: %s", error)
-        return ()
-    for path in old:
-        try:
-            _delete(path)
-        except SessionError as error:
-            _logger.info("an old session stays: %s", error)
-        else:
-            gone.append(path.name)
-    for folder in {path.parent for path in old}:
-        _remove_unread(folder)
-    return tuple(gone)
-
-
-def _session_paths(state: Path, folder: str | None = None) -> list[Path]:
-    """The folders of all sessions; names that are no ids are none of ours."""
     try:
         return [
             path
@@ -172,7 +152,7 @@ def _is_read(path: Path) -> bool:
     return any(is_id(name) and exists(path.parent / name / _LOG) for name in readers)
 
 
-def _remove_unread(folder: Path) -> None:
+def remove_unread(folder: Path) -> None:
     """Remove what is left of deleted sessions of a workspace, where no fork needs it any more."""
     try:
         for name in list_names(folder):
@@ -183,14 +163,14 @@ def _remove_unread(folder: Path) -> None:
         _logger.warning("long texts that nobody needs any more stay: %s", error)
 
 
-def _remove_leftovers(state: Path) -> None:
+def remove_leftovers(state: Path) -> None:
     """Remove what a process that was killed in the middle of deleting has left."""
     for path in _all_paths(state):
         if path.name.startswith(_DELETED) and is_id(path.name.removeprefix(_DELETED)):
             remove_own_tree(path)
 
 
-def _used_s(path: Path) -> float:
+def used_s(path: Path) -> float:
     """When a session was last written to; one without a log may be just beginning."""
     log = path / _LOG
     return modified_s(log if exists(log) else path)
@@ -201,7 +181,7 @@ def _stored(path: Path) -> Stored:
         seen = scanned(path.name, pieces_of(path / _LOG))
     except OSError as error:
         seen = Overview(path.name, notices=(f"its log cannot be read ({error.strerror})",))
-    used = datetime.fromtimestamp(_used_s(path), UTC)
+    used = datetime.fromtimestamp(used_s(path), UTC)
     return Stored(
         id=path.name,
         workspace=seen.workspace,
@@ -211,7 +191,16 @@ def _stored(path: Path) -> Stored:
     )
 
 
-def _delete(path: Path) -> None:
+def delete_unless(path: Path, is_changed: Callable[[], bool]) -> bool:
+    """Delete the session in a folder, unless it changed; True if it is gone by this.
+
+    Args:
+        path: The session's folder.
+        is_changed: Asked once nobody else can write to the session.
+
+    Raises:
+        SessionError: It is open, or the system refuses.
+    """
     try:
         log = AppendLog(path / _LOG) if (path / _LOG).exists() else None
     except BlockingIOError as error:
@@ -219,6 +208,8 @@ def _delete(path: Path) -> None:
     except OSError:
         log = None  # no log that anybody could be writing to
     try:
+        if is_changed():
+            return False
         if _is_read(path):
             remove_own_tree(path / AGENTS)
             remove_own(path / _LOG)
@@ -231,3 +222,4 @@ def _delete(path: Path) -> None:
     finally:
         if log is not None:
             log.close()
+    return True

@@ -249,6 +249,15 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         Annotated[int, Meta(ge=1, le=36_500)] | None,
         Meta(description="Days after which a session is deleted; kept until you do if not set"),
     ] = None
+    keep_sessions_mb: Annotated[
+        int,
+        Meta(
+            ge=0,
+            le=10_000_000,
+            description="Megabytes that sessions may take; beyond, the oldest ones that are closed "
+            "and reviewed are deleted; 0 for any number",
+        ),
+    ] = 2_000
     cache_marks: Annotated[
         bool, Meta(description="Send `cache_control` marks; for endpoints that know them")
     ] = False

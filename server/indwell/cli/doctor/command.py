@@ -72,6 +72,7 @@ def _checks(environment: Mapping[str, str], store: KeyStore, *, offline: bool) -
         blocking("hooks", lambda: hooks.hooks(environment, Path.cwd())),
         Check("prompt size", lambda: size.size(environment, Path.cwd())),
         blocking("state folder", lambda: own_files.state(environment)),
+        blocking("sessions", lambda: own_files.kept(environment)),
         blocking("clock", own_files.clock),
         blocking("limits", machine.limits),
         blocking("text", machine.text),

@@ -12,11 +12,13 @@ from pathlib import Path
 
 from indwell.cli.doctor.check import Finding, Findings
 from indwell.cli.stored_keys import with_stored_key
+from indwell.cli.sweeping import MB, gone_words, recent, size_words
 from indwell.cli.user_settings import read_settings
 from indwell.errors import SettingsError
 from indwell.files import AppendLog, make_private_folder
 from indwell.files.removing import remove_own
 from indwell.providers.connection import State
+from indwell.sessions.sweeping import held_b, record_of
 from indwell.settings.keys import KeyStore
 from indwell.settings.load import VARIABLES, lacking
 from indwell.settings.model import Settings
@@ -81,6 +83,34 @@ def state(environment: Mapping[str, str]) -> Findings:
         level: State = "fail" if free_b < NO_SPACE_B else "warn"
         return (Finding("state folder", level, f"{folder}: only {room}", "make room there"),)
     return (Finding("state folder", "ok", f"{folder}: writable, {room}"),)
+
+
+def kept(environment: Mapping[str, str]) -> Findings:
+    """How much room do sessions take, what was deleted of late, and why does nothing go?"""
+    try:
+        chosen = read_settings(environment).settings
+    except SettingsError:
+        return ()
+    folder = state_folder(environment)
+    b = held_b(folder)
+    known = record_of(folder)
+    words = size_words(b, chosen)
+    findings = []
+    if chosen.keep_sessions_mb and b > chosen.keep_sessions_mb * MB:
+        words = f"{words}; the oldest go when the next session begins, but none that waits for "
+        words += "review or is open"
+        findings.append(Finding("sessions", "warn", words, "indwell review, or indwell sessions"))
+    else:
+        findings.append(Finding("sessions", "ok", words))
+    if known.doubted:
+        sentence = (
+            f"no old session is deleted until a day after {known.doubted[:16]}: the clock was far "
+            "from the newest session then"
+        )
+        findings.append(Finding("sessions", "warn", sentence, "set the clock if it is wrong"))
+    if gone := gone_words(recent(known.gone, datetime.now(UTC))):
+        findings.append(Finding("sessions", "ok", gone))
+    return tuple(findings)
 
 
 def _settings_mend(error: SettingsError, path: Path) -> str:
