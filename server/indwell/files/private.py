@@ -72,6 +72,21 @@ def replace_durable(path: Path, data: bytes) -> None:
     _write_and_rename(path, data, Path.replace)
 
 
+def replace_own(path: Path, data: bytes) -> None:
+    """As ``replace_durable``, for what can be made again: after a power cut it may be damaged.
+
+    Raises:
+        OSError: The system refuses; what was there stays.
+    """
+    half = write_private(path.with_name(random_name()), data)
+    try:
+        half.replace(path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            half.unlink()
+        raise
+
+
 def _write_and_rename(path: Path, data: bytes, rename: Callable[[Path, Path], object]) -> None:
     half = path.with_name(random_name())
     descriptor = os.open(half, _NEW, 0o600)

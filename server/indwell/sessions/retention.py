@@ -21,11 +21,11 @@ import msgspec
 from indwell.errors import SessionError, SessionOpen
 from indwell.files.append_log import AppendLog, list_names
 from indwell.files.listing import exists, modified_s
-from indwell.files.pieces import pieces_of
 from indwell.files.private import rename_own
 from indwell.files.removing import remove_own, remove_own_tree, size_b
 from indwell.sessions.ids import check_id, is_id
-from indwell.sessions.overview import Overview, scanned
+from indwell.sessions.kept_overviews import NAME, overview_of
+from indwell.sessions.overview import Overview
 from indwell.sessions.store import AGENTS, READERS
 
 _LOG = "log.jsonl"
@@ -178,7 +178,7 @@ def used_s(path: Path) -> float:
 
 def _stored(path: Path) -> Stored:
     try:
-        seen = scanned(path.name, pieces_of(path / _LOG))
+        seen = overview_of(path.name, path / _LOG)
     except OSError as error:
         seen = Overview(path.name, notices=(f"its log cannot be read ({error.strerror})",))
     used = datetime.fromtimestamp(used_s(path), UTC)
@@ -212,6 +212,7 @@ def delete_unless(path: Path, is_changed: Callable[[], bool]) -> bool:
             return False
         if _is_read(path):
             remove_own_tree(path / AGENTS)
+            remove_own(path / NAME)
             remove_own(path / _LOG)
         else:
             remove_own_tree(rename_own(path, _DELETED + path.name))

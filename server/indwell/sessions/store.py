@@ -1,6 +1,7 @@
 """Where sessions lie on disk: a private folder per workspace, in it one per session.
 
     <state>/sessions/<slug>-<hash of the workspace's path>/<session id>/log.jsonl
+                                                                       /overview.json
                                                                        /spill/
                                                                        /agents/0001.jsonl
                                                                        /readers/<fork's id>
@@ -32,8 +33,9 @@ from indwell.files.pieces import pieces_of
 from indwell.files.private import write_private
 from indwell.sessions import lines
 from indwell.sessions.ids import RANDOM_B, check_id, closest, is_id, new_id, time_after
+from indwell.sessions.kept_overviews import overview_of
 from indwell.sessions.lines import Reading
-from indwell.sessions.overview import Overview, overview
+from indwell.sessions.overview import Overview
 from indwell.sessions.records import Repaired, SessionStarted
 from indwell.sessions.writer import LogWriter
 
@@ -121,7 +123,13 @@ class SessionStore:
         Raises:
             SessionError: As ``open``.
         """
-        return overview(session, self.scan(session))
+        log = self._log_path(check_id(session))
+        try:
+            return overview_of(session, log)
+        except FileNotFoundError as error:
+            raise self._missing(session) from error
+        except OSError as error:
+            raise _unreadable(session, log, error) from error
 
     def scan(self, session: str) -> Reading:
         """Read the short records of a session: all but the conversation itself.
