@@ -26,7 +26,7 @@ from support.running_on import SOON_S
 
 pytestmark = needs_bubblewrap
 
-PLANTS = "mkdir -p pkg/.vscode && echo {} >pkg/.vscode/tasks.json; echo ready; cat gate"
+PLANTS = "mkdir -p pkg/.vscode && echo {} >pkg/.vscode/tasks.json; cat gate"
 
 
 class Beside:
@@ -66,31 +66,32 @@ async def beside(tmp_path: Path) -> AsyncIterator[Beside]:
     await made.board.close()
 
 
-async def test_it_is_put_aside_before_another_command_runs_and_said_once(beside: Beside) -> None:
-    begun = await beside.call("bash", command=PLANTS, background=True)
+async def test_it_is_stopped_and_its_plant_put_aside_at_once_and_said_once(
+    beside: Beside,
+) -> None:
+    begun = await beside.call("bash", command=f"echo ready; cat gate; {PLANTS}", background=True)
     assert begun.startswith("ready\n[b1 runs on")
-    listed = await beside.call("bash", command="ls -A pkg")
-    assert listed == "quarantined-.vscode.txt\nexit code 0"
+    # Nothing of ours runs, and the turn has ended: only the watch can see it.
+    await asyncio.to_thread((beside.workspace / "gate").write_text, "open\n")
+    (one,) = beside.board.commands
+    assert one.task is not None
+    await asyncio.wait({one.task}, timeout=SOON_S)
+    assert one.finished is not None
+    assert one.finished.stopped
+    assert [one.name for one in (beside.workspace / "pkg").iterdir()] == ["quarantined-.vscode.txt"]
     (notice,) = beside.notices()
     assert notice.startswith("b1: the command made 'pkg/.vscode', ")
-    note = f"[{notice.removeprefix('b1: ')}]"
-    assert note in await beside.call("commands", id="b1")
-    await asyncio.to_thread((beside.workspace / "gate").write_text, "open\n")
-    last = await beside.call("commands", id="b1", wait_s=int(SOON_S))
-    assert "exit code 0" in last
-    assert note not in last
+    note = notice.removeprefix("b1: ")
+    assert one.finished.notes == (note,)
+    told = await beside.call("commands", id="b1")
+    assert "stopped by Indwell at once" in told
+    assert told.count(f"[{note}]") == 1
     assert beside.notices() == [notice]
-    (one,) = beside.board.commands
-    assert one.finished is not None
-    assert one.finished.notes == (note[1:-1],)
 
 
-async def test_a_look_puts_aside_and_the_users_editor_keeps_what_it_makes(beside: Beside) -> None:
-    await beside.call("bash", command=PLANTS, background=True)
+async def test_the_users_editor_keeps_what_it_makes(beside: Beside) -> None:
+    await beside.call("bash", command="echo ready; cat gate", background=True)
     (beside.workspace / ".vscode" / "settings.json").write_text("{}")  # in the stub of the sandbox
-    (beside.workspace / ".env").write_text("A=b")
     looked = await beside.call("commands", id="b1")
-    assert "[the command made 'pkg/.vscode', " in looked
-    assert ".env" not in looked
+    assert "b1 runs" in looked
     assert (beside.workspace / ".vscode" / "settings.json").read_text() == "{}"
-    assert [one.name for one in (beside.workspace / "pkg").iterdir()] == ["quarantined-.vscode.txt"]

@@ -13,6 +13,7 @@ from indwell.policy.widening import Widening
 from indwell.sandbox import Finished, spawn
 from indwell.settings.model import SECRETS, Mode, Settings
 from support.bubblewrap import needs_bubblewrap
+from support.unheard import unheard
 
 pytestmark = needs_bubblewrap
 
@@ -37,13 +38,19 @@ def workspace(tmp_path: Path) -> Path:
 
 
 async def run(
-    workspace: Path, command: str, widening: Widening = NOTHING, mode: Mode = "auto"
+    workspace: Path,
+    command: str,
+    widening: Widening = NOTHING,
+    mode: Mode = "auto",
+    *,
+    is_heard: bool = True,
 ) -> Finished:
     above = workspace.parent
     bounds = confiner(
         (workspace,), lambda: Settings(mode=mode), own=(str(above / "state"),), home=above / "home"
     )
-    return await spawn(command, cwd=workspace, timeout_s=60, confinement=bounds(widening))
+    confinement = bounds(widening) if is_heard else unheard(bounds(widening))
+    return await spawn(command, cwd=workspace, timeout_s=60, confinement=confinement)
 
 
 async def test_work_goes_on_commits_as_well(workspace: Path) -> None:
@@ -76,6 +83,7 @@ async def test_tru_18_sbx_05_missing_configuration_of_agents_is_put_aside_and_to
         "mkdir .agent src .vscode; echo evil >.agent/mcp.json; echo evil >.mcp.json; "
         "echo evil >src/GEMINI.md; echo evil >.vscode/settings.json; echo evil >.git/commondir; "
         "mkdir -p .git/info; echo evil >.git/info/attributes; echo evil >package.json",
+        is_heard=False,
     )
     assert len(finished.notes) == 6
     assert (workspace / "quarantined-.agent.txt" / "mcp.json").read_text() == "evil\n"
@@ -95,6 +103,7 @@ async def test_a_new_repository_that_runs_nothing_stays_and_another_does_not(
         workspace,
         "git init -q fine; git init -q evil; git -C evil config core.fsmonitor x; "
         "git init -q hooked; echo x >hooked/.git/hooks/post-checkout",
+        is_heard=False,
     )
     assert len(finished.notes) == 2
     assert (workspace / "fine" / ".git" / "config").exists()
@@ -111,6 +120,7 @@ async def test_a_folder_that_becomes_a_repository_which_runs_something_is_none_a
         workspace,
         f"rm .git/HEAD; {evil}; git init -q --bare fine; mkdir below; cd below; {evil}; cd ..; "
         "mkdir none; echo x >none/HEAD",
+        is_heard=False,
     )
     assert len(finished.notes) == 3
     assert (workspace / "quarantined-HEAD.txt").exists()
@@ -123,7 +133,7 @@ async def test_a_folder_that_becomes_a_repository_which_runs_something_is_none_a
 
 
 async def test_sbx_12_a_protected_link_that_is_replaced_is_put_back(workspace: Path) -> None:
-    finished = await run(workspace, "rm CLAUDE.md; echo evil >CLAUDE.md")
+    finished = await run(workspace, "rm CLAUDE.md; echo evil >CLAUDE.md", is_heard=False)
     assert ((workspace / "CLAUDE.md").readlink(), len(finished.notes)) == (Path("AGENTS.md"), 1)
     assert (workspace / "quarantined-CLAUDE.md.txt").read_text() == "evil\n"
 

@@ -17,6 +17,7 @@ from indwell.sandbox import Finished, spawn
 from indwell.sandbox.bubblewrap import MOST_MOUNTS
 from indwell.settings.model import SECRETS, Settings
 from support.bubblewrap import needs_bubblewrap
+from support.unheard import unheard
 
 pytestmark = needs_bubblewrap
 
@@ -43,12 +44,16 @@ async def run(
     widening: Widening | None = None,
     restricted: Sequence[Path] = (),
     deny: tuple[str, ...] = (),
+    *,
+    is_heard: bool = True,
 ) -> Finished:
     home = workspace.parent / "home"
     bounds = confiner(
         (workspace,), lambda: Settings(rules_deny=deny), home=home, restricted=restricted
     )
     confinement = bounds(widening or Widening())
+    if not is_heard:
+        confinement = unheard(confinement)
     return await spawn(command, cwd=workspace, timeout_s=60, confinement=confinement)
 
 
@@ -113,6 +118,7 @@ async def test_a_folder_of_gits_by_another_name_is_kept_and_work_in_it_goes_on(
         folder,
         f"for at in real other; do printf '{EVIL}' | tee -a $at/config; echo evil >$at/commondir; "
         "mkdir -p $at/hooks; echo evil >$at/hooks/post-checkout; done",
+        is_heard=False,
     )
     assert len(finished.notes) == 2
     finished = await run(
@@ -157,6 +163,7 @@ async def test_folders_of_installed_files_hide_no_repository(workspace: Path) ->
         workspace,
         "mkdir -p node_modules/.vscode; git init -q node_modules; "
         "git -C node_modules config core.fsmonitor x",
+        is_heard=False,
     )
     assert len(finished.notes) == 2
     assert not (workspace / "node_modules" / ".git").exists()
@@ -204,7 +211,7 @@ async def test_a_folder_that_a_link_makes_one_of_secrets_is_hidden(workspace: Pa
 
 async def test_a_flood_of_forbidden_files_is_told_in_a_few_lines(workspace: Path) -> None:
     command = "for i in {1..300}; do mkdir d$i; echo evil >d$i/AGENTS.md; done"
-    finished = await run(workspace, command)
+    finished = await run(workspace, command, is_heard=False)
     assert (len(finished.notes), finished.notes[-1]) == (21, "and 280 more of this kind")
     assert not list(workspace.glob("d*/AGENTS.md"))
 

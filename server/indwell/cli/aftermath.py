@@ -31,6 +31,9 @@ _MOST_B = 1 << 20
 _RUNS = re.compile(r"^\s*(?:x|exec)\s", re.MULTILINE)  # in what a rebase has to do
 _CONFIGURATIONS = frozenset({"config", "config.worktree"})
 
+_GIT, _COMMON, _TO_FOLDER = ".git", "commondir", "gitdir:"
+_WAYS = frozenset({_GIT, _COMMON})
+
 
 class Look(msgspec.Struct, frozen=True):
     """What is guarded in a folder, at one time. Paths begin at the folder.
@@ -227,7 +230,21 @@ class _Settling:
             return name != "modules"
         if name in _CONFIGURATIONS:
             return self._runs_nothing(path)
-        return name.endswith(SAMPLE)
+        return name.endswith(SAMPLE) or (name in _WAYS and self._leads_home(path))
+
+    def _leads_home(self, path: str) -> bool:
+        """Does a working tree's file lead to a repository that was here before? git made it so."""
+        text = _text(self._root, path)
+        folder, _, name = path.rpartition("/")
+        if text is None or (name == _GIT and not text.startswith(_TO_FOLDER)):
+            return False
+        with contextlib.suppress(OSError, RuntimeError, ValueError):
+            real = (self._root / folder / text.removeprefix(_TO_FOLDER).strip()).resolve()
+            at = real.relative_to(self._root).as_posix()
+            if name == _GIT:
+                return self._leads_home(f"{at}/{_COMMON}")
+            return f"{at}/config" in self._before.git
+        return False
 
     def _inside(self, path: str) -> Iterator[str]:
         at = bisect.bisect_left(self._sorted, path)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import os
 import weakref
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path
 
 from indwell.cli.guarding import Guard
@@ -13,7 +14,7 @@ from indwell.files.removing import remove_own_tree
 from indwell.files.scratch import NOWHERE, parted, scratch_folder
 from indwell.policy.rules import globs_of
 from indwell.policy.widening import Widening
-from indwell.sandbox.confinement import Confinement, Guarded
+from indwell.sandbox.confinement import Confinement, Guarded, Hear
 from indwell.sandbox.finding import own_installation
 from indwell.sandbox.strength import strength
 from indwell.settings.model import Settings
@@ -157,6 +158,7 @@ class _Bounds:
             refused=next((one.refused for one in every if one.refused), ""),
             settle=lambda: tuple(note for one in open_ones for note in one.settle()),
             settle_so_far=lambda: tuple(note for one in open_ones for note in one.settle_so_far()),
+            watched=lambda hear: _all_watched(open_ones, hear),
         )
 
     @functools.cached_property
@@ -171,6 +173,15 @@ class _Bounds:
 
     def _guard(self, root: Path, deny: tuple[str, ...], edits: tuple[str, ...]) -> Guard:
         return self._guards.setdefault((root, deny, edits), Guard(root, deny, edits))
+
+
+@contextlib.contextmanager
+def _all_watched(looks: Sequence[Guarded], hear: Hear) -> Iterator[None]:
+    """Watch all of these folders."""
+    with contextlib.ExitStack() as stack:
+        for one in looks:
+            stack.enter_context(one.watched(hear))
+        yield
 
 
 def _is_in_one(path: str, folders: Collection[str]) -> bool:

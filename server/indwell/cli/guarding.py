@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import threading
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import msgspec
 
 from indwell.cli.aftermath import Look, settle, without
 from indwell.cli.git_guarding import GitGuard
+from indwell.files.new_names import POLL_S, NewNames
 from indwell.files.stub_folders import is_stub
 from indwell.files.tree import MOST_FOLDERS, Found, Tree, found_at
 from indwell.policy.guarded import (
@@ -18,12 +20,13 @@ from indwell.policy.guarded import (
     SHUT,
     is_guarded,
     is_minor,
+    is_obeyed_by_git,
     is_posing,
     kind_of,
     topmost,
 )
-from indwell.policy.paths import is_installed, is_unknown
-from indwell.sandbox.confinement import Guarded
+from indwell.policy.paths import is_at_root_unknown, is_installed, is_protected, is_unknown
+from indwell.sandbox.confinement import Guarded, Hear
 from indwell.sandbox.strength import strength
 
 
@@ -49,6 +52,10 @@ class Guard:
         self._kind = kind_of(deny, edits)
         self._tree = Tree(root, self._is_wanted, SHUT, most_folders=most_folders)
         self._git = GitGuard(root)
+        self._gits: frozenset[str] = frozenset()  # what git obeys, as of the last look
+        self._one_at_a_time = threading.RLock()
+        self._names = NewNames(str(root), self._is_heard, self._is_entered, self._is_gits_own)
+        self._is_told_blind = False
 
     def look(self, *, only_git: bool = False, installs: bool = False) -> Guarded:
         """Find what is guarded now; blocks, for about a millisecond per thousand folders.
@@ -58,6 +65,7 @@ class Guard:
             installs: The user lets it change the programs that are installed in the workspace.
         """
         before = _less_installed(self.seen(), is_left_out=installs)
+        self._names.follow(self._watched())
         if why := self._why_not(before):
             return Guarded(refused=why)
         open_ones = {path: one for path, one in before.found.items() if not before.is_closed(path)}
@@ -86,12 +94,26 @@ class Guard:
         unmade = missing if strength().level in {"S3", "S3m"} else ()
 
         def settle_now(*, so_far: bool) -> tuple[str, ...]:
-            seen = _less_installed(self.seen(), is_left_out=installs)
-            after = without(seen, unmade if so_far else ())
-            is_secret = self._is_secret
-            return settle(
-                *(self._root, before, after, is_secret, copies), only_git=only_git, so_far=so_far
-            )
+            with self._one_at_a_time:  # what one look puts aside, another would call gone
+                seen = _less_installed(self.seen(), is_left_out=installs)
+                after = _for_now(without(seen, unmade)) if so_far else seen
+                is_secret = self._is_secret
+                notes = settle(
+                    *(self._root, before, after, is_secret, copies),
+                    only_git=only_git,
+                    so_far=so_far,
+                )
+            return notes if so_far else (*notes, *self._blind_words())
+
+        @contextlib.contextmanager
+        def watched(hear: Hear) -> Iterator[None]:
+            def heard(_paths: frozenset[str]) -> bool:
+                if notes := settle_now(so_far=True):
+                    hear(notes)
+                return not self._gits <= before.git  # a new repository, which runs nothing so far
+
+            with self._names.heard_by(heard):
+                yield
 
         return Guarded(
             protected=(
@@ -108,16 +130,22 @@ class Guard:
             ),
             settle=lambda: settle_now(so_far=False),
             settle_so_far=lambda: settle_now(so_far=True),
+            watched=watched,
         )
 
     def seen(self) -> Look:
         """All that is guarded, by path from the folder on; blocks."""
+        with self._one_at_a_time:
+            return self._seen()
+
+    def _seen(self) -> Look:
         look = self._tree.look()
         wanted = [one for one in look.found if not self._is_stub(one)]
         found = {one.path: one for one in wanted if self._is_listed(one)}
         odd = {one.path: one for one in _odd(wanted) if one.path not in found}
         led = dict(self._led_to(found.values()))
         names = self._git.names(found.values())
+        self._gits = names
         by_git = {one.path: one for one in self._git.there(names)}
         linked = dict(self._led_to(by_git.values()))
         there = {path: one for path, one in {**odd, **led, **linked}.items() if one is not None}
@@ -140,6 +168,48 @@ class Guard:
                 if real.is_relative_to(self._root) and real != self._root:
                     at = real.relative_to(self._root).as_posix()
                     yield at, found_at(str(self._root), at)
+
+    def _watched(self) -> Iterator[str]:
+        """The folders in which a protected name can appear."""
+        yield from self._tree.folders
+        for name in self._gits:
+            yield from (name.rpartition("/")[0], name)
+
+    def _is_heard(self, path: str) -> bool:
+        """Is a look needed when this name appears?"""
+        if path in self._gits or path.rpartition("/")[0] in self._gits:
+            return True
+        inner = _inside_git(path)
+        if inner:
+            return is_obeyed_by_git(inner) or inner.rpartition("/")[2] in _GITS_OWN
+        return is_protected(path) or path.rpartition("/")[2] == BARE or is_posing(path)
+
+    def _is_entered(self, path: str) -> bool:
+        """Can a protected name appear in a new folder of this path?"""
+        above, _, name = path.casefold().rpartition("/")
+        if inner := _inside_git(path):
+            first, is_deeper = inner.casefold().partition("/")[::2]
+            is_gits = first in _WITH_NAMES and not is_deeper
+            return is_gits or (first in _WITH_GITS and name not in _WITHOUT_NAMES)
+        return not any(one in SHUT for one in above.split("/"))
+
+    def _is_gits_own(self, folder: str) -> bool:
+        """Do files of this folder tell what git runs?"""
+        is_above = any(one.rpartition("/")[0] == folder for one in self._gits)
+        return is_above or bool(_inside_git(f"{folder}/x"))
+
+    def _blind_words(self) -> tuple[str, ...]:
+        """Once: why names are not heard of at once here."""
+        why = self._names.blind
+        if not why or self._is_told_blind:
+            return ()
+        self._is_told_blind = True
+        words = (
+            f"new files are looked for only every {POLL_S:g} s while commands run here: {why}; "
+            "what a command may not make stays until the next look; raise "
+            "fs.inotify.max_user_watches to end that"
+        )
+        return (words,)
 
     def _why_not(self, before: Look) -> str:
         """Why no command can be held here; empty if one can."""
@@ -184,6 +254,29 @@ class Guard:
                 real = (self._root / one.path).resolve(strict=True)
                 if real.is_relative_to(self._root) and real != self._root:
                     yield str(real)
+
+
+def _for_now(look: Look) -> Look:
+    """The same without names at the root that nobody knows: those wait for the command's end."""
+    found = {
+        path: one
+        for path, one in look.found.items()
+        if path in look.git or is_protected(path) or not is_at_root_unknown(path)
+    }
+    return msgspec.structs.replace(look, found=found)
+
+
+_GITS_OWN = frozenset({BARE, "git-rebase-todo"})
+_WITH_NAMES = frozenset({"hooks", "info", "rebase-merge"})
+_WITH_GITS = frozenset({"modules", "worktrees"})
+_WITHOUT_NAMES = frozenset({"objects", "refs", "logs"})
+
+
+def _inside_git(path: str) -> str:
+    """A path from the innermost `.git` folder on that it lies in; empty for none."""
+    parts = path.split("/")
+    at = max((at for at, one in enumerate(parts) if one.casefold() == ".git"), default=len(parts))
+    return "/".join(parts[at + 1 :])
 
 
 def _is_repository(one: Found) -> bool:

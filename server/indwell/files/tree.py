@@ -124,6 +124,11 @@ class Tree:
         self._known, self._last = known, found
         return Seen(tuple(found.values()), is_whole, tuple(unreadable))
 
+    @property
+    def folders(self) -> Collection[str]:
+        """Those that the last look went into, from the folder on."""
+        return self._known.keys()
+
     def other_names(self, found: Iterable[Found]) -> Mapping[str, Found]:
         """Other names (hard links) of these files, as far as the last look went; blocks."""
         wanted = {one.stamp.number: one for one in found if one.n_names > 1 and not one.is_folder}

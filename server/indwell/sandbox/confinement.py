@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Literal, TypeAlias
 
@@ -13,6 +14,15 @@ from indwell.errors import ToolError
 Level: TypeAlias = Literal["S3", "S3m", "S2", "S1", "S0"]
 """From the best to none: bubblewrap and seccomp, Seatbelt, Landlock and seccomp, limits of the
 process only, nothing (Windows, unknown shells)."""
+
+
+Hear: TypeAlias = Callable[[tuple[str, ...]], None]
+"""Hears what a running command made although it may not, a sentence each; in any thread."""
+
+
+def unwatched(_hear: Hear) -> AbstractContextManager[None]:
+    """Nothing is watched."""
+    return nullcontext()
 
 
 class Strength(msgspec.Struct, frozen=True):
@@ -45,6 +55,8 @@ class Guarded(msgspec.Struct, frozen=True):
         settle: Looks again when all of the command has ended, puts aside what it made although it
             may not, and says so, a sentence each; blocks.
         settle_so_far: The same while the command runs; what it cannot mend waits for the end.
+        watched: While it is entered, does ``settle_so_far`` the moment that a protected name
+            appears, and tells what it put aside.
     """
 
     protected: tuple[str, ...] = ()
@@ -56,6 +68,7 @@ class Guarded(msgspec.Struct, frozen=True):
     refused: str = ""
     settle: Callable[[], tuple[str, ...]] = tuple
     settle_so_far: Callable[[], tuple[str, ...]] = tuple
+    watched: Callable[[Hear], AbstractContextManager[None]] = unwatched
 
 
 class Confinement(msgspec.Struct, frozen=True):
@@ -76,6 +89,7 @@ class Confinement(msgspec.Struct, frozen=True):
         look: Finds what else is protected and hidden, just before the command runs; blocks.
         settle: See ``Guarded``; what ``look`` found brings its own.
         settle_so_far: As ``settle``.
+        watched: As ``settle``.
         shown: Folders that it may read although they lie in hidden ones.
     """
 
@@ -92,6 +106,7 @@ class Confinement(msgspec.Struct, frozen=True):
     look: Callable[[], Guarded] | None = None
     settle: Callable[[], tuple[str, ...]] = tuple
     settle_so_far: Callable[[], tuple[str, ...]] = tuple
+    watched: Callable[[Hear], AbstractContextManager[None]] = unwatched
     shown: tuple[str, ...] = ()
 
 
@@ -127,4 +142,5 @@ def looked_up(confinement: Confinement) -> Confinement:
         look=None,
         settle=found.settle,
         settle_so_far=found.settle_so_far,
+        watched=found.watched,
     )

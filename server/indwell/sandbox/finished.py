@@ -21,6 +21,7 @@ class Finished(msgspec.Struct, frozen=True):
         overrun: What it took too much of, in words, such as ``over 600 s of processor time``; it,
             or a part of it, was ended for that. Empty if it kept within its limits.
         may_run_on: A part of it may still run: not all could be ended in the time there is for it.
+        stopped: It was ended at once, for what it made although it may not; ``notes`` name that.
         notes: What was done about what it made although it may not, a sentence each.
     """
 
@@ -35,6 +36,7 @@ class Finished(msgspec.Struct, frozen=True):
     left_running: int
     overrun: str = ""
     may_run_on: bool = False
+    stopped: bool = False
     notes: tuple[str, ...] = ()
 
     @property

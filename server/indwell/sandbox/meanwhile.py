@@ -28,6 +28,10 @@ class Meanwhile:
         """Put aside what is there by now."""
         async with self._looking:
             notes = await asyncio.to_thread(self._look)
+        self.heard(notes)
+
+    def heard(self, notes: Sequence[str]) -> None:
+        """Say what was put aside already."""
         for note in notes:
             if note not in self._said:
                 self._said.append(note)

@@ -82,6 +82,7 @@ async def run_program(
     on_chunk: OnChunk | None = None,
     enough: asyncio.Event | None = None,
     enough_grace_s: float = 0,
+    alarm: asyncio.Event | None = None,
     env: Mapping[str, str] | None = None,
     pass_fds: Sequence[int] = (),
     stdin: bytes = b"",
@@ -104,6 +105,7 @@ async def run_program(
             it returns is not done, the program waits.
         enough: Set by the caller (such as from ``on_chunk``) to end the program early.
         enough_grace_s: Seconds that it has then to clean up.
+        alarm: Set by the caller to end the program at once, without a moment to clean up.
         env: Variables besides the allowed ones of our own environment.
         pass_fds: Descriptors that the program may use, under the same numbers.
         stdin: What it reads from standard input; nothing by default.
@@ -150,9 +152,12 @@ async def run_program(
         try:
             if is_cancelled:
                 raise asyncio.CancelledError  # noqa: TRY301 - it came while the program started
-            timed_out = await _wait(done, timeout_s, enough, watching)
+            stopped = False
+            timed_out = await _wait(done, timeout_s, (enough, alarm), watching)
             if not done.done():
                 grace_s = TIMEOUT_GRACE_S if timed_out else enough_grace_s
+                if stopped := alarm is not None and alarm.is_set():
+                    grace_s = 0
                 await _stop(process.pid, run, done, grace_s, alone=alone, is_wrapped=is_wrapped)
             output.let_in()
             await asyncio.wait({output.closed, errors.closed}, timeout=DRAIN_S)
@@ -184,6 +189,7 @@ async def run_program(
         left_running=0 if timed_out or overrun or is_wrapped else left.n,
         may_run_on=not left.is_gone,
         overrun=overrun,
+        stopped=stopped,
     )
 
 
@@ -232,18 +238,18 @@ async def start_plainly(
 async def _wait(
     done: asyncio.Task[int],
     timeout_s: float | None,
-    enough: asyncio.Event | None,
+    stops: Sequence[asyncio.Event | None],
     watching: asyncio.Task[None] | None,
 ) -> bool:
     """Wait for the end, or until it is enough or too much; True if time was over before."""
-    stop = asyncio.create_task(enough.wait()) if enough else None
-    ends: set[asyncio.Task[Any]] = {one for one in (done, stop, watching) if one is not None}
+    waits = [asyncio.create_task(one.wait()) for one in stops if one is not None]
+    ends: set[asyncio.Task[Any]] = {one for one in (done, *waits, watching) if one is not None}
     try:
         await asyncio.wait(ends, timeout=timeout_s, return_when=asyncio.FIRST_COMPLETED)
         return not any(one.done() for one in ends)
     finally:
-        if stop is not None:
-            stop.cancel()
+        for one in waits:
+            one.cancel()
 
 
 async def _stop(

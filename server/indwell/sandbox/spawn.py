@@ -125,6 +125,7 @@ class _Run(Protocol):
         pass_fds: Sequence[int],
         is_wrapped: bool = False,
         start: Starter = start_plainly,
+        alarm: asyncio.Event | None = None,
     ) -> Coroutine[None, None, Finished]: ...
 
 
@@ -155,6 +156,12 @@ def _hidden_words(finished: Finished, bounds: Confinement) -> tuple[str, ...]:
     return (f"{listed} {why} 'Permission denied'",)
 
 
+def _alarmed(alarm: asyncio.Event, meanwhile: Meanwhile, notes: tuple[str, ...]) -> None:
+    """It made what it may not: it is ended, and what was put aside is said."""
+    alarm.set()
+    meanwhile.heard(notes)
+
+
 def _nobody(_note: str) -> None:
     """Hears nothing."""
 
@@ -172,9 +179,15 @@ async def _held(  # noqa: PLR0917 - all that a run takes
     bounds = await resolved(bounds)
     notes: tuple[str, ...] = ()
     meanwhile = Meanwhile(bounds.settle_so_far, on_note or _nobody)
+    alarm = asyncio.Event()
+    loop = asyncio.get_running_loop()
+
+    def hear(notes: tuple[str, ...]) -> None:
+        loop.call_soon_threadsafe(_alarmed, alarm, meanwhile, notes)
+
     try:
         async with held(bounds, cwd) as how:
-            with looked_at(meanwhile) if on_note else nullcontext():
+            with bounds.watched(hear), looked_at(meanwhile) if on_note else nullcontext():
                 finished = await run(
                     [*how.prefix, *words],
                     cwd=cwd,
@@ -182,6 +195,7 @@ async def _held(  # noqa: PLR0917 - all that a run takes
                     pass_fds=(*pass_fds, *how.pass_fds),
                     is_wrapped=how.is_wrapped,
                     start=how.start,
+                    alarm=alarm,
                 )
             told = (*how.told(), *_failed(finished, how), *_hidden_words(finished, bounds))
     finally:

@@ -13,7 +13,12 @@ MAX_TIMEOUT_S = 600  # of a command that somebody waits for
 def ending_words(finished: Finished, timeout_s: float | None = None) -> list[str]:
     """How it ended, in words: one line, and what else is to be known of it."""
     ending = []
-    if finished.overrun:
+    if finished.stopped:
+        ending.append(
+            "stopped by Indwell at once: the command made what no command may make here; the note "
+            "names it. Work without that file, or ask the user to make it"
+        )
+    elif finished.overrun:
         ending.append(f"ended: it used {finished.overrun}; change what it does, not the limit")
     if finished.timed_out:
         ending.append(
@@ -37,6 +42,8 @@ def ending_words(finished: Finished, timeout_s: float | None = None) -> list[str
 
 def ending_figure(finished: Finished) -> str:
     """How it ended, for the user, in a word or two."""
+    if finished.stopped:
+        return "stopped: made a protected file"
     if finished.timed_out:
         return "timed out"
     if finished.overrun:

@@ -1,0 +1,112 @@
+"""What a command plants is in force for nobody while it runs: it is stopped, and the plant goes."""
+
+from __future__ import annotations
+
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from indwell.cli.confining import confiner
+from indwell.policy.widening import Widening
+from indwell.sandbox import Finished, spawn
+from indwell.settings.model import Settings
+from support.bubblewrap import needs_bubblewrap
+
+pytestmark = needs_bubblewrap
+
+LONG_S = 60
+EVIL = "[core]\\n\\tfsmonitor = touch ran; false\\n"
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Path:
+    folder = tmp_path / "workspace"
+    git(tmp_path, "init", "-q", str(folder))
+    (folder / "src").mkdir()
+    (folder / "src" / "a.py").write_text("x = 1\n")
+    git(folder, "add", ".")
+    git(folder, "commit", "-qm", "first")
+    return folder
+
+
+def git(cwd: Path, *words: str) -> str:
+    who = ("-c", "user.name=a", "-c", "user.email=a@b")
+    done = subprocess.run(
+        ["git", *who, *words], check=True, cwd=cwd, capture_output=True, text=True
+    )
+    return done.stdout
+
+
+async def run(workspace: Path, command: str, widening: Widening | None = None) -> Finished:
+    bounds = confiner((workspace,), Settings, home=workspace.parent / "home")
+    confinement = bounds(widening or Widening())
+    return await spawn(command, cwd=workspace, timeout_s=LONG_S, confinement=confinement)
+
+
+PLANTS = {
+    "a file at the top": ("echo evil >AGENTS.md", "AGENTS.md"),
+    "a file in a new folder": ("mkdir -p a/b/c; echo evil >a/b/c/.mcp.json", "a/b/c/.mcp.json"),
+    "a folder that is renamed": ("mkdir x; echo {} >x/tasks.json; mv x src/.vscode", "src/.vscode"),
+    "another name of a file in a folder that is renamed": (
+        "mkdir q; mv q r; mkdir r/s; mv r/s r/t; echo evil >r/t/plain; ln r/t/plain r/t/.lvimrc",
+        "r/t/.lvimrc",
+    ),
+    "a link": ("ln -s src src/.idea", "src/.idea"),
+    "git's way to another configuration": ("echo ../evil >.git/commondir", ".git/commondir"),
+    "a repository that runs something": (
+        f"git init -q sub; printf '{EVIL}' >>sub/.git/config",
+        "sub/.git/config",
+    ),
+    "one in two steps": (
+        f"mkdir -p b/objects b/refs; printf '{EVIL}' >b/config; echo ref: refs/heads/x >b/HEAD",
+        "b/config",
+    ),
+    "a hook of a new repository": (
+        "git init -q sub; echo evil >sub/.git/hooks/post-checkout",
+        "sub/.git/hooks/post-checkout",
+    ),
+    "a file of git that names another place": ("echo gitdir: ../evil >src/.git", "src/.git"),
+}
+
+
+@pytest.mark.parametrize("kind", PLANTS)
+async def test_a_command_that_plants_waits_and_cleans_up_is_stopped(
+    workspace: Path, kind: str
+) -> None:
+    plant, path = PLANTS[kind]
+    began = time.monotonic()
+    finished = await run(
+        workspace,
+        f"{plant}; echo planted; sleep {LONG_S // 2}; rm -rf {path}; rm -rf sub b; echo cleaned",
+    )
+    assert finished.stopped
+    assert "cleaned" not in finished.output
+    assert time.monotonic() - began < LONG_S / 3
+    assert not (workspace / path).exists()
+    assert not (workspace / path).is_symlink()
+    assert [note for note in finished.notes if Path(path).parts[0] in note or path in note]
+    git(workspace, "status")
+    assert not (workspace / "ran").exists()
+
+
+COMMIT = "git -c user.name=a -c user.email=a@b commit -qm x"
+WORK = {
+    "git init": f"git init -q lib && cd lib && echo x >a && git add a && {COMMIT} && git status -s",
+    "git clone": "git clone -q . other && cd other && git log --oneline",
+    "git rebase": f"git switch -qc b && echo x >a && git add a && {COMMIT} && git rebase -q HEAD~1",
+    "git stash": "echo x >>src/a.py && git stash -q && git stash pop -q && git stash list",
+    "git worktree": "git worktree add -q ../workspace/tree && git -C tree status -s",
+    "git gc": "git gc -q && git pack-refs --all && git tag v1 && git branch -q c && git merge -q c",
+    "venv": "python3 -m venv --without-pip env && env/bin/python -c 'print(1)'",
+    "installed": "mkdir -p node_modules/p && echo x | tee node_modules/p/{package.json,.npmrc}",
+    "elsewhere": "d=$(mktemp -d) && mkdir $d/.vscode && echo {} >$d/.vscode/settings.json",
+}
+
+
+@pytest.mark.parametrize("kind", WORK)
+async def test_honest_work_is_not_stopped(workspace: Path, kind: str) -> None:
+    installs = Widening(installs=kind == "venv")
+    finished = await run(workspace, WORK[kind], installs)
+    assert (finished.stopped, finished.exit_code, finished.notes) == (False, 0, ()), finished.output
