@@ -6,8 +6,12 @@ import pytest
 
 from indwell.errors import EditRefused, ToolError
 from indwell.tools.base import Facts, Outcome
+from indwell.tools.editing.edit_large import planned
+from indwell.tools.editing.replace import Edit
 from indwell.workspace.base import Change, Snapshot, Stamp, digest
 from indwell.workspace.disk import DiskWorkspace
+from indwell.workspace.large import Large
+from indwell.workspace.line_index import index_of
 from indwell.workspace.memory import ROOT, MemoryWorkspace
 from tools.calling import Agent
 
@@ -42,6 +46,73 @@ async def test_a_second_edit_needs_no_second_read(agent: Agent, workspace: Memor
     await agent.call("edit_file", **EDIT)
     await agent.call("edit_file", path="a", edits=[{"old": "2", "new": "II"}])
     assert workspace.files[ROOT / "a"] == "one\nII\nthree\n"
+
+
+def in_memory(data: bytes) -> Large:
+    """As a file that is too large to be read as one text."""
+
+    def read(offset: int, size: int) -> bytes:
+        return data[offset : offset + size]
+
+    return Large(ROOT / "a", read, index_of(read, len(data), lambda: "utf-8"))
+
+
+CRLF = "line1\r\nline2\r\n"
+
+
+@pytest.mark.parametrize(
+    ("before", "edit", "after"),
+    [
+        (CRLF, {"old": "line1\r\n", "new": "line1\n"}, "line1\nline2\r\n"),
+        (CRLF, {"old": "line1\r\nline2\r\n", "new": "line1\nline2\n"}, "line1\nline2\n"),
+        (CRLF, {"old": "\r\n", "new": "\n", "all": True}, "line1\nline2\n"),
+        ("a\nb\n", {"old": "\n", "new": "\r\n", "all": True}, "a\r\nb\r\n"),
+        ("a\r\nb\n", {"old": "\n", "new": "\r\n", "all": True}, "a\r\nb\r\n"),
+        ("a\rb\n", {"old": "a\rb", "new": "a\nb"}, "a\nb\n"),
+        ("a\nb\n", {"old": "a\nb", "new": "a\r\nb"}, "a\r\nb\n"),
+    ],
+)
+async def test_an_edit_of_line_ends_alone_is_made(tmp_path, before, edit, after) -> None:
+    workspace = MemoryWorkspace({"a": before})
+    agent = Agent(workspace, tmp_path / "spill")
+    await agent.call("read_file", path="a")
+    told = await agent.call("edit_file", path="a", edits=[edit])
+    assert workspace.files[ROOT / "a"] == after
+    assert told.text.startswith("edited a: ")
+    assert "changed only line endings" in told.text
+    large, _ = planned(in_memory(before.encode()), [Edit(**edit)], "a")
+    assert large.read(0, large.size_b) == after.encode()
+
+
+@pytest.mark.parametrize(
+    ("before", "edits", "why"),
+    [
+        (CRLF, [("line1\n", "line1\r\n")], "does not have old with those of old"),
+        ("line1\nline2\n", [("line1\r\n", "line1\n")], "does not have old with those of old"),
+        (CRLF, [("line3\r\n", "line3\n")], "old text does not appear"),
+        (CRLF, [("line1", "x"), ("x", "line1")], "would leave a as it is"),
+    ],
+)
+async def test_an_edit_that_would_change_nothing_says_why(tmp_path, before, edits, why) -> None:
+    workspace = MemoryWorkspace({"a": before})
+    agent = Agent(workspace, tmp_path / "spill")
+    await agent.call("read_file", path="a")
+    listed = [{"old": old, "new": new} for old, new in edits]
+    with pytest.raises(ToolError, match=why):
+        await agent.call("edit_file", path="a", edits=listed)
+    assert workspace.files[ROOT / "a"] == before
+    if len(edits) == 1:
+        with pytest.raises(ToolError, match=why):
+            planned(in_memory(before.encode()), [Edit(**one) for one in listed], "a")
+
+
+async def test_a_whole_text_that_differs_in_line_ends_alone_says_so(tmp_path) -> None:
+    workspace = MemoryWorkspace({"a": CRLF})
+    agent = Agent(workspace, tmp_path / "spill")
+    await agent.call("read_file", path="a")
+    told = await agent.call("write_file", path="a", content="line1\nline2\n")
+    assert "already reads so (2 lines) but for its line endings: they are \\r\\n" in told.text
+    assert workspace.files[ROOT / "a"] == CRLF
 
 
 async def test_what_was_never_read_is_not_edited(agent: Agent, workspace: MemoryWorkspace) -> None:

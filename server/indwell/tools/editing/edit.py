@@ -65,6 +65,11 @@ async def _run(arguments: EditFile, context: ToolContext) -> Outcome:
         except TextMoved as error:  # somebody was faster: merge with what stands there now
             moved = error
             continue
+        if change.before == change.after:
+            raise EditRefused(
+                f"{name} is open in the editor, which keeps one line ending throughout a file; "
+                "nothing was changed. The user can choose another in the editor"
+            )
         return with_refused(await told(change, allowed, context, f"edited {name}"), refused)
     raise EditRefused(
         f"{arguments.path!r} was changed by others {TRIES} times while it was being edited; "
@@ -144,7 +149,12 @@ def known_text(snapshot: Snapshot, seen: Seen) -> str:
 async def _already(
     snapshot: Snapshot, proposal: Proposal, context: ToolContext, name: str
 ) -> Outcome:
-    """Others have made the same change."""
+    """Others have made the same change, or there is none."""
+    if not proposal.others:
+        raise EditRefused(
+            f"these edits would leave {name} as it is: what they put in is there already; nothing "
+            "was changed"
+        )
     mark = await asyncio.to_thread(digest, proposal.known)
     context.seen.record(snapshot.path, mark, proposal.known)
     words = f"{name} already reads so: others made the same change; nothing was written"

@@ -13,7 +13,14 @@ from typing import Protocol
 
 from indwell.errors import ToolError
 from indwell.tools.base import Outcome, ToolContext
-from indwell.tools.editing.replace import MAX_COUNTED, MAX_PLACES, Edit, put
+from indwell.tools.editing.replace import (
+    MAX_COUNTED,
+    MAX_PLACES,
+    Edit,
+    changes_ends_only,
+    other_ends,
+    put,
+)
 from indwell.tools.editing.spots import Spot, cut_line, diff_of, figure_of
 from indwell.tools.truncate import cut_diff
 from indwell.workspace.base import Change, Snapshot, Stamp
@@ -165,9 +172,20 @@ def _places(large: Large, edit: Edit, path: str) -> tuple[list[range], bool]:
         return _few(list(islice(found, limit)), path)
 
     places = uncut(large.find(old, overlapping=not edit.all))
+    if changes_ends_only(edit):
+        whole = [place for place in places if not _splits_end(large, place)]
+        if not whole and uncut(large.find_lines(old, overlapping=False)):
+            raise ToolError(other_ends(path))
+        return whole, True
     if not _BREAK.search(edit.old) or (places and not edit.all):
         return places, True
     return uncut(large.find_lines(old, overlapping=not edit.all)), False
+
+
+def _splits_end(large: Large, place: range) -> bool:
+    r"""Does a place begin or end within a ``\r\n``?"""
+    around = (large.read(at - 1, 2) for at in (place.start, place.stop) if at)
+    return b"\r\n" in around
 
 
 def _few(places: list[range], path: str) -> list[range]:

@@ -1,8 +1,9 @@
 r"""Search and replace as the model means it: exact, unique, all edits or none.
 
 This module knows no disk. Line endings are forgiven: a model writes ``\n`` where the file has
-``\r\n``, and what is put in takes the endings that stand there. So are blanks at line ends (see
-``alike``), and then the result says so.
+``\r\n``, and what is put in takes the endings that stand there. An edit that changes nothing but
+line endings is taken as it is written. Blanks at line ends are forgiven too (see ``alike``), and
+then the result says so.
 """
 
 from __future__ import annotations
@@ -84,6 +85,8 @@ def _replaced_one(text: str, edit: Edit, path: str, *, exactly: bool) -> tuple[s
         raise ToolError("old is empty; use write_file for a new file, or name the text to replace")
     if edit.old == edit.new:
         raise ToolError("old and new are the same, so there is nothing to change")
+    if changes_ends_only(edit):
+        return _with_other_ends(text, edit, path)
     places, is_exact = _places(text, edit)
     if not places and (meant := _unshown(edit, text)) != edit:
         edit = meant
@@ -95,13 +98,43 @@ def _replaced_one(text: str, edit: Edit, path: str, *, exactly: bool) -> tuple[s
             raise ToolError(f"old text does not appear in {path!r}{closest(text, edit.old)}")
         places, is_exact = [alike], False
         note = f"matched with other trailing blanks at line {line_at(text, alike[0])}"
+    _check_unique(text, places, edit, path)
+    return put(text, places, edit, is_exact=is_exact), note
+
+
+def changes_ends_only(edit: Edit) -> bool:
+    """Do old and new differ in nothing but their line endings?"""
+    return _BREAK.sub("\n", edit.old) == _BREAK.sub("\n", edit.new)
+
+
+def other_ends(path: str) -> str:
+    """Why an edit of line endings cannot be made: old has others than the file has there."""
+    return (
+        f"old and new differ only in their line endings, and {path!r} does not have old with those "
+        "of old; nothing was changed. Write \\r\\n or \\n in old exactly as the file has it (see "
+        "them with `file`, or `grep -c $'\\r'`)"
+    )
+
+
+def _with_other_ends(text: str, edit: Edit, path: str) -> tuple[str, str]:
+    r"""Other line endings, as they are written; a place never begins or ends within a ``\r\n``."""
+    places = [place for place in _found(text, edit) if not any(map(_splitter(text), place))]
+    if not places:
+        if _places(text, edit)[0]:
+            raise ToolError(other_ends(path))
+        raise ToolError(f"old text does not appear in {path!r}{closest(text, edit.old)}")
+    _check_unique(text, places, edit, path)
+    where = f" in {len(places)} places" if len(places) > 1 else ""
+    return put(text, places, edit, is_exact=True), f"changed only line endings{where}"
+
+
+def _check_unique(text: str, places: Sequence[tuple[int, int]], edit: Edit, path: str) -> None:
     if len(places) > 1 and not edit.all:
         n_places = f"{len(places)}" if len(places) < MAX_COUNTED else f"at least {MAX_COUNTED}"
         raise ToolError(
             f"old text appears {n_places} times in {path!r}, at {_lines(text, places)}; add "
             "surrounding lines to name one, or set all to replace every one"
         )
-    return put(text, places, edit, is_exact=is_exact), note
 
 
 def put(
@@ -123,6 +156,7 @@ def put(
     """
     has_one = "\r" not in text and usual in {None, "\n"}
     is_plain = (is_exact and (has_one or "\r" in edit.new)) or not _BREAK.search(edit.new)
+    is_plain = is_plain or changes_ends_only(edit)
     endings = _Endings(text, usual)
     pieces, at = [], 0
     for start, end in places:

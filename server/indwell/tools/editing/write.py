@@ -21,6 +21,10 @@ from indwell.workspace.comparing.diff import unified_diff
 from indwell.workspace.paths import display
 from indwell.workspace.text import shown, split_lines
 
+KEPT_ENDS = (
+    " but for its line endings: they are \\r\\n throughout, and write_file keeps them; to change "
+    'them, use edit_file with old "\\r\\n", new "\\n" and all'
+)
 MAX_NAMED = 5  # parts of a file that a message names
 
 
@@ -55,8 +59,9 @@ async def _run(arguments: WriteFile, context: ToolContext) -> Outcome:
         text = _like(base, arguments.content)
         lines = _lines(text)
         if base is not None and base.text == text:
+            kept = KEPT_ENDS if text != restored(arguments.content, base.text) else ""
             return Outcome(
-                text=f"{name} already reads so ({lines}); nothing changed", figure="same"
+                text=f"{name} already reads so ({lines}){kept}; nothing changed", figure="same"
             )
         proposal, refused = Proposal(text, text), Refused()
         if base is None:
