@@ -32,6 +32,7 @@ def test_pol_22_each_hunk_is_asked_for_at_the_terminal_and_enter_is_a_no(tmp_pat
     ):
         terminal.answer("by [H]unk?", "h")
         terminal.answer("Hunk 1 of 3: [N]o, [Y]es?", "")
+        terminal.answer("Hunk 2 of 3: [N]o, [Y]es?", "2")  # no answer
         terminal.answer("Hunk 2 of 3: [N]o, [Y]es?", "y")
         terminal.answer("Hunk 3 of 3: [N]o, [Y]es?", "n")
         terminal.until("answered: some hunks of it")

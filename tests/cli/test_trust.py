@@ -201,7 +201,7 @@ def test_an_answer_that_cannot_be_kept_holds_for_this_process(home) -> None:
 
 
 @pytest.mark.parametrize(
-    ("typed", "kept"), [("\n", False), ("yes\n", False), ("t\n", True), ("Trust\n", True)]
+    ("typed", "kept"), [("\n", False), ("r\n", False), ("t\n", True), ("Trust\n", True)]
 )
 def test_at_a_terminal_one_question_is_asked_once_and_enter_is_no(home, typed, kept) -> None:
     home.write(".mcp.json", "{}\n")
@@ -219,9 +219,39 @@ def test_at_a_terminal_one_question_is_asked_once_and_enter_is_no(home, typed, k
     assert looked(home, home.workspace) == ["trusted" if kept else "restricted"]
 
 
+@pytest.mark.parametrize("word", ["2", "yes", "y", "x" * 300])
+def test_another_word_is_no_answer_about_a_folder_and_is_asked_again(home, word) -> None:
+    arguments = ("run", "hello", "--scripted")
+    home.write(".mcp.json", "{}\n")
+    with Terminal(*arguments, environment=home.environment(), folder=home.workspace) as screen:
+        screen.answer("or [T]rust? ", word)
+        screen.until("Type t to trust the folder, or r (or Enter) to stay restricted.")
+        assert looked(home, home.workspace) == ["open"]
+        screen.answer("or [T]rust? ", "t")
+        assert screen.ends() == 0
+    assert looked(home, home.workspace) == ["trusted"]
+
+
+@pytest.mark.parametrize("typed", [["\x04"], ["2\n"] * 5])
+def test_no_answer_about_a_folder_is_stored_nowhere(home, typed) -> None:
+    arguments = ("run", "hello", "--scripted")
+    home.write(".mcp.json", "{}\n")
+    with Terminal(*arguments, environment=home.environment(), folder=home.workspace) as screen:
+        for keys in typed:
+            screen.until("or [T]rust? ")
+            screen.press(keys)
+        assert screen.ends() == 0
+        assert "is restricted (nobody answered)" in screen.shown
+    assert looked(home, home.workspace) == ["open"]
+    with Terminal(*arguments, environment=home.environment(), folder=home.workspace) as screen:
+        screen.answer("or [T]rust? ", "r")
+        assert screen.ends() == 0
+    assert looked(home, home.workspace) == ["restricted"]
+
+
 def test_the_command_shows_what_it_would_trust_and_asks(home) -> None:
     home.write("AGENTS.md", "x\n")
-    for typed, code in (("\n", 1), ("r\n", 1), ("t\n", 0)):
+    for typed, code in (("\n", 1), ("r\n", 1), ("2\nn\n", 1), ("2\nt\n", 0)):
         with Terminal("trust", environment=home.environment(), folder=home.workspace) as screen:
             assert "Instructions that would go to the model: AGENTS.md" in screen.until("[y/N] ")
             screen.press(typed)

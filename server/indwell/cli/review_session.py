@@ -11,7 +11,7 @@ import msgspec
 from indwell.cli.review_look import UNSAVED, Looked, Wanted, look
 from indwell.cli.review_screen import Screen
 from indwell.cli.review_walk import KEYS, Judge, Move, Quit, Tell, Verdict, place_of, step
-from indwell.cli.typed_line import typed_line
+from indwell.cli.typed_line import YES_OR_NO, chosen, typed_line
 from indwell.errors import ToolError
 from indwell.policy.approvals import visible
 from indwell.review.hunk import Hunk
@@ -142,7 +142,10 @@ class Review:
 
     async def _asked(self, hunks: Sequence[Hunk], at: int) -> Judge | Move | Quit:
         while True:
-            said = step(hunks, at, await typed_line(f"{KEYS}? "))
+            typed = await typed_line(f"{KEYS}? ")
+            if typed is None:
+                return Quit()
+            said = step(hunks, at, typed)
             if not isinstance(said, Tell):
                 return said
             self._screen.say(said.words)
@@ -154,7 +157,8 @@ class Review:
             self._screen.warn(f"{self._screen.heading(hunk)}: {why}")
         if done.kept:
             question = "Take it back all the same, with those lines? [y/N] "
-            if (await typed_line(question)).strip().lower() in {"y", "yes"}:
+            said = await chosen(question, YES_OR_NO, lambda: self._screen.say("Type y or n."))
+            if said:
                 kept = tuple(hunk for hunk, _ in done.kept)
                 forced = await self.carry_out(judge.verdict, kept, force=True)
                 done = msgspec.structs.replace(

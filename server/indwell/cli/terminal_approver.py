@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Literal
+
 from rich.console import Console
 from rich.markup import escape
 
 from indwell.cli.stdin import is_typed
-from indwell.cli.typed_line import typed_line
+from indwell.cli.typed_line import YES_OR_NO, chosen
 from indwell.policy.approvals import Answer, Chosen, Question, Reply, Said, one_line, visible
 
-ANSWERS: tuple[Answer, ...] = ("no", "once", "session", "always")
-YES = frozenset({"y", "yes"})
+_NO_OR_ONCE: Mapping[str, Answer] = {
+    **dict.fromkeys(("", "n", "no"), "no"),
+    **dict.fromkeys(("y", "yes", "o", "once"), "once"),
+}
+_FOR_LONGER: Mapping[str, Answer] = {
+    **dict.fromkeys(("s", "session"), "session"),
+    **dict.fromkeys(("a", "always"), "always"),
+}
+_BY_HUNK: Mapping[str, Literal["hunk"]] = {"h": "hunk", "hunk": "hunk"}
 _DIFF_COLOURS = {"+": "green", "-": "red", "@": "cyan"}
 
 
@@ -33,28 +43,31 @@ class TerminalApprover:
         choices = "[N]o (Enter), " + ("[Y]es: remember it" if question.keeps else "[O]nce")
         choices += ", this [S]ession, [A]lways" if question.rule else ""
         choices += ", by [H]unk" if question.hunks else ""
-        while True:
-            typed = (await typed_line(f"{choices}? ")).strip().lower()
-            if question.hunks and typed in {"h", "hunk"}:
-                return await self._ask_by_hunk(question)
-            answer = next((one for one in ANSWERS if typed in {one, one[0]}), None)
-            if not typed or answer == "no":
-                return "no"
-            if answer == "once" or typed in YES:
-                return "once"
-            if answer is not None and question.rule:
-                return answer
-            self._console.print(
-                "[yellow]Type one of the letters in brackets; y is a yes for once, Enter a no.[/]"
-            )
+        meanings: Mapping[str, Answer | Literal["hunk"]] = {
+            **_NO_OR_ONCE,
+            **(_FOR_LONGER if question.rule else {}),
+            **(_BY_HUNK if question.hunks else {}),
+        }
+        answer = await chosen(f"{choices}? ", meanings, self._tell_letters)
+        if answer == "hunk":
+            return await self._ask_by_hunk(question)
+        return answer or "unanswered"
+
+    def _tell_letters(self) -> None:
+        self._console.print(
+            "[yellow]Type one of the letters in brackets; y is a yes for once, Enter a no.[/]"
+        )
 
     async def _ask_by_hunk(self, question: Question) -> Reply:
-        """Ask for each; an empty line is a no."""
+        """Ask for each; an empty line is a no, the end of input is a no to this and the rest."""
         allowed: list[str] = []
         for number, hunk in enumerate(question.hunks, 1):
             self._tell_lines(f"{hunk.header}\n{hunk.text}", is_diff=True)
-            typed = await typed_line(f"Hunk {number} of {len(question.hunks)}: [N]o, [Y]es? ")
-            if typed.strip().lower() in YES:
+            prompt = f"Hunk {number} of {len(question.hunks)}: [N]o, [Y]es? "
+            is_allowed = await chosen(prompt, YES_OR_NO, self._tell_letters)
+            if is_allowed is None:
+                break
+            if is_allowed:
                 allowed.append(hunk.id)
         return Chosen(tuple(allowed)) if allowed else "no"
 

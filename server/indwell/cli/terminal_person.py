@@ -34,7 +34,7 @@ class TerminalPerson(TerminalApprover):
             self._tell(f"  [bold]{number}[/] {escape(visible(option))}")
         how = "A number, or other words" if question.options else "Your answer"
         typed = await typed_line(f"{how} (nothing: the model decides): ")
-        return answer_of(question.options, typed.strip())
+        return answer_of(question.options, typed.strip()) if typed is not None else NOBODY
 
     def _tell(self, markup: str) -> None:
         self._screen.print(markup, emoji=False, highlight=False, soft_wrap=True)

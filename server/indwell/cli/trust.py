@@ -12,6 +12,7 @@ import msgspec
 from indwell.cli.folder_trust import FolderTrust
 from indwell.cli.json_line import json_line
 from indwell.cli.stdin import is_typed
+from indwell.cli.trust_question import MEANINGS
 from indwell.cli.user_settings import read_settings
 from indwell.cli.yes_or_no import yes_or_no
 from indwell.errors import UserError
@@ -66,7 +67,7 @@ def _trust(folder: Path, *, is_sure: bool, as_json: bool) -> int:
             print("say --yes to trust it as it is now", file=sys.stderr)
             return 2
         print(visible(shown.question))
-        code = yes_or_no("Trust it?", "t", "trust")
+        code = yes_or_no("Trust it?", MEANINGS)
         if code:
             print("it stays restricted")
             return code

@@ -15,7 +15,7 @@ from rich.console import Console
 from indwell.agent.events import Listener, Notice
 from indwell.cli.folder_trust import FolderTrust
 from indwell.cli.stdin import is_typed
-from indwell.cli.typed_line import typed_line
+from indwell.cli.typed_line import chosen
 from indwell.cli.user_settings import read_settings
 from indwell.errors import SettingsError
 from indwell.policy.approvals import visible
@@ -23,7 +23,10 @@ from indwell.policy.trust import Standing, restricted_words
 from indwell.settings.model import Settings
 from indwell.workspace.executable import instruction_files
 
-YES = frozenset({"t", "trust"})
+MEANINGS: Mapping[str, bool] = {
+    **dict.fromkeys(("t", "trust"), True),
+    **dict.fromkeys(("", "r", "restricted", "stay", "stay restricted", "n", "no"), False),
+}
 
 
 async def settled_settings(
@@ -52,12 +55,14 @@ async def settled_settings(
 async def settle(trust: FolderTrust, standing: Standing, console: Console) -> str:
     """Ask if nobody has said anything of the folder as it is now; gives what to tell the user.
 
-    Enter, the end of input and anything but ``trust`` leave it restricted.
+    Enter and ``r`` leave it restricted, which is stored. So does no answer, for this time only.
     """
     problem = ""
     if standing.state == "open" and can_ask():
         standing = await asyncio.to_thread(trust.shown, standing)
         trusted = await is_trusted_at_terminal(standing, console)
+        if trusted is None:
+            return await _restricted(msgspec.structs.replace(standing, by="nobody answered"), "")
         try:
             trust.answer(standing, trusted=trusted)
         except SettingsError as error:
@@ -69,6 +74,10 @@ async def settle(trust: FolderTrust, standing: Standing, console: Console) -> st
         )
     if standing.state == "trusted":
         return ""
+    return await _restricted(standing, problem)
+
+
+async def _restricted(standing: Standing, problem: str) -> str:
     ignored = len(await asyncio.to_thread(instruction_files, Path(standing.folder)))
     return "; ".join(filter(None, (restricted_words(standing, ignored), problem)))
 
@@ -78,10 +87,13 @@ def can_ask() -> bool:
     return is_typed() and sys.stderr is not None and sys.stderr.isatty()
 
 
-async def is_trusted_at_terminal(standing: Standing, console: Console) -> bool:
-    """Show the question and wait for an answer; Enter is no."""
+async def is_trusted_at_terminal(standing: Standing, console: Console) -> bool | None:
+    """Show the question and wait for an answer; Enter is no. None if there is no answer."""
     console.print(
         visible(standing.question), markup=False, emoji=False, highlight=False, soft_wrap=True
     )
-    typed = await typed_line("stay [R]estricted (Enter), or [T]rust? ")
-    return typed.strip().lower() in YES
+    return await chosen(
+        "stay [R]estricted (Enter), or [T]rust? ",
+        MEANINGS,
+        lambda: console.print("Type t to trust the folder, or r (or Enter) to stay restricted."),
+    )

@@ -7,10 +7,16 @@ import contextlib
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from typing import TypeVar
 
 if sys.platform != "win32":
     import termios
+
+MOST_TRIES = 5  # who has typed that many other things is not answering
+YES_OR_NO: Mapping[str, bool] = {"y": True, "yes": True, "n": False, "no": False, "": False}
+
+T = TypeVar("T")
 
 
 class _Keyboard:
@@ -23,12 +29,12 @@ class _Keyboard:
     """
 
     def __init__(self) -> None:
-        self.hear: Callable[[str], None] | None = None
+        self.hear: Callable[[str | None], None] | None = None
         self.since = 0.0
         self.is_read = False
         self._lock = threading.Lock()
 
-    def put(self, prompt: str, hear: Callable[[str], None]) -> None:
+    def put(self, prompt: str, hear: Callable[[str | None], None]) -> None:
         """The next line that is typed is for ``hear``."""
         with self._lock:
             _forget_typed()
@@ -40,7 +46,7 @@ class _Keyboard:
         else:
             threading.Thread(target=self._read, args=(prompt,), daemon=True).start()
 
-    def drop(self, hear: Callable[[str], None]) -> None:
+    def drop(self, hear: Callable[[str | None], None]) -> None:
         """The question is over."""
         with self._lock:
             if self.hear is hear:
@@ -49,9 +55,9 @@ class _Keyboard:
     def _read(self, prompt: str) -> None:
         while True:
             try:
-                line = input(prompt)
+                line: str | None = input(prompt)
             except EOFError:
-                line = ""
+                line = None
             typed = time.monotonic()
             with self._lock:
                 if self.hear is None or typed >= self.since:
@@ -65,16 +71,42 @@ class _Keyboard:
 _KEYBOARD = _Keyboard()
 
 
-async def typed_line(prompt: str) -> str:
-    """A line from the terminal; a thread of its own, so that Ctrl-C need not wait for it."""
-    loop = asyncio.get_running_loop()
-    answer: asyncio.Future[str] = loop.create_future()
+async def chosen(
+    prompt: str, meanings: Mapping[str, T], tell_again: Callable[[], None]
+) -> T | None:
+    """What the typed word means; other words are no answer, and the question is put again.
 
-    def tell(line: str) -> None:
+    None if there is no answer: at the end of input, or after ``MOST_TRIES`` other words. Nothing
+    may be stored for that.
+
+    Args:
+        prompt: Put before each line.
+        meanings: By the word in lower case; "" is Enter alone.
+        tell_again: Says which words there are.
+    """
+    for _ in range(MOST_TRIES):
+        typed = await typed_line(prompt)
+        if typed is None:
+            return None
+        if (word := typed.strip().lower()) in meanings:
+            return meanings[word]
+        tell_again()
+    return None
+
+
+async def typed_line(prompt: str) -> str | None:
+    """A line from the terminal, None at the end of input.
+
+    A thread of its own reads it, so that Ctrl-C need not wait for it.
+    """
+    loop = asyncio.get_running_loop()
+    answer: asyncio.Future[str | None] = loop.create_future()
+
+    def tell(line: str | None) -> None:
         if not answer.done():
             answer.set_result(line)
 
-    def hear(line: str) -> None:
+    def hear(line: str | None) -> None:
         with contextlib.suppress(RuntimeError):  # the loop has ended: nobody waits any more
             loop.call_soon_threadsafe(tell, line)
 

@@ -19,6 +19,7 @@ from indwell.cli.setup.merging import SERVER
 from indwell.cli.setup.placing import Placed, Wanted, put, take
 from indwell.cli.setup.refusing import CannotMerge
 from indwell.cli.setup.targets import Target, target
+from indwell.cli.yes_or_no import says_yes
 from indwell.errors import ToolError, UserError
 from indwell.files.append_log import read_bytes_private
 from indwell.files.atomic import write_atomic
@@ -178,8 +179,17 @@ def _is_wanted(plan: _Plan, *, quiet: bool) -> bool:
         _print_diff("\n".join(lines))
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         return True
+    return says_yes(_asked, sys.stderr)
+
+
+def _asked() -> str:
+    """The line that is typed; the question goes to stderr, where the difference is shown."""
     sys.stderr.write("Change the file like this? [y/N] ")
-    return sys.stdin.readline().strip().lower() in {"y", "yes"}
+    sys.stderr.flush()
+    typed = sys.stdin.readline()
+    if not typed:
+        raise EOFError
+    return typed
 
 
 def _print_diff(diff: str) -> None:
