@@ -74,6 +74,16 @@ def one_door() -> object:
 
 
 @pytest.fixture(autouse=True)
+def own_lookup_is_put_back() -> object:
+    """The command line takes the workspace out of PATH and ``sys.path`` of its own process."""
+    path, modules = os.environ.get("PATH"), list(sys.path)
+    yield
+    sys.path[:] = modules
+    if path is not None:
+        os.environ["PATH"] = path
+
+
+@pytest.fixture(autouse=True)
 def no_folder_is_watched_on() -> object:
     """Ends the watches that a test began in this process: the system grants a user 128 of them.
 

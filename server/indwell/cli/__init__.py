@@ -7,6 +7,8 @@ import os
 import sys
 from collections.abc import Sequence
 
+from indwell.own_path import own_path
+
 DONE, FAILED, USAGE = 0, 1, 2
 LIMITED = 3  # a limit ended a run: rounds, budget or time
 STOPPED = 130  # as shells say it of a program that Ctrl-C ended
@@ -39,11 +41,14 @@ def code_of_stop(stop: KeyboardInterrupt) -> int:
 
 
 def _main(given: list[str]) -> int:
+    own_path.keep_out()  # before anything is looked up; the folders join as they become known
     os.environ.pop("OPENAI_LOG", None)  # other programs' switch: it would log prompts on our stderr
     if given in ([], ["serve"], ["serve", "--stdio"]):  # what editors start: nothing else is loaded
         from indwell.cli.serve import serve
 
         return serve(scripted=False, pace_s=0.0)
+    if (folder := _working_folder()) is not None:
+        own_path.keep_out([folder])
     from indwell.cli.commands import run_command
 
     # Closed before we began (`>&-`), there is none: then what is said leads nowhere.
@@ -52,3 +57,11 @@ def _main(given: list[str]) -> int:
         return run_command(given)
     finally:
         sys.stdout.flush()
+
+
+def _working_folder() -> str | None:
+    """Where commands of the command line work; None if it was deleted."""
+    try:
+        return os.getcwd()  # noqa: PTH109 - before anything heavy is imported
+    except OSError:
+        return None

@@ -11,6 +11,7 @@ from pathlib import Path
 from indwell.cli.parser import make_parser
 from indwell.cli.run_grammar import Format, limits_of
 from indwell.errors import NobodyThere, UserError
+from indwell.own_path import own_path
 
 
 def _parsed(arguments: Sequence[str] | None) -> tuple[argparse.Namespace, argparse.ArgumentParser]:
@@ -251,13 +252,15 @@ def _run(options: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
         parser.error("--file: one place at a time; name the others in your words")
     if not Path(options.folder).is_dir():
         parser.error(f"--folder: {options.folder!r} is no folder")
+    folder = Path(options.folder).resolve()
+    own_path.keep_out([folder])
     from indwell.cli.run import run
     from indwell.cli.run_wish import NEWEST, Wish
 
     return run(
         Wish(
             words=options.words,
-            folder=Path(options.folder).resolve(),
+            folder=folder,
             place=options.file[0] if options.file else None,
             json=options.json,
             scripted=options.scripted,

@@ -42,6 +42,7 @@ from indwell.lsp.wire import sync
 from indwell.lsp.wire.envelope import INVALID_PARAMS
 from indwell.lsp.wire.handshake import Opened
 from indwell.lsp.wire.language_server import Server, make_language_server
+from indwell.own_path import own_path
 
 AFTER_S = 0.05  # from the first sign of use to the work that gets a prompt ready
 ANY_SESSION = protocol.ResumeArguments()
@@ -58,7 +59,9 @@ def make_server(backend: Backend, opened: Opened) -> tuple[Server, Host]:
     host = Host(Client(server), backend)
     host.client.features = features_of(opened.capabilities)
     host.documents.encoding = opened.encoding
-    host.start(_roots(opened), opened.options)
+    roots = _roots(opened)
+    own_path.keep_out(roots or (Path.cwd(),))  # before a library looks up a program
+    host.start(roots, opened.options)
     review = register_review(server, host)
     _lifecycle(server, host, review)
     _documents(server, host)
@@ -106,6 +109,12 @@ def _lifecycle(server: LanguageServer, host: Host, review: Review) -> None:
     def progress_cancel(params: types.WorkDoneProgressCancelParams) -> None:
         if not review.cancel(params.token):
             host.turns.cancel(params.token)
+
+    @server.feature(types.WORKSPACE_DID_CHANGE_WORKSPACE_FOLDERS)
+    async def did_change_folders(params: types.DidChangeWorkspaceFoldersParams) -> None:
+        """The agent's folders stay those of the start; no program is taken from a new one."""
+        added = filter(None, (path_of(one.uri) for one in params.event.added))
+        await asyncio.to_thread(own_path.keep_out, tuple(added))
 
     @server.feature(types.WORKSPACE_DID_CHANGE_CONFIGURATION)
     async def did_change_configuration(params: types.DidChangeConfigurationParams) -> None:

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import asyncio
 import importlib
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any
@@ -50,10 +51,39 @@ ADAPTIONS = 5  # parameters that one request may lose to refusals (LLM-08)
 IN_A_THREAD = 500_000  # new characters of a request; encoding them takes some 5 ms
 LONG_BODY = 4_000_000  # bytes; their digest takes 4 ms, if it must be made anew
 
+_PLATFORMS: Mapping[str, Any] = {"linux": "Linux", "darwin": "MacOS", "win32": "Windows"}
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 _PATH = "/chat/completions"
 _NO_KEY = "none"  # the SDK wants one; local servers ignore it
 _LAZY = ("anyio._backends._asyncio", "encodings.idna", "stringprep")  # imported at a first request
+
+
+class _Client(openai.AsyncOpenAI):
+    """The SDK's, which never asks the system where it runs.
+
+    The SDK asks ``platform``, which starts ``uname`` by its bare name; nobody but the endpoint's
+    statistics reads the answer.
+    """
+
+    def __init__(self, **options: Any) -> None:  # noqa: ANN401 - the SDK's own
+        super().__init__(**options)
+        self._platform = _PLATFORMS.get(sys.platform, "Unknown")
+
+    @property
+    def user_agent(self) -> str:
+        """The SDK's own; it says its class otherwise."""
+        return f"AsyncOpenAI/Python {self._version}"
+
+    def platform_headers(self) -> dict[str, str]:
+        """The same names as the SDK's, with what our own interpreter knows."""
+        return {
+            "X-Stainless-Lang": "python",
+            "X-Stainless-Package-Version": self._version,
+            "X-Stainless-OS": _PLATFORMS.get(sys.platform, "Unknown"),
+            "X-Stainless-Arch": "unknown",
+            "X-Stainless-Runtime": sys.implementation.name,
+            "X-Stainless-Runtime-Version": sys.version.partition(" ")[0],
+        }
 
 
 class OpenAIChat:
@@ -93,7 +123,7 @@ class OpenAIChat:
             trust_env=host_of(url) not in _LOOPBACK,  # a proxy has no way to this machine
             is_openai=self._needs_key,
         )
-        self._client = openai.AsyncOpenAI(
+        self._client = _Client(
             base_url=url, api_key=key or _NO_KEY, max_retries=0, http_client=self._http
         )
         if not self._needs_key:  # the SDK took them from the environment, for OpenAI

@@ -5,13 +5,11 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from indwell.own_path import lies_in, own_path
 from indwell.sandbox.environment import clean_environment
-
-_SYSTEM = Path("/usr/bin")  # a workspace that holds this leaves no other to take from
-_MOST_LINKS = 40  # one after the other, as the system follows them
 
 
 def find_program(name: str, never_in: Sequence[Path] = ()) -> Path | None:
@@ -30,22 +28,30 @@ def find_program(name: str, never_in: Sequence[Path] = ()) -> Path | None:
     return Path(beside) if beside else _on_path(name, never_in)
 
 
+def commands_path() -> str:
+    """PATH of the agent's commands: as it was given, with the environment of the project.
+
+    Our own process, and what it starts for itself, has another one (``indwell.own_path``).
+    """
+    return clean_environment({"PATH": own_path.given})["PATH"]
+
+
 def program_within(name: str, folders: Sequence[Path]) -> Path | None:
     """The file in one of some folders that a shell of ours runs by a bare name; None if none."""
-    found = shutil.which(name, path=clean_environment(os.environ)["PATH"])
-    return Path(found) if found and _lies_in(Path(found), folders) else None
+    found = shutil.which(name, path=commands_path())
+    return Path(found) if found and lies_in(found, folders) else None
 
 
 def program_on_path(name: str) -> Path | None:
     """The file that a shell of ours runs by a bare name, wherever it lies; None if none."""
-    found = shutil.which(name, path=clean_environment(os.environ)["PATH"])
+    found = shutil.which(name, path=commands_path())
     return Path(found) if found else None
 
 
 def path_without(folders: Sequence[Path]) -> str:
-    """The PATH of a child, less its entries in some folders, also those that links lead there."""
-    entries = clean_environment(os.environ)["PATH"].split(os.pathsep)
-    kept = os.pathsep.join(one for one in entries if not _lies_in(Path(one), folders))
+    """The PATH of commands, less its entries in some folders, also those that links lead there."""
+    entries = commands_path().split(os.pathsep)
+    kept = os.pathsep.join(one for one in entries if not lies_in(one, folders))
     return kept or os.defpath  # an empty one means the working directory
 
 
@@ -56,32 +62,12 @@ def own_installation(roots: Iterable[Path]) -> tuple[Path, ...]:
     start or sooner.
     """
     prefix = Path(sys.prefix)
-    return (prefix.resolve(),) if _lies_in(prefix, tuple(roots)) else ()
+    return (prefix.resolve(),) if lies_in(prefix, tuple(roots)) else ()
 
 
 def _on_path(name: str, never_in: Sequence[Path]) -> Path | None:
     for entry in clean_environment(os.environ)["PATH"].split(os.pathsep):
         found = shutil.which(name, path=entry) if entry else None
-        if found and not _lies_in(Path(found), never_in):
+        if found and not lies_in(found, never_in):
             return Path(found)
     return None
-
-
-def _lies_in(path: Path, folders: Sequence[Path]) -> bool:
-    """Does it lie in one of them: as it is written, by its folder, or where links lead?"""
-    every = (*folders, *(folder.resolve() for folder in folders))
-    real = [folder for folder in every if not _SYSTEM.is_relative_to(folder)]
-    return bool(real) and any(
-        name.is_relative_to(folder) for name in _names(path) for folder in real
-    )
-
-
-def _names(path: Path) -> Iterator[Path]:
-    """The file as it is written, and each link on the way to what it is."""
-    yield Path(os.path.normpath(path))
-    for _ in range(_MOST_LINKS):
-        path = path.parent.resolve() / path.name
-        yield path
-        if not path.is_symlink():
-            return
-        path = path.parent / path.readlink()

@@ -15,7 +15,7 @@ from indwell.errors import ToolError
 from indwell.sandbox.capture import OnChunk
 from indwell.sandbox.confined import Held, held, resolved, settled
 from indwell.sandbox.confinement import Confinement
-from indwell.sandbox.finding import find_program, path_without
+from indwell.sandbox.finding import commands_path, find_program, path_without
 from indwell.sandbox.finished import Finished
 from indwell.sandbox.limits import Limits, overrun, shell_prefix
 from indwell.sandbox.meanwhile import Meanwhile, look_again, looked_at
@@ -84,6 +84,7 @@ async def spawn(
     if shell is None:
         raise ToolError("bash was not found on PATH; install it, or work without commands")
     limits = limits or Limits()
+    given = {"PATH": commands_path(), **(env or {})}
     mark = new_mark()
     words = [str(shell), *SHELL, shell_prefix(limits, mark, cwd, timeout_s) + command]
     run = functools.partial(
@@ -104,10 +105,10 @@ async def spawn(
         await look_again()
         if confinement is None:
             if unasked:
-                env = {**(env or {}), "PATH": path_without(never_in)}
-            finished = await run(words, cwd=cwd, env=env, pass_fds=pass_fds)
+                given["PATH"] = path_without(never_in)
+            finished = await run(words, cwd=cwd, env=given, pass_fds=pass_fds)
         else:
-            finished = await _held(confinement, run, words, cwd, env or {}, pass_fds, on_note)
+            finished = await _held(confinement, run, words, cwd, given, pass_fds, on_note)
     if finished.timed_out or finished.overrun:
         return finished
     return msgspec.structs.replace(finished, overrun=overrun(finished.exit_code, limits, timeout_s))

@@ -150,7 +150,7 @@ def _params(value: object) -> _Params:
 def _result(opened: Opened) -> Mapping[str, Any]:
     renamed = {"filters": [{"scheme": "file", "pattern": {"glob": "**/*"}}]}
     workspace: dict[str, Any] = {
-        "workspaceFolders": {"supported": True},
+        "workspaceFolders": {"supported": True, "changeNotifications": True},
         "fileOperations": {"didRename": renamed},
     }
     if has_text_documents(opened.capabilities):
