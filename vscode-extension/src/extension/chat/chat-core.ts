@@ -175,7 +175,7 @@ export class ChatCore {
       ),
       ...sessions.handlers(),
       ...branches.handlers(),
-      ...codeHandlers(room),
+      ...codeHandlers(room, (words) => sending.alone(words)),
       ...linkHandlers(room),
       ...verdictHandlers(room, this.refresh),
       ...choiceHandlers(room, this.refresh, sessions, this.#chosen, {

@@ -24,6 +24,12 @@ export interface Place {
 /** What became of code that was to go into a file; `nowhere`: no file is open for it. */
 export type Put = "applied" | "refused" | "nowhere";
 
+/** What became of code that was to be applied; `unknown`: where it belongs in the file cannot be told. */
+export type Applied =
+  | Put
+  | { readonly kind: "there"; readonly name: string }
+  | { readonly kind: "unknown"; readonly name: string; readonly several: boolean };
+
 /** A file that code is to go into. */
 export interface CodeTarget {
   /** As the user is shown it. */
@@ -53,8 +59,11 @@ export interface Documents {
   save(name: string, text: string): Promise<boolean>;
   /** At the cursor of the active editor, one undo step. */
   insert(text: string, mayChange: MayChange): Promise<Put>;
-  /** Shows a diff of `path` (null: of the active editor) with `text` put in, and applies it on a yes. */
-  apply(text: string, path: string | null, mayChange: MayChange): Promise<Put>;
+  /**
+   * Shows a diff of `place` (null: of the active editor) with `text` where it belongs, and applies it on a yes.
+   * It takes the place of what is marked; else its place is found by the lines that the file has too.
+   */
+  apply(text: string, place: Place | null, mayChange: MayChange): Promise<Applied>;
 }
 
 /** What can be attached, as the editor knows it. */

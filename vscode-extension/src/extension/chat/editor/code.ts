@@ -1,10 +1,20 @@
 /** What the buttons of a code block do. Nothing of it is ever run. */
+import { visible } from "../../../shared/visible.ts";
 import { type Room, tell } from "../room.ts";
 import type { HandlersOf } from "../wire/bridge.ts";
 import { consent } from "./consent.ts";
 
-/** Copy, insert, apply. */
-export function codeHandlers(room: Room): HandlersOf<"copy" | "insertCode" | "applyCode"> {
+const ASK = "Ask the Model";
+const SEVERAL = "It fits in more than one place.";
+const NONE = "The file does not have enough of its lines to tell.";
+const HOW =
+  "The model can make the edit, which you then review. Or mark the lines that the code replaces, and apply it again.";
+
+/** Copy, insert, apply; `ask` sends a prompt. */
+export function codeHandlers(
+  room: Room,
+  ask: (words: string) => void,
+): HandlersOf<"copy" | "insertCode" | "applyCode"> {
   const { documents, dialogs, shell } = room.ports;
   const mayInsert = consent(dialogs, (name) => `Insert the code into ${name}?`, "Insert");
   const mayApply = consent(dialogs, (name) => `Apply the code to ${name}?`, "Show the Diff");
@@ -19,12 +29,27 @@ export function codeHandlers(room: Room): HandlersOf<"copy" | "insertCode" | "ap
       }
     },
     applyCode: async ({ text, target }) => {
-      const path = target === null ? null : placeIn(target).path;
-      if ((await documents.apply(text, path, mayApply)) === "nowhere") {
+      const place = target === null ? null : placeIn(target);
+      const done = await documents.apply(text, place, mayApply);
+      if (done === "nowhere") {
         tell(room, "info", "Open the file that the code is for, then apply it again.");
+      } else if (typeof done === "object" && done.kind === "there") {
+        dialogs.say(`${visible(done.name)} has this code already`);
+      } else if (typeof done === "object" && done.kind === "unknown") {
+        const words = `Where does this code belong in ${visible(done.name)}?`;
+        const why = `${done.several ? SEVERAL : NONE} ${HOW}`;
+        if ((await dialogs.confirm(words, why, [ASK])) === ASK) ask(editPrompt(done.name, text));
       }
     },
   };
+}
+
+/** Asks for an edit by which a file gets code whose place nobody else can tell. */
+function editPrompt(name: string, code: string): string {
+  const longest = Math.max(2, ...[...code.matchAll(/`+/g)].map(([run]) => run.length));
+  const fence = "`".repeat(longest + 1);
+  const words = `Apply this code to ${name} as an edit. Keep everything of the file that the code does not replace.`;
+  return `${words}\n\n${fence}\n${code.trimEnd()}\n${fence}`;
 }
 
 /** `path`, `path:12`, `path:12-20`: lines from 1 there, from 0 in the answer. */

@@ -2,12 +2,17 @@
 import { realpath } from "node:fs/promises";
 import * as vscode from "vscode";
 import { visible } from "../../../shared/visible.ts";
-import type { CodeTarget, Documents, MayChange, Place, Put } from "../ports.ts";
+import { say } from "../../say.ts";
+import { changedPart } from "../placing/code-lines.ts";
+import { type Placing, placeCode } from "../placing/place-code.ts";
+import type { Applied, CodeTarget, Documents, MayChange, Place, Put } from "../ports.ts";
 import { insideOf } from "./inside.ts";
 import { StandingDocuments } from "./standing-documents.ts";
 
 const SHOWN = "indwell-shown";
 const APPLY = "Apply";
+const REPLACE = "Replace the Whole File";
+const UNDO = "Undo";
 /** Texts that are kept for documents that were shown. */
 const KEPT = 20;
 
@@ -87,42 +92,69 @@ export class VsCodeDocuments implements Documents {
     return "applied";
   }
 
-  async apply(text: string, path: string | null, mayChange: MayChange): Promise<Put> {
+  async apply(text: string, place: Place | null, mayChange: MayChange): Promise<Applied> {
     askTrust();
+    const path = place?.path ?? null;
     const target = await this.#target(path, mayChange);
     if (target === null) return "nowhere";
-    const { document, range } = target;
+    const { document, marked } = target;
     if (!(await mayChange(await targetOf(document, path)))) return "refused";
-    const whole = document.getText();
-    const before = whole.slice(0, document.offsetAt(range.start));
-    const after = whole.slice(document.offsetAt(range.end));
+    const before = document.getText();
     const name = vscode.workspace.asRelativePath(document.uri);
-    const shown = this.#keep(name, before + text + after);
-    const title = `${name} (apply the code)`;
-    await vscode.commands.executeCommand("vscode.diff", document.uri, shown, title, {
-      preview: true,
-    });
-    const words = `Apply the code to ${name}?`;
-    const isWanted = await this.#standing.wait(shown, words, APPLY);
-    await closeDiff(shown);
-    if (!isWanted) return "refused";
-    if (document.getText() !== whole) {
+    const placing =
+      marked === null
+        ? placeCode(before, text, place?.first ?? null)
+        : inPlaceOf(document, marked, text);
+    if (placing.kind === "there") return { kind: "there", name };
+    if (placing.kind === "unknown") return { ...placing, name };
+    if (!(await this.#isWanted(document, name, placing))) return "refused";
+    if (document.getText() !== before) {
       throw new Error(`${name} has changed since the diff was shown; nothing was applied.`);
     }
+    const changed = changedPart(before, placing.text);
     const edit = new vscode.WorkspaceEdit();
-    edit.replace(document.uri, range, text);
+    const range = new vscode.Range(
+      document.positionAt(changed.from),
+      document.positionAt(changed.to),
+    );
+    edit.replace(document.uri, range, changed.text);
     if (!(await vscode.workspace.applyEdit(edit))) {
       throw new Error(`VS Code did not take the edit of ${name}; nothing was applied.`);
     }
-    await vscode.window.showTextDocument(document);
+    const now = new vscode.Range(
+      range.start,
+      document.positionAt(document.offsetAt(range.start) + changed.text.length),
+    );
+    await showApplied(document, now);
+    void offerUndo(document, name, now);
     return "applied";
   }
 
-  /** The named file as a whole, or what is marked in the active editor (all of it if nothing is). */
+  /** A diff of all that would change, and what it is, until the user says yes or no. */
+  async #isWanted(
+    document: vscode.TextDocument,
+    name: string,
+    { text, isWhole }: Extract<Placing, { kind: "placed" }>,
+  ): Promise<boolean> {
+    const shown = this.#keep(name, text);
+    const what = isWhole ? "replace the whole file" : "apply the code";
+    const title = `${name} (${what})`;
+    await vscode.commands.executeCommand("vscode.diff", document.uri, shown, title, {
+      preview: true,
+    });
+    const words = isWhole
+      ? `Replace the whole file ${name} with the code?`
+      : `Apply the code to ${name}?`;
+    const isWanted = await this.#standing.wait(shown, words, isWhole ? REPLACE : APPLY);
+    await closeDiff(shown);
+    return isWanted;
+  }
+
+  /** The named file, or the active one; and what is marked there, if anything is. */
   async #target(
     path: string | null,
     mayChange: MayChange,
-  ): Promise<{ document: vscode.TextDocument; range: vscode.Range } | null> {
+  ): Promise<{ document: vscode.TextDocument; marked: vscode.Range | null } | null> {
     const real = path === null ? null : await insideOf(path, folders());
     if (path !== null && real === null) {
       // Not there, or outside: a protected name is refused rather than its code put elsewhere.
@@ -131,15 +163,15 @@ export class VsCodeDocuments implements Documents {
     const editor = fileEditor();
     const isHere = editor !== undefined && (real === null || editor.document.uri.fsPath === real);
     if (isHere && !editor.selection.isEmpty) {
-      return { document: editor.document, range: editor.selection };
+      return { document: editor.document, marked: editor.selection };
     }
     if (real !== null) {
       const document = await vscode.workspace.openTextDocument(vscode.Uri.file(real));
-      return { document, range: wholeOf(document) };
+      return { document, marked: null };
     }
     return editor === undefined || path !== null
       ? null
-      : { document: editor.document, range: wholeOf(editor.document) };
+      : { document: editor.document, marked: null };
   }
 
   #keep(title: string, text: string): vscode.Uri {
@@ -198,8 +230,54 @@ function fileEditor(): vscode.TextEditor | undefined {
   return vscode.window.visibleTextEditors.find(isFile);
 }
 
-function wholeOf(document: vscode.TextDocument): vscode.Range {
-  return new vscode.Range(0, 0, document.lineCount, 0);
+/** `text` in place of what is marked. */
+function inPlaceOf(document: vscode.TextDocument, range: vscode.Range, text: string): Placing {
+  const all = document.getText();
+  const [from, to] = [document.offsetAt(range.start), document.offsetAt(range.end)];
+  const isWhole = all.slice(0, from).trim() === "" && all.slice(to).trim() === "";
+  return { kind: "placed", text: all.slice(0, from) + text + all.slice(to), isWhole };
+}
+
+/** Shows the lines, marked in colour until the next change: a selection would take the next code. */
+async function showApplied(document: vscode.TextDocument, range: vscode.Range): Promise<void> {
+  const start = new vscode.Range(range.start, range.start);
+  const editor = await vscode.window.showTextDocument(document, { selection: start });
+  const colour = vscode.window.createTextEditorDecorationType({
+    isWholeLine: true,
+    backgroundColor: new vscode.ThemeColor("diffEditor.insertedLineBackground"),
+    overviewRulerColor: new vscode.ThemeColor("editorOverviewRuler.modifiedForeground"),
+  });
+  const last =
+    range.end.character === 0 ? Math.max(range.start.line, range.end.line - 1) : range.end.line;
+  editor.setDecorations(colour, [new vscode.Range(range.start.line, 0, last, 0)]);
+  editor.revealRange(range, vscode.TextEditorRevealType.InCenterIfOutsideViewport);
+  const changed = vscode.workspace.onDidChangeTextDocument((event) => {
+    if (event.document !== document || event.contentChanges.length === 0) return;
+    colour.dispose();
+    changed.dispose();
+  });
+}
+
+/** Says where the code went; takes it back on a press, unless somebody has typed since. */
+async function offerUndo(
+  document: vscode.TextDocument,
+  name: string,
+  range: vscode.Range,
+): Promise<void> {
+  const after = document.getText();
+  const first = range.start.line + 1;
+  const last = Math.max(first, range.end.character === 0 ? range.end.line : range.end.line + 1);
+  const where = first === last ? `line ${first}` : `lines ${first} to ${last}`;
+  if ((await say("info", `The code was applied to ${name}, ${where}.`, UNDO)) !== UNDO) return;
+  if (document.getText() !== after) {
+    await say(
+      "info",
+      `${name} has changed since. Undo in the editor takes the steps back one by one.`,
+    );
+    return;
+  }
+  await vscode.window.showTextDocument(document);
+  await vscode.commands.executeCommand("undo");
 }
 
 async function closeDiff(shown: vscode.Uri): Promise<void> {

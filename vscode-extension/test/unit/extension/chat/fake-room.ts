@@ -2,7 +2,13 @@
 
 import type { Backend, Token } from "../../../../src/extension/chat/backend.ts";
 import type { Clock } from "../../../../src/extension/chat/clock.ts";
-import type { CodeTarget, MayChange, Ports, Put } from "../../../../src/extension/chat/ports.ts";
+import type {
+  Applied,
+  CodeTarget,
+  MayChange,
+  Ports,
+  Put,
+} from "../../../../src/extension/chat/ports.ts";
 import { Store } from "../../../../src/extension/chat/store.ts";
 import type { Commands, ServerRequests } from "../../../../src/protocol.ts";
 
@@ -104,7 +110,7 @@ export class FakeBackend implements Backend {
 /** An editor that remembers what it was asked to do; `chosen` is what every question is answered with. */
 export function fakePorts(
   chosen: () => string | null = () => null,
-): Ports & { readonly did: string[]; target: CodeTarget } {
+): Ports & { readonly did: string[]; target: CodeTarget; applied: Applied | null } {
   const did: string[] = [];
   const memory = new Map<string, unknown>();
   const note = async (what: string): Promise<void> => void did.push(what);
@@ -117,6 +123,7 @@ export function fakePorts(
     did,
     /** Where code goes. */
     target: { name: "src/a.py", paths: ["src/a.py"], isActive: true },
+    applied: null,
     dialogs: {
       confirm: async (words) => {
         did.push(`confirm ${words}`);
@@ -136,7 +143,8 @@ export function fakePorts(
         return true;
       },
       insert: (text, mayChange) => put(`insert ${text}`, mayChange),
-      apply: (text, path, mayChange) => put(`apply ${text} to ${path}`, mayChange),
+      apply: async (text, place, mayChange) =>
+        ports.applied ?? put(`apply ${text} to ${place?.path ?? null}`, mayChange),
     },
     finding: { find: async () => [], mentions: async () => [], terminal: async () => "output" },
     shell: {

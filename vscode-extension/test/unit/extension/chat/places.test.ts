@@ -120,7 +120,7 @@ async function pressed(target: Partial<CodeTarget>, yes: boolean): Promise<reado
     return last().startsWith("confirm Insert") ? "Insert" : "Show the Diff";
   });
   room.ports.target = { ...room.ports.target, ...target };
-  const { insertCode, applyCode } = codeHandlers(room);
+  const { insertCode, applyCode } = codeHandlers(room, () => undefined);
   const failed = (error: Error): void =>
     void room.ports.did.push(error.message.split(":")[0] ?? "");
   await Promise.resolve(insertCode({ type: "insertCode", text: "x" })).catch(failed);
@@ -174,4 +174,26 @@ test("UI-02 the page loads nothing, runs one script, and has no inline handler",
   ]);
   assert.equal(html.match(/<script/g)?.length, 1);
   assert.doesNotMatch(html, /\son\w+=|unsafe|connect-src|https?:/);
+});
+
+test("code whose place cannot be told becomes a prompt, and only on a yes", async () => {
+  for (const yes of [true, false]) {
+    const room = fakeRoom(() => (yes ? "Ask the Model" : null));
+    room.ports.applied = { kind: "unknown", name: "src/a.py", several: true };
+    const sent: string[] = [];
+    const { applyCode } = codeHandlers(room, (words) => void sent.push(words));
+    await applyCode({ type: "applyCode", text: "x = `a`\n```\n", target: null });
+    assert.deepEqual(room.ports.did, ["confirm Where does this code belong in src/a.py?"]);
+    const prompt =
+      "Apply this code to src/a.py as an edit. Keep everything of the file that the code does not replace.\n\n````\nx = `a`\n```\n````";
+    assert.deepEqual(sent, yes ? [prompt] : []);
+  }
+});
+
+test("code that the file has already changes nothing, and says so", async () => {
+  const room = fakeRoom();
+  room.ports.applied = { kind: "there", name: "src/a.py" };
+  const { applyCode } = codeHandlers(room, () => assert.fail("nothing is sent"));
+  await applyCode({ type: "applyCode", text: "x = 1", target: "src/a.py:3-9" });
+  assert.deepEqual(room.ports.did, ["say src/a.py has this code already"]);
 });

@@ -1,0 +1,110 @@
+/**
+ * Where code that a model wrote belongs in a file, and what the file reads with it. Pure.
+ *
+ * What the code leaves out stays: a file is replaced as a whole only by code that is the whole file. Found are, in
+ * this order: the same lines; definitions by their names; lines between two that the file has too. Each place must
+ * be the only one. Where that does not tell, nobody guesses: the place is not known.
+ */
+import {
+  inCommon,
+  isBalanced,
+  isBlank,
+  isElision,
+  linesOf,
+  weightOf,
+  withoutBlankEdges,
+} from "./code-lines.ts";
+import { type Edit, NoPlace, Placer } from "./placer.ts";
+
+export type Placing =
+  /** The file with the code in it; `isWhole`: nothing but the code is left of it. */
+  | { readonly kind: "placed"; readonly text: string; readonly isWhole: boolean }
+  /** The file reads so already. */
+  | { readonly kind: "there" }
+  /** `several`: it would fit in more than one place. */
+  | { readonly kind: "unknown"; readonly several: boolean };
+
+/** Of the lines of a file, this share must be in code that replaces it. */
+const WHOLE = 0.6;
+/** Pairs of lines that are compared, before it takes too long. */
+const MOST_COMPARED = 20_000_000;
+
+/** `near`: a line (from 0) that the model named; it decides between places that fit as well. */
+export function placeCode(file: string, code: string, near: number | null = null): Placing {
+  const { texts, ends } = linesOf(file);
+  const eol = ends.find((end) => end !== "") ?? "\n";
+  const wanted = bodyOf(linesOf(code).texts, texts);
+  if (wanted.length === 0) return { kind: "unknown", several: false };
+  if (texts.every(isBlank)) {
+    return { kind: "placed", text: wanted.join(eol) + eol, isWhole: true };
+  }
+  const whole = (): Placing => placed(file, wholeText(wanted, ends, eol), true);
+  if (isWholeFile(texts, wanted, true)) return whole();
+  try {
+    const edits = new Placer(texts, near).place(wanted);
+    return placed(file, edited(texts, ends, eol, edits), false);
+  } catch (error) {
+    if (!(error instanceof NoPlace)) throw error;
+    if (isWholeFile(texts, wanted, false)) return whole();
+    return { kind: "unknown", several: error.several };
+  }
+}
+
+function placed(file: string, text: string, isWhole: boolean): Placing {
+  return text === file ? { kind: "there" } : { kind: "placed", text, isWhole };
+}
+
+/** The code without blank lines around it, and without a comment that only names the file. */
+function bodyOf(code: readonly string[], file: readonly string[]): readonly string[] {
+  const trimmed = withoutBlankEdges(code);
+  const first = trimmed[0]?.trim() ?? "";
+  const isName = /^(?:#|\/\/|--|;|\/\*|<!--)\s*[\w@.\\/-]+\.\w+\s*(?:\*\/|-->)?$/.test(first);
+  const isKept = file.some((line) => line.trim() === first);
+  return isName && !isKept ? withoutBlankEdges(trimmed.slice(1)) : trimmed;
+}
+
+/** Does `code` stand for all of the file? `byEdges`: as it begins and ends as the file does. */
+function isWholeFile(file: readonly string[], code: readonly string[], byEdges: boolean): boolean {
+  if (code.some((_, at) => isElision(code, at) && !file.includes(code[at] ?? ""))) return false;
+  if (file.length * code.length > MOST_COMPARED) return false;
+  if (isBalanced(file) && !isBalanced(code)) return false;
+  const isSaid = (line: string): boolean => !isBlank(line);
+  const same = (from: readonly string[], to: readonly string[]): boolean =>
+    from.find(isSaid)?.trimEnd() === to.find(isSaid)?.trimEnd();
+  const edges = same(file, code) && same(file.toReversed(), code.toReversed());
+  if (byEdges ? !edges : code.length < WHOLE * file.length) return false;
+  return inCommon(file, code) >= WHOLE * weightOf(file);
+}
+
+function wholeText(code: readonly string[], ends: readonly string[], eol: string): string {
+  return code.map((line) => line.trimEnd()).join(eol) + (ends.at(-1) === "" ? "" : eol);
+}
+
+function edited(
+  texts: readonly string[],
+  ends: readonly string[],
+  eol: string,
+  edits: readonly Edit[],
+): string {
+  const sorted = edits.toSorted((one, other) => one.from - other.from || one.to - other.to);
+  const put: string[] = [];
+  const putEnds: string[] = [];
+  let at = 0;
+  for (const { from, to, lines } of [
+    ...sorted,
+    { from: texts.length, to: texts.length, lines: [] },
+  ]) {
+    if (from < at) throw new NoPlace(false);
+    put.push(...texts.slice(at, from), ...lines);
+    putEnds.push(...ends.slice(at, from), ...lines.map(() => eol));
+    at = to;
+  }
+  // Only a last line may have no end, and has none where the file's had none.
+  const last = ends.at(-1) === "" ? "" : null;
+  return put
+    .map((line, place) => {
+      const isLast = place === put.length - 1;
+      return line + (isLast && last !== null ? last : putEnds[place] || eol);
+    })
+    .join("");
+}

@@ -1,0 +1,458 @@
+/** Finds the lines of a file that code replaces or stands beside; throws `NoPlace` rather than guess. Pure. */
+import {
+  blockEnd,
+  depthOf,
+  headerEnd,
+  headKey,
+  holdsMembers,
+  importedFrom,
+  inCommon,
+  indentOf,
+  isBalanced,
+  isBlank,
+  isCloser,
+  isDecorator,
+  isElision,
+  isLead,
+  isTelling,
+  likeness,
+  reindented,
+  weightOf,
+  withoutBlankEdges,
+} from "./code-lines.ts";
+
+/** Of the lines between two that are known again, this share must stay. */
+const KEPT = 0.4;
+/** Lines that are too much alike for one to be added beside the other. */
+const ALIKE = 0.6;
+/** Places that are compared, before it is too many to be told apart. */
+const MOST_PAIRS = 400;
+
+/** Lines `from` to `to` (not itself) make way for others. */
+export interface Edit {
+  readonly from: number;
+  readonly to: number;
+  readonly lines: readonly string[];
+}
+
+/** It cannot be told where code belongs; `several`: it would fit more than once. */
+export class NoPlace extends Error {
+  readonly several: boolean;
+  constructor(several: boolean) {
+    super("no place");
+    this.several = several;
+  }
+}
+
+/** A part of the code, with the blank lines before it. */
+type Item = { readonly gap: number } & (
+  | { readonly kind: "elision" }
+  | { readonly kind: "run"; readonly lines: readonly string[] }
+  | {
+      readonly kind: "unit";
+      readonly key: string;
+      readonly lead: readonly string[];
+      readonly lines: readonly string[];
+    }
+);
+type Unit = Extract<Item, { kind: "unit" }>;
+
+/** A stretch of the file in which parts of the code are looked for. */
+interface Scope {
+  readonly lo: number;
+  readonly hi: number;
+  /** The code begins right where the stretch does; ends where it does. */
+  readonly fromStart: boolean;
+  readonly toEnd: boolean;
+  /** Depth of the definitions in it; null: any. */
+  readonly depth: number | null;
+}
+
+export class Placer {
+  readonly #file: readonly string[];
+  readonly #known: ReadonlySet<string>;
+  readonly #near: number | null;
+
+  constructor(file: readonly string[], near: number | null) {
+    this.#file = file;
+    this.#known = new Set(file.map((line) => line.trim()));
+    this.#near = near;
+  }
+
+  place(code: readonly string[]): readonly Edit[] {
+    const all = { lo: 0, hi: this.#file.length, fromStart: false, toEnd: false, depth: null };
+    const same = this.#same(code, 0, this.#file.length);
+    return same === null ? this.#block(code, all) : this.#replaced(code, same);
+  }
+
+  #block(code: readonly string[], scope: Scope): readonly Edit[] {
+    const items = this.#items(code);
+    const units = items.map((item) => (item.kind === "unit" ? this.#find(item, scope) : null));
+    const edits: Edit[] = [];
+    const later: { readonly item: Unit; readonly at: number }[] = [];
+    let after: number | null = null; // behind what was placed last
+    items.forEach((item, place) => {
+      const at = units[place] ?? null;
+      if (item.kind === "unit" && at === null) {
+        later.push({ item, at: place });
+        if (after !== null) edits.push(this.#added(item, after, scope));
+        return;
+      }
+      if (item.kind === "unit" && at !== null) {
+        edits.push(...this.#unit(item, at, scope.hi));
+        after = blockEnd(this.#file, at, scope.hi);
+      } else if (item.kind === "run") {
+        const next = units.slice(place + 1).find((one) => one !== null && one >= (after ?? 0));
+        const lo = after ?? scope.lo;
+        const window = {
+          ...scope,
+          lo,
+          hi: next == null ? scope.hi : this.#leadStart(next, lo),
+          fromStart: place === 0 && scope.fromStart,
+          toEnd: place === items.length - 1 && scope.toEnd,
+        };
+        const done = this.#run(item.lines, window);
+        edits.push(...done.edits);
+        after = Math.max(after ?? 0, done.after);
+      }
+    });
+    // New definitions before the first that the file has, or where only what was left out tells the place.
+    const first = items.findIndex((item, at) => item.kind === "run" || units[at] !== null);
+    for (const { item, at } of later) {
+      const isBeforeAll = first >= 0 && at < first;
+      if (first >= 0 && !isBeforeAll) continue; // put behind the one before
+      const next = units[first] ?? null;
+      if (isBeforeAll && next !== null) {
+        const gap = items[at + 1]?.gap ?? 1;
+        edits.push(this.#addedBefore({ ...item, gap }, next, scope));
+      } else if (
+        first < 0 &&
+        items.slice(0, at).some((one) => one.kind === "elision") &&
+        scope.toEnd
+      )
+        edits.push(this.#added(item, this.#contentEnd(scope), scope));
+      else throw new NoPlace(false);
+    }
+    return edits.filter(({ from, to, lines }) => {
+      const old = this.#file.slice(from, to);
+      return old.length !== lines.length || old.some((line, at) => line !== lines[at]);
+    });
+  }
+
+  /** Definitions, gaps and what stands between, at the depth of the first line. */
+  #items(code: readonly string[]): readonly Item[] {
+    const told = code.filter((line, at) => !isBlank(line) && !this.#isGap(code, at));
+    const base = Math.min(...told.map(depthOf));
+    const items: Item[] = [];
+    let run: string[] = [];
+    let gap = 0;
+    const flush = (): void => {
+      const lines = withoutBlankEdges(run);
+      if (lines.length > 0) items.push({ kind: "run", gap: 0, lines });
+      run = [];
+    };
+    for (let at = 0; at < code.length; ) {
+      const line = code[at] ?? "";
+      const key = depthOf(line) === base ? headKey(line) : null;
+      if (this.#isGap(code, at)) {
+        flush();
+        items.push({ kind: "elision", gap });
+        at += 1;
+      } else if (key !== null) {
+        let lead = run.length;
+        while (lead > 0 && isLead(run[lead - 1] ?? "")) lead -= 1;
+        const leads = run.splice(lead);
+        const blanks = run.length - (run.findLastIndex((one) => !isBlank(one)) + 1);
+        const end = blockEnd(code, at, code.length);
+        const before = run.some((one) => !isBlank(one)) ? blanks : Math.max(blanks, gap);
+        flush();
+        items.push({ kind: "unit", gap: before, key, lead: leads, lines: code.slice(at, end) });
+        at = end;
+      } else {
+        run.push(line);
+        at += 1;
+      }
+      gap = isBlank(line) ? gap + 1 : 0;
+    }
+    flush();
+    return items;
+  }
+
+  #isGap(code: readonly string[], at: number): boolean {
+    const bare = code[at]?.trim() ?? "";
+    return isElision(code, at) && (!this.#known.has(bare) || /^(?:\.+|…)$/.test(bare));
+  }
+
+  /** Where the definition is that the code has another form of; null: the file has none of its name. */
+  #find(unit: Unit, scope: Scope): number | null {
+    let found: number[] = [];
+    for (let at = scope.lo; at < scope.hi; at += 1) {
+      const line = this.#file[at] ?? "";
+      if (scope.depth !== null && depthOf(line) !== scope.depth) continue;
+      if (headKey(line) === unit.key) found.push(at);
+    }
+    const head = unit.lines[0] ?? "";
+    const narrower = [
+      (at: number): boolean => this.#file[at]?.trim() === head.trim(),
+      (at: number): boolean => indentOf(this.#file[at] ?? "") === indentOf(head),
+      (at: number): boolean =>
+        this.#near !== null && at <= this.#near && this.#near < blockEnd(this.#file, at, scope.hi),
+    ];
+    for (const fits of narrower) {
+      if (found.length > 1 && found.some(fits)) found = found.filter(fits);
+    }
+    if (found.length > 1) throw new NoPlace(true);
+    return found[0] ?? null;
+  }
+
+  #unit(unit: Unit, at: number, hi: number): readonly Edit[] {
+    const file = this.#file;
+    const end = blockEnd(file, at, hi);
+    const old = file.slice(at, end);
+    const to = indentOf(file[at] ?? "");
+    const lines = reindented(unit.lines, indentOf(unit.lines[0] ?? ""), to, file);
+    if (!isBalanced(old) || !isBalanced(lines)) throw new NoPlace(false);
+    const start = this.#leadStart(at, 0);
+    const hasNew = unit.lead.some(isDecorator) || !file.slice(start, at).some(isDecorator);
+    const lead: readonly Edit[] =
+      unit.lead.length > 0 && hasNew
+        ? [
+            {
+              from: start,
+              to: at,
+              lines: reindented(unit.lead, indentOf(unit.lead[0] ?? ""), to, file),
+            },
+          ]
+        : [];
+    const hasGaps = lines.some((_, place) => this.#isGap(lines, place));
+    if (!hasGaps && !this.#lacksMembers(unit, old, lines)) {
+      return [...lead, { from: at, to: end, lines }];
+    }
+    // Only a part of it is shown: what is not shown stays.
+    const header = headerEnd(lines, 0, lines.length);
+    const closes = (all: readonly string[]): boolean => isCloser(all.at(-1) ?? "");
+    const inner = lines.slice(header, closes(lines) ? -1 : undefined);
+    const body = headerEnd(file, at, end);
+    const rest = file.slice(body, end).filter((line) => !isBlank(line));
+    const scope: Scope = {
+      lo: body,
+      hi: closes(old) ? end - 1 : end,
+      fromStart: true,
+      toEnd: true,
+      depth: holdsMembers(unit.key) && rest[0] !== undefined ? depthOf(rest[0]) : null,
+    };
+    const head = { from: at, to: body, lines: lines.slice(0, header) };
+    return [...lead, head, ...this.#block(inner, scope)];
+  }
+
+  /** Has the file's definition others in it that the code does not show? */
+  #lacksMembers(unit: Unit, old: readonly string[], lines: readonly string[]): boolean {
+    if (!holdsMembers(unit.key)) return false;
+    const members = (all: readonly string[]): readonly string[] => {
+      const inner = all.slice(1).filter((line) => !isBlank(line));
+      const depth = Math.min(...inner.filter((line) => !isCloser(line)).map(depthOf));
+      return inner.filter((line) => depthOf(line) === depth).flatMap((line) => headKey(line) ?? []);
+    };
+    const shown = new Set(members(lines));
+    return members(old).some((key) => !shown.has(key));
+  }
+
+  /** Lines that are no definitions. */
+  #run(run: readonly string[], scope: Scope): { edits: readonly Edit[]; after: number } {
+    const { lo, hi } = scope;
+    const same = this.#same(run, lo, hi);
+    if (same !== null) return { edits: this.#replaced(run, same), after: same + run.length };
+    const imports = this.#imports(run, lo, hi);
+    if (imports !== null) return imports;
+    const edit = this.#between(run, scope) ?? this.#atEdge(run, scope);
+    if (edit === null) throw new NoPlace(false);
+    return { edits: [edit], after: edit.to };
+  }
+
+  /** The one place where the file reads so, but for indentation; null: there is none. */
+  #same(code: readonly string[], lo: number, hi: number): number | null {
+    if (!code.some(isTelling) || code.some((_, at) => this.#isGap(code, at))) return null;
+    const bare = code.map((line) => line.trim());
+    const found: number[] = [];
+    for (let at = lo; at + bare.length <= hi; at += 1) {
+      if (bare.every((line, place) => this.#file[at + place]?.trim() === line)) found.push(at);
+    }
+    const fitting = this.#nearest(found.map((at) => ({ at, from: at, to: at + code.length })));
+    if (fitting.length > 1) throw new NoPlace(true);
+    return fitting[0]?.at ?? null;
+  }
+
+  /** The same lines, perhaps in another depth relative to each other. */
+  #replaced(code: readonly string[], at: number): readonly Edit[] {
+    const telling = code.findIndex((line) => !isBlank(line));
+    const to = indentOf(this.#file[at + telling] ?? "");
+    const lines = reindented(code, indentOf(code[telling] ?? ""), to, this.#file);
+    const old = this.#file.slice(at, at + code.length);
+    const isSame = lines.every((line, place) => line === old[place]?.trimEnd());
+    return isSame ? [] : [{ from: at, to: at + code.length, lines }];
+  }
+
+  /** Imports go to the others: in place of the one from the same module, or behind the last. */
+  #imports(run: readonly string[], lo: number, hi: number) {
+    const wanted = run.filter((line) => !isBlank(line));
+    if (wanted.some((line) => importedFrom(line) === null)) return null;
+    const there = [...this.#file.keys()].filter(
+      (at) =>
+        at >= lo &&
+        at < hi &&
+        indentOf(this.#file[at] ?? "") === "" &&
+        importedFrom(this.#file[at] ?? "") !== null,
+    );
+    const last = there.at(-1);
+    if (last === undefined) return null;
+    const edits: Edit[] = [];
+    for (const line of wanted) {
+      if (this.#known.has(line.trim())) continue;
+      const of = there.filter((at) => importedFrom(this.#file[at] ?? "") === importedFrom(line));
+      if (of.length > 1 || !isBalanced([this.#file[of[0] ?? last] ?? ""])) throw new NoPlace(false);
+      const [at] = of;
+      edits.push(
+        at === undefined
+          ? { from: last + 1, to: last + 1, lines: [line.trimEnd()] }
+          : { from: at, to: at + 1, lines: [line.trimEnd()] },
+      );
+    }
+    return { edits, after: last + 1 };
+  }
+
+  /** From the line that its first line is to the one that its last is. */
+  #between(run: readonly string[], { lo, hi }: Scope): Edit | null {
+    const first = run.findIndex(isTelling);
+    const last = run.findLastIndex(isTelling);
+    if (first < 0 || first === last) return null;
+    const where = (line: string | undefined): number[] => {
+      const all: number[] = [];
+      for (let at = lo; at < hi; at += 1) if (this.#file[at]?.trim() === line?.trim()) all.push(at);
+      return all;
+    };
+    const ends = where(run[last]);
+    const pairs: { from: number; to: number; cost: number }[] = [];
+    let compared = 0;
+    for (const start of where(run[first])) {
+      for (const end of ends) {
+        const from = start - first;
+        const to = end + run.length - last;
+        if (end <= start || to - from > 3 * run.length + 20) continue;
+        if (from < lo || to > hi || !this.#hasEdges(run, from, to, first, last)) continue;
+        compared += 1;
+        if (compared > MOST_PAIRS) throw new NoPlace(true);
+        const old = this.#file.slice(from, to);
+        const common = inCommon(old, run);
+        if (common < KEPT * weightOf(old)) continue;
+        pairs.push({ from, to, cost: weightOf(old) + weightOf(run) - 2 * common });
+      }
+    }
+    const near = this.#nearest(pairs).toSorted((one, other) => one.cost - other.cost);
+    const [best] = near;
+    if (best === undefined) return null;
+    const margin = Math.max(3, 0.2 * weightOf(run));
+    const isOther = (one: (typeof near)[number]): boolean =>
+      one.from !== best.from && one.to !== best.to;
+    if (near.some((one) => isOther(one) && one.cost < best.cost + margin)) throw new NoPlace(true);
+    if (near.some((one) => one !== best && one.cost === best.cost)) throw new NoPlace(true);
+    const to = indentOf(this.#file[best.from + first] ?? "");
+    return { ...best, lines: reindented(run, indentOf(run[first] ?? ""), to, this.#file) };
+  }
+
+  /** Are the lines outside of the first and the last telling one the same too, such as closing brackets? */
+  #hasEdges(
+    run: readonly string[],
+    from: number,
+    to: number,
+    first: number,
+    last: number,
+  ): boolean {
+    const isSame = (place: number, at: number): boolean =>
+      run[place]?.trim() === this.#file[at]?.trim();
+    for (let place = 0; place < first; place += 1) if (!isSame(place, from + place)) return false;
+    for (let back = 1; back < run.length - last; back += 1)
+      if (!isSame(run.length - back, to - back)) return false;
+    return true;
+  }
+
+  /** At the beginning or end of a definition whose rest was left out. */
+  #atEdge(run: readonly string[], { lo, hi, fromStart, toEnd }: Scope): Edit | null {
+    if (fromStart === toEnd) return null;
+    const telling = run.filter(isTelling);
+    const places = [...this.#file.keys()].filter((at) => at >= lo && at < hi);
+    const knows = (line: string | undefined): readonly number[] =>
+      places.filter((at) => this.#file[at]?.trim() === line?.trim());
+    const base = places.find((at) => !isBlank(this.#file[at] ?? ""));
+    const to = indentOf(this.#file[base ?? lo] ?? "");
+    const lines = reindented(run, indentOf(run.find(isTelling) ?? ""), to, this.#file);
+    const [edge] = knows(fromStart ? telling.at(-1) : telling[0]);
+    const isOnly = knows(fromStart ? telling.at(-1) : telling[0]).length === 1;
+    if (edge !== undefined) {
+      if (!isOnly) throw new NoPlace(true);
+      const edit = fromStart ? { from: lo, to: edge + 1, lines } : { from: edge, to: hi, lines };
+      const old = this.#file.slice(edit.from, edit.to);
+      return inCommon(old, run) >= KEPT * weightOf(old) ? edit : null;
+    }
+    // Nothing of it is there: added, unless it may stand for a line that is.
+    const isNew = telling.every((line) =>
+      places.every((at) => likeness(line, this.#file[at] ?? "") < ALIKE),
+    );
+    return isNew && fromStart && telling.length > 0 ? { from: lo, to: lo, lines } : null;
+  }
+
+  #added(unit: Unit, at: number, scope: Scope): Edit {
+    const lines = this.#asNew(unit, scope);
+    return { from: at, to: at, lines: [...this.#blanks(unit, scope), ...lines] };
+  }
+
+  #addedBefore(unit: Unit, next: number, scope: Scope): Edit {
+    const at = this.#leadStart(next, scope.lo);
+    const lines = this.#asNew(unit, scope);
+    return { from: at, to: at, lines: [...lines, ...this.#blanks(unit, scope)] };
+  }
+
+  #asNew(unit: Unit, scope: Scope): readonly string[] {
+    const lines = [...unit.lead, ...unit.lines];
+    if (lines.some((_, at) => this.#isGap(lines, at))) throw new NoPlace(false);
+    const own = indentOf(unit.lines[0] ?? "");
+    const place = this.#file.findIndex(
+      (line, at) => at >= scope.lo && at < scope.hi && !isBlank(line),
+    );
+    const to = scope.depth === null ? own : indentOf(this.#file[place] ?? own);
+    return reindented(lines, own, to, this.#file);
+  }
+
+  #blanks(unit: Unit, scope: Scope): readonly string[] {
+    const between = scope.depth === null && /^(?:function|class)/.test(unit.key) ? 1 : unit.gap;
+    return new Array<string>(Math.max(unit.gap, Math.min(1, between))).fill("");
+  }
+
+  #contentEnd({ lo, hi }: Scope): number {
+    let at = hi;
+    while (at > lo && isBlank(this.#file[at - 1] ?? "")) at -= 1;
+    return at;
+  }
+
+  /** Where the comments and decorators above a definition begin. */
+  #leadStart(head: number, lo: number): number {
+    let at = head;
+    const depth = depthOf(this.#file[head] ?? "");
+    while (
+      at > lo &&
+      isLead(this.#file[at - 1] ?? "") &&
+      depthOf(this.#file[at - 1] ?? "") === depth
+    )
+      at -= 1;
+    return at;
+  }
+
+  /** Of places that fit those that the model named, if it named one of them. */
+  #nearest<Range extends { readonly from: number; readonly to: number }>(
+    all: readonly Range[],
+  ): readonly Range[] {
+    const near = this.#near;
+    if (near === null || all.length < 2) return all;
+    const named = all.filter(({ from, to }) => from <= near && near < to);
+    return named.length > 0 ? named : all;
+  }
+}

@@ -1,0 +1,105 @@
+/** "Apply as an edit": code of an answer goes where it belongs, and what it does not show stays. */
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import type { Chat } from "../editor/chat.ts";
+import { inOrder, say } from "../editor/model-script.ts";
+import { keepPictures, openChat, theModel } from "../editor/shared.ts";
+import { INVOICE, SHOP } from "../editor/shop-files.ts";
+import { until } from "../editor/waiting.ts";
+
+const OTHERS = Array.from(
+  { length: 16 },
+  (_, n) => `\n\ndef rate_${n}() -> float:\n    return ${n} / 100\n`,
+).join("");
+/** A file of 84 lines or more, as the one that five lines once replaced. */
+const LONG = INVOICE + OTHERS;
+const OLD = "    return 3 / 100\n";
+const NEW = "    if holiday():\n        return 0.0\n    return 3 / 100\n";
+const SNIPPET = `def rate_3() -> float:\n${NEW}`;
+
+describe("code of an answer that is applied", () => {
+  let chat: Chat;
+  keepPictures(() => chat);
+  before(async () => {
+    const files = { ...SHOP, "shop/rates.py": LONG };
+    chat = await openChat({ name: "apply", files, open: ["shop/rates.py"] });
+    const code = (text: string) => inOrder([say(`Like this:\n\n\`\`\`python\n${text}\`\`\`\n`)]);
+    (await theModel()).on("snippet", code(SNIPPET));
+    (await theModel()).on("unplaced", code("rate = holiday_rate()\nprint(rate)\n"));
+    (await theModel()).on("whole", code(LONG.replace("Invoices", "Bills")));
+    await until("the file", async () => (await text()) === LONG);
+  });
+  after(() => chat.close());
+
+  const text = (): Promise<string> =>
+    chat.host.run(
+      (vscode) =>
+        vscode.workspace.textDocuments
+          .find((one) => one.uri.path.endsWith("rates.py") && one.uri.scheme !== "indwell-shown")
+          ?.getText() ?? "",
+      null,
+    );
+  const apply = async (words: string): Promise<void> => {
+    await chat.fresh();
+    await chat.ask(words);
+    await chat.panel.locator(".code").last().hover();
+    await chat.panel.getByRole("button", { name: "Apply as an edit" }).last().click();
+  };
+  /** A button of a notification; the list keeps those that went by themselves. */
+  const press = async (words: string, button: string): Promise<void> => {
+    await chat.command("notifications.showList");
+    const row = chat.page.locator(".notifications-center .notification-list-item", {
+      hasText: words,
+    });
+    await row.first().hover();
+    await row.first().getByRole("button", { name: button, exact: true }).click();
+  };
+  test("a function of a long file is shown as a diff, put in place, and taken back with one press", async () => {
+    assert.ok(LONG.split("\n").length > 84);
+    await apply("snippet How?");
+    await chat.page.locator(".tab", { hasText: "rates.py (apply the code)" }).waitFor();
+    await chat.picture("apply-code-diff");
+    await press("Apply the code to shop/rates.py?", "Apply");
+    await until("the new function", async () => (await text()) === LONG.replace(OLD, NEW));
+    // Shown and coloured; nothing is marked, as what is marked would make way for the next code.
+    await until("the new lines", () =>
+      chat.host.run((vscode) => {
+        const editor = vscode.window.activeTextEditor;
+        if (editor === undefined || !editor.document.uri.path.endsWith("rates.py")) return false;
+        const { isEmpty, active } = editor.selection;
+        return isEmpty && editor.document.lineAt(active.line).text === "    if holiday():";
+      }, null),
+    );
+    await chat.picture("apply-code-applied");
+    await press("The code was applied to shop/rates.py", "Undo");
+    await until("the old text", async () => (await text()) === LONG);
+  });
+
+  test("the same code once more changes nothing and opens no diff", async () => {
+    await apply("snippet How?");
+    await press("Apply the code to shop/rates.py?", "Apply");
+    await until("the new function", async () => (await text()) === LONG.replace(OLD, NEW));
+    await chat.panel.getByRole("button", { name: "Apply as an edit" }).last().click();
+    await chat.page.getByText("shop/rates.py has this code already").waitFor();
+    await press("The code was applied to shop/rates.py", "Undo");
+    await until("the old text", async () => (await text()) === LONG);
+  });
+
+  test("code whose place cannot be told changes nothing, and the model is asked on a yes", async () => {
+    await apply("unplaced How?");
+    const dialog = chat.page.locator(".monaco-dialog-box");
+    await dialog.getByText("Where does this code belong in shop/rates.py?").waitFor();
+    await chat.picture("apply-code-where");
+    await dialog.getByRole("button", { name: "Ask the Model", exact: true }).click();
+    await chat.panel.getByText("Apply this code to shop/rates.py as an edit.").first().waitFor();
+    await chat.idle();
+    assert.equal(await text(), LONG);
+  });
+
+  test("code that is the whole file says that it replaces the whole file", async () => {
+    await apply("whole How?");
+    await chat.page.locator(".tab", { hasText: "rates.py (replace the whole file)" }).waitFor();
+    await press("Replace the whole file shop/rates.py with the code?", "Replace the Whole File");
+    await until("the new text", async () => (await text()) === LONG.replace("Invoices", "Bills"));
+  });
+});
