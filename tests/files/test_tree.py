@@ -3,6 +3,8 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -221,3 +223,43 @@ def test_a_second_look_is_as_good_as_a_first(names: list[str], tmp_path_factory:
         at /= name
         at.mkdir()
         assert {one.path for one in tree.look().found} == paths(Tree(folder, wanted))
+
+
+def test_ordinary_names_are_not_judged_one_by_one(tmp_path) -> None:
+    """A look at a large workspace costs little more than reading its folders."""
+    for folder in ("a", "a/b", "odd.d"):
+        (tmp_path / folder).mkdir()
+        for number in range(100):
+            (tmp_path / folder / f"f{number}.py").touch()
+        (tmp_path / folder / "odd").touch()
+    judged: list[str] = []
+
+    def is_wanted(path: str) -> bool:
+        judged.append(path)
+        return path.endswith("odd") or path == "odd.d/f7.py"
+
+    tree = Tree(tmp_path, is_wanted, is_ordinary=lambda name: not name.startswith("odd"))
+    found = {one.path for one in tree.look().found}
+    assert found == {"a/odd", "a/b/odd", "odd.d/odd", "odd.d/f7.py"}
+    assert len(judged) == 104  # all in the folder whose name is not ordinary, and three more
+
+
+def test_two_looks_at_once_read_each_folder_once(tmp_path) -> None:
+    for number in range(50):
+        (tmp_path / f"d{number}").mkdir()
+        (tmp_path / f"d{number}" / "name.wanted").touch()
+    judged: list[str] = []
+    is_begun = threading.Event()
+
+    def is_wanted(path: str) -> bool:
+        judged.append(path)
+        is_begun.set()
+        return path.endswith("wanted")
+
+    tree = Tree(tmp_path, is_wanted)
+    with ThreadPoolExecutor() as pool:
+        first = pool.submit(tree.look)
+        is_begun.wait()
+        second = pool.submit(tree.look)
+    assert first.result() == second.result()
+    assert len(judged) == 100

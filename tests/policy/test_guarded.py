@@ -6,7 +6,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from indwell.policy.guarded import is_set_aside, kind_of, set_aside_name, topmost
+from indwell.policy import protected_names
+from indwell.policy.guarded import (
+    INSIDE,
+    is_posing,
+    is_set_aside,
+    kind_of,
+    ordinary_of,
+    set_aside_name,
+    topmost,
+)
 from indwell.policy.paths import LISTED, is_protected, matches_any
 from indwell.settings.model import SECRETS
 
@@ -82,3 +91,47 @@ def test_a_package_of_a_build_is_left_and_one_of_the_workspace_is_not() -> None:
 
 def test_the_topmost_are_those_that_lie_in_no_other() -> None:
     assert topmost(["a/b", "a", "a.b/c", "b/c/d", "b/c/d/e", "ab"]) == ("a", "a.b/c", "ab", "b/c/d")
+
+
+LISTED_PARTS = sorted(
+    {
+        part.replace("*", "a")
+        for table in (protected_names.PROTECTED, protected_names.INSTALLED)
+        for names in table.values()
+        for one in names.split()
+        for part in one.split("/")
+        if part
+    }
+)
+parts_of_paths = (
+    names | words | some | st.sampled_from(LISTED_PARTS) | st.sampled_from(["HEAD", "venv", "x"])
+)
+
+
+@given(globs, globs, st.lists(parts_of_paths, min_size=1, max_size=4))
+def test_a_path_of_ordinary_names_is_of_no_kind_whatever_the_globs(
+    deny: list[str], edits: list[str], parts: list[str]
+) -> None:
+    """Such paths are passed over by the look at a workspace, so none may be guarded."""
+    rules = (*SECRETS, *deny), tuple(edits)
+    is_ordinary, kind = ordinary_of(*rules), kind_of(*rules)
+    path = "/".join(parts)
+    if all(map(is_ordinary, parts)):
+        assert (kind(path), kind(f"{path}/{INSIDE}"), is_posing(path)) == ("", "", False)
+
+
+@pytest.mark.parametrize("name", ["main.py", "README.rst", "index.html", "a b", "f0", "Tests"])
+def test_most_names_are_ordinary(name) -> None:
+    assert ordinary_of(SECRETS)(name)
+
+
+@pytest.mark.parametrize("name", LISTED_PARTS)
+def test_no_path_of_a_listed_name_is_passed_over(name) -> None:
+    kind, is_ordinary = kind_of(SECRETS), ordinary_of(SECRETS)
+    assert not (kind(name) and is_ordinary(name))
+    assert not (kind(f"a/{name.upper()}") and is_ordinary(name.upper()))
+
+
+@pytest.mark.parametrize("glob", ["*", "**", "?", "[a-z]*", "x", "*x*", "a\\b"])
+def test_with_a_rule_for_any_name_none_is_ordinary(glob) -> None:
+    assert not any(map(ordinary_of((glob,)), ("main.py", "axa", "x")))

@@ -16,6 +16,7 @@ from indwell.files.stub_folders import is_stub
 from indwell.files.tree import MOST_FOLDERS, Found, Tree, found_at
 from indwell.policy.guarded import (
     BARE,
+    INSIDE,
     OBEYED_AT_ONCE,
     SHUT,
     is_guarded,
@@ -23,6 +24,7 @@ from indwell.policy.guarded import (
     is_obeyed_by_git,
     is_posing,
     kind_of,
+    ordinary_of,
     topmost,
 )
 from indwell.policy.paths import is_at_root_unknown, is_installed, is_protected, is_unknown
@@ -50,7 +52,13 @@ class Guard:
     ) -> None:
         self._root = root
         self._kind = kind_of(deny, edits)
-        self._tree = Tree(root, self._is_wanted, SHUT, most_folders=most_folders)
+        self._tree = Tree(
+            root,
+            self._is_wanted,
+            SHUT,
+            is_ordinary=ordinary_of(deny, edits),
+            most_folders=most_folders,
+        )
         self._git = GitGuard(root)
         self._gits: frozenset[str] = frozenset()  # what git obeys, as of the last look
         self._one_at_a_time = threading.RLock()
@@ -223,17 +231,17 @@ class Guard:
         )
 
     def _is_wanted(self, path: str) -> bool:
-        is_kind = bool(self._kind(path)) or self._kind(f"{path}/x") == "hidden"
+        is_kind = bool(self._kind(path)) or self._kind(f"{path}/{INSIDE}") == "hidden"
         return is_kind or is_unknown(path.rpartition("/")[2]) or is_posing(path)
 
     def _is_listed(self, one: Found) -> bool:
         is_kind = bool(self._kind(one.path))
-        return is_kind or (bool(one.leads_to) and self._kind(f"{one.path}/x") == "hidden")
+        return is_kind or (bool(one.leads_to) and self._kind(f"{one.path}/{INSIDE}") == "hidden")
 
     def _is_hidden(self, one: Found) -> bool:
         """Is it a secret file, or a link to a folder under whose name all is secret?"""
         is_secret = self._is_secret(one.path)
-        return is_secret or (bool(one.leads_to) and self._is_secret(f"{one.path}/x"))
+        return is_secret or (bool(one.leads_to) and self._is_secret(f"{one.path}/{INSIDE}"))
 
     def _is_secret(self, path: str) -> bool:
         return self._kind(path) == "hidden"

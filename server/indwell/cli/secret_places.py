@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from indwell.files.tree import Found, Tree, found_at
-from indwell.policy.guarded import SHUT, kind_of
+from indwell.policy.guarded import SHUT, kind_of, ordinary_of
 from indwell.policy.paths import is_beneath
 from indwell.workspace.repository import nested
 
@@ -71,7 +71,14 @@ class SecretPlaces:
         deny = self._deny()
         kind = kind_of(deny)
         tree = self._trees.setdefault(
-            (root, deny), Tree(root, lambda path: kind(path) == "hidden", SHUT, with_links=True)
+            (root, deny),
+            Tree(
+                root,
+                lambda path: kind(path) == "hidden",
+                SHUT,
+                is_ordinary=ordinary_of(deny),
+                with_links=True,
+            ),
         )
         found = tree.look().found
         secret = [one for one in found if kind(one.path) == "hidden"]

@@ -11,13 +11,14 @@ from __future__ import annotations
 import errno
 import os
 import stat
+import threading
 from array import array
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 
 import msgspec
 
-MOST_FOLDERS = 20_000  # 150 ms when nothing changed, a second the first time
+MOST_FOLDERS = 20_000  # 150 ms when nothing changed; the first time little more than `os.walk`
 MOST_ENTRIES = 1_000_000  # of which eight bytes each are kept
 
 
@@ -76,6 +77,8 @@ class Tree:
         root: The folder, resolved.
         is_wanted: Is this path of a kind that is looked for?
         shut: Names of folders of which only what stands directly in them is looked at.
+        is_ordinary: Is this a name that makes no path wanted? A path of such names alone is passed
+            over without a look at it as a whole.
         with_links: Links are looked for too, whatever they are called.
         most_folders: No more are looked at.
     """
@@ -86,6 +89,7 @@ class Tree:
         is_wanted: Callable[[str], bool],
         shut: Collection[str] = (),
         *,
+        is_ordinary: Callable[[str], bool] = lambda _name: False,
         with_links: bool = False,
         most_folders: int = MOST_FOLDERS,
     ) -> None:
@@ -93,12 +97,18 @@ class Tree:
         self._with_links = with_links
         self._root = str(root)
         self._is_wanted = is_wanted
+        self._is_ordinary = is_ordinary
         self._shut = shut
         self._known: dict[str, _Folder] = {}
         self._last: dict[str, Found] = {}
+        self._lock = threading.Lock()
 
     def look(self) -> Seen:
-        """Look now; blocks."""
+        """Look now; blocks, also while another thread looks."""
+        with self._lock:
+            return self._look()
+
+    def _look(self) -> Seen:
         known: dict[str, _Folder] = {}
         found: dict[str, Found] = {}
         unreadable: list[str] = []
@@ -184,41 +194,44 @@ class Tree:
             if not os.access(path, os.R_OK | os.X_OK):
                 return _Folder(changed, is_readable=False)
             with os.scandir(path) as entries:
-                listed = [
-                    (one.name, one.is_dir(follow_symlinks=False), one.inode(), one.is_symlink())
-                    for one in entries
-                ]
+                return self._listed(at, changed, entries)
         except OSError as error:  # gone; or another program of the user's closed it just now
             is_closed = error.errno in {errno.EACCES, errno.EPERM}
             return _Folder((0, 0, 0), is_readable=False) if is_closed else None
-        front = f"{at}/" if at else ""
-        wanted = tuple(
-            front + name
-            for name, _, _, is_link in listed
-            if (is_link and self._with_links) or self._is_wanted(front + name)
-        )
-        return _Folder(changed, self._below(at, listed, wanted), wanted, _inodes(listed))
 
-    def _below(
-        self, at: str, listed: Iterable[tuple[str, bool, int, bool]], wanted: Collection[str]
-    ) -> tuple[str, ...]:
+    def _listed(
+        self, at: str, changed: tuple[int, int, int], entries: Iterable[os.DirEntry[str]]
+    ) -> _Folder:
+        """What is in a folder; there may be very many, so each costs as little as possible."""
+        front = f"{at}/" if at else ""
+        is_ordinary, with_links = self._is_ordinary, self._with_links
+        is_plain = not at or all(map(is_ordinary, at.split("/")))
+        folders: list[str] = []
+        wanted: list[str] = []
+        numbers = array("Q")
+        for one in entries:
+            name = one.name
+            numbers.append(one.inode())
+            if one.is_dir(follow_symlinks=False):
+                folders.append(name)
+            if (with_links and one.is_symlink()) or (
+                not (is_plain and is_ordinary(name)) and self._is_wanted(front + name)
+            ):
+                wanted.append(front + name)
+        return _Folder(changed, self._below(at, folders, wanted), tuple(wanted), numbers)
+
+    def _below(self, at: str, folders: Iterable[str], wanted: Collection[str]) -> tuple[str, ...]:
         """The folders that are entered from this one."""
         front, name = (f"{at}/" if at else ""), at.rpartition("/")[2]
         if name in self._shut:
             return ()
         kept = frozenset(wanted)
         return tuple(
-            front + name
-            for name, is_folder, _, _ in listed
-            if is_folder and (name not in self._shut or front + name not in kept)
+            front + name for name in folders if name not in self._shut or front + name not in kept
         )
 
     def _found(self, at: str) -> Found | None:
         return found_at(self._root, at)
-
-
-def _inodes(listed: Iterable[tuple[str, bool, int, bool]]) -> array[int]:
-    return array("Q", [number for _, _, number, _ in listed])
 
 
 def _is_in(path: str, folder: str) -> bool:
