@@ -13,6 +13,7 @@ from indwell.policy.widening import Widening
 from indwell.sandbox import Finished, spawn
 from indwell.settings.model import SECRETS, Mode, Settings
 from support.bubblewrap import needs_bubblewrap
+from support.moved_away import moved_away
 from support.unheard import unheard
 
 pytestmark = needs_bubblewrap
@@ -47,7 +48,11 @@ async def run(
 ) -> Finished:
     above = workspace.parent
     bounds = confiner(
-        (workspace,), lambda: Settings(mode=mode), own=(str(above / "state"),), home=above / "home"
+        (workspace,),
+        lambda: Settings(mode=mode),
+        own=(str(above / "state"),),
+        home=above / "home",
+        quarantine=above / "state" / "quarantine",
     )
     confinement = bounds(widening) if is_heard else unheard(bounds(widening))
     return await spawn(command, cwd=workspace, timeout_s=60, confinement=confinement)
@@ -86,11 +91,11 @@ async def test_tru_18_sbx_05_missing_configuration_of_agents_is_put_aside_and_to
         is_heard=False,
     )
     assert len(finished.notes) == 6
-    assert (workspace / "quarantined-.agent.txt" / "mcp.json").read_text() == "evil\n"
-    assert (workspace / "quarantined-.mcp.json.txt").exists()
-    assert (workspace / "quarantined-package.json.txt").exists()
-    assert (workspace / "src" / "quarantined-GEMINI.md.txt").exists()
-    assert (workspace / ".git" / "quarantined-commondir.txt").exists()
+    moved = moved_away(workspace.parent / "state" / "quarantine", workspace)
+    assert (moved[".agent"][0] / "mcp.json").read_text() == "evil\n"
+    files = {".mcp.json", "package.json", "src/GEMINI.md", ".git/commondir", ".git/info/attributes"}
+    assert moved.keys() == {".agent", *files}
+    assert {moved[path][0].read_text() for path in files} == {"evil\n"}
     for name in (".vscode", ".indwell", ".agent", ".mcp.json", ".git/commondir"):
         assert not (workspace / name).exists()
     assert (await run(workspace, "true")).notes == ()
@@ -123,8 +128,8 @@ async def test_a_folder_that_becomes_a_repository_which_runs_something_is_none_a
         is_heard=False,
     )
     assert len(finished.notes) == 3
-    assert (workspace / "quarantined-HEAD.txt").exists()
-    assert (workspace / "below" / "quarantined-HEAD.txt").exists()
+    moved = moved_away(workspace.parent / "state" / "quarantine", workspace)
+    assert moved.keys() >= {"HEAD", "below/HEAD"}
     assert (workspace / "fine" / "HEAD").exists()
     assert (workspace / "none" / "HEAD").exists()
     for folder in (workspace, workspace / "below"):
@@ -135,7 +140,8 @@ async def test_a_folder_that_becomes_a_repository_which_runs_something_is_none_a
 async def test_sbx_12_a_protected_link_that_is_replaced_is_put_back(workspace: Path) -> None:
     finished = await run(workspace, "rm CLAUDE.md; echo evil >CLAUDE.md", is_heard=False)
     assert ((workspace / "CLAUDE.md").readlink(), len(finished.notes)) == (Path("AGENTS.md"), 1)
-    assert (workspace / "quarantined-CLAUDE.md.txt").read_text() == "evil\n"
+    moved = moved_away(workspace.parent / "state" / "quarantine", workspace)
+    assert moved["CLAUDE.md"][0].read_text() == "evil\n"
 
 
 async def test_secrets_are_hidden_by_every_name_unless_the_user_shows_them(

@@ -12,11 +12,13 @@ import pytest
 from indwell.cli.confining import confiner
 from indwell.cli.guarding import Guard
 from indwell.errors import ToolError
+from indwell.files.aside import Quarantine
 from indwell.policy.widening import Widening
 from indwell.sandbox import Finished, spawn
 from indwell.sandbox.bubblewrap import MOST_MOUNTS
 from indwell.settings.model import SECRETS, Settings
 from support.bubblewrap import needs_bubblewrap
+from support.moved_away import moved_away
 from support.unheard import unheard
 
 pytestmark = needs_bubblewrap
@@ -38,6 +40,12 @@ def git(cwd: Path, *words: str) -> None:
     subprocess.run(["git", *words], check=True, cwd=cwd, capture_output=True)
 
 
+def moved(workspace: Path, path: str) -> Path:
+    """The one thing that was moved away from there."""
+    (one,) = moved_away(workspace.parent / "quarantine", workspace)[path]
+    return one
+
+
 async def run(
     workspace: Path,
     command: str,
@@ -49,7 +57,11 @@ async def run(
 ) -> Finished:
     home = workspace.parent / "home"
     bounds = confiner(
-        (workspace,), lambda: Settings(rules_deny=deny), home=home, restricted=restricted
+        (workspace,),
+        lambda: Settings(rules_deny=deny),
+        home=home,
+        restricted=restricted,
+        quarantine=workspace.parent / "quarantine",
     )
     confinement = bounds(widening or Widening())
     if not is_heard:
@@ -81,7 +93,9 @@ def test_a_workspace_that_is_too_big_to_look_through_holds_no_command(workspace:
     assert (before.refused, str(workspace / "zz" / "app" / ".env") in before.hidden) == ("", True)
     for number in range(30):
         (workspace / f"d{number}").mkdir()
+    (workspace / "d9" / ".nvim.lua").touch()
     notes = before.settle()
+    assert not (workspace / "d9" / ".nvim.lua").exists()
     assert [note for note in notes if "gone" in note or "renamed" in note] == []
     assert "no command runs in the sandbox" in notes[0]
     assert "more than" in guard.look().refused
@@ -172,7 +186,8 @@ async def test_folders_of_installed_files_hide_no_repository(workspace: Path) ->
 async def test_a_configuration_of_git_that_lost_its_mount_is_put_back(workspace: Path) -> None:
     config = workspace / ".git" / "config"
     before = config.read_text()
-    guarded = Guard(workspace, SECRETS).look()
+    quarantine = Quarantine(workspace.parent / "quarantine", (workspace,))
+    guarded = Guard(workspace, SECRETS, quarantine=quarantine).look()
     config.unlink()
     config.write_text(f'{before}[branch "a"]\n\tmerge = refs/heads/a\n')
     assert guarded.settle() == ()
@@ -180,7 +195,7 @@ async def test_a_configuration_of_git_that_lost_its_mount_is_put_back(workspace:
     (note,) = guarded.settle()
     assert "it is as it was" in note
     assert config.read_text() == before
-    assert "fsmonitor" in (workspace / ".git" / "quarantined-config.txt").read_text()
+    assert "fsmonitor" in moved(workspace, ".git/config").read_text()
     config.unlink()
     guarded.settle()
     assert config.read_text() == before
@@ -193,11 +208,18 @@ async def test_what_a_rebase_has_to_do_may_run_nothing(workspace: Path) -> None:
     assert (len(finished.notes), todo.exists()) == (1, False)
 
 
-async def test_secret_files_that_appear_keep_their_name(workspace: Path) -> None:
-    finished = await run(workspace, "echo canary >.env.local")
-    assert (workspace / ".env.local").read_text() == "canary\n"
-    assert len(finished.notes) == 1
-    assert "canary" not in (await run(workspace, "cat .env.local")).output
+@pytest.mark.parametrize("name", [".npmrc", ".env", ".env.local", ".envrc", ".netrc", ".pypirc"])
+async def test_what_programs_obey_is_moved_away_be_it_a_secret_file_too(
+    workspace: Path, name: str
+) -> None:
+    (workspace / ".env").unlink()
+    command = f"mkdir sub; echo script-shell=./x | tee {name} sub/{name}"
+    finished = await run(workspace, command, is_heard=False)
+    assert len(finished.notes) == 2
+    for path in (name, f"sub/{name}"):
+        assert not (workspace / path).exists()
+        assert moved(workspace, path).read_text() == "script-shell=./x\n"
+        assert str(moved(workspace, path)) in "".join(finished.notes)
 
 
 async def test_a_folder_that_a_link_makes_one_of_secrets_is_hidden(workspace: Path) -> None:
@@ -212,7 +234,10 @@ async def test_a_folder_that_a_link_makes_one_of_secrets_is_hidden(workspace: Pa
 async def test_a_flood_of_forbidden_files_is_told_in_a_few_lines(workspace: Path) -> None:
     command = "for i in {1..300}; do mkdir d$i; echo evil >d$i/AGENTS.md; done"
     finished = await run(workspace, command, is_heard=False)
-    assert (len(finished.notes), finished.notes[-1]) == (21, "and 280 more of this kind")
+    where = f"what was moved away is in {str(workspace.parent / 'quarantine')!r}"
+    assert len(finished.notes) == 21
+    assert finished.notes[-1] == f"and 280 more of this kind; {where}"
+    assert len(moved_away(workspace.parent / "quarantine", workspace)) == 300
     assert not list(workspace.glob("d*/AGENTS.md"))
 
 
@@ -316,7 +341,7 @@ def test_a_closed_folder_is_hidden_whole_and_what_the_user_has_in_it_stays() -> 
         cwd="/",
         env={"PYTHONPATH": str(Path(__file__).parents[2] / "server")},
     )
-    assert done.stdout.split("\n") == ["True True", "()", "True True", "True", ""]
+    assert done.stdout.split("\n") == ["True True", "()", "True True", "is True", ""]
 
 
 CLOSED = """
@@ -343,8 +368,8 @@ with tempfile.TemporaryDirectory() as name:
     open_look = guard.look()
     print(str(closed / ".env") in open_look.hidden, (closed / "sub" / "AGENTS.md").exists())
     closed.chmod(0o311)
-    print("cannot be looked into" in open_look.settle()[0])
-    closed.chmod(0o755)
+    (closed / "sub" / "AGENTS.md").unlink()
+    print(open_look.settle()[0].split()[1], os.listdir(closed) != [])
 """
 
 

@@ -13,6 +13,7 @@ from indwell.agent.hunks import tell_hunks
 from indwell.agent.session import Session
 from indwell.context import conversation as talk
 from indwell.context.injections import inject
+from indwell.sandbox.gate import gate_words, still_in_the_way, take_untold
 from indwell.sandbox.meanwhile import look_again
 from indwell.sessions.told import CommandSet
 
@@ -43,8 +44,12 @@ async def with_commands(session: Session, turn: int, emit: Listener) -> AsyncIte
         for one in board.running:
             if one.is_covered:
                 await cover(one.call_id)
+        for words in take_untold(parts.workspace.roots):
+            emit(Notice(turn, "warning", words))
         yield
         await look_again()  # not if it was stopped: that is answered at once
+        if standing := await still_in_the_way(parts.workspace.roots):
+            emit(Notice(turn, "warning", gate_words(standing)))
     finally:
         board.hear = None
         await uncover_beside(session)

@@ -17,17 +17,20 @@ import msgspec
 
 from indwell.cli.git_guarding import SAMPLE, Copy
 from indwell.errors import ToolError
-from indwell.files.aside import put_aside, put_file, put_link
+from indwell.files.aside import Left, Quarantine, let_in, put_file, put_link
 from indwell.files.listing import exists
 from indwell.files.reading import read_bytes
 from indwell.files.tree import Found
 from indwell.policy.guarded import BARE, is_guarded, is_set_aside, set_aside_name, topmost
+from indwell.sandbox.gate import Standing, close
 from indwell.workspace.git_config import executing
 
 log = logging.getLogger(__name__)
 
 MOST_NOTES = 20  # a command can make thousands of such files, and a person reads few
 _MOST_B = 1 << 20
+_MOST_OPENED = 100
+_MOST_ROUNDS = 5  # a program that runs on may make things again as fast as they are taken away
 _RUNS = re.compile(r"^\s*(?:x|exec)\s", re.MULTILINE)  # in what a rebase has to do
 _CONFIGURATIONS = frozenset({"config", "config.worktree"})
 
@@ -77,31 +80,67 @@ def without(look: Look, folders: Sequence[str]) -> Look:
 def settle(
     root: Path,
     before: Look,
-    after: Look,
-    is_secret: Callable[[str], bool],
+    look: Callable[[], Look],
+    quarantine: Quarantine,
     copies: Mapping[str, Copy],
     *,
     only_git: bool = False,
     so_far: bool = False,
 ) -> tuple[str, ...]:
-    """Put aside what is new, and put back links and what git obeys; a sentence for each. Blocks.
+    """Move away what is new, and put back links and what git obeys; a sentence for each. Blocks.
+
+    It looks again until nothing new is there. What cannot be taken away closes the gate: no command
+    runs until it is gone.
 
     Args:
         root: The folder.
         before: How it was when the command began.
-        after: How it is now.
-        is_secret: Is this path that of a secret file? It keeps its name, whoever made it.
+        look: Sees how it is now.
+        quarantine: Where to move things.
         copies: What the files held that git obeys.
         only_git: All others the command was allowed to change.
         so_far: It still runs: what cannot be mended is said when it has ended.
     """
-    settling = _Settling(root, before, after, is_secret, copies, only_git=only_git, so_far=so_far)
-    notes = tuple(settling.notes())
-    for note in notes:
+    first: dict[str, None] = {}
+    notes: dict[str, None] = {}
+    for is_last in (*[False] * _MOST_ROUNDS, True):
+        after = look() if so_far else _look_inside(root, before, look)
+        settling = _Settling(
+            *(root, before, after, quarantine, copies),
+            only_git=only_git,
+            so_far=so_far,
+            is_last=is_last,
+        )
+        notes |= dict.fromkeys(settling.notes())
+        first |= dict.fromkeys(settling.urgent)
+        if not settling.n_moved:
+            break
+    told = tuple(dict.fromkeys((*first, *notes)))
+    for note in told:
         log.warning("%s", note)
-    if len(notes) <= MOST_NOTES:
-        return notes
-    return (*notes[:MOST_NOTES], f"and {len(notes) - MOST_NOTES:,} more of this kind")
+    if len(told) <= MOST_NOTES:
+        return told
+    more = f"and {len(told) - MOST_NOTES:,} more of this kind"
+    if len(first) < len(told):
+        with contextlib.suppress(OSError):
+            more += f"; what was moved away is in {str(quarantine.home())!r}"
+    return (*told[:MOST_NOTES], more)
+
+
+def newly_closed(before: Look, after: Look) -> tuple[str, ...]:
+    """Folders that could be looked into when the command began."""
+    return tuple(at for at in after.closed if at not in before.closed and not before.is_closed(at))
+
+
+def _look_inside(root: Path, before: Look, look: Callable[[], Look]) -> Look:
+    """Look, also into folders that the command has closed, and into those in them."""
+    after = look()
+    for _ in range(_MOST_OPENED):
+        opened = [let_in(root, at) for at in newly_closed(before, after)]
+        if not any(opened):
+            break
+        after = look()
+    return after
 
 
 class _Settling:
@@ -110,38 +149,41 @@ class _Settling:
         root: Path,
         before: Look,
         after: Look,
-        is_secret: Callable[[str], bool],
+        quarantine: Quarantine,
         copies: Mapping[str, Copy],
         *,
         only_git: bool,
         so_far: bool,
+        is_last: bool,
     ) -> None:
+        self.n_moved = 0
+        self.urgent: list[str] = []  # what could not be taken away
         self._root = root
         self._before = before
         self._after = after
-        self._is_secret = is_secret
+        self._quarantine = quarantine
         self._copies = copies
         self._only_git = only_git
         self._so_far = so_far
+        self._is_last = is_last
         self._git = before.git | after.git
         self._ends = before.ends | after.ends
         self._sorted = sorted(after.found)
 
     def notes(self) -> Iterator[str]:
         """A sentence for each change, once it is mended as well as it can be."""
-        for at in self._after.closed:
-            if at not in self._before.closed and not self._before.is_closed(at):
-                yield f"{at!r} cannot be looked into any more; tell the user, who may look there"
+        for at in newly_closed(self._before, self._after):
+            if not self._so_far:
+                yield self._stands(at, "", "the system denies permission")
         if not self._after.is_whole:
             yield (
-                "the workspace holds so many folders by now that not all could be looked at for "
-                "what the command may not change; until there are fewer no command runs in the "
-                "sandbox; tell the user"
+                "the workspace holds so many folders by now that no command runs in the sandbox "
+                "until there are fewer; tell the user"
             )
         yield from self._changed()
         for path, now in self._after.todos.items():
             if not _is_same(now, self._before.todos.get(path)) and self._runs_lines(path):
-                yield _put_aside(self._root, path)
+                yield self._moved_away(path)
         new = [
             path
             for path in self._after.found
@@ -163,7 +205,7 @@ class _Settling:
             if path in self._copies:
                 yield from self._restored(path, now)
             elif was.leads_to:
-                yield _put_back(self._root, was, now)
+                yield self._put_back(was, now)
             elif self._so_far:
                 continue
             elif now is not None:
@@ -175,14 +217,11 @@ class _Settling:
                 yield f"{path!r} is gone, which commands may not remove; tell the user"
 
     def _made(self, path: str) -> Iterator[str]:
-        is_secret = self._is_secret(path)
-        if self._is_harmless(path) or (self._so_far and (is_secret or not is_set_aside(path))):
+        if self._is_harmless(path):
             return
-        if is_secret:
-            yield f"{path!r} appeared, which looks like a secret file; commands no longer see it"
-        elif is_set_aside(path):
-            yield _put_aside(self._root, path)
-        else:
+        if is_set_aside(path):  # be it a secret file, too: programs obey an `.npmrc`
+            yield self._moved_away(path)
+        elif not self._so_far:
             yield f"the command made {path!r}; look at it before anything obeys it"
 
     def _is_guarded(self, path: str) -> bool:
@@ -198,17 +237,93 @@ class _Settling:
             text = _text(self._root, path)
             if text is not None and executing(text) == executing(_decoded(copy.data)):
                 return  # a branch or a name: git and the user's tools write such
+        if now is not None and self._is_as_it_was(path, copy):
+            return
         said = f"{path!r} changed while the command ran, which git obeys"
+        where: Path | str | None = None
+        if now is not None:
+            where = self._taken(path)
+            if isinstance(where, str):
+                with contextlib.suppress(OSError, ToolError):
+                    put_file(self._root, path, copy.data, copy.mode)
+                yield where
+                return
         try:
-            aside = None
-            if now is not None:
-                aside = put_aside(self._root, path, set_aside_name(path.rpartition("/")[2]))
             put_file(self._root, path, copy.data, copy.mode)
         except (OSError, ToolError) as error:
             yield f"{said}, and it could not be put back ({error}); tell the user"
             return
-        now_called = f", and what replaced it is now {aside!r}" if aside else ""
+        now_called = f", and what replaced it is now {str(where)!r}" if where else ""
         yield f"{said}, so it is as it was{now_called}; tell the user"
+
+    def _is_as_it_was(self, path: str, copy: Copy) -> bool:
+        with contextlib.suppress(OSError, ToolError):
+            mode = (self._root / path).lstat().st_mode & 0o777
+            return (
+                mode == copy.mode
+                and read_bytes(self._root / path, (self._root,), _MOST_B) == copy.data
+            )
+        return False
+
+    def _put_back(self, was: Found, now: Found | None) -> str:
+        said = f"the link {was.path!r} was replaced, which commands may not do"
+        where: Path | str | None = None
+        if now is not None:
+            where = self._taken(was.path)
+            if isinstance(where, str):
+                return where
+        try:
+            put_link(self._root, was.path, was.leads_to)
+        except (OSError, ToolError):
+            return f"{said}; it could not be put back; tell the user"
+        replaced = f", and what replaced it is now {str(where)!r}" if where else ""
+        return f"{said}; it is as it was{replaced}"
+
+    def _moved_away(self, path: str) -> str:
+        where = self._taken(path)
+        match where:
+            case str():
+                return where
+            case None:
+                return f"the command made {path!r}, which it may not; it was gone again"
+            case Path():
+                return (
+                    f"the command made {path!r}, which editors, agents, shells or git may obey, so "
+                    f"it was moved out of the workspace, to {str(where)!r}; tell the user, who can "
+                    "move it back"
+                )
+
+    def _taken(self, path: str) -> Path | str | None:
+        """Where it is now, None if it was gone; else the sentence that it is still there."""
+        safe_name = set_aside_name(path.rpartition("/")[2])
+        if self._is_last:  # it was taken away again and again
+            return self._stands(path, safe_name, "a program makes it again each time")
+        try:
+            where = self._quarantine.take(self._root, path, safe_name)
+        except (OSError, ToolError) as error:
+            return self._stands(path, safe_name, str(error))
+        if isinstance(where, Left):
+            return self._stands(where.at, safe_name, where.why, was=path)
+        self.n_moved += 1
+        return where
+
+    def _stands(self, at: str, safe_name: str, why: str, was: str = "") -> str:
+        """Close the gate, and say so."""
+        close(Standing(str(self._root), at, safe_name, why), self._quarantine)
+        if not safe_name:
+            said = f"{at!r} cannot be looked into any more ({why})"
+        else:
+            now = f"; it is now {at!r}" if was else ""
+            said = (
+                f"the command made {was or at!r}, which editors, agents, shells or git may obey, "
+                f"and it could not be moved away ({why}){now}"
+            )
+        said += (
+            ". No command runs here until it is gone: tell the user, who can look at it and "
+            "remove it, or move it out of the workspace"
+        )
+        self.urgent.append(said)
+        return said
 
     def _is_harmless(self, path: str) -> bool:
         """Is it a repository, or a part of one, that runs nothing?"""
@@ -265,7 +380,9 @@ class _Settling:
 
 
 def _is_same(was: Found, now: Found | None) -> bool:
-    return now is not None and (now.stamp, now.leads_to) == (was.stamp, was.leads_to)
+    if now is None or now.leads_to != was.leads_to:
+        return False
+    return bool(was.leads_to) or now.stamp == was.stamp
 
 
 def _parents(path: str) -> Iterator[str]:
@@ -282,30 +399,3 @@ def _text(root: Path, path: str) -> str | None:
 
 def _decoded(data: bytes) -> str:
     return data.decode("utf-8", "replace")
-
-
-def _put_aside(root: Path, path: str) -> str:
-    name = path.rpartition("/")[2]
-    try:
-        now = put_aside(root, path, set_aside_name(name))
-    except (OSError, ToolError) as error:
-        return (
-            f"the command made {path!r}, which it may not, and it could not be put aside: {error}"
-        )
-    if now is None:
-        return f"the command made {path!r}, which it may not; it is gone again"
-    return (
-        f"the command made {path!r}, which editors, agents, shells or git may obey, so it was "
-        f"renamed to {now!r}; tell the user, who can give it back its name"
-    )
-
-
-def _put_back(root: Path, was: Found, now: Found | None) -> str:
-    said = f"the link {was.path!r} was replaced, which commands may not do; it is as it was"
-    with contextlib.suppress(OSError, ToolError):
-        aside = None
-        if now is not None:
-            aside = put_aside(root, was.path, set_aside_name(was.path.rpartition("/")[2]))
-        put_link(root, was.path, was.leads_to)
-        return f"{said}, and what replaced it is now {aside!r}" if aside else said
-    return f"the link {was.path!r} was replaced, which commands may not do; tell the user"

@@ -20,7 +20,9 @@ def bounds_now(
     settings: Callable[[], Settings],
     trust: FolderTrust,
     shelf: Shelf,
+    *,
     own: tuple[str, ...],
+    quarantine: Path,
 ) -> Callable[[Widening], Confinement | None]:
     """What gives each command of a session its bounds; None is none at all.
 
@@ -30,6 +32,7 @@ def bounds_now(
         trust: How the folders stand.
         shelf: Whose skills a command can read.
         own: Folders of Indwell itself.
+        quarantine: One of them, for what a command made although it may not.
     """
 
     @lru_cache(maxsize=1)
@@ -37,7 +40,7 @@ def bounds_now(
         trusted: tuple[Path, ...], restricted: tuple[str, ...]
     ) -> Callable[[Widening], Confinement | None]:
         left = tuple(dict.fromkeys(Path(one).resolve() for one in restricted))
-        return confiner(trusted, settings, own=own, restricted=left)
+        return confiner(trusted, settings, own=own, restricted=left, quarantine=quarantine)
 
     def confine(widening: Widening) -> Confinement | None:
         held = bounds(trust.trusted(workspace.roots), trust.restricted(workspace.roots))(widening)

@@ -180,7 +180,9 @@ def make_session(
         background=boards.background,
         skills=shelf,
         roster=roster_of(subagents),
-        confine=bounds_now(workspace, settings, trust, shelf, own),
+        confine=bounds_now(
+            workspace, settings, trust, shelf, own=own, quarantine=state / "quarantine"
+        ),
         hide=hide,
         also_hide=secrecy.also_hide,
         secret_files=secret.look,

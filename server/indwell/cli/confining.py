@@ -10,12 +10,14 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path
 
 from indwell.cli.guarding import Guard
+from indwell.files.aside import Quarantine
 from indwell.files.removing import remove_own_tree
 from indwell.files.scratch import NOWHERE, parted, scratch_folder
 from indwell.policy.rules import globs_of
 from indwell.policy.widening import Widening
 from indwell.sandbox.confinement import Confinement, Guarded, Hear
 from indwell.sandbox.finding import own_installation
+from indwell.sandbox.gate import heed
 from indwell.sandbox.strength import strength
 from indwell.settings.model import Settings
 
@@ -59,6 +61,7 @@ def confiner(
     own: Sequence[str] = (),
     home: Path | None = None,
     restricted: Sequence[Path] = (),
+    quarantine: Path | None = None,
 ) -> Callable[[Widening], Confinement | None]:
     """What gives each command of a session its bounds; None is none at all.
 
@@ -69,8 +72,18 @@ def confiner(
         home: The user's folder, if it is not that of the system.
         restricted: Folders that are not trusted, in the others or beside them: nothing in them is
             changed, and their secret files are hidden as well.
+        quarantine: The folder for what a command made although it may not.
     """
-    return _Bounds(roots, settings, tuple(own), home or Path.home(), tuple(restricted)).of
+    place = Quarantine(quarantine, [root.resolve() for root in (*roots, *restricted)])
+    heed(place)
+    return _Bounds(
+        roots,
+        settings,
+        own=tuple(own),
+        home=home or Path.home(),
+        restricted=tuple(restricted),
+        quarantine=place,
+    ).of
 
 
 class _Bounds:
@@ -78,10 +91,13 @@ class _Bounds:
         self,
         roots: tuple[Path, ...],
         settings: Callable[[], Settings],
+        *,
         own: tuple[str, ...],
         home: Path,
         restricted: tuple[Path, ...],
+        quarantine: Quarantine,
     ) -> None:
+        self._quarantine = quarantine
         self._roots = tuple(dict.fromkeys(root.resolve() for root in roots))
         beside = dict.fromkeys(root.resolve() for root in restricted)
         self._restricted = tuple(root for root in beside if root not in self._roots)
@@ -172,7 +188,9 @@ class _Bounds:
         return str(temporary), str(mask)
 
     def _guard(self, root: Path, deny: tuple[str, ...], edits: tuple[str, ...]) -> Guard:
-        return self._guards.setdefault((root, deny, edits), Guard(root, deny, edits))
+        return self._guards.setdefault(
+            (root, deny, edits), Guard(root, deny, edits, quarantine=self._quarantine)
+        )
 
 
 @contextlib.contextmanager

@@ -11,6 +11,8 @@ import msgspec
 
 from indwell.cli.aftermath import Look, settle, without
 from indwell.cli.git_guarding import GitGuard
+from indwell.files.aside import Quarantine
+from indwell.files.installed import Installed
 from indwell.files.new_names import POLL_S, NewNames
 from indwell.files.stub_folders import is_stub
 from indwell.files.tree import MOST_FOLDERS, Found, Tree, found_at
@@ -23,6 +25,7 @@ from indwell.policy.guarded import (
     is_minor,
     is_obeyed_by_git,
     is_posing,
+    is_repository_sign,
     kind_of,
     ordinary_of,
     topmost,
@@ -30,6 +33,9 @@ from indwell.policy.guarded import (
 from indwell.policy.paths import is_at_root_unknown, is_installed, is_protected, is_unknown
 from indwell.sandbox.confinement import Guarded, Hear
 from indwell.sandbox.strength import strength
+
+_TIMES_AFTER = 10
+_FIRST_S = 0.5  # for the first look at installed files; the look after the command goes on with it
 
 
 class Guard:
@@ -40,6 +46,7 @@ class Guard:
         deny: Globs of files that are hidden from commands.
         edits: Globs of files that the user's rules let nobody change.
         most_folders: In a bigger one no command can be held.
+        quarantine: Where goes what a command made although it may not.
     """
 
     def __init__(
@@ -49,16 +56,19 @@ class Guard:
         edits: tuple[str, ...] = (),
         *,
         most_folders: int = MOST_FOLDERS,
+        quarantine: Quarantine | None = None,
     ) -> None:
         self._root = root
+        self._most_folders = most_folders
+        self._quarantine = quarantine or Quarantine(roots=(root,))
         self._kind = kind_of(deny, edits)
         self._tree = Tree(
             root,
             self._is_wanted,
             SHUT,
             is_ordinary=ordinary_of(deny, edits),
-            most_folders=most_folders,
         )
+        self._installed = Installed(str(root), is_repository_sign)
         self._git = GitGuard(root)
         self._gits: frozenset[str] = frozenset()  # what git obeys, as of the last look
         self._one_at_a_time = threading.RLock()
@@ -72,7 +82,7 @@ class Guard:
             only_git: The user lets this command change protected files; but not what git obeys.
             installs: The user lets it change the programs that are installed in the workspace.
         """
-        before = _less_installed(self.seen(), is_left_out=installs)
+        before = _less_installed(self.seen(is_before=True), is_left_out=installs)
         self._names.follow(self._watched())
         if why := self._why_not(before):
             return Guarded(refused=why)
@@ -93,7 +103,9 @@ class Guard:
         } - secret
         kept = topmost([*(one.path for one in shut if not one.leads_to), *others])
         sure = {*before.git, *before.ends, *others}
-        minor = [one for one in kept if one not in sure and not _is_obeyed(one)]
+        minor = [
+            one for one in kept if (one not in sure and not _is_obeyed(one)) or _is_in_shut(one)
+        ]
         major = [path for path in kept if path not in minor]
         copies = self._git.copies(open_ones, before.git)
         missing = () if only_git else tuple(one for one in OBEYED_AT_ONCE if one not in open_ones)
@@ -101,13 +113,17 @@ class Guard:
         # Where they cannot be made, it is the user who makes them while a command runs.
         unmade = missing if strength().level in {"S3", "S3m"} else ()
 
+        def look_so_far() -> Look:
+            return _for_now(without(look_again(), unmade))
+
+        def look_again() -> Look:
+            return _less_installed(self.seen(), is_left_out=installs)
+
         def settle_now(*, so_far: bool) -> tuple[str, ...]:
             with self._one_at_a_time:  # what one look puts aside, another would call gone
-                seen = _less_installed(self.seen(), is_left_out=installs)
-                after = _for_now(without(seen, unmade)) if so_far else seen
-                is_secret = self._is_secret
+                look = look_so_far if so_far else look_again
                 notes = settle(
-                    *(self._root, before, after, is_secret, copies),
+                    *(self._root, before, look, self._quarantine, copies),
                     only_git=only_git,
                     so_far=so_far,
                 )
@@ -141,14 +157,24 @@ class Guard:
             watched=watched,
         )
 
-    def seen(self) -> Look:
-        """All that is guarded, by path from the folder on; blocks."""
-        with self._one_at_a_time:
-            return self._seen()
+    def seen(self, *, is_before: bool = False) -> Look:
+        """All that is guarded, by path from the folder on; blocks.
 
-    def _seen(self) -> Look:
-        look = self._tree.look()
-        wanted = [one for one in look.found if not self._is_stub(one)]
+        Args:
+            is_before: A command is to begin, so repositories among installed files are taken from
+                the last look. One that the user made since is taken for the command's only if git
+                would run something of it.
+        """
+        with self._one_at_a_time:
+            return self._seen(is_before=is_before)
+
+    def _seen(self, *, is_before: bool) -> Look:
+        # A command can make as many folders as it likes around what it plants.
+        look = self._tree.look(self._most_folders * (1 if is_before else _TIMES_AFTER))
+        tops = self._tree.shut_folders()
+        signs = self._installed.known(tops, _FIRST_S) if is_before else self._installed.look(tops)
+        deep = (found_at(str(self._root), path) for path in signs.paths)
+        wanted = [one for one in (*look.found, *filter(None, deep)) if not self._is_stub(one)]
         found = {one.path: one for one in wanted if self._is_listed(one)}
         odd = {one.path: one for one in _odd(wanted) if one.path not in found}
         led = dict(self._led_to(found.values()))
@@ -162,8 +188,12 @@ class Guard:
             git=frozenset((*names, *by_git, *linked)),
             ends=frozenset((*led, *odd)),
             todos=self._git.todos(names),
-            closed=look.unreadable,
-            is_whole=look.is_whole,
+            closed=(*look.unreadable, *signs.closed),
+            is_whole=(
+                look.is_whole
+                and look.n_folders <= self._most_folders
+                and (is_before or signs.is_whole)
+            ),
         )
 
     def _led_to(self, found: Iterable[Found]) -> Iterator[tuple[str, Found | None]]:
@@ -285,6 +315,12 @@ def _inside_git(path: str) -> str:
     parts = path.split("/")
     at = max((at for at, one in enumerate(parts) if one.casefold() == ".git"), default=len(parts))
     return "/".join(parts[at + 1 :])
+
+
+def _is_in_shut(path: str) -> bool:
+    """Is it in a folder of installed files? There can be many; what git obeys is copied."""
+    *folders, _ = path.split("/")
+    return any(name in SHUT and name != ".git" for name in folders)
 
 
 def _is_repository(one: Found) -> bool:

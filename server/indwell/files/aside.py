@@ -1,42 +1,161 @@
-"""Put a thing of the workspace aside: another name in the same folder, and nothing is lost.
+"""Move a thing out of the workspace, whatever its name, modes and neighbours; nothing is lost.
 
 For what a confined command made although it may not. All of it goes by handles of folders, and
-follows no link that was left there for us.
+follows no link that was left there for us. The new place has a name that nobody can guess, so that
+no command can take that name beforehand.
 """
 
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
+import secrets
+import stat
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 
-from indwell.files.beneath import Place, parent_folder
+import msgspec
 
-_MOST = 1_000
+from indwell.errors import ToolError
+from indwell.files.append_log import make_private_folder
+from indwell.files.beneath import HAS_DIR_FD, Place, parent_folder
+from indwell.files.copying import copy_all
+
+MOST_B = 1 << 30  # of a thing that has to be copied to another file system
+MOST_ENTRIES = 10_000
+MOST_DEPTH = 100
+NOTE = "from.txt"
+"""The file beside each thing that says where the thing came from."""
+
+_RANDOM_B = 16
+_MOST_NAME = 60  # characters of the old name in the new one
+_NOT_FOLLOWED = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
+_PATH = getattr(os, "O_PATH", 0) | _NOT_FOLLOWED
+_FOLDER = _PATH | getattr(os, "O_DIRECTORY", 0)
+_LISTED = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | _NOT_FOLLOWED
+_READ = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | _NOT_FOLLOWED
+_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _NOT_FOLLOWED
+_REFUSED = frozenset({errno.EACCES, errno.EPERM})
 
 
-def put_aside(root: Path, at: str, name: str) -> str | None:
-    """Rename what stands at ``at`` below ``root``; gives its new path from there, None if gone.
+class Left(msgspec.Struct, frozen=True):
+    """A thing that has another name in its folder by now, and could not be moved any further.
+
+    Attributes:
+        at: The path from the workspace's folder on.
+        why: What the system said.
+    """
+
+    at: str
+    why: str
+
+
+class Quarantine:
+    """Where things go: a private folder, which must not lie in the workspace.
 
     Args:
-        root: A folder, resolved.
-        at: From there on, with slashes.
-        name: The new name; a number is added while there is one such already.
-
-    Raises:
-        ToolError: The folder has become a link, or is gone.
-        OSError: The system refuses.
+        folder: Of the state folder; it is made when it is needed. None is one among the system's
+            temporary files, as is one that cannot be made.
+        roots: The workspace's folders.
+        spare_in: The folder for temporary files, if it is not that of the system.
     """
-    place = Place(root=root, parts=tuple(at.split("/")))
-    with parent_folder(place) as (folder, old):
-        if folder is None or not _exists(old, folder):
+
+    def __init__(
+        self,
+        folder: Path | None = None,
+        roots: Sequence[Path] = (),
+        *,
+        spare_in: Path | None = None,
+    ) -> None:
+        self.folder = folder
+        self._roots = tuple(roots)
+        self._spare_in = spare_in
+        self._home: Path | None = None
+
+    def take(self, root: Path, at: str, safe_name: str) -> Path | Left | None:
+        """Move what is at ``at`` below ``root``; gives its new path, None if nothing was there.
+
+        A folder whose modes hinder that is opened to its owner again.
+
+        Args:
+            root: A folder, resolved.
+            at: From there on, with slashes.
+            safe_name: A name that nothing obeys, for the new place.
+
+        Raises:
+            OSError: It is still there: the system refuses, a link is on the way, or no place for
+                it can be made.
+        """
+        if not HAS_DIR_FD:
+            raise OSError(errno.ENOTSUP, "this system moves nothing by handles")
+        *folders, name = at.split("/")
+        try:
+            folder = _entered(root, folders)
+        except FileNotFoundError:
             return None
-        for number in range(_MOST):
-            new = f"{number}-{name}" if number else name
-            if not _exists(new, folder):
-                os.rename(old, new, src_dir_fd=folder, dst_dir_fd=folder)
-                return "/".join((*place.parts[:-1], new))
-    return None
+        try:
+            if not _is_there(folder, name):
+                return None
+            place = self._new_place(str(root / at))
+            with _held(os.open(place, _LISTED)) as target:
+                new = _shortened(safe_name)
+                try:
+                    _rename(folder, name, target, new)
+                except OSError as error:
+                    if error.errno != errno.EXDEV:
+                        _give_up(place)
+                        raise
+                    left = _carried(folder, name, target, new)
+                    if left:
+                        return Left("/".join((*folders, left[0])), left[1])
+            return place / new
+        finally:
+            os.close(folder)
+
+    def home(self) -> Path:
+        """The folder that holds everything, made if it is missing; never in the workspace.
+
+        Raises:
+            OSError: None can be made.
+        """
+        if self._home is not None and self._home.is_dir():
+            return self._home
+        if self.folder is not None:
+            with contextlib.suppress(OSError):
+                make_private_folder(self.folder)
+                if self._is_outside(self.folder) and os.access(self.folder, os.W_OK | os.X_OK):
+                    self._home = self.folder
+                    return self.folder
+        spare = Path(tempfile.mkdtemp(prefix="indwell-quarantine-", dir=self._spare_in))
+        if not self._is_outside(spare):
+            spare.rmdir()
+            raise OSError(errno.ENOENT, "there is no private folder outside the workspace")
+        self._home = spare
+        return spare
+
+    def _is_outside(self, folder: Path) -> bool:
+        real = folder.resolve()
+        return not any(real.is_relative_to(root) for root in self._roots)
+
+    def _new_place(self, origin: str) -> Path:
+        place = self.home() / secrets.token_hex(_RANDOM_B)
+        place.mkdir(mode=0o700)
+        with contextlib.suppress(OSError, UnicodeError):  # it only helps the user to find things
+            (place / NOTE).write_text(f"{origin}\n", "utf-8", "backslashreplace")
+        return place
+
+
+def let_in(root: Path, at: str) -> bool:
+    """Open a folder to its owner again; False if that cannot be done. Follows no link."""
+    try:
+        with _held(_entered(root, [one for one in at.split("/") if one])) as folder:
+            _open_up(folder)
+    except OSError:
+        return False
+    return True
 
 
 def put_link(root: Path, at: str, leads_to: str) -> None:
@@ -67,9 +186,168 @@ def put_file(root: Path, at: str, data: bytes, mode: int) -> None:
             file.write(data)
 
 
-def _exists(name: str, folder: int) -> bool:
+@contextlib.contextmanager
+def _held(descriptor: int) -> Iterator[int]:
     try:
-        os.stat(name, dir_fd=folder, follow_symlinks=False)
-    except OSError:
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+def _entered(root: Path, folders: Sequence[str]) -> int:
+    """A handle of the folder at these names below ``root``, through no link."""
+    folder = os.open(root, _FOLDER)
+    try:
+        for name in folders:
+            deeper = _allowed(folder, partial(os.open, name, _FOLDER, dir_fd=folder))
+            os.close(folder)
+            folder = deeper
+    except BaseException:
+        os.close(folder)
+        raise
+    return folder
+
+
+def _rename(folder: int, name: str, target: int, new: str) -> None:
+    """Move by one call; modes of the folder, and of a folder that is moved, may hinder that."""
+
+    def move() -> None:
+        os.rename(name, new, src_dir_fd=folder, dst_dir_fd=target)
+
+    try:
+        move()
+    except OSError as error:
+        if error.errno not in _REFUSED:
+            raise
+        _open_up(folder)
+        with contextlib.suppress(NotADirectoryError), _held(_opened(folder, name)) as own:
+            _open_up(own)  # its entry for the folder above is written, too
+        move()
+
+
+def _opened(folder: int, name: str) -> int:
+    return os.open(name, _FOLDER, dir_fd=folder)
+
+
+def _allowed(folder: int, act: Callable[[], int]) -> int:
+    """What ``act`` gives, tried again if the modes of ``folder`` were in its way."""
+    try:
+        return act()
+    except OSError as error:
+        if error.errno not in _REFUSED:
+            raise
+    _open_up(folder)
+    return act()
+
+
+def _open_up(handle: int, bits: int = 0o700) -> None:
+    """Give the owner his rights, by the handle: whatever bears the name by now stays as it is."""
+    mode = stat.S_IMODE(os.fstat(handle).st_mode)
+    if mode & bits == bits:
+        return
+    if hasattr(os, "O_PATH"):  # such a handle changes nothing by itself
+        Path(f"/proc/self/fd/{handle}").chmod(mode | bits)
+    else:
+        os.fchmod(handle, mode | bits)
+
+
+def _is_there(folder: int, name: str) -> bool:
+    """Is it there? A folder that does not say is opened to its owner first."""
+
+    def look() -> int:
+        return os.stat(name, dir_fd=folder, follow_symlinks=False).st_ino
+
+    try:
+        _allowed(folder, look)
+    except FileNotFoundError:
         return False
     return True
+
+
+def _shortened(name: str) -> str:
+    if len(name) <= _MOST_NAME:
+        return name
+    return f"{name[: _MOST_NAME // 2]}…{name[-_MOST_NAME // 2 :]}"
+
+
+def _give_up(place: Path) -> None:
+    with contextlib.suppress(OSError):
+        (place / NOTE).unlink(missing_ok=True)
+        place.rmdir()
+
+
+def _carried(folder: int, name: str, target: int, new: str) -> tuple[str, str] | None:
+    """Copy to another file system, and remove; gives where it was left, and why, if it was.
+
+    It gets a name that nothing obeys first, so that it is out of force at once.
+    """
+    safe = f"quarantined-{secrets.token_hex(_RANDOM_B)}.txt"
+    _rename(folder, name, folder, safe)
+    try:
+        _Copying().copy(folder, safe, target, new)
+        _remove(folder, safe)
+    except (OSError, ToolError) as error:
+        return safe, str(error)
+    return None
+
+
+class _Copying:
+    """One copy of a thing with all that is in it, bounded."""
+
+    def __init__(self) -> None:
+        self._n_entries = 0
+        self._size_b = 0
+
+    def copy(self, source: int, name: str, target: int, new: str, depth: int = 0) -> None:
+        """Copy what bears a name in one folder to a free name in another.
+
+        Raises:
+            OSError: It is too much, or the system refuses.
+        """
+        self._n_entries += 1
+        if self._n_entries > MOST_ENTRIES or depth > MOST_DEPTH:
+            raise OSError(errno.EFBIG, "it holds too many files to be copied elsewhere")
+        kind = os.stat(name, dir_fd=source, follow_symlinks=False)
+        if stat.S_ISLNK(kind.st_mode):
+            os.symlink(os.readlink(name, dir_fd=source), new, dir_fd=target)
+        elif stat.S_ISDIR(kind.st_mode):
+            os.mkdir(new, 0o700, dir_fd=target)
+            with _listed(source, name) as below, _held(os.open(new, _LISTED, dir_fd=target)) as to:
+                for one in os.listdir(below):  # noqa: PTH208 - by a handle
+                    self.copy(below, one, to, one, depth + 1)
+        elif stat.S_ISREG(kind.st_mode):
+            self._size_b += kind.st_size
+            if self._size_b > MOST_B:
+                raise OSError(errno.EFBIG, "it is too large to be copied elsewhere")
+            self._file(source, name, target, new)
+        # Pipes, sockets and devices hold nothing: the note beside says what was there.
+
+    def _file(self, source: int, name: str, target: int, new: str) -> None:
+        try:
+            reading = os.open(name, _READ, dir_fd=source)
+        except PermissionError:
+            with _held(os.open(name, _PATH, dir_fd=source)) as handle:
+                _open_up(handle, 0o400)
+            reading = os.open(name, _READ, dir_fd=source)
+        with _held(reading), _held(os.open(new, _NEW, 0o600, dir_fd=target)) as writing:
+            copy_all(reading, writing)
+
+
+@contextlib.contextmanager
+def _listed(folder: int, name: str) -> Iterator[int]:
+    """A handle by which a folder can be listed and changed."""
+    with _held(_opened(folder, name)) as handle:
+        _open_up(handle)
+    with _held(os.open(name, _LISTED, dir_fd=folder)) as descriptor:
+        yield descriptor
+
+
+def _remove(folder: int, name: str) -> None:
+    """Remove a thing with all that is in it; a link itself."""
+    if not stat.S_ISDIR(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode):
+        os.unlink(name, dir_fd=folder)
+        return
+    with _listed(folder, name) as below:
+        for one in os.listdir(below):  # noqa: PTH208 - by a handle
+            _remove(below, one)
+    os.rmdir(name, dir_fd=folder)

@@ -12,11 +12,14 @@ import errno
 import os
 import stat
 import threading
+import time
 from array import array
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 
 import msgspec
+
+from indwell.files.installed import FRESH_NS
 
 MOST_FOLDERS = 20_000  # 150 ms when nothing changed; the first time little more than `os.walk`
 MOST_ENTRIES = 1_000_000  # of which eight bytes each are kept
@@ -55,11 +58,13 @@ class Seen(msgspec.Struct, frozen=True):
         found: What is of the kinds, and stands there.
         is_whole: It went everywhere.
         unreadable: Folders that cannot be listed or entered; empty for the folder itself.
+        n_folders: So many were looked at.
     """
 
     found: tuple[Found, ...]
     is_whole: bool = True
     unreadable: tuple[str, ...] = ()
+    n_folders: int = 0
 
 
 class _Folder(msgspec.Struct, frozen=True):
@@ -103,12 +108,16 @@ class Tree:
         self._last: dict[str, Found] = {}
         self._lock = threading.Lock()
 
-    def look(self) -> Seen:
-        """Look now; blocks, also while another thread looks."""
-        with self._lock:
-            return self._look()
+    def look(self, most_folders: int | None = None) -> Seen:
+        """Look now; blocks, also while another thread looks.
 
-    def _look(self) -> Seen:
+        Args:
+            most_folders: No more are looked at this time, if that is not what it was made for.
+        """
+        with self._lock:
+            return self._look(most_folders or self._most_folders)
+
+    def _look(self, most_folders: int) -> Seen:
         known: dict[str, _Folder] = {}
         found: dict[str, Found] = {}
         unreadable: list[str] = []
@@ -116,7 +125,7 @@ class Tree:
         n_entries = 0
         is_whole = True
         for at in waiting:  # grows meanwhile: the least deep first
-            if len(known) >= self._most_folders or n_entries >= MOST_ENTRIES:
+            if len(known) >= most_folders or n_entries >= MOST_ENTRIES:
                 is_whole = False
                 break
             folder = self._read(at)
@@ -132,12 +141,16 @@ class Tree:
         if unreadable or not is_whole:
             found |= self._again(found, None if not is_whole else tuple(unreadable))
         self._known, self._last = known, found
-        return Seen(tuple(found.values()), is_whole, tuple(unreadable))
+        return Seen(tuple(found.values()), is_whole, tuple(unreadable), len(known))
 
     @property
     def folders(self) -> Collection[str]:
         """Those that the last look went into, from the folder on."""
         return self._known.keys()
+
+    def shut_folders(self) -> tuple[str, ...]:
+        """Those of the last look of which only what stands directly in them was looked at."""
+        return tuple(at for at in self._known if at.rpartition("/")[2] in self._shut)
 
     def other_names(self, found: Iterable[Found]) -> Mapping[str, Found]:
         """Other names (hard links) of these files, as far as the last look went; blocks."""
@@ -194,10 +207,13 @@ class Tree:
             if not os.access(path, os.R_OK | os.X_OK):
                 return _Folder(changed, is_readable=False)
             with os.scandir(path) as entries:
-                return self._listed(at, changed, entries)
+                folder = self._listed(at, changed, entries)
         except OSError as error:  # gone; or another program of the user's closed it just now
             is_closed = error.errno in {errno.EACCES, errno.EPERM}
             return _Folder((0, 0, 0), is_readable=False) if is_closed else None
+        if time.time_ns() - now.st_ctime_ns >= FRESH_NS:
+            return folder
+        return msgspec.structs.replace(folder, changed=(now.st_ino, -1, -1))
 
     def _listed(
         self, at: str, changed: tuple[int, int, int], entries: Iterable[os.DirEntry[str]]

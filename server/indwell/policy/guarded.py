@@ -30,11 +30,14 @@ SHUT = frozenset(
         *(".mypy_cache", ".ruff_cache", ".pytest_cache", ".hypothesis", ".gradle", ".terraform"),
     ]
 )
-"""Folders of installed or made files, of which nobody's editor or agent obeys one."""
+"""Folders of installed or made files. Nobody's editor or agent obeys what is in them, but for
+repositories; see ``is_repository_sign``."""
 
 BARE = "HEAD"
 """The file that makes a folder with ``objects`` and ``refs`` a repository, whose ``config`` git
 obeys for whoever stands in that folder."""
+
+_REPOSITORIES = frozenset({".git", ".hg", ".jj"})
 
 OBEYED_AT_ONCE = (".vscode", ".indwell")
 """Folders in which running editors obey what appears; so they cannot even be made."""
@@ -139,6 +142,15 @@ def is_posing(path: str) -> bool:
     As a link or a file it leads them elsewhere: then it is guarded like the programs themselves.
     """
     return path.rpartition("/")[2].casefold() in HOLD_PROGRAMS
+
+
+def is_repository_sign(name: str) -> bool:
+    """Does a file or folder of this name make a repository of the folder that it is in?
+
+    That is obeyed by whoever only opens a file or a shell somewhere beneath, also in a folder of
+    installed files.
+    """
+    return name == BARE or (name[:1] == "." and name.casefold() in _REPOSITORIES)
 
 
 def is_obeyed_by_git(path: str) -> bool:

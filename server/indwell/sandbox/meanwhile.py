@@ -55,6 +55,11 @@ def looked_at(one: Meanwhile) -> Iterator[None]:
         _running.remove(one)
 
 
+def any_runs_on() -> bool:
+    """Does a command run that began before now?"""
+    return bool(_running)
+
+
 async def look_again() -> None:
     """Put aside what commands that run on have made, before anything could obey it."""
     for one in tuple(_running):

@@ -17,6 +17,7 @@ from indwell.sandbox.confined import Held, held, resolved, settled
 from indwell.sandbox.confinement import Confinement
 from indwell.sandbox.finding import commands_path, find_program, path_without
 from indwell.sandbox.finished import Finished
+from indwell.sandbox.gate import keep_untold, pass_gate
 from indwell.sandbox.limits import Limits, overrun, shell_prefix
 from indwell.sandbox.meanwhile import Meanwhile, look_again, looked_at
 from indwell.sandbox.pool import COMMANDS, Pool
@@ -77,7 +78,8 @@ async def spawn(
             other command runs.
 
     Raises:
-        ToolError: There is no bash, ``cwd`` cannot be used, or it cannot be confined here.
+        ToolError: There is no bash, ``cwd`` cannot be used, it cannot be confined here, or
+            something that an earlier command planted is still in force.
         asyncio.CancelledError: Once everything it started has ended.
     """
     shell = await asyncio.to_thread(find_program, "bash", never_in)
@@ -103,6 +105,8 @@ async def spawn(
     # The place comes first: what is protected is looked at just before the command runs.
     async with pool.place():
         await look_again()
+        shown = (*confinement.writable, *confinement.readable) if confinement else ()
+        await pass_gate((cwd, *never_in, *map(Path, shown)))
         if confinement is None:
             if unasked:
                 given["PATH"] = path_without(never_in)
@@ -178,7 +182,6 @@ async def _held(  # noqa: PLR0917 - all that a run takes
 ) -> Finished:
     """Run it within its bounds, and look afterwards at what it made although it may not."""
     bounds = await resolved(bounds)
-    notes: tuple[str, ...] = ()
     meanwhile = Meanwhile(bounds.settle_so_far, on_note or _nobody)
     alarm = asyncio.Event()
     loop = asyncio.get_running_loop()
@@ -199,6 +202,9 @@ async def _held(  # noqa: PLR0917 - all that a run takes
                     alarm=alarm,
                 )
             told = (*how.told(), *_failed(finished, how), *_hidden_words(finished, bounds))
-    finally:
-        notes = meanwhile.said_with(await settled(bounds))
+    except BaseException:  # stopped, or not set up: the caller hears nothing of what was found
+        notes = await settled(bounds)
+        keep_untold(cwd, notes if on_note else meanwhile.said_with(notes))
+        raise
+    notes = meanwhile.said_with(await settled(bounds))
     return msgspec.structs.replace(finished, notes=(*told, *notes))

@@ -1,0 +1,210 @@
+"""The one gate before every command: closed while something that a command planted is in force.
+
+What a command made although it may not is moved out of the workspace. Where that fails, the next
+command, hook or check would obey it. So none runs, until it is gone; and the user is told what it
+is, where it is, and what to do. That outlives this process: it is written down in the state folder.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import hashlib
+import logging
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+import msgspec
+
+from indwell.errors import ToolError
+from indwell.files.append_log import list_names, make_private_folder
+from indwell.files.aside import Left, Quarantine
+from indwell.files.private import read_own, write_durable
+from indwell.files.removing import remove_own
+from indwell.sandbox.meanwhile import any_runs_on
+
+log = logging.getLogger(__name__)
+
+_RECORD_LIMIT_B = 1 << 16
+_MOST_NAMED = 5
+_RECORDS = "standing"
+
+
+class Standing(msgspec.Struct, frozen=True):
+    """A plant that could not be taken away.
+
+    Attributes:
+        root: The folder of the workspace.
+        at: From there on.
+        safe_name: Its name once it is moved away; empty for a folder that cannot be looked into.
+        why: Why it could not be moved.
+        mark: What tells whether the thing at this path is still the same one.
+    """
+
+    root: str
+    at: str
+    safe_name: str
+    why: str
+    mark: tuple[int, ...] = ()
+
+    @property
+    def path(self) -> str:
+        """The whole path."""
+        return f"{self.root}/{self.at}"
+
+    @property
+    def words(self) -> str:
+        """What and where, a clause."""
+        if not self.safe_name:
+            return f"{self.path!r} cannot be looked into ({self.why})"
+        return f"{self.path!r} could not be moved away ({self.why})"
+
+
+class Gate:
+    """All that is in the way, of this process and of those before it."""
+
+    def __init__(self) -> None:
+        self._quarantines: dict[Path | None, Quarantine] = {}
+        self._standing: dict[str, tuple[Standing, Quarantine]] = {}
+        self._untold: list[tuple[Path, str]] = []
+
+    def heed(self, quarantine: Quarantine) -> None:
+        """Heed what earlier processes wrote down there; reads nothing yet."""
+        self._quarantines.setdefault(quarantine.folder, quarantine)
+
+    def close(self, standing: Standing, quarantine: Quarantine) -> None:
+        """Let no command run until this is gone; blocks."""
+        marked = msgspec.structs.replace(standing, mark=_mark(standing.path) or ())
+        self._standing[marked.path] = (marked, quarantine)
+        self.heed(quarantine)
+        if quarantine.folder is None:
+            return
+        try:
+            record = _record(quarantine.folder, marked)
+            make_private_folder(record.parent)
+            with contextlib.suppress(FileExistsError):
+                write_durable(record, msgspec.json.encode(marked))
+        except (OSError, UnicodeError):  # it holds as long as this process runs
+            log.warning("%s; that could not be written down", marked.words)
+
+    def open_again(self, folders: Sequence[Path]) -> tuple[Standing, ...]:
+        """Try again to take everything away; gives what is in the way in ``folders``; blocks."""
+        self._read()
+        for standing, quarantine in tuple(self._standing.values()):
+            if _concerns(standing, folders) and _is_over(standing, quarantine):
+                del self._standing[standing.path]
+                self._forget(standing)
+        return tuple(one for one, _ in self._standing.values() if _concerns(one, folders))
+
+    def keep_untold(self, folder: Path, notes: Sequence[str]) -> None:
+        """Keep what was to be said of a command whose caller was stopped."""
+        self._untold += [(folder, note) for note in notes]
+
+    def take_untold(self, folders: Sequence[Path]) -> tuple[str, ...]:
+        """What nobody has said yet of commands that ran in these folders, once."""
+        told = [one for one in self._untold if any(map(one[0].is_relative_to, folders))]
+        self._untold = [one for one in self._untold if one not in told]
+        return tuple(note for _, note in told)
+
+    def _read(self) -> None:
+        for folder, quarantine in self._quarantines.items():
+            for one in _written(folder) if folder is not None else ():
+                self._standing.setdefault(one.path, (one, quarantine))
+
+    def _forget(self, standing: Standing) -> None:
+        for folder in self._quarantines:
+            if folder is not None:
+                with contextlib.suppress(OSError):
+                    remove_own(_record(folder, standing))
+
+
+_gate = Gate()
+heed = _gate.heed
+close = _gate.close
+keep_untold = _gate.keep_untold
+take_untold = _gate.take_untold
+
+
+async def still_in_the_way(folders: Iterable[Path]) -> tuple[Standing, ...]:
+    """What is in the way of commands in these folders, once all was tried again."""
+    given = tuple(folders)
+    return await asyncio.to_thread(_gate.open_again, given)
+
+
+async def pass_gate(folders: Iterable[Path]) -> None:
+    """Return if a command may run that has to do with these folders.
+
+    Raises:
+        ToolError: Something that a command planted is still there.
+    """
+    if standing := await still_in_the_way(folders):
+        raise ToolError(f"nothing was run: {gate_words(standing)}")
+
+
+def gate_words(standing: Sequence[Standing]) -> str:
+    """What is in the way, and what the user can do."""
+    named = "; ".join(one.words for one in standing[:_MOST_NAMED])
+    more = f"; and {len(standing) - _MOST_NAMED} more" if len(standing) > _MOST_NAMED else ""
+    return (
+        f"an earlier command made what programs obey by themselves: {named}{more}. No command runs "
+        "here until it is gone. Tell the user, who can look at it and remove it, or move it out of "
+        "the workspace"
+    )
+
+
+def _concerns(standing: Standing, folders: Sequence[Path]) -> bool:
+    root = Path(standing.root)
+    return any(one.is_relative_to(root) or root.is_relative_to(one) for one in folders)
+
+
+def _is_over(standing: Standing, quarantine: Quarantine) -> bool:
+    """Is it gone, by us or by the user? What cannot be told is not."""
+    if not standing.safe_name:
+        return os.access(standing.path, os.R_OK | os.X_OK) or _is_gone(standing.path)
+    now = _mark(standing.path)
+    if now is None:
+        return False
+    if not now or (standing.mark and now != standing.mark and not any_runs_on()):
+        return True  # gone; or the user has put something else there, as no command runs
+    try:
+        where = quarantine.take(Path(standing.root), standing.at, standing.safe_name)
+    except (OSError, ToolError):
+        return False
+    if isinstance(where, Left):
+        return False
+    log.warning("%r was moved to %r", standing.path, str(where))
+    return True
+
+
+def _is_gone(path: str) -> bool:
+    return _mark(path) == ()
+
+
+def _mark(path: str) -> tuple[int, ...] | None:
+    """What tells one thing from another; empty if nothing is there, None if nobody can tell."""
+    try:
+        now = os.stat(path, follow_symlinks=False)  # noqa: PTH116 - may hold any character
+    except (FileNotFoundError, NotADirectoryError):
+        return ()
+    except OSError:
+        return None
+    return (now.st_dev, now.st_ino)
+
+
+def _record(folder: Path, standing: Standing) -> Path:
+    digest = hashlib.blake2b(os.fsencode(standing.path), digest_size=16).hexdigest()
+    return folder / _RECORDS / f"{digest}.json"
+
+
+def _written(folder: Path) -> Iterator[Standing]:
+    try:
+        names = list_names(folder / _RECORDS)
+    except OSError:
+        return
+    for name in names:
+        try:
+            data = read_own(folder / _RECORDS / name, _RECORD_LIMIT_B)
+            yield msgspec.json.decode(data, type=Standing)
+        except (OSError, ToolError, msgspec.MsgspecError):
+            continue

@@ -1,0 +1,158 @@
+"""What is moved out of the workspace: from whatever folder, by whatever name, and whole."""
+
+from __future__ import annotations
+
+import os
+import stat
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from indwell.files.aside import MOST_DEPTH, Left, Quarantine, let_in
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="no command is held on Windows")
+
+
+@pytest.fixture
+def quarantine(tmp_path: Path) -> Quarantine:
+    return Quarantine(tmp_path / "state" / "quarantine", (tmp_path / "w",))
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    (tmp_path / "w" / "a").mkdir(parents=True)
+    return tmp_path / "w"
+
+
+@pytest.fixture
+def elsewhere(tmp_path: Path) -> Iterator[Quarantine]:
+    """On another file system."""
+    shared = Path("/dev/shm")
+    if not shared.is_dir() or shared.stat().st_dev == tmp_path.stat().st_dev:
+        pytest.skip("there is no second file system")
+    with tempfile.TemporaryDirectory(dir=shared) as name:
+        yield Quarantine(Path(name), (tmp_path / "w",))
+
+
+def test_names_that_are_taken_beforehand_hinder_nothing(root: Path, quarantine: Quarantine) -> None:
+    for number in range(1_200):
+        (root / "a" / f"{f'{number}-' if number else ''}quarantined-x.txt").touch()
+    for text in ("one", "two"):
+        (root / "a" / "x").write_text(text)
+        where = quarantine.take(root, "a/x", "quarantined-x.txt")
+        assert isinstance(where, Path)
+        assert where.read_text() == text
+        assert not where.is_relative_to(root)
+        assert (where.parent / "from.txt").read_text() == f"{root}/a/x\n"
+        assert stat.S_IMODE(where.parent.stat().st_mode) == 0o700
+
+
+def test_what_is_gone_is_told_from_what_cannot_be_moved(root: Path) -> None:
+    (root / "file").touch()
+    blocked = Quarantine(root / "state", (root, Path(tempfile.gettempdir()).resolve()))
+    assert blocked.take(root, "a/x", "x") is None
+    assert blocked.take(root, "gone/x", "x") is None
+    (root / "a" / "x").touch()
+    with pytest.raises(OSError, match="no private folder outside the workspace"):
+        blocked.take(root, "a/x", "x")
+    assert (root / "a" / "x").exists()
+
+
+def test_a_state_folder_in_the_workspace_gets_nothing(root: Path) -> None:
+    (root / "x").touch()
+    where = Quarantine(root / "state", (root,)).take(root, "x", "x")
+    assert isinstance(where, Path)
+    assert not where.is_relative_to(root)
+
+
+def test_a_link_on_the_way_is_not_followed(root: Path, quarantine: Quarantine) -> None:
+    (root / "real").mkdir()
+    (root / "real" / "x").write_text("kept")
+    (root / "link").symlink_to(root / "real")
+    with pytest.raises(OSError, match="irectory"):
+        quarantine.take(root, "link/x", "x")
+    assert (root / "real" / "x").read_text() == "kept"
+
+
+@pytest.mark.parametrize("mode", [0o000, 0o111, 0o444, 0o555])
+def test_modes_of_folders_hinder_nothing_for_an_ordinary_user(mode: int) -> None:
+    """Root is hindered by none, so another user tries."""
+    done = subprocess.run(
+        [sys.executable, "-c", CLOSED, f"{mode:o}"],
+        check=True,
+        capture_output=True,
+        text=True,
+        cwd="/",
+        env={"PYTHONPATH": str(Path(__file__).parents[2] / "server")},
+    )
+    assert done.stdout.split() == ["evil", "evil", "evil", "[]", "True"]
+
+
+CLOSED = """
+import os, pathlib, sys, tempfile
+from indwell.files.aside import Quarantine, let_in
+if os.geteuid() == 0:
+    os.setgroups([])
+    os.setgid(65534)
+    os.setuid(65534)
+with tempfile.TemporaryDirectory() as name:
+    above = pathlib.Path(name).resolve()
+    root, mode = above / "w", int(sys.argv[1], 8)
+    quarantine = Quarantine(above / "state", (root,))
+    (root / "a" / "b" / ".idea").mkdir(parents=True)
+    for path in (".npmrc", "a/b/.nvim.lua", "a/b/.idea/x"):
+        (root / path).write_text("evil")
+    for path in (root / "a" / "b" / ".idea", root / "a" / "b", root / "a", root):
+        path.chmod(mode)
+    for path in (".npmrc", "a/b/.nvim.lua", "a/b/.idea"):
+        where = quarantine.take(root, path, "safe")
+        print((where / "x" if path.endswith("idea") else where).read_text())
+    print([one for one in (root / "a" / "b").iterdir()])
+    root.chmod(0)
+    print(let_in(root, "a/b") and list(root.iterdir()) == [root / "a"])
+"""
+
+
+def test_everything_is_carried_to_another_file_system(root: Path, elsewhere: Quarantine) -> None:
+    plant = root / "a" / ".idea"
+    (plant / "deep" / "er").mkdir(parents=True)
+    (plant / "deep" / "x").write_text("evil")
+    (plant / "deep" / "x").chmod(0)
+    (plant / "out").symlink_to("/etc")
+    os.mkfifo(plant / "pipe")
+    (plant / "also").hardlink_to(plant / "deep" / "x")
+    (plant / "deep").chmod(0o555)
+    where = elsewhere.take(root, "a/.idea", "safe")
+    assert isinstance(where, Path)
+    assert list((root / "a").iterdir()) == []
+    assert (where / "deep" / "x").read_text() == "evil"
+    assert (where / "also").read_text() == "evil"
+    assert (where / "out").readlink() == Path("/etc")
+    assert (where / "deep" / "er").is_dir()
+
+
+def test_what_cannot_be_carried_is_out_of_force_and_told(root: Path, elsewhere: Quarantine) -> None:
+    deep = root / ".idea"
+    for _ in range(MOST_DEPTH + 2):
+        deep /= "d"
+    deep.mkdir(parents=True)
+    left = elsewhere.take(root, ".idea", "safe")
+    assert isinstance(left, Left)
+    assert (root / ".idea").exists() is False
+    assert (root / left.at).is_dir()
+    assert left.at.startswith("quarantined-")
+    assert "too many" in left.why
+
+
+def test_a_folder_is_opened_to_its_owner_through_no_link(root: Path) -> None:
+    (root / "real").mkdir(mode=0o500)
+    (root / "real").chmod(0o500)
+    (root / "link").symlink_to("real")
+    assert not let_in(root, "link")
+    assert stat.S_IMODE((root / "real").stat().st_mode) == 0o500
+    assert let_in(root, "real")
+    assert stat.S_IMODE((root / "real").stat().st_mode) == 0o700

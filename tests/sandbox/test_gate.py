@@ -1,0 +1,200 @@
+"""While something that a command planted is in force, no command runs; and it is said."""
+
+from __future__ import annotations
+
+import asyncio
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from indwell.cli.guarding import Guard
+from indwell.errors import ToolError
+from indwell.files.aside import Quarantine
+from indwell.sandbox import spawn
+from indwell.sandbox.confinement import Confinement
+from indwell.sandbox.gate import Gate, Standing, still_in_the_way, take_untold
+from indwell.sandbox.pool import BACKGROUND
+from indwell.settings.model import SECRETS
+from support.bubblewrap import needs_bubblewrap
+from support.unheard import unheard
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="no command is held on Windows")
+
+
+class Place:
+    """A workspace whose plants cannot be moved anywhere as long as ``spare`` is missing."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.root = folder / "workspace"
+        self.root.mkdir()
+        (folder / "blocked").touch()
+        self.spare = folder / "spare"
+        self.quarantine = Quarantine(
+            folder / "blocked" / "quarantine", (self.root,), spare_in=self.spare
+        )
+        self.guard = Guard(self.root, SECRETS, quarantine=self.quarantine)
+
+    async def plant(self, make: Callable[[], object]) -> str:
+        """Do what a command would do while it runs; gives the one note."""
+        looked = await asyncio.to_thread(self.guard.look)
+        make()
+        (note,) = await asyncio.to_thread(looked.settle)
+        return note
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Place:
+    return Place(tmp_path)
+
+
+def evil(path: Path) -> Callable[[], object]:
+    return lambda: path.write_text("evil")
+
+
+async def ran(cwd: Path, **more: object) -> str:
+    return (await spawn("echo ran", cwd=cwd, timeout_s=60, **more)).output  # type: ignore[arg-type]
+
+
+async def test_nothing_runs_until_the_user_has_removed_it(place: Place) -> None:
+    plant = place.root / ".nvim.lua"
+    note = await place.plant(evil(plant))
+    assert plant.exists()
+    assert "'.nvim.lua'" in note
+    assert "it could not be moved away" in note
+    assert "No command runs here until it is gone: tell the user" in note
+    (place.root / "sub").mkdir()
+    confinement = Confinement(writable=(str(place.root),), look=place.guard.look)
+    for given in (
+        {"cwd": place.root},
+        {"cwd": place.root / "sub"},
+        {"cwd": place.folder, "never_in": (place.root,)},
+        {"cwd": place.folder},  # what runs above it can obey it, too
+        {"cwd": place.root, "pool": BACKGROUND, "on_note": print},
+        {"cwd": place.root, "confinement": confinement},
+    ):
+        with pytest.raises(ToolError, match=r"nothing was run: .*\.nvim\.lua.*Tell the user"):
+            await ran(**given)  # type: ignore[arg-type]
+    (place.folder / "other").mkdir()
+    assert await ran(place.folder / "other") == "ran\n"
+    plant.unlink()
+    assert await ran(place.root) == "ran\n"
+    assert await still_in_the_way((place.root,)) == ()
+
+
+async def test_it_opens_by_itself_once_the_thing_can_be_moved(place: Place) -> None:
+    plant = place.root / ".idea"
+    await place.plant(plant.mkdir)
+    with pytest.raises(ToolError, match="nothing was run"):
+        await ran(place.root)
+    place.spare.mkdir()
+    assert await ran(place.root) == "ran\n"
+    assert not plant.exists()
+    assert len(list(place.spare.rglob("quarantined-.idea.txt"))) == 1
+
+
+async def test_what_the_user_puts_in_its_place_is_the_users(place: Place) -> None:
+    plant = place.root / ".nvim.lua"
+    await place.plant(evil(plant))
+    (place.root / "own").write_text("own")  # before the other goes, so that it is another file
+    (place.root / "own").replace(plant)
+    place.spare.mkdir()
+    assert await ran(place.root) == "ran\n"
+    assert plant.read_text() == "own"
+
+
+def test_it_stays_closed_for_a_server_that_starts_later(tmp_path: Path) -> None:
+    root = tmp_path / "w"
+    root.mkdir()
+    (root / ".envrc").write_text("evil")
+    broken = Quarantine(tmp_path / "state", (root, tmp_path), spare_in=tmp_path / "none")
+    (tmp_path / "state").mkdir()
+    Gate().close(Standing(str(root), ".envrc", "safe", "why not"), broken)
+    later = Gate()
+    later.heed(Quarantine(tmp_path / "state", (root, tmp_path), spare_in=tmp_path / "none"))
+    (one,) = later.open_again((root,))
+    assert (one.path, one.why) == (f"{root}/.envrc", "why not")
+    assert later.open_again((tmp_path / "other",)) == ()
+    (root / ".envrc").unlink()
+    assert later.open_again((root,)) == ()
+    assert list((tmp_path / "state" / "standing").iterdir()) == []
+
+
+@needs_bubblewrap
+async def test_what_a_stopped_command_planted_is_said_in_the_next_turn(tmp_path: Path) -> None:
+    root = tmp_path / "w"
+    root.mkdir()
+    guard = Guard(root, SECRETS, quarantine=Quarantine(tmp_path / "state", (root,)))
+    confinement = Confinement(writable=(str(root),), look=guard.look)
+    command = "echo evil >.nvim.lua; echo ready; exec sleep 1000"
+    is_ready = asyncio.Event()
+    task = asyncio.create_task(
+        spawn(
+            command,
+            cwd=root,
+            timeout_s=None,
+            confinement=unheard(confinement),
+            on_chunk=lambda _chunk: is_ready.set(),
+        )
+    )
+    await is_ready.wait()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert not (root / ".nvim.lua").exists()
+    assert take_untold((tmp_path / "other",)) == ()
+    (note,) = take_untold((root,))
+    assert note.startswith("the command made '.nvim.lua', ")
+    assert take_untold((root,)) == ()
+
+
+def test_a_link_to_a_place_outside_is_moved_itself(tmp_path: Path) -> None:
+    root = tmp_path / "w"
+    root.mkdir()
+    (tmp_path / "out").mkdir()
+    guard = Guard(root, SECRETS, quarantine=Quarantine(tmp_path / "state", (root,)))
+    looked = guard.look()
+    (root / ".vscode").symlink_to(tmp_path / "out")
+    (note,) = looked.settle()
+    assert "moved out of the workspace" in note
+    assert (tmp_path / "out").is_dir()
+    assert not (root / ".vscode").is_symlink()
+
+
+def test_what_git_obeys_among_installed_files_is_moved_away_or_put_back(tmp_path: Path) -> None:
+    root = tmp_path / "w"
+    old = root / ".terraform" / "modules" / "m"
+    old.mkdir(parents=True)
+    subprocess.run(["git", "init", "-q", str(old)], check=True)
+    config = old / ".git" / "config"
+    guard = Guard(root, SECRETS, quarantine=Quarantine(tmp_path / "state", (root,)))
+    looked = guard.look()
+    assert str(config) in looked.minor
+    before = config.read_text()
+    with config.open("a") as file:
+        file.write("[core]\n\tfsmonitor = touch ran\n")
+    for name in ("node_modules/p", "a/lib/python3/site-packages/q", ".tox/py/r/s"):
+        new = root / name
+        new.mkdir(parents=True)
+        subprocess.run(["git", "init", "-q", str(new)], check=True)
+        subprocess.run(["git", "-C", str(new), "config", "core.fsmonitor", "x"], check=True)
+    bare = root / "node_modules" / "deep" / "er"
+    bare.mkdir(parents=True)
+    subprocess.run(["git", "init", "-q", "--bare", str(bare)], check=True)
+    with (bare / "config").open("a") as file:
+        file.write("[core]\n\tworktree = .\n\tfsmonitor = touch ran\n")
+    (root / "node_modules" / "h" / ".hg").mkdir(parents=True)
+    subprocess.run(["git", "init", "-q", str(root / "node_modules" / "fine")], check=True)
+    notes = looked.settle()
+    assert len(notes) == 7, "\n".join(notes)
+    assert config.read_text() == before
+    assert [one for one in sorted(root.rglob(".git")) if one.is_dir()] == [
+        old / ".git",
+        root / "node_modules" / "fine" / ".git",
+    ]
+    assert not (bare / "HEAD").exists()
+    assert not (root / "node_modules" / "h" / ".hg").exists()
+    assert guard.look().settle() == ()

@@ -1,0 +1,18 @@
+"""What was moved out of a workspace, by where it came from."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from indwell.files.aside import NOTE
+
+
+def moved_away(quarantine: Path, root: Path) -> dict[str, list[Path]]:
+    """Each thing that came from beneath ``root``, by its old path from there on."""
+    found: dict[str, list[Path]] = {}
+    for place in sorted(one for one in quarantine.iterdir() if (one / NOTE).is_file()):
+        came_from = Path((place / NOTE).read_text("utf-8").rstrip("\n"))
+        things = [one for one in place.iterdir() if one.name != NOTE]
+        if came_from.is_relative_to(root):
+            found.setdefault(came_from.relative_to(root).as_posix(), []).extend(things)
+    return found
