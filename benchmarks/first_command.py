@@ -35,7 +35,8 @@ from indwell.workspace.disk import DiskWorkspace
 
 FILES = 200_000
 PER_FOLDER = 50
-COMMANDS = 3
+TIMES = 3
+COMMANDS = {"`echo`": "echo", "one that may write (`touch`)": "touch made"}
 TICK_S = 0.001
 
 
@@ -63,11 +64,11 @@ async def waits(taken: list[float]) -> None:
         taken.append(max(perf_counter() - began - TICK_S, 0.0) * 1e3)
 
 
-async def measured(folder: Path, state: Path) -> tuple[list[float], list[float]]:
+async def measured(folder: Path, state: Path, command: str) -> tuple[list[float], list[float]]:
     """Seconds of each command, from its call to its result; and the waits of the loop."""
     calls = [
-        ToolCall(f"c{number}", "bash", f'{{"command": "echo {number}"}}')
-        for number in range(COMMANDS)
+        ToolCall(f"c{number}", "bash", f'{{"command": "{command} {number}"}}')
+        for number in range(TIMES)
     ]
     replies = [Reply("", (call,), finish="tool_calls") for call in calls]
     provider = ScriptedProvider([*replies, Reply("done")])
@@ -116,21 +117,22 @@ def main() -> None:
         folder = Path(place).resolve() / "tree"
         fill(folder, n_files)
         floor = min(walked(folder) for _ in range(3))
-        seconds, taken = asyncio.run(measured(folder, Path(place, "state")))
-    print([round(x, 3) for x in seconds])
-    first, *others = seconds
+        rows = {"os.walk (floor)": {"seconds": floor, "times os.walk": 1.0}}
+        waited: list[float] = []
+        for words, command in COMMANDS.items():
+            state = Path(place, f"state-{len(rows)}")
+            (first, *others), taken = asyncio.run(measured(folder, state, command))
+            rows[f"{words}, first"] = {"seconds": first, "times os.walk": first / floor}
+            rows[f"{words}, later"] = {"seconds": min(others), "times os.walk": min(others) / floor}
+            waited += taken
     show(
         f"Seconds of a command in a workspace of {n_files:,} files",
-        {
-            "first": {"seconds": first, "times os.walk": first / floor},
-            "later": {"seconds": min(others), "times os.walk": min(others) / floor},
-            "os.walk (floor)": {"seconds": floor, "times os.walk": 1.0},
-        },
-        goal="first ≤ 0.5 s",
+        rows,
+        goal="`echo`, first ≤ 0.5 s",
     )
     show(
         "Milliseconds that the event loop waited",
-        {"waits": {"p99": percentile(taken, 99), "largest": max(taken)}},
+        {"waits": {"p99": percentile(waited, 99), "largest": max(waited)}},
         goal="≤ 10 ms",
     )
 

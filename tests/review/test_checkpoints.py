@@ -343,11 +343,45 @@ def test_a_later_look_reads_only_what_changed(tmp_path) -> None:
     bodies = Bodies()
     later = time.time_ns() + 10_000_000_000
     lookout = Lookout(tmp_path, bodies, lambda: (), clock_ns=lambda: later)
-    assert lookout.before().n_unread == 0
+    assert lookout.before().waiting == ()
     held = bodies.size_b
     (tmp_path / "3.txt").write_bytes(b"another text")
     lookout.before()
     assert bodies.size_b == held + len(b"another text")
+
+
+def test_what_is_not_read_before_a_command_is_read_beside_it(tmp_path) -> None:
+    """No command waits for the first look at a large folder, and what it changes is covered."""
+    for number in range(20):
+        (tmp_path / f"{number}.txt").write_bytes(b"old")
+    later = time.time_ns() + 10_000_000_000
+    lookout = Lookout(tmp_path, Bodies(), lambda: (), clock_ns=lambda: later, ahead_s=0)
+    look = lookout.before()
+    assert len(look.waiting) == 20
+    (tmp_path / "1.txt").write_bytes(b"new")  # before anybody read it
+    lookout.read_on(look)
+    (tmp_path / "2.txt").write_bytes(b"new")
+    seen = lookout.after(look)
+    assert [(one.at, one.before, one.after) for one in seen.changes] == [("2.txt", b"old", b"new")]
+    assert seen.lost == ("1.txt",)
+    assert lookout.before().waiting == ("1.txt",)
+
+
+def test_reading_beside_a_command_ends_with_it(tmp_path) -> None:
+    (tmp_path / "a.txt").write_bytes(b"old")
+    later = time.time_ns() + 10_000_000_000
+    lookout = Lookout(tmp_path, Bodies(), lambda: (), clock_ns=lambda: later, ahead_s=0)
+    look = lookout.before()
+    look.stopped.set()
+    lookout.read_on(look)
+    assert (look.known, look.waiting) == ({}, ("a.txt",))
+
+
+def test_what_changed_just_now_is_read_before_the_command(tmp_path) -> None:
+    """Beside it, a second change within a tick of the clock would look the same."""
+    (tmp_path / "a.txt").write_bytes(b"old")
+    look = Lookout(tmp_path, Bodies(), lambda: (), ahead_s=0).before()
+    assert (list(look.known), look.waiting) == (["a.txt"], ())
 
 
 def test_what_does_not_fit_is_not_kept_and_is_said(tmp_path) -> None:

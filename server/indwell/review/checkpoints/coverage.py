@@ -135,8 +135,17 @@ class Coverage:
         await self.settled()
         looks = await self._looks()
         noted = self._workspace.noting()
+        # Files that no time was left to read, while the command runs already.
+        reading = [
+            asyncio.create_task(asyncio.to_thread(self._lookouts[root].read_on, look))
+            for root, look in looks.items()
+            if look.waiting
+        ]
 
         async def record() -> None:
+            for look in looks.values():
+                look.stopped.set()
+            await asyncio.gather(*reading)
             made = await self._record(
                 looks, noted, actor, tool_use_id, accepted=accepted, tell=tell
             )

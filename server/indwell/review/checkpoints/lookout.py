@@ -2,12 +2,17 @@
 
 The first look reads what it can keep within its bounds, later ones only what changed since. What
 the bytes were stands in a file without a name that ends with the process.
+
+Reading a large folder takes seconds, for which no command waits: what is not read when it begins is
+read beside it. Only bytes of files that still look as before the command are kept; what it changed
+first is told as lost.
 """
 
 from __future__ import annotations
 
+import threading
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -27,7 +32,8 @@ SHUT = frozenset(
 
 MOST_FILES = 50_000  # 0.2 s a look
 MOST_FILE_B = 4 << 20
-READING_S = 3.0  # of one look; what is not read by then is read by the next
+AHEAD_S = 0.25  # of reading before a command; what is not read by then is read while it runs, …
+READING_S = 3.0  # … for so long; and the rest by the next look
 RACY_NS = 2_000_000_000  # FAT counts in steps of 2 s; within one, a second change may look the same
 MOST_CHANGED = 2_000  # files of one command, …
 MOST_CHANGED_B = 64 << 20  # … and their bytes, before and after
@@ -48,14 +54,16 @@ class Look(NamedTuple):
     Attributes:
         census: Its files.
         known: What is known of them.
-        n_unread: Of how many the bytes are not kept.
         at_ns: When it was taken.
+        waiting: Files still to be read, by ``read_on``.
+        stopped: Set when ``read_on`` is to end.
     """
 
     census: Census
-    known: Mapping[str, Known]
-    n_unread: int
+    known: dict[str, Known]
     at_ns: int
+    waiting: Sequence[str]
+    stopped: threading.Event
 
 
 class FileChange(NamedTuple):
@@ -100,6 +108,7 @@ class Lookout:
         clock_ns: Callable[[], int] = time.time_ns,
         most_files: int = MOST_FILES,
         most_file_b: int = MOST_FILE_B,
+        ahead_s: float = AHEAD_S,
     ) -> None:
         self._root = root
         self._bodies = bodies
@@ -107,10 +116,11 @@ class Lookout:
         self._clock_ns = clock_ns
         self._most_files = most_files
         self._most_file_b = most_file_b
+        self._ahead_s = ahead_s
         self._known: dict[str, Known] = {}
 
     def before(self) -> Look:
-        """Look, and read what changed since the last look."""
+        """Look, and read what changed since the last look; ``read_on`` reads what is left."""
         at_ns = self._clock_ns()
         self._make_room()
         census = take_census(str(self._root), shut=SHUT, most_files=self._most_files)
@@ -122,9 +132,17 @@ class Lookout:
                 known[at] = last
             elif not is_link(facts):
                 waiting.append((facts[1], at))
-        n_unread = self._read(census, waiting, known, at_ns)
+        look = Look(census, known, at_ns, (), threading.Event())
+        paths = [at for _, at in sorted(waiting)]  # the smallest first
+        # What changed just now might change again and look the same: it is read before the command.
+        self._read(look, [at for at in paths if not _is_old(census.files[at], at_ns)], READING_S)
+        old = [at for at in paths if _is_old(census.files[at], at_ns)]
         self._known = known
-        return Look(census, known, n_unread, at_ns)
+        return look._replace(waiting=self._read(look, old, self._ahead_s))
+
+    def read_on(self, look: Look) -> None:
+        """Read what waits, while a command runs, until ``look.stopped`` is set."""
+        self._read(look, look.waiting, READING_S)
 
     def after(self, look: Look) -> Seen:
         """What became of the files since ``look``."""
@@ -156,34 +174,31 @@ class Lookout:
     def _make_room(self) -> None:
         if self._bodies.size_b < CROWDED * self._bodies.most_b:
             return
-        live = sum(one.facts[1] for one in self._known.values() if one.digest is not None)
+        live = sum(one.facts[1] for one in tuple(self._known.values()) if one.digest is not None)
         if live < self._bodies.size_b / 2:
             self._bodies.clear()
             self._known = {}
 
-    def _read(
-        self, census: Census, waiting: list[tuple[int, str]], known: dict[str, Known], at_ns: int
-    ) -> int:
-        """Keep bytes, of the smallest files first; gives of how many they are not kept."""
-        if not waiting:
-            return 0
+    def _read(self, look: Look, paths: Sequence[str], seconds: float) -> Sequence[str]:
+        """Keep bytes of files that still are as in the look; gives those that time is up for."""
+        if not paths:
+            return ()
         secret = _Secret(self._secret())
-        until = time.monotonic() + READING_S
-        n_unread = 0
+        until = time.monotonic() + seconds
         with opened_folder(self._root) as root:
-            for size, at in sorted(waiting):
-                facts = census.files[at]
+            for number, at in enumerate(paths):
+                if look.stopped.is_set() or time.monotonic() >= until:
+                    return tuple(paths[number:])
+                facts = look.census.files[at]
                 if secret.has(f"{self._root}/{at}"):
                     continue
-                body = None
-                if size <= self._most_file_b and time.monotonic() < until:
+                digest = None
+                if facts[1] <= self._most_file_b:
                     body = read_body(root, at, self._most_file_b)
-                digest = self._bodies.put(body.data) if body and body.facts == facts else None
-                n_unread += digest is None
-                if digest is not None or size > self._most_file_b:
-                    is_certain = at_ns - max(facts[2], facts[3]) >= RACY_NS
-                    known[at] = Known(facts, digest, is_certain)
-        return n_unread
+                    digest = self._bodies.put(body.data) if body and body.facts == facts else None
+                if digest is not None or facts[1] > self._most_file_b:
+                    look.known[at] = Known(facts, digest, _is_old(facts, look.at_ns))
+        return ()
 
     def _candidates(self, look: Look, now: Census) -> Iterator[str]:
         """Files that may be other ones by now."""
@@ -221,10 +236,15 @@ class Lookout:
             after = body.data
             digest = self._bodies.put(after)
             if digest is not None:
-                is_certain = self._clock_ns() - max(body.facts[2], body.facts[3]) >= RACY_NS
+                is_certain = _is_old(body.facts, self._clock_ns())
                 self._known[at] = Known(body.facts, digest, is_certain)
         mode = was[4] if was is not None else 0
         return FileChange(at, before, after, mode)
+
+
+def _is_old(facts: Facts, at_ns: int) -> bool:
+    """Would a later change show, whatever the steps in which the clock of the disk counts?"""
+    return at_ns - max(facts[2], facts[3]) >= RACY_NS
 
 
 class _Secret:
