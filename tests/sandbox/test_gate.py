@@ -198,3 +198,21 @@ def test_what_git_obeys_among_installed_files_is_moved_away_or_put_back(tmp_path
     assert not (bare / "HEAD").exists()
     assert not (root / "node_modules" / "h" / ".hg").exists()
     assert guard.look().settle() == ()
+
+
+def test_what_a_plant_leads_to_stays_where_the_user_has_it(tmp_path: Path) -> None:
+    root = tmp_path / "w"
+    (root / "src").mkdir(parents=True)
+    (root / "src" / "a.py").write_text("own")
+    (root / "settings").write_text("own")
+    guard = Guard(root, SECRETS, quarantine=Quarantine(tmp_path / "state", (root,)))
+    looked = guard.look()
+    (root / ".nvim.lua").symlink_to("src/a.py")
+    (root / ".idea").symlink_to("src")
+    subprocess.run(["git", "init", "-q", str(root / "new")], check=True)
+    for key, path in (("core.hooksPath", "../src"), ("include.path", "../../settings")):
+        subprocess.run(["git", "-C", str(root / "new"), "config", key, path], check=True)
+    assert len(looked.settle()) == 3
+    assert (root / "src" / "a.py").read_text() == "own"
+    assert (root / "settings").read_text() == "own"
+    assert not (root / "new" / ".git").exists()

@@ -21,7 +21,14 @@ from indwell.files.aside import Left, Quarantine, let_in, put_file, put_link
 from indwell.files.listing import exists
 from indwell.files.reading import read_bytes
 from indwell.files.tree import Found
-from indwell.policy.guarded import BARE, is_guarded, is_set_aside, set_aside_name, topmost
+from indwell.policy.guarded import (
+    BARE,
+    is_guarded,
+    is_obeyed_by_git,
+    is_set_aside,
+    set_aside_name,
+    topmost,
+)
 from indwell.sandbox.gate import Standing, close
 from indwell.workspace.git_config import executing
 
@@ -44,7 +51,9 @@ class Look(msgspec.Struct, frozen=True):
     Attributes:
         found: What is there.
         git: What git obeys, whatever its name, be it there or not.
+        repositories: The same without what links lead to, for each folder that holds a repository.
         ends: What protected links lead to, be it there or not.
+        odd: What only its place makes one that is guarded.
         todos: What rebases that are under way still have to do.
         closed: Folders that cannot be looked into.
         is_whole: It went everywhere.
@@ -52,7 +61,9 @@ class Look(msgspec.Struct, frozen=True):
 
     found: Mapping[str, Found]
     git: frozenset[str] = frozenset()
+    repositories: Mapping[str, tuple[str, ...]] = {}
     ends: frozenset[str] = frozenset()
+    odd: frozenset[str] = frozenset()
     todos: Mapping[str, Found] = {}
     closed: tuple[str, ...] = ()
     is_whole: bool = True
@@ -167,7 +178,9 @@ class _Settling:
         self._so_far = so_far
         self._is_last = is_last
         self._git = before.git | after.git
-        self._ends = before.ends | after.ends
+        # What new links and new repositories name may be the user's own; they go themselves.
+        self._by_git = before.git | frozenset(_obeyed_now(before, after))
+        self._is_named = before.ends | before.odd | after.odd
         self._sorted = sorted(after.found)
 
     def notes(self) -> Iterator[str]:
@@ -225,10 +238,10 @@ class _Settling:
             yield f"the command made {path!r}; look at it before anything obeys it"
 
     def _is_guarded(self, path: str) -> bool:
-        is_gits = path in self._git or ".git" in path.split("/") or path.endswith(f"/{BARE}")
-        if is_gits or path == BARE or path.rpartition("/")[0] in self._git:
+        folder, _, name = path.rpartition("/")
+        if name == BARE or ".git" in path.split("/") or not self._by_git.isdisjoint((path, folder)):
             return True
-        return not self._only_git and (path in self._ends or is_guarded(path))
+        return not self._only_git and (path in self._is_named or is_guarded(path))
 
     def _restored(self, path: str, now: Found | None) -> Iterator[str]:
         """Put back what git obeys, if it would run or obey something else by now."""
@@ -377,6 +390,16 @@ class _Settling:
     def _runs_nothing(self, path: str) -> bool:
         text = _text(self._root, path)
         return text is not None and not executing(text).lines
+
+
+def _obeyed_now(before: Look, after: Look) -> Iterator[str]:
+    """What repositories that were there obey, and of new ones what is in their own folder."""
+    for holder, names in after.repositories.items():
+        front = f"{holder}/" if holder else ""
+        for name in names:
+            own = name.removeprefix(front)
+            if holder in before.repositories or own.startswith(".git/") or is_obeyed_by_git(own):
+                yield name
 
 
 def _is_same(was: Found, now: Found | None) -> bool:

@@ -55,15 +55,15 @@ class GitGuard:
         self._known: dict[str, tuple[_State, tuple[str, ...]]] = {}
         self._copies: dict[str, Copy] = {}
 
-    def names(self, found: Iterable[Found]) -> frozenset[str]:
-        """All that git obeys, be it there or not, from the folder on; blocks.
+    def names(self, found: Iterable[Found]) -> Mapping[str, tuple[str, ...]]:
+        """All that git obeys, be it there or not, of each folder that holds a repository; blocks.
 
         Args:
             found: What a look found, of which repositories are taken.
         """
         holders = dict.fromkeys(filter(self._holds, map(_above, filter(_is_sign, found))))
         self._known = {one: self._known[one] for one in holders if one in self._known}
-        return frozenset(name for one in holders for name in self._of(one))
+        return {one: self._of(one) for one in holders}
 
     def there(self, names: Iterable[str]) -> Iterator[Found]:
         """Those that stand there, and of folders what stands in them."""

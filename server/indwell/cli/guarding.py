@@ -102,7 +102,7 @@ class Guard:
             path for path, one in named.items() if one in shut and path not in open_ones
         } - secret
         kept = topmost([*(one.path for one in shut if not one.leads_to), *others])
-        sure = {*before.git, *before.ends, *others}
+        sure = {*before.git, *before.ends, *before.odd, *others}
         minor = [
             one for one in kept if (one not in sure and not _is_obeyed(one)) or _is_in_shut(one)
         ]
@@ -178,7 +178,8 @@ class Guard:
         found = {one.path: one for one in wanted if self._is_listed(one)}
         odd = {one.path: one for one in _odd(wanted) if one.path not in found}
         led = dict(self._led_to(found.values()))
-        names = self._git.names(found.values())
+        repositories = self._git.names(found.values())
+        names = frozenset(name for each in repositories.values() for name in each)
         self._gits = names
         by_git = {one.path: one for one in self._git.there(names)}
         linked = dict(self._led_to(by_git.values()))
@@ -186,7 +187,9 @@ class Guard:
         return Look(
             found={**there, **found, **by_git},
             git=frozenset((*names, *by_git, *linked)),
-            ends=frozenset((*led, *odd)),
+            repositories=repositories,
+            ends=frozenset(led),
+            odd=frozenset(odd),
             todos=self._git.todos(names),
             closed=(*look.unreadable, *signs.closed),
             is_whole=(
