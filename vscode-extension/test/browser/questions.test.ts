@@ -70,6 +70,95 @@ test("UI-12 No has the focus, and a key within 500 ms does nothing", async () =>
   ]);
 });
 
+/**
+ * Does `act` as soon as a card has the focus, and gives what is said of it. In the page: a slow machine must not
+ * make it 500 ms. `draft` is typed into the card's field first.
+ */
+function early(panel: Panel, act: "n" | "click" | "Enter" | "Escape", draft = ""): Promise<string> {
+  return panel.page.evaluate(
+    async ([what, words]) => {
+      const frame = () => new Promise((next) => requestAnimationFrame(next));
+      const until = async (isSo: () => boolean) => {
+        for (let tries = 0; tries < 1_000 && !isSo(); tries += 1) await frame();
+      };
+      const said = () => document.querySelector(".question .answers-early")?.textContent ?? "";
+      await until(() => document.activeElement?.closest(".question") != null);
+      const field = document.querySelector<HTMLInputElement>(".question .field");
+      if (field !== null && words !== "") {
+        field.value = words;
+        field.dispatchEvent(new Event("input", { bubbles: true }));
+        const send = document.querySelector(".question [type=submit]");
+        await until(() => send?.getAttribute("aria-disabled") === "false");
+      }
+      if (what === "click") document.querySelector<HTMLElement>(".answers button")?.click();
+      else if (what === "Enter") field?.form?.requestSubmit();
+      else {
+        const press = { key: what, bubbles: true };
+        document.activeElement?.dispatchEvent(new KeyboardEvent("keydown", press));
+      }
+      await until(() => said() !== "");
+      return said();
+    },
+    [act, draft] as const,
+  );
+}
+
+for (const [act, words] of [
+  ["n", "N came too early and answered nothing. Press N again."],
+  ["click", "The click came too early and answered nothing. Click again."],
+] as const)
+  test(`UI-12 too early a ${act} answers nothing, and is told where a screen reader hears it`, async () => {
+    const panel = await asking();
+    const said = early(panel, act);
+    await panel.show(running(permission()));
+    assert.equal(await said, words);
+    assert.equal(await panel.page.locator(".answers-early[role=status]").count(), 1);
+    assert.deepEqual(await answers(panel), []);
+    // Nothing has moved under the pointer.
+    const box = () => panel.page.locator(".answers button").first().boundingBox();
+    const before = await box();
+    await letter(panel, "n");
+    assert.deepEqual(await box(), before);
+    assert.deepEqual(await answers(panel), [
+      { type: "answer", nonce: "n1", answer: "no", hunks: null },
+    ]);
+  });
+
+test("UI-12 until a card takes keys it says so, and then which", async () => {
+  const panel = await asking();
+  await panel.page.evaluate(() => {
+    const all: string[] = [];
+    Object.assign(window, { hints: all });
+    new MutationObserver(() => {
+      const words = document.querySelector(".hint-inside")?.textContent ?? "";
+      if (words !== "" && all.at(-1) !== words) all.push(words);
+    }).observe(document.body, { childList: true, subtree: true, characterData: true });
+  });
+  await panel.show(running(permission()));
+  await armed(panel);
+  await panel.page.getByText("Keys: N, O, S, A").waitFor();
+  const hints = await panel.page.evaluate(() => Reflect.get(window, "hints"));
+  assert.deepEqual(hints, ["Takes keys in a moment", "Keys: N, O, S, A"]);
+});
+
+for (const act of ["Enter", "Escape"] as const)
+  test(`UI-12 ${act} that was meant for what stood there before answers no question of the model`, async () => {
+    const panel = await asking();
+    const said = early(panel, act, "b = 2");
+    const question: Question = {
+      kind: "ask",
+      nonce: "n9",
+      prompt: "Which one?",
+      placeholder: "",
+      by: "model",
+      options: [],
+    };
+    await panel.show(running(question));
+    assert.match(await said, new RegExp(`^${act} came too early`));
+    assert.deepEqual(await answers(panel), []);
+    assert.equal(await panel.page.locator(".question .field").inputValue(), "b = 2");
+  });
+
 test("UI-12 each key while it arms puts the arming off", async () => {
   const panel = await asking(permission());
   // The clock of the page decides, not ours: presses come faster than 500 ms each.
@@ -358,9 +447,11 @@ test("a question for words takes a line, and Escape says nothing", async () => {
     options: [],
   });
   const panel = await asking(ask("a1"), ask("a2"));
+  await armed(panel);
   await panel.page.keyboard.type("split it");
   await panel.page.keyboard.press("Enter");
   await panel.play([{ type: "questionGone", nonce: "a1" }]);
+  await armed(panel);
   await panel.page.keyboard.press("Escape");
   assert.deepEqual(await answers(panel), [
     { type: "said", nonce: "a1", text: "split it" },

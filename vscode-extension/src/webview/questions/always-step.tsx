@@ -2,18 +2,21 @@
 import type { RefObject } from "preact";
 import { useEffect } from "preact/hooks";
 import { visibleText } from "../../shared/visible.ts";
+import { Early } from "./early.tsx";
 import { Pieces } from "./pieces.tsx";
 import { marked } from "./risky-parts.ts";
 
 interface Props {
   readonly rule: string;
   readonly armed: boolean;
+  /** See `Early`. */
+  readonly early: string;
   readonly back: RefObject<HTMLButtonElement | null>;
   readonly cancel: () => void;
   readonly confirm: () => void;
 }
 
-export function AlwaysStep({ rule, armed, back, cancel, confirm }: Props) {
+export function AlwaysStep({ rule, armed, early, back, cancel, confirm }: Props) {
   useEffect(() => back.current?.focus(), []);
   return (
     <section class="always" aria-label="Always allow this">
@@ -37,6 +40,7 @@ export function AlwaysStep({ rule, armed, back, cancel, confirm }: Props) {
         >
           Always allow
         </button>
+        <Early words={early} />
       </div>
     </section>
   );

@@ -1,16 +1,19 @@
 /** The buttons of a permission: No first; Always shows its rule and asks once more. */
 import type { RefObject } from "preact";
 import type { Offer } from "./answers.ts";
+import { Early } from "./early.tsx";
 
 interface Props {
   readonly offers: readonly Offer[];
   readonly armed: boolean;
+  /** See `Early`. */
+  readonly early: string;
   readonly sent: boolean;
   readonly no: RefObject<HTMLButtonElement | null>;
   readonly give: (offer: Offer) => void;
 }
 
-export function AnswerRow({ offers, armed, sent, no, give }: Props) {
+export function AnswerRow({ offers, armed, early, sent, no, give }: Props) {
   const blocked = offers.find((offer) => offer.blocked !== "")?.blocked ?? "";
   const keys = offers.map((offer) => offer.key).join(", ");
   return (
@@ -30,10 +33,13 @@ export function AnswerRow({ offers, armed, sent, no, give }: Props) {
         </button>
       ))}
       {blocked !== "" && <span class="muted answers-why">{blocked}</span>}
-      <p class="muted answers-hint">
+      <div class="muted answers-hint">
         <span class="hint-outside">Shift+Tab leads here; then {keys}</span>
-        <span class="hint-inside">Keys: {keys}</span>
-      </p>
+        <span class="hint-inside">
+          {armed || sent ? `Keys: ${keys}` : "Takes keys in a moment"}
+        </span>
+        <Early words={sent ? "" : early} />
+      </div>
     </div>
   );
 }

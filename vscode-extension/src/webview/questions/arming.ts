@@ -33,6 +33,12 @@ export function lettersIn(arming: Arming, focusAt: number, at: number): number {
   return Math.max(armsIn(arming, at), focusAt + ARMING_MS - at, 0);
 }
 
+/** What is said of an answer that came too early; `key` is empty for a click. */
+export function earlyWords(key: string): string {
+  const what = key === "" ? "The click" : key;
+  return `${what} came too early and answered nothing. ${key === "" ? "Click" : `Press ${key}`} again.`;
+}
+
 /** Keys that move or press, and so are no typing. */
 const MOVES =
   /^(?:Tab|Enter| |Escape|Arrow.+|Page.+|Home|End|Shift|Control|Alt|AltGraph|Meta|CapsLock)$/;

@@ -4,6 +4,7 @@ import type { Question } from "../../shared/state.ts";
 import { visible } from "../../shared/visible.ts";
 import { Icon } from "../icon.tsx";
 import type { ViewProps } from "../view-props.ts";
+import { Early } from "./early.tsx";
 import { offerFocus } from "./focus.ts";
 import { useArming } from "./use-arming.ts";
 
@@ -22,7 +23,7 @@ export function AskCard({ question, place, post, channel }: Props) {
   const key = `ask ${nonce}`;
   const [text, setText] = useState(channel.kept.draft(key) ?? "");
   const sent = useRef(false);
-  const { armed, isArmed } = useArming(card, nonce, field);
+  const { armed, isArmed, wasQuiet, early, tooEarly } = useArming(card, nonce, field);
   useEffect(() => offerFocus(field.current), []);
   useEffect(
     () => channel.onFocus((where) => where === "question" && field.current?.focus()),
@@ -34,24 +35,29 @@ export function AskCard({ question, place, post, channel }: Props) {
     channel.kept.keepDraft(key, null);
     send();
   };
-  const say = (words: string | null) => once(() => post({ type: "said", nonce, text: words }));
-  // A click that was meant for what stood there before chooses nothing.
-  const choose = (option: number) =>
-    isArmed() && once(() => post({ type: "chosen", nonce, option }));
+  // What was meant for what stood there before answers nothing.
+  const say = (words: string | null, key: string) => {
+    if (wasQuiet()) once(() => post({ type: "said", nonce, text: words }));
+    else tooEarly(key);
+  };
+  const choose = (option: number) => {
+    if (isArmed()) once(() => post({ type: "chosen", nonce, option }));
+    else tooEarly("");
+  };
   return (
     <form
       ref={card}
       class={isModel ? "question card of-model" : "question card"}
       aria-labelledby={`${nonce}-title`}
-      data-armed={options.length === 0 || armed}
+      data-armed={armed}
       onSubmit={(event) => {
         event.preventDefault();
-        if (text.trim() !== "") say(text);
+        if (text.trim() !== "") say(text, "Enter");
       }}
       onKeyDown={(event) => {
         if (event.key !== "Escape" || event.isComposing) return;
         event.stopPropagation();
-        say(null);
+        say(null, "Escape");
       }}
     >
       <header class="row question-head">
@@ -99,12 +105,13 @@ export function AskCard({ question, place, post, channel }: Props) {
         }}
       />
       <div class="answers">
-        <button type="button" class="button secondary" onClick={() => say(null)}>
+        <button type="button" class="button secondary" onClick={() => say(null, "")}>
           {isModel ? "No answer" : "Cancel"}
         </button>
         <button type="submit" class="button" aria-disabled={text.trim() === ""}>
           Answer
         </button>
+        <Early words={early} />
       </div>
     </form>
   );

@@ -36,7 +36,8 @@ export function PermissionCard({ question, place, post, channel }: Props) {
     asked.hunks.length > 1 ? asked.hunks.map(idOf) : null,
   );
   const [step, setStep] = useState<"first" | "always" | "sent">("first");
-  const { armed, isArmed, lettersCount } = useArming(card, step, no);
+  const { armed, isArmed, lettersCount, early, tooEarly } = useArming(card, step, no);
+  const lastKey = useRef(""); // that pressed a button, as a click has none
   const isEdit = useMemo(() => isDiff(asked), [asked]);
   const isCut = useMemo(
     () => isEdit && (asked.hunks.length > MOST_HUNKS || bounded(asked.detail).left > 0),
@@ -56,20 +57,26 @@ export function PermissionCard({ question, place, post, channel }: Props) {
     setStep("sent");
     post({ type: "answer", nonce, answer, hunks: hunksSent(asked, chosen, answer) });
   };
-  const give = (offer: Offer, counts: () => boolean = isArmed) => {
-    if (step !== "first" || offer.blocked !== "" || !counts()) return;
-    if (offer.answer === "always") setStep("always");
+  const give = (offer: Offer, key = "") => {
+    if (step !== "first" || offer.blocked !== "") return;
+    if (!(key === "" ? isArmed : lettersCount)()) tooEarly(key || lastKey.current);
+    else if (offer.answer === "always") setStep("always");
     else send(offer.answer);
   };
-  const always = (counts = isArmed) => step === "always" && counts() && send("always");
+  const always = (key = "") => {
+    if (step !== "always") return;
+    if ((key === "" ? isArmed : lettersCount)()) send("always");
+    else tooEarly(key || lastKey.current);
+  };
   const keys = (event: KeyboardEvent) => {
     if (event.repeat && /^(?:Enter| )$/.test(event.key)) event.preventDefault(); // held down: no press
     if (event.ctrlKey || event.metaKey || event.altKey || event.shiftKey) return;
     if (event.repeat || event.isComposing) return;
     const key = event.key.toUpperCase();
+    lastKey.current = key === "ENTER" ? "Enter" : key === " " ? "Space" : "";
     const offer = step === "first" ? offered.find((one) => one.key === key) : undefined;
-    if (offer !== undefined) give(offer, lettersCount);
-    else if (step === "always" && key === "A") always(lettersCount);
+    if (offer !== undefined) give(offer, key);
+    else if (step === "always" && key === "A") always(key);
     else if (step === "always" && key === "ESCAPE") {
       event.stopPropagation();
       setStep("first");
@@ -86,6 +93,9 @@ export function PermissionCard({ question, place, post, channel }: Props) {
       aria-describedby={`${nonce}-why`}
       data-armed={armed}
       onKeyDown={keys}
+      onPointerDown={() => {
+        lastKey.current = "";
+      }}
     >
       <header class="row question-head">
         <h2 id={`${nonce}-title`}>{titleOf(asked)}</h2>
@@ -122,9 +132,17 @@ export function PermissionCard({ question, place, post, channel }: Props) {
           back={back}
           cancel={() => setStep("first")}
           confirm={() => always()}
+          early={early}
         />
       ) : (
-        <AnswerRow offers={offered} armed={armed} sent={step === "sent"} no={no} give={give} />
+        <AnswerRow
+          offers={offered}
+          armed={armed}
+          early={early}
+          sent={step === "sent"}
+          no={no}
+          give={give}
+        />
       )}
     </section>
   );

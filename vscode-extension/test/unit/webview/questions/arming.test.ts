@@ -3,6 +3,7 @@ import { test } from "node:test";
 import {
   ARMING_MS,
   armsIn,
+  earlyWords,
   isTyping,
   keyPressed,
   lettersIn,
@@ -48,4 +49,9 @@ test("keys that move or press are no typing", () => {
     true,
     true,
   ]);
+});
+
+test("what came too early is named, with what to do next", () => {
+  assert.equal(earlyWords("N"), "N came too early and answered nothing. Press N again.");
+  assert.equal(earlyWords(""), "The click came too early and answered nothing. Click again.");
 });
