@@ -11,19 +11,32 @@ _log = logging.getLogger(__name__)
 
 
 class Chores:
-    """Owns tasks; what goes wrong in one is logged."""
+    """Owns tasks; what goes wrong in one is logged.
+
+    None begins once they are closed: a timer may still fire while the loop waits for its threads,
+    and whatever it began would find no thread any more.
+    """
 
     def __init__(self) -> None:
         self._tasks: set[asyncio.Task[None]] = set()
+        self._is_closed = False
 
     def begin(self, work: Coroutine[Any, Any, None]) -> None:
-        """Let ``work`` go on by itself."""
+        """Let ``work`` go on by itself; after the end it is dropped."""
+        if self._is_closed:
+            work.close()
+            return
         task = asyncio.create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._ended)
 
+    def close(self) -> None:
+        """Begin nothing from now on."""
+        self._is_closed = True
+
     async def stop(self) -> None:
-        """Cancel what is left, and wait for it."""
+        """Begin nothing from now on, cancel what is left, and wait for it."""
+        self.close()
         for task in tuple(self._tasks):
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)

@@ -217,7 +217,10 @@ class Host:
         It is done once: an ``exit`` behind ``shutdown`` waits for the same end.
         """
         self._stopped = self._stopped or asyncio.create_task(self._stop())
-        await asyncio.shield(self._stopped)
+        try:
+            await asyncio.shield(self._stopped)
+        finally:
+            self.chores.close()  # also where the server has no time left to wait for all of it
 
     async def _stop(self) -> None:
         self._unsent.stop()
