@@ -15,7 +15,7 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from random import Random
-from time import perf_counter
+from time import perf_counter, process_time
 from typing import Any, NamedTuple
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
@@ -25,7 +25,7 @@ from indwell.lsp.wire import envelope
 from indwell.lsp.wire.framing import Framer
 from indwell.lsp.wire.lifecycle import Phase, Refuse, Take, verdict
 from support.editing import Home
-from support.process_facts import facts
+from support.process_facts import cpu_s, facts
 from support.raw_client import RawClient, raw_client
 from support.raw_wire import frame
 
@@ -37,7 +37,7 @@ LEAVES_US_OUT = {"exit", "shutdown", "initialize", "indwell/prompt"}
 
 
 class Tally(NamedTuple):
-    """What came of it."""
+    """What came of it; ``slowest_s`` is processor time, which no busy neighbour makes longer."""
 
     n_frames: int
     kinds: Counter[str]
@@ -59,12 +59,12 @@ def fuzz_pure(n_frames: int, seed: int) -> Tally:
         changed = mutated(value, random) if random.random() < 0.8 else value
         data = framed_oddly(body_of(changed, random), random)
         at = random.randrange(len(data) + 1)
-        before = perf_counter()
+        before = process_time()
         bodies = framer.feed(data[:at]) + framer.feed(data[at:])
         framer.check_stalled()
         for body in bodies:
             kinds[_judged(body, random.choice(PHASES))] += 1
-        slowest = max(slowest, perf_counter() - before)
+        slowest = max(slowest, process_time() - before)
         if framer.broken:
             kinds["broken"] += 1
         if framer.broken or (framer.awaits_body and random.random() < 0.5):
@@ -94,7 +94,7 @@ async def fuzz_live(client: RawClient, n_messages: int, seed: int, *, batch: int
     """A server over pipes: well framed messages with anything in them.
 
     Raises:
-        AssertionError: A request without exactly one answer, or a wait of over a second.
+        AssertionError: A request without exactly one answer, or one with a code that none has.
     """
     random, samples = Random(seed), _harmless(seeds())
     kinds: Counter[str] = Counter()
@@ -104,11 +104,11 @@ async def fuzz_live(client: RawClient, n_messages: int, seed: int, *, batch: int
         ids = [
             _send_one(client, random, samples, f"fuzz-{first + number}") for number in range(count)
         ]
-        before = perf_counter()
+        before = cpu_s(client.pid)
         await client.heard()
         asked = [id_ for id_ in ids if id_]
         await client.wait_until(lambda asked=asked: all(client.answers(one) for one in asked))
-        slowest = max(slowest, perf_counter() - before)
+        slowest = max(slowest, cpu_s(client.pid) - before)
         for id_ in asked:
             (answer,) = client.answers(id_)
             code = answer["error"]["code"] if "error" in answer else "result"
