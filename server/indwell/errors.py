@@ -17,7 +17,8 @@
     │   │   ├── ToolsUnsupported  the model takes no tools
     │   │   ├── ContextOverflow   the endpoint says that the request is too long
     │   │   ├── RequestRejected   any other 4xx
-    │   │   └── BadReply       what came back is no chat completion
+    │   │   ├── BadReply       what came back is no chat completion
+    │   │   └── EmptyReply     no words and no tool call, twice
     │   ├── ConversationTooLarge  it does not fit the window
     │   │   └── WindowTooSmall     not even a first request does
     │   ├── NobodyThere        an endpoint that much depends on cannot be used at all
@@ -121,6 +122,10 @@ class RequestRejected(ProviderError):
 
 class BadReply(ProviderError):
     """What came back is no chat completion."""
+
+
+class EmptyReply(ProviderError):
+    """The model said nothing and called nothing, when it was asked again as well."""
 
 
 class ConversationTooLarge(UserError):

@@ -200,7 +200,7 @@ async def test_llm_32_a_call_that_was_cut_by_the_limit_is_dropped_and_the_file_u
     ("answer", "ending", "n_requests"),
     [
         (say("that is all", finish="tool_calls"), "done", 1),
-        (say("", finish="tool_calls"), "done", 1),
+        (say("", finish="tool_calls"), "done", 2),
         (say(calls=[READ], finish="stop"), "done", 2),
         (say("no", finish="content_filter"), "failed", 1),
     ],

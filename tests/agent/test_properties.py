@@ -35,7 +35,9 @@ calls = st.lists(
     max_size=3,
 ).map(tuple)
 replies = st.one_of(
-    st.builds(Reply, st.sampled_from(["", "\n", "ok"]), calls, st.sampled_from(["", "hm"])),
+    st.builds(Reply, st.sampled_from(["", "\n", "ok"]), calls, st.sampled_from(["", "hm"])).filter(
+        lambda reply: bool(reply.text.strip() or reply.calls)  # an empty one is asked for again
+    ),
     st.sampled_from(
         [
             Reply("half", finish="incomplete", problem="cut"),

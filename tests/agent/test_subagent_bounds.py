@@ -142,12 +142,12 @@ async def test_words_of_an_earlier_message_are_no_answer_without_a_word_about_it
 ) -> None:
     looked = asks(READ.calls[0], text="I looked")
     async with a_house(
-        tmp_path, Model([delegates(), says()], children={PLAIN: [looked, says("")]})
+        tmp_path, Model([delegates(), says()], children={PLAIN: [looked, says(""), says("")]})
     ) as (world, _):
         await world.turn()
         (result,) = world.results
     assert result.text.startswith("I looked\n[the sub-agent ended early")
-    assert "its last message was empty" in result.text
+    assert "sent an empty reply, 2 times in a row" in result.text
 
 
 class OneByOne:

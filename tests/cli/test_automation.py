@@ -251,7 +251,7 @@ async def test_a_byte_order_mark_before_the_first_line_is_none_of_it(home) -> No
 async def test_words_about_an_empty_text_say_what_is_empty(home) -> None:
     ended = await run(home, "Review", "--stdin", "--scripted", stdin="\n")
     assert ended.code == 2
-    assert "stdin: it is empty" in ended.stdout
+    assert "stdin: it is empty" in ended.stderr
 
 
 @pytest.mark.parametrize("words", ["-", "hello"])
@@ -268,7 +268,7 @@ async def test_a_closed_stdin_is_no_terminal_and_no_prompt(home, words) -> None:
     async with asyncio.timeout(TIMEOUT_S):
         told, wrong = await process.communicate()
     assert (process.returncode, b"Traceback" in wrong) == (2 if words == "-" else 0, False)
-    assert (b"stdin: it is closed" in told) == (words == "-")
+    assert (b"stdin: it is closed" in wrong) == (words == "-")
 
 
 async def test_rounds_are_counted_over_all_prompts(home) -> None:
@@ -322,7 +322,7 @@ async def test_a_limit_of_money_is_not_taken_where_the_price_is_not_known(home) 
         ended = await run(home, "hello", "--max-cost", "1", base_url=endpoint.base_url)
         assert endpoint.seen == []
     assert ended.code == 1
-    assert "--max-cost cannot be kept" in ended.stdout
+    assert "--max-cost cannot be kept" in ended.stderr
 
 
 async def test_what_had_no_price_before_takes_no_limit_of_money_away(home) -> None:

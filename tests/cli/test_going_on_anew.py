@@ -115,7 +115,7 @@ async def test_there_must_be_a_session_to_take_the_task_from(home: Home) -> None
     await run(home, "hello", "--scripted")
     ended = await run(home, "--new-from", "x9", "go on", "--scripted")
     assert ended.code == 1
-    assert "x9" in ended.stdout
+    assert "x9" in ended.stderr
     assert len(ids(home)) == 1
     both = await run(home, "--new-from", "x9", "--continue")
     assert both.code == 2
@@ -151,8 +151,8 @@ async def test_with_compaction_none_the_setting_is_named_as_the_reason(home: Hom
 async def test_a_command_that_cannot_be_leaves_no_session(home: Home, words, told) -> None:
     ended = await run(home, words, "--scripted")
     assert ended.code == 1
-    assert told in ended.stdout
-    assert "Not sent" not in ended.stdout
+    assert told in ended.stderr
+    assert "Not sent" not in ended.stderr
     assert ids(home) == ()
 
 

@@ -77,7 +77,7 @@ async def test_without_a_plan_nothing_is_approved_and_nothing_is_sent(home) -> N
         refused = await typed(home, CARRYING, endpoint.base_url)
         assert len(endpoint.seen) == 1
     assert refused.code == 1
-    assert "there is no plan; ask for one in mode `plan`" in " ".join(refused.stdout.split())
+    assert "there is no plan; ask for one in mode `plan`" in " ".join(refused.stderr.split())
 
 
 @pytest.mark.parametrize("line", ["indwell run --approve-plan", f"{CARRYING} --mode plan"])

@@ -18,7 +18,7 @@ from support.editing import (
     results,
     texts_of,
 )
-from support.loopback_endpoint import LoopbackEndpoint, refuse, say
+from support.loopback_endpoint import LoopbackEndpoint, chunk, refuse, say, stream
 from support.model_server import answering, listed
 from support.terminal import Ended, indwell
 
@@ -50,6 +50,68 @@ async def test_with_json_each_line_is_an_event_and_the_last_is_the_end(home) -> 
     streamed = "".join(one["text"] for one in ended.events if one["type"] == "text")
     assert last["answer"] == streamed
     assert home.endings() == [("done", "")]
+
+
+async def test_an_empty_reply_is_asked_for_once_more(home) -> None:
+    async with LoopbackEndpoint([say("", usage=USAGE), say("Here I am.", usage=USAGE)]) as endpoint:
+        ended = await run(home, "hello", base_url=endpoint.base_url)
+    assert (ended.code, ended.stderr) == (0, "")
+    assert "the model's reply was empty; asking again\nHere I am.\n" in ended.stdout
+    assert "2 rounds · 20 tokens in (0 cached), 4 out · " in ended.stdout, "both calls are charged"
+    first, second = (one.body["messages"] for one in endpoint.seen)
+    assert first == second
+    assert home.endings() == [("done", "")]
+
+
+EMPTY = {
+    "no words": say("", usage=USAGE),
+    "blank words": say(" \n\n", usage=USAGE),
+    "a call's end without a call": say("", finish="tool_calls", usage=USAGE),
+    "reasoning alone": stream(chunk({"reasoning_content": "Hm."}), chunk({}, finish="stop")),
+}
+
+
+@pytest.mark.parametrize("reply", EMPTY.values(), ids=EMPTY)
+async def test_two_empty_replies_are_a_failure_that_says_what_to_do(home, reply) -> None:
+    async with LoopbackEndpoint([reply, reply]) as endpoint:
+        ended = await run(home, "hello", base_url=endpoint.base_url)
+    assert ended.code == 1
+    assert len(endpoint.seen) == 2
+    assert (
+        f"the model '{MODEL}' sent an empty reply, 2 times in a row; ask again, or choose another "
+        "model\nNot sent, to try again: hello\n"
+    ) in ended.stderr
+    assert home.endings() == [("failed", "hello")]
+
+
+async def test_an_empty_reply_after_work_says_that_the_work_stays(home) -> None:
+    script = [say("I look.", calls=[READ]), say(calls=[EDIT]), say(""), say(""), say("Mended.")]
+    async with LoopbackEndpoint(script) as endpoint:
+        ended = await run(home, "mend it", base_url=endpoint.base_url)
+        assert ended.code == 1
+        assert "what was done so far stays; ask again" in ended.stderr
+        assert home.shop.read_text() == MENDED
+        again = await run(home, "--continue", "go on", base_url=endpoint.base_url)
+    assert (again.code, "Mended." in again.stdout) == (0, True)
+
+
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        (("--continue",), "no session"),
+        (("--resume", "nothing"), "nothing"),
+        (("--new-from", "nothing"), "nothing"),
+        (("--continue", "--turn", "1"), "no session"),
+        (("/nonsense",), "nonsense"),
+        (("/compact",), "there is no conversation yet"),
+        (("--file", "nowhere.py", "x"), "--file: "),
+    ],
+)
+async def test_why_nothing_was_done_goes_to_stderr(home, words, why) -> None:
+    ended = await run(home, *words)
+    assert ended.code in {1, 2}
+    assert why in ended.stderr, ended
+    assert ended.stdout == ""
 
 
 async def test_a_turn_edits_files_and_says_so(home) -> None:
@@ -195,9 +257,9 @@ async def test_what_cannot_begin_says_why_in_one_sentence_and_fails(home) -> Non
     for (name, (_, _, sentence)), ended in zip(
         BAD.items(), await asyncio.gather(*plain), strict=True
     ):
-        (line,) = ended.stdout.splitlines()
+        (line,) = ended.stderr.splitlines()
         code = 2 if "--file" in BAD[name][0] else 1
-        assert (ended.code, sentence in line, ended.stderr) == (code, True, ""), (name, ended)
+        assert (ended.code, sentence in line, ended.stdout) == (code, True, ""), (name, ended)
         assert "glob" not in line, "that is a tool of the model's"
     assert home.logs() == []
 
@@ -253,16 +315,16 @@ async def test_without_a_model_a_server_on_this_machine_is_named(home) -> None:
     async with LoopbackEndpoint(answering(listing)) as endpoint:
         ended = await run(home, "hello", OLLAMA_HOST=endpoint.base_url)
         keyless = await run(home, "hello", OLLAMA_HOST=endpoint.base_url, INDWELL_MODEL="gpt")
-    assert (ended.code, ended.stderr) == (1, "")
-    assert (keyless.code, "runs here" in keyless.stdout) == (1, False)
-    assert ended.stdout.endswith("; Ollama runs here: `indwell login ollama`\n")
+    assert (ended.code, ended.stdout) == (1, "")
+    assert (keyless.code, "runs here" in keyless.stderr) == (1, False)
+    assert ended.stderr.endswith("; Ollama runs here: `indwell login ollama`\n")
 
 
 async def test_words_that_never_reached_the_model_are_given_back(home) -> None:
     async with LoopbackEndpoint([refuse(401)]) as endpoint:
         ended = await run(home, "my own words", base_url=endpoint.base_url)
     assert ended.code == 1
-    assert "Not sent, to try again: my own words\n" in ended.stdout
+    assert "Not sent, to try again: my own words\n" in ended.stderr
 
 
 async def test_where_nobody_answers_the_place_of_the_address_is_said(home) -> None:

@@ -142,7 +142,7 @@ async def test_a_model_that_the_settings_no_longer_name_is_said_with_what_to_do(
         assert (
             "this session was held with the model 'older-model', which your settings do not name "
             f"any more (they name '{MODEL}'); go on with another one: `--model {MODEL}`"
-        ) in gone.stdout
+        ) in gone.stderr
         other = await run(
             home, "run", "--continue", "b", "--model", MODEL, base_url=endpoint.base_url
         )
@@ -159,7 +159,7 @@ async def test_a_model_that_the_endpoint_no_longer_offers_is_said(home) -> None:
         gone = await run(home, "run", "--continue", "b", base_url=endpoint.base_url)
     assert gone.code == 1
     assert "'older-model', which the endpoint no longer offers; go on with another one" in (
-        gone.stdout
+        gone.stderr
     )
 
 
@@ -173,7 +173,7 @@ async def test_per_07_a_session_that_is_open_elsewhere_can_be_shown_but_not_gone
     try:
         refused = await run(home, "run", "--resume", session, "x", "--scripted")
         assert refused.code == 1
-        assert f"session '{session}' is open in another editor; close it there" in refused.stdout
+        assert f"session '{session}' is open in another editor; close it there" in refused.stderr
         shown = await run(home, "sessions", "show", session)
         assert (shown.code, "you: held" in shown.stdout) == (0, True)
         own = await run(home, "run", "x", "--scripted")
@@ -186,7 +186,7 @@ async def test_per_07_a_session_that_is_open_elsewhere_can_be_shown_but_not_gone
 async def test_an_unknown_id_is_one_sentence_with_the_closest(home) -> None:
     nothing = await run(home, "run", "--continue", "x", "--scripted")
     assert nothing.code == 1
-    assert "there is no session of this folder to go on with; begin one" in nothing.stdout
+    assert "there is no session of this folder to go on with; begin one" in nothing.stderr
     await run(home, "run", "x", "--scripted")
     (session,) = SessionStore(home.state, home.workspace).ids()
     wrong = session[:-1] + ("0" if session[-1] != "0" else "1")
@@ -195,10 +195,10 @@ async def test_an_unknown_id_is_one_sentence_with_the_closest(home) -> None:
         assert ended.code == 1
         assert (
             f"there is no session '{given}' in this workspace{close}; `indwell sessions` lists them"
-        ) in ended.stdout
+        ) in ended.stderr
     assert (await run(home, "run", "--resume", session[:18], "x", "--scripted")).code == 0
     escaping = await run(home, "run", "--resume", "../x", "y", "--scripted")
-    assert (escaping.code, "is no session id" in escaping.stdout) == (1, True)
+    assert (escaping.code, "is no session id" in escaping.stderr) == (1, True)
 
 
 async def test_the_newest_twenty_are_listed_with_preview_model_cost_and_turns(home) -> None:
@@ -239,7 +239,7 @@ async def test_per_15_a_session_of_a_newer_version_is_refused_and_untouched(home
     log.write_bytes(newer)
     ended = await run(home, "run", "--continue", "y", "--scripted")
     assert ended.code == 1
-    assert "was written by a newer Indwell (format 2, this one knows 1)" in ended.stdout
+    assert "was written by a newer Indwell (format 2, this one knows 1)" in ended.stderr
     assert log.read_bytes() == newer
     assert (await run(home, "sessions", "show", log.parent.name)).code == 0
 

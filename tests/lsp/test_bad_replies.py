@@ -228,3 +228,20 @@ async def test_an_action_on_text_that_has_moved_since_says_so(desk) -> None:
         "The user selected line 2 of shop.py (not saved yet) (the document was changed since, so "
         "the lines may have moved):\n"
     ) in asked
+
+
+async def test_two_empty_replies_end_the_turn_with_what_to_do_and_give_the_words_back(
+    desk: Desk,
+) -> None:
+    desk.fresh()
+    desk.playlist.play(say(""), say(""))
+    result = await desk.editor.ask("say hello")
+    assert result.ending == "failed"
+    (end,) = [one for one in desk.editor.events if one["type"] == "turnFinished"]
+    assert (
+        "sent an empty reply, 2 times in a row; ask again, or choose another model"
+        in (end["message"])
+    )
+    assert end["draft"] == "say hello"
+    desk.playlist.play(say("hello"))
+    assert (await desk.editor.ask("say hello")).ending == "done"

@@ -17,9 +17,11 @@ from indwell.agent.verdicts import verdicts_heard
 from indwell.context import conversation as talk
 from indwell.context.fullness import calibrated, prompt_tokens
 from indwell.context.tokens import estimate_tokens
-from indwell.errors import UserError
+from indwell.errors import EmptyReply, UserError
 from indwell.messages import Reply, Request, Usage
 from indwell.providers import base as stream
+
+TRIES = 2  # times that a model is asked that answers with nothing
 
 
 def sending_of(session: Session, turn: TurnState, words: str | None) -> talk.Conversation:
@@ -36,15 +38,47 @@ def sending_of(session: Session, turn: TurnState, words: str | None) -> talk.Con
 async def send(
     session: Session, turn: TurnState, emit: Listener, sending: talk.Conversation, request: Request
 ) -> Reply:
-    """Make the call, and count it, whether it is answered or not."""
-    parts = session.parts
+    """Make the call, and count it, whether it is answered or not.
+
+    Raises:
+        EmptyReply: The reply is empty, twice; a turn that ends so would look as if it were done.
+    """
     for said in turn.steered[turn.n_told :]:
         emit(events.Steered(turn.number, said, delivered=True))
     turn.n_told = len(turn.steered)
+    reply = await _asked(session, turn, emit, sending, request)
+    if _is_empty(reply, request):
+        _count(session, turn, reply.usage, emit)
+        emit(events.Notice(turn.number, "warning", "the model's reply was empty; asking again"))
+        reply = await _asked(session, turn, emit, sending, request)
+        if _is_empty(reply, request):
+            _count(session, turn, reply.usage, emit)
+            stays = "; what was done so far stays" if turn.rounds > TRIES else ""
+            raise EmptyReply(
+                f"the model {request.model!r} sent an empty reply, {TRIES} times in a row{stays}; "
+                "ask again, or choose another model"
+            )
+    # Answered: from here the request's blocks are part of the conversation.
+    turn.draft, turn.streamed = "", []
+    turn.steered, turn.steered_sent, turn.n_told = (), (), 0
+    session.advance(calibrated(sending, sending, reply.usage))
+    session.advance(talk.with_reply(session.conversation, reply, turn=turn.number))
+    turn.answer = reply.text or turn.answer
+    await verdicts_heard(session)
+    expected = watch_cache(session, turn.number, request, reply.usage, emit)
+    _count(session, turn, reply.usage, emit, expected=expected)
+    return reply
+
+
+async def _asked(
+    session: Session, turn: TurnState, emit: Listener, sending: talk.Conversation, request: Request
+) -> Reply:
+    """Make the call once."""
     turn.rounds += 1
     turn.streamed, turn.thought = [], []
     log_request(session, request, turn.number)
-    parts.log.commit_soon()  # replies and results of before, while the model thinks (H59)
+    # Replies and results of before, while the model thinks (H59).
+    session.parts.log.commit_soon()
 
     def on_event(event: stream.StreamEvent) -> None:
         if isinstance(event, stream.Sending):
@@ -54,23 +88,20 @@ async def send(
         _tell(event, turn, emit)
 
     try:
-        reply = await parts.provider.complete(request, on_event)
+        reply = await session.parts.provider.complete(request, on_event)
     except (asyncio.CancelledError, UserError):
         _count_unanswered(session, turn, sending, emit)
         raise
-    if request.tool_choice == "none":
-        reply = _without_calls(reply)
-    # Answered: from here the request's blocks are part of the conversation.
-    turn.draft, turn.streamed = "", []
-    turn.steered, turn.steered_sent, turn.n_told = (), (), 0
-    session.advance(calibrated(sending, sending, reply.usage))
-    session.advance(talk.with_reply(session.conversation, reply, turn=turn.number))
-    turn.answer = reply.text or turn.answer
-    turn.is_silent = not reply.text.strip()
-    await verdicts_heard(session)
-    expected = watch_cache(session, turn.number, request, reply.usage, emit)
-    _count(session, turn, reply.usage, emit, expected=expected)
-    return reply
+    return _without_calls(reply) if request.tool_choice == "none" else reply
+
+
+def _is_empty(reply: Reply, request: Request) -> bool:
+    """Did the model say nothing and call nothing, though nothing else ended the reply?
+
+    A last word that no tool may follow may be left out.
+    """
+    says = reply.text.strip() or reply.calls
+    return reply.finish in {"stop", "tool_calls"} and not says and request.tool_choice != "none"
 
 
 def _tell(event: stream.StreamEvent, turn: TurnState, emit: Listener) -> None:

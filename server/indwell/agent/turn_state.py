@@ -31,7 +31,6 @@ class TurnState:
         hook_asked: A hook has asked the model to go on, which none can do again.
         hook_told: Hooks know that the model is content.
         spent: US dollars of the calls whose price was known: what budgets count.
-        is_silent: The last reply had no words.
         n_agents: Sub-agents that it has begun.
         agents: How many of each name it wanted; they number those of one name.
         held: Tokens and US dollars that calls under way may take, its sub-agents' too.
@@ -47,7 +46,6 @@ class TurnState:
     n_agents: int = 0
     agents: dict[str, int] = field(default_factory=dict)
     answer: str = ""
-    is_silent: bool = False
     steered: tuple[str, ...] = ()
     steered_sent: tuple[str, ...] = ()
     n_told: int = 0

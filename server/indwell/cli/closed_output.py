@@ -34,11 +34,20 @@ def stopping(view: events.Listener) -> events.Listener:
     task = asyncio.current_task()
     assert task is not None
 
+    is_over = False
+
     def tell(event: events.Event) -> None:
+        nonlocal is_over
+        if is_over:
+            return
         try:
             view(event)
         except OSError as error:  # ``view`` only prints
+            is_over = True
             hush(error)
             task.cancel()
+        except SystemExit:  # so ends rich, where nobody reads any more
+            is_over = True
+            raise
 
     return tell

@@ -51,7 +51,8 @@ from indwell.workspace.disk import DiskWorkspace
 
 def run(wish: Wish) -> int:
     """Run it; gives the exit code."""
-    view: events.Listener = _print_json if wish.json else TerminalView(Console())
+    shown = TerminalView(Console(), errors=Console(stderr=True))
+    view: events.Listener = _print_json if wish.json else shown
     if refused := _refused(wish):
         view(_failed(refused, ""))
         return 1

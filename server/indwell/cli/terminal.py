@@ -34,10 +34,12 @@ class TerminalView:
 
     Args:
         console: Where to.
+        errors: Where it says why a turn failed, and what was not sent; ``console`` by default.
     """
 
-    def __init__(self, console: Console) -> None:
+    def __init__(self, console: Console, errors: Console | None = None) -> None:
         self._console = console
+        self._errors = errors or console
         self._in_text = False
         self._shown_lines = 0
         self._running: set[str] = set()
@@ -162,8 +164,11 @@ class TerminalView:
 
     def _line(self, markup: str) -> None:
         self._end_text()
-        # No emoji codes: ``:ok:`` of a command is shown as it runs.
-        self._console.print(markup, emoji=False, highlight=False, soft_wrap=True)
+        _print(self._console, markup)
+
+    def _problem(self, markup: str) -> None:
+        self._end_text()
+        _print(self._errors, markup)
 
     def _output(self, text: str) -> None:
         for line in text.splitlines():
@@ -177,7 +182,7 @@ class TerminalView:
         self._end_text()
         if event.ending != "done":
             why = (event.message or event.ending)[:FAILURE_LIMIT]
-            self._line(f"[red]{escape(visible(why))}[/]")
+            self._problem(f"[red]{escape(visible(why))}[/]")
         elif event.message:
             self._line(f"[dim]{escape(visible(event.message[:FAILURE_LIMIT]))}[/]")
         if event.verified:
@@ -188,7 +193,7 @@ class TerminalView:
                 called = escape(short_line(one.command, NAME_LIMIT))
                 self._line(f"[dim]{one.id} still runs, and ends with this run: {called}[/]")
         if event.turn and event.draft:
-            self._line(f"Not sent, to try again: {escape(visible(event.draft))}")
+            self._problem(f"Not sent, to try again: {escape(visible(event.draft))}")
         if event.changes and event.to_review:
             self._line(f"{to_review_words(event.to_review)}: indwell review")
         if not event.rounds:
@@ -198,6 +203,11 @@ class TerminalView:
             f"[dim]{rounds} · {usage_words(event.usage)} · {cost_words(event.cost)} · "
             f"{event.seconds:.1f} s[/]"
         )
+
+
+def _print(console: Console, markup: str) -> None:
+    # No emoji codes: ``:ok:`` of a command is shown as it runs.
+    console.print(markup, emoji=False, highlight=False, soft_wrap=True)
 
 
 def cost_words(cost: float | None) -> str:

@@ -65,8 +65,6 @@ async def work(child: Session, task: str, definition: Definition | None, emit: L
         _begin_log(child, task)
         await _gather(child, task, definition, turn)
         ending, message = await run_rounds(child, turn, emit)
-        if ending == "done" and turn.is_silent:
-            message = "its last message was empty, so these words are of an earlier one"
     except asyncio.CancelledError:
         ending, message = "cancelled", "stopped"
         raise
