@@ -266,7 +266,7 @@ async def test_a_closed_stdin_is_no_terminal_and_no_prompt(home, words) -> None:
         stderr=asyncio.subprocess.PIPE,
     )
     async with asyncio.timeout(TIMEOUT_S):
-        told, wrong = await process.communicate()
+        _, wrong = await process.communicate()
     assert (process.returncode, b"Traceback" in wrong) == (2 if words == "-" else 0, False)
     assert (b"stdin: it is closed" in wrong) == (words == "-")
 

@@ -23,6 +23,7 @@ from indwell.agent.recorded_workspace import recorded
 from indwell.agent.secrecy import check_no_marks, hidden, kept_back, remember
 from indwell.agent.session import Session
 from indwell.agent.skills.load_tool import not_again
+from indwell.agent.staged import after_command, before_command
 from indwell.agent.todo_news import tell_todo
 from indwell.agent.weighing import note_not_given
 from indwell.context.conversation import tool_result
@@ -139,6 +140,7 @@ async def _run_one(  # noqa: PLR0917 - what a call is, and who is told and asked
         await before_tool(session, use, call, emit)  # a stop needs no question
         preview = _previewing(session, use, call)
         await before_edit(session, use, call, emit)  # takes a while, so what it may is asked then
+        await before_command(session, call, turn)
         permit = await permitted(session, use, call, emit, preview, asking)
         if call.effect != "read":
             intent = Intent(turn, use.id, use.name, use.arguments, session.timestamp())
@@ -148,6 +150,7 @@ async def _run_one(  # noqa: PLR0917 - what a call is, and who is told and asked
         ran[use.id] = []
         async with apart(session, call):
             outcome = await call.run(_context(session, use, emit, permit))
+        outcome = await after_command(session, use, call, permit.widening, outcome, emit)
         remember(session, call, permit.widening, outcome)
         tell_todo(session, turn, emit)
         await tell_plan(session, turn, emit)

@@ -16,6 +16,7 @@ from indwell.agent.budget import Budgets
 from indwell.agent.compact_tool import Wish
 from indwell.agent.folder_instructions import NOTHING, Found
 from indwell.agent.gate.gate import Gate
+from indwell.agent.git_entries import GitEntries
 from indwell.agent.hooks.book import HookBook
 from indwell.agent.ledger import Ledger, MemoryLedger
 from indwell.agent.log import Log
@@ -117,6 +118,7 @@ class Parts:
         repositories: Folders with settings of git that nobody was asked about, absolute; blocks.
         review: The ledger of the agent's changes in this workspace; None where none is kept.
         coverage: Brings what commands change into it.
+        git: Protected files that commands bring into git; None where nobody looks.
         memory: Facts for later sessions.
         questions: The question of the model that waits for its user.
         background: Commands that run on beside the work.
@@ -160,6 +162,7 @@ class Parts:
     repositories: Callable[[], tuple[str, ...]] = tuple
     review: ReviewLedger | None = None
     coverage: Coverage | None = None
+    git: GitEntries | None = None
     background: Board = field(default_factory=Board)
     gate: Gate = field(default_factory=Gate)
     memory: Pages = field(default_factory=NoPages)

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 
+from indwell.agent.git_entries import GitEntries
 from indwell.agent.parts import Parts
 from indwell.agent.session import Session
 from indwell.agent.skills.shelf import Shelf
@@ -134,6 +135,7 @@ def make_session(
     spill = Spill(spill_folder, n_kept=place.n_spilled, hide=hide)
     own = (str(state.resolve()), str(user_file().parent.resolve()))
     readable = (spill_folder, *place.others)
+    git = GitEntries(lambda: tuple(one.resolve() for one in trust.trusted(workspace.roots)))
     parts = Parts(
         provider=model.provider,
         tools=tools,
@@ -148,7 +150,9 @@ def make_session(
             workspace.roots,
             own=own,
             readable=(*map(str, readable), *map(str, shelf.readable)),
+            in_git=tuple(one.words for one in git.waiting),
         ),
+        git=git,
         grant=rules.grant,
         log=place.log,
         spill=spill.keep,

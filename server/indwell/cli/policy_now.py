@@ -21,6 +21,7 @@ def policy_now(
     *,
     own: tuple[str, ...],
     readable: tuple[str, ...],
+    in_git: tuple[str, ...] = (),
 ) -> Policy:
     """The policy of this moment.
 
@@ -31,6 +32,7 @@ def policy_now(
         roots: The workspace's folders.
         own: Absolute folders of Indwell itself.
         readable: Those beneath ``own`` that may be read all the same.
+        in_git: Protected files in git that the user has not agreed to, in words.
     """
     return Policy(
         mode=settings.mode,
@@ -45,6 +47,7 @@ def policy_now(
         writes_confined=strength().level in {"S3", "S3m"},
         sandbox=strength().words,
         asks_for_all=strength().level == "S0",
+        in_git=in_git,
     )
 
 

@@ -122,6 +122,8 @@ class Policy(msgspec.Struct, frozen=True):
         obeyed: Files and folders, absolute, that git is told to run or obey: protected as well.
         repositories: Folders with settings of git that nobody was asked about, absolute: without a
             sandbox, git may not even look there unasked.
+        in_git: Protected files that a command brought into git's index or commits, in words, and
+            that the user has not agreed to: what could send them is asked for.
     """
 
     mode: Mode
@@ -138,3 +140,4 @@ class Policy(msgspec.Struct, frozen=True):
     secret_files: tuple[str, ...] = ()
     obeyed: tuple[str, ...] = ()
     repositories: tuple[str, ...] = ()
+    in_git: tuple[str, ...] = ()

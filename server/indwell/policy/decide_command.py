@@ -19,6 +19,7 @@ from indwell.policy.standing import BY_ANSWER, is_granted, may_stand, rule_of
 from indwell.policy.widening import NOTHING_MORE, Widening
 
 _OWN_RULES = ("ask:", "deny:")  # by the second something is asked that only a run can tell
+_MOST_NAMED = 5  # protected files that a reason names
 COMMAND_LIMIT = 8_000  # characters that a person can be expected to look at
 ASKS_FOR_ALL = "nothing holds commands on this system, so each one is asked for"
 
@@ -46,6 +47,11 @@ def decide_command(asked: Asked, policy: Policy) -> Decision:
         verdict = _by_place(verdict, policy)
     if policy.mode == "plan":
         return _planned(verdict, widening, is_held=policy.writes_confined)
+    if policy.in_git and _may_send(verdict, widening, policy):
+        named = ", ".join(policy.in_git[:_MOST_NAMED])
+        reason = f"it may send protected files that came into git unasked: {named}"
+        by = "protected files in git"
+        return Ask(reason, "", by=by, widening=widening, risky=_risky(verdict))
     if _runs_unasked(asked, verdict):
         # What the tables take for a reader may be none: then the sandbox keeps it from writing.
         widening = msgspec.structs.replace(widening, reads_only=verdict.reads_only)
@@ -57,9 +63,19 @@ def decide_command(asked: Asked, policy: Policy) -> Decision:
         return Allow(by=f"{BY_ANSWER}{granted}", widening=widening)
     rule = rule_of(asked, confined=confined, widening=widening) if stands else ""
     by = verdict.rule if verdict.decision == "ask" else "more than the sandbox"
-    risky = tuple(part for part in verdict.parts if part.decision != "allow")
     reason = verdict.reason or f"it is to run {widening.words}"
-    return Ask(reason, rule, by=by, widening=widening, risky=risky)
+    return Ask(reason, rule, by=by, widening=widening, risky=_risky(verdict))
+
+
+def _risky(verdict: Verdict) -> tuple[Part, ...]:
+    return tuple(part for part in verdict.parts if part.decision != "allow")
+
+
+def _may_send(verdict: Verdict, widening: Widening, policy: Policy) -> bool:
+    """Could it reach another machine? In the sandbox only with hosts, or with a way out of it."""
+    if widening.hosts or widening.unconfined:
+        return True
+    return not (policy.writes_confined or verdict.reads_only)
 
 
 def judged(asked: Asked, policy: Policy) -> Verdict:

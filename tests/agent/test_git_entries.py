@@ -1,0 +1,269 @@
+"""Protected files through git itself: named, asked about, and never sent unasked."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import subprocess
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from indwell.agent.git_entries import GitEntries
+from indwell.policy.decide import Allow, Ask, Asked, Policy, decide
+from indwell.policy.rules import Rules
+from support.bubblewrap import needs_bubblewrap
+from support.editing import SERVE, USAGE, Home, bash, results
+from support.loopback_endpoint import LoopbackEndpoint, say
+from support.raw_client import raw_client
+
+EVIL = ".github/workflows/evil.yml"
+AS_NOBODY = {
+    "GIT_AUTHOR_NAME": "n", "GIT_AUTHOR_EMAIL": "n@example.org", "GIT_COMMITTER_NAME": "n",
+    "GIT_COMMITTER_EMAIL": "n@example.org", "GIT_CONFIG_GLOBAL": os.devnull,
+}  # fmt: skip
+
+
+def run(folder: Path, text: str) -> str:
+    """Shell text in a folder; its output."""
+    ended = subprocess.run(
+        ["/bin/bash", "-euc", text],
+        cwd=folder,
+        env={**os.environ, **AS_NOBODY},
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    return ended.stdout
+
+
+PLANT = (
+    "b=$(echo evil | git hash-object -w --stdin); "
+    f"git update-index --add --cacheinfo 100644,$b,{EVIL}"
+)
+COMMITTED = f"{PLANT}; c=$(git commit-tree -m x $(git write-tree)); git read-tree HEAD"
+ENTRY = "b=$(echo evil | git hash-object -w --stdin); git update-index --add"
+
+
+@pytest.fixture
+def work(tmp_path: Path) -> Path:
+    """A repository with a commit, a protected file of the user's, and a branch."""
+    work = (tmp_path / "work").resolve()
+    work.mkdir()
+    run(work, "git init -q -b main; mkdir .github; echo old > .github/old.yml; echo a > a.txt")
+    run(work, "git add -A; git commit -qm first; git branch other")
+    return work
+
+
+async def after(work: Path, text: str, *, fetches: bool = False) -> tuple[str, ...]:
+    """What is told of shell text; what waits is the same."""
+    entries = GitEntries(lambda: (work,))
+    await entries.begin(1)
+    run(work, text)
+    found = await entries.look(fetches=fetches)
+    assert entries.waiting == found
+    assert await entries.look() == (), "each is told once"
+    return tuple(one.words.partition(" in commit")[0] for one in found)
+
+
+IN_COMMIT = f"'{EVIL}'"
+WAYS = {
+    "index": (PLANT, f"'{EVIL}' in the index"),
+    "branch": (f"{COMMITTED}; git update-ref refs/heads/new $c", IN_COMMIT),
+    "tag": (f"{COMMITTED}; git tag -am t t $c", IN_COMMIT),
+    "packed ref": (
+        f"{COMMITTED}; git update-ref refs/heads/new $c; git pack-refs --all; git repack -qad",
+        IN_COMMIT,
+    ),
+    "pseudo ref": (f"{COMMITTED}; echo $c > .git/EVIL_HEAD", IN_COMMIT),
+    "stash": (f"{PLANT}; git stash -q", IN_COMMIT),
+    "stash below another": (
+        f"{PLANT}; git stash -q; echo b > a.txt; git stash -q",
+        IN_COMMIT,
+    ),
+    "notes": (f"{COMMITTED}; git update-ref refs/notes/x $c", IN_COMMIT),
+    "an old name with other content": (
+        f"{ENTRY} --cacheinfo 100644,$b,.github/old.yml",
+        "'.github/old.yml' in the index",
+    ),
+    "a link": (f"{ENTRY} --cacheinfo 120000,$b,.vscode", "'.vscode' in the index"),
+    "other case": (
+        f"{ENTRY} --cacheinfo 100644,$b,.VSCode/tasks.json",
+        "'.VSCode/tasks.json' in the index",
+    ),
+    "an unfinished merge": (
+        f"{ENTRY} a.txt; printf '100644 %s 2\\t.vscode/x\\n' $b | git update-index --index-info",
+        "'.vscode/x' in the index",
+    ),
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+async def test_a_protected_file_that_comes_into_git_is_named(work: Path, way: str) -> None:
+    text, named = WAYS[way]
+    assert set(await after(work, text)) == {named}
+
+
+HARMLESS = {
+    "nothing": "true",
+    "an ordinary commit": "echo b > a.txt; git add -A; git commit -qm second",
+    "what the user's file holds": "git rm -q --cached .github/old.yml; git add .github/old.yml",
+    "the same with other line ends": (
+        "printf 'x\\r\\n' > .github/old.yml; git -c core.autocrlf=input add -A; git commit -qm x"
+    ),
+    "the user's new file": "echo new > .github/new.yml; git add -A; git commit -qm new",
+    "an amended commit": "git commit -q --amend -m again",
+    "a rebased commit": (
+        "git switch -q other; echo x > b; git add b; git commit -qm b; git rebase -q main"
+    ),
+    "a merge of what was there": (
+        "echo c > c; git add c; git commit -qm c; git merge -q --no-edit other"
+    ),
+    "gone": "git rm -q .github/old.yml; git commit -qm gone",
+    "a new branch": "git switch -qc third",
+    "packing": "git gc -q; git pack-refs --all",
+}
+
+
+@pytest.mark.parametrize("what", HARMLESS)
+async def test_what_brings_no_protected_file_into_git_is_not_told(work: Path, what: str) -> None:
+    assert await after(work, HARMLESS[what]) == ()
+
+
+async def test_what_a_fetch_brought_is_told_only_if_no_host_was_allowed(work: Path) -> None:
+    text = (
+        f"{PLANT}; c=$(git commit-tree -m x $(git write-tree)); git read-tree HEAD;"
+        " git update-ref refs/remotes/origin/main $c"
+    )
+    assert await after(work, text, fetches=True) == ()
+    run(work, "git update-ref -d refs/remotes/origin/main")
+    assert await after(work, text.replace("-m x", "-m y")) == (f"'{EVIL}'",)
+
+
+async def test_what_was_taken_out_again_waits_no_more(work: Path) -> None:
+    entries = GitEntries(lambda: (work,))
+    await entries.begin(1)
+    run(work, f"{PLANT}; git commit -qm x")
+    assert len(await entries.look()) == 2  # in the index, and in the commit
+    run(work, f"git rm -q --cached {EVIL}")
+    await entries.look()
+    (left,) = entries.waiting
+    assert left.where.startswith("commit ")
+    run(work, "git reset -q --soft HEAD~1")
+    await entries.look()
+    assert [one.where[:6] for one in entries.waiting] == ["commit"], "ORIG_HEAD leads to it"
+    run(work, "rm .git/ORIG_HEAD")
+    await entries.look()
+    assert entries.waiting == ()
+
+
+@pytest.mark.parametrize("damage", ["echo x > .git/index", "mkdir .git/reftable"])
+async def test_what_cannot_be_read_waits_as_well(work: Path, damage: str) -> None:
+    entries = GitEntries(lambda: (work,))
+    await entries.begin(1)
+    run(work, damage)
+    (found,) = await entries.look()
+    assert "could not be read" in found.words
+    assert entries.waiting == (found,)
+    run(work, "rm -rf .git/reftable .git/index; git read-tree HEAD")
+    await entries.look()
+    assert entries.waiting == ()
+
+
+async def test_a_repository_of_the_workspace_runs_nothing_for_that(work: Path) -> None:
+    evil = work / "evil.sh"
+    evil.write_text(f"#!/bin/sh\ntouch {shlex.quote(str(work))}/ran\n")
+    evil.chmod(0o755)
+    for key in ("core.fsmonitor", "core.pager", "diff.external", "core.sshCommand"):
+        run(work, f"git config {key} {shlex.quote(str(evil))}")
+    for key, value in (("core.hooksPath", str(work)), ("diff.x.textconv", str(evil))):
+        run(work, f"git config {key} {shlex.quote(value)}")
+    run(work, "echo '* diff=x' > .git/info/attributes; rm -f ran")
+    (work / "post-index-change").write_text(evil.read_text())
+    text = PLANT.replace("git ", "git -c core.fsmonitor=false -c core.hooksPath=/dev/null ")
+    assert await after(work, text) == (f"'{EVIL}' in the index",)
+    assert not (work / "ran").exists()
+
+
+@pytest.mark.parametrize(
+    ("command", "policy", "sends"),
+    [
+        ("git push", Policy(mode="review", writes_confined=True), True),
+        ("git fetch https://example.org/x", Policy(mode="auto", writes_confined=True), True),
+        ("make deploy", Policy(mode="auto", rules=Rules(allow=("make *",))), True),
+        ("make deploy", Policy(mode="auto", writes_confined=True), False),
+        ("git status", Policy(mode="auto"), False),
+    ],
+)
+def test_no_standing_answer_lets_a_command_send_what_waits(command, policy, sends) -> None:
+    asked = Asked(tool="bash", effect="run", command=command, cwd="/w")
+    policy = replace(policy, roots=("/w",))
+    usual = decide(asked, policy)
+    granted = replace(policy, granted=frozenset({usual.rule} if isinstance(usual, Ask) else ()))
+    if command != "git push":  # of which no answer stands
+        assert isinstance(decide(asked, granted), Allow)
+    waiting = decide(asked, replace(granted, in_git=("'.vscode/x' in the index",)))
+    if not sends:
+        assert waiting == decide(asked, granted)
+        return
+    assert isinstance(waiting, Ask)
+    assert waiting.rule == ""
+    assert waiting.reason == (
+        "it may send protected files that came into git unasked: '.vscode/x' in the index"
+    )
+
+
+KEEP = "Keep these protected files in git?"
+IN_SANDBOX = (
+    "echo evil > e; git hash-object -w e; git update-index --add --cacheinfo 100644,"
+    f"d3e0b73b5a4ea6ac5cb4a5ff2bd5bd7bbf3ff0c7,{EVIL}"
+)
+
+
+@needs_bubblewrap
+@pytest.mark.parametrize("answer", ["once", "no"])
+async def test_the_user_is_asked_and_no_push_goes_out_without_that(tmp_path: Path, answer) -> None:
+    home = Home(tmp_path)
+    run(tmp_path, "git init -q --bare far")
+    run(home.workspace, "git init -q -b main; git add -A; git commit -qm first")
+    run(home.workspace, f"git remote add far {tmp_path}/far; git config user.name n")
+    run(home.workspace, "git config user.email n@example.org")
+    home.configure('[rules]\nallow = ["git push *"]\n')
+    blob = run(home.workspace, "echo evil | git hash-object --stdin").strip()
+    plant = IN_SANDBOX.replace("d3e0b73b5a4ea6ac5cb4a5ff2bd5bd7bbf3ff0c7", blob)
+    script = [
+        bash(f"{plant}; git commit -qm evil"), bash("git push far main"), say("ok", usage=USAGE),
+    ]  # fmt: skip
+    asked: list[tuple[str, str]] = []
+
+    def reply(params: dict[str, str]) -> dict[str, str]:
+        asked.append((params["title"], f"{params['reason']}\n{params['detail']}"))
+        return {"answer": answer if params["title"] == KEEP else "no"}
+
+    async with LoopbackEndpoint(script) as server:
+        environment = home.environment(server.base_url)
+        async with raw_client(home, command=SERVE, environment=environment) as client:
+            client.replies["indwell/permission"] = reply
+            client.open_shop()
+            ended = await client.prompt()
+            assert ended["result"]["ending"] == "done", client.stderr
+            assert await client.say_goodbye() == 0
+        planted, pushed = results(server.seen[-1])
+    first, *more = asked
+    assert first[0] == KEEP
+    assert f"'{EVIL}' in the index" in first[1]
+    assert f"'{EVIL}' in commit " in first[1]
+    assert f"protected files came into git: '{EVIL}' in the index" in planted
+    there = run(tmp_path / "far", "git for-each-ref")
+    if answer == "once":
+        assert "the user allowed that" in planted
+        assert [why.partition("\n")[0] for _, why in more] == ["it is to run outside the sandbox"]
+    else:
+        assert "the user did not allow that: take it out again" in planted
+        ((title, why),) = more
+        assert title.startswith("Run a command")
+        assert "it may send protected files that came into git unasked" in why
+        assert EVIL in why
+        assert "did not allow" in pushed
+        assert there == ""
