@@ -220,6 +220,8 @@ class Guard:
         """Is a look needed when this name appears?"""
         if path in self._gits or path.rpartition("/")[0] in self._gits:
             return True
+        if path in OBEYED_AT_ONCE and is_stub(self._root / path):
+            return False  # made by us, for this command or another one
         inner = _inside_git(path)
         if inner:
             return is_obeyed_by_git(inner) or inner.rpartition("/")[2] in _GITS_OWN
