@@ -110,3 +110,24 @@ async def test_honest_work_is_not_stopped(workspace: Path, kind: str) -> None:
     installs = Widening(installs=kind == "venv")
     finished = await run(workspace, WORK[kind], installs)
     assert (finished.stopped, finished.exit_code, finished.notes) == (False, 0, ()), finished.output
+
+
+async def test_what_nobody_was_asked_about_and_is_no_git_changes_nothing_in_any_git_folder(
+    workspace: Path,
+) -> None:
+    git(workspace, "init", "-q", "--bare", "bare")
+    git(workspace, "worktree", "add", "-q", "tree")
+    before = sorted(workspace.rglob("*"))
+    finished = await run(
+        workspace,
+        "for one in .git bare .git/worktrees/tree; do for name in commondir config.worktree new "
+        "info/attributes hooks/post-checkout; do echo x >$one/$name && echo made; done; done; "
+        "mv .git moved && echo made; mv bare moved && echo made; "
+        "git add src/a.py && echo made; git status -s; echo x >new",
+        Widening(keeps_git=True),
+    )
+    assert ("made" in finished.output, finished.stopped, finished.notes) == (False, False, ())
+    assert sorted(workspace.rglob("*")) == sorted([*before, workspace / "new"])
+    (note,) = (await run(workspace, "git add new", Widening(keeps_git=True))).notes
+    assert "run git in a command of its own" in note
+    assert (await run(workspace, "git add new")).exit_code == 0

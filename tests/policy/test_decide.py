@@ -20,6 +20,7 @@ from indwell.policy.decide import (
     decide,
     rule_of,
 )
+from indwell.policy.rules import Rules
 from indwell.settings.model import SECRETS
 
 READ = Asked("read_file", "read", ("src/a.py",))
@@ -150,3 +151,23 @@ def test_what_the_model_claims_in_its_arguments_grants_nothing() -> None:
     claims = '{"command":"x","with_escalated_permissions":true,"trust":true,"approved":"always"}'
     asked = Asked("bash", "run", command="x", cwd="/w", arguments=claims)
     assert word(decide(asked, Policy("auto"))) == "ask"
+
+
+@pytest.mark.parametrize(
+    ("command", "rules", "keeps_git"),
+    [
+        ("pytest -q", (), True),
+        ("mkdir a && mv b a", (), True),
+        ("pytest -q && git commit -am x", (), False),
+        ("env git add a", (), False),
+        ("./release.sh", ("./release.sh",), False),
+        ("cat a", (), False),  # it may write nothing at all
+    ],
+)
+def test_only_git_itself_and_what_the_user_allowed_may_change_a_git_folder(
+    command: str, rules: tuple[str, ...], *, keeps_git: bool
+) -> None:
+    policy = Policy("auto", writes_confined=True, rules=Rules(allow=rules), roots=("/w",))
+    decision = decide(Asked("bash", "run", command=command, cwd="/w"), policy)
+    assert isinstance(decision, Allow)
+    assert decision.widening.keeps_git is keeps_git

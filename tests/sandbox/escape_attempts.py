@@ -173,6 +173,11 @@ for _title, _text in {
     "rename the workspace": f"mv {WS} {WS}2",
     "make a program that runs as its owner": "cp /bin/true owned && chmod u+s owned && "
     "test -u owned",
+    "make a program that runs as its group": "cp /bin/true grouped && chmod g+s grouped && "
+    "test -g grouped",
+    "put a file among the devices": "touch /dev/indwell-escape && rm /dev/indwell-escape",
+    "fill the machine's memory by shared memory": "test $(df -k --output=size /dev/shm | "
+    "tail -1) -gt 1000000",
 }.items():  # fmt: skip
     ATTEMPTS[_title] = lambda text=_text: shell(text)
 
@@ -428,6 +433,12 @@ def _() -> object:
 def _() -> object:
     descriptor = os.open("owned2", os.O_CREAT | os.O_WRONLY, 0o4755)
     return os.fstat(descriptor).st_mode & 0o4000
+
+
+@attempt("a program of its group's, as it is made")
+def _() -> object:
+    descriptor = os.open("grouped2", os.O_CREAT | os.O_WRONLY, 0o2755)
+    return os.fstat(descriptor).st_mode & 0o2000
 
 
 @attempt("a program of its owner's, by mknod")

@@ -41,8 +41,15 @@ def answer(program: bytes, number: int, arguments: tuple[int, ...] = (), *, arch
                 raise AssertionError(hex(kind))
 
 
-def asked(machine: str, name: str, *arguments: int, unix: bool = False, inet: bool = True) -> int:
-    program = filter_program(machine, unix_sockets=unix, inet=inet)
+def asked(
+    machine: str,
+    name: str,
+    *arguments: int,
+    unix: bool = False,
+    inet: bool = True,
+    setgid: bool = False,
+) -> int:
+    program = filter_program(machine, unix_sockets=unix, inet=inet, setgid=setgid)
     return answer(program, NUMBERS[machine][name], arguments, arch=AUDIT_ARCH[machine])
 
 
@@ -99,7 +106,12 @@ def test_nothing_types_into_a_terminal_or_makes_a_program_of_its_owners(machine:
         assert asked(machine, "ioctl", 0, request) == EPERM
     assert asked(machine, "ioctl", 0, 0x5401) == ALLOW
     assert asked(machine, "fchmod", 3, 0o4755) == EPERM
-    assert asked(machine, "fchmod", 3, 0o2775) == ALLOW
+    assert asked(machine, "fchmod", 3, 0o2775) == EPERM
+    assert (
+        asked(machine, "fchmod", 3, 0o2775, setgid=True) == ALLOW
+    )  # in a folder that people share
+    assert asked(machine, "fchmod", 3, 0o4775, setgid=True) == EPERM
+    assert asked(machine, "openat", 3, 0, 0o101, 0o2755, setgid=True) == EPERM
     assert asked(machine, "fchmodat", 3, 0, 0o6755) == EPERM
     assert asked(machine, "fchmodat2", 3, 0, 0o4000) == EPERM
     assert asked(machine, "openat", 3, 0, 0o101, 0o4755) == EPERM

@@ -62,7 +62,7 @@ async def check_permit(session: Session, turn: int, command: Command) -> Widenin
     )
     match decision:
         case Allow(widening=widening):
-            return Widening(reads_only=widening.reads_only)
+            return Widening(reads_only=widening.reads_only, keeps_git=widening.keeps_git)
         case Ask():
             if is_run:
                 return NOTHING_MORE

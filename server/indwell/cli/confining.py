@@ -121,13 +121,7 @@ class _Bounds:
             readable=tuple(map(str, (*self._restricted, *self._roots))),
             hidden=(*self._own, *(() if widening.shows_secrets else self._secrets)),
             hosts=widening.hosts,
-            look=lambda: self._look(
-                deny,
-                edits,
-                writable,
-                only_git=widening.writes_protected,
-                installs=widening.installs,
-            ),
+            look=lambda: self._look(deny, edits, writable, widening),
         )
 
     def _may_be_written(self, root: Path) -> bool:
@@ -144,17 +138,19 @@ class _Bounds:
         deny: tuple[str, ...],
         edits: tuple[str, ...],
         writable: Collection[Path],
-        *,
-        only_git: bool,
-        installs: bool,
+        widening: Widening,
     ) -> Guarded:
         looks = {
-            root: self._guard(root, deny, edits).look(only_git=only_git, installs=installs)
+            root: self._guard(root, deny, edits).look(
+                only_git=widening.writes_protected,
+                installs=widening.installs,
+                keeps_git=widening.keeps_git,
+            )
             for root in self._roots
         }
         beside = [self._guard(root, deny, ()).look() for root in self._restricted]
         open_ones = [one for root, one in looks.items() if root in writable]
-        installed = () if only_git else own_installation(self._roots)
+        installed = () if widening.writes_protected else own_installation(self._roots)
         shut = [
             str(one)
             for one in (*self._restricted, *installed)

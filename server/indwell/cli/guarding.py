@@ -75,12 +75,15 @@ class Guard:
         self._names = NewNames(str(root), self._is_heard, self._is_entered, self._is_gits_own)
         self._is_told_blind = False
 
-    def look(self, *, only_git: bool = False, installs: bool = False) -> Guarded:
+    def look(
+        self, *, only_git: bool = False, installs: bool = False, keeps_git: bool = False
+    ) -> Guarded:
         """Find what is guarded now; blocks, for about a millisecond per thousand folders.
 
         Args:
             only_git: The user lets this command change protected files; but not what git obeys.
             installs: The user lets it change the programs that are installed in the workspace.
+            keeps_git: It changes nothing at all in a folder of git's own.
         """
         before = _less_installed(self.seen(is_before=True), is_left_out=installs)
         self._names.follow(self._watched())
@@ -101,8 +104,9 @@ class Guard:
         others = {
             path for path, one in named.items() if one in shut and path not in open_ones
         } - secret
-        kept = topmost([*(one.path for one in shut if not one.leads_to), *others])
-        sure = {*before.git, *before.ends, *before.odd, *others}
+        gits = tuple(_gits_folders(before)) if keeps_git else ()
+        kept = topmost([*(one.path for one in shut if not one.leads_to), *others, *gits])
+        sure = {*before.git, *before.ends, *before.odd, *others, *gits}
         minor = [
             one for one in kept if (one not in sure and not _is_obeyed(one)) or _is_in_shut(one)
         ]
@@ -132,7 +136,11 @@ class Guard:
         @contextlib.contextmanager
         def watched(hear: Hear) -> Iterator[None]:
             def heard(_paths: frozenset[str]) -> bool:
-                if notes := settle_now(so_far=True):
+                try:
+                    notes = settle_now(so_far=True)
+                except OSError as error:  # no open file is left to look with
+                    notes = (f"what the command made could not be looked at: {error.strerror}",)
+                if notes:
                     hear(notes)
                 return not self._gits <= before.git  # a new repository, which runs nothing so far
 
@@ -354,6 +362,14 @@ def _less_installed(look: Look, *, is_left_out: bool) -> Look:
         path: one for path, one in look.found.items() if not (is_installed(path) or is_posing(path))
     }
     return msgspec.structs.replace(look, found=found)
+
+
+def _gits_folders(look: Look) -> Iterator[str]:
+    """Git's own folders beneath the root, whatever their names."""
+    for path, one in look.found.items():
+        folder, _, name = path.rpartition("/")
+        if _is_repository(one) or (name == BARE and f"{folder}/config" in look.git):
+            yield path if one.is_folder else folder
 
 
 def _is_git(path: str) -> bool:

@@ -22,6 +22,7 @@ import msgspec
 from indwell.files.installed import FRESH_NS
 
 MOST_FOLDERS = 20_000  # 150 ms when nothing changed; the first time little more than `os.walk`
+_SHORT = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOMEM})
 MOST_ENTRIES = 1_000_000  # of which eight bytes each are kept
 
 
@@ -209,6 +210,8 @@ class Tree:
             with os.scandir(path) as entries:
                 folder = self._listed(at, changed, entries)
         except OSError as error:  # gone; or another program of the user's closed it just now
+            if error.errno in _SHORT:  # what is there, nobody can tell; it is not gone
+                raise
             is_closed = error.errno in {errno.EACCES, errno.EPERM}
             return _Folder((0, 0, 0), is_readable=False) if is_closed else None
         if time.time_ns() - now.st_ctime_ns >= FRESH_NS:

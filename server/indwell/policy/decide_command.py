@@ -54,7 +54,11 @@ def decide_command(asked: Asked, policy: Policy) -> Decision:
         return Ask(reason, "", by=by, widening=widening, risky=_risky(verdict))
     if _runs_unasked(asked, verdict):
         # What the tables take for a reader may be none: then the sandbox keeps it from writing.
-        widening = msgspec.structs.replace(widening, reads_only=verdict.reads_only)
+        widening = msgspec.structs.replace(
+            widening,
+            reads_only=verdict.reads_only,
+            keeps_git=not (verdict.reads_only or verdict.by_user or _runs_git(verdict)),
+        )
         return Allow(by=verdict.rule, widening=widening)
     stands = may_stand(asked, widening) and not _is_asked_each_time(verdict)
     confined = policy.writes_confined
@@ -141,6 +145,11 @@ def _planned(verdict: Verdict, widening: Widening, *, is_held: bool) -> Decision
         "what you would run instead",
         by="plan",
     )
+
+
+def _runs_git(verdict: Verdict) -> bool:
+    words = (word for part in verdict.parts for word in part.words)
+    return any(word.rpartition("/")[2] == "git" for word in words)
 
 
 def _is_asked_each_time(verdict: Verdict) -> bool:

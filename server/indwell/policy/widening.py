@@ -21,6 +21,7 @@ class Widening(msgspec.Struct, frozen=True):
             (`.venv/bin`, `node_modules/.bin`), as `pip install` does.
         unconfined: It runs without any sandbox, with all that the user can do.
         reads_only: Less instead: nobody was asked, as it only reads, so it may write nowhere.
+        keeps_git: Less instead: nobody was asked, and it runs no git, so it may change no `.git`.
     """
 
     hosts: tuple[str, ...] = ()
@@ -28,6 +29,7 @@ class Widening(msgspec.Struct, frozen=True):
     writes_protected: bool = False
     unconfined: bool = False
     reads_only: bool = False
+    keeps_git: bool = False
     installs: bool = False
 
     @property

@@ -78,7 +78,8 @@ def arguments(
     before, after = _split(bounds.hidden, (*_visible(bounds), *bounds.writable))
     return (
         host.bwrap,
-        *("--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"),
+        *("--ro-bind", "/", "/", "--dev", "/dev", "--perms", "1777", "--size", str(_TEMPORARY_B)),
+        *("--tmpfs", "/dev/shm", "--remount-ro", "/dev", "--proc", "/proc"),  # noqa: S108 - inside
         *_each("--ro-bind", host.covers),
         *_scratch(bounds, host.kept),
         *_empty(host.temporary),

@@ -23,10 +23,12 @@ from indwell.sandbox.confinement import Confinement, looked_up
 from indwell.sandbox.filter_pipe import filter_pipe
 from indwell.sandbox.landlock_start import start_held
 from indwell.sandbox.program import Starter, start_plainly
+from indwell.sandbox.shortage import is_shortage
 from indwell.sandbox.strength import host, strength
 from indwell.sandbox.stubs import stubs_for
 
 _STATUS_B = 4096
+_MOST_TRIES, _TRY_S = 50, 0.1
 _GONE = frozenset({errno.ENOENT, errno.ENOTDIR, errno.ELOOP})
 
 
@@ -58,7 +60,17 @@ async def resolved(bounds: Confinement) -> Confinement:
 
 
 async def settled(bounds: Confinement) -> tuple[str, ...]:
-    """Put aside what a command made although it may not, once all of it has ended; in words."""
+    """Put aside what a command made although it may not, once all of it has ended; in words.
+
+    Where the system has no open file left for that, others are given a moment to end.
+    """
+    for _ in range(_MOST_TRIES):
+        try:
+            return await asyncio.to_thread(bounds.settle)
+        except OSError as error:
+            if not is_shortage(error):
+                raise
+            await asyncio.sleep(_TRY_S)
     return await asyncio.to_thread(bounds.settle)
 
 

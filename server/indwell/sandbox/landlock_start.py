@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import platform
 import subprocess
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -19,9 +18,9 @@ from indwell.errors import ToolError
 from indwell.files.handles import children
 from indwell.sandbox.confinement import Confinement
 from indwell.sandbox.environment import raw
+from indwell.sandbox.filter_pipe import filter_of
 from indwell.sandbox.landlock import enter
 from indwell.sandbox.landlock_rules import Rule, rules_of
-from indwell.sandbox.seccomp import filter_program
 
 
 class Held:
@@ -76,7 +75,7 @@ async def start_held(
     """
 
     def start() -> subprocess.Popen[bytes]:
-        _enter(rules_of(confinement, str(scratch), children))
+        _enter(rules_of(confinement, str(scratch), children), filter_of(confinement, inet=False))
         return subprocess.Popen(  # noqa: S603 - it is judged, asked for and held
             [*map(raw, argv)],
             cwd=raw(str(cwd)),
@@ -99,9 +98,9 @@ async def start_held(
             ) from error
 
 
-def _enter(rules: Sequence[Rule]) -> None:
+def _enter(rules: Sequence[Rule], filter_: bytes) -> None:
     try:
-        enter(rules, filter_program(platform.machine(), unix_sockets=False, inet=False))
+        enter(rules, filter_)
     except OSError as error:
         raise ToolError(
             f"the kernel refused to confine the command ({error.strerror}), so it was not run"

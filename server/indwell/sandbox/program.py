@@ -29,6 +29,7 @@ from indwell.sandbox.orphans import Run, ended, running, waited_for
 from indwell.sandbox.pipes import pipe_from, pipe_into
 from indwell.sandbox.pool import PROGRAMS, Pool
 from indwell.sandbox.processes import MARK
+from indwell.sandbox.shortage import shortages
 from indwell.sandbox.watch import Watch
 
 DRAIN_S = 0.2  # after the program's end, for what it left holding the pipe (PRC-07)
@@ -124,6 +125,7 @@ async def run_program(
     output = Capture(limit_b, on_chunk)
     errors = Capture(0 if merge_errors else limit_b)
     async with (
+        shortages(),
         pool.place() if pool else contextlib.nullcontext(),
         pipe_into(output) as out,
         pipe_into(errors) as err,

@@ -51,13 +51,15 @@ _NEW_NAMESPACE = 0x7E020000  # CLONE_NEWNS | CGROUP | UTS | IPC | USER | PID | N
 _PUSHES_INPUT = (0x5412, 0x541C)  # TIOCSTI, TIOCLINUX: type into somebody's terminal
 _PERSONALITIES = (0x0, 0x8, 0x20000, 0x20008, 0xFFFFFFFF)  # as container runtimes allow them
 _MAKES_FILE = 0o100 | 0o20000000  # O_CREAT, and what O_TMPFILE adds to O_DIRECTORY
-_SETUID = 0o4000
+_SETUID, _SETGID = 0o4000, 0o2000
 _UNIX, _INET, _INET6, _NETLINK = 1, 2, 10, 16  # families of addresses
 _STREAM, _SEQPACKET, _TYPE_MASK = 1, 5, 0xF
 
 
 @functools.lru_cache(maxsize=16)
-def filter_program(machine: str, *, unix_sockets: bool = False, inet: bool = True) -> bytes:
+def filter_program(
+    machine: str, *, unix_sockets: bool = False, inet: bool = True, setgid: bool = False
+) -> bytes:
     """Assemble the filter.
 
     Args:
@@ -65,6 +67,9 @@ def filter_program(machine: str, *, unix_sockets: bool = False, inet: bool = Tru
         unix_sockets: Sockets with names in the file system may be made.
         inet: Sockets of the internet may be made; without a network namespace of its own a
             program would reach everything with one.
+        setgid: The bit that gives files of a folder its group may be set, as git does where
+            several people share a repository. The same bit makes a program its group's, and no
+            filter can tell a folder from a file.
 
     Raises:
         KeyError: No filter is known for this machine.
@@ -82,7 +87,7 @@ def filter_program(machine: str, *, unix_sockets: bool = False, inet: bool = Tru
     for name in REFUSED:
         if name in numbers:
             code += _when(_IF_EQUAL, numbers[name], _fail(errno.EPERM))
-    for name, block in _looked_at(unix_sockets=unix_sockets, inet=inet).items():
+    for name, block in _looked_at(unix_sockets=unix_sockets, inet=inet, setgid=setgid).items():
         if name in numbers:
             code += _when(_IF_EQUAL, numbers[name], block)
     code.append((_RETURN, 0, 0, _ALLOW))
@@ -94,8 +99,11 @@ def has_filter(machine: str) -> bool:
     return machine in NUMBERS
 
 
-def _looked_at(*, unix_sockets: bool, inet: bool) -> Mapping[str, Sequence[Instruction]]:
+def _looked_at(
+    *, unix_sockets: bool, inet: bool, setgid: bool
+) -> Mapping[str, Sequence[Instruction]]:
     """Calls that depend on their arguments, with what decides; each block ends with a return."""
+    refused = _SETUID if setgid else _SETUID | _SETGID
     return {
         "clone": [
             _argument(0),
@@ -106,23 +114,23 @@ def _looked_at(*, unix_sockets: bool, inet: bool) -> Mapping[str, Sequence[Instr
         "personality": _only(0, _PERSONALITIES),
         "socket": _socket(unix_sockets=unix_sockets, inet=inet),
         "socketpair": _socketpair(unix_sockets=unix_sockets),
-        # A program of root's, or of the user's for others, is not made by a command.
-        "chmod": _no_setuid(1),
-        "fchmod": _no_setuid(1),
-        "fchmodat": _no_setuid(2),
-        "fchmodat2": _no_setuid(2),
-        "creat": _no_setuid(1),
-        "mknod": _no_setuid(1),
-        "mknodat": _no_setuid(2),
+        # A program of root's, or of the user's or the group's for others, no command makes.
+        "chmod": _no_mode(1, refused),
+        "fchmod": _no_mode(1, refused),
+        "fchmodat": _no_mode(2, refused),
+        "fchmodat2": _no_mode(2, refused),
+        "creat": _no_mode(1, _SETUID | _SETGID),
+        "mknod": _no_mode(1, _SETUID | _SETGID),
+        "mknodat": _no_mode(2, _SETUID | _SETGID),
         "open": _opening(1),
         "openat": _opening(2),
     }
 
 
-def _no_setuid(mode_at: int) -> list[Instruction]:
+def _no_mode(mode_at: int, bits: int) -> list[Instruction]:
     return [
         _argument(mode_at),
-        *_when(_IF_ANY_BIT, _SETUID, _fail(errno.EPERM)),
+        *_when(_IF_ANY_BIT, bits, _fail(errno.EPERM)),
         (_RETURN, 0, 0, _ALLOW),
     ]
 
@@ -131,7 +139,7 @@ def _opening(flags_at: int) -> list[Instruction]:
     """The mode means something only if a file is made; else the register holds anything."""
     return [
         _argument(flags_at),
-        *_when(_IF_ANY_BIT, _MAKES_FILE, _no_setuid(flags_at + 1)),
+        *_when(_IF_ANY_BIT, _MAKES_FILE, _no_mode(flags_at + 1, _SETUID | _SETGID)),
         (_RETURN, 0, 0, _ALLOW),
     ]
 

@@ -29,6 +29,7 @@ from indwell.sandbox.program import (
     run_program,
     start_plainly,
 )
+from indwell.sandbox.shortage import shortages
 
 _MOST_LINES, _MOST_NAMES = 20, 3  # that are looked through, and told
 
@@ -103,7 +104,7 @@ async def spawn(
         pool=None,
     )
     # The place comes first: what is protected is looked at just before the command runs.
-    async with pool.place():
+    async with shortages(), pool.place():
         await look_again()
         shown = (*confinement.writable, *confinement.readable) if confinement else ()
         await pass_gate((cwd, *never_in, *map(Path, shown)))
@@ -161,6 +162,19 @@ def _hidden_words(finished: Finished, bounds: Confinement) -> tuple[str, ...]:
     return (f"{listed} {why} 'Permission denied'",)
 
 
+def _git_words(finished: Finished, bounds: Confinement) -> tuple[str, ...]:
+    """Why git could change nothing, as far as it says so."""
+    said = finished.head + finished.tail + finished.errors
+    is_kept = any(path.endswith("/.git") for path in bounds.protected)
+    if not (finished.exit_code and is_kept and b".git" in said and b"ead-only file system" in said):
+        return ()
+    words = (
+        "the folder .git is read-only for a command that names no git and that the user was not "
+        "asked about; run git in a command of its own"
+    )
+    return (words,)
+
+
 def _alarmed(alarm: asyncio.Event, meanwhile: Meanwhile, notes: tuple[str, ...]) -> None:
     """It made what it may not: it is ended, and what was put aside is said."""
     alarm.set()
@@ -201,7 +215,8 @@ async def _held(  # noqa: PLR0917 - all that a run takes
                     start=how.start,
                     alarm=alarm,
                 )
-            told = (*how.told(), *_failed(finished, how), *_hidden_words(finished, bounds))
+            told = (*how.told(), *_failed(finished, how))
+            told += (*_hidden_words(finished, bounds), *_git_words(finished, bounds))
     except BaseException:  # stopped, or not set up: the caller hears nothing of what was found
         notes = await settled(bounds)
         keep_untold(cwd, notes if on_note else meanwhile.said_with(notes))
