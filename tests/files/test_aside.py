@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from indwell.files.aside import MOST_DEPTH, Left, Quarantine, let_in
+from support import another_disk
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="no command is held on Windows")
 
@@ -31,11 +32,8 @@ def root(tmp_path: Path) -> Path:
 @pytest.fixture
 def elsewhere(tmp_path: Path) -> Iterator[Quarantine]:
     """On another file system."""
-    shared = Path("/dev/shm")
-    if not shared.is_dir() or shared.stat().st_dev == tmp_path.stat().st_dev:
-        pytest.skip("there is no second file system")
-    with tempfile.TemporaryDirectory(dir=shared) as name:
-        yield Quarantine(Path(name), (tmp_path / "w",))
+    with another_disk.elsewhere(tmp_path) as folder:
+        yield Quarantine(folder, (tmp_path / "w",))
 
 
 def test_names_that_are_taken_beforehand_hinder_nothing(root: Path, quarantine: Quarantine) -> None:
@@ -145,7 +143,9 @@ def test_what_cannot_be_carried_is_out_of_force_and_told(root: Path, elsewhere: 
     assert (root / ".idea").exists() is False
     assert (root / left.at).is_dir()
     assert left.at.startswith("quarantined-")
-    assert "too many" in left.why
+    assert left.why == "it holds too many files to be copied elsewhere"
+    assert elsewhere.take(root, left.at, "safe") == left
+    assert list(elsewhere.home().iterdir()) == []  # no half of it
 
 
 def test_a_folder_is_opened_to_its_owner_through_no_link(root: Path) -> None:

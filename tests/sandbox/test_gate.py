@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -12,12 +13,13 @@ import pytest
 
 from indwell.cli.guarding import Guard
 from indwell.errors import ToolError
-from indwell.files.aside import Quarantine
+from indwell.files.aside import MOST_DEPTH, Quarantine
 from indwell.sandbox import spawn
 from indwell.sandbox.confinement import Confinement
 from indwell.sandbox.gate import Gate, Standing, still_in_the_way, take_untold
 from indwell.sandbox.pool import BACKGROUND
 from indwell.settings.model import SECRETS
+from support.another_disk import elsewhere
 from support.bubblewrap import needs_bubblewrap
 from support.unheard import unheard
 
@@ -94,6 +96,24 @@ async def test_it_opens_by_itself_once_the_thing_can_be_moved(place: Place) -> N
     assert await ran(place.root) == "ran\n"
     assert not plant.exists()
     assert len(list(place.spare.rglob("quarantined-.idea.txt"))) == 1
+
+
+async def test_what_was_left_under_another_name_is_in_the_way_each_time(tmp_path: Path) -> None:
+    root = tmp_path / "w"
+    deep = root / "x" / "/".join("d" * (MOST_DEPTH + 2))
+    deep.mkdir(parents=True)
+    with elsewhere(tmp_path) as state:
+        guard = Guard(root, SECRETS, quarantine=Quarantine(state, (root,)))
+        looked = await asyncio.to_thread(guard.look)
+        (root / "x").rename(root / ".idea")
+        (note,) = await asyncio.to_thread(looked.settle)
+        (left,) = root.iterdir()
+        assert f"it is now '{left.name}'" in note
+        for _ in range(3):
+            with pytest.raises(ToolError, match=f"nothing was run: .*{left.name}"):
+                await ran(root)
+        shutil.rmtree(left)
+        assert await ran(root) == "ran\n"
 
 
 async def test_what_the_user_puts_in_its_place_is_the_users(place: Place) -> None:

@@ -17,7 +17,7 @@ import msgspec
 
 from indwell.cli.git_guarding import SAMPLE, Copy
 from indwell.errors import ToolError
-from indwell.files.aside import Left, Quarantine, let_in, put_file, put_link
+from indwell.files.aside import Left, Quarantine, let_in, put_file, put_link, why
 from indwell.files.listing import exists
 from indwell.files.reading import read_bytes
 from indwell.files.tree import Found
@@ -314,22 +314,22 @@ class _Settling:
         try:
             where = self._quarantine.take(self._root, path, safe_name)
         except (OSError, ToolError) as error:
-            return self._stands(path, safe_name, str(error))
+            return self._stands(path, safe_name, why(error))
         if isinstance(where, Left):
             return self._stands(where.at, safe_name, where.why, was=path)
         self.n_moved += 1
         return where
 
-    def _stands(self, at: str, safe_name: str, why: str, was: str = "") -> str:
+    def _stands(self, at: str, safe_name: str, reason: str, was: str = "") -> str:
         """Close the gate, and say so."""
-        close(Standing(str(self._root), at, safe_name, why), self._quarantine)
+        close(Standing(str(self._root), at, safe_name, reason), self._quarantine)
         if not safe_name:
-            said = f"{at!r} cannot be looked into any more ({why})"
+            said = f"{at!r} cannot be looked into any more ({reason})"
         else:
             now = f"; it is now {at!r}" if was else ""
             said = (
                 f"the command made {was or at!r}, which editors, agents, shells or git may obey, "
-                f"and it could not be moved away ({why}){now}"
+                f"and it could not be moved away ({reason}){now}"
             )
         said += (
             ". No command runs here until it is gone: tell the user, who can look at it and "

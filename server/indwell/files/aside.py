@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import re
 import secrets
 import stat
 import tempfile
@@ -31,6 +32,7 @@ NOTE = "from.txt"
 """The file beside each thing that says where the thing came from."""
 
 _RANDOM_B = 16
+_SAFE = re.compile(r"quarantined-[0-9a-f]{32}\.txt")
 _MOST_NAME = 60  # characters of the old name in the new one
 _NOT_FOLLOWED = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
 _PATH = getattr(os, "O_PATH", 0) | _NOT_FOLLOWED
@@ -110,6 +112,7 @@ class Quarantine:
                         raise
                     left = _carried(folder, name, target, new)
                     if left:
+                        _give_up(place)
                         return Left("/".join((*folders, left[0])), left[1])
             return place / new
         finally:
@@ -146,6 +149,11 @@ class Quarantine:
         with contextlib.suppress(OSError, UnicodeError):  # it only helps the user to find things
             (place / NOTE).write_text(f"{origin}\n", "utf-8", "backslashreplace")
         return place
+
+
+def why(error: OSError | ToolError) -> str:
+    """What was in the way, for people."""
+    return (isinstance(error, OSError) and error.strerror) or str(error)
 
 
 def let_in(root: Path, at: str) -> bool:
@@ -271,9 +279,11 @@ def _shortened(name: str) -> str:
 
 
 def _give_up(place: Path) -> None:
+    """Remove a place that holds nothing."""
     with contextlib.suppress(OSError):
-        (place / NOTE).unlink(missing_ok=True)
-        place.rmdir()
+        if {one.name for one in place.iterdir()} <= {NOTE}:
+            (place / NOTE).unlink(missing_ok=True)
+            place.rmdir()
 
 
 def _carried(folder: int, name: str, target: int, new: str) -> tuple[str, str] | None:
@@ -281,13 +291,20 @@ def _carried(folder: int, name: str, target: int, new: str) -> tuple[str, str] |
 
     It gets a name that nothing obeys first, so that it is out of force at once.
     """
-    safe = f"quarantined-{secrets.token_hex(_RANDOM_B)}.txt"
-    _rename(folder, name, folder, safe)
+    safe = name  # it may have been left here before
+    if not _SAFE.fullmatch(name):
+        safe = f"quarantined-{secrets.token_hex(_RANDOM_B)}.txt"
+        _rename(folder, name, folder, safe)
     try:
         _Copying().copy(folder, safe, target, new)
-        _remove(folder, safe)
     except (OSError, ToolError) as error:
-        return safe, str(error)
+        with contextlib.suppress(OSError):
+            _remove(target, new)
+        return safe, why(error)
+    try:
+        _remove(folder, safe)
+    except OSError as error:
+        return safe, why(error)
     return None
 
 

@@ -92,9 +92,15 @@ class Gate:
         """Try again to take everything away; gives what is in the way in ``folders``; blocks."""
         self._read()
         for standing, quarantine in tuple(self._standing.values()):
-            if _concerns(standing, folders) and _is_over(standing, quarantine):
-                del self._standing[standing.path]
-                self._forget(standing)
+            if not _concerns(standing, folders):
+                continue
+            left = _tried(standing, quarantine)
+            if left == standing:
+                continue
+            del self._standing[standing.path]
+            self._forget(standing)
+            if left is not None:
+                self.close(left, quarantine)
         return tuple(one for one, _ in self._standing.values() if _concerns(one, folders))
 
     def keep_untold(self, folder: Path, notes: Sequence[str]) -> None:
@@ -158,23 +164,26 @@ def _concerns(standing: Standing, folders: Sequence[Path]) -> bool:
     return any(one.is_relative_to(root) or root.is_relative_to(one) for one in folders)
 
 
-def _is_over(standing: Standing, quarantine: Quarantine) -> bool:
-    """Is it gone, by us or by the user? What cannot be told is not."""
+def _tried(standing: Standing, quarantine: Quarantine) -> Standing | None:
+    """What is left of it: None if it is gone, by us or by the user. What cannot be told is left."""
     if not standing.safe_name:
-        return os.access(standing.path, os.R_OK | os.X_OK) or _is_gone(standing.path)
+        is_over = os.access(standing.path, os.R_OK | os.X_OK) or _is_gone(standing.path)
+        return None if is_over else standing
     now = _mark(standing.path)
     if now is None:
-        return False
+        return standing
     if not now or (standing.mark and now != standing.mark and not any_runs_on()):
-        return True  # gone; or the user has put something else there, as no command runs
+        return None  # gone; or the user has put something else there, as no command runs
     try:
         where = quarantine.take(Path(standing.root), standing.at, standing.safe_name)
     except (OSError, ToolError):
-        return False
+        return standing
     if isinstance(where, Left):
-        return False
+        if where.at == standing.at:
+            return standing
+        return msgspec.structs.replace(standing, at=where.at, why=where.why)
     log.warning("%r was moved to %r", standing.path, str(where))
-    return True
+    return None
 
 
 def _is_gone(path: str) -> bool:
