@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 from pathlib import Path
 
 from indwell.cli.secret_places import FRESH_S, SecretPlaces
@@ -71,3 +72,28 @@ def test_a_secret_that_comes_later_is_found_by_the_next_look(tmp_path: Path) -> 
     (work / "id_rsa").write_text("x")
     assert set(places.look()) - before == {str(work / "id_rsa")}
     assert SecretPlaces([tmp_path / "nowhere"], lambda: SECRETS).look() == ()
+
+
+def test_a_folder_and_a_link_that_change_places_all_the_time_end_no_look(tmp_path: Path) -> None:
+    root = tmp_path / "workspace"
+    root.mkdir()
+    (root / ".env").write_text("x")
+    (root / "folder").mkdir()
+    (root / "link").symlink_to("folder")
+    stop = threading.Event()
+
+    def swap() -> None:
+        while not stop.is_set():
+            (root / "link").rename(root / "third")
+            (root / "folder").rename(root / "link")
+            (root / "third").rename(root / "folder")
+
+    swapping = threading.Thread(target=swap)
+    swapping.start()
+    try:
+        for _ in range(3_000):
+            found = SecretPlaces((root,), lambda: SECRETS).look()
+            assert f"{root}/.env" in found
+    finally:
+        stop.set()
+        swapping.join()

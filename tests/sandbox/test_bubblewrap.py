@@ -105,7 +105,7 @@ def test_what_is_shown_in_a_hidden_folder_is_there_and_cannot_be_written() -> No
     own = "/home/u/.config/indwell"
     bounds = Confinement(writable=("/w",), hidden=(own,), shown=(f"{own}/skills/a",))
     order = mounts(bounds, frozenset([own]))
-    assert order.index(("--tmpfs", own)) < order.index(("--ro-bind", f"{own}/skills/a"))
+    assert order.index(("--tmpfs", own)) < order.index(("--ro-bind-try", f"{own}/skills/a"))
     assert ("--bind", f"{own}/skills/a") not in order
 
 
@@ -167,3 +167,24 @@ def test_open_places_are_mounted_by_their_handles_and_others_left_out() -> None:
     text = " ".join(given)
     assert "--bind-fd 7 /w/a --ro-bind-fd 8 /w/a/kept" in text
     assert "/w/gone" not in text
+
+
+def test_what_lies_deeper_wins_whatever_is_hidden_above_it() -> None:
+    home = "/home/u"
+    hidden = (home, f"{home}/.cargo/credentials.toml")
+    bounds = Confinement(
+        writable=(f"{home}/w/p",),
+        hidden=hidden,
+        readable=(f"{home}/w/p",),
+        shown=(f"{home}/.cargo",),
+    )
+    order = mounts(bounds, frozenset([home]))
+    wanted = [
+        ("--tmpfs", home),
+        ("--ro-bind-try", f"{home}/.cargo"),
+        ("--bind", f"{home}/w/p"),
+        ("--ro-bind", f"{home}/.cargo/credentials.toml"),
+    ]
+    places = [order.index(one) for one in wanted]
+    assert places == sorted(places)
+    assert ("--ro-bind", f"{home}/w/p") not in order

@@ -126,6 +126,14 @@ def test_what_is_shown_in_a_hidden_folder_is_read_but_not_what_is_hidden_in_it()
     assert given.count("(allow file-read* (regex") == 1
 
 
+def test_a_workspace_in_a_hidden_home_folder_is_read_and_written() -> None:
+    given = profile(Confinement((f"{W}/p",), hidden=(W,), readable=(f"{W}/p",)), SCRATCH)
+    hidden = given.index("(deny file-read* file-write*")
+    assert hidden < given.index("(allow file-read* (regex")
+    assert hidden < given.index("(allow file-write* (subpath")
+    assert "(allow file-read-metadata" in given
+
+
 def test_sbx_24_what_is_hidden_is_not_read_nor_named_anew() -> None:
     for path in ("/Users/me/.ssh/id", "/Users/me/.ssh", f"{W}/.env", f"{W}/.ENV"):
         assert not may("file-read-data", path)

@@ -62,6 +62,7 @@ async def asked_of(session: Session, arguments: str, facts: Facts) -> Asked:
         is_git=facts.effect == "edit" and any(_is_of_git(path, roots) for path in resolved),
         is_unknown=facts.effect == "edit"
         and any(_is_unknown_at_root(path, roots) for path in resolved),
+        is_private=any(map(session.parts.is_private, resolved)),
         keeps=facts.keeps,
         background=facts.background,
     )

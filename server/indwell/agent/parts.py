@@ -48,6 +48,11 @@ async def holds_nothing() -> None:
     """A provider that has nothing to let go of."""
 
 
+def lies_in_no_home(_path: Path) -> bool:
+    """No home folder is opened as the workspace."""
+    return False
+
+
 def hides_nothing(_key: str) -> None:
     """There is nothing that could hide it."""
 
@@ -114,6 +119,8 @@ class Parts:
         confine: The bounds of a command that may do this much more; None is none.
         hide: A text without the secrets in it; the same object if there are none.
         also_hide: From now on ``hide`` knows this key of an endpoint, too.
+        is_private: Does this path lie in the home folder, which is the workspace, where programs
+            keep keys and tokens?
         secret_files: Names in the workspace that lead to secret files, absolute; blocks.
         repositories: Folders with settings of git that nobody was asked about, absolute; blocks.
         review: The ledger of the agent's changes in this workspace; None where none is kept.
@@ -173,6 +180,7 @@ class Parts:
         not_instructed
     )
     other_model: Callable[[str], OtherModel | None] = no_other_model
+    is_private: Callable[[Path], bool] = lies_in_no_home
 
     @property
     def all_read_roots(self) -> tuple[Path, ...]:

@@ -20,6 +20,7 @@ from indwell.cli.confining import strength
 from indwell.cli.covering import coverage_of
 from indwell.cli.first_conversation import first_conversation, prefix_of
 from indwell.cli.folder_trust import FolderTrust
+from indwell.cli.home_view import homes, is_private
 from indwell.cli.hooks import hooks_of
 from indwell.cli.place import Place, new_place
 from indwell.cli.policy_now import policy_now, rules_of
@@ -136,6 +137,7 @@ def make_session(
     own = (str(state.resolve()), str(user_file().parent.resolve()))
     readable = (spill_folder, *place.others)
     git = GitEntries(lambda: tuple(one.resolve() for one in trust.trusted(workspace.roots)))
+    opened = [one for one in homes() if any(map(one.is_relative_to, workspace.roots))]
     parts = Parts(
         provider=model.provider,
         tools=tools,
@@ -158,8 +160,10 @@ def make_session(
         spill=spill.keep,
         keep_as=spill.keep_as,
         read_roots=readable,
+        is_private=lambda path: is_private(path, workspace.roots, opened),
         hidden=lambda path: (
             matches_any(path, settings().deny)
+            or is_private(root / path, workspace.roots, opened)
             or (is_beneath(str(root / path), own) and not shelf.may_read(root / path))
             or secret.is_other_name(root / path)
         ),

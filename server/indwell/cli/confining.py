@@ -10,6 +10,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path
 
 from indwell.cli.guarding import Guard
+from indwell.cli.home_view import HomeView, home_view, homes
 from indwell.files.aside import Quarantine
 from indwell.files.removing import remove_own_tree
 from indwell.files.scratch import NOWHERE, parted, scratch_folder
@@ -23,32 +24,8 @@ from indwell.settings.model import Settings
 
 __all__ = ["confiner", "strength"]
 
-HOME_SECRETS = (
-    *(".ssh", ".gnupg", ".aws", ".azure", ".kube", ".docker", ".password-store", ".pki"),
-    *(".config/gh", ".config/glab-cli", ".config/hub", ".config/gcloud", ".config/op"),
-    *(".config/rclone", ".config/git/credentials", ".config/google-chrome", ".config/chromium"),
-    *(".config/Code/User/globalStorage", ".config/github-copilot", ".config/sops"),
-    *(".mozilla", ".thunderbird", ".local/share/keyrings", ".claude", ".codex", ".gemini"),
-    *(".netrc", ".git-credentials", ".npmrc", ".pypirc", ".pgpass", ".my.cnf", ".vault-token"),
-    *(".cargo/credentials", ".cargo/credentials.toml", ".gem/credentials", ".terraform.d"),
-    *(".bash_history", ".zsh_history", ".python_history", ".psql_history", ".claude.json"),
-    *(".zhistory", ".mysql_history", ".sqlite_history", ".node_repl_history", ".rediscli_history"),
-    *(".local/share/fish/fish_history", ".local/share/containers/auth.json", ".fly", ".oci"),
-    *(".config/doctl", ".config/hcloud", ".config/containers/auth.json", ".boto", ".s3cfg"),
-    *(".config/BraveSoftware", ".config/microsoft-edge", ".config/vivaldi", ".config/opera"),
-    *("snap/firefox", "snap/chromium", ".var/app", ".config/Cursor/User/globalStorage"),
-    *(".config/VSCodium/User/globalStorage", ".local/share/opencode/auth.json", ".config/goose"),
-    *(".huggingface", ".cache/huggingface/token", ".cache/huggingface/stored_tokens", ".kaggle"),
-    *(".config/pypoetry/auth.toml", ".gradle/gradle.properties", ".m2/settings.xml"),
-    *(".m2/settings-security.xml", ".composer/auth.json", ".config/composer/auth.json"),
-    *(".config/Bitwarden", ".config/Bitwarden CLI", ".config/1Password", ".config/age"),
-    *(".config/NuGet", ".nuget/NuGet/NuGet.Config", ".config/heroku", ".yarnrc.yml"),
-)
-"""Of the home folder: keys, tokens, and what the user typed; only what is there costs anything."""
-
-SYSTEM_SECRETS = (
-    *("/etc/shadow", "/etc/gshadow", "/etc/shadow-", "/etc/gshadow-", "/etc/ssl/private"),
-)
+_OF_ROOT = ("/etc/shadow", "/etc/gshadow", "/etc/shadow-", "/etc/gshadow-", "/etc/ssl/private")
+_SYSTEM_SECRETS = _OF_ROOT if hasattr(os, "geteuid") and os.geteuid() == 0 else ()
 """That root can read."""
 
 _NOT_WRITABLE = ("/etc", "/usr", "/bin", "/sbin", "/lib", "/lib64", "/boot", "/var", "/opt", "/srv")
@@ -80,7 +57,7 @@ def confiner(
         roots,
         settings,
         own=tuple(own),
-        home=home or Path.home(),
+        home=home,
         restricted=tuple(restricted),
         quarantine=place,
     ).of
@@ -93,7 +70,7 @@ class _Bounds:
         settings: Callable[[], Settings],
         *,
         own: tuple[str, ...],
-        home: Path,
+        home: Path | None,
         restricted: tuple[Path, ...],
         quarantine: Quarantine,
     ) -> None:
@@ -103,7 +80,8 @@ class _Bounds:
         self._restricted = tuple(root for root in beside if root not in self._roots)
         self._settings = settings
         self._own = own
-        self._home = home.resolve()
+        self._home = (home or Path.home()).resolve()
+        self._homes = (home,) if home else homes()
         self._guards: dict[tuple[Path, tuple[str, ...], tuple[str, ...]], Guard] = {}
 
     def of(self, widening: Widening) -> Confinement | None:
@@ -119,19 +97,18 @@ class _Bounds:
         return Confinement(
             writable=tuple(map(str, writable)),
             readable=tuple(map(str, (*self._restricted, *self._roots))),
-            hidden=(*self._own, *(() if widening.shows_secrets else self._secrets)),
+            hidden=(*self._own, *(() if widening.shows_secrets else _SYSTEM_SECRETS)),
             hosts=widening.hosts,
             look=lambda: self._look(deny, edits, writable, widening),
         )
 
+    def _view(self, settings: Settings) -> HomeView:
+        roots = (*self._roots, *self._restricted)
+        return home_view(self._homes, roots, os.environ, settings.home_shown)
+
     def _may_be_written(self, root: Path) -> bool:
         """A home folder, or one above it, holds what runs by itself: too much for a command."""
         return not self._home.is_relative_to(root) and str(root) not in _NOT_WRITABLE
-
-    @functools.cached_property
-    def _secrets(self) -> tuple[str, ...]:
-        system = SYSTEM_SECRETS if hasattr(os, "geteuid") and os.geteuid() == 0 else ()
-        return (*(str(self._home / name) for name in HOME_SECRETS), *system)
 
     def _look(
         self,
@@ -140,6 +117,7 @@ class _Bounds:
         writable: Collection[Path],
         widening: Widening,
     ) -> Guarded:
+        seen = HomeView() if widening.shows_secrets else self._view(self._settings())
         looks = {
             root: self._guard(root, deny, edits).look(
                 only_git=widening.writes_protected,
@@ -166,7 +144,11 @@ class _Bounds:
             missing=tuple(
                 path for one in open_ones for path in one.missing if not _is_in_one(path, shut)
             ),
-            hidden=tuple(dict.fromkeys(path for one in every for path in one.hidden)),
+            hidden=tuple(
+                dict.fromkeys((*seen.hidden, *(path for one in every for path in one.hidden)))
+            ),
+            shown=seen.shown,
+            environment=seen.environment,
             refused=next((one.refused for one in every if one.refused), ""),
             settle=lambda: tuple(note for one in open_ones for note in one.settle()),
             settle_so_far=lambda: tuple(note for one in open_ones for note in one.settle_so_far()),

@@ -85,7 +85,10 @@ class SecretPlaces:
         return secret, list(tree.other_names(secret)), list(_links(found))
 
     def _leads_astray(self, link: str, secret: tuple[str, ...]) -> bool:
-        real = os.path.realpath(link)
+        try:
+            real = os.path.realpath(link)
+        except OSError:  # a link became a folder, or was gone, in the middle of it
+            return True
         if not is_beneath(real, tuple(map(str, self._roots))):
             return True
         return (

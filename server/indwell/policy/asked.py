@@ -39,6 +39,7 @@ class Asked(msgspec.Struct, frozen=True):
             called.
         is_unknown: A file that would be changed has, at the root of a repository within the
             workspace, a name with a dot in front that no list holds.
+        is_private: A file lies where programs keep keys, in a home folder that is the workspace.
         keeps: For whom it would keep something beyond the session, such as ``for you``; empty if
             it keeps nothing.
         background: The command goes on when the call has ended.
@@ -61,6 +62,7 @@ class Asked(msgspec.Struct, frozen=True):
     keeps: str = ""
     background: bool = False
     is_unknown: bool = False
+    is_private: bool = False
 
 
 class Allow(msgspec.Struct, frozen=True):

@@ -156,6 +156,8 @@ def _decide_edit(asked: Asked, policy: Policy) -> Decision:
 
 def _why_protected(asked: Asked, policy: Policy) -> str:
     """Why changing it changes what runs or is trusted; empty if it does not."""
+    if any(is_beneath(path, policy.obeyed) for path in asked.resolved):
+        return f"git runs or obeys {asked.paths[0]!r}"
     protected = next((path for path in asked.paths if is_guarded(path)), None)
     if protected is not None:
         if is_chat(protected):
@@ -167,9 +169,7 @@ def _why_protected(asked: Asked, policy: Policy) -> str:
         return f"{protected!r} configures tools that run on this machine{named}"
     if asked.is_unknown:
         return _UNKNOWN.format(asked.paths[0])
-    if asked.is_git or any(is_beneath(path, policy.obeyed) for path in asked.resolved):
-        return f"git runs or obeys {asked.paths[0]!r}"
-    return ""
+    return f"git runs or obeys {asked.paths[0]!r}" if asked.is_git else ""
 
 
 def _asked_as_secret(asked: Asked, policy: Policy) -> Ask | None:
@@ -179,6 +179,9 @@ def _asked_as_secret(asked: Asked, policy: Policy) -> Ask | None:
         if glob:
             reason = f"{path!r} may hold secrets, which the model would see"
             return Ask(reason, rule="", by=f"secret: {glob}")
+    if asked.is_private:
+        reason = f"{asked.paths[0]!r} lies where programs keep keys and tokens in your home folder"
+        return Ask(reason, rule="", by="secret: home")
     return None
 
 

@@ -76,6 +76,7 @@ def arguments(
     """
     status = () if status_fd is None else ("--json-status-fd", str(status_fd))
     before, after = _split(bounds.hidden, (*_visible(bounds), *bounds.writable))
+    layers = (*_layers(bounds, before, folders), *_guard(bounds, after, folders, handles))
     return (
         host.bwrap,
         *("--ro-bind", "/", "/", "--dev", "/dev", "--perms", "1777", "--size", str(_TEMPORARY_B)),
@@ -84,10 +85,7 @@ def arguments(
         *_scratch(bounds, host.kept),
         *_empty(host.temporary),
         *_each("--ro-bind", host.kept),
-        *_hide(before, folders, bounds.mask),
-        *_each("--ro-bind", [one for one in _visible(bounds) if one not in bounds.writable]),
-        *_each("--bind", bounds.writable),
-        *_guard(bounds, after, folders, handles),
+        *layers,
         *("--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try"),
         *("--unshare-net", "--cap-drop", "ALL", "--new-session", "--die-with-parent"),
         *status,
@@ -123,6 +121,21 @@ def fitting(bounds: Confinement) -> Confinement:
 
 def _depth(path: str) -> tuple[int, str]:
     return (path.count("/"), path)
+
+
+def _layers(bounds: Confinement, before: Sequence[str], folders: frozenset[str]) -> Iterator[str]:
+    """Hidden folders and what is seen in them, in turn: what lies deeper comes later, and wins."""
+    mounts = [(path, 0, tuple(_hide([path], folders, bounds.mask))) for path in before]
+    read = [one for one in dict.fromkeys(bounds.readable) if one not in bounds.writable]
+    mounts += [(path, 1, ("--ro-bind", path, path)) for path in read]
+    for path in dict.fromkeys(bounds.shown):
+        # One in the workspace would shut a folder there, unless it is hidden there and shown again.
+        outer = [one for one in bounds.writable if is_in(path, one)]
+        if not outer or any(is_in(path, one) and one not in outer for one in before):
+            mounts.append((path, 1, ("--ro-bind-try", path, path)))
+    mounts += [(path, 2, ("--bind", path, path)) for path in bounds.writable]
+    for _, _, mount in sorted(mounts, key=lambda one: (one[0].split("/"), one[1])):
+        yield from mount
 
 
 def _split(hidden: Sequence[str], writable: Sequence[str]) -> tuple[list[str], list[str]]:

@@ -114,14 +114,15 @@ async def _by_bubblewrap(bounds: Confinement, cwd: Path) -> AsyncIterator[Held]:
         needed = (filter_fd, status_fd, *(handles or {}).values())
         was_set_up = functools.partial(_has_ended, reading)
         if not bounds.hosts:
-            yield Held(words, ENVIRONMENT, needed, is_wrapped=True, was_set_up=was_set_up)
+            variables = {**ENVIRONMENT, **bounds.environment}
+            yield Held(words, variables, needed, is_wrapped=True, was_set_up=was_set_up)
             return
         from indwell.sandbox.proxy import way_to  # noqa: PLC0415 - 10 ms, and seldom needed
 
         way = await stack.enter_async_context(way_to(bounds.hosts))
         yield Held(
             (*words, *way.argv),
-            {**ENVIRONMENT, **way.env},
+            {**ENVIRONMENT, **bounds.environment, **way.env},
             (*needed, *way.pass_fds),
             is_wrapped=True,
             told=way.told,
@@ -134,7 +135,7 @@ async def _by_seatbelt(bounds: Confinement) -> AsyncIterator[Held]:
     bounds = await asyncio.to_thread(_with_ends, bounds)
     async with contextlib.AsyncExitStack() as stack:
         scratch = str(await stack.enter_async_context(_scratch(bounds)))
-        environment = {"TMPDIR": scratch}
+        environment = {**bounds.environment, "TMPDIR": scratch}
         port = 0
         if bounds.hosts:
             from indwell.sandbox.proxy import way_by_port  # noqa: PLC0415 - as above
@@ -154,7 +155,8 @@ async def _by_landlock(bounds: Confinement) -> AsyncIterator[Held]:
         )
     bounds = await asyncio.to_thread(_with_ends, bounds)
     async with _scratch(bounds) as scratch:
-        yield Held(start=functools.partial(start_held, confinement=bounds, scratch=scratch))
+        start = functools.partial(start_held, confinement=bounds, scratch=scratch)
+        yield Held(environment=bounds.environment, start=start)
 
 
 @contextlib.asynccontextmanager
@@ -222,5 +224,13 @@ def _existing(paths: tuple[str, ...]) -> tuple[tuple[str, ...], frozenset[str]]:
     for path in paths:
         with contextlib.suppress(OSError):
             is_folder = stat.S_ISDIR(os.stat(path).st_mode)  # noqa: PTH116 - forty of them each time
-            there[os.path.realpath(path)] = is_folder
+            there[_real(path)] = is_folder
     return tuple(there), frozenset(path for path, is_folder in there.items() if is_folder)
+
+
+def _real(path: str) -> str:
+    """Without links, or as it is while a program changes what is on the way to it."""
+    try:
+        return os.path.realpath(path)
+    except OSError:
+        return path

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Literal, TypeAlias
@@ -51,6 +51,8 @@ class Guarded(msgspec.Struct, frozen=True):
         hidden: Files and folders whose contents it may not see.
         scratch: See ``Confinement``.
         mask: See ``Confinement``.
+        shown: See ``Confinement``.
+        environment: See ``Confinement``.
         refused: Why no command can be held, a clause; empty if one can.
         settle: Looks again when all of the command has ended, puts aside what it made although it
             may not, and says so, a sentence each; blocks.
@@ -65,6 +67,8 @@ class Guarded(msgspec.Struct, frozen=True):
     hidden: tuple[str, ...] = ()
     scratch: str = ""
     mask: str = ""
+    shown: tuple[str, ...] = ()
+    environment: Mapping[str, str] = {}
     refused: str = ""
     settle: Callable[[], tuple[str, ...]] = tuple
     settle_so_far: Callable[[], tuple[str, ...]] = tuple
@@ -91,6 +95,7 @@ class Confinement(msgspec.Struct, frozen=True):
         settle_so_far: As ``settle``.
         watched: As ``settle``.
         shown: Folders that it may read although they lie in hidden ones.
+        environment: Variables that it gets besides those of every command.
     """
 
     writable: tuple[str, ...]
@@ -108,6 +113,7 @@ class Confinement(msgspec.Struct, frozen=True):
     settle_so_far: Callable[[], tuple[str, ...]] = tuple
     watched: Callable[[Hear], AbstractContextManager[None]] = unwatched
     shown: tuple[str, ...] = ()
+    environment: Mapping[str, str] = {}
 
 
 def showing(confinement: Confinement, folders: Sequence[Path]) -> Confinement:
@@ -139,6 +145,8 @@ def looked_up(confinement: Confinement) -> Confinement:
         minor=(*confinement.minor, *found.minor),
         scratch=confinement.scratch or found.scratch,
         mask=confinement.mask or found.mask,
+        shown=tuple(dict.fromkeys((*confinement.shown, *found.shown))),
+        environment={**confinement.environment, **found.environment},
         look=None,
         settle=found.settle,
         settle_so_far=found.settle_so_far,

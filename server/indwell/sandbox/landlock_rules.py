@@ -74,10 +74,12 @@ def rules_of(
     roots = dict.fromkeys((*confinement.writable, *confinement.readable))
     readable = [*_beside("/", outside, children)]
     for root in (*roots, *_OPEN):  # also those in a place that is shut, such as a project in /tmp
-        readable += _beside(root, hidden, children)
+        # One may lie in a hidden folder, as a project in the home folder does.
+        within = [one for one in hidden if one == root or not _is_in_one(root, (one,))]
+        readable += _beside(root, within, children)
     return (
         *(Rule(path, READ) for path in dict.fromkeys(readable)),
-        *(Rule(root, READ_DIR) for root in roots if not _is_in_one(root, hidden)),
+        *(Rule(root, READ_DIR) for root in roots if root not in hidden),
         *(Rule(path, READ) for one in confinement.shown for path in _shown(one, hidden, children)),
         *(Rule(root, WRITE) for root in confinement.writable),
         *(Rule(device, READ_FILE | WRITE_FILE | TRUNCATE) for device in _DEVICES),

@@ -58,26 +58,40 @@ def profile(confinement: Confinement, scratch: str, *, proxy_port: int = 0) -> s
     """
     kept = (*confinement.protected, *confinement.missing)
     shut = (*confinement.hidden, *kept)
+    seen = tuple(dict.fromkeys((*confinement.readable, *confinement.writable, *confinement.shown)))
+    outer = [one for one in confinement.hidden if any(_is_in(root, one) for root in seen)]
+    inner = [one for one in confinement.hidden if one not in outer]
     ways = [one for one in _ways_to((*shut, *confinement.writable, scratch)) if one not in shut]
     lines = [
         _START,
         *(f"(allow mach-lookup (global-name {_quoted(one)}))" for one in _SERVICES),
+        *_layers(outer, seen),
         *(f"(allow file-write* (subpath {_quoted(root)}))" for root in confinement.writable),
         f"(allow file-write* (subpath {_quoted(scratch)}))",
         *(f"(deny file-write-unlink (regex {_pattern(one, 'alone')}))" for one in ways),
         *(f"(deny file-write* (regex {_pattern(one)}))" for one in kept),
-        *(f"(deny file-read* file-write* (regex {_pattern(one)}))" for one in confinement.hidden),
-        *(f"(allow file-read* (regex {_pattern(one)}))" for one in confinement.shown),
-        *(
-            f"(deny file-read* file-write* (regex {_pattern(one)}))"
-            for one in confinement.hidden
-            if any(one.startswith(f"{folder}/") for folder in confinement.shown)
-        ),
+        *(f"(deny file-read* file-write* (regex {_pattern(one)}))" for one in inner),
         *(f"(deny file-link file-clone (regex {_pattern(one)}))" for one in shut),
     ]
     if proxy_port:
         lines.append(f'(allow network-outbound (remote ip "localhost:{proxy_port}"))')
     return "\n".join(lines) + "\n"
+
+
+def _layers(outer: Sequence[str], seen: Sequence[str]) -> Iterator[str]:
+    """Hidden folders and what is seen in them: the last rule wins, so what lies deeper is later."""
+    within = [one for one in seen if any(_is_in(one, folder) for folder in outer)]
+    rules = [
+        *((one, f"(deny file-read* file-write* (regex {_pattern(one)}))") for one in outer),
+        *((one, f"(allow file-read* (regex {_pattern(one)}))") for one in within),
+    ]
+    yield from (rule for _, rule in sorted(rules, key=lambda one: one[0].split("/")))
+    for way in _ways_to(within):  # to come there at all
+        yield f"(allow file-read-metadata (regex {_pattern(way, 'alone')}))"
+
+
+def _is_in(path: str, folder: str) -> bool:
+    return path == folder or path.startswith(f"{folder.rstrip('/')}/")
 
 
 def _ways_to(paths: Iterable[str]) -> Sequence[str]:

@@ -60,6 +60,7 @@ SECRETS = (
     ".aws/**",
     ".ssh/**",
     ".gnupg/**",
+    *("*.kdbx", "*.kwl", "keyring_pass.cfg", ".vault-token", ".databrickscfg", ".authinfo*"),
 )
 """Globs of files that hold keys by custom; templates without keys are taken out again by ``!``."""
 
@@ -210,6 +211,13 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         Meta(
             description="Folders, with all in them, that are trusted whatever they hold, without a "
             "question; absolute or with `~`"
+        ),
+    ] = ()
+    home_shown: Annotated[
+        tuple[str, ...],
+        Meta(
+            description="Files and folders of your home folder that commands in the sandbox may "
+            "read besides toolchains and caches of builds, such as `src/shared-library`"
         ),
     ] = ()
     check_edits: Annotated[

@@ -22,12 +22,14 @@ from indwell.policy.commands.git_places import elsewhere
 from indwell.policy.commands.items import Assignment, Redirect, Simple
 from indwell.policy.commands.path_rules import PathRules
 from indwell.policy.commands.places import SINKS, Grounds
+from indwell.policy.commands.reader_tables import TELL_OF_PROGRAMS
 from indwell.policy.commands.shell_words import STAR, UNKNOWN
 from indwell.policy.commands.situation import Situation
 from indwell.policy.commands.use import Use
 from indwell.policy.commands.user_patterns import UserPatterns
 from indwell.policy.commands.using import use_of
 from indwell.policy.commands.words import Word
+from indwell.policy.commands.wrappers import program_name
 from indwell.policy.widening import ANY_HOST, Widening
 
 _DEEPEST = 6  # wrappers within wrappers
@@ -170,6 +172,10 @@ class Judging:
         return self._write(use, one)
 
     def _read(self, words: tuple[Word, ...], use: Use, one: Simple) -> Finding:
+        name = program_name(words[0])
+        if name in TELL_OF_PROGRAMS and not self._situation.writes_confined:
+            reason = f"{name!r} shows other programs that run here, and the words they were given"
+            return ask("other programs", reason)
         if self._confined:
             return Finding("allow", READ_ONLY, reads_only=True)
         if not self._is_certain:

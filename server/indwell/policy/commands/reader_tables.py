@@ -120,3 +120,10 @@ TABLE: Mapping[str, tuple[Options, int | None]] = {
     "findmnt": (options("l", "", "", ""), 0),
 }
 """Options that are harmless, and how many operands there may be."""
+
+TELL_OF_PROGRAMS = names(
+    "ps pgrep pidof pstree pmap pwdx top htop atop btop glances w lsof fuser ss netstat"
+    " sockstat tasklist"
+)
+"""They tell what else runs on the machine, with its words: passwords are often among these. They
+need no question only where the sandbox shows no other program."""

@@ -1,0 +1,39 @@
+"""What tells of other programs is asked for where nothing hides them."""
+
+from __future__ import annotations
+
+import pytest
+
+from indwell.policy.commands.judge import judge
+from indwell.policy.commands.situation import Situation
+
+TELLING = (
+    *("ps", "ps aux", "ps -ef", "pgrep -a python", "lsof -n", "lsof -i", "ss -tulpn", "ss"),
+    *(
+        "netstat -tulpn",
+        "echo a | xargs ps",
+        "env ps aux",
+        "sh -c 'ps aux'",
+        "/bin/ps",
+        "top -b -n1",
+    ),
+    *("w", "pstree -a", "pidof x", "cd src && ps"),
+)
+
+
+@pytest.mark.parametrize("command", TELLING)
+def test_it_is_asked_for_without_a_sandbox_that_hides_other_programs(command: str) -> None:
+    assert judge(command, Situation(cwd="/w", roots=("/w",))).decision == "ask"
+    plan = Situation(cwd="/w", roots=("/w",), reads_only=True)
+    assert judge(command, plan).decision == "ask"
+
+
+@pytest.mark.parametrize("command", ["ps", "ps aux", "pgrep -a python", "lsof -n", "ss -tulpn"])
+def test_it_runs_unasked_where_the_sandbox_hides_them(command: str) -> None:
+    held = Situation(cwd="/w", roots=("/w",), writes_confined=True)
+    assert judge(command, held).decision == "allow"
+
+
+@pytest.mark.parametrize("command", ["uptime", "id", "free -m", "who"])
+def test_what_tells_of_the_machine_alone_runs_as_before(command: str) -> None:
+    assert judge(command, Situation(cwd="/w", roots=("/w",))).decision == "allow"
