@@ -1,11 +1,14 @@
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from indwell.errors import ToolError
 from indwell.files import modified_s, newest_first, read_own, write_private
+from indwell.files.private import replace_durable, replace_own
 
 
 def test_a_private_file_is_for_the_user_alone(tmp_path: Path) -> None:
@@ -32,3 +35,27 @@ def test_a_file_that_is_gone_is_the_oldest(tmp_path: Path) -> None:
     (tmp_path / "a").write_bytes(b"")
     assert modified_s(tmp_path / "gone") == 0
     assert newest_first([tmp_path / "gone", tmp_path / "a"]) == (tmp_path / "a", tmp_path / "gone")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="bounds the size of files")
+@pytest.mark.parametrize("name", ["replace_own", "replace_durable"])
+def test_what_the_disk_does_not_take_leaves_the_old_file_and_no_half_one(tmp_path, name) -> None:
+    (tmp_path / "kept").write_bytes(b"old")
+    program = (
+        "import resource, sys; from pathlib import Path; from indwell.files import private\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (10, 10))\n"
+        f"private.{name}(Path(sys.argv[1]), b'x' * 100)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program, str(tmp_path / "kept")], capture_output=True, check=False
+    )
+    assert b"File too large" in done.stderr
+    assert [(one.name, one.read_bytes()) for one in tmp_path.iterdir()] == [("kept", b"old")]
+
+
+@pytest.mark.parametrize("replace", [replace_own, replace_durable])
+def test_a_file_is_replaced_and_only_the_user_may_read_it(tmp_path, replace) -> None:
+    replace(tmp_path / "kept", b"one")
+    replace(tmp_path / "kept", b"two")
+    assert [(one.name, one.read_bytes()) for one in tmp_path.iterdir()] == [("kept", b"two")]
+    assert (tmp_path / "kept").stat().st_mode & 0o777 == 0o600

@@ -78,9 +78,9 @@ def replace_own(path: Path, data: bytes) -> None:
     Raises:
         OSError: The system refuses; what was there stays.
     """
-    half = write_private(path.with_name(random_name()), data)
+    half = path.with_name(random_name())
     try:
-        half.replace(path)
+        write_private(half, data).replace(path)
     except BaseException:
         with contextlib.suppress(OSError):
             half.unlink()
