@@ -63,6 +63,20 @@ PLANTS = {
         f"mkdir -p b/objects b/refs; printf '{EVIL}' >b/config; echo ref: refs/heads/x >b/HEAD",
         "b/config",
     ),
+    "one that is one only when its last name appears": (
+        (
+            "mkdir b; echo ref: refs/heads/x >b/HEAD; sleep 1; mkdir b/objects b/refs; "
+            f"printf '{EVIL}' >b/config"
+        ),
+        "b/config",
+    ),
+    "a way to one, in a file that was empty": (
+        (
+            f"touch src/.git; git init -q --bare b; printf '{EVIL}' >c; sleep 1; cp c b/config; "
+            "echo gitdir: ../b >src/.git"
+        ),
+        "b/config",
+    ),
     "a hook of a new repository": (
         "git init -q sub; echo evil >sub/.git/hooks/post-checkout",
         "sub/.git/hooks/post-checkout",

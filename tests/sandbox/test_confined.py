@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import math
 import os
+import shutil
 import subprocess
 import sys
 import time
@@ -112,6 +113,32 @@ async def test_prc_03_a_killed_server_takes_its_commands_along(tmp_path: Path) -
         await server.wait()
         while asleep(987650):  # noqa: ASYNC110 - as above
             await asyncio.sleep(0.01)
+
+
+STUBBED = KILLED.replace(
+    "Confinement(writable=(str(cwd),))",
+    "Confinement(writable=(str(cwd),), missing=(f'{cwd}/.vscode', f'{cwd}/a b/.idea'))",
+)
+
+
+@needs_bubblewrap
+@pytest.mark.skipif(shutil.which("flock") is None, reason="util-linux has flock")
+async def test_a_killed_server_leaves_no_stand_in_behind_but_what_the_user_put_there(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "a b").mkdir()
+    stand_ins = [tmp_path / ".vscode", tmp_path / "a b" / ".idea"]
+    server = await asyncio.create_subprocess_exec(sys.executable, "-c", STUBBED, str(tmp_path))
+    async with asyncio.timeout(LONG_S):
+        while not asleep(987650):  # noqa: ASYNC110 - /proc tells nobody
+            await asyncio.sleep(0.01)
+        assert [one.is_dir() for one in stand_ins] == [True, True]
+        (stand_ins[0] / "settings.json").write_text("{}")
+        server.kill()
+        await server.wait()
+        while stand_ins[1].exists():  # noqa: ASYNC110 - the disk tells nobody
+            await asyncio.sleep(0.01)
+    assert (stand_ins[0] / "settings.json").read_text() == "{}"
 
 
 @needs_bubblewrap

@@ -364,11 +364,17 @@ class _Settling:
         """Does a working tree's file lead to a repository that was here before? git made it so."""
         text = _text(self._root, path)
         folder, _, name = path.rpartition("/")
+        if self._so_far and text == "":
+            return True  # git is about to write it; without any text it leads nowhere
         if text is None or (name == _GIT and not text.startswith(_TO_FOLDER)):
             return False
         with contextlib.suppress(OSError, RuntimeError, ValueError):
             real = (self._root / folder / text.removeprefix(_TO_FOLDER).strip()).resolve()
             at = real.relative_to(self._root).as_posix()
+            if name == _GIT and self._so_far and not exists(real / _COMMON):
+                # git writes it last; until then nothing in that folder is obeyed but its own.
+                above = at.rpartition("/worktrees/")[0]
+                return f"{above}/config" in self._before.git and not exists(real / "config")
             if name == _GIT:
                 return self._leads_home(f"{at}/{_COMMON}")
             return f"{at}/config" in self._before.git

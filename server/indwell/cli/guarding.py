@@ -71,6 +71,7 @@ class Guard:
         self._installed = Installed(str(root), is_repository_sign)
         self._git = GitGuard(root)
         self._gits: frozenset[str] = frozenset()  # what git obeys, as of the last look
+        self._repositories: frozenset[str] = frozenset()  # what begins one, as of that look
         self._one_at_a_time = threading.RLock()
         self._names = NewNames(str(root), self._is_heard, self._is_entered, self._is_gits_own)
         self._is_told_blind = False
@@ -142,7 +143,9 @@ class Guard:
                     notes = (f"what the command made could not be looked at: {error.strerror}",)
                 if notes:
                     hear(notes)
-                return not self._gits <= before.git  # a new repository, which runs nothing so far
+                # A new repository, or the begin of one, which runs nothing so far.
+                is_new = not self._repositories <= before.found.keys()
+                return is_new or not self._gits <= before.git
 
             with self._names.heard_by(heard):
                 yield
@@ -189,6 +192,7 @@ class Guard:
         repositories = self._git.names(found.values())
         names = frozenset(name for each in repositories.values() for name in each)
         self._gits = names
+        self._repositories = frozenset(filter(_may_begin_one, found))
         by_git = {one.path: one for one in self._git.there(names)}
         linked = dict(self._led_to(by_git.values()))
         there = {path: one for path, one in {**odd, **led, **linked}.items() if one is not None}
@@ -370,6 +374,10 @@ def _gits_folders(look: Look) -> Iterator[str]:
         folder, _, name = path.rpartition("/")
         if _is_repository(one) or (name == BARE and f"{folder}/config" in look.git):
             yield path if one.is_folder else folder
+
+
+def _may_begin_one(path: str) -> bool:
+    return _is_git(path) or path.rpartition("/")[2] == BARE
 
 
 def _is_git(path: str) -> bool:

@@ -18,12 +18,18 @@ from collections.abc import Iterable
 from indwell.sandbox.environment import clean_environment
 from indwell.sandbox.orphans import ended, waited_for
 
-# A line is all that runs, as `group:mark`; group 0 if it is not known yet.
+# A line is all that runs, as `group:mark`; group 0 if it is not known yet. One that begins with a
+# plus sign names a stand-in of `stubs`, to be removed if it still is one and nobody holds it.
 _SCRIPT = r"""
 trap '' HUP INT TERM
 runs=
-while IFS= read -r line; do runs=$line; done
-[ -n "$runs" ] || exit 0
+while IFS= read -r line; do
+  case $line in
+    +*) set -- "$@" "${line#+}" ;;
+    *) runs=$line ;;
+  esac
+done
+[ -n "$runs" ] && (
 set --
 for run in $runs; do
   [ "${run%%:*}" = 0 ] || kill -9 -- "-${run%%:*}"
@@ -44,7 +50,12 @@ while [ "$same" -lt 5 ] && [ "$looks" -lt 500 ]; do
   # look can miss what forks and ends all the time.
   if [ "$found" = "$before" ]; then same=$((same + 1)); else same=0; fi
 done
+)
+for place do
+  [ -k "$place" ] && [ ! -L "$place" ] && flock -n "$place" rmdir -- "$place"
+done
 """
+_MOST_LINE_B = 4_000  # that a pipe takes as one
 
 
 class Guard:
@@ -52,6 +63,7 @@ class Guard:
 
     def __init__(self) -> None:
         self._runs: dict[str, int] = {}
+        self._stubs: set[str] = set()
         self._shell: subprocess.Popen[bytes] | None = None
         self._writing = -1
 
@@ -64,6 +76,14 @@ class Guard:
         """It has ended."""
         if self._runs.pop(mark, None) is not None:
             self._tell()
+
+    def clear(self, stub: str) -> None:
+        """This stand-in is to be removed if we are killed before we can do so."""
+        if stub in self._stubs or not stub.isprintable() or len(os.fsencode(stub)) > _MOST_LINE_B:
+            return
+        self._stubs.add(stub)
+        if self._shell is not None:
+            self._write(_stub_line(stub))
 
     def renew(self) -> None:
         """Start the shell again if somebody killed it while something runs."""
@@ -84,10 +104,13 @@ class Guard:
             return
         if self._shell is None and self._runs:
             self._start()
+        self._write(_line(self._runs.items()))
+
+    def _write(self, line: bytes) -> None:
         if self._shell is None:
             return
         try:
-            os.write(self._writing, _line(self._runs.items()))
+            os.write(self._writing, line)
         except BlockingIOError:
             pass  # it is stopped; what it knows is older
         except BrokenPipeError:  # somebody killed it
@@ -115,12 +138,18 @@ class Guard:
         finally:
             os.close(reading)
         self._writing = writing
+        for stub in self._stubs:
+            self._write(_stub_line(stub))
         waited_for(self._shell.pid)
         atexit.register(self.close)
 
 
 guard = Guard()
 """The one of this process, as marks and process groups are its own."""
+
+
+def _stub_line(stub: str) -> bytes:
+    return b"+" + os.fsencode(stub) + b"\n"
 
 
 def _line(runs: Iterable[tuple[str, int]]) -> bytes:

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from indwell.files.stub_folders import hold_stub, make_stub, remove_stub
+from indwell.sandbox.guard import guard
 
 _in_use: Counter[str] = Counter()  # of this process; only its event loop touches it
 _MOST_TRIES = 5
@@ -37,6 +38,7 @@ def _made(path: str) -> bool:
     for _ in range(_MOST_TRIES):
         if not make_stub(Path(path)):
             return False
+        guard.clear(path)
         if (held := hold_stub(Path(path))) is not None:
             _holds[path] = held
             return True
