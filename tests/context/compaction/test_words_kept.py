@@ -16,6 +16,7 @@ from indwell.context.compaction.preset import Collapse
 from indwell.context.compaction.step import Step, SummaryPlan
 from indwell.context.compaction.summarising.plans import plan_summary
 from indwell.context.compaction.summarising.summary import apply_summary
+from indwell.context.compaction.transcripts import FILE_LENGTH
 from indwell.context.conversation import Conversation
 from indwell.context.history import History, Splice, spliced
 from indwell.messages import Message, Reply, Text
@@ -95,7 +96,7 @@ def test_a_long_paste_leaves_its_room_to_the_short_words_before_it() -> None:
         "Never touch b.py.", "Go on.", "And now?",
     ]  # fmt: skip
     (spill,) = plan.spills
-    assert spill.text == f"[turn 2]\n{PASTE}"
+    assert spill.text == f"[turn 1]\nNever touch b.py.\n\n[turn 2]\n{PASTE}"
     (pointer,) = (one for one in plan.kept if one.meta.source == "reminder")
     assert isinstance(pointer, Text)
     assert f"(1, of turn 2) are in /state/spill/{spill.name}" in pointer.text
@@ -192,3 +193,28 @@ def test_any_row_of_summaries_keeps_all_words(window, lengths, replies, cuts) ->
                 spills |= {spill.name: spill.text for spill in step.spills}
                 now = take(now, step)
         check_words(now, said, spills)
+
+
+def test_the_files_of_the_users_words_grow_with_what_was_said_and_not_with_each_summary() -> None:
+    """A later summary names the files of an earlier one again; only the newest is written."""
+    now, written = empty(8_000), dict[str, str]()
+    said: list[str] = []
+    n_written: list[int] = []
+    for turn in range(1, 161):
+        said.append(f"Number {turn}: " + "more and more of it. " * 60)
+        now = turned(now, turn, [LONG] * 2, words=said[-1])
+        plan = wanted(Collapse(), now)
+        if isinstance(plan, SummaryPlan):
+            step = apply_summary(now, plan, "It is done.")
+            fresh = {one.name: one.text for one in step.spills if one.name not in written}
+            n_written.append(sum(len(text) for name, text in fresh.items() if "words-" in name))
+            written |= fresh
+            now = take(now, step)
+    n_said = sum(map(len, said))
+    n_summaries = len(n_written)
+    assert n_summaries > 20
+    assert sum(n_written) < 2 * n_said + n_summaries * FILE_LENGTH
+    assert max(n_written) < 3 * FILE_LENGTH, "however long the session is"
+    held = "".join(text for name, text in written.items() if "words-" in name)
+    shown = "".join(users_words(now.messages))
+    assert all(one.strip() in held + shown for one in said)

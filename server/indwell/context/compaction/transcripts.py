@@ -45,12 +45,17 @@ def transcript_files(conversation: Conversation, start: int, stop: int, folder: 
         if part.stop > start
     )
     names = [one.name for one in spills]
+    return Files(named_files(folder, names), spills)
+
+
+def named_files(folder: str, names: Sequence[str]) -> str:
+    """Files in the order of what they hold: each by its name, of many the first and the last."""
     if not names:
-        return Files("", ())
+        return ""
     path = spill_path(folder, names[0])
     if len(names) > _MOST_NAMED:
-        return Files(f"{path} to {names[-1]}", spills)
-    return Files(", ".join((path, *names[1:])), spills)
+        return f"{path} to {names[-1]}"
+    return ", ".join((path, *names[1:]))
 
 
 class _Part(NamedTuple):

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple, TypeGuard
 
-from indwell.context.compaction.cuts import spill_name, spill_path
+from indwell.context.compaction.cuts import stamp
 from indwell.context.compaction.exchanges import is_boundary, tokens_of
 from indwell.context.compaction.left_out import is_note
 from indwell.context.compaction.step import Spill, SummaryPlan
+from indwell.context.compaction.transcripts import FILE_LENGTH, Files, named_files
 from indwell.context.compaction.view import View
 from indwell.context.history import group_start, group_stop, place_of
 from indwell.context.injections import inject
@@ -86,7 +87,7 @@ def kept_blocks(
 ) -> Kept:
     """The user's words within their budget, the newest of each pinned source, replies if asked.
 
-    Words that find no room go to a file that a line among the blocks names: never lost. It holds
+    Words that find no room go to files that a line among the blocks names: never lost. They hold
     all of the source's, those included that an earlier summary of the same has put to a file.
 
     Args:
@@ -117,18 +118,42 @@ def kept_blocks(
     if not gone:
         return Kept((*pinned.values(), *said))
     hidden = [words[at] for at in gone]
-    text = "\n\n".join(f"[turn {one.meta.turn}]\n{one.text}" for one in hidden)
-    spill = Spill(spill_name("words", text), text)
+    files = _word_files(words, gone, view.facts.spill_folder)
     turns = dict.fromkeys(one.meta.turn for one in hidden)
     pointer = inject(
         "reminder",
         f"Earlier words of the user ({len(hidden)}, of {_turns(list(turns))}) are in "
-        f"{spill_path(view.facts.spill_folder, spill.name)}; read_file reads them.",
+        f"{files.named}; read_file reads them.",
         turn=hidden[-1].meta.turn,
     )
     left_out = set(map(id, hidden))
     shown = (one for one in said if id(one) not in left_out)
-    return Kept((*pinned.values(), pointer, *shown), (spill,))
+    return Kept((*pinned.values(), pointer, *shown), files.spills)
+
+
+def _word_files(words: Sequence[Text], gone: Sequence[int], folder: str) -> Files:
+    """The files that hold the words ``gone``, and some around them.
+
+    They are cut from the beginning, always at the same words, and named for their text: a later
+    summary names the files of an earlier one again, and only the newest is written.
+    """
+    spills: list[Spill] = []
+    wanted = set(gone)
+    texts, length, is_named = list[str](), 0, False
+    number, last = 1, max(gone)
+    for at, one in enumerate(words):
+        texts.append(f"[turn {one.meta.turn}]\n{one.text}")
+        length += len(texts[-1])
+        is_named = is_named or at in wanted
+        is_full = length >= FILE_LENGTH
+        if is_named and (is_full or at == last):
+            text = "\n\n".join(texts)
+            spills.append(Spill(f"words-{number:04d}-{stamp(text)}.txt", text))
+        if at >= last:
+            break
+        if is_full:
+            texts, length, is_named, number = [], 0, False, number + 1
+    return Files(named_files(folder, [one.name for one in spills]), tuple(spills))
 
 
 def _notes(messages: Sequence[Message], start: int, stop: int) -> tuple[Block, ...]:
