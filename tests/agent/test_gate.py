@@ -9,7 +9,7 @@ from pathlib import Path
 
 from indwell.agent.events import Notice, TurnFinished
 from indwell.agent.gate.gate import Command, Gate, NoChecks, Wanted
-from indwell.agent.gate.source import Known, ScriptedSource, Source
+from indwell.agent.gate.source import Known, Reports, ScriptedSource, Source
 from indwell.context.ide import Problem
 from indwell.context.task_card import task_card
 from indwell.messages import Reply, Text, ToolResult, Usage
@@ -188,7 +188,61 @@ class Vague(ScriptedSource):
 
     async def problems(self, paths: Sequence[Path], *, settle_s: float) -> Known | None:
         await super().problems(paths, settle_s=settle_s)
-        return Known({}, "x", why="x says nothing") if settle_s else Known({FILE: ()}, "x")
+        if settle_s:
+            return Known(late={FILE: ("x has not rechecked",)})
+        return Known({FILE: {"x": ()}})
+
+
+class TwoCheckers(ScriptedSource):
+    """``quick`` has looked at every text; ``slow`` says of each question what the test says."""
+
+    def __init__(self, quick: Reports, *slow: tuple[Problem, ...] | None) -> None:
+        super().__init__()
+        self.quick, self.slow = quick, list(slow)
+
+    async def problems(self, paths: Sequence[Path], *, settle_s: float) -> Known | None:
+        await super().problems(paths, settle_s=settle_s)
+        slow = self.slow.pop(0) if len(self.slow) > 1 else self.slow[0]
+        if slow is None:
+            return Known({FILE: self.quick}, {FILE: ("slow has not rechecked",)})
+        return Known({FILE: {**self.quick, "slow": slow}})
+
+
+async def test_one_checker_that_has_not_rechecked_keeps_a_file_from_being_verified(
+    tmp_path: Path,
+) -> None:
+    async with a_world(tmp_path, [READ, EDIT, says()], files=FILES) as world:
+        with_gate(world, TwoCheckers({"quick": ()}, None))
+        finished = await world.turn()
+    assert finished.verified == "not verified: slow has not rechecked"
+
+
+async def test_each_checker_is_compared_with_what_it_said_itself_before(tmp_path: Path) -> None:
+    """What ``slow`` says once it has looked was there before: no edit has made it."""
+    old = Problem(1, "error", "old")
+    async with a_world(tmp_path, [READ, EDIT, says()], files=FILES) as world:
+        with_gate(world, TwoCheckers({"quick": ()}, (old,), None, (old,)))
+        finished = await world.turn()
+    assert "Problems" not in world.results[-1].text
+    assert finished.verified == "verified by quick and slow"
+
+
+async def test_an_error_of_a_checker_that_has_looked_counts_though_another_has_not(
+    tmp_path: Path,
+) -> None:
+    source = TwoCheckers({}, None)
+    async with a_world(tmp_path, [READ, EDIT, says(), says()], files=FILES) as world:
+        with_gate(world, source)
+        source.quick = {"quick": ()}
+        edited = source.edited
+
+        def spoil(path: Path) -> None:
+            source.quick = {"quick": (WRONG,)}
+            edited(path)
+
+        source.edited = spoil  # type: ignore[method-assign]
+        finished = await world.turn()
+    assert finished.verified == "1 new error stays"
 
 
 class Counted(NoChecks):
@@ -209,7 +263,7 @@ async def test_why_nothing_is_known_is_said_and_checks_are_run_from_then_on(
         with_gate(world, Vague())
         world.session.parts.gate.checks = checks = Counted()
         first = await world.turn()
-        assert (first.verified, checks.n_looks) == ("not verified: x says nothing", 1)
+        assert (first.verified, checks.n_looks) == ("not verified: x has not rechecked", 1)
         await world.turn()
         assert checks.n_looks == 3  # before the first edit as well
 
@@ -222,7 +276,7 @@ class Waiting:
 
     async def problems(self, paths: Sequence[Path], *, settle_s: float) -> Known | None:
         if not settle_s:
-            return Known(dict.fromkeys(paths, ()), "the editor's problems")
+            return Known({path: {"x": ()} for path in paths})
         self.asked.set()
         await asyncio.Event().wait()
         return None

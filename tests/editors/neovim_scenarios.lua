@@ -94,6 +94,62 @@ function scenarios.slow_linter()
   return state(buffer)
 end
 
+-- Two language servers of ours; `place.slow` says what the slow one does once the text has changed.
+function scenarios.two_servers()
+  local function server(name, changed)
+    local function cmd(dispatchers)
+      local function publish(uri, version, messages)
+        local problems = vim.tbl_map(function(message)
+          local start = { line = place.last - 1, character = 0 }
+          return { range = { start = start, ['end'] = start }, severity = 1, message = message, source = name }
+        end, messages)
+        dispatchers.notification('textDocument/publishDiagnostics', { uri = uri, version = version, diagnostics = problems })
+      end
+      local closing = false
+      return {
+        request = function(method, _, callback)
+          local result = method == 'initialize' and { capabilities = { textDocumentSync = 1 } } or vim.NIL
+          vim.schedule(function() callback(nil, result) end)
+          return true, 1
+        end,
+        notify = function(method, params)
+          local document = (params or {}).textDocument
+          if method == 'textDocument/didOpen' then publish(document.uri, document.version, {}) end
+          if method == 'textDocument/didChange' then changed(publish, document.uri, document.version) end
+          return true
+        end,
+        is_closing = function() return closing end,
+        terminate = function() closing = true end,
+      }
+    end
+    vim.lsp.start({ name = name, cmd = cmd, root_dir = place.root }, { bufnr = 0 })
+  end
+  local function now(publish, uri, version) publish(uri, version, {}) end
+  local does = {
+    rechecks = now,
+    ['rechecks late'] = function(publish, uri, version)
+      vim.defer_fn(function() publish(uri, version, {}) end, 800)
+    end,
+    ['finds an error'] = function(publish, uri, version)
+      vim.defer_fn(function() publish(uri, version, { 'the edit broke this' }) end, 300)
+    end,
+    ['speaks of the old text'] = function(publish, uri)
+      publish(uri, 0, { 'of a line that is gone' })
+    end,
+    ['names no version'] = function(publish, uri) publish(uri, nil, { 'of any text' }) end,
+    ['is silent'] = function() end,
+  }
+  user.open(place.path)
+  if place.slow ~= 'is not there' then
+    server('quick', now)
+    server('slow', does[place.slow])
+    user.wait('two servers', function() return #vim.lsp.get_clients({ bufnr = 0 }) == 3 end)
+  end
+  user.turn(place.first, place.last, place.slow == 'is not there' and 'Fix this' or 'Fix this [indwell]')
+  user.wait_for_message('Indwell: done')
+  return { messages = user.messages() }
+end
+
 function scenarios.fix_all()
   local buffer = user.open(place.path)
   local space = vim.api.nvim_create_namespace('another server')

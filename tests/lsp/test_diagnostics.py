@@ -10,18 +10,18 @@ from lsprotocol.types import Position, Range
 
 from indwell.agent.gate.source import Known
 from indwell.context.ide import Problem
-from indwell.lsp.attention import Attention
-from indwell.lsp.diagnostics import BY, LEAST_S, NOTHING_NEW, EditorProblems
+from indwell.lsp.diagnostics import BY, LEAST_S, EditorProblems
 from indwell.lsp.documents import Documents
 from indwell.lsp.features import Features
+from indwell.lsp.protocol import DidChangeDiagnosticsParams
 from indwell.lsp.protocol_diagnostics import (
     DiagnosticsParams,
     DiagnosticsResult,
     DocumentDiagnostics,
+    SourceDiagnostics,
 )
 from indwell.lsp.wire import sync
 from indwell.settings.model import Settings
-from support.secrets_of import names_in
 from support.virtual_time import run
 
 PATH = Path("/w/a.py")
@@ -58,13 +58,9 @@ class Desk:
     def __init__(self, *names: str, settings: Settings | None = None) -> None:
         self.documents = Documents()
         self.client = FakeClient(*names)
-        self.attention = Attention(
-            self.documents, lambda: 0.0, lambda document: document.uri, names_in()
-        )
         self.source = EditorProblems(
             self.client,  # type: ignore[arg-type]
             self.documents,
-            self.attention,
             lambda: settings or Settings(),
         )
         self.documents.open(sync.Item(uri=URI, language_id="python", version=1, text="a\nb\n"))
@@ -79,8 +75,12 @@ class Desk:
         self.documents.change(URI, self.version, [change])
 
     def push(self, *problems: types.Diagnostic, uri: str = URI, version: int | None = None) -> None:
-        self.attention.report(uri, problems)
-        self.source.report(uri, version)
+        """As an editor does that does not tell its checkers apart."""
+        self.source.report(DidChangeDiagnosticsParams(uri, problems, version))
+
+    def say(self, *sources: SourceDiagnostics, uri: str = URI) -> None:
+        """As one does that does."""
+        self.source.report(DidChangeDiagnosticsParams(uri, (), sources=sources))
 
     async def ask(self, settle_s: float = 2.0, *paths: Path) -> tuple[Known | None, float]:
         """What it says, and how many seconds that took."""
@@ -90,7 +90,11 @@ class Desk:
         return known, round(loop.time() - begun, 3)
 
 
-KNOWN = Known({PATH: SAID}, BY)
+KNOWN = Known({PATH: {BY: SAID}})
+
+
+def source(name: str, *problems: types.Diagnostic, version: int | None = None) -> SourceDiagnostics:
+    return SourceDiagnostics(name, problems, version)
 
 
 def test_an_editor_that_never_told_anything_costs_no_time() -> None:
@@ -106,10 +110,134 @@ def test_an_editor_that_never_told_anything_costs_no_time() -> None:
 def test_what_was_pushed_before_an_edit_is_what_was_before() -> None:
     async def main() -> None:
         desk = Desk()
-        desk.push(WRONG)
+        desk.push(WRONG, version=1)
         assert await desk.ask(0) == (KNOWN, 0)
         desk.edit()
-        assert await desk.ask(0) == (None, 0)
+        late = Known(late={PATH: ("the editor has not rechecked",)})
+        assert await desk.ask(0) == (late, 0)
+
+    run(main())
+
+
+def test_an_empty_list_of_nobody_verifies_nothing() -> None:
+    """As Neovim pushed it when a server was attached to a new file: nobody had looked."""
+
+    async def main() -> None:
+        desk = Desk()
+        desk.edit()
+        desk.push()
+        assert (await desk.ask())[0] is None
+        desk.say()
+        assert (await desk.ask())[0] is None
+        desk.say(source("copilot"))  # attached, and it never spoke of a file
+        assert (await desk.ask())[0] is None
+
+    run(main())
+
+
+def test_a_list_without_a_version_verifies_nothing_and_says_what_was_before() -> None:
+    async def main() -> None:
+        desk = Desk()
+        why = {PATH: ("the editor does not say which text it checked",)}
+        desk.push(WRONG)
+        assert await desk.ask(0) == (Known(late=why, shown={PATH: SAID}), 0)
+        desk.edit()
+        desk.push()
+        assert await desk.ask() == (Known(late=why), 0)
+
+    run(main())
+
+
+def test_each_checker_counts_for_the_version_that_it_looked_at() -> None:
+    async def main() -> None:
+        desk = Desk()
+        desk.say(source("ruff", version=1), source("pyright", WRONG, version=1))
+        both = Known({PATH: {"ruff": (), "pyright": SAID}})
+        assert await desk.ask(0) == (both, 0)
+        desk.edit()
+        loop = asyncio.get_running_loop()
+        stale = source("pyright", WRONG, version=1)
+        loop.call_later(0.3, desk.say, source("ruff", WRONG, version=2), stale)
+        why = {PATH: ("pyright has not rechecked",)}
+        quick = Known({PATH: {"ruff": SAID}}, why, {PATH: SAID})
+        assert await desk.ask() == (quick, 2.0), "what the slow one says is of lines that are gone"
+        desk.say(source("ruff", WRONG, version=2), source("pyright", version=2))
+        assert await desk.ask() == (Known({PATH: {"ruff": SAID, "pyright": ()}}), 0)
+
+    run(main())
+
+
+def test_a_slow_checker_is_waited_for_behind_a_quick_one() -> None:
+    async def main() -> None:
+        desk = Desk()
+        desk.say(source("ruff", version=1), source("pyright", version=1))
+        desk.edit()
+        loop = asyncio.get_running_loop()
+        quick = source("ruff", version=2)
+        loop.call_later(0.2, desk.say, quick, source("pyright", version=1))
+        loop.call_later(1.0, desk.say, quick, source("pyright", WRONG, version=2))
+        assert await desk.ask() == (Known({PATH: {"ruff": (), "pyright": SAID}}), 1.1)
+
+    run(main())
+
+
+def test_reports_that_come_out_of_order_leave_the_newest_standing() -> None:
+    """Who repeats an old version after the new one has not rechecked, as far as anybody knows."""
+
+    async def main() -> None:
+        desk = Desk()
+        desk.edit()
+        desk.say(source("ruff", version=2))
+        desk.say(source("ruff", WRONG, version=1))
+        known, _ = await desk.ask()
+        assert known == Known(late={PATH: ("ruff has not rechecked",)}, shown={PATH: SAID})
+
+    run(main())
+
+
+def test_a_checker_of_other_files_of_the_kind_covers_a_new_one() -> None:
+    async def main() -> None:
+        desk = Desk()
+        desk.say(source("pyright", version=1), uri=OTHER.as_uri())
+        desk.say(source("ruff", version=1), source("pyright"))
+        why = {PATH: ("pyright has not rechecked",)}
+        assert await desk.ask() == (Known({PATH: {"ruff": ()}}, why), 2.0)
+        desk.say(source("ruff", version=1), source("pyright", version=1))
+        assert (await desk.ask())[0] == Known({PATH: {"ruff": (), "pyright": ()}})
+
+    run(main())
+
+
+def test_a_checker_that_names_no_version_is_named() -> None:
+    async def main() -> None:
+        desk = Desk()
+        desk.say(source("ruff", version=1), source("jdtls", WRONG))
+        why = {PATH: ("jdtls does not say which text it checked",)}
+        assert await desk.ask() == (Known({PATH: {"ruff": ()}}, why, {PATH: SAID}), 0)
+
+    run(main())
+
+
+def test_a_checker_that_is_gone_is_not_waited_for() -> None:
+    async def main() -> None:
+        desk = Desk()
+        desk.say(source("ruff", version=1), source("pyright", WRONG, version=1))
+        desk.edit()
+        desk.say(source("ruff", version=2))  # detached
+        assert await desk.ask() == (Known({PATH: {"ruff": ()}}), 0)
+
+    run(main())
+
+
+def test_names_of_checkers_are_bounded() -> None:
+    async def main() -> None:
+        desk = Desk()
+        desk.say(
+            source("x" * 1000, version=1), source("ruff\n", version=1), source("ruff", version=1)
+        )
+        known, _ = await desk.ask()
+        assert known is not None
+        assert known.sources == ("x" * 39 + "…", "ruff", "ruff'")
 
     run(main())
 
@@ -117,11 +245,11 @@ def test_what_was_pushed_before_an_edit_is_what_was_before() -> None:
 def test_a_late_push_is_waited_for_and_those_right_behind_it() -> None:
     async def main() -> None:
         desk = Desk()
-        desk.push()
+        desk.push(version=1)
         desk.edit()
         loop = asyncio.get_running_loop()
-        loop.call_later(0.5, desk.push)
-        loop.call_later(0.55, desk.push, WRONG)
+        loop.call_later(0.5, lambda: desk.push(version=2))
+        loop.call_later(0.55, lambda: desk.push(WRONG, version=2))
         assert await desk.ask() == (KNOWN, 0.65)
 
     run(main())
@@ -130,18 +258,19 @@ def test_a_late_push_is_waited_for_and_those_right_behind_it() -> None:
 def test_who_stops_telling_is_waited_for_less_and_less() -> None:
     async def main() -> None:
         desk = Desk()
-        desk.push()
+        desk.push(version=1)
         waited = []
         for _ in range(7):
             desk.edit()
             known, seconds = await desk.ask()
-            assert known is None
+            assert known is not None
+            assert not known.reports
             waited.append(seconds)
         assert waited == [2.0, 1.0, 0.5, 0.25, 0.125, LEAST_S, LEAST_S]
-        desk.push(WRONG)
+        desk.push(WRONG, version=8)
         assert (await desk.ask())[0] == KNOWN
         desk.edit()
-        assert await desk.ask() == (None, 2.0)
+        assert (await desk.ask())[1] == 2.0
 
     run(main())
 
@@ -163,42 +292,10 @@ def test_a_push_of_an_older_version_is_no_news() -> None:
         desk.edit()
         loop = asyncio.get_running_loop()
         loop.call_later(0.3, lambda: desk.push(version=1))
-        assert (await desk.ask())[0] is None
+        known, _ = await desk.ask()
+        assert known == Known(late={PATH: ("the editor has not rechecked",)})
         desk.push(WRONG, version=2)
         assert await desk.ask() == (KNOWN, 0)
-
-    run(main())
-
-
-def test_an_equal_push_without_a_version_is_no_news_of_an_edit() -> None:
-    """Hints of ours make an editor push the old list of another server once more."""
-
-    async def main() -> None:
-        ours = types.Diagnostic(range=WRONG.range, message="to review", source="indwell")
-        desk = Desk()
-        desk.push(WRONG)
-        desk.edit()
-        loop = asyncio.get_running_loop()
-        loop.call_later(0.4, desk.push, WRONG, ours)
-        assert await desk.ask() == (Known({}, BY, why=NOTHING_NEW), 2.0)
-        desk.push()  # the linter has found something else
-        assert await desk.ask() == (Known({PATH: ()}, BY), 0)
-        desk.edit()
-        desk.push(version=3)  # the same, and it says of what
-        assert await desk.ask() == (Known({PATH: ()}, BY), 0)
-
-    run(main())
-
-
-def test_a_slow_linter_is_waited_for_behind_an_equal_push() -> None:
-    async def main() -> None:
-        desk = Desk()
-        desk.push()
-        desk.edit()
-        loop = asyncio.get_running_loop()
-        loop.call_later(0.4, desk.push)
-        loop.call_later(1.0, desk.push, WRONG)
-        assert await desk.ask() == (KNOWN, 1.1)
 
     run(main())
 
@@ -208,7 +305,7 @@ def test_a_version_that_was_not_sent_yet_is_none() -> None:
         desk = Desk("diagnostics")
         told = DocumentDiagnostics(URI, (), 2**31 - 1)
         desk.client.answer = DiagnosticsResult((told,))
-        assert (await desk.ask())[0] == Known({}, BY)
+        assert (await desk.ask())[0] == Known()
         desk = Desk()
         desk.push(version=2**31 - 1)
         desk.edit()
@@ -220,15 +317,14 @@ def test_a_version_that_was_not_sent_yet_is_none() -> None:
     run(main())
 
 
-def test_a_closed_file_that_was_edited_waits_for_word_of_it() -> None:
+def test_a_closed_file_has_no_version_that_could_be_verified() -> None:
     async def main() -> None:
         desk = Desk()
         desk.push(WRONG, uri=OTHER.as_uri())
-        assert await desk.ask(0, OTHER) == (Known({OTHER: SAID}, BY), 0)
+        why = {OTHER: ("the editor does not say which text it checked",)}
+        assert await desk.ask(0, OTHER) == (Known(late=why, shown={OTHER: SAID}), 0)
         desk.source.edited(OTHER)
-        assert await desk.ask(2.0, OTHER) == (None, 2.0)
-        desk.push(uri=OTHER.as_uri())
-        assert await desk.ask(2.0, OTHER) == (Known({OTHER: ()}, BY), 0)
+        assert await desk.ask(2.0, OTHER) == (Known(late=why), 0)
 
     run(main())
 
@@ -243,7 +339,12 @@ def test_an_editor_that_can_is_asked_and_waits_itself() -> None:
         assert desk.client.asked == [(DiagnosticsParams((URI,), 2.0), 3.0)]
         desk.edit()  # the answer is of the version before
         known, _ = await desk.ask()
-        assert known == Known({}, BY)
+        assert known == Known(late={PATH: ("the editor has not rechecked",)}, shown={PATH: SAID})
+        two = (source("eslint", version=2), source("ts", WRONG))
+        desk.client.answer = DiagnosticsResult((DocumentDiagnostics(URI, (), None, two),))
+        why = {PATH: ("ts does not say which text it checked",)}
+        known, _ = await desk.ask()
+        assert known == Known({PATH: {"eslint": ()}}, why, {PATH: SAID})
 
     run(main())
 
@@ -266,10 +367,7 @@ def test_the_problems_of_a_code_action_are_some_of_what_was_before() -> None:
     async def main() -> None:
         desk = Desk()
         desk.source.offer(URI, [WRONG])
-        assert await desk.ask(0) == (Known({PATH: SAID}, BY, is_partial=True), 0)
-        assert await desk.ask() == (None, 0)
-        desk.push()
-        assert await desk.ask(0) == (Known({PATH: ()}, BY), 0)
+        assert await desk.ask(0) == (Known(shown={PATH: SAID}), 0)
 
     run(main())
 
@@ -311,7 +409,7 @@ def test_odd_uris_and_no_text_are_no_trouble() -> None:
 def test_a_wait_can_be_cancelled() -> None:
     async def main() -> None:
         desk = Desk()
-        desk.push()
+        desk.push(version=1)
         desk.edit()
         asking = asyncio.ensure_future(desk.ask())
         await asyncio.sleep(0.5)

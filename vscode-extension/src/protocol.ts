@@ -301,11 +301,12 @@ export interface DiagnosticsResult {
   readonly documents: readonly DocumentDiagnostics[];
 }
 
-/** All problems of one document, of all servers; `version` of the text that they are of. */
+/** All problems of one document, of all servers; see `DocumentDiagnostics`. */
 export interface DidChangeDiagnosticsParams {
   readonly uri: string;
   readonly diagnostics: readonly Diagnostic[];
   readonly version?: number | null;
+  readonly sources?: readonly SourceDiagnostics[];
 }
 
 /** The user marked something; the text comes from the synced buffer, never from here. */
@@ -324,10 +325,18 @@ export interface DidFocusParams {
 export interface DocumentDiagnostics {
   /** As it was asked for. */
   readonly uri: string;
-  /** None is a list without entries. */
+  /** Those of no checker in `sources`. */
   readonly diagnostics: readonly Diagnostic[];
-  /** Of the text that they are of, if that is known; an older one counts as no answer. */
+  /**
+   * Of the text that every server looked at, if that is known; without it, and with an older one, they verify
+   * nothing.
+   */
   readonly version?: number | null;
+  /**
+   * Each checker that works in the document, with what it says. Only who tells them apart can tell which of
+   * several has looked at a text.
+   */
+  readonly sources?: readonly SourceDiagnostics[];
 }
 
 /** A file reads differently now; `diff` is unified and whole. */
@@ -1036,6 +1045,19 @@ export type SkillsParams = Readonly<Record<string, never>>;
 /** All that count now, by name; those of a workspace only if it is trusted as it is. */
 export interface SkillsResult {
   readonly skills: readonly SkillRow[];
+}
+
+/** The newest report of one checker on a document: of a language server, a linter. */
+export interface SourceDiagnostics {
+  /** As people know it. */
+  readonly name: string;
+  /** None is a list without entries. */
+  readonly diagnostics?: readonly Diagnostic[];
+  /**
+   * Of the text that it looked at; left out if that is not known, or if it has not reported on this document
+   * yet.
+   */
+  readonly version?: number | null;
 }
 
 /** What a command answers at once: session and turn that began, or the queued prompt's id. */

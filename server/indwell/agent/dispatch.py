@@ -8,15 +8,17 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Coroutine, Sequence
+from functools import partial
 from itertools import groupby
 
 from indwell.agent.asked import display
 from indwell.agent.covering import apart, covered
 from indwell.agent.delivering import deliver
 from indwell.agent.events import EditApplied, Listener, ToolFinished, ToolOutput, ToolStarted
-from indwell.agent.gating import before_edit, note_changes, tell_problems
+from indwell.agent.gating import before_edit, note_changes, note_command, tell_problems
 from indwell.agent.hooking import after_call, before_tool
 from indwell.agent.hunks import tell_hunks
+from indwell.agent.looking_back import look_of
 from indwell.agent.permit import Permit, Previewing, permitted
 from indwell.agent.plan_news import tell_plan
 from indwell.agent.recorded_workspace import recorded
@@ -78,6 +80,8 @@ async def dispatch(
                     tell_hunks(session, emit)
         changes.extend(outcome.changes)
         note_changes(session, use, outcome, made)
+        if not isinstance(call, ToolError):
+            await note_command(session, use, call, outcome)
         pictures.extend(tool_picture(use, one.media_type, one.data) for one in outcome.pictures)
         outcome = not_again(outcome, session.conversation.messages, results.values())
         results[use.id] = tool_result(
@@ -207,6 +211,7 @@ def _context(session: Session, use: ToolUse, emit: Listener, permit: Permit) -> 
         covered=covered(session, use, permit, emit),
         turn=use.meta.turn,
         call_id=use.id,
+        look=partial(look_of, session, use.meta.turn),
         tell=emit,
     )
 

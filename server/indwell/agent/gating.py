@@ -6,15 +6,17 @@ It costs nothing where nobody knows problems; nothing here waits for longer than
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from indwell.agent.asked import display
 from indwell.agent.check_run import run_check
 from indwell.agent.events import Listener, Notice
+from indwell.agent.gate.checking_commands import checks_in
 from indwell.agent.gate.gate import Gate
 from indwell.agent.gate.words import ASKED, listed, new_errors, told_words
-from indwell.agent.looking_back import errors_of, look_back, marks_of, shown_of
+from indwell.agent.looking_back import errors_of, look_back, look_of, marks_of, shown_of
 from indwell.agent.secrecy import hidden
 from indwell.agent.session import Session
 from indwell.agent.turn_state import TurnState
@@ -26,6 +28,9 @@ from indwell.messages import ToolResult, ToolUse
 from indwell.tools.base import Call, Outcome
 from indwell.workspace.paths import visible
 
+_NOTHING_RAN = re.compile(
+    r"^Ran 0 tests|No tests? (?:found|ran|files found)|no test files", re.MULTILINE
+)
 EDIT_SETTLE_S = 2.0  # after the edits of a reply, for word of them
 BASELINE_S = 10.0  # that a check may hold up the first edit of a turn
 
@@ -58,6 +63,23 @@ def note_changes(
         session.parts.gate.of(use.meta.turn).note(outcome.changes)
 
 
+async def note_command(session: Session, use: ToolUse, call: Call, outcome: Outcome) -> None:
+    """A command has run: remember it, if it is a check that passed on what the turn has changed."""
+    gate, succeeded, turn = session.parts.gate, outcome.succeeded, use.meta.turn
+    state = gate.of(turn)
+    if succeeded is None or not state.files or not gate.wanted().is_on:
+        return
+    if _NOTHING_RAN.search(outcome.text):
+        return
+    facts, paths = call.facts, tuple(state.files)
+    declared = await asyncio.to_thread(gate.checks.commands, paths)
+    texts = tuple(one.command for one in declared)
+    checks = await asyncio.to_thread(checks_in, facts.command, Path(facts.cwd), texts)
+    if checks:
+        after = await asyncio.to_thread(look_of, session, turn)
+        state.note_passed(checks, succeeded, after)
+
+
 async def tell_problems(
     session: Session,
     uses: Sequence[ToolUse],
@@ -84,7 +106,7 @@ async def tell_problems(
     for path in paths:
         gate.source.edited(path)
     known = await gate.source.problems(tuple(paths), settle_s=EDIT_SETTLE_S)
-    if known is None or known.is_partial or not known.problems:
+    if known is None or not known.reports:
         return
     found = await asyncio.to_thread(state.untold, shown_of(session, state, known))
     words = await hidden(session, told_words(found, lambda path: _named(session, path)))

@@ -12,10 +12,12 @@ from indwell.agent.events import Listener
 from indwell.agent.gate.gate import Command, Gate, Located, Ran, TurnGate
 from indwell.agent.gate.source import Known
 from indwell.agent.gate.words import Standing, quoted, standing_words, stay_words
+from indwell.agent.secrecy import hidden
 from indwell.agent.session import Session
 from indwell.context import conversation as talk
 from indwell.context.injections import inject
-from indwell.files.marks import changed_since
+from indwell.files.marks import changed_since, file_mark
+from indwell.tools.base import Marks
 
 END_SETTLE_S = 2.0  # once more at the end of a turn
 
@@ -23,15 +25,13 @@ END_SETTLE_S = 2.0  # once more at the end of a turn
 async def look_back(session: Session, state: TurnGate, emit: Listener) -> None:
     """Find out what is new since the turn began, by everybody who knows."""
     paths = tuple(state.files)
-    known, silence = await _known(session, state, paths)
+    known = await _known(session, state, paths)
+    silence = tuple(dict.fromkeys(why for of in known.late.values() for why in of))
     session.parts.gate.is_vague = bool(silence)
-    found: dict[str, tuple[Located, ...]] = {}
-    seen: set[Path] = set()
-    is_sure = True
-    if known is not None:
-        found[known.by] = await asyncio.to_thread(state.new_by, known)
-        seen |= known.problems.keys()
-        is_sure = all(path in state.before or not state.was_there(path) for path in seen)
+    found = await asyncio.to_thread(state.new_by, known)
+    seen = {path for path in paths if known.is_seen(path)}
+    verified = dict.fromkeys(source for path in seen for source in known.reports[path])
+    is_sure = all(state.is_compared(path, known) for path in seen)
     left = tuple(path for path in paths if path not in seen)
     runs = await _check(session, state, left, emit) if left else {}
     others: set[Path] = set()
@@ -54,29 +54,29 @@ async def look_back(session: Session, state: TurnGate, emit: Listener) -> None:
             (checked if is_read else passed).append(by)
             seen |= {path for path in left if command.is_about(path) and path not in ran.stale}
             is_sure = is_sure and (was_read or not ran.problems)
+    proven = state.proven(await asyncio.to_thread(look_of, session, state.turn))
+    seen = seen.union(*proven.values())
+    names = (await hidden(session, quoted(check.name)) for check in proven)
     state.found, state.n_seen = found, state.n_edits
     n_errors = sum(len(errors_of(new)) for new in found.values())
     standing = Standing(
-        verified=(known.by,) if known is not None else (),
+        verified=tuple(verified),
         checked=tuple(checked),
         passed=tuple(passed),
+        proven=tuple(dict.fromkeys([name async for name in names])),
         n_left=sum(path not in seen for path in paths),
         n_others=len(others),
         is_sure=is_sure,
-        why=(*why, silence) if silence and not checked and not passed else tuple(why),
+        why=tuple(why) if checked or passed else (*why, *silence),
     )
     state.verdict = stay_words(n_errors) if n_errors else standing_words(standing)
     _remember(session, state, found, known, runs)
 
 
-async def _known(
-    session: Session, state: TurnGate, paths: Sequence[Path]
-) -> tuple[Known | None, str]:
-    """What the source knows of the files as they are, and why that is nothing."""
+async def _known(session: Session, state: TurnGate, paths: Sequence[Path]) -> Known:
+    """What the editor's checkers know of the files as they are."""
     known = await session.parts.gate.source.problems(paths, settle_s=END_SETTLE_S)
-    if known is None or known.is_partial or not known.problems:
-        return None, known.why if known is not None else ""
-    return shown_of(session, state, known), ""
+    return Known() if known is None else shown_of(session, state, known)
 
 
 async def _of_others(session: Session, state: TurnGate, new: Sequence[Located]) -> frozenset[Path]:
@@ -124,6 +124,13 @@ async def _check(
     return runs
 
 
+def look_of(session: Session, turn: int) -> Marks:
+    """What the disk tells of the files that a turn has changed, by edits and commands. Blocks."""
+    review = session.parts.review
+    known = () if review is None else review.known()
+    return {path: file_mark(path) for path in {*session.parts.gate.of(turn).files, *known}}
+
+
 async def marks_of(gate: Gate, commands: Sequence[Command]) -> Mapping[Path, str]:
     """What each folder of theirs holds, as a mark."""
     folders = dict.fromkeys(command.folder for command in commands)
@@ -134,7 +141,7 @@ def _remember(
     session: Session,
     state: TurnGate,
     found: Mapping[str, tuple[Located, ...]],
-    known: Known | None,
+    known: Known,
     runs: Mapping[Command, Ran],
 ) -> None:
     """Which checks fail since turns of this session, for the task card (H27)."""
@@ -142,8 +149,7 @@ def _remember(
     now = {
         quoted(command.name): ran.problems for command, ran in runs.items() if ran.state == "ran"
     }
-    if known is not None:
-        now[known.by] = known.problems
+    now |= {source: known.problems(source) for source in known.sources}
     for by, errors in list(gate.failing.items()):
         if by in now and not any(_stands(one, now[by]) for one in errors):
             del gate.failing[by]
@@ -175,9 +181,11 @@ def errors_of(found: Sequence[Located]) -> tuple[Located, ...]:
 def shown_of(session: Session, state: TurnGate, known: Known) -> Known:
     """Of files that the turn has changed, without those that a deny rule keeps from the model."""
     hides = session.parts.hidden
-    shown = {
-        path: problems
-        for path, problems in known.problems.items()
-        if path in state.files and not hides(display(session, str(path)))
-    }
-    return Known(shown, known.by, known.is_partial)
+
+    def is_shown(path: Path) -> bool:
+        return path in state.files and not hides(display(session, str(path)))
+
+    return Known(
+        {path: of for path, of in known.reports.items() if is_shown(path)},
+        {path: why for path, why in known.late.items() if is_shown(path)},
+    )

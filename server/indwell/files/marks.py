@@ -58,3 +58,12 @@ def changed_since(path: Path, when_ns: int) -> bool:
     except OSError:
         return True
     return max(found.st_mtime_ns, found.st_ctime_ns) > when_ns - COARSE_NS
+
+
+def file_mark(path: Path) -> tuple[int, ...] | None:
+    """What the system tells of a file, another after each write; None if it tells nothing."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino, found.st_dev

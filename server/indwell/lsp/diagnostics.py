@@ -1,15 +1,15 @@
-"""The problems of files as the editor knows them: asked for, or pushed to us (editor §6).
+"""The problems of files as the editor's checkers know them: asked for, or pushed to us (editor §6).
 
-An editor that declares ``diagnostics`` is asked, and answers when its servers have settled. Any
-other may push; a push counts for the version that it names, or else for the text that was there
-when it came, if it says something else than the one before: an equal one may be a repetition of
-what was known of the old text. Who stays silent is waited for once, and less each time after that.
+Each checker is judged by itself: it counts for the version of the text that it says it has looked
+at, and for no other. One that has spoken of such files before, and not of this version, is waited
+for, shorter each time that it stays silent; then it is named as one that has not rechecked. Who
+names no version may speak of an older text: its problems say what was wrong before, and no more.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -17,31 +17,55 @@ from lsprotocol import types
 
 from indwell.agent.gate.source import Known
 from indwell.context.ide import Problem
-from indwell.lsp.attention import Attention, problem_of
+from indwell.lsp.attention import problem_of
 from indwell.lsp.client import Client
 from indwell.lsp.documents import Documents, path_of
 from indwell.lsp.ours import is_ours
-from indwell.lsp.protocol_diagnostics import DiagnosticsParams
+from indwell.lsp.protocol import DidChangeDiagnosticsParams
+from indwell.lsp.protocol_diagnostics import DiagnosticsParams, DocumentDiagnostics
+from indwell.policy.approvals import short_line
 from indwell.settings.model import Settings
 
-BY = "the editor's problems"
+BY = "the editor's problems"  # where the editor does not tell its checkers apart
 ASKED_S = 1.0  # beyond what it may wait for, until an editor counts as one that does not answer
 MUTE_S = 60.0  # for so long then nobody asks it: it may have been busy, as in its first seconds
 FIRST_S = 0.5  # for a document of which nothing ever came, where other documents have some
-QUIET_S = 0.1  # without another push: several servers tell one after the other
+QUIET_S = 0.1  # without another push: a checker may report on one version in several steps
 LEAST_S = 0.1  # for a document whose pushes did not come, time and again
 MOST_PROBLEMS = 5_000  # of one document; who has more has another trouble
-NOTHING_NEW = "the editor showed nothing new, but did not say that it has looked"
+MOST_SOURCES = 20  # of one document
+_NAME = 40  # characters of a checker's name
+
+
+class _Said(NamedTuple):
+    """What a checker said last of a document, and of which version if it told."""
+
+    version: int | None
+    problems: tuple[Problem, ...]
 
 
 class _Push(NamedTuple):
-    """What was pushed of a document: when, as which, of what version, what, and what since."""
+    """What the editor told last of a document: when, under which name, and who said what."""
 
     at: int
     uri: str
-    version: int | None
-    problems: tuple[Problem, ...]
-    equal_at: int = 0  # when the same came once more
+    said: Mapping[str, _Said]
+
+
+class _Judged(NamedTuple):
+    """What a push is worth for the text of now: reports, who is awaited, who names no version."""
+
+    reports: Mapping[str, tuple[Problem, ...]]
+    late: tuple[str, ...] = ()
+    unsaid: tuple[str, ...] = ()
+
+
+NOBODY = _Judged({})
+
+
+def all_of(told: DidChangeDiagnosticsParams) -> tuple[types.Diagnostic, ...]:
+    """The problems of a document, whoever reports them."""
+    return (*told.diagnostics, *(one for source in told.sources for one in source.diagnostics))
 
 
 class EditorProblems:
@@ -50,44 +74,40 @@ class EditorProblems:
     Args:
         client: The editor.
         documents: What it has open.
-        attention: Keeps what was pushed.
         settings: Those in force.
     """
 
     def __init__(
-        self,
-        client: Client,
-        documents: Documents,
-        attention: Attention,
-        settings: Callable[[], Settings],
+        self, client: Client, documents: Documents, settings: Callable[[], Settings]
     ) -> None:
         self._client = client
         self._documents = documents
-        self._attention = attention
         self._settings = settings
         self._mute_until_s = float("-inf")  # on the loop's clock
         self._count = 0
         self._edited: dict[Path, int] = {}  # when the text changed last, by this count
         self._versions: dict[Path, int] = {}
         self._pushed: dict[Path, _Push] = {}
+        # Who ever spoke of files with this ending, and whether of a version that it named.
+        self._spoke: dict[str, dict[str, bool]] = {}
         self._offered: dict[Path, tuple[int, tuple[types.Diagnostic, ...]]] = {}
         self._patience: dict[Path, float] = {}
         self._news = asyncio.Event()
         documents.on_change(self._changed)
 
-    def report(self, uri: str, version: int | None) -> None:
-        """The editor has pushed all problems of a document; ``attention`` keeps them."""
-        path = path_of(uri)
-        if path is None or self._is_of_none(path, version):
+    def report(self, told: DidChangeDiagnosticsParams | DocumentDiagnostics) -> None:
+        """The editor has pushed all problems of a document."""
+        path = path_of(told.uri)
+        if path is None:
             return
-        self._count += 1
-        problems = _problems(self._attention.problems(uri))
         before = self._pushed.get(path)
-        if version is None and before is not None and before.problems == problems:
-            self._pushed[path] = before._replace(equal_at=self._count)
-            return
-        self._pushed[path] = _Push(self._count, uri, version, problems)
-        self._patience.pop(path, None)
+        is_plain = not told.sources and told.version is None
+        if is_plain and before is not None and before.said.keys() - {BY}:
+            return  # Neovim's shortest configuration pushes lists beside what tells checkers apart
+        self._count += 1
+        self._pushed[path] = self._push(path, told)
+        if not self._judged(path).late:
+            self._patience.pop(path, None)
         self._wake()
 
     def offer(self, uri: str, problems: Sequence[types.Diagnostic]) -> None:
@@ -113,14 +133,9 @@ class EditorProblems:
                 return asked
         if settle_s:
             await self._settled(paths, settle_s)
-        told = {path: self._pushed[path].problems for path in paths if self._is_fresh(path)}
-        if told:
-            return Known(told, BY)
-        if settle_s:
-            is_repeated = any(map(self._is_repeated, paths))
-            return Known({}, BY, why=NOTHING_NEW) if is_repeated else None
-        offered = {path: _problems(known) for path in paths if (known := self._offer_of_now(path))}
-        return Known(offered, BY, is_partial=True) if offered else None
+        return self._known(
+            {path: self._pushed[path] for path in paths if path in self._pushed}, paths
+        )
 
     async def _asked(self, paths: Sequence[Path], settle_s: float) -> Known | None:
         """What the editor answers; None if it does not."""
@@ -130,29 +145,101 @@ class EditorProblems:
         if result is None:
             self._mute_until_s = asyncio.get_running_loop().time() + MUTE_S
             return None
-        told: dict[Path, tuple[Problem, ...]] = {}
-        for one in result.documents:
-            path = by_uri.get(one.uri)
-            if path is not None and self._is_of_now(path, one.version):
-                told[path] = _problems(one.diagnostics)
-        return Known(told, BY) if told or settle_s else None
+        self._count += 1
+        told = {
+            path: self._push(path, one)
+            for one in result.documents
+            if (path := by_uri.get(one.uri)) is not None
+        }
+        known = self._known(told, paths)
+        return (known or Known()) if settle_s else known
+
+    def _known(self, told: Mapping[Path, _Push], paths: Sequence[Path]) -> Known | None:
+        """What pushes are worth now; None if that is nothing at all."""
+        reports: dict[Path, Mapping[str, tuple[Problem, ...]]] = {}
+        late: dict[Path, tuple[str, ...]] = {}
+        shown: dict[Path, tuple[Problem, ...]] = {}
+        for path in paths:
+            push = told.get(path)
+            judged = NOBODY if push is None else self._judge(path, push)
+            if judged.reports:
+                reports[path] = judged.reports
+            if judged.late or judged.unsaid:
+                late[path] = (
+                    *(f"{_named(one)} has not rechecked" for one in judged.late),
+                    *(f"{_named(one)} does not say which text it checked" for one in judged.unsaid),
+                )
+            before = _problems(self._offer_of_now(path))
+            if push is not None and push.at > self._edited.get(path, 0):
+                before += tuple(
+                    problem
+                    for name, said in push.said.items()
+                    if name not in judged.reports
+                    for problem in said.problems
+                )
+            if before:
+                shown[path] = before
+        return Known(reports, late, shown) if reports or late or shown else None
+
+    def _push(self, path: Path, told: DidChangeDiagnosticsParams | DocumentDiagnostics) -> _Push:
+        """What the editor tells, by the checker; a version that nobody can have seen is none."""
+        before = self._pushed.get(path)
+        document = self._documents.at(path)
+        spoke = self._spoke.setdefault(path.suffix, {})
+        said: dict[str, _Said] = {}
+        each = [(one.name, one.version, one.diagnostics) for one in told.sources[:MOST_SOURCES]]
+        if told.diagnostics or not told.sources:
+            each.append((BY, told.version, told.diagnostics))
+        for given, version, diagnostics in each:
+            name = short_line(given, _NAME) or BY
+            while name in said:
+                name += "'"
+            now = _Said(version, _problems(diagnostics))
+            if version is not None and document is not None and version > document.version:
+                now = (before.said if before is not None else {}).get(name, _Said(None, ()))
+            said[name] = now
+            if now.version is not None or now.problems:
+                spoke[name] = now.version is not None or spoke.get(name, False)
+        return _Push(self._count, told.uri, said)
+
+    def _judged(self, path: Path) -> _Judged:
+        push = self._pushed.get(path)
+        return NOBODY if push is None else self._judge(path, push)
+
+    def _judge(self, path: Path, push: _Push) -> _Judged:
+        """Who has looked at the text of now, and who covers such files and has not."""
+        document = self._documents.at(path)
+        spoke = self._spoke.get(path.suffix, {})
+        reports: dict[str, tuple[Problem, ...]] = {}
+        late: list[str] = []
+        unsaid: list[str] = []
+        for name, said in push.said.items():
+            if said.version is not None and document is not None:
+                if said.version == document.version:
+                    reports[name] = said.problems
+                else:
+                    late.append(name)
+            elif name in spoke:
+                is_late = spoke[name] and not said.problems
+                (late if is_late else unsaid).append(name)
+        return _Judged(reports, tuple(late), tuple(unsaid))
 
     def _may_answer(self) -> bool:
         return asyncio.get_running_loop().time() >= self._mute_until_s
 
     async def _settled(self, paths: Sequence[Path], settle_s: float) -> None:
-        """Wait for a push of each file that is newer than its text, as long as that is likely."""
+        """Wait until each checker has looked at each file as it is, as long as that is likely."""
         loop = asyncio.get_running_loop()
         begun = loop.time()
         waits = {path: min(self._patience_for(path), settle_s) for path in paths}
-        late = [path for path in paths if not self._is_fresh(path) and waits[path] > 0]
+        late = [path for path in paths if self._is_awaited(path) and waits[path] > 0]
         if not late:
             return
         while late:
             left_s = max(waits[path] for path in late) - (loop.time() - begun)
             if left_s <= 0 or not await self._hears(left_s):
                 break
-            late = [path for path in late if not self._is_fresh(path)]
+            late = [path for path in late if self._is_awaited(path)]
         if not late:
             while await self._hears(min(QUIET_S, settle_s - (loop.time() - begun))):
                 pass
@@ -171,11 +258,16 @@ class EditorProblems:
             return False
         return True
 
+    def _is_awaited(self, path: Path) -> bool:
+        """May word of the text of now still come?"""
+        judged = self._judged(path)
+        return bool(judged.late) or not (judged.reports or judged.unsaid)
+
     def _patience_for(self, path: Path) -> float:
-        """Seconds that a push is worth waiting for: none if none ever came for anything."""
+        """Seconds that word is worth waiting for: none if none ever came for anything."""
         if path in self._patience:
             return self._patience[path]
-        if path in self._pushed:
+        if self._judged(path).late:
             return float("inf")
         return FIRST_S if self._pushed else 0.0
 
@@ -183,30 +275,6 @@ class EditorProblems:
         """What a code action came with, as long as the text is that of then: it may be mended."""
         at, offered = self._offered.get(path, (0, ()))
         return offered if at >= self._edited.get(path, 0) else ()
-
-    def _is_fresh(self, path: Path) -> bool:
-        """Is the last push of the text as it is?"""
-        pushed = self._pushed.get(path)
-        if pushed is None:
-            return False
-        if pushed.version is not None and self._documents.at(path) is not None:
-            return self._is_of_now(path, pushed.version)
-        return pushed.at > self._edited.get(path, 0)
-
-    def _is_repeated(self, path: Path) -> bool:
-        """Was something pushed since the edit, though nothing else than before?"""
-        pushed = self._pushed.get(path)
-        return pushed is not None and pushed.equal_at > self._edited.get(path, 0)
-
-    def _is_of_now(self, path: Path, version: int | None) -> bool:
-        """Is a version that of the text of now, as far as it is told?"""
-        document = self._documents.at(path)
-        return document is None or version is None or version == document.version
-
-    def _is_of_none(self, path: Path, version: int | None) -> bool:
-        """Is a version one that nobody can have seen yet?"""
-        document = self._documents.at(path)
-        return document is not None and version is not None and version > document.version
 
     def _uri(self, path: Path) -> str:
         """As the editor calls it."""
@@ -236,3 +304,8 @@ class EditorProblems:
 def _problems(diagnostics: Sequence[types.Diagnostic]) -> tuple[Problem, ...]:
     """As the engine knows them; hints of ours are none."""
     return tuple(problem_of(one) for one in diagnostics[:MOST_PROBLEMS] if not is_ours(one))
+
+
+def _named(name: str) -> str:
+    """A checker, as the subject of a clause."""
+    return "the editor" if name == BY else name

@@ -63,9 +63,7 @@ class Host:
         self.documents = Documents()
         names = OtherNames(lambda: self._roots, backend)
         self.attention = Attention(self.documents, backend.monotonic, self.display, names)
-        self.problems = EditorProblems(
-            client, self.documents, self.attention, lambda: self.settings
-        )
+        self.problems = EditorProblems(client, self.documents, lambda: self.settings)
         self.configuration = Configuration(client, backend)
         self.prompting = Prompting(self.documents, self.attention, lambda: self.settings)
         self.sessions = CurrentSession(client, backend, self.configuration, lambda: self.settings)

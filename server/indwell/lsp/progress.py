@@ -79,6 +79,9 @@ class TurnProgress:
             self._client.progress(self.token, report)
 
 
+_PROVEN = re.compile(r"(?:`[^`]*`(?: and )?)+ passed after the last edit")
+
+
 def describe(event: events.Event) -> str:
     """One line for an event, whatever a model or a tool put into it; empty if not worth one."""
     return short_line(_words_of(event), LINE_LIMIT)
@@ -131,7 +134,8 @@ def summary(finished: events.TurnFinished) -> str:
     """
     if finished.ending != "done":
         return full_summary(finished)
-    verdict, brief = _verdict(finished), re.split(r"[:;] ", _verdict(finished))[0]
+    verdict = _verdict(finished)
+    brief = _PROVEN.sub("a check passed", re.split(r"[:;] ", verdict)[0])
     review, short_review = _to_review(finished)
     price, short_price = _price(finished)
     start = (_head(finished), _changed(finished.changes))

@@ -27,6 +27,7 @@ from indwell.lsp import protocol_virtual as virtual
 from indwell.lsp.names import TASK_COMMANDS
 from indwell.lsp.protocol_asking import AskParams, AskResult, MemoryArguments
 from indwell.lsp.protocol_chat import ChatArguments, SendArguments
+from indwell.lsp.protocol_diagnostics import SourceDiagnostics
 from indwell.lsp.protocol_prompt import Attachment
 from indwell.lsp.protocol_skills import SkillsParams, SkillsResult
 from indwell.lsp.values import Arguments, Value
@@ -52,11 +53,12 @@ class DidFocusParams(Value):
 
 @attrs.frozen(eq=False, repr=False)
 class DidChangeDiagnosticsParams(Value):
-    """All problems of one document, of all servers; ``version`` of the text that they are of."""
+    """All problems of one document, of all servers; see ``DocumentDiagnostics``."""
 
     uri: str
     diagnostics: tuple[types.Diagnostic, ...]
     version: int | None = None
+    sources: tuple[SourceDiagnostics, ...] = ()
 
 
 @attrs.frozen(eq=False, repr=False)

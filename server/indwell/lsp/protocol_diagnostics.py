@@ -26,18 +26,38 @@ class DiagnosticsParams(Value):
 
 
 @attrs.frozen(eq=False, repr=False)
+class SourceDiagnostics(Value):
+    """The newest report of one checker on a document: of a language server, a linter.
+
+    Attributes:
+        name: As people know it.
+        diagnostics: None is a list without entries.
+        version: Of the text that it looked at; left out if that is not known, or if it has not
+            reported on this document yet.
+    """
+
+    name: str
+    diagnostics: tuple[types.Diagnostic, ...] = ()
+    version: int | None = None
+
+
+@attrs.frozen(eq=False, repr=False)
 class DocumentDiagnostics(Value):
     """All problems of one document, of all servers but ours.
 
     Attributes:
         uri: As it was asked for.
-        diagnostics: None is a list without entries.
-        version: Of the text that they are of, if that is known; an older one counts as no answer.
+        diagnostics: Those of no checker in ``sources``.
+        version: Of the text that every server looked at, if that is known; without it, and with
+            an older one, they verify nothing.
+        sources: Each checker that works in the document, with what it says. Only who tells them
+            apart can tell which of several has looked at a text.
     """
 
     uri: str
     diagnostics: tuple[types.Diagnostic, ...]
     version: int | None = None
+    sources: tuple[SourceDiagnostics, ...] = ()
 
 
 @attrs.frozen(eq=False, repr=False)

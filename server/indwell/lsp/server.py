@@ -25,6 +25,7 @@ from indwell.lsp.chat.views import ChatViews
 from indwell.lsp.chat_names import is_chat
 from indwell.lsp.client import Client
 from indwell.lsp.configuration import SECTION
+from indwell.lsp.diagnostics import all_of
 from indwell.lsp.documents import path_of
 from indwell.lsp.features import features_of
 from indwell.lsp.host import Host
@@ -163,8 +164,8 @@ def _attention(server: LanguageServer, host: Host, warm_up: Callable[[], None]) 
 
     @server.feature("indwell/didChangeDiagnostics")
     def did_change_diagnostics(params: protocol.DidChangeDiagnosticsParams) -> None:
-        attention.report(params.uri, params.diagnostics)
-        host.problems.report(params.uri, params.version)
+        attention.report(params.uri, all_of(params))
+        host.problems.report(params)
 
 
 def _actions(

@@ -7,7 +7,7 @@ import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeAlias, TypeVar
 
 import msgspec
 
@@ -79,6 +79,22 @@ class Preview(msgspec.Struct, frozen=True):
     before: str | None = None
 
 
+Marks: TypeAlias = Mapping[Path, object]
+"""What the disk tells of each file: another value says that the file was changed."""
+
+
+class Succeeded(msgspec.Struct, frozen=True):
+    """A command that came to its end with exit code 0.
+
+    Attributes:
+        saw: The marks of the files that the turn has changed, right before it ran.
+        stale: Files of which it saw an older text: they are not saved.
+    """
+
+    saw: Marks = {}
+    stale: frozenset[Path] = frozenset()
+
+
 class Outcome(msgspec.Struct, frozen=True):
     """What a tool gave.
 
@@ -92,6 +108,7 @@ class Outcome(msgspec.Struct, frozen=True):
         pictures: For a model that takes some; the text says what they show.
         said: What the user said in the call; the model gets it as the user's own words.
         frame: The tag that the text stands in; None is none.
+        succeeded: It ran a command that came to its end with exit code 0.
     """
 
     text: str
@@ -103,6 +120,7 @@ class Outcome(msgspec.Struct, frozen=True):
     pictures: tuple[Picture, ...] = ()
     said: str = ""
     frame: Frame | None = None
+    succeeded: Succeeded | None = None
 
 
 class ToolContext(msgspec.Struct, frozen=True):
@@ -126,6 +144,7 @@ class ToolContext(msgspec.Struct, frozen=True):
         covered: What a command changes within this block can be reviewed and taken back.
         turn: The call's, 1-based.
         call_id: The id of the call.
+        look: The marks of the files that the turn has changed; blocks.
         tell: Hears an event of the agent's (``agent.events``), for the tools that act on it.
     """
 
@@ -146,6 +165,7 @@ class ToolContext(msgspec.Struct, frozen=True):
     covered: Callable[[], AbstractAsyncContextManager[None]] = nullcontext
     turn: int = 0
     call_id: str = ""
+    look: Callable[[], Marks] = dict
     tell: Callable[[Any], None] = lambda _event: None
 
     def resolve(self, written: str) -> Path:

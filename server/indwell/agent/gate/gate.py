@@ -13,8 +13,10 @@ from typing import Literal, Protocol
 
 import msgspec
 
+from indwell.agent.gate.checking_commands import Check
 from indwell.agent.gate.source import Known, Silence, Source
 from indwell.context.ide import Problem
+from indwell.tools.base import Marks, Succeeded
 from indwell.workspace.base import Change
 from indwell.workspace.problems.difference import Difference, difference, in_changed_lines
 from indwell.workspace.problems.line_map import UNKNOWN, LineMap, line_map
@@ -137,11 +139,13 @@ class TurnGate:
         turn: Its number; 0 is none.
         since_ns: When it was first of interest, by the clock that files have.
         files: Those that it changed, in order.
-        before: Their problems before the first edit, by the source.
+        before: Their problems before the first edit, by the checker.
         partial: Some of their problems before it, where no more is known.
-        told: Text and problems of each file that the model was told of last.
+        told: Text and problems of each file and checker that the model was told of last.
         runs: How each check ended before the first edit, by its command.
         is_begun: The state before the first edit was looked for.
+        passed: Checks that the agent ran itself and that passed: how many edits there were then,
+            and the marks of all files of the turn.
         n_edits: Edits so far.
         n_seen: Edits when it was last looked at the end.
         was_asked: The model was asked to repair.
@@ -152,10 +156,11 @@ class TurnGate:
     turn: int = 0
     since_ns: int = field(default_factory=time.time_ns)
     files: dict[Path, Edited] = field(default_factory=dict)
-    before: dict[Path, tuple[Problem, ...]] = field(default_factory=dict)
+    before: dict[Path, dict[str, tuple[Problem, ...]]] = field(default_factory=dict)
     partial: dict[Path, tuple[Problem, ...]] = field(default_factory=dict)
-    told: dict[Path, tuple[str, tuple[Problem, ...]]] = field(default_factory=dict)
+    told: dict[tuple[Path, str], tuple[str, tuple[Problem, ...]]] = field(default_factory=dict)
     runs: dict[str, Ran] = field(default_factory=dict)
+    passed: dict[Check, tuple[int, Marks]] = field(default_factory=dict)
     is_begun: bool = False
     n_edits: int = 0
     n_seen: int = -1
@@ -166,7 +171,9 @@ class TurnGate:
     def take(self, known: Known | None) -> None:
         """What is known of files before they are edited."""
         if known is not None:
-            (self.partial if known.is_partial else self.before).update(known.problems)
+            self.partial.update(known.shown)
+            for path, reports in known.reports.items():
+                self.before.setdefault(path, {}).update(reports)
 
     def note(self, changes: Iterable[Change]) -> None:
         """The turn has changed files."""
@@ -178,40 +185,80 @@ class TurnGate:
             else:
                 known.after, known.is_part = change.after, known.is_part or change.is_part
 
+    def note_passed(self, checks: Iterable[Check], seen: Succeeded, after: Marks) -> None:
+        """The agent's own checks have passed, on what was on the disk before and after they ran."""
+        known = {
+            path: mark
+            for path, mark in after.items()
+            if mark is not None and path not in seen.stale and seen.saw.get(path) == mark
+        }
+        self.passed.update((check, (self.n_edits, known)) for check in checks)
+
+    def proven(self, now: Marks) -> dict[Check, frozenset[Path]]:
+        """The agent's checks that still speak of what is on the disk, with the files they saw.
+
+        After another edit, and after any other change of a file that it is about, it does not.
+        """
+        found = {}
+        for check, (n_edits, saw) in self.passed.items():
+            if n_edits != self.n_edits:  # perhaps it is not on the disk yet
+                continue
+            about = [path for path in now if check.is_about(path)]
+            if about and all(
+                now[path] is not None and saw.get(path) == now[path] for path in about
+            ):
+                found[check] = frozenset(about) & self.files.keys()
+        return found
+
     def untold(self, known: Known) -> dict[Path, Difference]:
         """What is different from what the model was told last; from now on it was told. May block.
 
         Of a file of which nobody knows what was before, that is what stands in changed lines.
         """
         found = {}
-        for path, problems in known.problems.items():
-            edited = self.files[path]
-            text, before = self.told.get(path, (edited.before or "", self._base(path)))
-            if before is None:
-                found[path] = Difference(new=self._in_changed_lines(path, problems))
-            else:
-                edits = UNKNOWN if edited.is_part else line_map(text, edited.after)
-                found[path] = difference(before, problems, edits)
-            self.told[path] = (edited.after, problems)
+        for path, reports in known.reports.items():
+            each = [self._untold(path, source, problems) for source, problems in reports.items()]
+            found[path] = Difference(
+                new=tuple(one for diff in each for one in diff.new),
+                gone=tuple(one for diff in each for one in diff.gone),
+            )
         return found
 
-    def new_by(self, known: Known) -> tuple[Located, ...]:
-        """Which problems are new since the turn began, by the source. May block."""
-        return tuple(
-            Located(path, one)
-            for path, problems in known.problems.items()
-            for one in self._new(path, self._base(path), problems)
+    def _untold(self, path: Path, source: str, problems: tuple[Problem, ...]) -> Difference:
+        edited = self.files[path]
+        text, before = self.told.get(
+            (path, source), (edited.before or "", self._base(path, source))
         )
+        self.told[path, source] = (edited.after, problems)
+        if before is None:
+            return Difference(new=self._in_changed_lines(path, problems))
+        edits = UNKNOWN if edited.is_part else line_map(text, edited.after)
+        return difference(before, problems, edits)
+
+    def new_by(self, known: Known) -> dict[str, tuple[Located, ...]]:
+        """Which problems are new since the turn began, by the checker. May block."""
+        return {
+            source: tuple(
+                Located(path, one)
+                for path, problems in known.problems(source).items()
+                for one in self._new(path, self._base(path, source), problems)
+            )
+            for source in known.sources
+        }
+
+    def is_compared(self, path: Path, known: Known) -> bool:
+        """Is known, of each checker of a file, what it said before?"""
+        return all(self._base(path, source) is not None for source in known.reports[path])
 
     def new_by_run(self, command: Command, ran: Ran, known: Known | None) -> tuple[Located, ...]:
-        """The same by a check, less those in files that the source knows. May block."""
+        """The same by a check, less those in files that the editor's checkers know. May block."""
         before = self.runs.get(command.command)
         if before is None or before.state != "ran":
             changed = {path: ran.problems.get(path, ()) for path in self.files}
             return tuple(
                 Located(path, one)
                 for path, problems in changed.items()
-                if known is None or path not in known.problems
+                if known is None or not known.is_seen(path)
                 for one in self._in_changed_lines(path, problems)
             )
         if ran.state == "failed":
@@ -220,7 +267,7 @@ class TurnGate:
         return tuple(
             Located(path, one)
             for path, problems in ran.problems.items()
-            if known is None or path not in known.problems
+            if known is None or not known.is_seen(path)
             for one in self._new(path, before.problems.get(path, ()), problems)
         )
 
@@ -228,10 +275,10 @@ class TurnGate:
         """Was a file that the turn has changed there before?"""
         return self.files[path].before is not None
 
-    def _base(self, path: Path) -> tuple[Problem, ...] | None:
-        """What was wrong before: nothing in a file that was not there."""
-        if path in self.before:
-            return self.before[path]
+    def _base(self, path: Path, source: str) -> tuple[Problem, ...] | None:
+        """What a checker said before: nothing of a file that was not there."""
+        if source in (known := self.before.get(path, {})):
+            return known[source]
         return () if self.files[path].before is None else None
 
     def _new(
@@ -264,8 +311,8 @@ class Gate:
         kept: How each check ended the last time, and the mark of its folder then.
         slow: Checks that took too long before an edit; nothing waits for them there again.
         readable: Checks that named a problem once, so that it is known how they say it.
-        is_vague: The source spoke at the end of the last turn, and said nothing certain: then the
-            checks are needed, and so is how they end before the first edit.
+        is_vague: A checker of the editor did not count at the end of the last turn: then the checks
+            are needed, and so is how they end before the first edit.
         told: Sentences that were said already.
         failing: Errors that turns have left, by who found them.
     """

@@ -1,30 +1,46 @@
-"""Who knows the problems of files right now: the editor, or nobody."""
+"""Who knows the problems of files right now: the checkers in the editor, or nobody."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
 import msgspec
 
 from indwell.context.ide import Problem
 
+Reports: TypeAlias = Mapping[str, tuple[Problem, ...]]
+"""The problems of one file, by the name of the checker that reported them."""
+
 
 class Known(msgspec.Struct, frozen=True):
-    """What a source says.
+    """What is known of files; each checker is judged by itself.
 
     Attributes:
-        problems: By path, absolute and resolved; only of files of which it knows the state of now.
-        by: Who says so, as in "verified by …".
-        is_partial: It has seen some problems and not all: good for what was before, for no more.
-        why: Nothing is known although somebody spoke; a clause.
+        reports: By path, absolute and resolved: of the checkers that have looked at the very text
+            that the file has now. A checker that found nothing is there with an empty list.
+        late: By path: why other checkers of the file do not count, a clause each.
+        shown: By path: problems that are shown there and may be of an older text. They say what
+            was wrong before, as far as it goes, and nothing of how it is now.
     """
 
-    problems: Mapping[Path, tuple[Problem, ...]]
-    by: str
-    is_partial: bool = False
-    why: str = ""
+    reports: Mapping[Path, Reports] = {}
+    late: Mapping[Path, tuple[str, ...]] = {}
+    shown: Mapping[Path, tuple[Problem, ...]] = {}
+
+    def is_seen(self, path: Path) -> bool:
+        """Has every checker of this file, and one at least, looked at it as it is now?"""
+        return bool(self.reports.get(path)) and not self.late.get(path)
+
+    def problems(self, source: str) -> Mapping[Path, tuple[Problem, ...]]:
+        """What one checker says, by path."""
+        return {path: of[source] for path, of in self.reports.items() if source in of}
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """The checkers that have looked at a file as it is now."""
+        return tuple(dict.fromkeys(name for of in self.reports.values() for name in of))
 
 
 class Source(Protocol):
@@ -35,8 +51,8 @@ class Source(Protocol):
 
         Args:
             paths: Absolute, resolved.
-            settle_s: Seconds to wait for word of what was edited last; at 0 it says what it knew
-                before, and that may be partial.
+            settle_s: Seconds to wait until each checker has looked at the text of now; at 0 it
+                says what it knows.
         """
         ...
 
@@ -81,7 +97,7 @@ class ScriptedSource:
         said = self._script.pop(0) if len(self._script) > 1 else self._script[0]
         if said is None:
             return None
-        return Known({path: said[path] for path in paths if path in said}, self._by)
+        return Known({path: {self._by: said[path]} for path in paths if path in said})
 
     def edited(self, path: Path) -> None:
         """Remember it."""

@@ -69,6 +69,7 @@ class Standing(msgspec.Struct, frozen=True):
         verified: Who reported on each file as it reads now.
         checked: Checks that ran, can be read, and named no new error.
         passed: Those of which it is only known that they did not fail.
+        proven: Commands of the agent's that are checks and passed after the last edit.
         n_left: Changed files that nobody is about.
         n_others: Files with errors that somebody else changed meanwhile.
         is_sure: What was wrong before is known.
@@ -78,6 +79,7 @@ class Standing(msgspec.Struct, frozen=True):
     verified: tuple[str, ...] = ()
     checked: tuple[str, ...] = ()
     passed: tuple[str, ...] = ()
+    proven: tuple[str, ...] = ()
     n_left: int = 0
     n_others: int = 0
     is_sure: bool = True
@@ -97,6 +99,8 @@ def standing_words(standing: Standing) -> str:
         parts.append(f"checked with {' and '.join(standing.checked)} (no new errors)")
     if standing.passed:
         parts.append(f"{' and '.join(standing.passed)} passed")
+    if standing.proven:
+        parts.append(f"{' and '.join(standing.proven)} passed after the last edit")
     why = standing.why[:MOST_REASONS]
     if not parts:
         return f"{NOT_VERIFIED}: {'; '.join(why)}" if why else NOT_VERIFIED

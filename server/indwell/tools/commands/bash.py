@@ -18,7 +18,7 @@ from indwell.policy.widening import Widening
 from indwell.sandbox import BACKGROUND, Finished, spawn
 from indwell.sandbox.capture import OnChunk
 from indwell.sandbox.proxy.hosts import allowed
-from indwell.tools.base import Facts, Outcome, Tool, ToolContext
+from indwell.tools.base import Facts, Outcome, Succeeded, Tool, ToolContext
 from indwell.tools.commands.background import NOWHERE, Background, Running
 from indwell.tools.commands.command_output import SPILL_LIMIT_B, TAIL_B, CommandOutput
 from indwell.tools.commands.ending import MAX_TIMEOUT_S, ending_figure, ending_words
@@ -130,7 +130,7 @@ async def _run_on(
     """Begin what outlives the call; the working directory stays what it is."""
     if arguments.timeout_s is not None:
         raise ToolError("a background command has no timeout_s; `commands` stops it")
-    cwd, before = shell.cwd, await _notes_before(shell, context)
+    cwd, (before, _) = shell.cwd, await _notes_before(shell, context)
 
     def run(on_chunk: OnChunk, stop: asyncio.Event, on_note: Callable[[str], None]) -> Running:
         return spawn(
@@ -154,7 +154,8 @@ async def _run_on(
 
 async def _run(shell: Shell, arguments: Bash, context: ToolContext) -> Outcome:
     workspace = context.workspace
-    cwd, before = shell.cwd, await _notes_before(shell, context)
+    cwd, (before, stale) = shell.cwd, await _notes_before(shell, context)
+    saw = await asyncio.to_thread(context.look)
     output = CommandOutput(context.on_output)
     timeout_s = arguments.timeout_s or shell.timeout_s
     with _trail() as (reading, writing):
@@ -180,11 +181,14 @@ async def _run(shell: Shell, arguments: Bash, context: ToolContext) -> Outcome:
         text = await _spilled(text, cut, finished, context)
     ending = ending_words(finished, timeout_s)
     lines = [*before, text.rstrip("\n") or "(no output)", *ending, *after]
-    return Outcome(text="\n".join(lines), figure=ending_figure(finished))
+    succeeded = None if ending != ["exit code 0"] else Succeeded(saw, stale)
+    return Outcome(text="\n".join(lines), figure=ending_figure(finished), succeeded=succeeded)
 
 
-async def _notes_before(shell: Shell, context: ToolContext) -> list[str]:
+async def _notes_before(shell: Shell, context: ToolContext) -> tuple[list[str], frozenset[Path]]:
     """Bring disk and buffers together, and make sure of the working directory.
+
+    Gives what the model is to read, and the files that could not be saved.
 
     Raises:
         ToolError: It is not the one that was allowed.
@@ -207,7 +211,7 @@ async def _notes_before(shell: Shell, context: ToolContext) -> list[str]:
             f"the working directory is gone, so nothing was run; it is now {str(shell.cwd)!r}; "
             "call bash again"
         )
-    return notes
+    return notes, frozenset(settled.stale)
 
 
 def _is_usable(cwd: Path, workspace: Workspace) -> bool:

@@ -1,0 +1,336 @@
+"""Which commands of the agent are checks, judged by their text: what a passed one speaks of. Pure.
+
+A check is a program that looks for faults and says by its exit status whether it found some: tests,
+type checkers, linters, builds. It counts only if the exit status of the whole text is the check's
+own: not behind a pipe that hides it, not before ``|| true`` or ``; echo done``.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from indwell.policy.commands.parsing import bash_parser
+from indwell.policy.commands.shell_words import (
+    HOME,
+    STAR,
+    UNKNOWN,
+    Effort,
+    Tangled,
+    Variables,
+    program_of,
+    words_of,
+)
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+MOST = 10_000  # characters of a text that is read
+
+_PYTHON = (".py", ".pyi", ".pyx", ".toml", ".cfg", ".ini")
+_SCRIPT = (".js", ".jsx", ".mjs", ".cjs", ".ts", ".tsx", ".mts", ".cts", ".vue", ".svelte", ".json")
+_STYLE = (*_SCRIPT, ".css", ".scss", ".html")
+_RUST = (".rs", ".toml")
+_GO = (".go", ".mod")
+_JVM = (".java", ".kt", ".kts", ".scala", ".groovy", ".gradle", ".xml")
+_NET = (".cs", ".fs", ".vb", ".csproj", ".fsproj", ".sln")
+_RUBY = (".rb", ".rake", ".gemspec")
+_PHP = (".php",)
+_SHELL = (".sh", ".bash")
+_ALL = ()
+_TASK = re.compile(r"(?:(?:type-?)?check|tests?|lint|build|ci|verify|compile|tsc)(?:[:._-].*)?")
+_TEST_FILE = re.compile(r"(?:test_[^/]*|[^/]*_test|tests?|runtests)\.py")
+
+# Programs that are checks whatever follows.
+_ALWAYS: Mapping[str, tuple[str, ...]] = {
+    **dict.fromkeys(
+        ("pytest", "py.test", "mypy", "pyright", "basedpyright", "flake8", "pylint", "pyflakes"),
+        _PYTHON,
+    ),
+    **dict.fromkeys(("tox", "nox", "nose2", "bandit", "pyre", "ty", "zuban"), _PYTHON),
+    **dict.fromkeys(("jest", "vitest", "mocha", "ava", "eslint", "oxlint", "tslint"), _SCRIPT),
+    **dict.fromkeys(("tsc", "vue-tsc", "svelte-check", "stylelint"), _STYLE),
+    **dict.fromkeys(("golangci-lint", "staticcheck"), _GO),
+    **dict.fromkeys(("rspec", "rubocop"), _RUBY),
+    **dict.fromkeys(("phpunit", "phpstan", "psalm", "pest"), _PHP),
+    **dict.fromkeys(("shellcheck", "bats"), _SHELL),
+    **dict.fromkeys(("ctest", "ninja", "clippy-driver"), _ALL),
+}
+
+# Those that are one with certain first words.
+_WITH: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
+    "ruff": (("check",), _PYTHON),
+    "cargo": (("test", "t", "check", "c", "build", "b", "clippy", "nextest"), _RUST),
+    "go": (("test", "vet", "build"), _GO),
+    "deno": (("test", "check", "lint"), _SCRIPT),
+    "biome": (("check", "ci", "lint"), _STYLE),
+    "playwright": (("test",), _STYLE),
+    "cypress": (("run",), _STYLE),
+    "mvn": (("test", "verify", "compile", "package", "install", "test-compile"), _JVM),
+    "mvnw": (("test", "verify", "compile", "package", "install", "test-compile"), _JVM),
+    "gradle": (("test", "check", "build", "assemble", "compileJava", "compileKotlin"), _JVM),
+    "gradlew": (("test", "check", "build", "assemble", "compileJava", "compileKotlin"), _JVM),
+    "sbt": (("test", "compile"), _JVM),
+    "dotnet": (("test", "build"), _NET),
+    "swift": (("test", "build"), (".swift",)),
+    "mix": (("test", "compile", "credo", "dialyzer"), (".ex", ".exs")),
+    "zig": (("test", "build"), (".zig",)),
+    "dart": (("test", "analyze"), (".dart",)),
+    "flutter": (("test", "analyze"), (".dart",)),
+    "cabal": (("test", "build"), (".hs", ".cabal")),
+    "stack": (("test", "build"), (".hs", ".cabal")),
+    "meson": (("test", "compile"), _ALL),
+    "bazel": (("test", "build"), _ALL),
+    "terraform": (("validate",), (".tf",)),
+    "pre-commit": (("run",), _ALL),
+    "prek": (("run",), _ALL),
+}
+_TASKS = frozenset({"make", "gmake", "just", "task", "rake"})
+_SCRIPTS = frozenset({"npm", "pnpm", "yarn", "bun"})
+_RUNNERS: Mapping[str, tuple[str, ...]] = {
+    "uv": ("run",),
+    "poetry": ("run",),
+    "pdm": ("run",),
+    "pipenv": ("run",),
+    "rye": ("run",),
+    "hatch": ("run",),
+    "bundle": ("exec",),
+    "npx": (),
+    "bunx": (),
+    "pnpm": ("exec",),
+    "yarn": ("exec",),
+}
+"""Programs that run the program behind them, and the word that stands between."""
+
+# Words that keep a check from checking, or from saying that it failed.
+_NOT_CHECKING = frozenset(
+    {
+        *("--help", "--version", "-h", "-V", "--collect-only", "--co", "--list", "--list-tests"),
+        *("--listTests", "--dry-run", "--exit-zero", "--exit-0", "--no-run", "--show-files"),
+        *("--show-settings", "--showConfig", "--print-config", "--init", "--fixtures", "--watch"),
+        *("-n", "--just-print", "--recon", "--question", "-i", "--ignore-errors", "-k"),
+    }
+)
+_ONLY_OF_TASKS = frozenset({"-n", "--just-print", "--recon", "--question", "-i", "-k"})
+"""Of those above the ones that mean this to task runners alone."""
+
+_UPSETTING = frozenset(
+    {"trap", "alias", "eval", "source", ".", "enable", "hash", "return", "exit", "unset", "shopt"}
+)
+"""Builtins behind which a name or an exit status may mean something else."""
+
+
+class Check(msgspec.Struct, frozen=True):
+    """A check within a command.
+
+    Attributes:
+        name: Its own text, as the agent wrote it.
+        folder: Where it runs.
+        suffixes: Ends of the files that it looks at; none for all.
+    """
+
+    name: str
+    folder: Path
+    suffixes: tuple[str, ...] = ()
+
+    def is_about(self, path: Path) -> bool:
+        """Does it look at this file?"""
+        is_kind = not self.suffixes or path.name.endswith(self.suffixes)
+        return is_kind and path.is_relative_to(self.folder)
+
+
+def checks_in(command: str, cwd: Path, declared: Sequence[str] = ()) -> tuple[Check, ...]:
+    """The checks that have passed if this command ends with exit code 0.
+
+    Args:
+        command: The shell text.
+        cwd: Where it runs.
+        declared: Texts of commands that the project or its user name as checks.
+    """
+    if len(command) > MOST:
+        return ()
+    tree = bash_parser().parse(command.encode("utf-8", "replace"))
+    if tree.root_node.has_error:
+        return ()
+    reading = _Reading(cwd, frozenset(" ".join(one.split()) for one in declared))
+    try:
+        found = reading.all_of(tree.root_node.named_children)
+    except (Tangled, RecursionError):
+        return ()
+    return () if reading.is_upset else tuple(dict.fromkeys(found))
+
+
+class _Reading:
+    """Reads one text from its beginning to its end, as bash does.
+
+    Attributes:
+        is_upset: Something in it may change what a name or an exit status means.
+    """
+
+    def __init__(self, cwd: Path, declared: frozenset[str]) -> None:
+        self.is_upset = False
+        self._folder: Path | None = cwd
+        self._declared = declared
+        self._fails_in_pipes = False
+        self._variables = Variables(Effort())
+
+    def all_of(self, nodes: Sequence[Node]) -> list[Check]:
+        """The checks of statements in a row, whose exit status is that of the last one."""
+        found: list[Check] = []
+        for node in nodes:
+            if node.type not in {"comment", "heredoc_body"}:
+                found = self._of(node)
+                behind = node.next_sibling
+                if behind is not None and behind.type == "&":  # its end is not waited for
+                    found = []
+        return found
+
+    def _of(self, node: Node) -> list[Check]:
+        """The checks that have passed if this statement succeeds."""
+        children = node.named_children
+        match node.type:
+            case "command":
+                return self._of_command(node)
+            case "list":
+                found = [check for one in children for check in self._of(one)]
+                return found if all(one.type != "||" for one in node.children) else []
+            case "pipeline":
+                each = [self._of(one) for one in children]
+                counts = each if self._fails_in_pipes else each[-1:]
+                return [check for one in counts for check in one]
+            case "redirected_statement":
+                body = node.child_by_field_name("body")
+                return [] if body is None else self._of(body)
+            case "compound_statement":
+                return self.all_of(children)
+            case "subshell":
+                folder, pipes = self._folder, self._fails_in_pipes
+                found = self.all_of(children)
+                self._folder, self._fails_in_pipes = folder, pipes
+                return found
+            case "variable_assignment" | "variable_assignments" | "declaration_command":
+                return []
+            case "function_definition":
+                self.is_upset = True
+                return []
+            case _:
+                self._look_for_upsets(node)
+                return []
+
+    def _of_command(self, node: Node) -> list[Check]:
+        named = [one for one in node.named_children if one.type not in _BESIDE]
+        words = [word for one in named for word in words_of(one, self._variables)]
+        name, *rest = [*words, ""]
+        if name in _UPSETTING or UNKNOWN in name:
+            self.is_upset = True
+        if name == "set":
+            self._set(rest)
+        if name in {"cd", "pushd", "popd"}:
+            self._go(rest)
+        if self._folder is None or not named:
+            return []
+        text = (node.text or b"")[named[0].start_byte - node.start_byte :].decode(
+            "utf-8", "replace"
+        )
+        if " ".join(text.split()) in self._declared:
+            return [Check(text, self._folder)]
+        suffixes = _suffixes(program_of(words))
+        return [] if suffixes is None else [Check(text, self._folder, suffixes)]
+
+    def _set(self, words: Sequence[str]) -> None:
+        for flag, option in pairwise(words):
+            if option == "pipefail" and flag.endswith("o"):
+                self._fails_in_pipes = flag.startswith("-")
+
+    def _go(self, words: Sequence[str]) -> None:
+        target = next((one for one in words if one and not one.startswith("-")), HOME)
+        is_known = self._folder is not None and not {HOME, STAR, UNKNOWN} & set(target)
+        self._folder = (
+            Path(posixpath.normpath(f"{self._folder}/{target}" if target[0] != "/" else target))
+            if is_known
+            else None
+        )
+
+    def _look_for_upsets(self, node: Node) -> None:
+        """Of a loop or a condition it is not known what ran; what it may have set is."""
+        for child in node.named_children:
+            if child.type in {"command", "function_definition"}:
+                self._of(child)
+            else:
+                self._look_for_upsets(child)
+
+
+_BESIDE = frozenset(
+    {"variable_assignment", "file_redirect", "herestring_redirect", "heredoc_redirect"}
+)
+
+
+def _suffixes(words: Sequence[str]) -> tuple[str, ...] | None:
+    """The ends of the files that a program checks; None if it is no check."""
+    if not words:
+        return None
+    name, rest = words[0], list(words[1:])
+    plain = [one for one in rest if not one.startswith("-")]
+    is_task = name in _TASKS
+    if any(one in _NOT_CHECKING and (is_task or one not in _ONLY_OF_TASKS) for one in rest):
+        return None
+    if between := _RUNNERS.get(name):
+        if plain[:1] == [between[0]]:
+            return _suffixes(program_of(_behind_options(rest[rest.index(between[0]) + 1 :])))
+    elif name in _RUNNERS:
+        return _suffixes(program_of(_behind_options(rest)))
+    return _of_program(name, rest, plain)
+
+
+def _of_program(name: str, rest: list[str], plain: list[str]) -> tuple[str, ...] | None:
+    """The same for a program and its words, ``plain`` without the options."""
+    if re.fullmatch(r"python[\d.]*|py|pypy[\d.]*", name):
+        return _of_python(rest)
+    if name in _ALWAYS:
+        return _ALWAYS[name]
+    if name in _WITH:
+        firsts, suffixes = _WITH[name]
+        return suffixes if plain[:1] and plain[0] in firsts else None
+    if name == "node":
+        return _SCRIPT if "--test" in rest else None
+    if name == "prettier":
+        return _STYLE if {"--check", "-c"} & set(rest) else None
+    if name in {"black", "isort"}:
+        return _PYTHON if {"--check", "--check-only", "-c"} & set(rest) else None
+    if name == "cmake":
+        return _ALL if "--build" in rest else None
+    if name in _SCRIPTS:
+        task = plain[1:2] if plain[:1] == ["run"] else plain[:1]
+        return _STYLE if task and (_TASK.fullmatch(task[0]) or task[0] == "t") else None
+    if name in _TASKS:
+        return _ALL if plain and all(_TASK.fullmatch(one) or "=" in one for one in plain) else None
+    return None
+
+
+def _of_python(words: list[str]) -> tuple[str, ...] | None:
+    """The same for ``python``: of a module, or of a script."""
+    for at, word in enumerate(words):
+        if word == "-m" and at + 1 < len(words):
+            module = words[at + 1]
+            if module in {"unittest", "compileall", "py_compile", "doctest", "trial"}:
+                return _PYTHON
+            return _suffixes([module, *words[at + 2 :]])
+        if word == "-c":
+            return None
+        if not word.startswith("-"):
+            name = posixpath.basename(word)
+            is_test = _TEST_FILE.fullmatch(name) or (name == "manage.py" and "test" in words)
+            return _PYTHON if is_test else None
+    return None
+
+
+def _behind_options(words: list[str]) -> list[str]:
+    """What a runner runs: the words from the first that is no option."""
+    at = next((at for at, one in enumerate(words) if not one.startswith("-")), len(words))
+    return words[at:]
