@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import dataclasses
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -299,3 +300,15 @@ async def test_a_bug_ends_the_turn_is_logged_and_leaves_the_session_valid(
         assert [record.exc_info[0] for record in caplog.records] == [ZeroDivisionError]
         await world.records()
         assert (await world.turn()).ending == "done"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows removes no open file")
+async def test_turns_after_the_log_was_removed_are_in_the_log_all_the_same(tmp_path: Path) -> None:
+    async with a_world(tmp_path, [says("one"), says("two")]) as world:
+        await world.turn("first words")
+        (path,) = (tmp_path / "state").rglob("log.jsonl")
+        path.unlink()
+        assert (await world.turn("second words")).ending == "done"
+        records = await world.records()
+    said = [one.words for one in records if isinstance(one, log.TurnStarted)]
+    assert said == ["first words", "second words"]

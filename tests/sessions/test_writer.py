@@ -315,3 +315,50 @@ async def test_what_goes_wrong_in_it_is_told_by_the_next_commit(
     with pytest.raises(SessionError, match="the disk failed while the session was saved"):
         await writer.commit()
     assert "the next commit tells" in caplog.text
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows removes no open file")
+@pytest.mark.parametrize("folder_too", [False, True], ids=["the file", "its folder"])
+async def test_a_log_that_is_removed_while_it_is_open_is_written_again_whole(
+    tmp_path: Path, *, folder_too: bool
+) -> None:
+    path = tmp_path / "session" / "log.jsonl"
+    first, second, third, fourth = numbered(1, 2, 3, 4)
+    writer = LogWriter(AppendLog(path))
+    writer.append(first)
+    await writer.commit()
+    path.unlink()
+    if folder_too:
+        path.parent.rmdir()
+    writer.append(second)
+    await writer.commit()
+    assert path.read_bytes() == encode(first) + encode(second)
+    assert path.stat().st_mode & 0o777 == 0o600
+    with pytest.raises(BlockingIOError):
+        AppendLog(path)  # it is held as before
+    writer.append(third)
+    await writer.commit()
+    path.unlink()
+    writer.append(fourth)
+    await writer.close()
+    assert decode(path.read_bytes()).records == (first, second, third, fourth)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows replaces no open file")
+async def test_a_log_in_whose_place_another_file_stands_is_said_and_that_file_stays(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "log.jsonl"
+    first, second = numbered(1, 2)
+    writer = LogWriter(AppendLog(path))
+    writer.append(first)
+    await writer.commit()
+    path.rename(tmp_path / "aside")
+    path.write_bytes(b"another\n")
+    writer.append(second)
+    with pytest.raises(SessionError, match="was replaced by another one while it was open"):
+        await writer.commit()
+    assert path.read_bytes() == b"another\n"
+    path.unlink()
+    await writer.close()
+    assert path.read_bytes() == encode(first) + encode(second), "nothing was lost meanwhile"

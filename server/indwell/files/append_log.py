@@ -13,12 +13,15 @@ import sys
 from contextlib import suppress
 from pathlib import Path
 
+from indwell.files.copying import write_all
+
 if sys.platform != "win32":
     import fcntl
 
 _FOLDER_MODE = 0o700
 _FILE_MODE = 0o600
 _CHUNK_B = 1 << 20
+REPLACED = "another file has its name"
 
 # Flags that a platform does not have are nothing there.
 _SAFE = getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
@@ -53,6 +56,7 @@ class AppendLog:
         except BaseException:
             os.close(self._file)
             raise
+        self._path = path
         self._is_open = True
         self.written = 0
         """Bytes that this object has put into the file, also when an append failed half-way."""
@@ -65,6 +69,46 @@ class AppendLog:
             return True
         os.lseek(self._file, size - 1, os.SEEK_SET)  # writing goes to the end all the same
         return os.read(self._file, 1) == b"\n"
+
+    @property
+    def stands(self) -> bool:
+        """Is the file at the log's path still this one? Two calls of the system, some microseconds.
+
+        Raises:
+            OSError: Another file has the path (``ESTALE``), or it cannot be looked at.
+        """
+        try:
+            there = self._path.lstat()
+        except FileNotFoundError:
+            return False
+        own = os.fstat(self._file)
+        if (there.st_dev, there.st_ino) == (own.st_dev, own.st_ino):
+            return True
+        raise OSError(errno.ESTALE, REPLACED, str(self._path))
+
+    def write_again(self) -> None:
+        """Write the whole file again at its path, from which it was removed while it was open.
+
+        Raises:
+            OSError: It cannot be, or something else has the name by now; the open file stays.
+        """
+        make_private_folder(self._path.parent)
+        flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_EXCL | _SAFE
+        file = os.open(self._path, flags, _FILE_MODE)
+        try:
+            _lock(file, self._path)
+            os.lseek(self._file, 0, os.SEEK_SET)  # writing goes to the end all the same
+            while chunk := os.read(self._file, _CHUNK_B):
+                write_all(file, chunk)
+            os.fsync(file)
+            _sync_folder(self._path.parent)
+        except BaseException:
+            os.close(file)
+            with suppress(OSError):
+                self._path.unlink()
+            raise
+        os.close(self._file)
+        self._file = file
 
     def append(self, data: bytes) -> None:
         """Write ``data`` at the end, whole.

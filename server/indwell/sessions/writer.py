@@ -8,6 +8,7 @@ a full disk costs nothing but time.
 from __future__ import annotations
 
 import asyncio
+import errno
 import logging
 from collections import deque
 from concurrent.futures import ThreadPoolExecutor
@@ -118,6 +119,11 @@ class LogWriter:
                 f"the disk failed while the session was saved ({error.strerror}); its last "
                 "records may be lost, so check the disk and resume the session"
             )
+        if error.errno in {errno.ESTALE, errno.EEXIST}:
+            return SessionError(
+                f"the session could not be saved: its file {error.filename!r} was replaced by "
+                "another one while it was open; move that one away, or begin a new session"
+            )
         return SessionError(f"the session could not be saved ({error.strerror}); {otherwise}")
 
     def _flush(self) -> None:
@@ -143,6 +149,7 @@ class LogWriter:
             if self._lost is not None:
                 raise self._lost
             if self._n_durable < target:
+                self._find_again()
                 self._write()
                 try:
                     self._log.sync()
@@ -153,6 +160,15 @@ class LogWriter:
         finally:
             if close:
                 self._log.close()
+
+    def _find_again(self) -> None:
+        """In the thread: a log that was removed while it was open is written again, whole.
+
+        What went into a file that has no name any more would be gone with the process.
+        """
+        if not self._log.stands:
+            self._log.write_again()
+            _log.warning("session log: the file was removed while it was open; it is there again")
 
     def _write(self) -> None:
         while self._queue:
