@@ -8,6 +8,7 @@ from indwell.agent.hooks.book import Found, FoundHook, HookBook
 from indwell.cli.folder_trust import FolderTrust
 from indwell.cli.user_settings import workspace_file
 from indwell.errors import SettingsError
+from indwell.files.guarded import why_foreign
 from indwell.settings.hook_tables import project_hooks
 from indwell.settings.load import WORKSPACE_FILE, workspace_table
 from indwell.settings.model import Settings
@@ -23,7 +24,9 @@ def hooks_of(
     def look() -> Found:
         own = tuple(FoundHook(hook, is_own=True) for hook in settings().hooks)
         data = workspace_file(root)
-        if data is None or not trust.obeys(root, WORKSPACE_FILE, data):
+        if data is None or why_foreign(root / WORKSPACE_FILE):  # said with the settings
+            return Found(own, root)
+        if not trust.obeys(root, WORKSPACE_FILE, data):
             return Found(own, root)
         try:
             table = workspace_table(data.decode("utf-8", "replace"))

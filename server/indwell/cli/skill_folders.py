@@ -16,6 +16,7 @@ from indwell.cli.folder_trust import UNREADABLE, FolderTrust
 from indwell.cli.visible_place import visible_place
 from indwell.errors import ToolError, UserError
 from indwell.files import list_folder, read_bytes
+from indwell.files.guarded import why_foreign
 from indwell.files.tree import names_in
 from indwell.files.watching import FolderWatch
 from indwell.policy.approvals import one_line
@@ -155,6 +156,8 @@ class SkillFolders:
         if not folder.is_dir() or not (folder / FILE_NAME).exists():
             return None
         real = self._real(folder, origin, root)
+        if origin != "indwell" and (why := why_foreign(real / FILE_NAME)):
+            raise ToolError(why)
         if origin == "workspace" and root is not None:
             data = self._trusted(folder / FILE_NAME, root)
         else:

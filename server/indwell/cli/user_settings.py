@@ -8,6 +8,7 @@ from pathlib import Path
 from indwell.cli.folder_trust import FolderTrust
 from indwell.cli.stored_keys import foreign_key_notice, is_foreign_key, key_store
 from indwell.errors import ToolError
+from indwell.files.guarded import why_foreign
 from indwell.settings.load import WORKSPACE_FILE, Loaded, load
 from indwell.settings.places import read_user_file, user_file
 
@@ -39,7 +40,10 @@ def read_settings(
         trust = trust or FolderTrust(environment)
         trust.look(roots, users)
         data = workspace_file(roots[0])
-        if data is not None and trust.obeys(roots[0], WORKSPACE_FILE, data):
+        foreign = why_foreign(roots[0] / WORKSPACE_FILE) if data is not None else ""
+        if foreign:
+            notices = (f"{WORKSPACE_FILE} is ignored: {foreign}",)
+        elif data is not None and trust.obeys(roots[0], WORKSPACE_FILE, data):
             workspace_text = data.decode("utf-8", "replace")
         elif data is not None:
             notices = (UNTRUSTED,)

@@ -12,6 +12,7 @@ import platformdirs
 
 from indwell.errors import SettingsError
 from indwell.files.append_log import read_bytes_private
+from indwell.files.guarded import why_foreign
 from indwell.settings import load
 
 MOST_B = 1 << 20  # of a file that people write by hand; a larger one is none of these
@@ -48,7 +49,7 @@ def read_user_file(path: Path) -> str | None:
         SettingsError: It cannot be read, is no UTF-8, or far too large.
     """
     try:
-        return read_bytes_private(path, follow_link=True, limit_b=MOST_B).decode()
+        text = read_bytes_private(path, follow_link=True, limit_b=MOST_B).decode()
     except FileNotFoundError:
         return None
     except UnicodeDecodeError as error:
@@ -60,6 +61,11 @@ def read_user_file(path: Path) -> str | None:
         raise SettingsError(
             f"{str(path)!r} cannot be read ({error.strerror}); mend that, or move the file away"
         ) from error
+    if why := why_foreign(path):
+        raise SettingsError(
+            f"your settings are not used, as somebody else may have written them: {why}"
+        )
+    return text
 
 
 def trusted_folders(trusted: tuple[str, ...]) -> tuple[Path, ...]:

@@ -1,0 +1,115 @@
+"""Settings and skills that somebody else may have written are refused, with what to do about it."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from indwell.cli.folder_trust import FolderTrust
+from indwell.cli.skill_folders import SkillFolders
+from indwell.cli.user_settings import read_settings
+from indwell.errors import SettingsError
+from indwell.files.guarded import why_foreign
+from indwell.settings.model import Settings
+from indwell.settings.places import user_file
+
+pytestmark = pytest.mark.skipif(os.name != "posix", reason="modes are those of Unix")
+only_root = pytest.mark.skipif(
+    not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root can give files away"
+)
+NOBODY = 65_534
+SKILL = "---\nname: mine\ndescription: To do it.\n---\nDo it.\n"
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    home = tmp_path / "home"
+    home.mkdir()
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(home / ".config"))
+    user_file().parent.mkdir(parents=True, mode=0o700)
+    return home
+
+
+def put(path: Path, text: str) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+    return path
+
+
+def test_settings_that_others_can_write_are_not_used() -> None:
+    path = put(user_file(), 'mode = "plan"\n')
+    assert read_settings({}).settings.mode == "plan"
+    path.chmod(0o666)
+    with pytest.raises(SettingsError, match=f"others can write '{path}'; run `chmod go-w {path}`"):
+        read_settings({})
+    path.chmod(0o600)
+    path.parent.chmod(0o777)
+    with pytest.raises(SettingsError, match=f"run `chmod go-w {path.parent}`"):
+        read_settings({})
+
+
+@only_root
+def test_settings_of_another_owner_are_not_used() -> None:
+    path = put(user_file(), 'mode = "auto"\n')
+    os.chown(path, NOBODY, NOBODY)
+    with pytest.raises(SettingsError, match=f"belongs to another user.*`sudo chown root {path}`"):
+        read_settings({})
+
+
+def test_a_link_counts_by_what_it_leads_to(tmp_path: Path) -> None:
+    real = put(tmp_path / "dotfiles" / "config.toml", 'mode = "plan"\n')
+    user_file().symlink_to(real)
+    assert read_settings({}).settings.mode == "plan"
+    real.chmod(0o666)
+    with pytest.raises(SettingsError, match="others can write"):
+        read_settings({})
+
+
+def test_a_projects_settings_that_others_can_write_are_ignored_and_told(tmp_path: Path) -> None:
+    root = tmp_path / "work"
+    path = put(root / ".indwell" / "config.toml", 'mode = "plan"\n')
+    trust = FolderTrust({"INDWELL_TRUSTED": str(root)})
+    environment = {"INDWELL_TRUSTED": str(root)}
+    assert read_settings(environment, roots=(root,), trust=trust).settings.mode == "plan"
+    path.chmod(0o666)
+    found = read_settings(environment, roots=(root,), trust=trust)
+    assert found.settings.mode == "review"
+    assert found.notices == (
+        f".indwell/config.toml is ignored: others can write '{path}'; run `chmod go-w {path}`",
+    )
+
+
+def test_skills_that_others_can_write_are_not_used(tmp_path: Path, home: Path) -> None:
+    root = tmp_path / "work"
+    theirs = put(
+        root / ".agents" / "skills" / "theirs" / "SKILL.md", SKILL.replace("mine", "theirs")
+    )
+    mine = put(home / ".agents" / "skills" / "mine" / "SKILL.md", SKILL)
+    settings = Settings(trusted=(str(root),))
+    trust = FolderTrust({})
+    trust.look((root,), settings)
+    folders = SkillFolders((root,), lambda: settings, trust)
+
+    def names() -> set[str]:
+        return {one.name for one in folders.look().skills if one.origin != "indwell"}
+
+    assert names() == {"mine", "theirs"}
+    mine.chmod(0o666)
+    theirs.parent.chmod(0o777)
+    assert names() == set()
+    assert [
+        f"chmod go-w {one}" in "; ".join(folders.look().problems) for one in (mine, theirs.parent)
+    ]
+    assert len(folders.look().problems) == 2
+
+
+def test_a_folder_that_all_may_write_but_nobody_may_take_from_is_none_of_others(
+    tmp_path: Path,
+) -> None:
+    folder = tmp_path / "shared"
+    folder.mkdir()
+    folder.chmod(0o1777)
+    assert why_foreign(put(folder / "file", "x")) == ""
