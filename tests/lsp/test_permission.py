@@ -23,6 +23,9 @@ class Dialog:
         self.hunks: tuple[str, ...] | None = None
         self._answers = [answer, *then]
 
+    async def ready(self) -> None:
+        """Nobody types."""
+
     async def choose(self, message: str, titles: tuple[str, ...], timeout_s: float) -> str | None:
         self.asked.append((message, titles, timeout_s))
         return self._answers.pop(0) if len(self._answers) > 1 else self._answers[0]

@@ -20,6 +20,7 @@ MAY = {
     "_off": "turn it off",
     "_on": "turn it on",
     "_lower": "lower it",
+    "_higher": "raise it",
     "_either": "set it",
     "_more_globs": "add globs",
     "_more_rules": "add patterns",

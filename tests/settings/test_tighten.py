@@ -82,6 +82,8 @@ def is_no_wider(settings: Settings, than: Settings, *, may_choose: bool) -> bool
                 fits = before or not now
             case _ if name in {"max_output", "round_limit", "agent_rounds"} or name in WAITS:
                 fits = now <= before
+            case "question_pause_s":
+                fits = now >= before
             case (
                 "budget_turn"
                 | "budget_session"
@@ -141,6 +143,7 @@ def test_a_workspace_can_make_everything_tighter() -> None:
         "deny": ["*.db", "private/"],
         "apply_edit_timeout_s": 1,
         "answer_timeout_s": 1,
+        "question_pause_s": 3,
         "command_timeout_s": 1,
         "stall_timeout_s": 1,
     }
@@ -156,6 +159,7 @@ def test_a_workspace_can_make_everything_tighter() -> None:
             deny=(*SECRETS, "*.db", "private/**"),
             apply_edit_timeout_s=1,
             answer_timeout_s=1,
+            question_pause_s=3,
             command_timeout_s=1,
             stall_timeout_s=1,
         )

@@ -23,6 +23,10 @@ class TerminalPerson(TerminalApprover):
         super().__init__(console)
         self._screen = console
 
+    async def ready(self, question: UserQuestion) -> None:
+        """Nothing has to be waited for: in a terminal nobody types into a document."""
+        del question
+
     async def answer(self, question: UserQuestion) -> Answer:
         """Show the question, and wait for a number or words; an empty line is no answer."""
         if not is_typed():

@@ -88,17 +88,21 @@ class BufferEdits:
         self._check_unmoved(document, path, version)
         asked = self._ask(document, path, edits, label, text)
         knowing = asyncio.ensure_future(digested(text))  # while the editor is at work
+        document.n_edits += 1
         try:
             verdict = await self._verdict(asked)
             if self._documents.get(document.uri) is not document:
                 raise _closed(path, verdict)
             if document.text != text:
+                if document.version != asked.version:
+                    self._documents.on_typing()  # among these changes were some of the user's
                 return await self._not_as_proposed(asked, verdict, await knowing)
             document.dirt = "agent" if was_clean else "user"
             stamp = Stamp(digest=await knowing, version=document.version)
             document.learn(text, stamp.digest)
         finally:
             knowing.cancel()
+            document.n_edits -= 1
         return Change(path=path, before=before, after=text, stamp=stamp)
 
     def _check_unmoved(self, document: Document, path: Path, version: int) -> None:

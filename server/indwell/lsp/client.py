@@ -56,6 +56,7 @@ class Client:
         self.features = Features()
         self.chat: ChatPlace | None = None
         self.before_asking: Callable[[], Awaitable[None]] = _at_once
+        self.still: Callable[[], Awaitable[None]] = _at_once
 
     def apply_edit(
         self, edit: types.WorkspaceEdit, label: str
@@ -93,12 +94,22 @@ class Client:
         )
         self._server.window_log_message(params)
 
+    async def ready(self) -> None:
+        """Return when a question may be shown: commands are answered, and the user is still.
+
+        A client that holds questions back itself says ``ownPause``.
+        """
+        await self.before_asking()
+        if not self.features.has("ownPause"):
+            await self.still()
+            await self.before_asking()  # a command may have come meanwhile
+
     async def choose(self, message: str, titles: tuple[str, ...], timeout_s: float) -> str | None:
         """Let the user choose; None if nothing was chosen, nobody answers, or it went wrong.
 
         The message is shown whole, for it may be what is allowed.
         """
-        await self.before_asking()
+        await self.ready()
         by_shown = {one_line(title): title for title in titles}
         params = types.ShowMessageRequestParams(
             type=types.MessageType.Warning,
@@ -201,12 +212,19 @@ class Client:
             self._server.protocol.notify("indwell/event", params, droppable=droppable)
 
     async def ask(self, params: AskParams, timeout_s: float) -> str | None:
-        """Ask for a line of text; None if the user closed the box or nobody answers."""
-        answer = await self.answer(params, timeout_s)
+        """Ask for a line of text; None if the user closed the box or nobody answers.
+
+        It is shown at once: it opens because the user has just asked for it.
+        """
+        answer = await self._answer(params, timeout_s)
         return None if answer is None else answer.text
 
     async def answer(self, params: AskParams, timeout_s: float) -> AskResult | None:
         """The user's answer to a question that may have options; None if there is none in time."""
+        await self.ready()
+        return await self._answer(params, timeout_s)
+
+    async def _answer(self, params: AskParams, timeout_s: float) -> AskResult | None:
         answer = await _bounded(self._request("indwell/ask", params), timeout_s)
         return answer if isinstance(answer, AskResult) else None
 
@@ -220,6 +238,7 @@ class Client:
         self, params: protocol_permission.PermissionParams, timeout_s: float
     ) -> protocol_permission.PermissionResult | None:
         """The rich form of the permission question."""
+        await self.ready()
         answer = await _bounded(self._request("indwell/permission", params), timeout_s)
         return answer if isinstance(answer, protocol_permission.PermissionResult) else None
 

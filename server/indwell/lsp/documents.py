@@ -40,6 +40,8 @@ class Document:
         dirt: Whose text is not on disk.
         is_stale: Changes came in an impossible order, so the text may not be the editor's.
         n_agreed: How often it was opened or saved, by the editor or by us.
+        n_edits: Edits of the agent's that the editor is taking now: what it tells meanwhile is no
+            typing.
         by_agent: Of a chat, the lines that the agent has written into it, blanks aside.
     """
 
@@ -51,6 +53,7 @@ class Document:
     dirt: Dirt = "clean"
     is_stale: bool = False
     n_agreed: int = 0
+    n_edits: int = 0
     by_agent: set[str] = field(default_factory=set, repr=False)
     _digest: str | None = field(default=None, repr=False)
     _origin: str | None = field(default=None, repr=False)  # until it is digested
@@ -159,6 +162,7 @@ class Documents:
         self.beside: set[str] = set()  # documents of ours, which the editor shows beside the work
         self._by_path: dict[Path, Document] = {}
         self._listeners: list[Callable[[Path], None]] = []
+        self.on_typing: Callable[[], None] = lambda: None
         self.n_saves: Counter[Path] = Counter()  # by the user, since the start
 
     def __iter__(self) -> Iterator[Document]:
@@ -196,6 +200,8 @@ class Documents:
         document = self._by_uri.get(uri)
         if document is not None:
             document.apply(changes, version, self.encoding)
+            if not document.n_edits:
+                self.on_typing()
             self._tell(document)
 
     def saved(self, uri: str, text: str | None = None) -> None:

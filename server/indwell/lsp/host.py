@@ -40,6 +40,7 @@ from indwell.lsp.review_ledger import HeldLedger
 from indwell.lsp.showing import Showing
 from indwell.lsp.shown_name import shown_name
 from indwell.lsp.steering import OPENING_S, steered
+from indwell.lsp.stillness import Stillness
 from indwell.lsp.tickets import OnEnd, Ticket
 from indwell.lsp.turns import Turns
 from indwell.lsp.unsent import Unsent
@@ -73,6 +74,14 @@ class Host:
         self._numbers = itertools.count(1)
         self.chores = Chores()  # what nobody waits for
         self.answering = Answering(client, self.chores)
+        self.stillness = Stillness(
+            backend.monotonic,
+            lambda: self.settings.question_pause_s,
+            partial(client.show, types.MessageType.Info),
+            self.turns.hold,
+        )
+        client.still = self.stillness.wait
+        self.documents.on_typing = self.stillness.typed
         self._unsent = Unsent(backend, self.showing, self.chores, self._first_root)
         self.turns.unsent_changed = self._unsent.want
         self.review = HeldLedger(backend, self.sessions, self.turns, self.warn)

@@ -36,6 +36,7 @@ class EditorApprover:
 
     async def ask(self, question: Question) -> Reply:
         """Ask, and say whether nobody answered in time."""
+        await self._client.ready()  # the user's time begins when the question can be seen
         began = monotonic()
         answer = await self._ask(question)
         late = monotonic() - began >= self._timeout_s

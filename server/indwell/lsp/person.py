@@ -41,6 +41,12 @@ class EditorPerson(EditorApprover):
         super().__init__(client, timeout_s=timeout_s)
         self._editor = client
 
+    async def ready(self, question: UserQuestion) -> None:
+        """Return when the question may be shown; in a chat, which takes no keys, at once."""
+        chat = self._editor.chat
+        if chat is None or not chat.is_open(question.session):
+            await self._editor.ready()
+
     async def answer(self, question: UserQuestion) -> Answer:
         """Ask where the user is; whoever waits for it ends it when the time is over."""
         features, chat = self._editor.features, self._editor.chat

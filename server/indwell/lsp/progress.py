@@ -12,6 +12,7 @@ from indwell.agent.event_shape import FileChanged
 from indwell.agent.receipt import compaction_words, to_review_words
 from indwell.agent.subagents.naming import Names
 from indwell.lsp.client import Client
+from indwell.lsp.stillness import WAITING
 from indwell.policy.approvals import short_line
 
 LINE_LIMIT = 120  # characters of a progress line
@@ -34,6 +35,7 @@ class TurnProgress:
         self.token = token
         self._shown = False
         self._last = ""
+        self._is_held = False
         self._agents = Names()
 
     async def begin(self, title: str) -> None:
@@ -57,6 +59,11 @@ class TurnProgress:
             self._last = line
             self._report()
 
+    def hold(self, *, is_held: bool) -> None:
+        """Say that a question waits until the user stops typing; then show the last step again."""
+        self._is_held = is_held
+        self._report()
+
     def end(self, message: str) -> None:
         """Take it away."""
         if self._shown:
@@ -74,8 +81,9 @@ class TurnProgress:
         return features.progress and not features.has("events")
 
     def _report(self) -> None:
-        if self._shown and self._last:
-            report = types.WorkDoneProgressReport(message=self._last, cancellable=True)
+        words = WAITING if self._is_held else self._last
+        if self._shown and words:
+            report = types.WorkDoneProgressReport(message=words, cancellable=True)
             self._client.progress(self.token, report)
 
 

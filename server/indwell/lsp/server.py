@@ -155,6 +155,9 @@ def _attention(server: LanguageServer, host: Host, warm_up: Callable[[], None]) 
     @server.feature("indwell/didChangeSelection")
     def did_change_selection(params: protocol.DidChangeSelectionParams) -> None:
         warm_up()
+        document = host.documents.get(params.uri)
+        if document is None or not document.n_edits:
+            host.stillness.typed()
         attention.select(params.uri, params.version, params.ranges)
 
     @server.feature("indwell/didFocus")

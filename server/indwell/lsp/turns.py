@@ -50,6 +50,7 @@ class Turns:
         self._queue = Queue()
         self._running: Ticket | None = None
         self._is_closed = False
+        self._progress: TurnProgress | None = None
         self._last: Session | None = None
         self._told: tuple[tuple[Waiting, ...], str] = ((), "")
         self._is_mute = False
@@ -177,7 +178,7 @@ class Turns:
         ticket.session, ticket.number = session, session.turns + 1
         self._last = session
         ticket.begun.set()
-        progress = TurnProgress(self._client, ticket.token)
+        progress = self._progress = TurnProgress(self._client, ticket.token)
 
         def emit(event: events.Event) -> None:
             if not ticket.is_written:  # its words are on disk before the first event
@@ -195,10 +196,16 @@ class Turns:
         try:
             finished = await run_turn(session, ticket.prompt, emit)
         finally:
+            self._progress = None
             begun.cancel()
             if ticket.finished is not None:
                 self._quietly(partial(progress.end, summary(ticket.finished)))
         await ticket.on_end(session, finished)
+
+    def hold(self, is_held: bool) -> None:  # noqa: FBT001 - a listener's only argument
+        """Show with the running turn that a question waits, or waits no more."""
+        if self._progress is not None:
+            self._quietly(partial(self._progress.hold, is_held=is_held))
 
     async def _announce(self, progress: TurnProgress, title: str) -> None:
         try:

@@ -246,6 +246,13 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     answer_timeout_s: Annotated[
         _Seconds, Meta(description="Seconds until an unanswered permission question means no")
     ] = 300
+    question_pause_s: Annotated[
+        Annotated[float, Meta(ge=0, le=60)],
+        Meta(
+            description="Seconds that you must not have typed in the editor before a question is "
+            "shown, so that no key meant for a file answers it; `0` shows it at once"
+        ),
+    ] = 2
     command_timeout_s: Annotated[
         _Seconds, Meta(description="Seconds that a command may run unless the model asks for less")
     ] = 120

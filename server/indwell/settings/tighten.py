@@ -104,6 +104,12 @@ def _lower(current: float | None, wanted: float | None) -> tuple[float | None, s
     return wanted, ""
 
 
+def _higher(current: float, wanted: float) -> tuple[float, str]:
+    if wanted < current:
+        return current, f"it may only be higher than your {current:g}"
+    return wanted, ""
+
+
 def _more_globs(current: tuple[str, ...], wanted: tuple[str, ...]) -> tuple[tuple[str, ...], str]:
     new = tuple(glob for glob in dict.fromkeys(wanted) if glob not in current)
     taken = tuple(glob for glob in new[:MAX_GLOBS] if _is_harmless(glob))
@@ -171,6 +177,7 @@ RULES: Mapping[str, Rule] = {
     "rules_deny": _more_rules,
     "apply_edit_timeout_s": _lower,
     "answer_timeout_s": _lower,
+    "question_pause_s": _higher,
     "command_timeout_s": _lower,
     "stall_timeout_s": _lower,
     "budget_turn": _lower,

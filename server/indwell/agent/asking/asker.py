@@ -64,6 +64,10 @@ def answer_of(options: Sequence[str], typed: str, *, numbered: bool = True) -> A
 class Asker(Protocol):
     """Somebody who answers questions of the model's, besides permissions."""
 
+    async def ready(self, question: UserQuestion) -> None:
+        """Return when the question may be shown; only then the time to answer begins."""
+        ...
+
     async def answer(self, question: UserQuestion) -> Answer:
         """Ask, and wait as long as it takes; whoever calls sets the time-out, by cancelling."""
         ...
@@ -71,6 +75,10 @@ class Asker(Protocol):
 
 class Nobody:
     """Where there is no user."""
+
+    async def ready(self, question: UserQuestion) -> None:
+        """Nothing has to be waited for."""
+        del question
 
     async def answer(self, question: UserQuestion) -> Answer:
         """Nobody answers."""

@@ -56,27 +56,39 @@ class QuestionBoard:
     async def wait(
         self, asker: Asker, question: UserQuestion, timeout_s: float
     ) -> Answer | Silence:
-        """The first of: an answer, words to the turn, the end of the time."""
+        """The first of: an answer, words to the turn, the end of the time.
+
+        The time begins when the question may be shown.
+        """
         self._heard = heard = asyncio.get_running_loop().create_future()
         self._options = question.options
-        asking = asyncio.ensure_future(asker.answer(question))
+        asking = asyncio.ensure_future(_answer_in_time(asker, question, timeout_s))
         try:
-            await asyncio.wait(
-                {asking, heard}, timeout=timeout_s, return_when=asyncio.FIRST_COMPLETED
-            )
+            await asyncio.wait({asking, heard}, return_when=asyncio.FIRST_COMPLETED)
             if heard.done():
                 words, numbered = heard.result()
                 said = answer_of(question.options, words, numbered=numbered)
                 return said if said.chosen is not None else "said"
-            if not asking.done():
-                self._is_silent = True
-                return "late"
-            return asking.result()
+            answer = asking.result()
+            self._is_silent = answer is None
+            return "late" if answer is None else answer
         finally:
             self._heard = None
             if not asking.done():  # whoever shows the question puts it away
                 asking.cancel()
                 await asyncio.wait({asking})
+
+
+async def _answer_in_time(asker: Asker, question: UserQuestion, timeout_s: float) -> Answer | None:
+    """The answer; None if there is none in time."""
+    await asker.ready(question)
+    try:
+        async with asyncio.timeout(timeout_s) as limit:
+            return await asker.answer(question)
+    except TimeoutError:
+        if limit.expired():
+            return None
+        raise
 
 
 DECIDE = "decide yourself, and say what you decided"

@@ -1,0 +1,70 @@
+"""Holds a question back until the user stops typing: a key for a document answers no question."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+WAITING = "a question waits until you stop typing"
+NOTICE_S = 10.0  # of a question held back; then a message says so, once for each question
+
+
+class Stillness:
+    """Knows when the user last typed in the editor.
+
+    A question that waits is never answered and never given up here: it is shown when the user
+    has been still, however long that takes.
+
+    Args:
+        monotonic: Seconds of a clock that never goes back.
+        pause_s: How long the user must have been still, as the settings say now.
+        notice: Shows a message that takes no key.
+        held: Hears when a question begins to wait, and when no question waits any more.
+        sleep: Waits for some seconds.
+    """
+
+    def __init__(
+        self,
+        monotonic: Callable[[], float],
+        pause_s: Callable[[], float],
+        notice: Callable[[str], None],
+        held: Callable[[bool], None],
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    ) -> None:
+        self._monotonic = monotonic
+        self._pause_s = pause_s
+        self._notice = notice
+        self._held = held
+        self._sleep = sleep
+        self._typed_at: float | None = None
+        self._n_waiting = 0
+
+    def typed(self) -> None:
+        """The user changed a document, or moved the selection."""
+        self._typed_at = self._monotonic()
+
+    async def wait(self) -> None:
+        """Return when the user has been still for the pause."""
+        if self._rest_s() <= 0:
+            return
+        began, is_told = self._monotonic(), False
+        self._count(1)
+        try:
+            while (rest_s := self._rest_s()) > 0:
+                if not is_told and self._monotonic() - began >= NOTICE_S:
+                    is_told = True
+                    self._notice(f"Indwell: {WAITING}.")
+                await self._sleep(min(rest_s, NOTICE_S))
+        finally:
+            self._count(-1)
+
+    def _rest_s(self) -> float:
+        if self._typed_at is None:
+            return 0.0
+        return self._typed_at + self._pause_s() - self._monotonic()
+
+    def _count(self, change: int) -> None:
+        was_held = self._n_waiting > 0
+        self._n_waiting += change
+        if was_held is not (self._n_waiting > 0):
+            self._held(not was_held)

@@ -1,0 +1,190 @@
+"""A question waits until the user stops typing, however long; it is never answered for them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from time import monotonic
+
+import pytest
+
+from indwell.lsp.fake.profiles import PLAIN
+from indwell.lsp.stillness import NOTICE_S, WAITING, Stillness
+from support.editing import SERVE, Home, bash
+from support.loopback_endpoint import Answer, LoopbackEndpoint, Seen, say
+from support.raw_client import RawClient, raw_client
+from support.room import MENDED, SOURCE, Room
+
+ASK_MESSAGE = "window/showMessageRequest"
+COMMAND = "rm -rf build"
+ASKING = say(calls=[("ask_user", '{"question": "Which?", "options": ["a", "b"]}')])
+NO = {"title": "No"}
+PAUSE_S = 2.0  # the default of `question_pause_s`
+
+
+class Clock:
+    """Time that passes only while somebody sleeps; ``keys`` are pressed at their times."""
+
+    def __init__(self, keys: tuple[float, ...] = ()) -> None:
+        self.now = 0.0
+        self.keys = list(keys)
+        self.press: Callable[[], None] = lambda: None
+
+    def monotonic(self) -> float:
+        return self.now
+
+    async def sleep(self, seconds: float) -> None:
+        end = self.now + seconds
+        while self.keys and self.keys[0] <= end:
+            self.now = self.keys.pop(0)
+            self.press()
+        self.now = end
+
+
+class Heard:
+    """What the user sees of a question that waits."""
+
+    def __init__(self, keys: tuple[float, ...] = (), pause_s: float = 2.0) -> None:
+        self.clock = Clock(keys)
+        self.notices: list[str] = []
+        self.held: list[bool] = []
+        self.stillness = Stillness(
+            self.clock.monotonic,
+            lambda: pause_s,
+            self.notices.append,
+            self.held.append,
+            self.clock.sleep,
+        )
+        self.clock.press = self.stillness.typed
+
+
+async def test_without_a_key_a_question_waits_for_nothing() -> None:
+    heard = Heard()
+    await heard.stillness.wait()
+    assert (heard.clock.now, heard.held, heard.notices) == (0.0, [], [])
+
+
+async def test_a_question_comes_when_the_pause_is_over_since_the_last_key() -> None:
+    heard = Heard(keys=(1.0, 2.5))
+    heard.stillness.typed()
+    await heard.stillness.wait()
+    assert (heard.clock.now, heard.held, heard.notices) == (4.5, [True, False], [])
+
+
+async def test_who_never_stops_typing_is_told_once_and_the_question_still_waits() -> None:
+    heard = Heard(keys=tuple(float(second) for second in range(1, 601)))
+    heard.stillness.typed()
+    await heard.stillness.wait()
+    assert heard.clock.now == 602.0
+    assert heard.notices == [f"Indwell: {WAITING}."]
+    assert heard.held == [True, False]
+
+
+async def test_the_notice_does_not_come_before_its_time() -> None:
+    heard = Heard(keys=(1.0, 2.0, 3.0))
+    heard.stillness.typed()
+    await heard.stillness.wait()
+    assert heard.clock.now < NOTICE_S
+    assert heard.notices == []
+
+
+async def test_a_pause_of_zero_holds_nothing_back() -> None:
+    heard = Heard(pause_s=0.0)
+    heard.stillness.typed()
+    await heard.stillness.wait()
+    assert heard.clock.now == 0.0
+
+
+async def test_the_line_of_a_stopped_question_does_not_stay() -> None:
+    heard = Heard()
+    stillness = Stillness(
+        heard.clock.monotonic, lambda: 2.0, heard.notices.append, heard.held.append
+    )
+    stillness.typed()
+    waiting = asyncio.create_task(stillness.wait())
+    await asyncio.sleep(0)
+    waiting.cancel()
+    await asyncio.wait({waiting})
+    assert heard.held == [True, False]
+
+
+WINDOW = {"window": {"workDoneProgress": True}}
+QUESTIONS: Mapping[str, tuple[tuple[str, ...], str, Answer, object]] = {
+    "permission in a message": ((), ASK_MESSAGE, bash(COMMAND), NO),
+    "permission in a card": (
+        ("permission",),
+        "indwell/permission",
+        bash(COMMAND),
+        {"answer": "no"},
+    ),
+    "a question of the model's": ((), ASK_MESSAGE, ASKING, {"title": "1. a"}),
+}
+
+
+class Typist:
+    """The model's endpoint; a key is pressed in the document just before each reply."""
+
+    def __init__(self, wanted: Answer) -> None:
+        self.client: RawClient | None = None
+        self.uri = ""
+        self.typed_at = 0.0
+        self._wanted = wanted
+
+    def __call__(self, seen: Seen) -> Answer:
+        if seen.body["messages"][-1]["role"] == "tool":
+            return say("Well.")
+        assert self.client is not None
+        self.typed_at = monotonic()
+        document = {"uri": self.uri, "version": 2}
+        changes = [{"text": f"{SOURCE}# mine\n"}]
+        params = {"textDocument": document, "contentChanges": changes}
+        self.client.notify("textDocument/didChange", params)
+        return self._wanted
+
+
+@pytest.mark.parametrize("kind", QUESTIONS)
+@pytest.mark.parametrize("own", [(), ("ownPause",)], ids=["server", "client"])
+async def test_a_key_in_a_document_holds_each_kind_of_question_back(
+    tmp_path: Path, kind: str, own: tuple[str, ...]
+) -> None:
+    names, method, wanted, answer = QUESTIONS[kind]
+    home = Home(tmp_path)
+    typist = Typist(wanted)
+    asked_at: list[float] = []
+
+    def reply(_params: object) -> object:
+        asked_at.append(monotonic())
+        return answer
+
+    async with (
+        LoopbackEndpoint(typist) as endpoint,
+        raw_client(
+            home,
+            command=SERVE,
+            environment=home.environment(endpoint.base_url),
+            hello=False,
+        ) as client,
+    ):
+        client.replies[method] = reply
+        client.replies["window/workDoneProgress/create"] = lambda _params: None
+        capabilities = {**WINDOW, "experimental": {"indwell": dict.fromkeys((*names, *own), True)}}
+        await client.initialize(capabilities=capabilities)
+        typist.client, typist.uri = client, client.open_shop(SOURCE)
+        await client.prompt("tidy up")
+        lines = [one["value"].get("message") for one in client.of("$/progress")]
+    assert len(asked_at) == 1
+    waited_s = asked_at[0] - typist.typed_at
+    assert (waited_s >= PAUSE_S, WAITING in lines) == (not own, not own)
+
+
+async def test_the_agents_own_edits_are_no_typing(tmp_path: Path) -> None:
+    room = Room(tmp_path, PLAIN)
+    typed: list[str] = []
+    room.editor.documents.on_typing = lambda: typed.append("key")
+    await room.agent.read()
+    assert await room.agent.tried() is None
+    assert (room.text, typed) == (MENDED, [])
+    room.type_text(0)
+    room.editor.desk.tell()
+    assert typed == ["key"]
