@@ -239,10 +239,13 @@ function! s:Tick(timer) abort
   endtry
 endfunction
 
-function! s:Asked(lines) abort
-  let l:titles = map(a:lines[1:], 'substitute(v:val, "^\\d\\+\\. ", "", "")')
-  call add(s:questions, {'prompt': a:lines[0], 'titles': l:titles})
-  return index(l:titles, s:permit) + 1
+function! s:Asked(prompt) abort
+  let l:lines = split(a:prompt, "\n", 1)[1:]
+  let l:named = filter(copy(l:lines), 'v:val =~# "^  [a-z-]\\+: "')
+  let l:titles = map(copy(l:named), 'substitute(v:val, "^  [a-z-]\\+: ", "", "")')
+  let l:first = index(l:lines, l:named[0])
+  call add(s:questions, {'prompt': join(l:lines[: l:first - 2], "\n"), 'titles': l:titles})
+  return matchstr(l:named[index(l:titles, s:permit)], '[a-z-]\+')
 endfunction
 
 function! s:Begin() abort

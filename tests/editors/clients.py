@@ -107,8 +107,8 @@ def vim() -> str:
 def _vim(_run: str, root: Path, folder: Path, variables: Mapping[str, str]) -> dict[str, Any]:
     """In a terminal of its own: ALE tells the server of changes from Vim's main loop only."""
     init = _init(folder, "vimrc", "vim")
-    # inputlist() is Vim's own and cannot be replaced, so the user's answer comes from the script.
-    init.write_text(init.read_text("utf-8").replace("inputlist(", "g:IndwellAsk("), "utf-8")
+    # input() is Vim's own and cannot be replaced, so the user's answer comes from the script.
+    init.write_text(init.read_text("utf-8").replace("trim(input(", "trim(g:IndwellAsk("), "utf-8")
     before = folder / "before.vim"
     before.write_text("set nocompatible encoding=utf-8\npackadd! ale\n")
     files = ("-u", str(before), "--cmd", "set noswapfile viminfo=", "-S", str(init))

@@ -27,6 +27,11 @@
       (setq listed choices)
       (or wanted (signal 'quit nil)))))
 
+;; A batch has no keys, and so no moment in which the user types none.
+(define-advice indwell-ask (:override (message titles)) (push (list message titles) asked) (and (member answer titles) answer))
+(when (fboundp 'indwell-question)
+  (define-advice current-idle-time (:override ()) (seconds-to-time 2)))
+
 (define-advice y-or-n-p (:override (prompt)) (push (list prompt nil) asked) nil)
 
 (defun wait-for (what condition)

@@ -31,11 +31,11 @@ def play(scenario: str, project: Project, folder: Path, *, pace_s: float = 0.0) 
     """Put ``project`` into ``folder``, play the scenario there, give what was seen."""
     program = neovim07()
     root = put(project, folder)
-    block = re.search(r"^```lua\n(.*?)^```$", PAGE.read_text(), re.DOTALL | re.MULTILINE)
-    assert block is not None
-    assert block.group(1).count(DOCUMENTED_COMMAND) == 1
+    blocks = re.findall(r"^```lua\n(.*?)^```$", PAGE.read_text(), re.DOTALL | re.MULTILINE)
+    text = "".join(blocks)
+    assert text.count(DOCUMENTED_COMMAND) == 1
     init = folder / "init.lua"
-    init.write_text(block.group(1).replace(DOCUMENTED_COMMAND, lua_list(serve(pace_s))), "utf-8")
+    init.write_text(text.replace(DOCUMENTED_COMMAND, lua_list(serve(pace_s))), "utf-8")
     report = folder / "report.json"
     place = {
         "path": str(root / project.path),

@@ -21,14 +21,14 @@ vim.ui.select = function(items, opts, on_choice)
   end
 end
 
--- Neovim 0.7 asks with numbers on the command line; 0 is no answer.
-vim.fn.inputlist = function(lines)
-  table.insert(questions, lines)
+-- A question is answered with a word; the titles stand behind theirs.
+vim.fn.input = function(opts)
+  table.insert(questions, opts.prompt)
   if type(answer) == 'function' then return answer() end
-  for index = 3, #lines do
-    if lines[index]:match('^%d+%. ' .. answer .. '$') then return index - 2 end
+  for word, title in opts.prompt:gmatch('\n  ([%a-]+): ([^\n]*)') do
+    if title == answer then return word end
   end
-  return 0
+  return opts.cancelreturn
 end
 
 local function client() return vim.lsp.get_active_clients()[1] end
@@ -139,7 +139,7 @@ function scenarios.edited_while_asked()
     answer = 'Once'
     local line = vim.api.nvim_buf_get_lines(buffer, 0, 1, false)[1]
     vim.api.nvim_buf_set_lines(buffer, 0, 1, false, { line .. '  # mine' })
-    return 2 -- Once
+    return 'once'
   end
   turn('Fix this')
   return state(buffer)

@@ -20,14 +20,18 @@ vim.ui.select = function(items, opts, on_choice)
   end
 end
 
--- Neovim 0.7 asks with numbers on the command line; 0 is no answer.
-vim.fn.inputlist = function(lines)
-  local titles = vim.tbl_map(function(line) return (line:gsub('^%d+%. ', '')) end, vim.list_slice(lines, 3))
-  table.insert(user.asked, { prompt = lines[1] .. '\n' .. lines[2], titles = titles })
-  for index, title in ipairs(titles) do
-    if title == user.permit() then return index end
+-- A question is answered with a word; the titles stand behind theirs.
+vim.fn.input = function(opts)
+  local titles, words = {}, {}
+  for word, title in opts.prompt:gmatch('\n  ([%a-]+): ([^\n]*)') do
+    table.insert(words, word)
+    table.insert(titles, title)
   end
-  return 0
+  table.insert(user.asked, { prompt = opts.prompt:match('^\n(.-)\n\n  %a'), titles = titles })
+  for index, title in ipairs(titles) do
+    if title == user.permit() then return words[index] end
+  end
+  return opts.cancelreturn
 end
 
 function user.questions() return user.asked end

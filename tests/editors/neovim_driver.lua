@@ -31,6 +31,16 @@ vim.ui.select = function(items, opts, on_choice)
   if title then driver.answer(title) end
 end
 
+-- A question of the server, which the lines of the page put to the user; a word answers it.
+vim.ui.input = function(opts, on_confirm)
+  local titles = vim.tbl_map(function(it) return it.title end, opts.actions)
+  local words = vim.split(opts.prompt:match('%((.*)%)'), ', ')
+  table.insert(driver.choices, { kind = 'lsp_message', prompt = opts.message, titles = titles })
+  driver.answer = function(title) on_confirm(find(words, titles, title)) end
+  local title = driver.permit()
+  if title then driver.answer(title) end
+end
+
 vim.fn.input = function(opts)
   table.insert(driver.inputs, opts.prompt)
   return driver.typed == vim.NIL and opts.cancelreturn or driver.typed

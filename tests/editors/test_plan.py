@@ -48,9 +48,9 @@ def test_a_plan_is_edited_in_its_window_and_what_stands_there_is_carried_out(
     assert "failed" not in seen, seen["failed"]
     assert (seen["before"], seen["after"]) == (TEXT, MENDED)
     assert seen["shown"] == f"{STEPS}\n"
-    titles = ["Approve", "Edit", "Not now"]
+    titles = ["Not now", "Approve", "Edit"]
     question = {
-        "prompt": "Indwell: the plan is ready; shall it be carried out?: ",
+        "prompt": "Indwell: the plan is ready; shall it be carried out?",
         "titles": titles,
     }
     assert seen["questions"] == [question] * 2

@@ -64,5 +64,5 @@ async def test_so_is_the_approval_of_a_plan(tmp_path) -> None:
         editor.answers.choose = lambda _message, _titles: NOT_NOW
         await editor.execute("indwell.ask", {"uri": shop.uri, "text": "what is it?"})
         await editor.wait_until(lambda: bool(editor.choices))
-        assert editor.choices == [[APPROVE, EDIT, NOT_NOW]], "the chat's own was not asked about"
+        assert editor.choices == [[NOT_NOW, APPROVE, EDIT]], "the chat's own was not asked about"
         assert is_over(page, 2)

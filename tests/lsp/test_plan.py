@@ -163,7 +163,7 @@ async def test_a_plain_editor_shows_the_document_and_asks(home, kind) -> None:
         editor.answers.choose = choosing([NOT_NOW, EDIT, APPROVE])
         await in_plan_mode(editor)
         await editor.wait_until(lambda: len(editor.choices) == 1)
-        assert editor.choices == [[APPROVE, EDIT, NOT_NOW]]
+        assert editor.choices == [[NOT_NOW, APPROVE, EDIT]]
         path = (await asked(editor)).path
         is_shown = [Path(path).as_uri()] == editor.shown
         assert is_shown or STEPS in "\n".join(editor.messages)

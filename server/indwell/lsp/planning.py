@@ -247,7 +247,7 @@ class Planning:
         if not is_shown:
             words += f"\n\n{plan.text}"
         timeout_s = self._host.settings.answer_timeout_s
-        titles = (APPROVE, EDIT, NOT_NOW)
+        titles = (NOT_NOW, APPROVE, EDIT)  # first what does nothing: a digit or Enter may be a slip
         chosen = await self._host.client.choose(words, titles, timeout_s)
         if chosen == APPROVE:
             try:

@@ -18,6 +18,38 @@ _EGLOT = r"""(require 'eglot)
       (and buffer (with-current-buffer buffer (basic-save-buffer) (not (buffer-modified-p)))))) uris))))
 """
 
+_ASK = r""";; A word answers a question of Indwell, never a digit or RET; keys that you typed before it are dropped.
+(require 'seq)
+(defun indwell-words (titles)
+  "The first word of each of TITLES; with a letter behind it where two begin alike."
+  (let ((words (mapcar (lambda (it) (downcase (if (string-match "[a-zA-Z]+" it) (match-string 0 it) "answer"))) titles)) (at -1))
+    (mapcar (lambda (word) (setq at (1+ at))
+              (if (> (seq-count (lambda (it) (equal it word)) words) 1) (format "%s-%c" word (+ ?a at)) word)) words)))
+(defun indwell-ask (message titles)
+  "Show MESSAGE and ask for one of TITLES by its word; nil after C-g twice."
+  (let ((words (indwell-words titles)) (enable-recursive-minibuffers t) (note "") (quits 0) (at nil))
+    (save-window-excursion
+      (with-current-buffer (get-buffer-create "*Indwell asks*")
+        (let ((inhibit-read-only t)) (erase-buffer) (insert message "\n\n"))
+        (cl-mapc (lambda (word title) (insert "  " word ": " title "\n")) words titles)
+        (goto-char (point-min)) (special-mode) (visual-line-mode)
+        (fit-window-to-buffer (display-buffer (current-buffer) '(display-buffer-at-bottom))))
+      (while (not (or at (= quits 2)))
+        (while (not (sit-for 0.3)) (discard-input) (message "Dropped the keys that came before the question"))
+        (let ((text (condition-case nil (let ((inhibit-quit nil))
+                      (read-string (format "%sType a word (%s) and RET: " note (string-join words ", ")))) (quit nil))))
+          (setq at (and text (seq-position words (downcase (string-trim text))))
+                quits (if text 0 (1+ quits))
+                note (if text (format "\"%s\" is none of the words. " text) "C-g again gives no answer. ")))))
+    (and at (nth at titles))))
+"""
+
+_EGLOT_ASK = r"""(cl-defmethod eglot-handle-request :around (server (_method (eql window/showMessageRequest)) &key message actions &allow-other-keys)
+  (if (not (string-match-p "indwell" (string-join (process-command (jsonrpc--process server)) " "))) (cl-call-next-method)
+    (let ((title (indwell-ask message (mapcar (lambda (it) (plist-get it :title)) actions))))
+      (if title (list :title title) :null))))
+"""
+
 _EGLOT_KEYS = r"""(defun indwell-run (command)
   "Run a COMMAND of Indwell, such as indwell.chat."
   (interactive (list (intern (completing-read "Command: " '("indwell.chat" "indwell.cancel" "indwell.newSession")))))
@@ -44,9 +76,19 @@ _LSP_MODE = r"""(require 'lsp-mode)
   :activation-fn (lambda (_file mode) (provided-mode-derived-p mode 'prog-mode 'markdown-mode))
   :server-id 'indwell :add-on? t                ; beside the server of the language
   :custom-capabilities '((experimental . ((indwell . ((save . t))))))
+  :async-request-handlers (lsp-ht ("window/showMessageRequest" #'indwell-question)) ; the lines below
   :request-handlers (lsp-ht ("indwell/save" #'indwell-save))))
 (setq lsp-auto-guess-root t lsp-lens-enable t lsp-signature-auto-activate nil)
 (dolist (hook '(prog-mode-hook markdown-mode-hook)) (add-hook hook #'lsp-deferred))
+"""
+
+_LSP_MODE_ASK = r"""(defun indwell-question (workspace params reply)
+  "Put the question of PARAMS when you have typed nothing for a second, and give REPLY what you chose."
+  (if (or (active-minibuffer-window) (< (float-time (or (current-idle-time) 0)) 1))
+      (run-at-time 0.1 nil #'indwell-question workspace params reply)
+    (let ((title (indwell-ask (lsp-get params :message)
+                              (mapcar (lambda (it) (lsp-get it :title)) (lsp-get params :actions)))))
+      (funcall reply (and title (list :title title))))))
 """
 
 _LSP_MODE_KEYS = r"""(defvar indwell-map (make-sparse-keymap) "Keys behind C-c i.")
@@ -64,7 +106,7 @@ EGLOT = Configuration(
     editor="Emacs with eglot",
     page="emacs.md",
     language="elisp",
-    blocks=(_EGLOT, _EGLOT_KEYS),
+    blocks=(_EGLOT, _ASK, _EGLOT_ASK, _EGLOT_KEYS),
     words=elisp_list,
     word=quoted,
     comment=";;",
@@ -75,7 +117,7 @@ LSP_MODE = Configuration(
     editor="Emacs with lsp-mode",
     page="emacs-lsp-mode.md",
     language="elisp",
-    blocks=(_LSP_MODE, _LSP_MODE_KEYS),
+    blocks=(_LSP_MODE, _ASK, _LSP_MODE_ASK, _LSP_MODE_KEYS),
     words=elisp_list,
     word=quoted,
     comment=";;",

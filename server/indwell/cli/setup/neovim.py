@@ -119,6 +119,71 @@ vim.keymap.set('x', 'gra', '<Esc><Cmd>lua vim.lsp.buf.code_action({ range = { st
   .. ' vim.api.nvim_buf_get_mark(0, "<"), ["end"] = vim.api.nvim_buf_get_mark(0, ">") } })<CR>')
 """
 
+_QUESTIONS = r"""-- Questions of Indwell come when you have typed nothing for a second, and a word answers them, never a digit or <Enter>.
+local typed_at, is_asked = 0, false
+vim.on_key(function(_, typed) if typed ~= '' then typed_at = vim.uv.hrtime() end end)
+local function quiet(seconds) return vim.uv.hrtime() - typed_at >= seconds * 1e9 end
+local function words_of(actions) -- the first word of each title; with a letter behind it where two titles begin alike
+  local words, times = {}, {}
+  for _, it in ipairs(actions) do
+    local word = (it.title:match('%a+') or 'answer'):lower()
+    table.insert(words, word)
+    times[word] = (times[word] or 0) + 1
+  end
+  for at, word in ipairs(words) do
+    if times[word] > 1 then words[at] = word .. '-' .. string.char(96 + math.min(at, 26)) end
+  end
+  return words
+end
+local function show(lines) -- in a window above the text; nil where not all of it has room
+  local width, height = math.min(100, vim.o.columns - 4), 0
+  for _, line in ipairs(lines) do height = height + math.max(1, math.ceil(vim.fn.strdisplaywidth(line) / width)) end
+  if height > vim.o.lines - vim.o.cmdheight - 4 then return nil end
+  local buffer = vim.api.nvim_create_buf(false, true)
+  vim.api.nvim_buf_set_lines(buffer, 0, -1, false, lines)
+  local row = vim.o.lines - vim.o.cmdheight - height - 3
+  local window = vim.api.nvim_open_win(buffer, false, { relative = 'editor', width = width, height = height, row = row, col = 1,
+    style = 'minimal', border = 'rounded', title = ' Indwell asks ', zindex = 200 })
+  vim.wo[window].wrap = true
+  return function() pcall(vim.api.nvim_buf_delete, buffer, { force = true }) end
+end
+local function ask(it, on_answer, note)
+  local mode = vim.api.nvim_get_mode().mode
+  if is_asked or not quiet(1) or mode:match('^[cr!]') or mode:match('^no') then -- a command line, or half a command
+    return vim.defer_fn(function() ask(it, on_answer, note) end, 100)
+  end
+  is_asked = true
+  local words, lines = words_of(it.actions), vim.split(it.message, '\n')
+  table.insert(lines, '')
+  for at, action in ipairs(it.actions) do table.insert(lines, ('  %s: %s'):format(words[at], (action.title:gsub('%c', ' ')))) end
+  if note then table.insert(lines, note) end
+  local close, prompt = show(lines), ('Type a word (%s) and <Enter>: '):format(table.concat(words, ', '))
+  if not close then prompt, close = table.concat(lines, '\n') .. '\n' .. prompt, function() end end
+  vim.cmd.redraw()
+  repeat -- what is typed in the first moment is meant for the text: it is dropped, and the moment begins again
+    vim.wait(300)
+    local is_quiet = quiet(0.3)
+    while vim.fn.getchar(0) ~= 0 do is_quiet = false end
+    if not is_quiet then vim.api.nvim_echo({ { 'Dropped the keys that came before the question', 'WarningMsg' } }, false, {}) end
+  until is_quiet
+  vim.ui.input({ prompt = prompt, kind = 'indwell', actions = it.actions, message = it.message }, function(text)
+    is_asked = false
+    close()
+    for at, word in ipairs(words) do
+      if text and vim.trim(text):lower() == word then return on_answer(it.actions[at]) end
+    end
+    local again = 'Press <Esc> again to give no answer.'
+    if not text and note == again then return on_answer(vim.NIL) end
+    ask(it, on_answer, not text and again or ('"%s" is none of the words.'):format(text))
+  end)
+end
+vim.lsp.config('indwell', { handlers = { ['window/showMessageRequest'] = function(_, it)
+  local this = coroutine.running()
+  ask(it, function(answer) vim.schedule(function() coroutine.resume(this, answer) end) end)
+  return coroutine.yield()
+end } })
+"""
+
 _KEYS = r"""-- What Indwell changed: lenses above it, and keys. ]d and [d go from change to change.
 local awaited = {} -- buffers whose lenses are asked for in a moment, once for many changes
 local function lenses(buffer)
@@ -157,7 +222,7 @@ vim.keymap.set('n', '<leader>ig', choose('Send'), { desc = 'Indwell: send the ch
 vim.keymap.set('n', '<leader>is', run('indwell.cancel'), { desc = 'Indwell: stop' })
 """
 
-_OLDER = r"""local clients = {}
+_OLDER = r"""local clients, ask = {}, nil
 vim.api.nvim_create_autocmd({ 'BufReadPost', 'BufNewFile' }, { callback = function(event)
   local git = vim.fn.finddir('.git', vim.fn.escape(vim.fn.fnamemodify(event.match, ':p:h'), ' ,') .. ';')
   if git == '' then return end
@@ -166,11 +231,48 @@ vim.api.nvim_create_autocmd({ 'BufReadPost', 'BufNewFile' }, { callback = functi
   can.experimental = { indwell = { save = true } }
   clients[root] = clients[root] or vim.lsp.start_client({ name = 'indwell', cmd = @COMMAND@,
     root_dir = root, flags = { debounce_text_changes = 0 }, capabilities = can, handlers = {
+      ['window/showMessageRequest'] = function(...) return (ask or vim.lsp.handlers['window/showMessageRequest'])(...) end,
       ['indwell/save'] = function(_, q) return { saved = vim.tbl_filter(function(uri)
         return vim.api.nvim_buf_call(vim.uri_to_bufnr(uri), function()
           return pcall(vim.cmd, 'silent update') and not vim.bo.modified end) end, q.uris) } end } })
   vim.lsp.buf_attach_client(event.buf, clients[root])
 end })
+"""
+
+_OLDER_QUESTIONS = r"""-- A word answers a question of Indwell, never a digit or <Enter>; keys that were typed before it are dropped.
+local function words_of(actions) -- the first word of each title; with a letter behind it where two titles begin alike
+  local words, times = {}, {}
+  for _, it in ipairs(actions) do
+    local word = (it.title:match('%a+') or 'answer'):lower()
+    table.insert(words, word)
+    times[word] = (times[word] or 0) + 1
+  end
+  for at, word in ipairs(words) do
+    if times[word] > 1 then words[at] = word .. '-' .. string.char(96 + math.min(at, 26)) end
+  end
+  return words
+end
+ask = function(_, it)
+  local words, note, quits = words_of(it.actions), '', 0
+  local lines = { it.message, '' }
+  for at, action in ipairs(it.actions) do table.insert(lines, ('  %s: %s'):format(words[at], (action.title:gsub('%c', ' ')))) end
+  while true do
+    local is_quiet
+    repeat
+      vim.wait(300)
+      is_quiet = true
+      while vim.fn.getchar(0) ~= 0 do is_quiet = false end
+    until is_quiet
+    local prompt = ('\n%s\n%sType a word (%s) and <Enter>: '):format(table.concat(lines, '\n'), note, table.concat(words, ', '))
+    local text = vim.fn.input({ prompt = prompt, cancelreturn = '<Esc>' })
+    for at, word in ipairs(words) do
+      if vim.trim(text):lower() == word then return it.actions[at] end
+    end
+    quits = text == '<Esc>' and quits + 1 or 0
+    if quits == 2 then return vim.NIL end
+    note = quits == 1 and 'Press <Esc> again to give no answer.\n' or ('"%s" is none of the words.\n'):format(text)
+  end
+end
 """
 
 _OLDER_KEYS = r"""-- What Indwell changed: lenses above it; ]d and [d go from change to change.
@@ -195,7 +297,7 @@ NEOVIM = Configuration(
     editor="Neovim",
     page="neovim.md",
     language="lua",
-    blocks=(_OWN_FILE, _BASE, _CHECKS, _MORE, _KEYS),
+    blocks=(_OWN_FILE, _BASE, _CHECKS, _MORE, _QUESTIONS, _KEYS),
     words=lua_list,
     word=lua,
     comment="--",
@@ -206,7 +308,7 @@ NEOVIM_OLDER = Configuration(
     editor="Neovim 0.7 to 0.10",
     page="neovim-older.md",
     language="lua",
-    blocks=(_OLDER, _OLDER_KEYS),
+    blocks=(_OLDER, _OLDER_QUESTIONS, _OLDER_KEYS),
     words=lua_list,
     word=lua,
     comment="--",

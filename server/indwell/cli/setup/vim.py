@@ -58,19 +58,56 @@ function! s:IndwellLook(...) abort
   endfor
 endfunction
 autocmd BufEnter,InsertLeave * call timer_start(1, function('s:IndwellLook'))
-" ALE answers no question of a server; these lines put Indwell's to you. No answer is No.
+" ALE answers no question of a server; these lines put Indwell's to you, when you have typed nothing for a second. A word
+" answers, never a digit or <Enter>; keys that you typed before are dropped, and CTRL-C gives no answer, which is No.
+let [s:indwell_typed, s:indwell_asks] = [reltime(), 0]
+augroup IndwellTyped
+  autocmd!
+  autocmd InsertCharPre,CursorMoved,CursorMovedI,TextChanged,TextChangedI,CmdlineChanged * let s:indwell_typed = reltime()
+augroup END
+function! s:IndwellWords(titles) abort  " the first word of each; with a letter behind it where two begin alike
+  let l:words = map(copy(a:titles), {_, it -> tolower(matchstr(it . ' answer', '\a\+'))})
+  return map(copy(l:words), {at, it -> count(l:words, it) > 1 ? it . '-' . nr2char(97 + at) : it})
+endfunction
+function! s:IndwellAsk(connection, message, note, ...) abort
+  let l:is_busy = s:indwell_asks || reltimefloat(reltime(s:indwell_typed)) < 1 || mode(1) =~# '^\(c\|r\|!\|no\)'
+  if l:is_busy
+    call timer_start(100, function('s:IndwellAsk', [a:connection, a:message, a:note]))
+    return
+  endif
+  let s:indwell_asks = 1
+  let l:titles = map(copy(get(a:message.params, 'actions', [])), 'v:val.title')
+  let l:words = s:IndwellWords(l:titles)
+  let l:lines = [a:message.params.message, ''] + map(copy(l:titles), {at, it -> '  ' . l:words[at] . ': ' . it})
+  let l:lines += a:note + ['Type a word (' . join(l:words, ', ') . ') and <Enter>: ']
+  let l:is_quiet = 0
+  while !l:is_quiet
+    sleep 300m
+    let l:is_quiet = 1
+    while getchar(0) isnot 0 | let l:is_quiet = 0 | endwhile
+  endwhile
+  call inputsave()
+  try
+    let l:text = trim(input("\n" . join(l:lines, "\n")))
+    let l:at = index(l:words, tolower(l:text))
+  catch /^Vim:Interrupt$/
+    let l:at = -2
+  finally
+    call inputrestore()
+    let s:indwell_asks = 0
+    redraw!
+  endtry
+  if l:at == -1 | return s:IndwellAsk(a:connection, a:message, ['"' . l:text . '" is none of the words.']) | endif
+  let l:result = l:at >= 0 ? {'title': l:titles[l:at]} : v:null
+  let l:body = json_encode({'jsonrpc': '2.0', 'id': a:message.id, 'result': l:result})
+  let l:job = ale#lsp#GetConnections()[a:connection].job_id
+  call ale#job#SendRaw(l:job, 'Content-Length: ' . strlen(l:body) . "\r\n\r\n" . l:body)
+endfunction
 function! s:IndwellAsked(connection, message) abort
   let l:method = get(a:message, 'method', '')
   if l:method ==# 'workspace/applyEdit' | call timer_start(1, {-> s:IndwellTell(a:connection)}) | endif
   if l:method ==# 'window/showMessage' | call timer_start(1, function('s:IndwellLook')) | endif  " a turn has ended
-  if l:method !=# 'window/showMessageRequest' | return | endif
-  let l:titles = map(copy(get(a:message.params, 'actions', [])), 'v:val.title')
-  let l:lines = [a:message.params.message] + map(copy(l:titles), '(v:key + 1) . ". " . v:val')
-  let l:chosen = inputlist(l:lines)
-  let l:result = l:chosen > 0 && l:chosen <= len(l:titles) ? {'title': l:titles[l:chosen - 1]} : v:null
-  let l:body = json_encode({'jsonrpc': '2.0', 'id': a:message.id, 'result': l:result})
-  let l:job = ale#lsp#GetConnections()[a:connection].job_id
-  call ale#job#SendRaw(l:job, 'Content-Length: ' . strlen(l:body) . "\r\n\r\n" . l:body)
+  if l:method ==# 'window/showMessageRequest' | call timer_start(1, function('s:IndwellAsk', [a:connection, a:message, []])) | endif
 endfunction
 function! s:IndwellStarted() abort
   for l:connection in keys(ale#lsp#GetConnections())

@@ -1,0 +1,172 @@
+"""Keys that are meant for a file, while a question arrives: none of them answers it.
+
+The short form types in each editor once or a few times. The long form is the same test with
+``INDWELL_TYPING_RUNS=30``.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from editors import emacs, neovim, neovim07
+from editors.clients import vim
+from editors.place import environment, put_files, serve_model
+from editors.scenarios import DONE, FILES, PATH, tool
+from editors.terminal import Terminal
+from indwell.cli.setup.configurations import CONFIGURATIONS
+from support.loopback_endpoint import Answer, LoopbackEndpoint, Seen, endpoint_in_thread
+
+HERE = Path(__file__).resolve().parent
+RUNS = int(os.environ.get("INDWELL_TYPING_RUNS", "2"))
+LINES = ("b = 2\r", "1\r", "once = 1\r", "o\r", "yes\r", "2\r", "for one in all:\r", "n\r\r", "s\r")
+REFUSED = "did not allow"
+
+
+@dataclass(frozen=True)
+class Editor:
+    """How a user has an editor, types in it, and answers a question.
+
+    Attributes:
+        setup: Whose configuration.
+        insert: Keys that begin to type a text.
+        question: Words on the screen when the question can be answered.
+        no: Keys that answer it with No.
+        bare: Without the lines that ask questions, as an editor that was not set up by us.
+    """
+
+    setup: str
+    insert: str
+    question: str
+    no: str
+    bare: bool = False
+
+
+EDITORS = {
+    "nvim": Editor("nvim", "Go", "Type a word (", "no\r"),
+    "nvim, bare": Editor("nvim", "Go", "Type number and <Enter>", "1\r", bare=True),
+    "nvim07": Editor("nvim-older", "Go", "Type a word (", "no\r"),
+    "eglot": Editor("emacs", "", "Type a word (", "no\r"),
+    "lsp-mode": Editor("emacs-lsp-mode", "", "Type a word (", "no\r"),
+    "vim": Editor("vim", "Go", "Type a word (", "no\r"),
+}
+
+
+class Model:
+    """Wants to remove a folder, some time after it was asked."""
+
+    def __init__(self, delay_s: float) -> None:
+        self._delay_s = delay_s
+        self.results: list[Any] = []
+
+    def __call__(self, seen: Seen) -> Answer:
+        last = seen.body["messages"][-1]
+        if last["role"] == "tool":
+            self.results.append(last["content"])
+            return DONE
+        time.sleep(self._delay_s)
+        return tool("bash", command="rm -r build")
+
+
+def argv(editor: Editor, folder: Path) -> Sequence[str]:
+    configuration = CONFIGURATIONS[editor.setup]
+    blocks = configuration.shown(serve_model())
+    text = blocks[1] if editor.bare else configuration.text(serve_model())
+    path = str(folder / "my projéct" / PATH)
+    if editor.setup.startswith("nvim"):
+        init, user = folder / "init.lua", HERE / "typing_user.lua"
+        init.write_text(f"vim.opt.shortmess:append('F')\n{text}", "utf-8")
+        program = neovim.neovim() if editor.setup == "nvim" else neovim07.neovim07()
+        return (program, "--clean", "-n", "-u", str(init), "-S", str(user), path)
+    if editor.setup == "vim":
+        init, before = folder / "vimrc", folder / "before.vim"
+        init.write_text(text, "utf-8")
+        before.write_text("set nocompatible encoding=utf-8\npackadd! ale\n")
+        files = ("-u", str(before), "--cmd", "set noswapfile viminfo=", "-S", str(init))
+        return (vim(), "-N", *files, "-S", str(HERE / "typing_user.vim"))
+    feature = "eglot" if editor.setup == "emacs" else "lsp-mode"
+    init = folder / "init.el"
+    init.write_text(text, "utf-8")
+    options = ("-nw", "-q", "-f", "package-initialize", "-l", str(init))
+    return (emacs.emacs(feature), *options, "-l", str(HERE / "typing_user.el"))
+
+
+def variables(folder: Path, endpoint: LoopbackEndpoint) -> Mapping[str, str]:
+    return {
+        **environment(folder),
+        "INDWELL_PATH": str(folder / "my projéct" / PATH),
+        "OPENAI_BASE_URL": endpoint.base_url,
+        "INDWELL_MODEL": "loopback-model",
+    }
+
+
+def play(editor: Editor, folder: Path, seed: int) -> list[Any]:
+    """Type while the question arrives; gives what the model was told before the user answered."""
+    chance = random.Random(seed)
+    folder.mkdir()
+    root = put_files(FILES, folder)
+    (root / "build").mkdir()
+    (root / "build" / "made.txt").write_text("made\n")
+    model = Model(chance.uniform(0.2, 2.0))
+    with (
+        endpoint_in_thread(model) as endpoint,
+        Terminal(argv(editor, folder), root, variables(folder, endpoint)) as terminal,
+    ):
+        terminal.wait_for("the turn", lambda: len(endpoint.seen) > 0)
+        terminal.press(editor.insert)
+        lines = [chance.choice(LINES) for _ in range(10)]
+        stop = chance.randrange(3, 8)  # here the user thinks for a while, and goes on
+        thinks_s = 1.2 if editor.bare else chance.uniform(2.0, 4.0)
+        for number, line in enumerate(lines):
+            if number == stop:
+                time.sleep(thinks_s)
+            terminal.type(line, lambda: chance.uniform(0.03, 0.15))
+        by_typing = list(model.results)
+        if not by_typing:
+            seen = terminal.shown.count(editor.question)
+            if editor.bare or not seen:
+                terminal.wait_for(
+                    "the question", lambda: terminal.shown.count(editor.question) > seen
+                )
+            time.sleep(2.0)  # the user reads
+            by_typing = list(model.results)
+            terminal.press(editor.no)
+            terminal.wait_for("the answer", lambda: len(model.results) > 0)
+            assert REFUSED in str(model.results[0]), terminal.shown[-2_000:]
+    assert (root / "build" / "made.txt").exists() or by_typing
+    return by_typing
+
+
+@pytest.mark.parametrize("name", EDITORS)
+def test_no_key_that_is_meant_for_a_file_answers_a_question(tmp_path: Path, name: str) -> None:
+    told = [play(EDITORS[name], tmp_path / str(seed), seed) for seed in range(RUNS)]
+    assert told == [[]] * RUNS
+
+
+@pytest.mark.parametrize("name", [name for name, one in EDITORS.items() if not one.bare])
+def test_an_empty_line_and_a_digit_ask_again_and_the_word_allows(tmp_path: Path, name: str) -> None:
+    editor, folder = EDITORS[name], tmp_path / "user"
+    folder.mkdir()
+    root = put_files(FILES, folder)
+    (root / "build").mkdir()
+    model = Model(0.0)
+    with (
+        endpoint_in_thread(model) as endpoint,
+        Terminal(argv(editor, folder), root, variables(folder, endpoint)) as terminal,
+    ):
+        for number, keys in enumerate(("\r", "2\r", "once\r")):
+            terminal.wait_for("it", lambda n=number: terminal.shown.count("none of") >= n)
+            terminal.wait_for("it", lambda: editor.question in terminal.shown[-3_000:])
+            time.sleep(1.0)  # the user reads
+            assert model.results == []
+            terminal.press(keys)
+        terminal.wait_for("the answer", lambda: len(model.results) > 0)
+    assert REFUSED not in str(model.results[0])
+    assert not (root / "build").exists()
