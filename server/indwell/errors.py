@@ -33,6 +33,28 @@ A message says what was wrong, with which value, and what to do next; no full st
 
 from __future__ import annotations
 
+import errno
+
+_NO_ROOM = {errno.EAGAIN, errno.ENOMEM, errno.EMFILE, errno.ENFILE}
+
+
+def bug_words(bug: BaseException) -> str:
+    """What the user reads of an error that nobody foresaw; never empty."""
+    is_thread = isinstance(bug, RuntimeError) and "start new thread" in str(bug)
+    is_refused = isinstance(bug, OSError) and bug.errno in _NO_ROOM
+    if is_thread or is_refused or isinstance(bug, MemoryError):
+        return (
+            f"the system has no room for another thread, process or file ({_reason(bug)}); end "
+            "other programs or raise the limit, and try again"
+        )
+    return f"something went wrong inside Indwell ({type(bug).__name__}); the log has more"
+
+
+def _reason(bug: BaseException) -> str:
+    if isinstance(bug, OSError):
+        return bug.strerror or type(bug).__name__
+    return str(bug) or type(bug).__name__
+
 
 class IndwellError(Exception):
     """Anything that Indwell foresees."""

@@ -88,3 +88,31 @@ def test_a_stderr_that_nobody_reads_blocks_nobody() -> None:
         stuck.set()
     # Getting here is the proof: each write would have waited ten seconds.
     assert handler._lines.unfinished_tasks <= BURST
+
+
+def test_without_room_for_a_thread_lines_are_written_directly_and_later_by_a_thread() -> None:
+    out: list[str] = []
+    begun: list[object] = []
+    has_room = False
+
+    def start(work: object) -> None:
+        if not has_room:
+            raise RuntimeError("can't start new thread")
+        begun.append(work)
+
+    handler = StderrHandler((), out.append, start=start)
+    written(handler, ["one", "two"])
+    assert out == ["WARNING one\n", "WARNING two\n"]
+    has_room = True
+    written(handler, ["three"])
+    assert (len(begun), out[2:]) == (1, []), "from now on the thread writes"
+
+
+def test_without_a_thread_a_stderr_that_nobody_reads_holds_nobody_up() -> None:
+    def start(_work: object) -> None:
+        raise RuntimeError("can't start new thread")
+
+    def blocks(_line: str) -> None:
+        raise AssertionError("it would wait for good")
+
+    written(StderrHandler((), blocks, start=start, is_ready=lambda: False), ["one"])

@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -362,3 +363,40 @@ async def test_a_log_in_whose_place_another_file_stands_is_said_and_that_file_st
     path.unlink()
     await writer.close()
     assert path.read_bytes() == encode(first) + encode(second), "nothing was lost meanwhile"
+
+
+class Crowded(ThreadPoolExecutor):
+    """A machine without room for another thread, until there is."""
+
+    def __init__(self) -> None:
+        super().__init__(1)
+        self.has_room = False
+
+    def submit(self, fn, /, *args, **kwargs):
+        if not self.has_room:
+            raise RuntimeError("can't start new thread")
+        return super().submit(fn, *args, **kwargs)
+
+
+async def test_where_no_thread_can_start_the_log_is_written_all_the_same(tmp_path: Path) -> None:
+    path, machine = tmp_path / "log.jsonl", Crowded()
+    writer = LogWriter(AppendLog(path), machine)
+    first, *rest = WHOLE_TURN
+    writer.append(first)
+    assert read(path) == (first,)
+    writer.commit_soon()
+    await writer.commit()
+    machine.has_room = True
+    for record in rest:
+        writer.append(record)
+        writer.commit_soon()
+    await writer.commit()
+    machine.has_room = False
+    await writer.close()
+    assert read(path) == WHOLE_TURN
+
+
+async def test_the_thread_of_a_log_starts_with_the_log(tmp_path: Path) -> None:
+    writer = LogWriter(AppendLog(tmp_path / "log.jsonl"))
+    assert len(writer._thread._threads) == 1
+    await writer.close()

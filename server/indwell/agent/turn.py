@@ -37,7 +37,7 @@ from indwell.context import conversation as talk
 from indwell.context.fullness import counted
 from indwell.context.health import of_turn
 from indwell.context.measures import named
-from indwell.errors import ConversationTooLarge, Unreachable, UserError, WindowTooSmall
+from indwell.errors import ConversationTooLarge, Unreachable, UserError, WindowTooSmall, bug_words
 from indwell.sessions.overview import preview_of
 from indwell.sessions.records import Ending, TurnFinished, TurnStarted
 from indwell.sessions.told import FileLines
@@ -78,8 +78,8 @@ async def run_turn(session: Session, prompt: Prompt, emit: Listener) -> events.T
             session.is_outgrown = True
             message += unshortened(session.parts.preset)
     except Exception as bug:  # noqa: BLE001 - the turn boundary: a bug must not end the server
+        message = bug_words(bug)
         _log.exception("turn %s of session %s", turn.number, session.id)
-        message = f"something went wrong inside Indwell ({type(bug).__name__}); the log has more"
     finally:
         session.turn_runs = False
         undelivered = _given_back(session, turn)

@@ -11,7 +11,8 @@ import asyncio
 import errno
 import logging
 from collections import deque
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable
+from concurrent.futures import Executor, ThreadPoolExecutor
 
 from indwell.errors import RecordsLost, SessionError
 from indwell.files.append_log import AppendLog
@@ -19,6 +20,10 @@ from indwell.sessions import lines
 from indwell.sessions.records import Record
 
 _log = logging.getLogger(__name__)
+
+
+def _nothing() -> None:
+    """Begins a thread."""
 
 
 class LogWriter:
@@ -29,11 +34,12 @@ class LogWriter:
 
     Args:
         log: Owned from here on; closed by ``close``.
+        thread: Does one thing after the other; a RuntimeError says that no thread can start.
     """
 
-    def __init__(self, log: AppendLog) -> None:
+    def __init__(self, log: AppendLog, thread: Executor | None = None) -> None:
         self._log = log
-        self._thread = ThreadPoolExecutor(1, thread_name_prefix="indwell-log")
+        self._thread = thread or ThreadPoolExecutor(1, thread_name_prefix="indwell-log")
         # The loop appends on the right, the thread takes from the left: a cancelled caller can
         # neither lose a line nor write it twice.
         self._queue: deque[bytes] = deque()
@@ -48,13 +54,14 @@ class LogWriter:
         self._lost: OSError | None = None
         if not log.ends_whole:
             self._put(b"\n")
+        self._begin(_nothing)  # the thread starts now: later there may be no room for one
 
     def append(self, record: Record) -> None:
         """Queue a record; it reaches the file soon after, and the disk at the next ``commit``."""
         self._put(lines.encode(record))
         if self._flushes:
             self._flushes = False  # one flush takes everything that is queued until it runs
-            self._thread.submit(self._flush)
+            self._begin(self._flush)
 
     def commit_soon(self) -> None:
         """Let everything appended so far become durable while the caller goes on (H59).
@@ -63,7 +70,7 @@ class LogWriter:
         """
         if not self._commits:
             self._commits = True
-            self._thread.submit(self._settle_quietly)
+            self._begin(self._settle_quietly)
 
     async def commit(self) -> None:
         """Return when everything appended so far survives a kill and a loss of power.
@@ -110,7 +117,22 @@ class LogWriter:
 
     async def _in_thread(self, target: int, *, close: bool) -> None:
         loop = asyncio.get_running_loop()
-        await loop.run_in_executor(self._thread, self._settle, target, close)
+        try:
+            settling = loop.run_in_executor(self._thread, self._settle, target, close)
+        except RuntimeError:  # as in _begin
+            self._settle(target, close)
+            return
+        await settling
+
+    def _begin(self, work: Callable[[], None]) -> None:
+        """Do it in the thread; where the system has room for none, at once.
+
+        Then no thread runs, so the two never meet.
+        """
+        try:
+            self._thread.submit(work)
+        except RuntimeError:
+            work()
 
     def _worded(self, error: OSError, otherwise: str) -> SessionError:
         """What the user is told; ``otherwise``: where the disk may be full, and has not failed."""

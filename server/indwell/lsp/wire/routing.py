@@ -16,6 +16,7 @@ from typing import Any
 import msgspec
 from pygls.exceptions import JsonRpcException
 
+from indwell.errors import bug_words
 from indwell.lsp.wire import envelope
 from indwell.lsp.wire.conversion import WrongParams
 from indwell.lsp.wire.envelope import (
@@ -212,6 +213,4 @@ def _error(request: Request, error: Exception) -> bytes:
     if isinstance(error, JsonRpcException):
         return envelope.refusal(request.id, error.code or INTERNAL_ERROR, error.message, error.data)
     _log.error("%s", request.method, exc_info=error)
-    name = type(error).__name__
-    words = f"something went wrong inside Indwell ({name}); the server's log has more"
-    return envelope.refusal(request.id, INTERNAL_ERROR, words)
+    return envelope.refusal(request.id, INTERNAL_ERROR, bug_words(error))

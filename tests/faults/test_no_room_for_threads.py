@@ -1,0 +1,65 @@
+"""Without room for another thread each prompt is answered, in words, and the log lives on."""
+
+from __future__ import annotations
+
+import os
+import signal
+from pathlib import Path
+
+import pytest
+
+from support.editing import Home, bash
+from support.loopback_endpoint import Answer, LoopbackEndpoint, Seen, say
+from support.raw_client import RawClient, launched, raw_client
+
+# What Python does where the kernel answers EAGAIN to clone(2); SIGUSR2 ends it.
+NO_ROOM = """
+import signal, sys, threading
+start = threading._start_new_thread
+def refuse(*_arguments, **_named):
+    raise RuntimeError("can't start new thread")
+def switch(number, _frame):
+    threading._start_new_thread = refuse if number == signal.SIGUSR1 else start
+    sys.stderr.write(f"switched {number}\\n")
+signal.signal(signal.SIGUSR1, switch)
+signal.signal(signal.SIGUSR2, switch)
+"""
+
+
+def runs_it(seen: Seen) -> Answer:
+    """Runs a command once a prompt, and then is content."""
+    return say("Well.") if seen.body["messages"][-1]["role"] == "tool" else bash("echo hi")
+
+
+async def switched(client: RawClient, number: signal.Signals) -> None:
+    os.kill(client.pid, number)
+    await client.wait_until(lambda: f"switched {int(number)}" in client.stderr)
+
+
+def words_of(message: object) -> str:
+    """Why a prompt failed, from its result or its error."""
+    assert isinstance(message, dict)
+    return str((message.get("error") or message["result"])["message"])
+
+
+@pytest.mark.parametrize("is_fresh", [True, False], ids=["from the start", "in the middle"])
+async def test_each_prompt_is_answered_in_words_and_the_next_one_after_it_works(
+    tmp_path: Path, *, is_fresh: bool
+) -> None:
+    home = Home(tmp_path)
+    async with (
+        LoopbackEndpoint(runs_it) as endpoint,
+        raw_client(
+            home, command=launched(NO_ROOM), environment=home.environment(endpoint.base_url)
+        ) as client,
+    ):
+        if not is_fresh:
+            assert (await client.prompt("hello"))["result"]["ending"] == "done"
+        await switched(client, signal.SIGUSR1)
+        said = [await client.prompt(f"again {number}") for number in range(3)]
+        said.append(await client.request("indwell/prompt", {"text": "new", "session": "new"}))
+        assert [words_of(one) for one in said if "no room for another" not in words_of(one)] == []
+        assert "can't start new thread" in client.stderr, "the log of the process is not dead"
+        await switched(client, signal.SIGUSR2)
+        assert (await client.prompt("after"))["result"]["ending"] == "done"
+    assert sum(one.ending == "done" for log in home.logs() for one in log if hasattr(one, "ending"))
