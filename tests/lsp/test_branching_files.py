@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -173,3 +174,33 @@ async def test_what_the_user_saved_while_a_command_ran_is_not_taken_back(home) -
         await editor.execute("indwell.rewind", {"turn": 0, "files": True})
     assert home.files["mine.py"] == b"# typed\na = 1\n"
     assert "theirs.txt" not in home.files
+
+
+async def test_where_the_record_of_changes_is_gone_a_rewind_says_so_and_leaves_the_files(
+    home,
+) -> None:
+    script = [
+        say("I look.", calls=[READ], usage=USAGE),
+        say(calls=[EDIT], usage=USAGE),
+        say("Mended.", usage=USAGE),
+    ]
+    async with LoopbackEndpoint(strictly(script)) as endpoint:
+        async with editing(home, endpoint.base_url) as editor:
+            await editor.ask("mend it")
+        (log,) = home.state.glob("sessions/*/*/log.jsonl")
+        mended = home.shop.read_text()
+        assert mended != SOURCE
+        for folder in home.state.iterdir():
+            if folder.name != "sessions" and folder.is_dir():
+                shutil.rmtree(folder)
+        async with editing(home, endpoint.base_url) as editor:
+            back = await editor.execute(
+                "indwell.rewind", {"session": log.parent.name, "turn": 0, "files": True}
+            )
+            assert back is not None, editor.messages
+            told = [one for one in back["notices"] if "no record" in one]
+    assert told == [
+        "1 file stays as now: shop.py. Indwell has no record of what this session changed there; "
+        "take the changes back with git, or with undo in the editor"
+    ]
+    assert home.shop.read_text() == mended

@@ -85,7 +85,9 @@ async def rewound(
         if is_current:
             await take_up(host, again)
         raise
-    said = () if files is None else await files.take(session, arguments.turn)
+    said: tuple[str, ...] = ()
+    if files is not None:
+        said = *await files.take(session, arguments.turn), *files.unrecorded(rewind.changed)
     taken = await take_up(host, again)
     await mark_rewound(chats, session, arguments.turn)
     if not host.client.features.has("events"):

@@ -11,7 +11,7 @@ from indwell.lsp.client import Client
 from indwell.lsp.documents import Document
 from indwell.lsp.saving import clean_ones, save_ours
 from indwell.review.ledger import ReviewLedger
-from indwell.review.rewound import conflict, question, told
+from indwell.review.rewound import conflict, question, told, unrecorded
 from indwell.review.verdicts import Done, planned_rewind, rewind_files
 from indwell.workspace.base import Workspace
 
@@ -87,6 +87,11 @@ class FilesBack:
                 done = _both(done, more)
         await save_ours(self._client, clean)
         return told(done, self._workspace.roots)
+
+    def unrecorded(self, names: tuple[str, ...]) -> tuple[str, ...]:
+        """What to say of files that the session changed and the ledger does not know."""
+        words = unrecorded(names, self._ledger.known(), self._workspace.roots)
+        return (words,) if words else ()
 
 
 def _both(first: Done, then: Done) -> Done:

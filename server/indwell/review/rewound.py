@@ -51,6 +51,21 @@ def told(done: Done, roots: Sequence[Path]) -> tuple[str, ...]:
     return tuple(sentences)
 
 
+def unrecorded(names: Sequence[str], known: Iterable[Path], roots: Sequence[Path]) -> str:
+    """Of which changed files nothing is recorded, so that they stay; empty if of none."""
+    recorded = {display(path, roots) for path in known}
+    missing = [name for name in names if name not in recorded]
+    if not missing:
+        return ""
+    shown = ", ".join(missing[:NAMED])
+    more = f" and {len(missing) - NAMED:,} more" if len(missing) > NAMED else ""
+    number = "1 file stays" if len(missing) == 1 else f"{len(missing):,} files stay"
+    return (
+        f"{number} as now: {shown}{more}. Indwell has no record of what this session changed there; "
+        "take the changes back with git, or with undo in the editor"
+    )
+
+
 def _reasons(kept: Iterable[tuple[Hunk, str]]) -> str:
     return "; ".join(list(dict.fromkeys(why for _, why in kept))[:NAMED])
 

@@ -51,11 +51,19 @@ class Rewind(NamedTuple):
         turn: To whose end.
         draft: The user's words of the first turn that was left behind, to say them otherwise.
         notices: What the user should know, a sentence each.
+        changed: Files that the turns behind it changed, as the log names them.
     """
 
     turn: int
     draft: str
     notices: tuple[str, ...]
+    changed: tuple[str, ...] = ()
+
+
+def changed_after(records: Sequence[Record], turn: int) -> tuple[str, ...]:
+    """The files that later turns of a conversation changed, as the log names them, each once."""
+    ends = (one for one in lived(records) if isinstance(one, TurnFinished) and one.turn > turn)
+    return tuple(dict.fromkeys(file.path for end in ends for file in end.changes))
 
 
 def lived(records: Sequence[Record]) -> Sequence[Record]:

@@ -14,6 +14,7 @@ from indwell.errors import SessionError
 from indwell.sessions.branches import (
     Fork,
     Rewind,
+    changed_after,
     last_begun,
     last_ended,
     lived,
@@ -129,7 +130,8 @@ async def _rewind(store: SessionStore, session: str, turn: int, now: datetime) -
     finally:
         await log.close()
     draft = await asyncio.to_thread(_first_words, records, turn)
-    return Rewind(turn, draft, reading.notices)
+    changed = await asyncio.to_thread(changed_after, records, turn)
+    return Rewind(turn, draft, reading.notices, changed)
 
 
 class _Plan(NamedTuple):
