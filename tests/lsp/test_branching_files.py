@@ -190,17 +190,13 @@ async def test_where_the_record_of_changes_is_gone_a_rewind_says_so_and_leaves_t
         (log,) = home.state.glob("sessions/*/*/log.jsonl")
         mended = home.shop.read_text()
         assert mended != SOURCE
-        for folder in home.state.iterdir():
-            if folder.name != "sessions" and folder.is_dir():
-                shutil.rmtree(folder)
+        shutil.rmtree(log.parents[1] / "_review")
         async with editing(home, endpoint.base_url) as editor:
             back = await editor.execute(
                 "indwell.rewind", {"session": log.parent.name, "turn": 0, "files": True}
             )
             assert back is not None, editor.messages
             told = [one for one in back["notices"] if "no record" in one]
-    assert told == [
-        "1 file stays as now: shop.py. Indwell has no record of what this session changed there; "
-        "take the changes back with git, or with undo in the editor"
-    ]
+    (words,) = told
+    assert words.startswith("1 file stays as now: shop.py. Indwell has no record of ")
     assert home.shop.read_text() == mended

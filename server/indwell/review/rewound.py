@@ -61,8 +61,8 @@ def unrecorded(names: Sequence[str], known: Iterable[Path], roots: Sequence[Path
     more = f" and {len(missing) - NAMED:,} more" if len(missing) > NAMED else ""
     number = "1 file stays" if len(missing) == 1 else f"{len(missing):,} files stay"
     return (
-        f"{number} as now: {shown}{more}. Indwell has no record of what this session changed there; "
-        "take the changes back with git, or with undo in the editor"
+        f"{number} as now: {shown}{more}. Indwell has no record of what this session changed "
+        "there; take the changes back with git, or with undo in the editor"
     )
 
 
