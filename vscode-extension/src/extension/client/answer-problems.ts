@@ -1,9 +1,8 @@
 /** Answers `indwell/diagnostics`: which problems documents have once their servers have settled. */
 import * as vscode from "vscode";
 import type { LanguageClient } from "vscode-languageclient/node";
-import { problemsOf } from "./problems.ts";
 import { settling } from "./settling.ts";
-import { languageOf, openDocument, type ProblemWatch } from "./watch-problems.ts";
+import { languageOf, type ProblemWatch, toldOf } from "./watch-problems.ts";
 
 interface Asked {
   readonly uris: readonly string[];
@@ -19,11 +18,10 @@ export function answerProblems(client: LanguageClient, watch: ProblemWatch): vsc
     const answers = await Promise.all(
       uris.map(async (uri, index) => {
         const isKnown = await known(watch, uri, begun, asked.wait * 1_000, token);
-        if (!isKnown) return [];
-        const diagnostics = client.code2ProtocolConverter.asDiagnosticsSync([...problemsOf(uri)]);
+        const told = toldOf(client, watch, uri);
+        if (!isKnown && told.sources.length === 0) return [];
         // As it was asked for: the server knows the document by that name.
-        const name = asked.uris[index] ?? uri.toString();
-        return [{ uri: name, diagnostics, version: openDocument(uri)?.version ?? null }];
+        return [{ uri: asked.uris[index] ?? uri.toString(), ...told }];
       }),
     );
     return { documents: answers.flat() };

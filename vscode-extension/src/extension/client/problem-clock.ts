@@ -13,10 +13,22 @@ const SILENT: ReadonlySet<string> = new Set([
   "javascriptreact",
 ]);
 
+/** What each checker says of a document, as a text that is another when the checker says something else. */
+export type Marks = ReadonlyMap<string, string>;
+
+/** A checker of a document: when it was last seen to report there; 0: never. */
+export interface Checker {
+  readonly name: string;
+  readonly at: number;
+}
+
 interface Times {
   readonly editedAt: number;
   readonly reportedAt: number;
+  readonly checkers: ReadonlyMap<string, { readonly mark: string; readonly at: number }>;
 }
+
+const NOTHING: Times = { editedAt: 0, reportedAt: 0, checkers: new Map() };
 
 /** Remembers times, in milliseconds of one clock. */
 export class ProblemClock {
@@ -24,16 +36,33 @@ export class ProblemClock {
   private readonly latencies = new Map<string, number>();
   private readonly served = new Set<string>();
   private readonly silences = new Map<string, number>();
+  /** Who has ever named a problem in documents of a language. */
+  private readonly names = new Map<string, Set<string>>();
 
   /** The text of a document changed. */
   edited(uri: string, now: number): void {
-    this.keep(uri, { editedAt: now, reportedAt: this.times.get(uri)?.reportedAt ?? 0 });
+    this.keep(uri, { ...(this.times.get(uri) ?? NOTHING), editedAt: now });
   }
 
-  /** Somebody reported on a document; `language` is undefined where it is not open. */
-  reported(uri: string, language: string | undefined, now: number): void {
+  /**
+   * Somebody reported on a document; `language` is undefined where it is not open.
+   *
+   * VS Code does not say who. A checker whose problems changed has reported, and if none did it was the one
+   * that is known for the language, if there is one only.
+   */
+  reported(uri: string, language: string | undefined, now: number, marks: Marks = new Map()): void {
     const before = this.times.get(uri);
-    this.keep(uri, { editedAt: before?.editedAt ?? 0, reportedAt: now });
+    const checkers = new Map(before?.checkers);
+    const known = this.namesOf(language);
+    for (const name of marks.keys()) known.add(name);
+    const changed = [...new Set([...known, ...checkers.keys()])].filter(
+      (name) => (marks.get(name) ?? "") !== (checkers.get(name)?.mark ?? ""),
+    );
+    const only = changed.length === 0 && known.size === 1 ? [...known] : [];
+    for (const name of [...changed, ...only]) {
+      checkers.set(name, { mark: marks.get(name) ?? "", at: now });
+    }
+    this.keep(uri, { editedAt: before?.editedAt ?? 0, reportedAt: now, checkers });
     if (language === undefined) return;
     this.served.add(language);
     this.silences.delete(language);
@@ -50,18 +79,32 @@ export class ProblemClock {
     this.silences.set(language, (this.silences.get(language) ?? 0) + 1);
   }
 
+  /** Everybody who is known to check documents of this language, and when each was seen to report on this one. */
+  checkers(uri: string, language: string | undefined): readonly Checker[] {
+    const seen = this.times.get(uri)?.checkers;
+    const names = new Set([...this.namesOf(language), ...(seen?.keys() ?? [])]);
+    return [...names].map((name) => ({ name, at: seen?.get(name)?.at ?? 0 }));
+  }
+
   /** What is known of a document of this language. */
   watched(uri: string, language: string | undefined): Watched {
     const times = this.times.get(uri);
     return {
       editedAt: times?.editedAt ?? 0,
       reportedAt: times?.reportedAt ?? 0,
+      late: this.checkers(uri, language).some((one) => one.at <= (times?.editedAt ?? 0)),
       open: language !== undefined,
       served: language !== undefined && this.served.has(language),
       silent: language !== undefined && SILENT.has(language),
       silences: language === undefined ? 0 : (this.silences.get(language) ?? 0),
       latency: language === undefined ? null : (this.latencies.get(language) ?? null),
     };
+  }
+
+  private namesOf(language: string | undefined): Set<string> {
+    const known = this.names.get(language ?? "") ?? new Set();
+    if (language !== undefined) this.names.set(language, known);
+    return known;
   }
 
   private keep(uri: string, times: Times): void {

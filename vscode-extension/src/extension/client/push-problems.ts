@@ -1,10 +1,9 @@
 /** Tells the server which problems documents have: debounced, only what changed, bounded. */
 import * as vscode from "vscode";
 import type { LanguageClient } from "vscode-languageclient/node";
-import { problemsOf } from "./problems.ts";
 import { CALM, disturbed, due, type Quiet } from "./quiet.ts";
 import { isWork } from "./told-documents.ts";
-import { openDocument, type ProblemWatch } from "./watch-problems.ts";
+import { type ProblemWatch, toldOf } from "./watch-problems.ts";
 
 const REST_MS = 300;
 const MOST_MS = 2_000;
@@ -42,17 +41,14 @@ export function pushProblems(client: LanguageClient, watch: ProblemWatch): vscod
     if (waiting.size > 0) enqueue([]);
   };
   const push = (name: string, uri: vscode.Uri): void => {
-    const diagnostics = client.code2ProtocolConverter.asDiagnosticsSync([...problemsOf(uri)]);
-    const words = JSON.stringify(diagnostics);
-    const before = told.get(name) ?? "[]";
-    const version = openDocument(uri)?.version ?? null;
-    const mark = diagnostics.length === 0 ? "[]" : `${version}:${words}`;
-    if (mark === before) return;
+    const problems = toldOf(client, watch, uri);
+    const mark = problems.sources.length === 0 ? "[]" : JSON.stringify(problems);
+    if (mark === (told.get(name) ?? "[]")) return;
     told.delete(name);
     told.set(name, mark);
     const oldest = told.size > MOST_REMEMBERED ? told.keys().next() : undefined;
     if (oldest !== undefined && oldest.done !== true) told.delete(oldest.value);
-    const params = { uri: name, diagnostics, version };
+    const params = { uri: name, ...problems };
     client.sendNotification("indwell/didChangeDiagnostics", params).catch(() => undefined);
   };
 

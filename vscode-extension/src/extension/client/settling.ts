@@ -12,6 +12,8 @@ export interface Watched {
   readonly editedAt: number;
   /** Of the last report of problems (none is a report too); 0: none was seen. */
   readonly reportedAt: number;
+  /** Has a checker that is known for its language not been seen to report since? */
+  readonly late: boolean;
   /** Is it held open by the editor? Most servers look at no others. */
   readonly open: boolean;
   /** Has anybody ever reported on a document of its language in this window? */
@@ -24,7 +26,7 @@ export interface Watched {
   readonly latency: number | null;
 }
 
-/** `wait`: look again in so many milliseconds. `known`: its problems are those of the text of now. */
+/** `wait`: look again in so many milliseconds. `known`: answer what each checker said. `unknown`: nobody has reported. */
 export type Settling =
   | { readonly kind: "wait"; readonly ms: number }
   | { readonly kind: "known" }
@@ -45,8 +47,11 @@ export const SILENT_MS = 1_000;
 export function settling(one: Watched, begun: number, now: number, wait: number): Settling {
   if (wait <= 0) return one.reportedAt > 0 || (one.served && one.open) ? KNOWN : UNKNOWN;
   const deadline = begun + wait;
-  if (one.reportedAt > one.editedAt && one.editedAt > 0) {
-    const calm = Math.min(one.reportedAt + QUIET_MS, deadline);
+  const isReported = one.reportedAt > one.editedAt && one.editedAt > 0;
+  if (isReported) {
+    // Who has nothing new to say cannot be told from who is slow: the usual time has to do.
+    const last = one.late ? begun + usual(one) : 0;
+    const calm = Math.min(Math.max(one.reportedAt + QUIET_MS, last), deadline);
     return now >= calm ? KNOWN : { kind: "wait", ms: calm - now };
   }
   const until = Math.min(begun + patience(one, wait), deadline);
@@ -58,8 +63,11 @@ function patience(one: Watched, wait: number): number {
   if (!one.served) return UNSERVED_MS;
   // Who stays silent is waited for half as long each time: its server may be gone.
   if (!one.silent) return Math.max(UNSERVED_MS, wait / 2 ** one.silences);
-  if (one.latency === null) return wait;
-  return Math.max(SILENT_MS, one.latency * 2);
+  return one.latency === null ? wait : usual(one);
+}
+
+function usual(one: Watched): number {
+  return Math.max(SILENT_MS, (one.latency ?? 0) * 2);
 }
 
 const KNOWN: Settling = { kind: "known" };

@@ -1,6 +1,7 @@
 /** Keeps the times by which problems settle, for the life of the window. */
 import * as vscode from "vscode";
-import { ProblemClock } from "./problem-clock.ts";
+import type { LanguageClient } from "vscode-languageclient/node";
+import { type Marks, ProblemClock } from "./problem-clock.ts";
 import { problemsOf } from "./problems.ts";
 
 /** The clock, and news of documents whose problems were reported. */
@@ -13,6 +14,8 @@ export interface ProblemWatch extends vscode.Disposable {
 
 /** VS Code gathers reports for 50 ms; later ones are of somebody else. */
 const OWN_MS = 150;
+/** For who does not give its name with its problems; the server's word for an editor as a whole. */
+const UNNAMED = "the editor's problems";
 
 /** Begins to watch. */
 export function watchProblems(): ProblemWatch {
@@ -22,7 +25,7 @@ export function watchProblems(): ProblemWatch {
   const reports = new vscode.EventEmitter<readonly vscode.Uri[]>();
   // Reports that came before: they say which languages are served at all.
   for (const [uri] of vscode.languages.getDiagnostics()) {
-    clock.reported(uri.toString(), languageOf(uri), Date.now());
+    clock.reported(uri.toString(), languageOf(uri), Date.now(), marksOf(uri));
   }
   const isNews = (uri: vscode.Uri): boolean => {
     const name = uri.toString();
@@ -43,7 +46,9 @@ export function watchProblems(): ProblemWatch {
     vscode.languages.onDidChangeDiagnostics((event) => {
       // Indwell's hints come with each of its edits: they prove nothing of the others.
       const uris = event.uris.filter((uri) => isNews(uri));
-      for (const uri of uris) clock.reported(uri.toString(), languageOf(uri), Date.now());
+      for (const uri of uris) {
+        clock.reported(uri.toString(), languageOf(uri), Date.now(), marksOf(uri));
+      }
       if (uris.length > 0) reports.fire(uris);
     }),
   );
@@ -53,6 +58,54 @@ export function watchProblems(): ProblemWatch {
     own: (uri) => ownAt.set(uri.toString(), Date.now()),
     dispose: () => watching.dispose(),
   };
+}
+
+type Diagnostics = ReturnType<LanguageClient["code2ProtocolConverter"]["asDiagnosticsSync"]>;
+
+/** All that the server is told of a document: each checker by itself, with the version that it has looked at. */
+export interface Told {
+  readonly diagnostics: Diagnostics;
+  readonly version: number | null;
+  readonly sources: readonly {
+    readonly name: string;
+    readonly diagnostics: Diagnostics;
+    readonly version: number | null;
+  }[];
+}
+
+/** What each checker says of `uri` now. Only what was reported after the last edit is of the text of now. */
+export function toldOf(client: LanguageClient, watch: ProblemWatch, uri: vscode.Uri): Told {
+  const name = uri.toString();
+  const language = languageOf(uri);
+  const { editedAt, reportedAt } = watch.clock.watched(name, language);
+  const version = openDocument(uri)?.version ?? null;
+  const groups = grouped(uri);
+  const sources = watch.clock.checkers(name, language).map((one) => ({
+    name: one.name,
+    diagnostics: client.code2ProtocolConverter.asDiagnosticsSync([...(groups.get(one.name) ?? [])]),
+    version: one.at > editedAt ? version : null,
+  }));
+  // Nobody has ever named a problem in such files, and somebody has reported: there is none.
+  const isClean = sources.length === 0 && reportedAt > editedAt;
+  return { diagnostics: [], version: isClean ? version : null, sources };
+}
+
+/** The problems of `uri` by who reports them. */
+function grouped(uri: vscode.Uri): ReadonlyMap<string, readonly vscode.Diagnostic[]> {
+  const groups = new Map<string, vscode.Diagnostic[]>();
+  for (const one of problemsOf(uri)) {
+    const name = one.source ?? UNNAMED;
+    groups.set(name, [...(groups.get(name) ?? []), one]);
+  }
+  return groups;
+}
+
+function marksOf(uri: vscode.Uri): Marks {
+  const marks = new Map<string, string>();
+  for (const [name, problems] of grouped(uri)) {
+    marks.set(name, JSON.stringify(problems.map((one) => [one.message, one.range, one.severity])));
+  }
+  return marks;
 }
 
 /** The document of this URI, if the editor holds it. */

@@ -33,7 +33,7 @@ test("a language that nobody serves costs half a second", () => {
   assert.deepEqual(settling(one, BEGUN, BEGUN + UNSERVED_MS, WAIT), { kind: "unknown" });
 });
 
-test("a server that is silent where nothing changed is believed after its usual time", () => {
+test("a server that is silent where nothing changed is waited for its usual time", () => {
   const clock = new ProblemClock();
   clock.reported("file:///b.ts", "typescript", 1_000);
   clock.edited("file:///a.ts", BEGUN);
@@ -78,4 +78,49 @@ test("a server that stays silent is waited for half as long each time, until it 
   assert.deepEqual(waits, [2_000, 1_000, UNSERVED_MS, UNSERVED_MS]);
   clock.reported("file:///b.py", "python", BEGUN);
   assert.equal(wait(), WAIT);
+});
+
+const FILE = "file:///a.ts";
+const said = (...names: string[]): ReadonlyMap<string, string> =>
+  new Map(names.map((name) => [name, `of ${name}`]));
+
+/** Who was seen to report on the file after the edit. */
+function fresh(clock: ProblemClock): readonly string[] {
+  const found = clock.checkers(FILE, "typescript").filter((one) => one.at > 100);
+  return found.map((one) => one.name);
+}
+
+test("a checker whose problems changed after the edit has looked, and no other", () => {
+  const clock = new ProblemClock();
+  clock.reported(FILE, "typescript", 50, said("ts", "eslint"));
+  clock.edited(FILE, 100);
+  clock.reported(FILE, "typescript", 150, said("eslint"));
+  assert.deepEqual(fresh(clock), ["ts"]);
+  assert.equal(clock.watched(FILE, "typescript").late, true);
+  clock.reported(FILE, "typescript", 200, said());
+  assert.deepEqual(fresh(clock), ["ts", "eslint"]);
+  assert.equal(clock.watched(FILE, "typescript").late, false);
+});
+
+test("a report that changes nothing is of the only checker there is, and of nobody among several", () => {
+  const clock = new ProblemClock();
+  clock.reported("file:///b.ts", "typescript", 50, said("ts"));
+  clock.edited(FILE, 100);
+  clock.reported(FILE, "typescript", 150);
+  assert.deepEqual(fresh(clock), ["ts"]);
+  clock.reported("file:///b.ts", "typescript", 160, said("ts", "eslint"));
+  clock.edited(FILE, 170);
+  clock.reported(FILE, "typescript", 200);
+  const after = clock.checkers(FILE, "typescript").filter((one) => one.at > 170);
+  assert.deepEqual(after, []);
+});
+
+test("a checker that was not seen to report is given the usual time, and no more", () => {
+  const clock = new ProblemClock();
+  clock.reported(FILE, "typescript", 1_000, said("ts", "eslint"));
+  clock.edited(FILE, BEGUN - 5);
+  clock.reported(FILE, "typescript", BEGUN + 100, said("eslint"));
+  const one = clock.watched(FILE, "typescript");
+  assert.deepEqual(settling(one, BEGUN, BEGUN + 500, WAIT), { kind: "wait", ms: 500 });
+  assert.deepEqual(settling(one, BEGUN, BEGUN + 1_000, WAIT), { kind: "known" });
 });
