@@ -84,9 +84,8 @@ def test_a_projects_settings_that_others_can_write_are_ignored_and_told(tmp_path
 
 def test_skills_that_others_can_write_are_not_used(tmp_path: Path, home: Path) -> None:
     root = tmp_path / "work"
-    theirs = put(
-        root / ".agents" / "skills" / "theirs" / "SKILL.md", SKILL.replace("mine", "theirs")
-    )
+    folder = root / ".agents" / "skills" / "theirs"
+    put(folder / "SKILL.md", SKILL.replace("mine", "theirs"))
     mine = put(home / ".agents" / "skills" / "mine" / "SKILL.md", SKILL)
     settings = Settings(trusted=(str(root),))
     trust = FolderTrust({})
@@ -98,12 +97,11 @@ def test_skills_that_others_can_write_are_not_used(tmp_path: Path, home: Path) -
 
     assert names() == {"mine", "theirs"}
     mine.chmod(0o666)
-    theirs.parent.chmod(0o777)
+    folder.chmod(0o777)
     assert names() == set()
-    assert [
-        f"chmod go-w {one}" in "; ".join(folders.look().problems) for one in (mine, theirs.parent)
-    ]
-    assert len(folders.look().problems) == 2
+    first, second = folders.look().problems
+    assert f"run `chmod go-w {mine}`" in first
+    assert f"run `chmod go-w {folder}`" in second
 
 
 def test_a_folder_that_all_may_write_but_nobody_may_take_from_is_none_of_others(
