@@ -22,7 +22,6 @@ from indwell.files import (
 )
 from indwell.policy.asked import Asked
 from indwell.policy.commands.situation import Situation
-from indwell.policy.decide_command import COMMAND_LIMIT
 from indwell.policy.guarded import BARE, is_obeyed_by_git
 from indwell.policy.named_files import MOST_SCRIPTS, Bound, bound_files
 from indwell.policy.paths import is_at_root_unknown
@@ -70,13 +69,17 @@ async def asked_of(session: Session, arguments: str, facts: Facts) -> Asked:
 
 async def with_scripts(session: Session, asked: Asked) -> Asked:
     """The same, bound to what the scripts hold that a command runs, as they are now."""
-    if asked.effect != "run" or len(asked.command) > COMMAND_LIMIT:
+    if asked.effect != "run":
         return asked
     from indwell.policy.commands.judge import judge  # noqa: PLC0415 - no start is to wait for it
+    from indwell.policy.commands.long_texts import judged_text  # noqa: PLC0415 - as above
 
     roots = session.parts.workspace.roots
     names = tuple(map(str, roots))
-    verdict = judge(asked.command, Situation(cwd=asked.cwd, roots=names))
+    text = judged_text(asked.command)
+    if not text:
+        return asked  # it is denied
+    verdict = judge(text, Situation(cwd=asked.cwd, roots=names))
     files = bound_files(verdict.parts, asked.cwd, names)
     scripts: tuple[tuple[str, str], ...] = ()
     programs: tuple[tuple[str, str], ...] = ()

@@ -20,18 +20,21 @@ from indwell.policy.widening import NOTHING_MORE, Widening
 
 _OWN_RULES = ("ask:", "deny:")  # by the second something is asked that only a run can tell
 _MOST_NAMED = 5  # protected files that a reason names
-COMMAND_LIMIT = 8_000  # characters that a person can be expected to look at
+COMMAND_LIMIT = 8_000  # as `commands.long_texts.LIMIT`; a test keeps the two equal
 ASKS_FOR_ALL = "nothing holds commands on this system, so each one is asked for"
 
 
 def decide_command(asked: Asked, policy: Policy) -> Decision:
     """Decide on a call that runs something, and that no rule for all calls denies."""
-    if len(asked.command) > COMMAND_LIMIT:
+    text = _judged_text(asked.command)
+    if asked.command and not text:
         return Deny(
             f"a command of {len(asked.command):,} characters cannot be shown to the user; write a "
             "script to a file and run that",
             by="length",
         )
+    if text != asked.command:
+        return _decide_long(asked, policy, text)
     danger = why_dangerous(asked.command)
     if danger:  # before any standing answer, and in every mode: nobody means it (H49)
         return Deny(
@@ -80,6 +83,27 @@ def _may_send(verdict: Verdict, widening: Widening, policy: Policy) -> bool:
     if widening.hosts or widening.unconfined:
         return True
     return not (policy.writes_confined or verdict.reads_only)
+
+
+def _decide_long(asked: Asked, policy: Policy, text: str) -> Decision:
+    """The same for one that is long for the texts that it writes: with a question each time."""
+    decision = decide_command(msgspec.structs.replace(asked, command=text), policy)
+    reason = f"it is {len(asked.command):,} characters long, most of them a text that it writes"
+    match decision:
+        case Deny():
+            return decision
+        case Ask():
+            return msgspec.structs.replace(decision, rule="", reason=f"{decision.reason}; {reason}")
+        case Allow(widening=widening):
+            return Ask(reason, rule="", by="length", widening=widening)
+
+
+def _judged_text(command: str) -> str:
+    if len(command) <= COMMAND_LIMIT:
+        return command
+    from indwell.policy.commands.long_texts import judged_text  # noqa: PLC0415 - as below
+
+    return judged_text(command)
 
 
 def judged(asked: Asked, policy: Policy) -> Verdict:
