@@ -8,7 +8,6 @@ import subprocess
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
-from time import perf_counter
 
 import pytest
 
@@ -16,6 +15,7 @@ from support.editing import READ, SERVE, Home, bash, running
 from support.loopback_endpoint import HANG, Answer, LoopbackEndpoint, chunk, say, sse, stream
 from support.process_facts import forget_peak
 from support.raw_client import RawClient, raw_client
+from support.raw_wire import LEAVES_S
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
 
@@ -46,7 +46,7 @@ async def test_lsp_13_when_the_editor_hangs_up_nothing_of_a_turn_is_left(tmp_pat
         await client.wait_until(lambda: "toolOutput" in kinds(client))
         assert running(marker) != []
         client.close_stdin()
-        assert await client.ended(timeout_s=2.0) == 1
+        assert await client.ended(timeout_s=LEAVES_S) == 1
         assert running(marker) == []
     assert home.endings() == [("cancelled", "")]
 
@@ -60,7 +60,7 @@ async def test_lsp_14_the_editor_is_dead_though_somebody_holds_the_pipe(tmp_path
         assert client.is_running
         editor.kill()
         editor.wait()
-        await client.ended(timeout_s=5.0)
+        await client.ended(timeout_s=LEAVES_S)
     assert [ending for ending, _ in home.endings()] == ["done"]
 
 
@@ -80,7 +80,7 @@ async def test_lsp_15_when_nobody_can_read_any_more_the_server_leaves(tmp_path) 
         for _ in range(3):
             with suppress(BrokenPipeError):
                 client.ask("no/such")
-        await client.ended(timeout_s=3.0)
+        await client.ended(timeout_s=LEAVES_S)
         assert client.stderr.count("Traceback") == 0
 
 
@@ -177,19 +177,17 @@ async def test_lsp_16_one_byte_a_second_while_a_command_prints_ten_megabytes(tmp
         assert client.facts.peak_b - before.rss_b < 64 * MEGABYTE
         # It never reads again, and still it can hang up.
         client.close_stdin()
-        await client.ended(timeout_s=3.0)
+        await client.ended(timeout_s=LEAVES_S)
     assert len(home.endings()) == 1
 
 
-async def test_hanging_up_while_the_model_is_silent_is_quick(tmp_path) -> None:
+async def test_hanging_up_does_not_wait_for_a_silent_model(tmp_path) -> None:
     home = Home(tmp_path)
     async with serving(home, [stream(chunk({"content": "I"}), HANG)]) as (client, endpoint):
         client.ask("indwell/prompt", {"text": "hang"})
         await client.wait_until(lambda: "text" in kinds(client))
-        started = perf_counter()
         client.close_stdin()
-        await client.ended(timeout_s=2.0)
-        assert perf_counter() - started < 2.0
+        await client.ended(timeout_s=LEAVES_S)
         async with asyncio.timeout(60):
             await endpoint.gone.wait()
     ((ending, _),) = home.endings()

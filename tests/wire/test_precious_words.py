@@ -14,7 +14,7 @@ from support.editing import SERVE, Home, Playlist
 from support.fault_endpoint import FaultEndpoint, streamed
 from support.loopback_endpoint import HANG, LoopbackEndpoint, say, stream
 from support.raw_client import RawClient, raw_client
-from support.raw_wire import PATIENCE_S, SILENCE
+from support.raw_wire import LEAVES_S, PATIENCE_S, SILENCE
 
 FAILED = -32803
 EVIL = "bash\x1b]0;evil\x07\u202eabc\x9b\r\n\u2028"
@@ -72,7 +72,7 @@ async def test_a_prompt_that_waits_for_its_session_is_kept_when_the_server_ends(
         client.ask("indwell/prompt", {"text": "\ud800 and more"})
         await client.wait_until(lambda: client.of("window/showMessageRequest") != [])
         end(client)
-        await client.ended(timeout_s=5.0)
+        await client.ended(timeout_s=LEAVES_S)
         assert client.answers(asked)[0]["result"]["draft"] == "PRECIOUS words"
         assert client.stderr.count("Traceback") == 0, client.stderr
     assert drafts(home) == ["PRECIOUS words\n\n---\n\n\ufffd and more\n"]
@@ -84,7 +84,7 @@ async def test_while_a_model_is_being_chosen_words_for_a_turn_are_refused_at_onc
         client.replies["window/showMessageRequest"] = SILENCE
         asked = client.ask("indwell/prompt", {"text": "hello"})
         await client.wait_until(lambda: client.of("window/showMessageRequest") != [])
-        steered = await client.request("indwell/steer", {"text": "faster"}, timeout_s=5.0)
+        steered = await client.request("indwell/steer", {"text": "faster"})
         assert steered["error"] == {
             "code": FAILED,
             "message": (
@@ -103,7 +103,7 @@ async def test_words_that_came_just_before_the_end_of_the_line_are_kept(tmp_path
         playlist.play(stream(HANG))
         client.ask("indwell/prompt", {"text": "PRECIOUS words"})
         await client.close_stdin_when_sent()
-        await client.ended(timeout_s=5.0)
+        await client.ended(timeout_s=LEAVES_S)
     kept = [path.read_text() for path in home.state.rglob("*") if path.is_file()]
     assert [text for text in kept if "PRECIOUS words" in text] != []
 

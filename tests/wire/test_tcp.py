@@ -9,6 +9,7 @@ import sys
 import pytest
 
 from indwell.lsp.wire.tcp import WrongAddress, address_of, check_token
+from support.raw_wire import PATIENCE_S
 
 TOKEN = "0123456789abcdef-made-up"  # noqa: S105 - made up
 
@@ -63,7 +64,7 @@ async def served(tmp_path, request):
         stderr=asyncio.subprocess.PIPE,
         env=environment,
     )
-    said = (await asyncio.wait_for(process.stderr.readline(), 20)).decode()
+    said = (await asyncio.wait_for(process.stderr.readline(), PATIENCE_S)).decode()
     found = re.search(r"listening on 127\.0\.0\.1:(\d+), token (\S+)", said)
     assert found, said
     yield Served(process, int(found[1]), found[2])
@@ -84,7 +85,7 @@ def hello(token: object) -> bytes:
 
 
 async def heard(reader: asyncio.StreamReader) -> dict:
-    length = int((await asyncio.wait_for(reader.readline(), 20)).partition(b":")[2])
+    length = int((await asyncio.wait_for(reader.readline(), PATIENCE_S)).partition(b":")[2])
     await reader.readline()
     return json.loads(await reader.readexactly(length))
 
@@ -103,7 +104,7 @@ async def test_the_token_opens_the_line_and_the_port_closes_behind(served) -> No
     with pytest.raises(ConnectionRefusedError):
         await asyncio.open_connection("127.0.0.1", served.port)
     writer.write(frame({"method": "exit"}))
-    assert await asyncio.wait_for(served.process.wait(), 10) == 0
+    assert await asyncio.wait_for(served.process.wait(), PATIENCE_S) == 0
     writer.close()
 
 
@@ -114,19 +115,19 @@ async def test_a_wrong_token_ends_the_connection_and_the_right_one_still_works(s
         reader, writer = await said_to(served.port, hello(wrong))
         answer = await heard(reader)
         assert (answer["id"], answer["error"]["code"]) == (1, -32600)
-        assert await asyncio.wait_for(reader.read(), 10) == b""
+        assert await asyncio.wait_for(reader.read(), PATIENCE_S) == b""
         writer.close()
     reader, writer = await said_to(served.port, hello(TOKEN))
     assert "result" in await heard(reader)
     writer.close()
-    assert await asyncio.wait_for(served.process.wait(), 10) == 1  # hung up without goodbye
+    assert await asyncio.wait_for(served.process.wait(), PATIENCE_S) == 1  # hung up without goodbye
 
 
 async def test_a_web_page_gets_nothing_and_keeps_nobody_out(served) -> None:
     silent = await asyncio.open_connection("127.0.0.1", served.port)
     request = b"POST / HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 2\r\n\r\n{}"
     reader, page = await said_to(served.port, request)
-    assert await asyncio.wait_for(reader.read(), 10) == b""
+    assert await asyncio.wait_for(reader.read(), PATIENCE_S) == b""
     reader, writer = await said_to(served.port, hello(served.token))
     assert "result" in await heard(reader)
     for one in (silent[1], page, writer):
