@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import shutil
 import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from indwell.cli.guarding import Guard
 from indwell.errors import ToolError
 from indwell.files.aside import MOST_DEPTH, Quarantine
 from indwell.sandbox import spawn
-from indwell.sandbox.confinement import Confinement
+from indwell.sandbox.confinement import Confinement, Guarded
 from indwell.sandbox.gate import Gate, Standing, still_in_the_way, take_untold
+from indwell.sandbox.meanwhile import look_again
 from indwell.sandbox.pool import BACKGROUND
 from indwell.settings.model import SECRETS
 from support.another_disk import elsewhere
@@ -126,6 +129,38 @@ async def test_what_the_user_puts_in_its_place_is_the_users(place: Place) -> Non
     assert plant.read_text() == "own"
 
 
+@needs_bubblewrap
+async def test_nothing_runs_before_somebody_could_look_at_what_a_command_made(
+    tmp_path: Path,
+) -> None:
+    root = tmp_path / "w"
+    root.mkdir()
+    guard = Guard(root, SECRETS, quarantine=Quarantine(tmp_path / "state", (root,)))
+    is_broken = [True]
+
+    def look() -> Guarded:
+        looked = guard.look()
+
+        def settle() -> tuple[str, ...]:
+            if is_broken[0]:
+                raise OSError(errno.EIO, "Input/output error")
+            return looked.settle()
+
+        return msgspec.structs.replace(looked, settle=settle)
+
+    confinement = unheard(Confinement(writable=(str(root),), look=look))
+    finished = await spawn("echo evil >.nvim.lua", cwd=root, timeout_s=60, confinement=confinement)
+    assert "could not be looked at (Input/output error); no command runs" in finished.notes[0]
+    for _ in range(2):
+        with pytest.raises(ToolError, match=f"nothing was run: .*{root}.*Input/output error"):
+            await ran(root)
+    is_broken[0] = False
+    assert await ran(root) == "ran\n"
+    assert not (root / ".nvim.lua").exists()
+    (note,) = take_untold((root,))
+    assert note.startswith("the command made '.nvim.lua'")
+
+
 def test_it_stays_closed_for_a_server_that_starts_later(tmp_path: Path) -> None:
     root = tmp_path / "w"
     root.mkdir()
@@ -169,6 +204,39 @@ async def test_what_a_stopped_command_planted_is_said_in_the_next_turn(tmp_path:
     (note,) = take_untold((root,))
     assert note.startswith("the command made '.nvim.lua', ")
     assert take_untold((root,)) == ()
+
+
+@needs_bubblewrap
+async def test_a_command_in_a_folder_that_is_moved_sees_nothing_of_its_new_place(
+    tmp_path: Path,
+) -> None:
+    root, state = tmp_path / "w", tmp_path / "state"
+    root.mkdir()
+    state.mkdir()
+    (state / "secret").write_text("canary")
+    guard = Guard(root, SECRETS, quarantine=Quarantine(state / "quarantine", (root,)))
+    confinement = unheard(Confinement(writable=(str(root),), look=guard.look))
+    command = (
+        f"mkdir .idea; cd .idea; echo ready; while [ -e {root}/.idea ]; do :; done; "
+        "ls .. ../.. ../../..; cat ../../../secret ../../secret"
+    )
+    is_ready = asyncio.Event()
+    running = asyncio.create_task(
+        spawn(
+            command,
+            cwd=root,
+            timeout_s=60,
+            confinement=confinement,
+            on_chunk=lambda _chunk: is_ready.set(),
+            on_note=lambda _note: None,
+        )
+    )
+    await is_ready.wait()
+    await look_again()
+    finished = await running
+    assert "canary" not in finished.output
+    assert finished.output.count("No such file or directory") == 5
+    assert list(root.iterdir()) == []
 
 
 def test_a_link_to_a_place_outside_is_moved_itself(tmp_path: Path) -> None:

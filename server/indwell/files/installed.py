@@ -8,6 +8,7 @@ first time and 6 µs afterwards. Links are not followed.
 
 from __future__ import annotations
 
+import errno
 import os
 import threading
 import time
@@ -19,6 +20,10 @@ MOST_FOLDERS = 300_000
 FRESH_NS = 50_000_000
 """A folder that changed so short a time before it was listed may change again and bear the same
 time: the clock of file systems ticks up to every 10 ms. So the list counts for this look alone."""
+
+GONE = frozenset({errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.ENAMETOOLONG})
+"""A folder is no more, or nobody reaches it by its path. With any other error it may hold things:
+no permission, too many open files, a damaged disk."""
 
 
 class Signs(msgspec.Struct, frozen=True):
@@ -89,10 +94,9 @@ class Installed:
                 break
             try:
                 folder = self._read(at)
-            except PermissionError:
-                closed.append(at)
-                continue
-            except OSError:  # gone, or a link by now
+            except OSError as error:
+                if error.errno not in GONE:
+                    closed.append(at)
                 continue
             known[at] = folder
             waiting += folder.folders

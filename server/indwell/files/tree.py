@@ -19,7 +19,7 @@ from pathlib import Path
 
 import msgspec
 
-from indwell.files.installed import FRESH_NS
+from indwell.files.installed import FRESH_NS, GONE
 
 MOST_FOLDERS = 20_000  # 150 ms when nothing changed; the first time little more than `os.walk`
 _SHORT = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOMEM})
@@ -209,11 +209,10 @@ class Tree:
                 return _Folder(changed, is_readable=False)
             with os.scandir(path) as entries:
                 folder = self._listed(at, changed, entries)
-        except OSError as error:  # gone; or another program of the user's closed it just now
+        except OSError as error:
             if error.errno in _SHORT:  # what is there, nobody can tell; it is not gone
                 raise
-            is_closed = error.errno in {errno.EACCES, errno.EPERM}
-            return _Folder((0, 0, 0), is_readable=False) if is_closed else None
+            return None if error.errno in GONE else _Folder((0, 0, 0), is_readable=False)
         if time.time_ns() - now.st_ctime_ns >= FRESH_NS:
             return folder
         return msgspec.structs.replace(folder, changed=(now.st_ino, -1, -1))

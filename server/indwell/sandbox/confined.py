@@ -14,6 +14,7 @@ from pathlib import Path
 import msgspec
 
 from indwell.errors import ToolError
+from indwell.files.aside import why
 from indwell.files.handles import handle
 from indwell.files.removing import remove_own_tree
 from indwell.files.scratch import NOWHERE, scratch_folder
@@ -21,6 +22,7 @@ from indwell.sandbox import seatbelt
 from indwell.sandbox.bubblewrap import ENVIRONMENT, arguments, bound_places, fitting
 from indwell.sandbox.confinement import Confinement, looked_up
 from indwell.sandbox.filter_pipe import filter_pipe
+from indwell.sandbox.gate import close_until_settled
 from indwell.sandbox.landlock_start import start_held
 from indwell.sandbox.program import Starter, start_plainly
 from indwell.sandbox.shortage import is_shortage
@@ -62,16 +64,19 @@ async def resolved(bounds: Confinement) -> Confinement:
 async def settled(bounds: Confinement) -> tuple[str, ...]:
     """Put aside what a command made although it may not, once all of it has ended; in words.
 
-    Where the system has no open file left for that, others are given a moment to end.
+    Where the system has no open file left for that, others are given a moment to end. Where nobody
+    can look at all, no further command runs before somebody could.
     """
+    last = OSError()
     for _ in range(_MOST_TRIES):
         try:
             return await asyncio.to_thread(bounds.settle)
         except OSError as error:
+            last = error
             if not is_shortage(error):
-                raise
+                break
             await asyncio.sleep(_TRY_S)
-    return await asyncio.to_thread(bounds.settle)
+    return (close_until_settled(bounds.writable, bounds.settle, why(last)),)
 
 
 def held(bounds: Confinement, cwd: Path) -> contextlib.AbstractAsyncContextManager[Held]:

@@ -12,14 +12,15 @@ import contextlib
 import hashlib
 import logging
 import os
-from collections.abc import Iterable, Iterator, Sequence
+import threading
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
 import msgspec
 
 from indwell.errors import ToolError
 from indwell.files.append_log import list_names, make_private_folder
-from indwell.files.aside import Left, Quarantine
+from indwell.files.aside import Left, Quarantine, why
 from indwell.files.private import read_own, write_durable
 from indwell.files.removing import remove_own
 from indwell.sandbox.meanwhile import any_runs_on
@@ -51,7 +52,7 @@ class Standing(msgspec.Struct, frozen=True):
     @property
     def path(self) -> str:
         """The whole path."""
-        return f"{self.root}/{self.at}"
+        return f"{self.root}/{self.at}" if self.at else self.root
 
     @property
     def words(self) -> str:
@@ -61,6 +62,18 @@ class Standing(msgspec.Struct, frozen=True):
         return f"{self.path!r} could not be moved away ({self.why})"
 
 
+class _Unsettled(msgspec.Struct, frozen=True):
+    """A command after which nobody could look at what it made.
+
+    Attributes:
+        folders: Those that it could write to.
+        settle: Looks, and moves away what it planted.
+    """
+
+    folders: tuple[str, ...]
+    settle: Callable[[], Sequence[str]]
+
+
 class Gate:
     """All that is in the way, of this process and of those before it."""
 
@@ -68,6 +81,8 @@ class Gate:
         self._quarantines: dict[Path | None, Quarantine] = {}
         self._standing: dict[str, tuple[Standing, Quarantine]] = {}
         self._untold: list[tuple[Path, str]] = []
+        self._unsettled: list[_Unsettled] = []
+        self._trying = threading.RLock()
 
     def heed(self, quarantine: Quarantine) -> None:
         """Heed what earlier processes wrote down there; reads nothing yet."""
@@ -88,8 +103,38 @@ class Gate:
         except (OSError, UnicodeError):  # it holds as long as this process runs
             log.warning("%s; that could not be written down", marked.words)
 
+    def close_until_settled(
+        self, folders: Sequence[str], settle: Callable[[], Sequence[str]], reason: str
+    ) -> str:
+        """Let no command run before somebody could look at what one made; gives the sentence."""
+        self._unsettled.append(_Unsettled(tuple(folders), settle))
+        return (
+            f"what the command made could not be looked at ({reason}); no command runs here until "
+            "that is done, which is tried again each time; tell the user"
+        )
+
     def open_again(self, folders: Sequence[Path]) -> tuple[Standing, ...]:
         """Try again to take everything away; gives what is in the way in ``folders``; blocks."""
+        with self._trying:
+            return (*self._settled(folders), *self._taken(folders))
+
+    def _settled(self, folders: Sequence[Path]) -> list[Standing]:
+        found: list[Standing] = []
+        for one in tuple(self._unsettled):
+            waiting = [Standing(root, "", "", "") for root in one.folders]
+            concerned = [each for each in waiting if _concerns(each, folders)]
+            if not concerned:
+                continue
+            try:
+                notes = one.settle()
+            except OSError as error:
+                found.append(msgspec.structs.replace(concerned[0], why=why(error)))
+                continue
+            self._unsettled.remove(one)
+            self.keep_untold(Path(concerned[0].root), notes)
+        return found
+
+    def _taken(self, folders: Sequence[Path]) -> tuple[Standing, ...]:
         self._read()
         for standing, quarantine in tuple(self._standing.values()):
             if not _concerns(standing, folders):
@@ -128,6 +173,7 @@ class Gate:
 _gate = Gate()
 heed = _gate.heed
 close = _gate.close
+close_until_settled = _gate.close_until_settled
 keep_untold = _gate.keep_untold
 take_untold = _gate.take_untold
 
@@ -154,8 +200,8 @@ def gate_words(standing: Sequence[Standing]) -> str:
     more = f"; and {len(standing) - _MOST_NAMED} more" if len(standing) > _MOST_NAMED else ""
     return (
         f"an earlier command made what programs obey by themselves: {named}{more}. No command runs "
-        "here until it is gone. Tell the user, who can look at it and remove it, or move it out of "
-        "the workspace"
+        "here until that is over. Tell the user, who can look at it and remove it, or move it out "
+        "of the workspace"
     )
 
 
