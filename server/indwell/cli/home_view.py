@@ -194,10 +194,12 @@ def _is_apt(real: Path, home: Path) -> bool:
 def _candidates(
     home: Path, roots: Sequence[Path], environment: Mapping[str, str], extra: Sequence[str]
 ) -> Iterator[Path]:
-    configurations = frozenset(CONFIGURATIONS)
-    yield from (home / one for one in _OPEN_PLACES if one not in configurations)
-    yield from (home / one for one in CONFIGURATIONS if not _holds_key(home / one))
-    ours = (home / one for one in names_in(home) if one.startswith(".gitconfig"))
+    there = frozenset(names_in(home))  # most are not, and a look at each takes its time
+    known = [one for one in (*_OPEN_PLACES, *CONFIGURATIONS) if one.partition("/")[0] in there]
+    open_ones = (home / one for one in known)
+    configurations = frozenset(home / one for one in CONFIGURATIONS)
+    yield from (one for one in open_ones if one not in configurations or not _holds_key(one))
+    ours = (home / one for one in there if one.startswith(".gitconfig"))
     yield from (one for one in ours if not _holds_key(one))
     for name in VARIABLES:
         yield from map(Path, filter(None, environment.get(name, "").split(os.pathsep)))

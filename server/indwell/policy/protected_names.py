@@ -335,7 +335,10 @@ HARMLESS: Names = {
         " .reports .allure .mutmut-cache .scannerwork .profraw .perf .psalm .rubocop_cache"
         " .golangci-cache .inline-snapshot .snapshots .syrupy .vcr .cargo-ok .tarpaulin .criterion"
         " .scrutinizer .codspeed .pyright .deptry .semgrep .dialyzer .plt .elixir_ls .lexical"
-        " .expert .php-cs-fixer.cache .cspellcache"
+        " .expert .php-cs-fixer.cache .cspellcache .vitest-reports .vitest-attachments .wdio .nyc"
+        " .phan .php_cs.cache .pdepend .stestr .testrepository .asv .benchmark .cov .htmlcov"
+        " .coverage-html .pytest_tmp .pytest-tmp .pytest_tmp* .rubocop-http* .sonar .jest-*"
+        " .test-results .test-reports .trace .prof"
     ),
     "what builds keep": (
         ".cache .parcel-cache .next .nuxt .nitro .output .svelte-kit .astro .docusaurus .vite"
@@ -356,6 +359,10 @@ HARMLESS: Names = {
         " .pdm-build .pdm-python .hatch .clangd-cache .doit.db* .doit.json .snakemake .nextflow"
         " .nextflow.log* .ploomber .mlruns .lightning_logs .wandb .tensorboard .cargo-lock"
         " .well-known .vitepress .assets .data .db .storage .logs .log .out-tmp .run.pid"
+        " .react-router .tanstack .contentlayer .velite .wxt .plasmo .umi .esbuild .rspack-cache"
+        " .babel-cache .babel.json .linaria-cache .cache-loader .lage .lake .nimcache .dub"
+        " .precomp .hie .ensime_cache .skbuild .mesonpy-* .cmake .ccls-cache .attach_pid*"
+        " .jython_cache .apt_generated .uv .chroma .langgraph_api"
     ),
     "what an editor or a desktop leaves": (
         ".ds_store .directory .history .localized .spotlight-v100 .trash* .fuse_hidden* .nfs*"
