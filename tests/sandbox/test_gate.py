@@ -217,7 +217,7 @@ async def test_a_command_in_a_folder_that_is_moved_sees_nothing_of_its_new_place
     guard = Guard(root, SECRETS, quarantine=Quarantine(state / "quarantine", (root,)))
     confinement = unheard(Confinement(writable=(str(root),), look=guard.look))
     command = (
-        f"mkdir .idea; cd .idea; echo ready; while [ -e {root}/.idea ]; do :; done; "
+        f"mkdir .kiro; cd .kiro; echo ready; while [ -e {root}/.kiro ]; do :; done; "
         "ls .. ../.. ../../..; cat ../../../secret ../../secret"
     )
     is_ready = asyncio.Event()
