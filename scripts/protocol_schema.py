@@ -36,6 +36,7 @@ COMMAND_RESULTS: Mapping[str, tuple[type | None, ...]] = {
     "indwell.cancel": (bool,),
     "indwell.newSession": (None,),
     "indwell.compact": (protocol.StartedResult, None),
+    "indwell.continue": (protocol.StartedResult, None),
     "indwell.commands": (None,),
     "indwell.explainRequest": (next_request.ContextResult,),
     "indwell.open": (virtual.OpenResult, None),

@@ -15,7 +15,15 @@ from indwell.cli.chosen_model import make_model
 from indwell.cli.resuming import OLD_PROMPT, resume_session
 from indwell.cli.terminal_approver import AllowingApprover
 from indwell.messages import Image, Message, Meta, Role, Text
-from indwell.sessions.records import Intent, Prefixed, Record, Said, TurnFinished, TurnStarted
+from indwell.sessions.records import (
+    ENDED,
+    Intent,
+    Prefixed,
+    Record,
+    Said,
+    TurnFinished,
+    TurnStarted,
+)
 from indwell.sessions.store import SessionStore
 from indwell.settings.model import Settings
 from indwell.workspace.disk import DiskWorkspace
@@ -102,7 +110,7 @@ async def test_per_09_and_per_11_an_edit_nobody_knows_of_is_looked_at_and_never_
     assert only_log(home).read_bytes().startswith(before)
     (log,) = home.logs()
     endings = [(one.turn, one.ending, one.message) for one in log if isinstance(one, TurnFinished)]
-    assert endings == [(1, "failed", "Indwell ended while this turn ran"), (2, "done", "")]
+    assert endings == [(1, "interrupted", ENDED), (2, "done", "")]
     assert len([one for one in log if isinstance(one, Intent)]) == 1
 
 

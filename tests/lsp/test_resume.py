@@ -9,8 +9,10 @@ import pytest
 from pygls.exceptions import JsonRpcException
 
 from indwell.lsp.chores import Chores
+from indwell.lsp.fake.buffer import Buffer, lines_range
 from indwell.lsp.keeping import Keeping
-from indwell.sessions.records import TurnFinished
+from indwell.lsp.protocol_views import SessionParams
+from indwell.sessions.records import ENDED, TurnFinished
 from indwell.sessions.store import SessionStore
 from support.editing import (
     EDIT,
@@ -66,6 +68,45 @@ def newest(home: Home) -> str:
     return SessionStore(home.state, home.workspace).ids()[0]
 
 
+@pytest.mark.parametrize("is_killed", [False, True])
+async def test_a_turn_that_a_reload_interrupted_is_continued_and_nothing_is_run_again(
+    home, is_killed
+) -> None:
+    script = [bash("echo begun >> ran.txt; echo started; sleep 2")]
+    async with (
+        LoopbackEndpoint(strictly(script)) as endpoint,
+        editing(home, endpoint.base_url, extensions=RICH) as editor,
+    ):
+        editor.answers.permission = once
+        asked = asyncio.ensure_future(editor.ask("run it"))
+        await editor.wait_for_event("toolOutput")
+        await (kill(editor) if is_killed else editor.stop())
+        asked.cancel()
+    session = newest(home)
+    async with (
+        LoopbackEndpoint(strictly([say("I went on.", usage=USAGE)])) as endpoint,
+        editing(home, endpoint.base_url, extensions=RICH) as editor,
+    ):
+        buffer = editor.open(home.shop)
+        assert "Continue the interrupted turn" not in await offered(editor, buffer)
+        await editor.execute("indwell.resume", {"session": session})
+        page = await editor.client.protocol.send_request_async(
+            "indwell/session", SessionParams(session)
+        )
+        assert [(row.ending, row.message) for row in page.turns] == [("interrupted", ENDED)]
+        assert "Continue the interrupted turn" in await offered(editor, buffer)
+        await editor.execute("indwell.continue")
+        await editor.wait_for_event("turnFinished")
+        assert "Continue the interrupted turn" not in await offered(editor, buffer)
+        (sent,) = [one.body for one in endpoint.seen if one.method == "POST"]
+        assert "Continue from where you stopped: Indwell ended" in str(sent["messages"][-1])
+    assert (home.workspace / "ran.txt").read_text() == "begun\n"
+
+
+async def offered(editor: Editor, buffer: Buffer) -> list[str]:
+    return [one.title for one in await editor.code_actions(buffer, lines_range(1, 2))]
+
+
 async def test_per_09_a_server_killed_in_a_command_and_the_next_one_says_that_nobody_knows(
     home,
 ) -> None:
@@ -103,7 +144,7 @@ async def test_per_09_a_server_killed_in_a_command_and_the_next_one_says_that_no
         assert (home.workspace / "ran.txt").read_text() == "begun\n"
         assert editor.messages == [f"Indwell: {unknown}"]
     (log,) = home.logs()
-    assert [one.ending for one in log if isinstance(one, TurnFinished)] == ["failed", "done"]
+    assert [one.ending for one in log if isinstance(one, TurnFinished)] == ["interrupted", "done"]
 
 
 @pytest.mark.parametrize(

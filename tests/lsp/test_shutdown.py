@@ -90,4 +90,4 @@ async def test_however_it_ends_the_session_is_whole_and_no_process_is_left(busy,
     kinds = [type(one) for one in log]
     assert (*kinds[:3], kinds[-1]) == (SessionStarted, Prefixed, TurnStarted, TurnFinished)
     assert kinds.count(Intent) == 1
-    assert home.endings() == [("cancelled", "")]
+    assert home.endings() == [("interrupted", "")]

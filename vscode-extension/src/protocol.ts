@@ -1240,7 +1240,7 @@ export interface TurnFinished {
    * Done, cancelled, failed, limit of rounds, the same call again and again, or a budget that the next call
    * could pass.
    */
-  readonly ending: "budget" | "cancelled" | "done" | "failed" | "limit" | "repeated";
+  readonly ending: "budget" | "cancelled" | "done" | "failed" | "interrupted" | "limit" | "repeated";
   /**
    * For the user, in plain words; when it is done only what no answer says, such as what the user's own
    * `/compact` came to.
@@ -1281,7 +1281,7 @@ export interface TurnFinished {
 export interface TurnResult {
   readonly session: string | null;
   readonly turn: number;
-  readonly ending: "done" | "cancelled" | "failed" | "limit" | "repeated" | "budget";
+  readonly ending: "done" | "cancelled" | "failed" | "limit" | "repeated" | "budget" | "interrupted";
   readonly message: string;
   readonly answer: string;
   readonly draft: string;
@@ -1301,7 +1301,7 @@ export interface TurnResult {
 export interface TurnRow {
   readonly turn: number;
   readonly at: string;
-  readonly ending: "done" | "cancelled" | "failed" | "limit" | "repeated" | "budget" | null;
+  readonly ending: "done" | "cancelled" | "failed" | "limit" | "repeated" | "budget" | "interrupted" | null;
   readonly message: string;
   readonly usage: UsageResult;
   readonly pieces: readonly PieceRow[];
@@ -1485,6 +1485,7 @@ export interface Commands {
   readonly "indwell.cancel": { readonly argument: null; readonly result: boolean };
   readonly "indwell.newSession": { readonly argument: NewSessionArguments; readonly result: null };
   readonly "indwell.compact": { readonly argument: null; readonly result: StartedResult | null };
+  readonly "indwell.continue": { readonly argument: null; readonly result: StartedResult | null };
   readonly "indwell.commands": { readonly argument: null; readonly result: null };
   readonly "indwell.explainRequest": { readonly argument: null; readonly result: ContextResult };
   readonly "indwell.open": { readonly argument: OpenArguments; readonly result: OpenResult | null };
@@ -1503,7 +1504,8 @@ export interface Commands {
 export const COMMANDS = [
   "indwell.fix", "indwell.fixAll", "indwell.explain", "indwell.document", "indwell.test",
   "indwell.refactor", "indwell.ask", "indwell.accept", "indwell.reject", "indwell.cancel",
-  "indwell.newSession", "indwell.compact", "indwell.commands", "indwell.explainRequest",
-  "indwell.open", "indwell.resume", "indwell.fork", "indwell.rewind", "indwell.plan",
-  "indwell.mode", "indwell.trust", "indwell.chat", "indwell.send", "indwell.memory",
+  "indwell.newSession", "indwell.compact", "indwell.continue", "indwell.commands",
+  "indwell.explainRequest", "indwell.open", "indwell.resume", "indwell.fork", "indwell.rewind",
+  "indwell.plan", "indwell.mode", "indwell.trust", "indwell.chat", "indwell.send",
+  "indwell.memory",
 ] as const satisfies readonly (keyof Commands)[];

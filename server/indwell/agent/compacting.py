@@ -6,6 +6,7 @@ import re
 from collections.abc import Collection
 from difflib import get_close_matches
 
+from indwell.agent.continuing import CONTINUE
 from indwell.agent.events import Listener
 from indwell.agent.fit import fit
 from indwell.agent.session import Session
@@ -42,7 +43,7 @@ def no_command(words: str, skills: Collection[str] = ()) -> str:
             f"`{COMPACT}` takes no words; send it alone, and say what should be kept in mind in a "
             "prompt of its own"
         )
-    known = (COMPACT[1:], *skills)
+    known = (COMPACT[1:], CONTINUE[1:], *skills)
     if name[1:].lower() in known:
         return ""
     shown = short_line(name, _NAME_LIMIT)

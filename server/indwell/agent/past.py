@@ -30,6 +30,7 @@ from indwell.sessions.records import (
     Steered,
     TurnFinished,
     TurnStarted,
+    was_interrupted,
 )
 from indwell.sessions.splices import rewritten
 from indwell.sessions.told import Inherited, Titled
@@ -76,6 +77,7 @@ class Past(msgspec.Struct, frozen=True):
         plan: What the model would do, and what the user said of it.
         origin: The session whose task goes with the first words, as long as nobody has had them.
         is_outgrown: The last turn ended because the conversation fitted no request any more.
+        is_interrupted: Indwell ended while the last turn ran, which the log says.
         plan_mode: The last turn was one of mode ``plan``, and the model knows.
     """
 
@@ -105,6 +107,7 @@ class Past(msgspec.Struct, frozen=True):
     plan: Plan = Plan()
     origin: str = ""
     is_outgrown: bool = False
+    is_interrupted: bool = False
     plan_mode: bool = False
 
 
@@ -179,6 +182,9 @@ def past_of(records: Sequence[Record], *, is_damaged: bool = False) -> Past:
         is_outgrown=(ended_last := _newest(branch, (TurnStarted, TurnFinished))) is not None
         and isinstance(ended_last, TurnFinished)
         and ended_last.outgrown,
+        is_interrupted=isinstance(ended_last, TurnFinished)
+        and was_interrupted(ended_last)
+        and not ended_last.words,
         plan_mode=(begun_last := _newest(branch, TurnStarted)) is not None
         and begun_last.mode == "plan",
     )

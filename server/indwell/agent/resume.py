@@ -19,7 +19,6 @@ from indwell.context.conversation import tool_result
 from indwell.messages import ToolResult, ToolSpec
 
 NOT_BEGUN = "not done: Indwell ended before this began; call it again if it is still needed"
-ENDED = "Indwell ended while this turn ran"
 REMINDER = (
     "Indwell was started again since, and this session goes on. Files may have changed meanwhile: "
     "read a file again before you edit it."

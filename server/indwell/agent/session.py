@@ -79,6 +79,8 @@ class Session:
         told_unkept: Was it said that the disk does not take what would be cut?
         answered_at: When the model answered last; None if it has not.
         is_outgrown: Did the last turn end because the conversation fits no request any more?
+        is_interrupted: Did Indwell end while the last turn ran? Then it can be continued.
+        is_ending: Indwell ends now, so a turn that is cancelled is interrupted, not stopped.
         shown_secrets: Values of secret files that the user let the model see.
         refused: Questions in a row, in this turn, that got no yes.
         health: How the prompt cache does, and what calls and compactions came to.
@@ -115,6 +117,8 @@ class Session:
     told_unkept: bool = False
     answered_at: datetime | None = None
     is_outgrown: bool = False
+    is_interrupted: bool = False
+    is_ending: bool = False
     health: Health = Health()  # noqa: RUF009 - a frozen value, safe to share
     verdicts: tuple[Verdict, ...] = ()
     told_hunks: tuple[int, tuple[str, ...]] = (0, ())

@@ -17,6 +17,7 @@ from indwell.agent.allowance import OverBudget
 from indwell.agent.asked import display
 from indwell.agent.command_news import with_commands
 from indwell.agent.compacting import compact_now, is_compact, no_command, unshortened
+from indwell.agent.continuing import NOTHING, is_continue, told_words
 from indwell.agent.event_shape import FileChanged
 from indwell.agent.events import Listener
 from indwell.agent.gathering import attached_blocks, check_pictures, gathered
@@ -39,7 +40,7 @@ from indwell.context.health import of_turn
 from indwell.context.measures import named
 from indwell.errors import ConversationTooLarge, Unreachable, UserError, WindowTooSmall, bug_words
 from indwell.sessions.overview import preview_of
-from indwell.sessions.records import Ending, TurnFinished, TurnStarted
+from indwell.sessions.records import ENDED, Ending, TurnFinished, TurnStarted
 from indwell.sessions.told import FileLines
 from indwell.workspace.base import Change
 from indwell.workspace.comparing.diff import count_changes
@@ -56,10 +57,12 @@ async def run_turn(session: Session, prompt: Prompt, emit: Listener) -> events.T
     and the cancellation travels on.
     """
     session.turns += 1
-    turn = TurnState(number=session.turns, words=prompt.words, draft=prompt.words)
+    words = told_words(prompt.words)
+    turn = TurnState(number=session.turns, words=words, draft=prompt.words)
     session.under_way = turn
     started = session.parts.monotonic()
     session.turn_runs, session.is_outgrown, session.refused = True, False, 0
+    session.is_interrupted = False
     ending: Ending = "failed"
     message = ""
     retryable = False
@@ -67,7 +70,7 @@ async def run_turn(session: Session, prompt: Prompt, emit: Listener) -> events.T
         await _begin(session, prompt, turn, emit)
         ending, message = await _worked(session, prompt, turn, emit)
     except asyncio.CancelledError:
-        ending, message = "cancelled", "stopped"
+        ending, message = ("interrupted", ENDED) if session.is_ending else ("cancelled", "stopped")
         keep_partial_answer(session, turn)
         raise
     except OverBudget as error:
@@ -101,6 +104,9 @@ async def _worked(
     """Do what the words ask for; how that ended, and what the user should read of it."""
     if is_compact(prompt.words):
         return await compact_now(session, turn, emit)
+    if is_continue(prompt.words) and not session.conversation.messages:
+        turn.draft = ""
+        return "failed", NOTHING
     if message := session.parts.skills.not_trusted(prompt.words):
         return "failed", message  # and the words come back
     if message := no_command(prompt.words, session.parts.skills.known.by_name):

@@ -14,7 +14,6 @@ import msgspec
 from indwell.agent.past import Past, past_of
 from indwell.agent.recalled import recalled
 from indwell.agent.resume import (
-    ENDED,
     REMINDER,
     TAKEN_BACK,
     HeldWith,
@@ -44,7 +43,7 @@ from indwell.policy.approvals import Approver
 from indwell.review.ledger import ReviewLedger
 from indwell.sessions.forking import check_whole, spill_owners
 from indwell.sessions.lines import Reading
-from indwell.sessions.records import Repaired, Said, TurnFinished, repairs
+from indwell.sessions.records import ENDED, Repaired, Said, TurnFinished, repairs
 from indwell.sessions.store import SessionStore
 from indwell.sessions.writer import LogWriter
 from indwell.settings.model import Settings
@@ -119,6 +118,7 @@ async def resume_session(
         await log.close()
         raise
     session.is_outgrown = past.is_outgrown
+    session.is_interrupted = past.is_interrupted or (past.is_broken_off and not past.draft)
     session.turns, session.usage = past.turns, past.usage
     session.cost, session.spent = past.cost, past.spent
     session.last_usage, session.requests = past.last_usage, past.requests
@@ -237,7 +237,7 @@ def _write_down(
         log.append(Said(Message("user", tuple(answers), turn), at))
         log.append(Repaired(f"{len(answers)} call(s) without a result were answered", at))
     if past.is_broken_off:
-        log.append(TurnFinished(past.turns, "failed", at, ENDED, past.draft))
+        log.append(TurnFinished(past.turns, "interrupted", at, ENDED, past.draft))
 
 
 def _n_spilled(spill: Path) -> int:

@@ -38,6 +38,7 @@ class Place(msgspec.Struct, frozen=True):
         version: Its version now.
         can_ask: The editor can ask the user for a line of text.
         running: A turn runs now.
+        interrupted: Indwell ended while the last turn ran, so it can be continued.
         known: Problems of the whole document that the editor told before. Neovim puts only those
             of the server that it asks into a request.
     """
@@ -46,6 +47,7 @@ class Place(msgspec.Struct, frozen=True):
     version: int
     can_ask: bool
     running: bool
+    interrupted: bool = False
     known: tuple[types.Diagnostic, ...] = ()
 
 
@@ -66,6 +68,7 @@ _OFFERS = (
 )
 _FIX_ALL = _Offer("Fix all problems in this file", "indwell.fixAll", _SOURCE)
 _CANCEL = _Offer("Stop the running turn", "indwell.cancel", _SOURCE)
+_CONTINUE = _Offer("Continue the interrupted turn", "indwell.continue", _SOURCE)
 
 
 def offer(place: Place, range_: sync.Range, context: sync.ActionContext) -> list[dict[str, Any]]:
@@ -81,6 +84,7 @@ def offer(place: Place, range_: sync.Range, context: sync.ActionContext) -> list
         offers = [one for one in _OFFERS if place.can_ask or not one.needs_words]
         offers += [_FIX_ALL] if problems or place.known else []
         offers += [_CANCEL] if place.running else []
+        offers += [_CONTINUE] if place.interrupted and not place.running else []
     return [
         _action(one, place, range_, problems) for one in offers if is_wanted(one.kind, context.only)
     ]
@@ -104,7 +108,7 @@ def _action(
     offered: _Offer, place: Place, range_: sync.Range, problems: Sequence[dict[str, Any]]
 ) -> dict[str, Any]:
     command: dict[str, Any] = {"title": offered.title, "command": offered.command}
-    if offered is not _CANCEL:
+    if offered not in {_CANCEL, _CONTINUE}:
         command["arguments"] = [
             {
                 "uri": place.uri,

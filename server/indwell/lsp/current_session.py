@@ -71,6 +71,11 @@ class CurrentSession:
         return self._session.id if self._session else None
 
     @property
+    def is_interrupted(self) -> bool:
+        """Did Indwell end while its last turn ran?"""
+        return self._session is not None and self._session.is_interrupted
+
+    @property
     def is_asking(self) -> bool:
         """Is the user asked something before a turn can begin?"""
         return self.first_run.is_open or self.trust.is_open

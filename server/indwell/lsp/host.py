@@ -16,6 +16,7 @@ from typing import Any
 from lsprotocol import types
 
 from indwell.agent.compacting import COMPACT
+from indwell.agent.continuing import CONTINUE, NOTHING
 from indwell.agent.prompt import Prompt
 from indwell.agent.session import Session
 from indwell.agent.words import is_blank
@@ -185,6 +186,18 @@ class Host:
         if self.sessions.current is None:
             raise UserError("there is no conversation yet that could be shortened")
         prompt = Prompt(COMPACT, title="shorten the conversation")
+        return self.turns.submit(self.waiting(prompt), self.showing.summary)
+
+    def go_on(self) -> Ticket:
+        """Continue the current conversation where Indwell's end stopped it, as a turn of its own.
+
+        Raises:
+            UserError: There is none.
+        """
+        self.check_usable()
+        if self.sessions.current is None:
+            raise UserError(f"{NOTHING}; take one up first (`indwell.resume`)")
+        prompt = Prompt(CONTINUE, title="continue")
         return self.turns.submit(self.waiting(prompt), self.showing.summary)
 
     def begin(

@@ -26,6 +26,7 @@ COMMAND_NAMES = (
     "indwell.cancel",
     "indwell.newSession",
     "indwell.compact",
+    "indwell.continue",
     "indwell.commands",
     "indwell.explainRequest",
     "indwell.open",

@@ -276,6 +276,7 @@ COMMANDS: Mapping[str, type | None] = {
     "indwell.cancel": None,
     "indwell.newSession": NewSessionArguments,
     "indwell.compact": None,
+    "indwell.continue": None,
     "indwell.commands": None,
     "indwell.explainRequest": None,
     "indwell.open": virtual.OpenArguments,

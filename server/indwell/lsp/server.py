@@ -198,6 +198,7 @@ def _actions(
             version=document.version,
             can_ask=host.client.features.has("ask"),
             running=host.turns.running is not None,
+            interrupted=host.sessions.is_interrupted,
             known=host.attention.problems(uri),
         )
         offered = code_actions.offer(place, params.range, params.context)
@@ -245,6 +246,14 @@ def _session_commands(server: LanguageServer, host: Host) -> None:
     async def compact() -> protocol.StartedResult | None:
         try:
             return answers.started(host.compact())
+        except UserError as error:
+            host.client.show(types.MessageType.Error, f"Indwell: {error}")
+            return None
+
+    @server.command("indwell.continue")
+    async def go_on() -> protocol.StartedResult | None:
+        try:
+            return answers.started(host.go_on())
         except UserError as error:
             host.client.show(types.MessageType.Error, f"Indwell: {error}")
             return None

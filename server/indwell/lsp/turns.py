@@ -148,6 +148,8 @@ class Turns:
         running = self._running
         opening = (running,) if running is not None and running.session is None else ()
         unsent = (*(one.waiting for one in opening), *self._queue.waiting)
+        if running is not None and running.session is not None and not running.is_stopped:
+            running.session.is_ending = True  # not the user's stop
         self.cancel()
         self.change(lambda queue: Queue(queue.seq + 1))
         return tuple(one.prompt.words for one in unsent)

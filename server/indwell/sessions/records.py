@@ -16,7 +16,13 @@ from indwell.sessions.decided import Decided
 from indwell.sessions.told import FileLines, Told
 from indwell.settings.model import Mode
 
-Ending: TypeAlias = Literal["done", "cancelled", "failed", "limit", "repeated", "budget"]
+Ending: TypeAlias = Literal[
+    "done", "cancelled", "failed", "limit", "repeated", "budget", "interrupted"
+]
+"""How a turn ended; ``interrupted``: Indwell ended meanwhile, as when a window is reloaded."""
+
+ENDED = "Indwell ended while this turn ran; `/continue` goes on from there"
+ENDED_BEFORE = "Indwell ended while this turn ran"  # in logs of before, as a failure
 Purpose: TypeAlias = Literal["work", "summary"]
 IMPORTED = "imported from "  # how the note begins in the log of what another tool recorded
 
@@ -223,6 +229,12 @@ class TurnFinished(msgspec.Struct, frozen=True, tag="turnFinished"):
     seconds: float | None = None
     changes: tuple[FileLines, ...] = ()
     outgrown: bool = False
+
+
+def was_interrupted(record: TurnFinished) -> bool:
+    """Did Indwell end while the turn ran? Logs of before tell it as a failure."""
+    is_old = record.ending == "failed" and record.message == ENDED_BEFORE
+    return is_old or record.ending == "interrupted"
 
 
 class Rewound(msgspec.Struct, frozen=True, tag="rewound"):

@@ -12,6 +12,7 @@ from indwell.sessions.branches import lived
 from indwell.sessions.decided import Decided
 from indwell.sessions.inner_calls import InnerCall, heard
 from indwell.sessions.records import (
+    ENDED,
     Compacted,
     Ending,
     Forked,
@@ -24,6 +25,7 @@ from indwell.sessions.records import (
     Steered,
     TurnFinished,
     TurnStarted,
+    was_interrupted,
 )
 from indwell.sessions.told import CallEnded, FileLines
 from indwell.settings.model import Mode
@@ -140,18 +142,23 @@ def _with(
             return replace(turn, pieces=(*turn.pieces, Piece("notice", branch_words(record))))
         case Decided() | CallEnded():
             return replace(turn, pieces=_called(turn.pieces, record))
-        case TurnFinished(ending=ending, message=message):
-            return replace(
-                turn,
-                ending=ending,
-                message=message,
-                seconds=record.seconds,
-                changes=record.changes,
-            )
+        case TurnFinished():
+            return _ended(turn, record)
         case SessionStarted() | TurnStarted():
             return turn
         case _:
             return turn  # an intent or a request says nothing that its call does not show
+
+
+def _ended(turn: TurnView, record: TurnFinished) -> TurnView:
+    cut = was_interrupted(record)
+    return msgspec.structs.replace(
+        turn,
+        ending="interrupted" if cut else record.ending,
+        message=ENDED if cut else record.message,
+        seconds=record.seconds,
+        changes=record.changes,
+    )
 
 
 def _called(pieces: tuple[Piece, ...], record: Decided | CallEnded) -> tuple[Piece, ...]:

@@ -12,6 +12,7 @@ export interface SlashCommand {
 export const COMMANDS: readonly SlashCommand[] = [
   { name: "new", detail: "Begin a new session", values: "none" },
   { name: "compact", detail: "Compact the conversation now", values: "none" },
+  { name: "continue", detail: "Continue a turn that was interrupted", values: "none" },
   { name: "mode", detail: "Choose the mode: plan, ask, review, auto", values: "modes" },
   { name: "model", detail: "Choose the model", values: "models" },
   { name: "review", detail: "Review the pending changes", values: "none" },
@@ -24,6 +25,9 @@ export const COMMANDS: readonly SlashCommand[] = [
   { name: "log", detail: "Show the log", values: "none" },
   { name: "settings", detail: "Open the settings", values: "none" },
 ];
+
+/** The prompt by which the server continues a turn that its end interrupted. */
+export const CONTINUE = "/continue";
 
 /** What a typed line asks for: a message, more words (`/mode ` wants a value), or nothing of ours. */
 export type CommandOutcome =
@@ -69,6 +73,7 @@ function plainMessage(name: string): ToHost | null {
   switch (name) {
     case "new":
     case "compact":
+    case "continue":
     case "review":
     case "export":
     case "restart":

@@ -67,6 +67,7 @@ export type ToHost =
       readonly command:
         | "new"
         | "compact"
+        | "continue"
         | "restart"
         | "showLog"
         | "review"

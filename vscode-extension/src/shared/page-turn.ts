@@ -4,7 +4,7 @@ import { diffFiles } from "./diff-files.ts";
 import type { LinePart, Part, ToolPart, Turn } from "./state.ts";
 import { chips } from "./turn-ends.ts";
 import { emptyTurn } from "./turn-list.ts";
-import { isRuledOut, newTool, STOPPED } from "./turn-tools.ts";
+import { callEnd, newTool, STOPPED } from "./turn-tools.ts";
 
 /** Characters of a failed call's result that its line shows. */
 const MESSAGE_KEPT = 2000;
@@ -28,7 +28,7 @@ export function turnOfPage(session: string, model: string, row: TurnRow, running
     chips: chips(row.attached, images),
     images,
     parts,
-    ending: row.ending ?? (running ? "running" : "killed"),
+    ending: row.ending ?? (running ? "running" : "interrupted"),
     mode: row.mode,
     model,
     message: row.message,
@@ -89,22 +89,18 @@ function noticeLine(text: string, key: string): LinePart {
 }
 
 function card(piece: PieceRow, key: string, running: boolean): ToolPart {
-  const open = running ? "running" : "failed";
+  const open = running ? ({ state: "running" } as const) : STOPPED;
   // The results of one reply come together; each call ends when it ends.
   const isOver = piece.answered || piece.seconds !== null;
   return {
     ...newTool(piece.id, piece.source, piece.target, key),
-    state: isOver ? answered(piece) : open,
     figure: piece.figure,
+    ...(isOver ? callEnd(piece.error, piece.text) : open),
     seconds: piece.seconds,
     message: piece.error ? piece.text.slice(0, MESSAGE_KEPT) : "",
     diffs: diffFiles(piece.diff, piece.target),
     inner: piece.inner.map((one, place) => innerCard(one, `${key}.${place}`, running && !isOver)),
   };
-}
-
-function answered(piece: PieceRow): ToolPart["state"] {
-  return piece.error ? failed(piece.text) : "done";
 }
 
 /** What a sub-agent did, as its events have it. */
@@ -116,12 +112,8 @@ function innerCard(row: InnerRow, key: string, running: boolean): ToolPart {
     seconds: row.seconds,
     message: row.message,
     diffs: diffFiles(row.diff, row.target),
-    ...(row.ended ? { state: row.error ? failed(row.message) : "done" } : open),
+    ...(row.ended ? callEnd(row.error, row.message) : open),
   };
-}
-
-function failed(message: string): "failed" | "denied" {
-  return isRuledOut(message) ? "denied" : "failed";
 }
 
 function firstLine(text: string): string {

@@ -105,7 +105,7 @@ function happened(state: PanelState, event: Event, key: string, at: number): Pan
 
 /** A page cannot tell a turn that was killed from one that runs; an event can. */
 function alive(turn: Turn): Turn {
-  return turn.ending === "killed" ? { ...turn, ending: "running" } : turn;
+  return turn.ending === "interrupted" ? { ...turn, ending: "running" } : turn;
 }
 
 /** The server asks no more: whoever answered, the card goes. */

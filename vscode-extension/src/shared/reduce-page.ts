@@ -53,7 +53,7 @@ function replaced(state: PanelState, page: SessionResult, seq: number): PanelSta
  */
 function merged(state: PanelState, page: SessionResult, row: TurnRow, skipped: boolean): Turn {
   const live = state.turns[placeOf(state.turns, row.turn)];
-  const isHoley = live?.ending === "killed" ? row.ending !== null : skipped && isOpen(live);
+  const isHoley = live?.ending === "interrupted" ? row.ending !== null : skipped && isOpen(live);
   if (live?.whole && !isHoley) {
     return live.left === row.left ? live : { ...live, left: row.left };
   }

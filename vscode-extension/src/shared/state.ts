@@ -33,7 +33,7 @@ export type TurnEnding =
   | "limit"
   | "repeated"
   | "budget"
-  | "killed";
+  | "interrupted";
 
 /** A run of the model's own words (Markdown), or of its reasoning. `final`: no more will be added to it. */
 export interface TextPart {
@@ -54,7 +54,7 @@ export interface ToolPart {
   readonly id: string;
   readonly name: string;
   readonly target: string;
-  readonly state: "running" | "asking" | "done" | "failed" | "denied";
+  readonly state: "running" | "asking" | "done" | "failed" | "denied" | "stopped";
   /** Such as `+3 −1` or `7 hits in 3 files`. */
   readonly figure: string;
   readonly seconds: number | null;

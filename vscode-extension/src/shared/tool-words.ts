@@ -34,6 +34,7 @@ export function toolLook(name: string): ToolLook {
 /** What the line says about how it went, where the server gave no figure. */
 export function outcomeWords(part: ToolPart): string {
   if (part.state === "denied") return "refused";
+  if (part.state === "stopped") return "stopped";
   if (part.figure !== "") return part.figure;
   if (part.state === "failed") return "failed";
   return part.state === "asking" ? "asking" : "";

@@ -81,7 +81,9 @@ export function finished(state: PanelState, event: TurnFinished, key: string): P
 
 /** A turn whose end nobody will tell: the server is gone, or another turn runs. */
 export function abandoned(turn: Turn): Turn {
-  return turn.ending === "running" ? { ...turn, ending: "killed", parts: ended(turn.parts) } : turn;
+  return turn.ending === "running"
+    ? { ...turn, ending: "interrupted", parts: ended(turn.parts) }
+    : turn;
 }
 
 function textOf(text: string, key: string): Turn["parts"][number] {

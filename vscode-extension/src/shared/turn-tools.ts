@@ -14,7 +14,7 @@ import { closed, inNextRound } from "./turn-text.ts";
 export const OUTPUT_KEPT = 64_000;
 
 /** What became of a call that has no end, when nothing of its turn runs any more. */
-export const STOPPED = { state: "failed", figure: "stopped" } as const;
+export const STOPPED = { state: "stopped", figure: "" } as const;
 
 /** A call begins. Some endpoints give the same id in every round: only a card that waits is the same one. */
 export function withToolStarted(turn: Turn, event: ToolStarted, key: string): Turn {
@@ -47,22 +47,36 @@ export function withToolFinished(turn: Turn, event: ToolFinished, key: string): 
     ...part,
     name: event.name,
     target: event.target,
-    state: event.isError ? (isRefused(part, event) ? "denied" : "failed") : "done",
     figure: event.figure,
+    ...(part.state === "denied" ? { state: "denied" } : callEnd(event.isError, event.message)),
     seconds: event.seconds,
     message: event.message,
     inner: ended(part.inner),
   }));
 }
 
-/** Did a rule refuse it: the mode, the folder's trust? Only the server's words tell. */
-export function isRuledOut(message: string): boolean {
-  return message.startsWith("not allowed:");
-}
+/** How the server's words begin for a call that a rule, the user or nobody's answer kept from running. */
+const REFUSED = [
+  "not allowed:",
+  "the user did not allow this",
+  "nobody answered whether this may run",
+];
+/** And for one that Indwell's end, or the user, stopped. */
+const CUT = [
+  "interrupted before it finished",
+  "unknown outcome: Indwell ended",
+  "not done: Indwell ended",
+];
 
-/** By the user, or by a rule. */
-function isRefused(part: ToolPart, event: ToolFinished): boolean {
-  return part.state === "denied" || isRuledOut(event.message);
+/** How a call ended, live and in history alike: only the server's words tell a refusal from a failure. */
+export function callEnd(
+  isError: boolean,
+  message: string,
+): { readonly state: ToolPart["state"]; readonly figure?: string } {
+  if (!isError) return { state: "done" };
+  const words = message.replace(/^\[/, "");
+  if (REFUSED.some((begin) => words.startsWith(begin))) return { state: "denied" };
+  return CUT.some((begin) => words.startsWith(begin)) ? STOPPED : { state: "failed" };
 }
 
 /** A file reads differently now. */

@@ -30,8 +30,8 @@ export function endingWords(ending: TurnEnding): string {
       return "Stopped: the same call again and again";
     case "budget":
       return "Stopped: the next call could pass a budget";
-    case "killed":
-      return "Cut off: the server ended";
+    case "interrupted":
+      return "Interrupted: Indwell ended while this turn ran";
     default:
       return ending satisfies never;
   }

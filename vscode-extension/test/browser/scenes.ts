@@ -327,7 +327,7 @@ export const SCENES: Readonly<Record<string, () => PanelState>> = {
             text("x", "Half of it is done."),
           ],
         }),
-        turn(4, { words: "Try again", ending: "killed", message: "" }),
+        turn(4, { words: "Try again", ending: "interrupted", message: "" }),
         turn(5, {
           words: "Delete the build folder",
           parts: [

@@ -21,7 +21,7 @@ describe("a server that is gone", () => {
     const server = await serverOf(chat.host);
     assert.ok(server !== null);
     process.kill(server, "SIGKILL");
-    await chat.panel.getByText("Cut off: the server ended").waitFor();
+    await chat.panel.getByText("Interrupted: Indwell ended while this turn ran").waitFor();
     await chat.panel.getByText("Words of before.", { exact: true }).waitFor();
     await chat.fresh();
     await chat.ask("say It answers again.");

@@ -16,6 +16,7 @@ _LINES_LOOKED_AT = 20_000
 COMMANDS: tuple[tuple[str, str], ...] = (
     ("/new", "begin a new chat"),
     ("/compact", "shorten the conversation"),
+    ("/continue", "continue a turn that was interrupted"),
     ("/mode ask", "ask before each edit"),
     ("/mode review", "apply edits, to be accepted later"),
     ("/mode auto", "apply edits, accepted at once"),

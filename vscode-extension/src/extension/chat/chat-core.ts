@@ -1,5 +1,6 @@
 /** The chat without the editor: state, events, questions, handlers, put together. */
 import type { EventParams } from "../../protocol.ts";
+import { CONTINUE } from "../../shared/commands.ts";
 import type { ToPanel } from "../../shared/messages.ts";
 import type { PanelState } from "../../shared/state.ts";
 import { Questions } from "./ask/questions.ts";
@@ -182,6 +183,8 @@ export class ChatCore {
         connect,
         manageKeys,
         exportCurrent: () => exportSession(room, null),
+        // As a prompt: it waits for the session to be taken up after a reload.
+        goOn: () => sending.alone(CONTINUE),
       }),
       firstRun,
       login,

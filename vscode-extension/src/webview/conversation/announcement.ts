@@ -25,5 +25,5 @@ const ENDINGS: Readonly<Record<TurnEnding, string>> = {
   limit: "stopped at the limit of rounds",
   repeated: "stopped: the same call again and again",
   budget: "stopped at the budget",
-  killed: "was cut off",
+  interrupted: "was interrupted",
 };

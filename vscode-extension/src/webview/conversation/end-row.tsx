@@ -121,9 +121,20 @@ function Ending({ turn, isLast, post }: Omit<Props, "channel" | "plan">) {
     <div class={isFailed ? "ending bad" : "ending"}>
       <Icon name={isFailed ? "error" : turn.ending === "done" ? "info" : "circle-slash"} />
       <div class="ending-words">
-        <p>{turn.message === "" ? `${words}.` : plainSentence(turn.message)}</p>
+        <p>{hasOwnWords(turn) ? `${words}.` : plainSentence(turn.message)}</p>
         {isLast && turn.ending !== "done" && (
           <div class="button-row">
+            {canContinue(turn) && (
+              <button
+                type="button"
+                class="button"
+                title="Goes on from where the turn was interrupted; nothing is run again by itself"
+                aria-disabled={once.pressed}
+                onClick={() => once.press(() => post({ type: "command", command: "continue" }))}
+              >
+                Continue
+              </button>
+            )}
             {turn.ending === "failed" || turn.retryable ? (
               <button
                 type="button"
@@ -150,6 +161,16 @@ function Ending({ turn, isLast, post }: Omit<Props, "channel" | "plan">) {
       </div>
     </div>
   );
+}
+
+/** The same words while it is watched and after a reload, whoever noticed the end. */
+function hasOwnWords(turn: Turn): boolean {
+  return turn.message === "" || turn.ending === "interrupted";
+}
+
+/** Words that never reached the model came back as a draft: there is nothing to go on with. */
+function canContinue(turn: Turn): boolean {
+  return turn.ending === "interrupted" && turn.parts.some(({ kind }) => kind !== "line");
 }
 
 function Details({ turn, post }: { readonly turn: Turn; readonly post: Post }) {

@@ -111,7 +111,7 @@ test("when its call ends, or the turn is cut off, nothing of it runs any more", 
   const gone = reduce(TWO, { type: "connection", connection: { kind: "stopped", reason: "" } });
   assert.deepEqual(
     cards(gone).flatMap((one) => [one.state, going(one.inner)]),
-    ["failed", undefined, "failed", undefined],
+    ["stopped", undefined, "stopped", undefined],
   );
 });
 

@@ -222,7 +222,7 @@ test("a server that is gone ends the turn, its calls and the questions", () => {
     } as const,
     { type: "connection", connection: { kind: "restarting", reason: "" } } as const,
   ].reduce<PanelState>(reduce, running);
-  assert.deepEqual([turn(state).ending, tool(state).state], ["killed", "failed"]);
+  assert.deepEqual([turn(state).ending, tool(state).state], ["interrupted", "stopped"]);
   assert.deepEqual([state.questions, state.seq], [[], 0]);
 });
 

@@ -11,6 +11,8 @@ type Command = Extract<ToHost, { readonly type: "command" }>["command"];
 /** What other parts of the extension do for these handlers. */
 export interface Elsewhere {
   exportCurrent(): Promise<void>;
+  /** Continues an interrupted turn. */
+  goOn(): void;
   connect(): Promise<void>;
   manageKeys(): Promise<void>;
 }
@@ -31,6 +33,8 @@ export function choiceHandlers(
       case "compact":
         await backend.execute("indwell.compact", null);
         return;
+      case "continue":
+        return elsewhere.goOn();
       case "restart":
         await ports.shell.run("indwell.restartServer");
         return;

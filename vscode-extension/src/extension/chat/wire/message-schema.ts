@@ -20,6 +20,7 @@ const tagged = <Tag extends string, Fields extends v.ObjectEntries>(tag: Tag, fi
 const COMMANDS = [
   "new",
   "compact",
+  "continue",
   "restart",
   "showLog",
   "review",

@@ -19,6 +19,10 @@ export function sessionCommands(server: Server, chat: ChatLink): Readonly<Record
       await chat.show(true);
     },
     "indwell.compact": () => chat.perform({ type: "command", command: "compact" }),
+    "indwell.continue": async () => {
+      await chat.perform({ type: "command", command: "continue" });
+      await chat.show(true);
+    },
     "indwell.cancel": () => chat.perform({ type: "stop" }),
     "indwell.export": () => chat.perform({ type: "command", command: "export" }),
     "indwell.trust": () => trust(server),

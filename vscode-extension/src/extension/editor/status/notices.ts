@@ -56,7 +56,7 @@ function needsSomebody(ending: TurnEnding): boolean {
     case "limit":
     case "repeated":
     case "budget":
-    case "killed":
+    case "interrupted":
       return true;
     case "running":
     case "done":
