@@ -144,6 +144,7 @@ def play(editor: Editor, folder: Path, seed: int) -> list[Any]:
     return by_typing
 
 
+@pytest.mark.timeout(120 + 60 * RUNS)
 @pytest.mark.parametrize("name", EDITORS)
 def test_no_key_that_is_meant_for_a_file_answers_a_question(tmp_path: Path, name: str) -> None:
     told = [play(EDITORS[name], tmp_path / str(seed), seed) for seed in range(RUNS)]

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import signal
 from pathlib import Path
 
 import pytest
 
-from support.editing import Home, bash
+from editors.place import missing
+from faults.edit_faults import strace
+from support.editing import SERVE, Home, bash
 from support.loopback_endpoint import Answer, LoopbackEndpoint, Seen, say
 from support.raw_client import RawClient, launched, raw_client
 
@@ -41,6 +44,37 @@ def is_answered(message: object) -> bool:
     assert isinstance(message, dict)
     said = message.get("error") or message["result"]
     return said.get("ending") == "done" or "no room for another" in said["message"]
+
+
+async def test_a_kernel_that_refuses_each_thread_leaves_no_prompt_unanswered(
+    tmp_path: Path,
+) -> None:
+    tracer = strace()
+    if tracer is None:
+        missing("there is no strace that may trace")
+    home = Home(tmp_path)
+    async with (
+        LoopbackEndpoint(runs_it) as endpoint,
+        raw_client(home, command=SERVE, environment=home.environment(endpoint.base_url)) as client,
+    ):
+        assert (await client.prompt("hello"))["result"]["ending"] == "done"
+        fault = "inject=clone,clone3,fork,vfork:error=EAGAIN"
+        tracing = await asyncio.create_subprocess_exec(
+            *(tracer, "-f", "-o", os.devnull, "-p", str(client.pid)),
+            *("-e", "trace=clone,clone3,fork,vfork", "-e", fault),
+            stderr=asyncio.subprocess.PIPE,
+        )
+        assert tracing.stderr is not None
+        assert b"attached" in await tracing.stderr.readline()
+        asking = [
+            client.request("indwell/prompt", {"text": f"new {number}", "session": "new"})
+            for number in range(3)
+        ]
+        said = [await one for one in asking]
+        assert [one for one in said if not is_answered(one)] == []
+        tracing.terminate()
+        await tracing.communicate()
+        assert (await client.prompt("after"))["result"]["ending"] == "done"
 
 
 @pytest.mark.parametrize("is_fresh", [True, False], ids=["from the start", "in the middle"])
