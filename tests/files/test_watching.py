@@ -3,6 +3,7 @@ from __future__ import annotations
 import importlib
 import resource
 import shutil
+import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -253,4 +254,19 @@ def test_nothing_is_followed_after_the_end(tmp_path: Path) -> None:
     watch.follow(path)
     path.write_text("1")
     assert watch.changed() == frozenset()
+    watch.close()
+
+
+def test_without_room_for_a_thread_the_files_are_looked_at_instead(tmp_path: Path) -> None:
+    def begin(_work: Callable[[], None]) -> threading.Thread:
+        raise RuntimeError("can't start new thread")
+
+    path = tmp_path / "app.py"
+    path.write_text("one\n")
+    watch = FolderWatch(begin)
+    watch.follow(path)
+    watch.changed()
+    assert watch.changed() == frozenset()
+    path.write_text("another\n")
+    assert watch.changed() == {path}
     watch.close()

@@ -13,6 +13,7 @@ import logging
 import os
 import threading
 import time
+from collections.abc import Callable
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
@@ -33,14 +34,27 @@ MOST_ENTRIES = 1_000  # of folders followed as a whole that are looked at when s
 _Mark: TypeAlias = tuple[tuple[int, int, int, int], ...] | None
 
 
+_Begin: TypeAlias = Callable[[Callable[[], None]], threading.Thread]
+
+
+def _begun(work: Callable[[], None]) -> threading.Thread:
+    thread = threading.Thread(target=work, name="indwell-watch", daemon=True)
+    thread.start()
+    return thread
+
+
 class FolderWatch:
     """Watches the folders of some files; implements ``workspace.watch.Watch``.
 
     Safe to use from several threads. The system's notices are read by watchdog's own threads, which
     start with the first file.
+
+    Args:
+        begin: Starts a thread; a RuntimeError says that the system has no room for another.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, begin: _Begin = _begun) -> None:
+        self._begin = begin
         self._lock = threading.Lock()
         self._files: set[Path] = set()
         self._whole: set[Path] = set()  # folders of which any entry matters
@@ -146,10 +160,11 @@ class FolderWatch:
     def _start(self) -> None:
         """With the lock held: let a thread set up what waits, unless one is about to."""
         if self._starter is None or not self._starter.is_alive():
-            self._starter = threading.Thread(
-                target=self._watch_waiting, name="indwell-watch", daemon=True
-            )
-            self._starter.start()
+            try:
+                self._starter = self._begin(self._watch_waiting)
+            except RuntimeError as error:  # no room for a thread
+                while self._waiting:
+                    self._refused(self._waiting.pop(), error)
 
     def _watch_waiting(self) -> None:
         from watchdog import events  # noqa: PLC0415 - see the top
@@ -174,13 +189,13 @@ class FolderWatch:
                 folder = self._waiting.pop()
                 try:
                     observer = self._observing()
-                except OSError as error:
+                except (OSError, RuntimeError) as error:
                     self._refused(folder, error)
                     continue
             place = _place(folder)
             try:
                 watch = observer.schedule(Handler(), str(folder), event_filter=changes)
-            except OSError as error:
+            except (OSError, RuntimeError) as error:
                 with self._lock:
                     self._refused(folder, error)
             else:
@@ -203,7 +218,7 @@ class FolderWatch:
             self._observer = observer
         return self._observer
 
-    def _refused(self, folder: Path, error: OSError) -> None:
+    def _refused(self, folder: Path, error: OSError | RuntimeError) -> None:
         """With the lock held: the system does not watch this folder."""
         _log.info("%s is not watched: %s", folder, error)
         self._give_up(folder)
