@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
 import msgspec
@@ -134,18 +134,25 @@ class Guard:
                 )
             return notes if so_far else (*notes, *self._blind_words())
 
+        def settle_heard(paths: frozenset[str]) -> tuple[str, ...]:
+            """Move away what was heard of, before the look at all the rest, which takes longer."""
+            new = () if only_git else _new_ones(before, paths)
+
+            def look_at_new() -> Look:
+                look = without(self._with(before, new), unmade)
+                return _less_installed(look, is_left_out=installs)
+
+            with self._one_at_a_time:
+                return settle(
+                    *(self._root, before, look_at_new, self._quarantine, copies), so_far=True
+                )
+
         @contextlib.contextmanager
         def watched(hear: Hear) -> Iterator[None]:
-            def heard(_paths: frozenset[str]) -> bool:
-                try:
-                    notes = settle_now(so_far=True)
-                except OSError as error:  # no open file is left to look with
-                    notes = (f"what the command made could not be looked at: {error.strerror}",)
-                if notes:
-                    hear(notes)
-                # A new repository, or the begin of one, which runs nothing so far.
-                is_new = not self._repositories <= before.found.keys()
-                return is_new or not self._gits <= before.git
+            def heard(paths: frozenset[str]) -> bool:
+                return self._answered(
+                    before, hear, lambda: settle_heard(paths), lambda: settle_now(so_far=True)
+                )
 
             with self._names.heard_by(heard):
                 yield
@@ -228,6 +235,24 @@ class Guard:
         for name in self._gits:
             yield from (name.rpartition("/")[0], name)
 
+    def _answered(self, before: Look, hear: Hear, *looks: Callable[[], tuple[str, ...]]) -> bool:
+        """Tell what these looks did; True if the next one is to come soon."""
+        try:
+            for look in looks:
+                if notes := look():
+                    hear(notes)
+        except OSError as error:  # no open file is left to look with
+            hear((f"what the command made could not be looked at: {error.strerror}",))
+        # A new repository, or the begin of one, which runs nothing so far.
+        is_new = not self._repositories <= before.found.keys()
+        return is_new or not self._gits <= before.git
+
+    def _with(self, look: Look, paths: Iterable[str]) -> Look:
+        """The same look, and what is at these paths by now."""
+        there = (found_at(str(self._root), one) for one in paths)
+        found = {one.path: one for one in there if one is not None}
+        return msgspec.structs.replace(look, found={**look.found, **found})
+
     def _is_heard(self, path: str) -> bool:
         """Is a look needed when this name appears?"""
         if path in self._gits or path.rpartition("/")[0] in self._gits:
@@ -309,6 +334,13 @@ class Guard:
                 real = (self._root / one.path).resolve(strict=True)
                 if real.is_relative_to(self._root) and real != self._root:
                     yield str(real)
+
+
+def _new_ones(look: Look, paths: Iterable[str]) -> tuple[str, ...]:
+    """Those that were not there and whose name says enough; a repository has to be looked into."""
+    return tuple(
+        one for one in paths if one not in look.found and is_protected(one) and not _is_gits(one)
+    )
 
 
 def _for_now(look: Look) -> Look:

@@ -20,6 +20,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 MOST_WATCHED = 25_000  # folders; the kernel holds about a kilobyte for each
 POLL_S = 0.25  # between two looks at everything where nothing is heard
+GATHER_S = 0.001  # in which notices that say nothing gather: one waking for many of them
 REST = 3  # times as long as a look took until the next one: a flood of names takes a core, not all
 
 _CREATE, _MOVED_TO, _OVERFLOW, _IGNORED, _FOLDER = 0x100, 0x80, 0x4000, 0x8000, 0x40000000
@@ -155,6 +156,8 @@ class NewNames:
             if hits:
                 wishes = [listener(frozenset(hits)) for listener in listeners]  # all of them hear
                 is_open = any(wishes)
+            else:
+                time.sleep(GATHER_S)
             pause_s = REST * (time.monotonic() - began) if hits else 0.0
 
     def _waits(
