@@ -38,7 +38,8 @@ from indwell.context import conversation as talk
 from indwell.context.fullness import counted
 from indwell.context.health import of_turn
 from indwell.context.measures import named
-from indwell.errors import ConversationTooLarge, Unreachable, UserError, WindowTooSmall, bug_words
+from indwell.errors import ConversationTooLarge, Unreachable, UserError, WindowTooSmall
+from indwell.installation import installation
 from indwell.sessions.overview import preview_of
 from indwell.sessions.records import ENDED, Ending, TurnFinished, TurnStarted
 from indwell.sessions.told import FileLines
@@ -81,7 +82,7 @@ async def run_turn(session: Session, prompt: Prompt, emit: Listener) -> events.T
             session.is_outgrown = True
             message += unshortened(session.parts.preset)
     except Exception as bug:  # noqa: BLE001 - the turn boundary: a bug must not end the server
-        message = bug_words(bug)
+        message = installation.fault_words(bug)
         _log.exception("turn %s of session %s", turn.number, session.id)
     finally:
         session.turn_runs = False
@@ -150,6 +151,8 @@ async def _begin(session: Session, prompt: Prompt, turn: TurnState, emit: Listen
     emit(events.TurnStarted(turn.number, title, prompt.words, now.model, attached, mode))
     tell_todo(session, turn.number, emit)  # of a list that came from another session
     await tell_plan(session, turn.number, emit)
+    if news := installation.news():
+        emit(events.Notice(turn.number, "warning", news))
     if session.notice:
         emit(events.Notice(turn.number, "warning", session.notice))
         session.notice = ""

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import gc
+import importlib
+import logging
+import pkgutil
 from functools import partial
 from pathlib import Path
 
@@ -14,6 +18,28 @@ from indwell.policy.commands.dangerous import why_dangerous
 from indwell.policy.paths import matches_any
 from indwell.settings.load import lacking
 from indwell.settings.model import Settings
+
+_log = logging.getLogger(__name__)
+
+_LIBRARIES = (
+    *("rapidfuzz.distance", "rapidfuzz.process", "rapidfuzz.fuzz", "rapidfuzz.utils"),
+    *("wcmatch.glob", "watchdog.events", "watchdog.observers"),
+)
+"""That are imported where they are needed."""
+_FLOORS = tuple(
+    f"indwell.{one}"
+    for one in (
+        *("agent", "context", "files", "lsp", "policy", "prompt", "review", "sandbox"),
+        *("secrets", "sessions", "skills", "tools", "workspace"),
+    )
+)
+"""The others are whole once a model is made, or of use only where one is chosen (13 MB)."""
+_LEFT_OUT = frozenset({"indwell.lsp.fake"})
+_OF_COMMANDS = (
+    *("compose", "resuming", "new_from", "changed_model", "secret_places", "skills"),
+    *("stored_keys", "sweeping"),
+)
+"""Modules of ``cli`` that ``EditorBackend`` imports where they are needed."""
 
 
 def warm_up(settings: Settings) -> None:
@@ -40,6 +66,32 @@ def warm_up(settings: Settings) -> None:
     gc.freeze()
 
 
+def load_rest() -> None:
+    """Import all that turns, rewinds and sessions need later; 0.1 s and some MB, in a thread.
+
+    After an update under a running server the files are others, or gone.
+    """
+    for name in _LIBRARIES:
+        with contextlib.suppress(ImportError):
+            importlib.import_module(name)
+    for name in _FLOORS:
+        _load_below(name)
+    for name in _OF_COMMANDS:
+        importlib.import_module(f"indwell.cli.{name}")
+    _log.debug("all modules are loaded")
+
+
+def _load_below(name: str) -> None:
+    package = importlib.import_module(name)
+    for found in pkgutil.iter_modules(package.__path__, f"{name}."):
+        if found.name in _LEFT_OUT:
+            continue
+        if found.ispkg:
+            _load_below(found.name)
+        else:
+            importlib.import_module(found.name)
+
+
 class WarmModels:
     """Makes models in threads; one may be ready before it is asked for.
 
@@ -51,6 +103,7 @@ class WarmModels:
         self._pace_s = pace_s
         self._ready: tuple[Settings, asyncio.Future[Model]] | None = None
         self._warming: asyncio.Task[None] | None = None
+        self._loading: asyncio.Task[None] | None = None
 
     def begin(self, settings: Settings) -> None:
         """Get ready for a prompt that may come; once, and without a word if it goes wrong.
@@ -70,6 +123,7 @@ class WarmModels:
         """
         if self._warming is None:
             _spare_memory()
+            self._load_rest()
         ready, self._ready = self._ready, None  # a key may be another by the next session
         if ready is not None and ready[0] == _of_model(settings):
             return await ready[1]
@@ -80,10 +134,23 @@ class WarmModels:
         if self._ready is None and not lacking(settings):
             self._ready = _of_model(settings), self._made(settings)
             await asyncio.wait({self._ready[1]})
+        self._load_rest()
+
+    def _load_rest(self) -> None:
+        """Beside the first prompt, which has all that it needs itself."""
+        if self._loading is None:
+            self._loading = asyncio.create_task(asyncio.to_thread(_load_rest_logged))
 
     def _made(self, settings: Settings) -> asyncio.Future[Model]:
         make = partial(make_model, settings, pace_s=self._pace_s)
         return asyncio.get_running_loop().run_in_executor(None, make)
+
+
+def _load_rest_logged() -> None:
+    try:
+        load_rest()
+    except ImportError:  # the update came first: what needs more says so
+        _log.exception("not all modules could be loaded")
 
 
 def _of_model(settings: Settings) -> Settings:

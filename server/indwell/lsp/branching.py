@@ -8,6 +8,7 @@ from pygls.exceptions import JsonRpcException
 from pygls.lsp.server import LanguageServer
 
 from indwell.errors import UserError
+from indwell.installation import installation
 from indwell.lsp import protocol
 from indwell.lsp import protocol_branching as branching
 from indwell.lsp import protocol_views as views
@@ -88,6 +89,7 @@ async def rewound(
     said: tuple[str, ...] = ()
     if files is not None:
         said = *await files.take(session, arguments.turn), *files.unrecorded(rewind.changed)
+    said = (*said, *filter(None, [installation.news()]))
     taken = await take_up(host, again)
     await mark_rewound(chats, session, arguments.turn)
     if not host.client.features.has("events"):

@@ -17,7 +17,8 @@ from indwell.agent import events
 from indwell.agent.event_shape import Queued
 from indwell.agent.session import Session
 from indwell.agent.turn import run_turn
-from indwell.errors import UserError, bug_words
+from indwell.errors import UserError
+from indwell.installation import installation
 from indwell.lsp import queue as line
 from indwell.lsp.client import Client
 from indwell.lsp.event_log import EventLog
@@ -235,7 +236,7 @@ class Turns:
         if bug is not None:
             _log.error("a turn ended badly", exc_info=bug)
         if bug is not None and ticket.finished is None:
-            ticket.error = UserError(bug_words(bug))
+            ticket.error = UserError(installation.fault_words(bug))
         if ticket.finished is None and ticket.error is None:
             ticket.finished = never_started(ticket.prompt)
         reason = why_held(ticket)

@@ -16,7 +16,7 @@ from typing import Any
 import msgspec
 from pygls.exceptions import JsonRpcException
 
-from indwell.errors import bug_words
+from indwell.installation import installation
 from indwell.lsp.wire import envelope
 from indwell.lsp.wire.conversion import WrongParams
 from indwell.lsp.wire.envelope import (
@@ -213,4 +213,4 @@ def _error(request: Request, error: Exception) -> bytes:
     if isinstance(error, JsonRpcException):
         return envelope.refusal(request.id, error.code or INTERNAL_ERROR, error.message, error.data)
     _log.error("%s", request.method, exc_info=error)
-    return envelope.refusal(request.id, INTERNAL_ERROR, bug_words(error))
+    return envelope.refusal(request.id, INTERNAL_ERROR, installation.fault_words(error))

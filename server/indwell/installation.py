@@ -1,0 +1,54 @@
+"""Whether the files of Indwell on disk are still those that run: an update replaces them.
+
+What a server imports only then does not fit what it has loaded, or is not there at all.
+"""
+
+from __future__ import annotations
+
+import os
+
+import indwell
+from indwell.errors import bug_words
+
+UPDATED = (
+    "Indwell was updated while it was running; restart it: restart the editor's language server, "
+    "or reload the window"
+)
+
+
+class Installation:
+    """One file of the package, as it was when the process began.
+
+    Args:
+        file: Of the package; every way to install writes it anew.
+    """
+
+    def __init__(self, file: str) -> None:
+        self._file = file
+        self._stamp = self._now()
+        self._is_told = False
+
+    def is_replaced(self) -> bool:
+        """Is it another file by now, or none? Takes some microseconds."""
+        return self._now() != self._stamp
+
+    def news(self) -> str:
+        """What the user should hear of an update: once, then empty."""
+        if self._is_told or not self.is_replaced():
+            return ""
+        self._is_told = True
+        return UPDATED
+
+    def fault_words(self, fault: BaseException) -> str:
+        """What the user reads of a fault of ours: after an update that is the likely reason."""
+        return UPDATED if self.is_replaced() else bug_words(fault)
+
+    def _now(self) -> tuple[int, int, int] | None:
+        try:
+            found = os.stat(self._file)  # noqa: PTH116 - no object for each request
+        except OSError:
+            return None
+        return (found.st_ino, found.st_size, found.st_mtime_ns)
+
+
+installation = Installation(indwell.__file__)
