@@ -204,6 +204,23 @@ async def test_commands_that_were_allowed_beforehand_are_all_that_was_allowed(ho
     assert answers == ["beforehand", *["uncovered"] * 4]
 
 
+async def test_keys_in_a_home_folder_that_is_the_workspace_are_not_read_unasked(home) -> None:
+    home.write(".config/newtool/auth", "canary-tool\n")
+    home.write("notes.txt", "canary-notes\n")
+    script = [
+        say(calls=[("read_file", json.dumps({"path": ".config/newtool/auth"}))]),
+        say(calls=[("grep", json.dumps({"pattern": "canary"}))]),
+        bash("cat .config/newtool/auth notes.txt"),
+        say("Done."),
+    ]
+    async with LoopbackEndpoint(script) as endpoint:
+        await run(home, "go", "--json", base_url=endpoint.base_url, HOME=str(home.workspace))
+        told = "\n".join(results(endpoint.seen[-1]))
+    assert "canary-notes" in told
+    assert "canary-tool" not in told
+    assert "nobody answered whether this may run" in told
+
+
 BAD = {
     "no key": (("hello",), {"INDWELL_MODEL": MODEL}, "no API key is set; run `indwell login`"),
     "no model": (("hello",), {}, "no model is set; run `indwell login` in a terminal, or"),
