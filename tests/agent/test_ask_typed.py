@@ -38,6 +38,9 @@ def test_an_option_by_its_text_then_by_its_number_else_words(options, typed, ans
 class Silent:
     """Asks in vain."""
 
+    async def ready(self, question: UserQuestion) -> None:
+        """Nobody types."""
+
     async def answer(self, question: UserQuestion) -> Answer:
         del question
         await asyncio.Event().wait()

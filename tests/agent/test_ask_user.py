@@ -42,6 +42,9 @@ class Person:
         self.n_given_up = 0
         self._answers = list(answers)
 
+    async def ready(self, question: UserQuestion) -> None:
+        """Nobody types."""
+
     async def answer(self, question: UserQuestion) -> Answer:
         self.questions.append(question)
         if self._answers:
@@ -169,6 +172,9 @@ async def test_one_question_stands_at_a_time(tmp_path) -> None:
     open_now: list[str] = []
 
     class Slow:
+        async def ready(self, question: UserQuestion) -> None:
+            """Nobody types."""
+
         async def answer(self, question: UserQuestion) -> Answer:
             open_now.append(question.id)
             assert len(open_now) == 1

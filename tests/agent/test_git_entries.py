@@ -267,3 +267,12 @@ async def test_the_user_is_asked_and_no_push_goes_out_without_that(tmp_path: Pat
         assert EVIL in why
         assert "did not allow" in pushed
         assert there == ""
+
+
+async def test_what_git_takes_for_no_repository_holds_nothing_until_git_does(work: Path) -> None:
+    run(work, f"{PLANT}; git commit -qm x; mv .git/refs .git/away")
+    entries = GitEntries(lambda: (work,))
+    await entries.begin(1)
+    assert await entries.look() == ()
+    run(work, "mv .git/away .git/refs")
+    assert EVIL in str(await entries.look())

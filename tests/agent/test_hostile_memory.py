@@ -117,6 +117,9 @@ async def test_a_question_cannot_pass_for_another(tmp_path) -> None:
     asked: list[UserQuestion] = []
 
     class Person:
+        async def ready(self, question: UserQuestion) -> None:
+            """Nobody types."""
+
         async def answer(self, question: UserQuestion) -> Answer:
             asked.append(question)
             return Answer(chosen=0)

@@ -185,6 +185,8 @@ async def test_git_still_knows_who_commits_where_its_configuration_is_hidden(
 
 @needs_bubblewrap
 async def test_with_the_users_yes_to_secret_files_the_home_folder_is_seen(home: Path) -> None:
+    if home.is_relative_to("/tmp"):
+        pytest.skip("the checkout is in /tmp, and each command has a /tmp of its own")
     command = f"cat '{home}/.config/stripe/config.toml'"
     widening = Widening(shows_secrets=True)
     assert "canary" in (await run(home, workspace_of(home), command, widening=widening)).output

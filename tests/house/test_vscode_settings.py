@@ -31,7 +31,7 @@ def settings() -> dict[str, Any]:
 def server_name(name: str) -> str:
     """As ``serverName`` of src/extension/server/configuration.ts."""
     small = re.sub("[A-Z]", lambda found: f"_{found[0].lower()}", name)
-    return f"{small}_s" if small.endswith("_timeout") else small
+    return f"{small}_s" if small.endswith(("_timeout", "_pause")) else small
 
 
 def for_the_server() -> dict[str, Any]:

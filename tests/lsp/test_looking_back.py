@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import shutil
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -162,7 +163,7 @@ async def test_a_broken_session_is_listed_with_what_could_be_read(desk) -> None:
         assert [one[:35] for one in broken.notices] == ["line 4 of the session's log is cut "]
     finally:
         (folder / "log.jsonl").unlink()
-        folder.rmdir()
+        shutil.rmtree(folder)
 
 
 async def test_a_client_that_comes_back_gets_what_it_missed(desk) -> None:

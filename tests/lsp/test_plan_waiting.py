@@ -89,7 +89,7 @@ async def test_a_plain_editor_is_asked_about_the_plan_alone_and_told_what_waits(
         await first
         waits = "Indwell: a plan waits for your word; 1 prompt still waits, and goes on after it"
         await editor.wait_until(lambda: waits in editor.messages and bool(editor.choices))
-        assert editor.choices == [[APPROVE, EDIT, NOT_NOW]]
+        assert editor.choices == [[NOT_NOW, APPROVE, EDIT]]
         assert (await asked(editor, "reject")).state == "rejected"
         await editor.wait_until(lambda: len(endpoint.seen) == 2)
 

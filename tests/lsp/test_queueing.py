@@ -272,7 +272,7 @@ async def test_prompts_that_wait_when_the_editor_is_closed_are_kept_and_told(tmp
             await editor.client.shutdown_async(None)
             ends = await asyncio.gather(first, two)
             assert [(one.ending, one.draft) for one in ends] == [
-                ("cancelled", "first"),
+                ("interrupted", "first"),
                 ("cancelled", "two\nlines"),
             ]
             editor.client.exit(None)

@@ -110,7 +110,7 @@ async def test_a_turn_that_runs_has_its_words_in_its_log(tmp_path) -> None:
         await turns.drain("the server ends")
         assert (await running.wait()).draft == "first"
         records = await world.records()
-    assert (records[-1].ending, records[-1].words) == ("cancelled", "first")
+    assert (records[-1].ending, records[-1].words) == ("interrupted", "first")
 
 
 async def test_a_second_stop_does_not_cut_short_what_the_first_one_began(tmp_path) -> None:

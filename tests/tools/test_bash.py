@@ -11,7 +11,7 @@ import pytest
 
 from indwell.errors import ToolError
 from indwell.sandbox.proxy.hosts import allowed
-from indwell.tools.base import Facts, Outcome, Tool, ToolContext
+from indwell.tools.base import Facts, Outcome, Succeeded, Tool, ToolContext
 from indwell.workspace.disk import DiskWorkspace
 from indwell.workspace.memory import MemoryWorkspace
 from tools.calling import Agent
@@ -31,7 +31,7 @@ def agent(root: Path, tmp_path: Path) -> Agent:
 
 async def test_output_and_exit_code_are_told(agent: Agent) -> None:
     assert await agent.call("bash", command="echo out; echo err >&2") == Outcome(
-        text="out\nerr\nexit code 0", figure="ok"
+        text="out\nerr\nexit code 0", figure="ok", succeeded=Succeeded()
     )
 
 

@@ -126,8 +126,8 @@ async def test_shutdown_while_a_turn_runs_answers_both(tmp_path) -> None:
         await client.wait_until(lambda: endpoint.seen != [])
         assert await client.say_goodbye() == 0
         (answer,) = client.answers(asked)
-        assert error_of(answer)[1] == CANCELLED or answer["result"]["ending"] == "cancelled"
-    assert [ending for ending, _ in home.endings()] == ["cancelled"]
+        assert error_of(answer)[1] == CANCELLED or answer["result"]["ending"] == "interrupted"
+    assert [ending for ending, _ in home.endings()] == ["interrupted"]
 
 
 SETTINGS = {

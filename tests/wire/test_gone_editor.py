@@ -48,7 +48,7 @@ async def test_lsp_13_when_the_editor_hangs_up_nothing_of_a_turn_is_left(tmp_pat
         client.close_stdin()
         assert await client.ended(timeout_s=LEAVES_S) == 1
         assert running(marker) == []
-    assert home.endings() == [("cancelled", "")]
+    assert home.endings() == [("interrupted", "")]
 
 
 async def test_lsp_14_the_editor_is_dead_though_somebody_holds_the_pipe(tmp_path) -> None:
@@ -191,7 +191,7 @@ async def test_hanging_up_does_not_wait_for_a_silent_model(tmp_path) -> None:
         async with asyncio.timeout(60):
             await endpoint.gone.wait()
     ((ending, _),) = home.endings()
-    assert ending == "cancelled"
+    assert ending == "interrupted"
 
 
 def kinds(client: RawClient) -> set[str]:

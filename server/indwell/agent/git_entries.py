@@ -304,7 +304,21 @@ _STAGES = ("", "\0001", "\0002", "\0003")
 
 def _holders(roots: Sequence[Path]) -> tuple[Path, ...]:
     found = (one for root in roots for one in (*around(root), *nested(root)[0]))
-    return tuple(dict.fromkeys(found))
+    return tuple(one for one in dict.fromkeys(found) if _is_gits(one))
+
+
+def _is_gits(holder: Path) -> bool:
+    """Would git take the folder for a repository (``is_git_directory`` of git's setup.c)?
+
+    If a command makes a repository of the folder later, all protected entries are new.
+    """
+    repository = repository_of(holder)
+    if repository is None or not repository.folders:
+        return True  # somebody changes it right now
+    return all(
+        any(os.path.lexists(folder / name) for folder in repository.folders)
+        for name in ("HEAD", "objects", "refs")
+    )
 
 
 def _refs(holder: Path) -> tuple[tuple[tuple[str, _Stamp], ...], frozenset[str]]:

@@ -35,7 +35,7 @@ def test_nothing_that_others_deny_is_allowed_and_most_that_they_allow_is() -> No
         if case["expected"] == "deny" and decision == "allow":
             wrong.append(case)
     assert wrong == []
-    assert outcomes["allow", "allow"] >= 93  # of 113
+    assert outcomes["allow", "allow"] >= 92  # of 113; `ps aux` asks where it shows every process
     assert outcomes["allow", "deny"] == 0
 
 

@@ -22,7 +22,7 @@ const NOT_SET: readonly unknown[] = ["config", "", null];
 /** The server's name of a setting: `checkTimeout` is its `check_timeout_s`; its own names stay. */
 export function serverName(name: string): string {
   const small = name.replace(/[A-Z]/g, (one) => `_${one.toLowerCase()}`);
-  return small.endsWith("_timeout") ? `${small}_s` : small;
+  return /_(timeout|pause)$/.test(small) ? `${small}_s` : small;
 }
 
 /** A value as the server takes it; undefined if it says that nothing is set. */
