@@ -18,7 +18,7 @@ from indwell.errors import ToolError
 from indwell.files.aside import MOST_DEPTH, Quarantine
 from indwell.sandbox import spawn
 from indwell.sandbox.confinement import Confinement, Guarded
-from indwell.sandbox.gate import Gate, Standing, still_in_the_way, take_untold
+from indwell.sandbox.gate import Gate, Standing, gate_words, still_in_the_way, take_untold
 from indwell.sandbox.meanwhile import look_again
 from indwell.sandbox.pool import BACKGROUND
 from indwell.settings.model import SECRETS
@@ -130,8 +130,17 @@ async def test_what_the_user_puts_in_its_place_is_the_users(place: Place) -> Non
 
 
 @needs_bubblewrap
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [
+        (OSError(errno.EIO, "Input/output error"), "Input/output error"),
+        (MemoryError(), "there is not enough memory"),
+        (KeyError("x"), "an error in Indwell itself: KeyError: 'x'"),
+    ],
+    ids=["disk", "memory", "bug"],
+)
 async def test_nothing_runs_before_somebody_could_look_at_what_a_command_made(
-    tmp_path: Path,
+    tmp_path: Path, error: Exception, words: str
 ) -> None:
     root = tmp_path / "w"
     root.mkdir()
@@ -143,16 +152,16 @@ async def test_nothing_runs_before_somebody_could_look_at_what_a_command_made(
 
         def settle() -> tuple[str, ...]:
             if is_broken[0]:
-                raise OSError(errno.EIO, "Input/output error")
+                raise error
             return looked.settle()
 
         return msgspec.structs.replace(looked, settle=settle)
 
     confinement = unheard(Confinement(writable=(str(root),), look=look))
     finished = await spawn("echo evil >.nvim.lua", cwd=root, timeout_s=60, confinement=confinement)
-    assert "could not be looked at (Input/output error); no command runs" in finished.notes[0]
+    assert f"could not be looked at ({words}); no command runs" in finished.notes[0]
     for _ in range(2):
-        with pytest.raises(ToolError, match=f"nothing was run: .*{root}.*Input/output error"):
+        with pytest.raises(ToolError, match=f"nothing was run: .*{root}.*{words}"):
             await ran(root)
     is_broken[0] = False
     assert await ran(root) == "ran\n"
@@ -176,6 +185,30 @@ def test_it_stays_closed_for_a_server_that_starts_later(tmp_path: Path) -> None:
     (root / ".envrc").unlink()
     assert later.open_again((root,)) == ()
     assert list((tmp_path / "state" / "standing").iterdir()) == []
+
+
+@pytest.mark.parametrize("damage", [b"", b"{", b"[1]", b"\xff", b"[" * 50_000])
+def test_a_note_of_a_plant_that_cannot_be_read_keeps_it_closed(
+    tmp_path: Path, damage: bytes
+) -> None:
+    root, state = tmp_path / "w", tmp_path / "state"
+    root.mkdir()
+    (root / ".envrc").write_text("evil")
+    state.mkdir()
+    Gate().close(
+        Standing(str(root), ".envrc", "safe", "why not"),
+        Quarantine(state, (root, tmp_path), spare_in=tmp_path / "none"),
+    )
+    (record,) = (state / "standing").iterdir()
+    record.write_bytes(damage)
+    later = Gate()
+    later.heed(Quarantine(state, (root,)))
+    for _ in range(2):
+        (one,) = later.open_again((root,))
+        assert str(record) in gate_words((one,))
+        assert "then delete the file" in gate_words((one,))
+    record.unlink()
+    assert later.open_again((root,)) == ()
 
 
 @needs_bubblewrap

@@ -11,7 +11,7 @@ import msgspec
 
 from indwell.cli.aftermath import Look, settle, without
 from indwell.cli.git_guarding import GitGuard
-from indwell.files.aside import Quarantine
+from indwell.files.aside import Quarantine, why
 from indwell.files.installed import Installed
 from indwell.files.new_names import POLL_S, NewNames
 from indwell.files.stub_folders import is_stub
@@ -88,8 +88,8 @@ class Guard:
         """
         before = _less_installed(self.seen(is_before=True), is_left_out=installs)
         self._names.follow(self._watched())
-        if why := self._why_not(before):
-            return Guarded(refused=why)
+        if reason := self._why_not(before):
+            return Guarded(refused=reason)
         open_ones = {path: one for path, one in before.found.items() if not before.is_closed(path)}
         hidden = [one for one in open_ones.values() if self._is_hidden(one)]
         # A commit changes a `.git` folder; what git obeys in it stands in `before` by itself.
@@ -241,8 +241,8 @@ class Guard:
             for look in looks:
                 if notes := look():
                     hear(notes)
-        except OSError as error:  # no open file is left to look with
-            hear((f"what the command made could not be looked at: {error.strerror}",))
+        except Exception as error:  # noqa: BLE001 - the look at the end tries again, or shuts the gate
+            hear((f"what the command made could not be looked at so far ({why(error)})",))
         # A new repository, or the begin of one, which runs nothing so far.
         is_new = not self._repositories <= before.found.keys()
         return is_new or not self._gits <= before.git
@@ -280,12 +280,12 @@ class Guard:
 
     def _blind_words(self) -> tuple[str, ...]:
         """Once: why names are not heard of at once here."""
-        why = self._names.blind
-        if not why or self._is_told_blind:
+        reason = self._names.blind
+        if not reason or self._is_told_blind:
             return ()
         self._is_told_blind = True
         words = (
-            f"new files are looked for only every {POLL_S:g} s while commands run here: {why}; "
+            f"new files are looked for only every {POLL_S:g} s while commands run here: {reason}; "
             "what a command may not make stays until the next look; raise "
             "fs.inotify.max_user_watches to end that"
         )

@@ -151,9 +151,13 @@ class Quarantine:
         return place
 
 
-def why(error: OSError | ToolError) -> str:
+def why(error: Exception) -> str:
     """What was in the way, for people."""
-    return (isinstance(error, OSError) and error.strerror) or str(error)
+    if isinstance(error, MemoryError):
+        return "there is not enough memory"
+    if isinstance(error, OSError | ToolError):
+        return (isinstance(error, OSError) and error.strerror) or str(error)
+    return f"an error in Indwell itself: {type(error).__name__}: {error}".removesuffix(": ")
 
 
 def let_in(root: Path, at: str) -> bool:

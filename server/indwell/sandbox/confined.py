@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import errno
 import functools
+import logging
 import os
 import stat
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
@@ -28,6 +29,8 @@ from indwell.sandbox.program import Starter, start_plainly
 from indwell.sandbox.shortage import is_shortage
 from indwell.sandbox.strength import host, strength
 from indwell.sandbox.stubs import stubs_for
+
+log = logging.getLogger(__name__)
 
 _STATUS_B = 4096
 _MOST_TRIES, _TRY_S = 50, 0.1
@@ -67,7 +70,7 @@ async def settled(bounds: Confinement) -> tuple[str, ...]:
     Where the system has no open file left for that, others are given a moment to end. Where nobody
     can look at all, no further command runs before somebody could.
     """
-    last = OSError()
+    last: Exception = OSError()
     for _ in range(_MOST_TRIES):
         try:
             return await asyncio.to_thread(bounds.settle)
@@ -76,6 +79,10 @@ async def settled(bounds: Confinement) -> tuple[str, ...]:
             if not is_shortage(error):
                 break
             await asyncio.sleep(_TRY_S)
+        except Exception as error:  # whatever it was, nobody has looked
+            log.warning("the look after a command failed", exc_info=error)
+            last = error
+            break
     return (close_until_settled(bounds.writable, bounds.settle, why(last)),)
 
 

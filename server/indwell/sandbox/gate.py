@@ -29,7 +29,7 @@ log = logging.getLogger(__name__)
 
 _RECORD_LIMIT_B = 1 << 16
 _MOST_NAMED = 5
-_RECORDS = "standing"
+_RECORDS, _ENDING = "standing", ".json"
 
 
 class Standing(msgspec.Struct, frozen=True):
@@ -41,6 +41,7 @@ class Standing(msgspec.Struct, frozen=True):
         safe_name: Its name once it is moved away; empty for a folder that cannot be looked into.
         why: Why it could not be moved.
         mark: What tells whether the thing at this path is still the same one.
+        record: The file of the state folder that was to say all that, and cannot be read.
     """
 
     root: str
@@ -48,6 +49,7 @@ class Standing(msgspec.Struct, frozen=True):
     safe_name: str
     why: str
     mark: tuple[int, ...] = ()
+    record: str = ""
 
     @property
     def path(self) -> str:
@@ -57,6 +59,11 @@ class Standing(msgspec.Struct, frozen=True):
     @property
     def words(self) -> str:
         """What and where, a clause."""
+        if self.record:
+            return (
+                f"the note {self.record!r} says what it is and where, but cannot be read "
+                f"({self.why}); look into that file, remove what it names, then delete the file"
+            )
         if not self.safe_name:
             return f"{self.path!r} cannot be looked into ({self.why})"
         return f"{self.path!r} could not be moved away ({self.why})"
@@ -127,7 +134,8 @@ class Gate:
                 continue
             try:
                 notes = one.settle()
-            except OSError as error:
+            except Exception as error:  # whatever it was, nobody has looked
+                log.warning("the look after a command failed again", exc_info=error)
                 found.append(msgspec.structs.replace(concerned[0], why=why(error)))
                 continue
             self._unsettled.remove(one)
@@ -135,18 +143,19 @@ class Gate:
         return found
 
     def _taken(self, folders: Sequence[Path]) -> tuple[Standing, ...]:
-        self._read()
+        unread = self._read()
         for standing, quarantine in tuple(self._standing.values()):
             if not _concerns(standing, folders):
                 continue
-            left = _tried(standing, quarantine)
-            if left == standing:
+            now = _tried(standing, quarantine)
+            if now == standing:
                 continue
             del self._standing[standing.path]
             self._forget(standing)
-            if left is not None:
-                self.close(left, quarantine)
-        return tuple(one for one, _ in self._standing.values() if _concerns(one, folders))
+            if now is not None:
+                self.close(now, quarantine)
+        left = (one for one, _ in self._standing.values() if _concerns(one, folders))
+        return (*left, *unread)
 
     def keep_untold(self, folder: Path, notes: Sequence[str]) -> None:
         """Keep what was to be said of a command whose caller was stopped."""
@@ -158,10 +167,16 @@ class Gate:
         self._untold = [one for one in self._untold if one not in told]
         return tuple(note for _, note in told)
 
-    def _read(self) -> None:
+    def _read(self) -> list[Standing]:
+        """Read what is written down; gives what cannot be read, which may be of any folder."""
+        unread: list[Standing] = []
         for folder, quarantine in self._quarantines.items():
             for one in _written(folder) if folder is not None else ():
-                self._standing.setdefault(one.path, (one, quarantine))
+                if one.record:
+                    unread.append(one)
+                else:
+                    self._standing.setdefault(one.path, (one, quarantine))
+        return unread
 
     def _forget(self, standing: Standing) -> None:
         for folder in self._quarantines:
@@ -222,7 +237,8 @@ def _tried(standing: Standing, quarantine: Quarantine) -> Standing | None:
         return None  # gone; or the user has put something else there, as no command runs
     try:
         where = quarantine.take(Path(standing.root), standing.at, standing.safe_name)
-    except (OSError, ToolError):
+    except Exception as error:  # whatever it was, the thing is still there
+        log.warning("%r could not be moved", standing.path, exc_info=error)
         return standing
     if isinstance(where, Left):
         if where.at == standing.at:
@@ -249,17 +265,30 @@ def _mark(path: str) -> tuple[int, ...] | None:
 
 def _record(folder: Path, standing: Standing) -> Path:
     digest = hashlib.blake2b(os.fsencode(standing.path), digest_size=16).hexdigest()
-    return folder / _RECORDS / f"{digest}.json"
+    return folder / _RECORDS / f"{digest}{_ENDING}"
 
 
 def _written(folder: Path) -> Iterator[Standing]:
+    """All that is written down there; a note that cannot be read stands for itself."""
+    records = folder / _RECORDS
     try:
-        names = list_names(folder / _RECORDS)
-    except OSError:
+        names = list_names(records)
+    except NotADirectoryError:  # the state folder cannot be one: nothing was ever written there
+        return
+    except OSError as error:
+        yield _unread(records, error)
         return
     for name in names:
-        try:
-            data = read_own(folder / _RECORDS / name, _RECORD_LIMIT_B)
-            yield msgspec.json.decode(data, type=Standing)
-        except (OSError, ToolError, msgspec.MsgspecError):
+        if not name.endswith(_ENDING):  # another process is about to write it
             continue
+        try:
+            data = read_own(records / name, _RECORD_LIMIT_B)
+            yield msgspec.structs.replace(msgspec.json.decode(data, type=Standing), record="")
+        except FileNotFoundError:  # another process has just seen that it is over
+            continue
+        except Exception as error:  # noqa: BLE001 - whatever it was, nobody knows what it named
+            yield _unread(records / name, error)
+
+
+def _unread(record: Path, error: Exception) -> Standing:
+    return Standing("", "", "", why(error), record=str(record))
