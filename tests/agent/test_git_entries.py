@@ -43,6 +43,7 @@ PLANT = (
     f"git update-index --add --cacheinfo 100644,$b,{EVIL}"
 )
 COMMITTED = f"{PLANT}; c=$(git commit-tree -m x $(git write-tree)); git read-tree HEAD"
+REPLACED = "b=$(echo evil | git hash-object -w --stdin)"
 ENTRY = "b=$(echo evil | git hash-object -w --stdin); git update-index --add"
 
 
@@ -83,6 +84,14 @@ WAYS = {
         IN_COMMIT,
     ),
     "notes": (f"{COMMITTED}; git update-ref refs/notes/x $c", IN_COMMIT),
+    "another blob behind a name that stands": (
+        f"{REPLACED}; git replace HEAD:.github/old.yml $b",
+        "a replacement of git's object {old}",
+    ),
+    "another blob, in a packed ref": (
+        f"{REPLACED}; git replace HEAD:.github/old.yml $b; git pack-refs --all --prune",
+        "a replacement of git's object {old}",
+    ),
     "an old name with other content": (
         f"{ENTRY} --cacheinfo 100644,$b,.github/old.yml",
         "'.github/old.yml' in the index",
@@ -102,7 +111,26 @@ WAYS = {
 @pytest.mark.parametrize("way", WAYS)
 async def test_a_protected_file_that_comes_into_git_is_named(work: Path, way: str) -> None:
     text, named = WAYS[way]
-    assert set(await after(work, text)) == {named}
+    old = run(work, "git rev-parse HEAD:.github/old.yml").strip()
+    assert set(await after(work, text)) == {named.format(old=old[:10])}
+
+
+async def test_a_replacement_waits_until_it_is_taken_out(work: Path) -> None:
+    entries = GitEntries(lambda: (work,))
+    await entries.begin(1)
+    run(work, f"{REPLACED}; git replace HEAD:a.txt $b")
+    (found,) = await entries.look()
+    run(work, "echo b > b.txt; git add b.txt; git commit -qm b")
+    await entries.look()
+    assert entries.waiting == (found,), "another command changes nothing"
+    run(work, "git replace -d $(git rev-parse HEAD:a.txt)")
+    await entries.look()
+    assert entries.waiting == ()
+
+
+async def test_a_replacement_of_the_users_is_not_told(work: Path) -> None:
+    run(work, f"{REPLACED}; git replace HEAD:a.txt $b")
+    assert await after(work, "echo b > b.txt; git add b.txt; git commit -qm b") == ()
 
 
 HARMLESS = {
@@ -122,6 +150,7 @@ HARMLESS = {
     ),
     "gone": "git rm -q .github/old.yml; git commit -qm gone",
     "a new branch": "git switch -qc third",
+    "a branch named like a replacement": "git branch replace/x; git branch refs/replace/x",
     "packing": "git gc -q; git pack-refs --all",
 }
 

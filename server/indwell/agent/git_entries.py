@@ -1,8 +1,9 @@
 """Protected files that come into git's index or commits, where no file of that name appears.
 
 ``git update-index --cacheinfo`` and ``git commit`` write no protected file; a later checkout of the
-user's does. So the entries are compared with those before a command: in proportion to what
-changed, for the index and the refs are looked into only if their stamps are others.
+user's does. So does ``git replace``, which puts another object behind a name that stands. So the
+entries are compared with those before a command: in proportion to what changed, for the index and
+the refs are looked into only if their stamps are others.
 
 Git is run for that by its absolute path, with no network, no hook, no monitor and no settings but
 those of the repository, of which these commands obey none that runs a program.
@@ -32,6 +33,7 @@ FILE_B = 16 << 20  # of a protected file that is compared with its entry
 REFS_B = 4 << 20  # of one file of refs
 MOST_REFS = 20_000
 _SHA = re.compile(r"\b[0-9a-f]{64}\b|\b[0-9a-f]{40}\b")
+_PACKED_REPLACEMENT = re.compile(r"^([0-9a-f]+) refs/replace/(\S+)$", re.MULTILINE)
 _NULL = frozenset({"0" * 40, "0" * 64})
 _ALONE: Mapping[str, str] = {
     "GIT_NO_LAZY_FETCH": "1",
@@ -45,14 +47,14 @@ _Stamp: TypeAlias = tuple[int, int, int, int] | None
 
 
 class Entry(msgspec.Struct, frozen=True):
-    """One protected file in git.
+    """One protected file in git, or an object that git reads another one for.
 
     Attributes:
-        path: From the workspace's folder on, or absolute.
+        path: From the workspace's folder on, or absolute; empty for a replaced object.
         blob: What it holds, as git names it; empty where git could not be read.
         where: ``the index``, or a commit.
         repository: The folder of the repository, absolute.
-        inner: The path from there on.
+        inner: The path from there on, or the name of the replaced object.
     """
 
     path: str
@@ -64,7 +66,7 @@ class Entry(msgspec.Struct, frozen=True):
     @property
     def words(self) -> str:
         """For people and the model."""
-        return f"{self.path!r} in {self.where}" if self.blob else self.where
+        return f"{self.path!r} in {self.where}" if self.path else self.where
 
 
 class _State(msgspec.Struct, frozen=True):
@@ -74,11 +76,13 @@ class _State(msgspec.Struct, frozen=True):
         stamps: Of the index and of what holds refs.
         tips: All objects that refs, heads and the stash's log name.
         index: Protected entries: their blobs by path.
+        replaced: What git reads for an object instead of it, by the object's name.
     """
 
     stamps: tuple[tuple[str, _Stamp], ...]
     tips: frozenset[str]
     index: Mapping[str, str]
+    replaced: Mapping[str, str]
 
 
 class _Unreadable(Exception):
@@ -125,7 +129,7 @@ class GitEntries:
             if isinstance(state, str):
                 found.append(Entry("", "", state, str(holder), ""))
                 continue
-            known = was if isinstance(was, _State) else _State((), frozenset(), {})
+            known = was if isinstance(was, _State) else _State((), frozenset(), {}, {})
             try:
                 found += await self._new(holder, known, state, fetches=fetches)
             except _Unreadable as error:
@@ -153,7 +157,7 @@ class GitEntries:
         return states
 
     async def _state(self, holder: Path, known: _State | str | None) -> _State:
-        stamps, tips = await asyncio.to_thread(_refs, holder)
+        stamps, tips, replaced = await asyncio.to_thread(_refs, holder)
         if isinstance(known, _State) and known.stamps == stamps:
             return known
         index: dict[str, str] = {}
@@ -163,7 +167,7 @@ class GitEntries:
             if name and self._is_protected(holder, path):
                 mode, blob, stage = head.decode("ascii", "replace").split()
                 index[path if stage == "0" else f"{path}\0{stage}"] = f"{mode[:2]} {blob}"
-        return _State(stamps, tips, index)
+        return _State(stamps, tips, index, replaced)
 
     async def _new(self, holder: Path, was: _State, now: _State, *, fetches: bool) -> list[Entry]:
         found = [
@@ -174,7 +178,11 @@ class GitEntries:
         tips = sorted(now.tips - was.tips)
         if tips:
             found += await self._committed(holder, tips, sorted(was.tips), fetches=fetches)
-        entries = []
+        entries = [
+            Entry("", other, f"{_REPLACED} {name[:10]}", str(holder), name)
+            for name, other in now.replaced.items()
+            if was.replaced.get(name) != other
+        ]
         for path, blob, where in dict.fromkeys(found):
             if await self._is_known(holder, path, blob, was):
                 continue
@@ -241,6 +249,8 @@ class GitEntries:
                 still = isinstance(state, str)
             elif state is None:
                 still = False
+            elif not one.path:
+                still = state.replaced.get(one.inner) == one.blob
             elif one.where == "the index":
                 still = one.blob in (state.index.get(f"{one.inner}{at}") for at in _STAGES)
             else:
@@ -299,6 +309,7 @@ class GitEntries:
         return str(whole)
 
 
+_REPLACED = "a replacement of git's object"
 _STAGES = ("", "\0001", "\0002", "\0003")
 
 
@@ -321,21 +332,30 @@ def _is_gits(holder: Path) -> bool:
     )
 
 
-def _refs(holder: Path) -> tuple[tuple[tuple[str, _Stamp], ...], frozenset[str]]:
-    """Stamps of the index and of all that names commits, and the objects it names."""
+def _refs(
+    holder: Path,
+) -> tuple[tuple[tuple[str, _Stamp], ...], frozenset[str], Mapping[str, str]]:
+    """Stamps of the index and of all that names commits, the objects it names, and replacements."""
     repository = repository_of(holder)
     if repository is None or not repository.folders:
-        return (), frozenset()
+        return (), frozenset(), {}
     stamps: list[tuple[str, _Stamp]] = []
     tips: set[str] = set()
+    replaced: dict[str, str] = {}
+    replacements = {folder / "refs" / "replace" for folder in repository.folders}
     for at in _ref_files(repository.folders):
         stamps.append((str(at), _stamp(at)))
         if at.name == "index":
             continue
         if len(stamps) > MOST_REFS:
             raise _Unreadable(f"there are more than {MOST_REFS:,} refs")
-        tips.update(_SHA.findall(_text(at)))
-    return tuple(stamps), frozenset(tips - _NULL)
+        text = _text(at)
+        tips.update(_SHA.findall(text))
+        if at.name == "packed-refs":
+            replaced |= {name: other for other, name in _PACKED_REPLACEMENT.findall(text)}
+        elif at.parent in replacements:  # a loose ref counts before a packed one: it comes later
+            replaced[at.name] = text.strip()
+    return tuple(stamps), frozenset(tips - _NULL), replaced
 
 
 def _ref_files(folders: Sequence[Path]) -> Iterator[Path]:

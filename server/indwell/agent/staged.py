@@ -48,8 +48,8 @@ async def after_command(  # noqa: PLR0917 - what a call is, and who is told and 
         said = "the user allowed that"
     else:
         said = (
-            "the user did not allow that: take it out again (`git rm --cached`, `git reset`); "
-            "until then nothing is sent anywhere without a question"
+            "the user did not allow that: take it out again (`git rm --cached`, `git reset`, "
+            "`git replace -d`); until then nothing is sent anywhere without a question"
         )
     named = ", ".join(one.words for one in new[:MOST_NAMED])
     more = f" and {len(new) - MOST_NAMED:,} more" if len(new) > MOST_NAMED else ""
