@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -99,6 +100,26 @@ def test_a_workspace_that_is_too_big_to_look_through_holds_no_command(workspace:
     assert [note for note in notes if "gone" in note or "renamed" in note] == []
     assert "no command runs in the sandbox" in notes[0]
     assert "more than" in guard.look().refused
+
+
+def test_with_too_many_installed_folders_only_commands_that_read_run(workspace: Path) -> None:
+    guard = Guard(workspace, SECRETS, most_installed=20)
+    before = guard.look()
+    assert not before.refused
+    for number in range(30):
+        (workspace / "node_modules" / f"p{number:02}").mkdir(parents=True)
+    deep = workspace / "node_modules" / "p29" / "deep"
+    git(workspace, "init", "-q", str(deep))
+    with (deep / ".git" / "config").open("a") as file:
+        file.write("[core]\n\tfsmonitor = touch ran\n")
+    notes = before.settle()
+    assert not (deep / ".git").exists(), "behind many folders it was not looked for"
+    assert any("no command runs in the sandbox" in note for note in notes)
+    refused = guard.look().refused
+    assert "more than 20 folders of installed files (such as node_modules)" in refused
+    assert not guard.look(is_writable=False).refused
+    shutil.rmtree(workspace / "node_modules")
+    assert not guard.look().refused
 
 
 async def test_what_the_configuration_of_git_names_is_kept(workspace: Path) -> None:

@@ -57,6 +57,7 @@ class Look(msgspec.Struct, frozen=True):
         todos: What rebases that are under way still have to do.
         closed: Folders that cannot be looked into.
         is_whole: It went everywhere.
+        n_installed: So many folders of installed files were looked into.
     """
 
     found: Mapping[str, Found]
@@ -67,6 +68,7 @@ class Look(msgspec.Struct, frozen=True):
     todos: Mapping[str, Found] = {}
     closed: tuple[str, ...] = ()
     is_whole: bool = True
+    n_installed: int = 0
 
     def is_head(self, path: str) -> bool:
         """Does it say no more than which branch a repository is on?"""

@@ -123,10 +123,11 @@ class _Bounds:
                 only_git=widening.writes_protected,
                 installs=widening.installs,
                 keeps_git=widening.keeps_git,
+                is_writable=root in writable,
             )
             for root in self._roots
         }
-        beside = [self._guard(root, deny, ()).look() for root in self._restricted]
+        beside = [self._guard(root, deny, ()).look(is_writable=False) for root in self._restricted]
         open_ones = [one for root, one in looks.items() if root in writable]
         installed = () if widening.writes_protected else own_installation(self._roots)
         shut = [

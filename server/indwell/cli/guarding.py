@@ -12,6 +12,7 @@ import msgspec
 from indwell.cli.aftermath import Look, settle, without
 from indwell.cli.git_guarding import GitGuard
 from indwell.files.aside import Quarantine, why
+from indwell.files.installed import MOST_FOLDERS as MOST_INSTALLED
 from indwell.files.installed import Installed
 from indwell.files.new_names import POLL_S, NewNames
 from indwell.files.stub_folders import is_stub
@@ -46,6 +47,7 @@ class Guard:
         deny: Globs of files that are hidden from commands.
         edits: Globs of files that the user's rules let nobody change.
         most_folders: In a bigger one no command can be held.
+        most_installed: With more folders of installed files, none that writes can be held.
         quarantine: Where goes what a command made although it may not.
     """
 
@@ -56,10 +58,12 @@ class Guard:
         edits: tuple[str, ...] = (),
         *,
         most_folders: int = MOST_FOLDERS,
+        most_installed: int = MOST_INSTALLED,
         quarantine: Quarantine | None = None,
     ) -> None:
         self._root = root
         self._most_folders = most_folders
+        self._most_installed = most_installed
         self._quarantine = quarantine or Quarantine(roots=(root,))
         self._kind = kind_of(deny, edits)
         self._tree = Tree(
@@ -68,7 +72,7 @@ class Guard:
             SHUT,
             is_ordinary=ordinary_of(deny, edits),
         )
-        self._installed = Installed(str(root), is_repository_sign)
+        self._installed = Installed(str(root), is_repository_sign, most_folders=most_installed)
         self._git = GitGuard(root)
         self._gits: frozenset[str] = frozenset()  # what git obeys, as of the last look
         self._repositories: frozenset[str] = frozenset()  # what begins one, as of that look
@@ -77,7 +81,12 @@ class Guard:
         self._is_told_blind = False
 
     def look(
-        self, *, only_git: bool = False, installs: bool = False, keeps_git: bool = False
+        self,
+        *,
+        only_git: bool = False,
+        installs: bool = False,
+        keeps_git: bool = False,
+        is_writable: bool = True,
     ) -> Guarded:
         """Find what is guarded now; blocks, for about a millisecond per thousand folders.
 
@@ -85,10 +94,11 @@ class Guard:
             only_git: The user lets this command change protected files; but not what git obeys.
             installs: The user lets it change the programs that are installed in the workspace.
             keeps_git: It changes nothing at all in a folder of git's own.
+            is_writable: It may write in this folder at all.
         """
         before = _less_installed(self.seen(is_before=True), is_left_out=installs)
         self._names.follow(self._watched())
-        if reason := self._why_not(before):
+        if reason := self._why_not(before, is_writable=is_writable):
             return Guarded(refused=reason)
         open_ones = {path: one for path, one in before.found.items() if not before.is_closed(path)}
         hidden = [one for one in open_ones.values() if self._is_hidden(one)]
@@ -214,8 +224,9 @@ class Guard:
             is_whole=(
                 look.is_whole
                 and look.n_folders <= self._most_folders
-                and (is_before or signs.is_whole)
+                and (is_before or (signs.is_whole and signs.n_folders <= self._most_installed))
             ),
+            n_installed=signs.n_folders,
         )
 
     def _led_to(self, found: Iterable[Found]) -> Iterator[tuple[str, Found | None]]:
@@ -291,10 +302,16 @@ class Guard:
         )
         return (words,)
 
-    def _why_not(self, before: Look) -> str:
+    def _why_not(self, before: Look, *, is_writable: bool) -> str:
         """Why no command can be held here; empty if one can."""
         if "" in before.closed:
             return f"{str(self._root)!r} cannot be looked into"
+        if is_writable and before.n_installed > self._most_installed:
+            return (
+                f"{str(self._root)!r} holds more than {self._most_installed:,} folders of "
+                "installed files (such as node_modules), which is more than can be looked through "
+                "for what a command hides there; a command that only reads still runs"
+            )
         if before.is_whole:
             return ""
         return (

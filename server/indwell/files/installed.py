@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterable
 import msgspec
 
 MOST_FOLDERS = 300_000
+_TIMES_AFTER = 10  # a command can make as many folders as it likes around what it plants
 FRESH_NS = 50_000_000
 """A folder that changed so short a time before it was listed may change again and bear the same
 time: the clock of file systems ticks up to every 10 ms. So the list counts for this look alone."""
@@ -33,11 +34,13 @@ class Signs(msgspec.Struct, frozen=True):
         paths: Names of the kind that was looked for.
         closed: Folders that cannot be looked into.
         is_whole: It went everywhere.
+        n_folders: So many were looked into.
     """
 
     paths: tuple[str, ...] = ()
     closed: tuple[str, ...] = ()
     is_whole: bool = True
+    n_folders: int = 0
 
 
 class _Folder(msgspec.Struct, frozen=True):
@@ -52,7 +55,7 @@ class Installed:
     Args:
         root: The folder, resolved.
         is_sign: Is this name one that is looked for?
-        most_folders: No more are looked at.
+        most_folders: With more than these, none can be told to be looked through.
     """
 
     def __init__(
@@ -66,9 +69,16 @@ class Installed:
         self._looking = threading.Lock()
 
     def known(self, tops: Iterable[str], limit_s: float) -> Signs:
-        """What the last look found, or what is found in that time before the first one; blocks."""
+        """What the last look found, or what is found in that time before the first one; blocks.
+
+        Where the last look found too many folders, it looks again: there may be fewer by now.
+        """
         with self._looking:
-            return self._last or self._look(tops, time.monotonic() + limit_s)
+            if self._last is None:
+                return self._look(tops, self._most_folders, time.monotonic() + limit_s)
+            if self._last.n_folders > self._most_folders:
+                self._last = self._look(tops, self._most_folders)
+            return self._last
 
     def look(self, tops: Iterable[str]) -> Signs:
         """Look now, in the folders below these; blocks.
@@ -77,10 +87,10 @@ class Installed:
             tops: Folders of installed files. Somebody else has looked at what is right in them.
         """
         with self._looking:
-            self._last = self._look(tops, None)
+            self._last = self._look(tops, self._most_folders * _TIMES_AFTER)
             return self._last
 
-    def _look(self, tops: Iterable[str], until_s: float | None) -> Signs:
+    def _look(self, tops: Iterable[str], most: int, until_s: float | None = None) -> Signs:
         known: dict[str, _Folder] = {}
         signs: list[str] = []
         closed: list[str] = []
@@ -89,7 +99,7 @@ class Installed:
         waiting = list(above)
         for at in waiting:  # grows meanwhile: the least deep first
             is_late = until_s is not None and time.monotonic() > until_s
-            if len(known) >= self._most_folders or is_late:
+            if len(known) > most or is_late:
                 is_whole = False
                 break
             try:
@@ -103,7 +113,7 @@ class Installed:
             if at not in above:
                 signs += folder.signs
         self._known = known
-        return Signs(tuple(signs), tuple(closed), is_whole)
+        return Signs(tuple(signs), tuple(closed), is_whole, len(known))
 
     def _read(self, at: str) -> _Folder:
         path = f"{self._root}/{at}"
