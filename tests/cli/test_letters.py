@@ -1,4 +1,4 @@
-"""The letters of a permission question at a terminal: y is a yes for once, Enter is a no."""
+"""The letters of a permission question at a terminal: y means yes once, Enter means no."""
 
 from __future__ import annotations
 
@@ -36,6 +36,6 @@ def test_y_is_a_yes_for_once_and_enter_is_a_no(tmp_path, call, choices, typed, a
         ) as terminal,
     ):
         terminal.answer(choices, "?")
-        terminal.answer(f"y is a yes for once, Enter a no.\r\n{choices}", typed)
+        terminal.answer(f"y means yes once, Enter means no.\r\n{choices}", typed)
         terminal.until(f"answered: {answer}")
         assert terminal.ends() == 0

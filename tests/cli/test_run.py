@@ -79,7 +79,7 @@ async def test_two_empty_replies_are_a_failure_that_says_what_to_do(home, reply)
     assert len(endpoint.seen) == 2
     assert (
         f"the model '{MODEL}' sent an empty reply, 2 times in a row; ask again, or choose another "
-        "model\nNot sent, to try again: hello\n"
+        "model\nYour words were not sent: hello\n"
     ) in ended.stderr
     assert home.endings() == [("failed", "hello")]
 
@@ -341,7 +341,7 @@ async def test_words_that_never_reached_the_model_are_given_back(home) -> None:
     async with LoopbackEndpoint([refuse(401)]) as endpoint:
         ended = await run(home, "my own words", base_url=endpoint.base_url)
     assert ended.code == 1
-    assert "Not sent, to try again: my own words\n" in ended.stderr
+    assert "Your words were not sent: my own words\n" in ended.stderr
 
 
 async def test_where_nobody_answers_the_place_of_the_address_is_said(home) -> None:

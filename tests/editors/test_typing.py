@@ -163,7 +163,7 @@ def test_an_empty_line_and_a_digit_ask_again_and_the_word_allows(tmp_path: Path,
         Terminal(argv(editor, folder), root, variables(folder, endpoint)) as terminal,
     ):
         for number, keys in enumerate(("\r", "2\r", "once\r")):
-            terminal.wait_for("it", lambda n=number: terminal.shown.count("none of") >= n)
+            terminal.wait_for("it", lambda n=number: terminal.shown.count("not one of") >= n)
             terminal.wait_for("it", lambda: editor.question in terminal.shown[-3_000:])
             time.sleep(1.0)  # the user reads
             assert model.results == []

@@ -300,7 +300,7 @@ class _Settling:
             case str():
                 return where
             case None:
-                return f"the command made {path!r}, which it may not; it was gone again"
+                return f"the command made {path!r}, which it may not; the file no longer exists"
             case Path():
                 return (
                     f"the command made {path!r}, which editors, agents, shells or git may obey, so "

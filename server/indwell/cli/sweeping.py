@@ -75,7 +75,7 @@ def gone_words(gone: Sequence[Gone]) -> str:
 def size_words(held_b: int, settings: Settings) -> str:
     """How much room sessions take, and how much they may take. Pure."""
     most = settings.keep_sessions_mb
-    bound = f"at most {most:,} MB are kept" if most else "no bound is set"
+    bound = f"at most {most:,} MB are kept" if most else "there is no limit"
     return f"sessions take {held_b / MB:,.1f} MB; {bound} (`keep_sessions_mb`)"
 
 

@@ -193,7 +193,7 @@ class TerminalView:
                 called = escape(short_line(one.command, NAME_LIMIT))
                 self._line(f"[dim]{one.id} still runs, and ends with this run: {called}[/]")
         if event.turn and event.draft:
-            self._problem(f"Not sent, to try again: {escape(visible(event.draft))}")
+            self._problem(f"Your words were not sent: {escape(visible(event.draft))}")
         if event.changes and event.to_review:
             self._line(f"{to_review_words(event.to_review)}: indwell review")
         if not event.rounds:

@@ -55,7 +55,7 @@ class TerminalApprover:
 
     def _tell_letters(self) -> None:
         self._console.print(
-            "[yellow]Type one of the letters in brackets; y is a yes for once, Enter a no.[/]"
+            "[yellow]Type one of the letters in brackets; y means yes once, Enter means no.[/]"
         )
 
     async def _ask_by_hunk(self, question: Question) -> Reply:

@@ -21,7 +21,7 @@ if sys.platform != "win32":
 _FOLDER_MODE = 0o700
 _FILE_MODE = 0o600
 _CHUNK_B = 1 << 20
-REPLACED = "another file has its name"
+REPLACED = "another file has taken its place"
 
 # Flags that a platform does not have are nothing there.
 _SAFE = getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)

@@ -110,7 +110,7 @@ class NewNames:
 
     def _opened(self) -> bool:
         if sys.platform != "linux":
-            self.blind = f"{sys.platform} tells of no new names"
+            self.blind = f"{sys.platform} does not report new files"
             return False
         number = _libc().inotify_init1(os.O_CLOEXEC | os.O_NONBLOCK)
         if number < 0:

@@ -196,7 +196,7 @@ class Host:
         """
         self.check_usable()
         if self.sessions.current is None:
-            raise UserError(f"{NOTHING}; take one up first (`indwell.resume`)")
+            raise UserError(f"{NOTHING}; resume a session first (`indwell.resume`)")
         prompt = Prompt(CONTINUE, title="continue")
         return self.turns.submit(self.waiting(prompt), self.showing.summary)
 

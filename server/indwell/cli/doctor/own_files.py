@@ -97,15 +97,15 @@ def kept(environment: Mapping[str, str]) -> Findings:
     words = size_words(b, chosen)
     findings = []
     if chosen.keep_sessions_mb and b > chosen.keep_sessions_mb * MB:
-        words = f"{words}; the oldest go when the next session begins, but none that waits for "
-        words += "review or is open"
+        words = f"{words}; the next session deletes the oldest ones, but none that is open or "
+        words += "waits for review"
         findings.append(Finding("sessions", "warn", words, "indwell review, or indwell sessions"))
     else:
         findings.append(Finding("sessions", "ok", words))
     if known.doubted:
         sentence = (
-            f"no old session is deleted until a day after {known.doubted[:16]}: the clock was far "
-            "from the newest session then"
+            f"no old session is deleted until a day after {known.doubted[:16]}: at that time the "
+            "clock was far from the time of the newest session"
         )
         findings.append(Finding("sessions", "warn", sentence, "set the clock if it is wrong"))
     if gone := gone_words(recent(known.gone, datetime.now(UTC))):

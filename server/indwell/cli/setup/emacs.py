@@ -40,7 +40,7 @@ _ASK = r""";; A word answers a question of Indwell, never a digit or RET; keys t
                       (read-string (format "%sType a word (%s) and RET: " note (string-join words ", ")))) (quit nil))))
           (setq at (and text (seq-position words (downcase (string-trim text))))
                 quits (if text 0 (1+ quits))
-                note (if text (format "\"%s\" is none of the words. " text) "C-g again gives no answer. ")))))
+                note (if text (format "\"%s\" is not one of the words. " text) "C-g again gives no answer. ")))))
     (and at (nth at titles))))
 """
 

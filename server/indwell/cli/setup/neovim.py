@@ -174,7 +174,7 @@ local function ask(it, on_answer, note)
     end
     local again = 'Press <Esc> again to give no answer.'
     if not text and note == again then return on_answer(vim.NIL) end
-    ask(it, on_answer, not text and again or ('"%s" is none of the words.'):format(text))
+    ask(it, on_answer, not text and again or ('"%s" is not one of the words.'):format(text))
   end)
 end
 vim.lsp.config('indwell', { handlers = { ['window/showMessageRequest'] = function(_, it)
@@ -270,7 +270,7 @@ ask = function(_, it)
     end
     quits = text == '<Esc>' and quits + 1 or 0
     if quits == 2 then return vim.NIL end
-    note = quits == 1 and 'Press <Esc> again to give no answer.\n' or ('"%s" is none of the words.\n'):format(text)
+    note = quits == 1 and 'Press <Esc> again to give no answer.\n' or ('"%s" is not one of the words.\n'):format(text)
   end
 end
 """

@@ -97,7 +97,7 @@ function! s:IndwellAsk(connection, message, note, ...) abort
     let s:indwell_asks = 0
     redraw!
   endtry
-  if l:at == -1 | return s:IndwellAsk(a:connection, a:message, ['"' . l:text . '" is none of the words.']) | endif
+  if l:at == -1 | return s:IndwellAsk(a:connection, a:message, ['"' . l:text . '" is not one of the words.']) | endif
   let l:result = l:at >= 0 ? {'title': l:titles[l:at]} : v:null
   let l:body = json_encode({'jsonrpc': '2.0', 'id': a:message.id, 'result': l:result})
   let l:job = ale#lsp#GetConnections()[a:connection].job_id

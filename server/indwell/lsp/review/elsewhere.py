@@ -15,7 +15,7 @@ RELOAD_S = 2.0  # for an editor that loads changed files again by itself
 
 SAID = (
     "{name} was changed on disk by a verdict in another editor or a terminal, and the buffer "
-    "still holds what was taken back: load the file again"
+    "still shows the change that was taken back: load the file again"
 )
 
 Differs: TypeAlias = Callable[[Document], Awaitable[bool]]
