@@ -206,6 +206,7 @@ def test_a_note_of_a_plant_that_cannot_be_read_keeps_it_closed(
     for _ in range(2):
         (one,) = later.open_again((root,))
         assert str(record) in gate_words((one,))
+        assert "cannot be read (it is damaged)" in gate_words((one,))
         assert "then delete the file" in gate_words((one,))
     record.unlink()
     assert later.open_again((root,)) == ()

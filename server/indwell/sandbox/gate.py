@@ -291,4 +291,6 @@ def _written(folder: Path) -> Iterator[Standing]:
 
 
 def _unread(record: Path, error: Exception) -> Standing:
-    return Standing("", "", "", why(error), record=str(record))
+    is_damaged = isinstance(error, msgspec.MsgspecError | RecursionError)
+    reason = "it is damaged" if is_damaged else why(error)
+    return Standing("", "", "", reason, record=str(record))
