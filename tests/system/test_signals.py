@@ -41,7 +41,7 @@ async def ended_by(number: signal.Signals, folder: Path) -> None:
         assert await client.ended(timeout_s=AT_MOST_S) == 128 + number, client.stderr
         assert running(marker) == []
         assert "Traceback" not in client.stderr
-    assert [ending for ending, _ in home.endings()] == ["cancelled"]
+    assert [ending for ending, _ in home.endings()] == ["interrupted"]
 
 
 @pytest.fixture

@@ -154,11 +154,13 @@ test("the model's question says whose it is, and takes an option, words, or no a
   assert.deepEqual(await asked(option), [{ type: "chosen", nonce: "m1", option: 1 }]);
 
   const words = await showing(emptyState({ questions: [modelAsks()] }));
+  await words.page.locator(`${card}[data-armed=true]`).waitFor();
   await words.page.locator(`${card} input`).fill("neither");
   await words.page.keyboard.press("Enter");
   assert.deepEqual(await asked(words), [{ type: "said", nonce: "m1", text: "neither" }]);
 
   const none = await showing(emptyState({ questions: [modelAsks()] }));
+  await none.page.locator(`${card}[data-armed=true]`).waitFor();
   await none.page.locator(`${card} input`).focus();
   await none.page.keyboard.press("Escape");
   assert.deepEqual(await asked(none), [{ type: "said", nonce: "m1", text: null }]);
