@@ -113,7 +113,7 @@ async def test_steering_again_gives_only_what_is_new_and_steering_from_elsewhere
         buffer = await chat(editor)
         write(editor, buffer, "One.")
         await send(editor, buffer)
-        await editor.wait_until(lambda: "turn 1" in buffer.text)
+        await editor.wait_until(lambda: "turn 1" in buffer.text and endpoint.arrived.is_set())
         write(editor, buffer, "Be quick.")
         await send(editor, buffer)
         write(editor, buffer, " And short.")
