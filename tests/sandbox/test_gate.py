@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import errno
+import os
 import shutil
 import subprocess
 import sys
@@ -338,3 +339,60 @@ def test_what_a_plant_leads_to_stays_where_the_user_has_it(tmp_path: Path) -> No
     assert (root / "src" / "a.py").read_text() == "own"
     assert (root / "settings").read_text() == "own"
     assert not (root / "new" / ".git").exists()
+
+
+def make_deep(place: Path, last: str) -> None:
+    """Make a file so deep beneath ``place`` that no path leads to it, as a command can."""
+    at = os.open(place, os.O_RDONLY)
+    for _ in range(25):
+        os.mkdir("d" * 200, dir_fd=at)
+        deeper = os.open("d" * 200, os.O_RDONLY, dir_fd=at)
+        os.close(at)
+        at = deeper
+    os.close(os.open(last, os.O_WRONLY | os.O_CREAT, dir_fd=at))
+    os.close(at)
+
+
+def find(place: Path, name: str) -> str:
+    """Where it is, as `find` tells, which goes by handles."""
+    words = ["find", ".", "-name", name]
+    return subprocess.run(words, check=True, cwd=place, capture_output=True, text=True).stdout
+
+
+@pytest.mark.parametrize("beneath", ["src", "node_modules/p"])
+def test_a_plant_deeper_than_a_path_can_be_long_is_moved_away_with_its_folder(
+    tmp_path: Path, beneath: str
+) -> None:
+    root = tmp_path / "w"
+    (root / beneath).mkdir(parents=True)
+    guard = Guard(root, SECRETS, quarantine=Quarantine(tmp_path / "state", (root,)))
+    looked = guard.look()
+    make_deep(root / beneath, ".git")
+    (note,) = looked.settle()
+    assert "a folder that is too deep to look into, so it was moved out of the workspace" in note
+    assert len(note) < 1_000
+    assert find(root, ".git") == ""
+    assert find(tmp_path / "state", ".git") != ""
+    assert not guard.look().refused
+    assert guard.look().settle() == ()
+
+
+async def test_nothing_runs_while_a_folder_is_too_deep_to_look_into(place: Place) -> None:
+    note = await place.plant(lambda: make_deep(place.root, ".nvim.lua"))
+    assert "too deep to look into, and it could not be moved away" in note
+    assert "No command runs here until it is gone: tell the user" in note
+    with pytest.raises(ToolError, match=r"nothing was run: .*d…d.* could not be moved away"):
+        await ran(place.root)
+    shutil.rmtree(place.root / ("d" * 200))
+    assert await ran(place.root) == "ran\n"
+
+
+def test_no_command_is_held_where_a_folder_was_too_deep_to_look_into_before(
+    tmp_path: Path,
+) -> None:
+    guard = Guard(tmp_path, SECRETS, quarantine=Quarantine(tmp_path / "state", (tmp_path,)))
+    make_deep(tmp_path, "a.py")
+    assert "a folder that is too deep to look into" in guard.look().refused
+    assert "the user can remove it" in guard.look().refused
+    shutil.rmtree(tmp_path / ("d" * 200))
+    assert not guard.look().refused

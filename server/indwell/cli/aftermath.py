@@ -17,7 +17,7 @@ import msgspec
 
 from indwell.cli.git_guarding import SAMPLE, Copy
 from indwell.errors import ToolError
-from indwell.files.aside import Left, Quarantine, let_in, put_file, put_link, why
+from indwell.files.aside import Left, Quarantine, let_in, named, put_file, put_link, why
 from indwell.files.listing import exists
 from indwell.files.reading import read_bytes
 from indwell.files.tree import Found
@@ -58,6 +58,7 @@ class Look(msgspec.Struct, frozen=True):
         closed: Folders that cannot be looked into.
         is_whole: It went everywhere.
         n_installed: So many folders of installed files were looked into.
+        too_deep: Folders that were not looked into as their paths are too long.
     """
 
     found: Mapping[str, Found]
@@ -69,6 +70,7 @@ class Look(msgspec.Struct, frozen=True):
     closed: tuple[str, ...] = ()
     is_whole: bool = True
     n_installed: int = 0
+    too_deep: tuple[str, ...] = ()
 
     def is_head(self, path: str) -> bool:
         """Does it say no more than which branch a repository is on?"""
@@ -199,10 +201,12 @@ class _Settling:
         for path, now in self._after.todos.items():
             if not _is_same(now, self._before.todos.get(path)) and self._runs_lines(path):
                 yield self._moved_away(path)
+        deep = () if self._so_far else self._after.too_deep
+        yield from map(self._too_deep, deep)
         new = [
             path
             for path in self._after.found
-            if path not in self._before.found and self._is_guarded(path)
+            if path not in self._before.found and path not in deep and self._is_guarded(path)
         ]
         for path in topmost(new):
             if self._before.is_closed(path):
@@ -238,6 +242,18 @@ class _Settling:
             yield self._moved_away(path)
         elif not self._so_far:
             yield f"the command made {path!r}; look at it before anything obeys it"
+
+    def _too_deep(self, path: str) -> str:
+        """Move a folder away into which nobody can look; none was there when the command began."""
+        made = f"the command made {named(path)}, a folder that is too deep to look into"
+        where = self._taken(path, made)
+        match where:
+            case str():
+                return where
+            case None:
+                return f"{made}; it no longer exists"
+            case Path():
+                return f"{made}, so it was moved out of the workspace, to {str(where)!r}"
 
     def _is_guarded(self, path: str) -> bool:
         folder, _, name = path.rpartition("/")
@@ -308,31 +324,36 @@ class _Settling:
                     "move it back"
                 )
 
-    def _taken(self, path: str) -> Path | str | None:
-        """Where it is now, None if it was gone; else the sentence that it is still there."""
+    def _taken(self, path: str, made: str = "") -> Path | str | None:
+        """Where it is now, None if it was gone; else the sentence that it is still there.
+
+        Args:
+            path: What is to be taken away.
+            made: A clause of what the command did; by default that programs may obey the thing.
+        """
+        made = made or (f"the command made {path!r}, which editors, agents, shells or git may obey")
         safe_name = set_aside_name(path.rpartition("/")[2])
         if self._is_last:  # it was taken away again and again
-            return self._stands(path, safe_name, "a program makes it again each time")
+            return self._stands(path, safe_name, "a program makes it again each time", made)
         try:
             where = self._quarantine.take(self._root, path, safe_name)
         except (OSError, ToolError) as error:
-            return self._stands(path, safe_name, why(error))
+            return self._stands(path, safe_name, why(error), made)
         if isinstance(where, Left):
-            return self._stands(where.at, safe_name, where.why, was=path)
+            return self._stands(where.at, safe_name, where.why, made, is_renamed=True)
         self.n_moved += 1
         return where
 
-    def _stands(self, at: str, safe_name: str, reason: str, was: str = "") -> str:
+    def _stands(
+        self, at: str, safe_name: str, reason: str, made: str = "", *, is_renamed: bool = False
+    ) -> str:
         """Close the gate, and say so."""
         close(Standing(str(self._root), at, safe_name, reason), self._quarantine)
         if not safe_name:
-            said = f"{at!r} cannot be looked into any more ({reason})"
+            said = f"{named(at)} cannot be looked into any more ({reason})"
         else:
-            now = f"; it is now {at!r}" if was else ""
-            said = (
-                f"the command made {was or at!r}, which editors, agents, shells or git may obey, "
-                f"and it could not be moved away ({reason}){now}"
-            )
+            now = f"; it is now {named(at)}" if is_renamed else ""
+            said = f"{made}, and it could not be moved away ({reason}){now}"
         said += (
             ". No command runs here until it is gone: tell the user, who can look at it and "
             "remove it, or move it out of the workspace"

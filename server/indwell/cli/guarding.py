@@ -11,9 +11,9 @@ import msgspec
 
 from indwell.cli.aftermath import Look, settle, without
 from indwell.cli.git_guarding import GitGuard
-from indwell.files.aside import Quarantine, why
+from indwell.files.aside import Quarantine, named, why
 from indwell.files.installed import MOST_FOLDERS as MOST_INSTALLED
-from indwell.files.installed import Installed
+from indwell.files.installed import MOST_PATH_B, Installed
 from indwell.files.new_names import POLL_S, NewNames
 from indwell.files.stub_folders import is_stub
 from indwell.files.tree import MOST_FOLDERS, Found, Tree, found_at
@@ -227,6 +227,7 @@ class Guard:
                 and (is_before or (signs.is_whole and signs.n_folders <= self._most_installed))
             ),
             n_installed=signs.n_folders,
+            too_deep=(*look.too_deep, *signs.too_deep),
         )
 
     def _led_to(self, found: Iterable[Found]) -> Iterator[tuple[str, Found | None]]:
@@ -311,6 +312,12 @@ class Guard:
                 f"{str(self._root)!r} holds more than {self._most_installed:,} folders of "
                 "installed files (such as node_modules), which is more than can be looked through "
                 "for what a command hides there; a command that only reads still runs"
+            )
+        if before.too_deep:
+            return (
+                f"{str(self._root)!r} holds a folder that is too deep to look into, as its path is "
+                f"longer than {MOST_PATH_B:,} bytes: {named(before.too_deep[0])}; the user can "
+                "remove it or move it to another place"
             )
         if before.is_whole:
             return ""

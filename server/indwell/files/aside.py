@@ -33,6 +33,7 @@ NOTE = "from.txt"
 
 _RANDOM_B = 16
 _SAFE = re.compile(r"quarantined-[0-9a-f]{32}\.txt")
+_MOST_SHOWN = 400  # characters of a path in a sentence
 _MOST_NAME = 60  # characters of the old name in the new one
 _NOT_FOLLOWED = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
 _PATH = getattr(os, "O_PATH", 0) | _NOT_FOLLOWED
@@ -158,6 +159,13 @@ def why(error: Exception) -> str:
     if isinstance(error, OSError | ToolError):
         return (isinstance(error, OSError) and error.strerror) or str(error)
     return f"an error in Indwell itself: {type(error).__name__}: {error}".removesuffix(": ")
+
+
+def named(path: str) -> str:
+    """A path for people, quoted; of a very long one the begin and the end."""
+    if len(path) <= _MOST_SHOWN:
+        return repr(path)
+    return repr(f"{path[: _MOST_SHOWN // 2]}…{path[-_MOST_SHOWN // 4 :]}")
 
 
 def let_in(root: Path, at: str) -> bool:

@@ -17,14 +17,27 @@ from collections.abc import Callable, Iterable
 import msgspec
 
 MOST_FOLDERS = 300_000
+_MOST_B_A_CHARACTER = 4
 _TIMES_AFTER = 10  # a command can make as many folders as it likes around what it plants
 FRESH_NS = 50_000_000
 """A folder that changed so short a time before it was listed may change again and bear the same
 time: the clock of file systems ticks up to every 10 ms. So the list counts for this look alone."""
 
-GONE = frozenset({errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.ENAMETOOLONG})
-"""A folder is no more, or nobody reaches it by its path. With any other error it may hold things:
-no permission, too many open files, a damaged disk."""
+GONE = frozenset({errno.ENOENT, errno.ENOTDIR, errno.ELOOP})
+"""A folder is no more. With any other error it may hold things: no permission, too many open files,
+a damaged disk."""
+
+MOST_PATH_B = 3_800
+"""Of a folder that is looked into. The system takes 4,096; the rest is for the names in the folder,
+and for what git has in a repository there."""
+
+
+def is_too_deep(root: str, at: str) -> bool:
+    """Is this folder's path so long that not all in it has a path?"""
+    n_characters = len(root) + 1 + len(at)
+    if n_characters * _MOST_B_A_CHARACTER <= MOST_PATH_B:
+        return False
+    return len(os.fsencode(root)) + 1 + len(os.fsencode(at)) > MOST_PATH_B
 
 
 class Signs(msgspec.Struct, frozen=True):
@@ -35,12 +48,14 @@ class Signs(msgspec.Struct, frozen=True):
         closed: Folders that cannot be looked into.
         is_whole: It went everywhere.
         n_folders: So many were looked into.
+        too_deep: Folders that were not looked into as their paths are too long.
     """
 
     paths: tuple[str, ...] = ()
     closed: tuple[str, ...] = ()
     is_whole: bool = True
     n_folders: int = 0
+    too_deep: tuple[str, ...] = ()
 
 
 class _Folder(msgspec.Struct, frozen=True):
@@ -94,6 +109,7 @@ class Installed:
         known: dict[str, _Folder] = {}
         signs: list[str] = []
         closed: list[str] = []
+        too_deep: list[str] = []
         is_whole = True
         above = set(tops)
         waiting = list(above)
@@ -102,6 +118,9 @@ class Installed:
             if len(known) > most or is_late:
                 is_whole = False
                 break
+            if is_too_deep(self._root, at):
+                too_deep.append(at)
+                continue
             try:
                 folder = self._read(at)
             except OSError as error:
@@ -113,7 +132,7 @@ class Installed:
             if at not in above:
                 signs += folder.signs
         self._known = known
-        return Signs(tuple(signs), tuple(closed), is_whole, len(known))
+        return Signs(tuple(signs), tuple(closed), is_whole, len(known), tuple(too_deep))
 
     def _read(self, at: str) -> _Folder:
         path = f"{self._root}/{at}"

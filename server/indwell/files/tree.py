@@ -19,7 +19,7 @@ from pathlib import Path
 
 import msgspec
 
-from indwell.files.installed import FRESH_NS, GONE
+from indwell.files.installed import FRESH_NS, GONE, is_too_deep
 
 MOST_FOLDERS = 20_000  # 150 ms when nothing changed; the first time little more than `os.walk`
 _SHORT = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOMEM})
@@ -60,12 +60,14 @@ class Seen(msgspec.Struct, frozen=True):
         is_whole: It went everywhere.
         unreadable: Folders that cannot be listed or entered; empty for the folder itself.
         n_folders: So many were looked at.
+        too_deep: Folders that were not looked into as their paths are too long.
     """
 
     found: tuple[Found, ...]
     is_whole: bool = True
     unreadable: tuple[str, ...] = ()
     n_folders: int = 0
+    too_deep: tuple[str, ...] = ()
 
 
 class _Folder(msgspec.Struct, frozen=True):
@@ -122,6 +124,7 @@ class Tree:
         known: dict[str, _Folder] = {}
         found: dict[str, Found] = {}
         unreadable: list[str] = []
+        too_deep: list[str] = []
         waiting = [""]
         n_entries = 0
         is_whole = True
@@ -129,6 +132,9 @@ class Tree:
             if len(known) >= most_folders or n_entries >= MOST_ENTRIES:
                 is_whole = False
                 break
+            if is_too_deep(self._root, at):
+                too_deep.append(at)
+                continue
             folder = self._read(at)
             if folder is None:
                 continue
@@ -142,7 +148,7 @@ class Tree:
         if unreadable or not is_whole:
             found |= self._again(found, None if not is_whole else tuple(unreadable))
         self._known, self._last = known, found
-        return Seen(tuple(found.values()), is_whole, tuple(unreadable), len(known))
+        return Seen(tuple(found.values()), is_whole, tuple(unreadable), len(known), tuple(too_deep))
 
     @property
     def folders(self) -> Collection[str]:

@@ -20,7 +20,7 @@ import msgspec
 
 from indwell.errors import ToolError
 from indwell.files.append_log import list_names, make_private_folder
-from indwell.files.aside import Left, Quarantine, why
+from indwell.files.aside import Left, Quarantine, named, why
 from indwell.files.private import read_own, write_durable
 from indwell.files.removing import remove_own
 from indwell.sandbox.meanwhile import any_runs_on
@@ -65,8 +65,8 @@ class Standing(msgspec.Struct, frozen=True):
                 f"({self.why}); look into that file, remove what it names, then delete the file"
             )
         if not self.safe_name:
-            return f"{self.path!r} cannot be looked into ({self.why})"
-        return f"{self.path!r} could not be moved away ({self.why})"
+            return f"{named(self.path)} cannot be looked into ({self.why})"
+        return f"{named(self.path)} could not be moved away ({self.why})"
 
 
 class _Unsettled(msgspec.Struct, frozen=True):
