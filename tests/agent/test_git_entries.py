@@ -14,9 +14,9 @@ from indwell.agent.git_entries import GitEntries
 from indwell.policy.decide import Allow, Ask, Asked, Policy, decide
 from indwell.policy.rules import Rules
 from support.bubblewrap import needs_bubblewrap
-from support.editing import SERVE, USAGE, Home, bash, results
+from support.editing import USAGE, Home, bash, results
 from support.loopback_endpoint import LoopbackEndpoint, say
-from support.raw_client import raw_client
+from support.raw_client import HATCHED, raw_client
 
 EVIL = ".github/workflows/evil.yml"
 AS_NOBODY = {
@@ -272,7 +272,7 @@ async def test_the_user_is_asked_and_no_push_goes_out_without_that(tmp_path: Pat
 
     async with LoopbackEndpoint(script) as server:
         environment = home.environment(server.base_url)
-        async with raw_client(home, command=SERVE, environment=environment) as client:
+        async with raw_client(home, command=HATCHED, environment=environment) as client:
             client.replies["indwell/permission"] = reply
             client.open_shop()
             ended = await client.prompt()

@@ -10,7 +10,7 @@ import pytest
 from support.editing import Home, bash, editing, results
 from support.loopback_endpoint import LoopbackEndpoint, refuse, say
 from support.model_server import answering, listed
-from support.raw_client import SERVE, raw_client
+from support.raw_client import HATCHED, raw_client
 from support.terminal import indwell
 
 CANARY = "sk-canary-5f1e7a"
@@ -91,7 +91,7 @@ async def test_a_login_repeats_no_key_that_stands_in_the_wrong_place(tmp_path) -
         {"provider": PLAIN, "key": PLAIN},
         {"provider": CANARY, "key": CANARY},
     ]
-    async with raw_client(home, command=SERVE) as client:
+    async with raw_client(home, command=HATCHED) as client:
         for wish in wishes:
             answer = repr(await client.request("indwell/login", wish))
             assert (PLAIN in answer, CANARY in answer) == (False, False), answer
@@ -111,7 +111,7 @@ async def test_nor_does_it_in_the_server(tmp_path) -> None:
     home = Home(tmp_path)
     async with LoopbackEndpoint([say("Well.")]) as endpoint:
         environment = home.environment(endpoint.base_url, OPENAI_LOG="debug")
-        async with raw_client(home, command=SERVE, environment=environment) as client:
+        async with raw_client(home, command=HATCHED, environment=environment) as client:
             await client.prompt("hello")
             await client.say_goodbye()
             assert client.stderr == ""

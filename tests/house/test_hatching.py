@@ -7,6 +7,7 @@ import sys
 
 import pytest
 
+from support import file_keyring
 from support.editing import Home
 from support.hatching import can_hatch, hatch
 from support.terminal import indwell
@@ -18,6 +19,8 @@ async def test_a_hatched_command_says_and_ends_as_a_true_one(tmp_path) -> None:
     home = Home(tmp_path)
     own, foreign = home.environment(), home.environment(LC_ALL="C.UTF-8")
     assert (can_hatch(own), can_hatch(foreign)) == (True, False)
+    assert can_hatch({**own, **file_keyring.variables(tmp_path)})
+    assert not can_hatch(home.environment(PYTHONPATH=str(tmp_path)))
     for command in ("--version", "nonsense"):
         hatched, true = [
             await indwell(command, environment=one, folder=home.workspace) for one in (own, foreign)

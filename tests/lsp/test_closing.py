@@ -11,9 +11,9 @@ import pytest
 
 from indwell.errors import SessionError
 from indwell.lsp.closing import close_all
-from support.editing import SERVE, USAGE, Home
+from support.editing import USAGE, Home
 from support.loopback_endpoint import LoopbackEndpoint, Seen, say
-from support.raw_client import RawClient, raw_client
+from support.raw_client import HATCHED, RawClient, raw_client
 
 if TYPE_CHECKING or sys.platform != "win32":
     import resource
@@ -52,7 +52,9 @@ async def test_a_full_disk_keeps_the_session_until_there_is_room_and_ends_cleanl
 
     async with (
         LoopbackEndpoint(script) as endpoint,
-        raw_client(home, command=SERVE, environment=home.environment(endpoint.base_url)) as client,
+        raw_client(
+            home, command=HATCHED, environment=home.environment(endpoint.base_url)
+        ) as client,
     ):
         first = await prompt(client, "first")
         set_room(client, 10)

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from support.editing import SERVE, Home, bash
+from support.editing import Home, bash
 from support.loopback_endpoint import Answer, LoopbackEndpoint, Seen, say
-from support.raw_client import RICH, RawClient, raw_client
+from support.raw_client import HATCHED, RICH, RawClient, raw_client
 from support.raw_wire import Message
 
 COMMAND = "rm -f gone; echo ran > made.txt"
@@ -71,7 +71,9 @@ async def test_pol_09_the_first_answer_counts_and_all_others_and_unknown_ones_ar
     made = home.workspace / "made.txt"
     async with (
         LoopbackEndpoint(runs_it) as endpoint,
-        raw_client(home, command=SERVE, environment=home.environment(endpoint.base_url)) as client,
+        raw_client(
+            home, command=HATCHED, environment=home.environment(endpoint.base_url)
+        ) as client,
     ):
         client.replies["indwell/permission"] = "silence"
         for number, (name, (first, runs)) in enumerate(FIRST.items(), 1):
@@ -96,7 +98,9 @@ async def test_pol_08_a_late_answer_runs_nothing(tmp_path) -> None:
     home.configure("answer_timeout_s = 0.2\n")
     async with (
         LoopbackEndpoint(runs_it) as endpoint,
-        raw_client(home, command=SERVE, environment=home.environment(endpoint.base_url)) as client,
+        raw_client(
+            home, command=HATCHED, environment=home.environment(endpoint.base_url)
+        ) as client,
     ):
         client.replies["indwell/permission"] = "silence"
         assert (await client.prompt("run it"))["result"]["ending"] == "done"
@@ -113,7 +117,9 @@ async def test_pol_09_an_answer_after_the_turn_was_stopped_runs_nothing(tmp_path
     home = Home(tmp_path)
     async with (
         LoopbackEndpoint(runs_it) as endpoint,
-        raw_client(home, command=SERVE, environment=home.environment(endpoint.base_url)) as client,
+        raw_client(
+            home, command=HATCHED, environment=home.environment(endpoint.base_url)
+        ) as client,
     ):
         client.replies["indwell/permission"] = "silence"
         prompt = client.ask("indwell/prompt", {"text": "run it"})
@@ -142,7 +148,7 @@ async def test_pol_10_an_editor_that_cannot_ask_allows_nothing(tmp_path, extensi
     async with (
         LoopbackEndpoint(runs_it) as endpoint,
         raw_client(
-            home, command=SERVE, environment=home.environment(endpoint.base_url), hello=False
+            home, command=HATCHED, environment=home.environment(endpoint.base_url), hello=False
         ) as client,
     ):
         await client.initialize(extensions=extensions)

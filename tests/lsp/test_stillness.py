@@ -11,9 +11,9 @@ import pytest
 
 from indwell.lsp.fake.profiles import PLAIN
 from indwell.lsp.stillness import NOTICE_S, WAITING, Stillness
-from support.editing import SERVE, Home, bash
+from support.editing import Home, bash
 from support.loopback_endpoint import Answer, LoopbackEndpoint, Seen, say
-from support.raw_client import RawClient, raw_client
+from support.raw_client import HATCHED, RawClient, raw_client
 from support.room import MENDED, SOURCE, Room
 
 ASK_MESSAGE = "window/showMessageRequest"
@@ -161,7 +161,7 @@ async def test_a_key_in_a_document_holds_each_kind_of_question_back(
         LoopbackEndpoint(typist) as endpoint,
         raw_client(
             home,
-            command=SERVE,
+            command=HATCHED,
             environment=home.environment(endpoint.base_url),
             hello=False,
         ) as client,

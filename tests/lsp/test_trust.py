@@ -15,7 +15,7 @@ from pygls.exceptions import JsonRpcException
 from indwell.policy.trust import STAY, TRUST
 from support.editing import EDIT, MENDED, READ, SOURCE, Editor, Home, bash, editing, results
 from support.loopback_endpoint import Answer, LoopbackEndpoint, Seen, say
-from support.raw_client import RawClient, raw_client
+from support.raw_client import HATCHED, RawClient, raw_client
 
 RICH = ("events", "permission", "save")
 RESTRICTED = "not allowed: the user has not said that this folder is to be trusted"
@@ -191,7 +191,7 @@ async def test_tru_11_an_editor_in_restricted_mode_is_obeyed_and_nobody_is_asked
     home.trusted = (home.workspace,)  # even so
     async with LoopbackEndpoint(Script()) as endpoint:
         variables = home.environment(endpoint.base_url)
-        async with raw_client(home, environment=variables, hello=False, command=_SERVE) as client:
+        async with raw_client(home, environment=variables, hello=False, command=HATCHED) as client:
             capabilities = {"experimental": {"indwell": {"trusted": False}}}
             await client.initialize(capabilities=capabilities)
             answer = await client.prompt("mend it")
@@ -301,7 +301,7 @@ async def test_tru_10_in_a_workspace_of_two_folders_only_the_trusted_one_works(h
     )
     async with LoopbackEndpoint(Script(*tries)) as endpoint:
         variables = home.environment(endpoint.base_url)
-        async with raw_client(home, environment=variables, hello=False, command=_SERVE) as client:
+        async with raw_client(home, environment=variables, hello=False, command=HATCHED) as client:
             client.replies["window/showMessageRequest"] = lambda _params: {"title": STAY}
             folders = [{"uri": one.as_uri(), "name": one.name} for one in (home.workspace, other)]
             await client.initialize(workspaceFolders=folders)
@@ -358,9 +358,6 @@ async def test_the_recorder_of_child_processes_hears_them(home) -> None:
     assert record.read_text() != ""
 
 
-_SERVE = (sys.executable, "-m", "indwell", "serve", "--stdio")
-
-
 def _with_tests(variables: Mapping[str, str]) -> dict[str, str]:
     """So that the server's process finds ``support``."""
     tests = str(Path(__file__).resolve().parents[1])
@@ -377,7 +374,7 @@ def asked_ids(client: RawClient) -> list[object]:
 async def test_a_question_that_stands_keeps_neither_cancel_nor_the_end_waiting(home) -> None:
     async with LoopbackEndpoint(Script()) as endpoint:
         variables = home.environment(endpoint.base_url)
-        async with raw_client(home, environment=variables, command=_SERVE) as client:
+        async with raw_client(home, environment=variables, command=HATCHED) as client:
             client.replies["window/showMessageRequest"] = "silence"
             first = client.ask("indwell/prompt", {"text": "mend it"})
             await client.wait_until(lambda: asked_ids(client) != [])
@@ -395,7 +392,7 @@ async def test_a_question_that_stands_keeps_neither_cancel_nor_the_end_waiting(h
 async def test_the_answer_to_the_first_question_lets_the_prompt_behind_it_go_on(home) -> None:
     async with LoopbackEndpoint(Script()) as endpoint:
         variables = home.environment(endpoint.base_url)
-        async with raw_client(home, environment=variables, command=_SERVE) as client:
+        async with raw_client(home, environment=variables, command=HATCHED) as client:
             client.replies["window/showMessageRequest"] = "silence"
             first = client.ask("indwell/prompt", {"text": "mend it"})
             await client.wait_until(lambda: asked_ids(client) != [])
@@ -414,7 +411,7 @@ async def test_a_late_answer_counts_for_nothing(home) -> None:
     home.configure("answer_timeout_s = 0.05\n")
     async with LoopbackEndpoint(Script()) as endpoint:
         variables = home.environment(endpoint.base_url)
-        async with raw_client(home, environment=variables, command=_SERVE) as client:
+        async with raw_client(home, environment=variables, command=HATCHED) as client:
             client.replies["window/showMessageRequest"] = "silence"
             assert (await client.prompt("mend it"))["result"]["ending"] == "done"
             (question,) = asked_ids(client)
@@ -477,7 +474,7 @@ async def test_who_said_no_can_be_asked_again_by_a_command(home) -> None:
 
 async def test_where_the_editor_is_in_restricted_mode_the_command_asks_nothing(home) -> None:
     variables = home.environment()
-    async with raw_client(home, environment=variables, hello=False, command=_SERVE) as client:
+    async with raw_client(home, environment=variables, hello=False, command=HATCHED) as client:
         capabilities = {"experimental": {"indwell": {"trusted": False}}}
         await client.initialize(capabilities=capabilities)
         command = {"command": "indwell.trust", "arguments": []}

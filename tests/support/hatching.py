@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import select
 import signal
 import socket
 import subprocess
@@ -14,6 +15,8 @@ from pathlib import Path
 
 NEST = Path(__file__).with_name("nest.py")
 FIXED = ("PYTHON", "LC_", "LANG", "TZ", "LD_", "SSL_")  # read when a process begins
+LATER = {"PYTHON_KEYRING_BACKEND"}  # read when a keyring is wanted
+TESTS = str(NEST.parents[1])
 STREAM_B = 1 << 16
 _nests: list[tuple[subprocess.Popen[bytes], socket.socket]] = []
 
@@ -59,6 +62,39 @@ class Hatched:
         return self.returncode
 
 
+class Begun:
+    """A hatched process for code without an event loop: as much of ``subprocess.Popen``."""
+
+    def __init__(self, pid: int, report: int) -> None:
+        self.pid = pid
+        self.returncode: int | None = None
+        self._report = report
+
+    def poll(self) -> int | None:
+        """The exit code, None while it runs."""
+        return self._look(0.0)
+
+    def wait(self, timeout: float | None = None) -> int:
+        """The exit code, negative for a signal."""
+        if self._look(timeout) is None:
+            raise subprocess.TimeoutExpired("indwell", timeout or 0.0)
+        assert self.returncode is not None
+        return self.returncode
+
+    def kill(self) -> None:
+        """SIGKILL, unless it has ended."""
+        if self.returncode is None:
+            os.kill(self.pid, signal.SIGKILL)
+
+    def _look(self, timeout: float | None) -> int | None:
+        if self.returncode is None and select.select([self._report], [], [], timeout)[0]:
+            status = os.read(self._report, 32)
+            assert status, "the nest is gone"
+            os.close(self._report)
+            self.returncode = os.waitstatus_to_exitcode(int(status))
+        return self.returncode
+
+
 class Pipes:
     """The pipes of a hatched process, and its report."""
 
@@ -83,30 +119,67 @@ def can_hatch(environment: Mapping[str, str]) -> bool:
 async def hatch(
     arguments: Sequence[str], *, environment: Mapping[str, str], folder: Path
 ) -> Hatched:
-    """Begin ``indwell`` with these arguments."""
-    control = _nest()
-    (in_read, in_write), (out_read, out_write), (err_read, err_write), (told, tell) = (
-        os.pipe() for _ in range(4)
-    )
-    theirs = (in_read, out_write, err_write, tell)
-    wanted = {
-        "arguments": list(arguments),
-        "environment": dict(environment),
-        "folder": str(folder),
-    }
+    """Begin ``indwell`` with these arguments, and with pipes."""
+    (in_read, in_write), (out_read, out_write), (err_read, err_write) = (
+        os.pipe(), os.pipe(), os.pipe(),
+    )  # fmt: skip
+    theirs = (in_read, out_write, err_write)
     try:
-        socket.send_fds(control, [json.dumps(wanted).encode()], theirs)
+        pid, report = begin(arguments, environment=environment, folder=folder, streams=theirs)
     finally:
         for fd in theirs:
             os.close(fd)
     stdin, stdin_pipe = await _writer(in_write)
     stdout, stdout_pipe = await _reader(out_read)
     stderr, stderr_pipe = await _reader(err_read)
-    report, report_pipe = await _reader(told)
-    pipes = (stdin_pipe, stdout_pipe, stderr_pipe, report_pipe)
-    process = Hatched(int(await report.readline()), report, pipes)
+    told, told_pipe = await _reader(report)
+    process = Hatched(pid, told, (stdin_pipe, stdout_pipe, stderr_pipe, told_pipe))
     process.stdin, process.stdout, process.stderr = stdin, stdout, stderr
     return process
+
+
+async def hatch_on(
+    streams: Sequence[int],
+    arguments: Sequence[str],
+    *,
+    environment: Mapping[str, str],
+    folder: Path,
+) -> Hatched:
+    """Begin it with its stdin, stdout and stderr as given; they stay the caller's to close."""
+    pid, report = begin(arguments, environment=environment, folder=folder, streams=streams)
+    told, told_pipe = await _reader(report)
+    return Hatched(pid, told, (told_pipe,))
+
+
+def begin(
+    arguments: Sequence[str],
+    *,
+    environment: Mapping[str, str],
+    folder: Path,
+    streams: Sequence[int],
+    terminal: bool = False,
+) -> tuple[int, int]:
+    """Its process id, and a pipe that tells its status when it has ended.
+
+    With ``terminal`` it leads a session of its own, whose terminal is its stdin.
+    """
+    told, tell = os.pipe()
+    wanted = {
+        "arguments": list(arguments),
+        "environment": dict(environment),
+        "folder": str(folder),
+        "terminal": terminal,
+    }
+    try:
+        socket.send_fds(_nest(), [json.dumps(wanted).encode()], (*streams, tell))
+    finally:
+        os.close(tell)
+    pid = b""
+    while not pid.endswith(b"\n"):
+        read = os.read(told, 1)
+        assert read, "the nest is gone"
+        pid += read
+    return int(pid), told
 
 
 def close_nests() -> list[int]:
@@ -142,7 +215,14 @@ def _own() -> dict[str, str]:
 
 
 def _fixed(environment: Mapping[str, str]) -> dict[str, str]:
-    return {name: value for name, value in environment.items() if name.startswith(FIXED)}
+    """Of PYTHONPATH all but the folder of the tests, which what is hatched looks into too."""
+    fixed = {
+        name: value
+        for name, value in environment.items()
+        if name.startswith(FIXED) and name not in LATER
+    }
+    places = fixed.pop("PYTHONPATH", "").split(os.pathsep)
+    return {**fixed, "PYTHONPATH": os.pathsep.join(one for one in places if one not in {"", TESTS})}
 
 
 class _Flow(asyncio.streams.FlowControlMixin):

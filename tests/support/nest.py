@@ -2,10 +2,10 @@
 
     python nest.py FD
 
-On the socket FD comes a message for each: ``{"arguments", "environment", "folder"}`` with four file
-descriptors: stdin, stdout, stderr, and one to report on. The report is its process id as a line,
-and when it has ended its status as ``os.waitpid`` gives it. When the socket closes, this process
-waits 2 s for those that still run, kills what is left and exits with 1 if there was any.
+On the socket FD comes a message for each, ``{"arguments", "environment", "folder", "terminal"}``,
+with four file descriptors: stdin, stdout, stderr, and one to report on. The report is its process
+id as a line, and when it has ended its status as ``os.waitpid`` gives it. When the socket closes,
+this process waits 2 s for those that still run, kills the rest and exits with 1 if there was any.
 
 Loading takes 0.5 to 1.2 s of a processor, for ``indwell`` itself and for hundreds of tests. What
 begins with it, in its order, stays the matter of the tests that start a true process.
@@ -13,6 +13,7 @@ begins with it, in its order, stays the matter of the tests that start a true pr
 
 from __future__ import annotations
 
+import fcntl
 import gc
 import importlib
 import json
@@ -22,6 +23,7 @@ import select
 import signal
 import socket
 import sys
+import termios
 import time
 from contextlib import suppress
 from importlib.util import find_spec
@@ -98,8 +100,13 @@ class Nest:
         sys.exit(KILLED if self._reports else 0)
 
 
-def _become(arguments: list[str], environment: dict[str, str], folder: str) -> None:
-    """Be what ``python -m indwell`` is in this folder."""
+def _become(
+    arguments: list[str], environment: dict[str, str], folder: str, *, terminal: bool
+) -> None:
+    """Be what ``python -m indwell`` is in this folder, and if asked at a terminal."""
+    if terminal:
+        os.setsid()
+        fcntl.ioctl(0, termios.TIOCSCTTY, 0)
     os.chdir(folder)
     os.environ.clear()
     os.environ.update(environment)
@@ -108,6 +115,7 @@ def _become(arguments: list[str], environment: dict[str, str], folder: str) -> N
     assert main.origin is not None
     sys.argv = [main.origin, *arguments]
     sys.path[0] = folder
+    sys.path[1:1] = filter(None, environment.get("PYTHONPATH", "").split(os.pathsep))
 
 
 def load() -> None:

@@ -11,10 +11,12 @@ from contextlib import asynccontextmanager, suppress
 from typing import Any
 
 from support.editing import SERVE, Home
+from support.hatching import Hatched, can_hatch, hatch_on
 from support.process_facts import Facts, descendants, facts
 from support.raw_wire import PATIENCE_S, Message, Wire
 
 SCRIPTED = (*SERVE, "--scripted")
+HATCHED = ("serve", "--stdio")  # a server that is forked (``hatching.py``) where that can be
 RICH = ("events", "permission")
 DEMO_WORDS = "Fix what you see."
 
@@ -29,7 +31,7 @@ class RawClient(Wire):
     """
 
     def __init__(
-        self, process: asyncio.subprocess.Process, pipes: Sequence[int], home: Home
+        self, process: asyncio.subprocess.Process | Hatched, pipes: Sequence[int], home: Home
     ) -> None:
         write_fd, read_fd, self._stderr_fd = pipes
         self.home = home
@@ -161,14 +163,20 @@ async def _start(home: Home, command: Sequence[str], environment: Mapping[str, s
     )  # fmt: skip
     theirs, ours = (in_read, out_write, err_write), (in_write, out_read, err_read)
     try:
-        process = await asyncio.create_subprocess_exec(
-            *command,
-            stdin=in_read,
-            stdout=out_write,
-            stderr=err_write,
-            env=dict(environment),
-            cwd=home.workspace,
-        )
+        process: asyncio.subprocess.Process | Hatched
+        if command == HATCHED and can_hatch(environment):
+            process = await hatch_on(
+                theirs, HATCHED, environment=environment, folder=home.workspace
+            )
+        else:
+            process = await asyncio.create_subprocess_exec(
+                *(SERVE if command == HATCHED else command),
+                stdin=in_read,
+                stdout=out_write,
+                stderr=err_write,
+                env=dict(environment),
+                cwd=home.workspace,
+            )
     finally:
         for fd in theirs:
             os.close(fd)

@@ -10,10 +10,12 @@ import subprocess
 import sys
 import termios
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Self
+
+from support.hatching import Begun, begin, can_hatch
 
 TIMEOUT_S = 30.0
 INTERRUPT = "\x03"  # Ctrl-C, as the keyboard sends it
@@ -41,15 +43,8 @@ class Terminal:
         self.shown = ""
         self._seen = 0  # characters of ``shown`` that ``until`` has gone past
         self._master, self._slave = os.openpty()
-        self._process = subprocess.Popen(
-            [sys.executable, "-m", "indwell", *arguments],
-            stdin=self._slave,
-            stdout=self._slave,
-            stderr=self._slave,
-            cwd=folder,
-            env={**environment, "TERM": kind, "COLUMNS": str(columns)},
-            start_new_session=True,
-            preexec_fn=_take_terminal,  # noqa: PLW1509 -- the only way to a controlling terminal
+        self._process = self._begin(
+            arguments, folder, {**environment, "TERM": kind, "COLUMNS": str(columns)}
         )
 
     def __enter__(self) -> Self:
@@ -110,6 +105,30 @@ class Terminal:
         while self._read(0.0):
             pass
         return self._process.wait(1)
+
+    def _begin(
+        self, arguments: Sequence[str], folder: Path, environment: Mapping[str, str]
+    ) -> subprocess.Popen[bytes] | Begun:
+        if can_hatch(environment):
+            return Begun(
+                *begin(
+                    arguments,
+                    environment=environment,
+                    folder=folder,
+                    streams=(self._slave,) * 3,
+                    terminal=True,
+                )
+            )
+        return subprocess.Popen(
+            [sys.executable, "-m", "indwell", *arguments],
+            stdin=self._slave,
+            stdout=self._slave,
+            stderr=self._slave,
+            cwd=folder,
+            env=environment,
+            start_new_session=True,
+            preexec_fn=_take_terminal,  # noqa: PLW1509 -- the only way to a controlling terminal
+        )
 
     def _waits(self) -> bool:
         """Does the process sleep, as one that reads from its terminal? Only Linux tells."""

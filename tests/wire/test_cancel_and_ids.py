@@ -8,9 +8,9 @@ from collections.abc import AsyncIterator
 import pytest
 import pytest_asyncio
 
-from support.editing import SERVE, Home, Playlist
+from support.editing import Home, Playlist
 from support.loopback_endpoint import HANG, LoopbackEndpoint, chunk, say, stream
-from support.raw_client import RawClient, raw_client
+from support.raw_client import HATCHED, RawClient, raw_client
 from support.raw_wire import error_of
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -23,7 +23,9 @@ async def desk(tmp_path_factory) -> AsyncIterator[tuple[RawClient, Playlist, Loo
     home, playlist = Home(tmp_path_factory.mktemp("desk")), Playlist()
     async with (
         LoopbackEndpoint(playlist) as endpoint,
-        raw_client(home, command=SERVE, environment=home.environment(endpoint.base_url)) as client,
+        raw_client(
+            home, command=HATCHED, environment=home.environment(endpoint.base_url)
+        ) as client,
     ):
         yield client, playlist, endpoint
         assert await client.say_goodbye() == 0
@@ -120,7 +122,9 @@ async def test_shutdown_while_a_turn_runs_answers_both(tmp_path) -> None:
     home = Home(tmp_path)
     async with (
         LoopbackEndpoint([stream(chunk({"content": "I"}), HANG)]) as endpoint,
-        raw_client(home, command=SERVE, environment=home.environment(endpoint.base_url)) as client,
+        raw_client(
+            home, command=HATCHED, environment=home.environment(endpoint.base_url)
+        ) as client,
     ):
         asked = client.ask("indwell/prompt", {"text": "hang"})
         await client.wait_until(lambda: endpoint.seen != [])

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
-from support.editing import SERVE, Home, Playlist, results
+from support.editing import Home, Playlist, results
 from support.loopback_endpoint import LoopbackEndpoint, say
-from support.raw_client import RawClient, raw_client
+from support.raw_client import HATCHED, RawClient, raw_client
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -41,7 +41,9 @@ async def desk(tmp_path_factory) -> AsyncIterator[Desk]:
     home, playlist = Home(tmp_path_factory.mktemp("documents")), Playlist()
     async with (
         LoopbackEndpoint(playlist) as endpoint,
-        raw_client(home, command=SERVE, environment=home.environment(endpoint.base_url)) as client,
+        raw_client(
+            home, command=HATCHED, environment=home.environment(endpoint.base_url)
+        ) as client,
     ):
         yield Desk(client, playlist, endpoint)
         assert await client.say_goodbye() == 0

@@ -10,10 +10,10 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from support.editing import SERVE, Home, Playlist
+from support.editing import Home, Playlist
 from support.fault_endpoint import FaultEndpoint, streamed
 from support.loopback_endpoint import HANG, LoopbackEndpoint, say, stream
-from support.raw_client import RawClient, raw_client
+from support.raw_client import HATCHED, RawClient, raw_client
 from support.raw_wire import LEAVES_S, PATIENCE_S, SILENCE
 
 FAILED = -32803
@@ -29,7 +29,7 @@ async def playing(
     async with (
         LoopbackEndpoint(playlist) as endpoint,
         raw_client(
-            home, command=SERVE, environment=home.environment(endpoint.base_url), hello=False
+            home, command=HATCHED, environment=home.environment(endpoint.base_url), hello=False
         ) as client,
     ):
         await client.initialize(extensions=extensions)
@@ -65,7 +65,7 @@ async def test_a_prompt_that_waits_for_its_session_is_kept_when_the_server_ends(
 ) -> None:
     """The user is being asked for a model; one more prompt waits behind it."""
     home = Home(tmp_path)
-    async with raw_client(home, command=SERVE, hello=False) as client:
+    async with raw_client(home, command=HATCHED, hello=False) as client:
         await client.initialize(extensions=())
         client.replies["window/showMessageRequest"] = SILENCE
         asked = client.ask("indwell/prompt", {"text": "PRECIOUS words"})
@@ -79,7 +79,7 @@ async def test_a_prompt_that_waits_for_its_session_is_kept_when_the_server_ends(
 
 
 async def test_while_a_model_is_being_chosen_words_for_a_turn_are_refused_at_once(tmp_path) -> None:
-    async with raw_client(Home(tmp_path), command=SERVE, hello=False) as client:
+    async with raw_client(Home(tmp_path), command=HATCHED, hello=False) as client:
         await client.initialize(extensions=())
         client.replies["window/showMessageRequest"] = SILENCE
         asked = client.ask("indwell/prompt", {"text": "hello"})
@@ -173,7 +173,7 @@ async def test_nothing_that_a_plain_editor_shows_can_hide_or_fake_text(tmp_path)
     async with (
         FaultEndpoint(script) as endpoint,
         raw_client(
-            home, command=SERVE, environment=home.environment(endpoint.base_url), hello=False
+            home, command=HATCHED, environment=home.environment(endpoint.base_url), hello=False
         ) as client,
     ):
         hello = client.hello(())
