@@ -144,3 +144,21 @@ async def test_words_that_the_model_never_answered_come_back(desk) -> None:
 
 async def test_with_nothing_running_there_is_nothing_to_cancel(desk) -> None:
     assert await desk.editor.execute("indwell.cancel") is False
+
+
+async def test_a_stop_while_the_session_is_still_being_opened_is_told(tmp_path) -> None:
+    """The editor shows progress, but none has begun: the question about trust is open."""
+    home = Home(tmp_path)
+    home.trusted = ()
+    async with (
+        LoopbackEndpoint([]) as endpoint,
+        editing(home, endpoint.base_url) as editor,
+    ):
+        editor.behave(chooses=False)
+        await editor.fix(editor.open(home.shop))
+        await editor.wait_until(lambda: editor.choices != [])
+        assert await editor.execute("indwell.cancel") is True
+        await editor.wait_until(lambda: "Indwell: stopped" in editor.messages)
+        await editor.heard()
+        assert editor.messages.count("Indwell: stopped") == 1
+        assert (editor.progress_tokens, endpoint.seen) == ([], [])

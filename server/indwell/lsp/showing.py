@@ -119,7 +119,9 @@ class Showing:
         may_leave = finished is not None and finished.outgrown and not is_own
         was_stopped = finished is not None and finished.ending == "cancelled"
         if not (n_held or may_retry or may_leave):
-            if was_stopped and not is_own and not self._client.features.progress:
+            # A turn that was stopped before it began has no progress whose end could say so.
+            is_shown = self._client.features.progress and ticket.session is not None
+            if was_stopped and not is_own and not is_shown:
                 self._client.show(types.MessageType.Info, "Indwell: stopped")
             return
         waits = "waits" if n_held == 1 else "wait"
