@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import shlex
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -15,29 +13,11 @@ from indwell.policy.decide import Allow, Ask, Asked, Policy, decide
 from indwell.policy.rules import Rules
 from support.bubblewrap import needs_bubblewrap
 from support.editing import USAGE, Home, bash, results
+from support.git_shell import run
 from support.loopback_endpoint import LoopbackEndpoint, say
 from support.raw_client import HATCHED, raw_client
 
 EVIL = ".github/workflows/evil.yml"
-AS_NOBODY = {
-    "GIT_AUTHOR_NAME": "n", "GIT_AUTHOR_EMAIL": "n@example.org", "GIT_COMMITTER_NAME": "n",
-    "GIT_COMMITTER_EMAIL": "n@example.org", "GIT_CONFIG_GLOBAL": os.devnull,
-}  # fmt: skip
-
-
-def run(folder: Path, text: str) -> str:
-    """Shell text in a folder; its output."""
-    ended = subprocess.run(
-        ["/bin/bash", "-euc", text],
-        cwd=folder,
-        env={**os.environ, **AS_NOBODY},
-        check=True,
-        capture_output=True,
-        text=True,
-    )
-    return ended.stdout
-
-
 PLANT = (
     "b=$(echo evil | git hash-object -w --stdin); "
     f"git update-index --add --cacheinfo 100644,$b,{EVIL}"
@@ -60,7 +40,7 @@ def work(tmp_path: Path) -> Path:
 async def after(work: Path, text: str, *, fetches: bool = False) -> tuple[str, ...]:
     """What is told of shell text; what waits is the same."""
     entries = GitEntries(lambda: (work,))
-    await entries.begin(1)
+    await entries.begin()
     run(work, text)
     found = await entries.look(fetches=fetches)
     assert entries.waiting == found
@@ -117,7 +97,7 @@ async def test_a_protected_file_that_comes_into_git_is_named(work: Path, way: st
 
 async def test_a_replacement_waits_until_it_is_taken_out(work: Path) -> None:
     entries = GitEntries(lambda: (work,))
-    await entries.begin(1)
+    await entries.begin()
     run(work, f"{REPLACED}; git replace HEAD:a.txt $b")
     (found,) = await entries.look()
     run(work, "echo b > b.txt; git add b.txt; git commit -qm b")
@@ -172,7 +152,7 @@ async def test_what_a_fetch_brought_is_told_only_if_no_host_was_allowed(work: Pa
 
 async def test_what_was_taken_out_again_waits_no_more(work: Path) -> None:
     entries = GitEntries(lambda: (work,))
-    await entries.begin(1)
+    await entries.begin()
     run(work, f"{PLANT}; git commit -qm x")
     assert len(await entries.look()) == 2  # in the index, and in the commit
     run(work, f"git rm -q --cached {EVIL}")
@@ -190,7 +170,7 @@ async def test_what_was_taken_out_again_waits_no_more(work: Path) -> None:
 @pytest.mark.parametrize("damage", ["echo x > .git/index", "mkdir .git/reftable"])
 async def test_what_cannot_be_read_waits_as_well(work: Path, damage: str) -> None:
     entries = GitEntries(lambda: (work,))
-    await entries.begin(1)
+    await entries.begin()
     run(work, damage)
     (found,) = await entries.look()
     assert "could not be read" in found.words
@@ -301,7 +281,7 @@ async def test_the_user_is_asked_and_no_push_goes_out_without_that(tmp_path: Pat
 async def test_what_git_takes_for_no_repository_holds_nothing_until_git_does(work: Path) -> None:
     run(work, f"{PLANT}; git commit -qm x; mv .git/refs .git/away")
     entries = GitEntries(lambda: (work,))
-    await entries.begin(1)
+    await entries.begin()
     assert await entries.look() == ()
     run(work, "mv .git/away .git/refs")
     assert EVIL in str(await entries.look())

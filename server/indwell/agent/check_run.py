@@ -14,6 +14,7 @@ from indwell.agent.gate.gate import Command, Ran
 from indwell.agent.gate.words import quoted
 from indwell.agent.hunks import tell_hunks
 from indwell.agent.session import Session
+from indwell.agent.staged import around
 from indwell.errors import ToolError
 from indwell.sandbox import Finished, spawn
 from indwell.tools.commands.command_output import TAIL_B, CommandOutput
@@ -40,7 +41,10 @@ async def run_check(
     try:
         await session.parts.log.commit()
         settled = await workspace.settle()
-        async with nullcontext() if permit.reads_only else covered:
+        async with (
+            around(session, reads_only=permit.reads_only),
+            nullcontext() if permit.reads_only else covered,
+        ):
             finished = await spawn(
                 command.command,
                 cwd=command.folder,

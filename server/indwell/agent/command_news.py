@@ -39,7 +39,7 @@ async def with_commands(session: Session, turn: int, emit: Listener) -> AsyncIte
         parts.log.append(CommandSet(session.turns, name, text, runs, session.timestamp()))
 
     board.turn, board.hear, board.note = turn, emit, note
-    board.cover, board.uncover = cover, partial(uncover_beside, session)
+    board.cover, board.uncover = cover, partial(_look_at_all, session)
     try:
         for one in board.running:
             if one.is_covered:
@@ -87,3 +87,10 @@ def remind_of_commands(session: Session, turn: int) -> None:
 
 def _run_on(names: list[str]) -> str:
     return f"{', '.join(names)} {'runs' if len(names) == 1 else 'run'} on"
+
+
+async def _look_at_all(session: Session) -> None:
+    """No background command that can change files runs any more: look at what they did."""
+    await uncover_beside(session)
+    if session.parts.git is not None:
+        await session.parts.git.settle()

@@ -11,6 +11,8 @@ from collections.abc import Coroutine, Sequence
 from functools import partial
 from itertools import groupby
 
+import msgspec
+
 from indwell.agent.asked import display
 from indwell.agent.covering import apart, covered
 from indwell.agent.delivering import deliver
@@ -25,7 +27,7 @@ from indwell.agent.recorded_workspace import recorded
 from indwell.agent.secrecy import check_no_marks, hidden, kept_back, remember
 from indwell.agent.session import Session
 from indwell.agent.skills.load_tool import not_again
-from indwell.agent.staged import after_command, before_command
+from indwell.agent.staged import after_command, before_command, command_begins
 from indwell.agent.todo_news import tell_todo
 from indwell.agent.weighing import note_not_given
 from indwell.context.conversation import tool_result
@@ -136,6 +138,7 @@ async def _run_one(  # noqa: PLR0917 - what a call is, and who is told and asked
     name = short_line(use.name, NAME_LIMIT)
     target = use.arguments[:80] if isinstance(call, ToolError) else _target(call)[:TOLD_LIMIT]
     emit(ToolStarted(turn, use.id, name, target))
+    meanwhile = ""
     try:
         if isinstance(call, ToolError):
             note_not_given(session, use, str(call))
@@ -144,7 +147,7 @@ async def _run_one(  # noqa: PLR0917 - what a call is, and who is told and asked
         await before_tool(session, use, call, emit)  # a stop needs no question
         preview = _previewing(session, use, call)
         await before_edit(session, use, call, emit)  # takes a while, so what it may is asked then
-        await before_command(session, call, turn)
+        meanwhile = await before_command(session, use, call, emit)
         permit = await permitted(session, use, call, emit, preview, asking)
         if call.effect != "read":
             intent = Intent(turn, use.id, use.name, use.arguments, session.timestamp())
@@ -152,6 +155,7 @@ async def _run_one(  # noqa: PLR0917 - what a call is, and who is told and asked
             await session.parts.log.commit()
         session.is_editing = call.effect == "edit"
         ran[use.id] = []
+        await command_begins(session, call, permit.widening)
         async with apart(session, call):
             outcome = await call.run(_context(session, use, emit, permit))
         outcome = await after_command(session, use, call, permit.widening, outcome, emit)
@@ -160,6 +164,7 @@ async def _run_one(  # noqa: PLR0917 - what a call is, and who is told and asked
         await tell_plan(session, turn, emit)
     except ToolError as error:
         outcome = Outcome(text=str(error), is_error=True, figure="failed")
+    outcome = msgspec.structs.replace(outcome, text=f"{outcome.text}{meanwhile}")
     outcome = deliver(session, await kept_back(session, outcome))
     diffs: list[str] = []
     for change in outcome.changes:

@@ -32,6 +32,7 @@ from indwell.agent.permit import Permit
 from indwell.agent.recorded_workspace import is_accepted
 from indwell.agent.secrecy import hidden
 from indwell.agent.session import Session
+from indwell.agent.staged import around
 from indwell.context import conversation as talk
 from indwell.context.injections import inject
 from indwell.errors import ToolError
@@ -179,7 +180,10 @@ async def _run(  # noqa: PLR0917 - as ``run_hooks``
     name = short_line(f"{hook.event}: {hook.command}", _NAME)
     telling = asyncio.get_running_loop().call_later(SLOW_S, emit, Checking(turn, name))
     try:
-        async with _covered(session, turn, run_id, permit, emit):
+        async with (
+            around(session, reads_only=permit.reads_only),
+            _covered(session, turn, run_id, permit, emit),
+        ):
             finished = await spawn(
                 hook.command,
                 cwd=folder,

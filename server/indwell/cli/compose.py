@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 
 from indwell.agent.git_entries import GitEntries
+from indwell.agent.git_note import GitNote
 from indwell.agent.parts import Parts
 from indwell.agent.session import Session
 from indwell.agent.skills.shelf import Shelf
@@ -136,7 +137,11 @@ def make_session(
     spill = Spill(spill_folder, n_kept=place.n_spilled, hide=hide)
     own = (str(state.resolve()), str(user_file().parent.resolve()))
     readable = (spill_folder, *place.others)
-    git = GitEntries(lambda: tuple(one.resolve() for one in trust.trusted(workspace.roots)))
+    git = GitEntries(
+        lambda: tuple(one.resolve() for one in trust.trusted(workspace.roots)),
+        GitNote(state / "git" / folder_name(root)),
+        lambda: any(one.is_covered for one in boards.background.running),
+    )
     opened = [one for one in homes() if any(map(one.is_relative_to, workspace.roots))]
     parts = Parts(
         provider=model.provider,
@@ -152,7 +157,8 @@ def make_session(
             workspace.roots,
             own=own,
             readable=(*map(str, readable), *map(str, shelf.readable)),
-            in_git=tuple(one.words for one in git.waiting),
+            in_git=git.in_git,
+            git_unchecked=git.unchecked,
         ),
         git=git,
         grant=rules.grant,

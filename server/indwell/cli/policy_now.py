@@ -22,6 +22,7 @@ def policy_now(
     own: tuple[str, ...],
     readable: tuple[str, ...],
     in_git: tuple[str, ...] = (),
+    git_unchecked: tuple[str, ...] = (),
 ) -> Policy:
     """The policy of this moment.
 
@@ -33,6 +34,7 @@ def policy_now(
         own: Absolute folders of Indwell itself.
         readable: Those beneath ``own`` that may be read all the same.
         in_git: Protected files in git that the user has not agreed to, in words.
+        git_unchecked: What of git's data could not be checked, in words.
     """
     return Policy(
         mode=settings.mode,
@@ -48,6 +50,7 @@ def policy_now(
         sandbox=strength().words,
         asks_for_all=strength().level == "S0",
         in_git=in_git,
+        git_unchecked=git_unchecked,
     )
 
 

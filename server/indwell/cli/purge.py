@@ -23,7 +23,7 @@ from indwell.settings.places import state_folder, user_file
 
 OURS = (
     *("sessions", "permissions", "trust", "drafts", "spending", "undo", "shown", "memory", "swept"),
-    "quarantine",
+    *("quarantine", "git"),
     "first-run.md",
 )
 """What we put into a state folder that the user named: only that goes, for it may hold more."""

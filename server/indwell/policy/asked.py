@@ -126,6 +126,8 @@ class Policy(msgspec.Struct, frozen=True):
             sandbox, git may not even look there unasked.
         in_git: Protected files that a command brought into git's index or commits, in words, and
             that the user has not agreed to: what could send them is asked for.
+        git_unchecked: What of git's data a command changed so that it could not be checked, in
+            words: what could send it is asked for, too.
     """
 
     mode: Mode
@@ -143,3 +145,4 @@ class Policy(msgspec.Struct, frozen=True):
     obeyed: tuple[str, ...] = ()
     repositories: tuple[str, ...] = ()
     in_git: tuple[str, ...] = ()
+    git_unchecked: tuple[str, ...] = ()

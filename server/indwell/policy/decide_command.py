@@ -5,6 +5,7 @@ A part of ``decide``, which alone knows what holds for every call: whoever decid
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import lru_cache
 
 import msgspec
@@ -50,9 +51,8 @@ def decide_command(asked: Asked, policy: Policy) -> Decision:
         verdict = _by_place(verdict, policy)
     if policy.mode == "plan":
         return _planned(verdict, widening, is_held=policy.writes_confined)
-    if policy.in_git and _may_send(verdict, widening, policy):
-        named = ", ".join(policy.in_git[:_MOST_NAMED])
-        reason = f"it may send protected files that came into git unasked: {named}"
+    if (policy.in_git or policy.git_unchecked) and _may_send(verdict, widening, policy):
+        reason = "; and ".join(_unsent(policy))
         by = "protected files in git"
         return Ask(reason, "", by=by, widening=widening, risky=_risky(verdict))
     if _runs_unasked(asked, verdict):
@@ -189,6 +189,16 @@ def _touches_guarded(part: Part) -> bool:
         or part.rule in {"protected", "secret"}
         or any(is_protected(word) and not is_program(word) for word in part.words)
     )
+
+
+def _unsent(policy: Policy) -> Iterator[str]:
+    """Why nothing may be sent unasked."""
+    if policy.in_git:
+        named = ", ".join(policy.in_git[:_MOST_NAMED])
+        yield f"it may send protected files that came into git unasked: {named}"
+    if policy.git_unchecked:
+        named = "; ".join(policy.git_unchecked[:_MOST_NAMED])
+        yield f"it may send what nobody could check: {named}"
 
 
 def _joined(needed: Widening, wanted: Widening) -> Widening:

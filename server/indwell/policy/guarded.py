@@ -16,12 +16,12 @@ Kind: TypeAlias = Literal["", "protected", "hidden", "denied"]
 
 GIT_OBEYS = (
     *("config", "config.worktree", "commondir", "hooks", "info/attributes", "modules"),
-    *("worktrees",),
+    *("worktrees", "info/grafts", "objects/info/alternates", "objects/info/http-alternates"),
 )
 """What git runs or obeys in a ``.git`` folder; all else there a commit may have to change.
 
 ``modules`` and ``worktrees`` hold such folders again. A file ``commondir`` sends git elsewhere for
-its configuration, so none may appear either."""
+its configuration, so none may appear either; the last three send it to other objects or commits."""
 
 SHUT = frozenset(
     [

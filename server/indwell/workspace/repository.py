@@ -28,8 +28,11 @@ MOST_CONFIGURATIONS = 50  # of one repository
 MOST_REPOSITORIES = 1_000  # beneath one folder
 MOST_PATH = 4_096  # characters; Linux opens no longer one
 
-OBEYED = ("config", "config.worktree", "commondir", "hooks", "info/attributes", "HEAD")
-"""What git runs or obeys in a folder of its own."""
+OBEYED = (
+    *("config", "config.worktree", "commondir", "hooks", "info/attributes", "HEAD"),
+    *("info/grafts", "objects/info/alternates", "objects/info/http-alternates"),
+)
+"""What git runs or obeys in a folder of its own, or what sends it to other objects or commits."""
 
 HOOKS = frozenset(
     [

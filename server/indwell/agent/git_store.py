@@ -1,0 +1,225 @@
+"""Git's store of objects: what is new in it, and whether it holds what its names say.
+
+Git trusts the names of objects. A command that may write there can put other content behind the
+name of an object that a commit lists; the next checkout writes that content. A pack's index, an
+index of several packs and a graph of commits can lie in the same way. So whatever is new is hashed
+here, or verified by git; what sends git to other objects or another history is named.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import os
+import re
+import time
+import zlib
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import msgspec
+
+from indwell.errors import ToolError
+from indwell.files import opened_beneath, read_bytes
+
+MOST_FILES = 100_000  # of one repository's stores; git packs loose objects at 6,700
+MOST_STORES = 20  # that name each other
+CHECK_S = 20.0  # for all that one command brought in: what git packs of 500 MB take
+REDIRECT_B = 64 << 10  # of a file that names other stores
+_PIECE_B = 1 << 20
+_FANOUT = re.compile(r"[0-9a-f]{2}")
+_LOOSE = re.compile(r"/([0-9a-f]{2})/([0-9a-f]{62}|[0-9a-f]{38})$")
+_PACK = re.compile(r"/pack/[^/]+\.(?:pack|idx|rev)$")
+_PACK_INDEX = re.compile(r"/pack/multi-pack-index[^/]*$")
+_GRAPH = re.compile(r"/info/commit-graphs?(?:/[^/]+)?$")
+_REDIRECTS = ("info/alternates", "info/http-alternates")
+_HISTORY = ("info/grafts", "shallow")
+_SLOW = f"it could not be checked within {CHECK_S:g} s"
+
+Stamp: TypeAlias = tuple[int, int]
+"""The number of a file and the time of its last change, which no program can set."""
+
+RunGit: TypeAlias = Callable[[Sequence[str], float], Awaitable[str]]
+"""Runs git with these words for so many seconds; gives why it failed, or nothing."""
+
+
+class Store(msgspec.Struct, frozen=True):
+    """The files of a repository's stores at one moment, by absolute path.
+
+    Attributes:
+        folders: Folders of objects.
+        files: All that git reads there, and the files that change how it reads history.
+    """
+
+    folders: Mapping[str, Stamp] = {}
+    files: Mapping[str, Stamp] = {}
+
+
+class Fault(msgspec.Struct, frozen=True):
+    """A file of a store that git may not be let read unasked.
+
+    Attributes:
+        path: Absolute.
+        words: What is wrong with it; the path is left out.
+    """
+
+    path: str
+    words: str
+
+
+class TooMany(Exception):
+    """A store holds more files than can be looked at."""
+
+
+def store_of(
+    folders: Sequence[Path], roots: Sequence[Path], known: Store, *, is_quick: bool = False
+) -> Store:
+    """What lies in the stores of a repository now; blocks.
+
+    Args:
+        folders: Git's own.
+        roots: Where commands may write: stores elsewhere are not looked into.
+        known: The last look.
+        is_quick: Nothing was written in place, so folders that are unchanged are taken from it.
+
+    Raises:
+        TooMany: There is more than ``MOST_FILES``.
+        OSError: A folder cannot be read.
+    """
+    stores = _stores(folders, roots)
+    held = {path: _stamp(path) for store in stores for path in _folders(store)}
+    there = {path: one for path, one in held.items() if one is not None}
+    special = [f"{folder}/{name}" for folder in folders for name in _HISTORY]
+    special += [f"{store}/{name}" for store in stores for name in _REDIRECTS]
+    files = {path: one for path in special if (one := _stamp(path)) is not None}
+    if is_quick and there == known.folders:
+        files |= {path: one for path, one in known.files.items() if path not in special}
+        return known if files == known.files else Store(there, files)
+    for folder in there:
+        with os.scandir(folder) as entries:
+            for entry in entries:
+                if (now := _stamp(entry)) is not None and entry.is_file():
+                    files[entry.path] = now
+        if len(files) > MOST_FILES:
+            raise TooMany(f"it holds more than {MOST_FILES:,} loose objects; run `git gc`")
+    return known if Store(there, files) == known else Store(there, files)
+
+
+async def faults(new: Iterable[str], run_git: RunGit) -> list[Fault]:
+    """What is wrong with these files of a store, which are new or have changed."""
+    until = time.monotonic() + CHECK_S
+    paths = sorted(new)
+    found = await asyncio.to_thread(_loose_faults, paths, until)
+    checks: dict[tuple[str, ...], str] = {}
+    for path in paths:
+        if path.endswith((*_REDIRECTS, *_HISTORY)):
+            found.append(Fault(path, "it sends git to other objects, or to another history"))
+        elif words := _check_of(path):
+            checks.setdefault(words, path)
+    for words, path in checks.items():
+        left = until - time.monotonic()
+        why = await run_git(words, left) if left > 0 else _SLOW
+        if why:
+            found.append(Fault(path, why))
+    return found
+
+
+def _check_of(path: str) -> tuple[str, ...]:
+    """What git verifies such a file with; nothing for one that git does not believe."""
+    if _PACK.search(path):
+        pack = Path(path).with_suffix(".pack")
+        is_whole = pack.exists() and pack.with_suffix(".idx").exists()
+        return ("index-pack", "--verify", str(pack)) if is_whole else ()
+    if found := _PACK_INDEX.search(path):
+        return ("multi-pack-index", f"--object-dir={path[: found.start()]}", "verify")
+    if found := _GRAPH.search(path):
+        return ("commit-graph", "verify", f"--object-dir={path[: found.start()]}")
+    return ()
+
+
+def _loose_faults(paths: Sequence[str], until: float) -> list[Fault]:
+    found: list[Fault] = []
+    for path in paths:
+        named = _LOOSE.search(path)
+        if named is None:
+            continue
+        try:
+            why = _why_not(path, "".join(named.groups()), until)
+        except FileNotFoundError:
+            continue
+        except (ToolError, OSError) as error:
+            why = f"it could not be checked: {error}"
+        if why:
+            found.append(Fault(path, why))
+    return found
+
+
+def _why_not(path: str, name: str, until: float) -> str:
+    """Why a loose object is not the one that its name says; empty if it is."""
+    inflate, digest = zlib.decompressobj(), _digest(name)
+    real = Path(os.path.realpath(path))
+    if not os.path.lexists(real):
+        return ""
+    with opened_beneath(real, (real.parent,), resolved=True) as opened:
+        while piece := os.read(opened.descriptor, _PIECE_B):
+            while piece and not inflate.eof:
+                if time.monotonic() > until:
+                    return _SLOW
+                try:
+                    digest.update(inflate.decompress(piece, _PIECE_B))
+                except zlib.error:
+                    return "it is no object of git's, or damaged"
+                piece = inflate.unconsumed_tail
+    if not inflate.eof or inflate.unused_data:
+        return "it is no object of git's, or damaged"
+    return "" if digest.hexdigest() == name else "it does not hold the object that its name says"
+
+
+def _digest(name: str) -> Any:  # noqa: ANN401 - hashlib gives its type no public name
+    if len(name) == 40:  # noqa: PLR2004 - hexadecimal digits of SHA-1
+        return hashlib.sha1(usedforsecurity=False)
+    return hashlib.sha256()
+
+
+def _stores(folders: Sequence[Path], roots: Sequence[Path]) -> list[str]:
+    """The folders of objects, and those in the workspace that they name in turn."""
+    found = [str(folder / "objects") for folder in folders]
+    for store in found:  # grows meanwhile
+        for line in _redirects(f"{store}/{_REDIRECTS[0]}"):
+            other = os.path.realpath(os.path.join(store, line))  # noqa: PTH118 - as git joins them
+            is_ours = any(Path(other).is_relative_to(root) for root in roots)
+            if is_ours and other not in found:
+                found.append(other)
+        if len(found) > MOST_STORES:
+            raise TooMany(f"it names more than {MOST_STORES} other stores of objects")
+    return found
+
+
+def _redirects(path: str) -> Iterator[str]:
+    real = Path(os.path.realpath(path))
+    if not os.path.lexists(real):
+        return
+    try:
+        text = os.fsdecode(read_bytes(real, (real.parent,), REDIRECT_B))
+    except ToolError as error:
+        raise TooMany(str(error)) from error
+    yield from (one.strip('"') for one in text.splitlines() if one and not one.startswith("#"))
+
+
+def _folders(store: str) -> Iterator[str]:
+    """The folders of one store that git reads, as far as they are there."""
+    try:
+        names = os.listdir(store)  # noqa: PTH208 - names alone
+    except (FileNotFoundError, NotADirectoryError):
+        return
+    yield from (f"{store}/{name}" for name in names if _FANOUT.fullmatch(name))
+    yield from (f"{store}/{name}" for name in ("pack", "info", "info/commit-graphs"))
+
+
+def _stamp(path: str | os.DirEntry[str]) -> Stamp | None:
+    try:
+        now = os.stat(path) if isinstance(path, str) else path.stat()  # noqa: PTH116 - many
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    return (now.st_ino, now.st_ctime_ns)

@@ -1,0 +1,252 @@
+"""What the user refused outlives the process, and nothing of ours becomes the user's own."""
+
+from __future__ import annotations
+
+import json
+import stat
+from pathlib import Path
+
+import pytest
+
+from indwell.agent import git_note
+from indwell.agent.git_entries import GitEntries
+from indwell.agent.git_note import GitNote
+from indwell.errors import ToolError
+from support.bubblewrap import needs_bubblewrap
+from support.editing import USAGE, Home, bash
+from support.forging import forge
+from support.git_shell import run
+from support.loopback_endpoint import LoopbackEndpoint, say
+from support.raw_client import HATCHED, raw_client
+
+EVIL = ".github/workflows/evil.yml"
+PLANT = (
+    "b=$(echo evil | git hash-object -w --stdin); "
+    f"git update-index --add --cacheinfo 100644,$b,{EVIL}"
+)
+IN_INDEX = f"'{EVIL}' in the index"
+
+
+class Place:
+    """A workspace and its note; each ``process`` begins with what the one before left there."""
+
+    def __init__(self, folder: Path) -> None:
+        self.work = (folder / "work").resolve()
+        self.note = folder / "state" / "git" / "work"
+        self.work.mkdir()
+        self.runs = False
+        run(self.work, "git init -q -b main; mkdir .github; echo old > .github/old.yml")
+        run(self.work, "git add -A; git commit -qm first")
+
+    def process(self) -> GitEntries:
+        """A new one, of which nothing is known but the note."""
+        git_note._notes.clear()  # the marks of the one before belong to nobody that lives
+        return GitEntries(lambda: (self.work,), GitNote(self.note), lambda: self.runs)
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Place:
+    return Place(tmp_path)
+
+
+async def command(entries: GitEntries, place: Place, text: str) -> list[str]:
+    """What is told of a command, before it and after it."""
+    told = await entries.news()
+    await entries.begin()
+    run(place.work, text)
+    return [one.words for one in (*told, *await entries.look())]
+
+
+async def test_a_no_outlives_the_process(place: Place) -> None:
+    assert await command(place.process(), place, PLANT) == [IN_INDEX]
+    entries = place.process()
+    assert await command(entries, place, "true") == [], "it was told already"
+    assert entries.in_git == (IN_INDEX,)
+    run(place.work, f"git rm -q --cached {EVIL}")
+    await command(entries, place, "true")
+    assert place.process().waiting == entries.waiting == ()
+
+
+async def test_a_yes_outlives_it_too(place: Place) -> None:
+    entries = place.process()
+    await command(entries, place, PLANT)
+    await entries.agree(entries.waiting)
+    entries = place.process()
+    assert await command(entries, place, "true") == []
+    assert entries.waiting == ()
+
+
+async def test_what_the_user_does_between_commands_is_not_asked_about(place: Place) -> None:
+    entries = place.process()
+    await command(entries, place, "true")
+    run(place.work, f"{PLANT}; git commit -qm mine")
+    assert await command(entries, place, "true") == []
+    run(place.work, PLANT.replace("evil", "also"))
+    assert await command(place.process(), place, "true") == [], "nor between two processes"
+
+
+async def test_what_a_killed_process_did_not_look_at_is_told_by_the_next(place: Place) -> None:
+    entries = place.process()
+    await entries.begin()
+    run(place.work, PLANT)
+    forge(place.work, "a loose object")
+    entries = place.process()
+    told = await entries.news()
+    assert [one.kind for one in told] == ["store", "file"]
+    await entries.begin()
+    await entries.look()
+    run(place.work, PLANT.replace("evil", "mine"))
+    assert await command(place.process(), place, "true") == [], "it is the user's own again"
+
+
+async def test_what_a_background_command_does_is_told_before_the_next_one(place: Place) -> None:
+    entries = place.process()
+    place.runs = True
+    assert await command(entries, place, "true") == []
+    run(place.work, PLANT)
+    place.runs = False
+    await entries.settle()
+    run(place.work, f"{PLANT.replace('evil', 'mine')}; git commit -qm mine")
+    assert [one.words for one in await entries.news()] == [IN_INDEX]
+
+
+async def test_what_a_check_or_a_hook_does_is_told_before_the_next_command(place: Place) -> None:
+    entries = place.process()
+    async with entries.around():
+        run(place.work, PLANT)
+    assert entries.in_git == (IN_INDEX,)
+    assert await command(entries, place, "true") == [IN_INDEX]
+
+
+async def test_a_check_that_is_stopped_is_looked_at_all_the_same(place: Place) -> None:
+    entries = place.process()
+
+    async def stopped() -> None:
+        async with entries.around():
+            run(place.work, PLANT)
+            raise ToolError("stopped")
+
+    with pytest.raises(ToolError):
+        await stopped()
+    assert [one.words for one in await entries.news()] == [IN_INDEX]
+
+
+async def test_two_sessions_know_each_others_no(place: Place) -> None:
+    one = place.process()
+    other = GitEntries(lambda: (place.work,), GitNote(place.note))
+    await command(other, place, "true")
+    await command(one, place, PLANT)
+    assert await command(other, place, "true") == []
+    assert other.in_git == (IN_INDEX,)
+    await other.agree(other.waiting)
+    await command(one, place, "true")
+    assert one.in_git == (), "nor does an answer that another session got count twice"
+
+
+async def test_while_a_command_of_another_session_runs_changes_are_not_the_users(place) -> None:
+    one = place.process()
+    other = GitEntries(lambda: (place.work,), GitNote(place.note))
+    await command(other, place, "true")
+    await one.begin()
+    run(place.work, PLANT)
+    assert [found.words for found in await other.news()] == [IN_INDEX]
+    await other.begin()
+    await other.look()
+    run(place.work, PLANT.replace("evil", "more"))
+    assert len(await other.news()) == 1, "the first one has not ended yet"
+
+
+@pytest.mark.parametrize("damage", [b"{", b"[]", b"\xff", b'{"waiting": 3}', b"[" * 100_000])
+async def test_a_damaged_note_is_told_until_the_user_removes_it(place: Place, damage) -> None:
+    await command(place.process(), place, PLANT)
+    (place.note / "seen.json").write_bytes(damage)
+    entries = place.process()
+    (told,) = await command(entries, place, "true")
+    assert "cannot be read" in told
+    damaged = place.note / "damaged.json"
+    assert str(damaged) in told
+    assert entries.unchecked == (told,)
+    entries = place.process()
+    await command(entries, place, "true")
+    assert entries.unchecked == (told,), "it outlives the process"
+    damaged.unlink()
+    await command(entries, place, "true")
+    assert entries.waiting == ()
+
+
+async def test_a_yes_forgets_a_damaged_note(place: Place) -> None:
+    place.note.mkdir(parents=True)
+    (place.note / "seen.json").write_bytes(b"{")
+    entries = place.process()
+    await command(entries, place, "true")
+    await entries.agree(entries.waiting)
+    assert entries.waiting == ()
+    assert await command(place.process(), place, "true") == []
+    assert not (place.note / "damaged.json").exists()
+
+
+async def test_only_the_user_can_read_the_note(place: Place) -> None:
+    entries = place.process()
+    await entries.begin()
+    for one in (place.note, *place.note.iterdir()):
+        assert stat.S_IMODE(one.stat().st_mode) & 0o077 == 0, one
+    await entries.look()
+    assert [one.name for one in place.note.iterdir()] == ["seen.json"]
+
+
+async def test_a_name_of_any_bytes_is_kept(place: Place) -> None:
+    text = PLANT.replace(EVIL, "$(printf '.vscode/\\xff')")
+    assert len(await command(place.process(), place, text)) == 1
+    entries = place.process()
+    await command(entries, place, "true")
+    assert len(entries.waiting) == 1
+
+
+STORE = "Keep these changed files of git's store?"
+KEEP = "Keep these protected files in git?"
+
+
+@needs_bubblewrap
+async def test_the_user_is_asked_after_a_background_command_and_after_a_restart(tmp_path) -> None:
+    home = Home(tmp_path)
+    run(home.workspace, "git init -q -b main; mkdir .github; echo old > .github/old.yml")
+    run(home.workspace, "git add -A; git commit -qm first")
+    (home.workspace / "forge.py").write_text(
+        "import sys, zlib\n"
+        "from pathlib import Path\n"
+        "one = Path('.git/objects') / sys.argv[1][:2] / sys.argv[1][2:]\n"
+        "one.unlink()\n"
+        "one.write_bytes(zlib.compress(b'blob 5\\0evil\\n'))\n"
+    )
+    name = run(home.workspace, "git rev-parse HEAD:.github/old.yml").strip()
+    evil = run(home.workspace, "echo evil | git hash-object -w --stdin").strip()
+    plant = f"sleep 2; git update-index --add --cacheinfo 100644,{evil},{EVIL}"
+    forge_it = f"git status --short; python3 forge.py {name}"
+    background = ("bash", json.dumps({"command": plant, "background": True}))
+    script = [
+        say(calls=[background], usage=USAGE),
+        say(calls=[("commands", json.dumps({"id": "b1", "wait_s": 60}))], usage=USAGE),
+        bash(forge_it),
+        say("ok", usage=USAGE),
+        bash("git push"),
+        say("ok", usage=USAGE),
+    ]
+    asked: list[tuple[str, str]] = []
+
+    def reply(params: dict[str, str]) -> dict[str, str]:
+        asked.append((params["title"], f"{params['reason']}\n{params['detail']}"))
+        return {"answer": "no" if params["title"] in {KEEP, STORE} else "once"}
+
+    async with LoopbackEndpoint(script) as server:
+        environment = home.environment(server.base_url)
+        for _ in range(2):
+            async with raw_client(home, command=HATCHED, environment=environment) as client:
+                client.replies["indwell/permission"] = reply
+                client.open_shop()
+                ended = await client.prompt()
+                assert ended["result"]["ending"] == "done", client.stderr
+                assert await client.say_goodbye() == 0
+    assert [title.partition(" in /")[0] for title, _ in asked] == [KEEP, STORE, "Run a command"]
+    why = asked[-1][1]
+    assert f"it may send protected files that came into git unasked: '{EVIL}' in the index" in why
+    assert f"it may send what nobody could check: '.git/objects/{name[:2]}/{name[2:]}'" in why
