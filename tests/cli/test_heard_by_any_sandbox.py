@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import sys
 import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,10 @@ from indwell.settings.model import SECRETS
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="inotify is Linux's")
 
 SOON_S = 30.0
+
+
+def hold(who: str, *, is_still: bool) -> bool:
+    return bool(who) or is_still
 
 
 @pytest.mark.parametrize("name", ["AGENTS.md", "src/.idea/workspace.xml", "src/new/.mcp.json"])
@@ -29,10 +34,39 @@ def test_a_protected_name_is_moved_away_at_once_and_told(tmp_path: Path, name: s
         is_told.set()
 
     guarded = Guard(root, SECRETS).look()
-    with guarded.watched(hear):
+    with guarded.watched(hear, hold):
         with contextlib.suppress(FileNotFoundError):  # its folder may be moved away before
             (root / name).parent.mkdir(parents=True, exist_ok=True)
             (root / name).touch()
         assert is_told.wait(SOON_S)
     assert any(part in told[0] for part in name.split("/")[-2:])
     assert not (root / name).exists()
+
+
+def test_a_command_that_cannot_be_held_still_while_the_watch_is_behind_is_stopped(
+    tmp_path: Path,
+) -> None:
+    told: list[str] = []
+    is_hearing, is_told = threading.Event(), threading.Event()
+    held: list[bool] = []
+
+    def hear(notes: tuple[str, ...]) -> None:
+        told.extend(notes)
+        if not is_hearing.is_set():
+            is_hearing.set()
+            time.sleep(0.7)  # that the watch is behind
+        elif "faster than they could be looked at" in told[-1]:
+            is_told.set()
+
+    def hold_nothing(who: str, *, is_still: bool) -> bool:
+        assert who == str(tmp_path)
+        held.append(is_still)
+        return False
+
+    guarded = Guard(tmp_path, SECRETS).look()
+    with guarded.watched(hear, hold_nothing):
+        (tmp_path / "AGENTS.md").touch()
+        assert is_hearing.wait(SOON_S)
+        (tmp_path / "plain").touch()
+        assert is_told.wait(SOON_S)
+    assert held[0]

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
-from indwell.files.new_names import NewNames
+from indwell.files.new_names import BEHIND_S, Listener, NewNames
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="inotify is Linux's")
 
@@ -25,11 +26,10 @@ class Ear:
         self._until = until
         self._is_enough = threading.Event()
 
-    def hear(self, paths: frozenset[str]) -> bool:
+    def hear(self, paths: frozenset[str]) -> None:
         self.heard |= paths
         if self._until(self.heard):
             self._is_enough.set()
-        return False
 
     def wait(self) -> set[str]:
         assert self._is_enough.wait(SOON_S), self.heard
@@ -48,7 +48,7 @@ def listening(
     )
     names.follow(["", *folders])
     ear = Ear(until)
-    with names.heard_by(ear.hear):
+    with names.heard_by(Listener(ear.hear, lambda: False)):
         yield ear
 
 
@@ -90,17 +90,16 @@ def test_without_room_for_more_watches_everything_is_looked_at_again_and_again(
     names = NewNames(str(tmp_path), lambda _path: False, lambda _path: True, most=3)
     names.follow(["", *(f"d{number}" for number in range(5))])
     assert "more than 3 folders" in names.blind
-    n_heard = 0
+    looks: list[str] = []
     enough = threading.Event()
 
-    def hear(paths: frozenset[str]) -> bool:
-        nonlocal n_heard
-        n_heard += "" in paths
-        if n_heard > 1:
+    def look() -> bool:
+        looks.append("")
+        if len(looks) > 1:
             enough.set()
         return False
 
-    with names.heard_by(hear):
+    with names.heard_by(Listener(lambda _paths: None, look)):
         assert enough.wait(SOON_S)
 
 
@@ -108,41 +107,71 @@ def test_a_flood_of_notices_that_the_kernel_drops_makes_us_look_at_everything(
     tmp_path: Path,
 ) -> None:
     most = int(Path("/proc/sys/fs/inotify/max_queued_events").read_text())
-    go_on = threading.Event()
+    go_on, is_over = threading.Event(), threading.Event()
     names = NewNames(str(tmp_path), lambda path: path.endswith("evil"), lambda _path: True)
     names.follow([""])
     heard: set[str] = set()
-    is_whole = threading.Event()
+    behind: list[float] = []
 
-    def hear(paths: frozenset[str]) -> bool:
+    def hear(paths: frozenset[str]) -> None:
         heard.update(paths)
-        if "" in paths:
-            is_whole.set()
         go_on.wait(SOON_S)
-        return False
 
-    with names.heard_by(hear):
+    def tell(seconds: float) -> None:
+        behind.append(seconds)
+        if not seconds:
+            is_over.set()
+
+    with names.heard_by(Listener(hear, lambda: False, tell)):
         (tmp_path / "first.evil").touch()  # keeps the thread busy
+        while not heard:
+            time.sleep(0.001)
         for number in range(most // 2 + 100):
             (tmp_path / f"{number}").touch()
             (tmp_path / f"{number}").rename(tmp_path / "x")
+        (tmp_path / "lost.evil").touch()
         go_on.set()
-        assert is_whole.wait(SOON_S)
+        assert is_over.wait(SOON_S)
+    assert behind[0] > 0, "whoever makes so many has to stand still"
+    assert "lost.evil" in heard
+
+
+def test_it_is_told_that_names_appear_faster_than_they_are_looked_at(tmp_path: Path) -> None:
+    def is_wanted(path: str) -> bool:
+        time.sleep(BEHIND_S / 5)
+        return path.endswith("evil")
+
+    names = NewNames(str(tmp_path), is_wanted, lambda _path: True)
+    names.follow([""])
+    behind: list[float] = []
+    is_over = threading.Event()
+
+    def tell(seconds: float) -> None:
+        behind.append(seconds)
+        if not seconds:
+            is_over.set()
+
+    with names.heard_by(Listener(lambda _paths: None, lambda: False, tell)):
+        for number in range(30):
+            (tmp_path / f"{number}").touch()
+        assert is_over.wait(SOON_S)
+    assert behind[0] > BEHIND_S
+    assert behind.count(0) == 1
 
 
 def test_a_listener_that_wants_to_look_again_is_called_again(tmp_path: Path) -> None:
     names = NewNames(str(tmp_path), lambda path: path.endswith("evil"), lambda _path: True)
     names.follow([""])
-    calls: list[frozenset[str]] = []
+    calls: list[str] = []
     enough = threading.Event()
 
-    def hear(paths: frozenset[str]) -> bool:
-        calls.append(paths)
-        if len(calls) > 1:
+    def look() -> bool:
+        calls.append("look")
+        if len(calls) > 2:
             enough.set()
-        return len(calls) < 2
+        return len(calls) < 3
 
-    with names.heard_by(hear):
+    with names.heard_by(Listener(calls.extend, look)):
         (tmp_path / "evil").touch()
         assert enough.wait(SOON_S)
-    assert calls == [frozenset({"evil"}), frozenset({""})]
+    assert calls == ["evil", "look", "look"]

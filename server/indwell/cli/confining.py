@@ -16,7 +16,7 @@ from indwell.files.removing import remove_own_tree
 from indwell.files.scratch import NOWHERE, parted, scratch_folder
 from indwell.policy.rules import globs_of
 from indwell.policy.widening import Widening
-from indwell.sandbox.confinement import Confinement, Guarded, Hear
+from indwell.sandbox.confinement import Confinement, Guarded, Hear, Hold
 from indwell.sandbox.finding import own_installation
 from indwell.sandbox.gate import heed
 from indwell.sandbox.strength import strength
@@ -153,7 +153,7 @@ class _Bounds:
             refused=next((one.refused for one in every if one.refused), ""),
             settle=lambda: tuple(note for one in open_ones for note in one.settle()),
             settle_so_far=lambda: tuple(note for one in open_ones for note in one.settle_so_far()),
-            watched=lambda hear: _all_watched(open_ones, hear),
+            watched=lambda hear, hold: _all_watched(open_ones, hear, hold),
         )
 
     @functools.cached_property
@@ -173,11 +173,11 @@ class _Bounds:
 
 
 @contextlib.contextmanager
-def _all_watched(looks: Sequence[Guarded], hear: Hear) -> Iterator[None]:
+def _all_watched(looks: Sequence[Guarded], hear: Hear, hold: Hold) -> Iterator[None]:
     """Watch all of these folders."""
     with contextlib.ExitStack() as stack:
         for one in looks:
-            stack.enter_context(one.watched(hear))
+            stack.enter_context(one.watched(hear, hold))
         yield
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import msgspec
@@ -14,7 +15,7 @@ from indwell.cli.git_guarding import GitGuard
 from indwell.files.aside import Quarantine, named, why
 from indwell.files.installed import MOST_FOLDERS as MOST_INSTALLED
 from indwell.files.installed import MOST_PATH_B, Installed
-from indwell.files.new_names import POLL_S, NewNames
+from indwell.files.new_names import POLL_S, Listener, NewNames
 from indwell.files.stub_folders import is_stub
 from indwell.files.tree import MOST_FOLDERS, Found, Tree, found_at
 from indwell.policy.guarded import (
@@ -32,9 +33,14 @@ from indwell.policy.guarded import (
     topmost,
 )
 from indwell.policy.paths import is_at_root_unknown, is_installed, is_protected, is_unknown
-from indwell.sandbox.confinement import Guarded, Hear
+from indwell.sandbox.confinement import Guarded, Hear, Hold
 from indwell.sandbox.strength import strength
 
+_MOST_BEHIND_S = 0.5
+_TOO_FAST = (
+    "the command made files faster than they could be looked at, and could not be held still "
+    "meanwhile, so it was stopped"
+)
 _TIMES_AFTER = 10
 _FIRST_S = 0.5  # for the first look at installed files; the look after the command goes on with it
 
@@ -66,12 +72,8 @@ class Guard:
         self._most_installed = most_installed
         self._quarantine = quarantine or Quarantine(roots=(root,))
         self._kind = kind_of(deny, edits)
-        self._tree = Tree(
-            root,
-            self._is_wanted,
-            SHUT,
-            is_ordinary=ordinary_of(deny, edits),
-        )
+        self._is_ordinary = ordinary_of(deny, edits)
+        self._tree = Tree(root, self._is_wanted, SHUT, is_ordinary=self._is_ordinary)
         self._installed = Installed(str(root), is_repository_sign, most_folders=most_installed)
         self._git = GitGuard(root)
         self._gits: frozenset[str] = frozenset()  # what git obeys, as of the last look
@@ -157,15 +159,9 @@ class Guard:
                     *(self._root, before, look_at_new, self._quarantine, copies), so_far=True
                 )
 
-        @contextlib.contextmanager
-        def watched(hear: Hear) -> Iterator[None]:
-            def heard(paths: frozenset[str]) -> bool:
-                return self._answered(
-                    before, hear, lambda: settle_heard(paths), lambda: settle_now(so_far=True)
-                )
-
-            with self._names.heard_by(heard):
-                yield
+        def watched(hear: Hear, hold: Hold) -> AbstractContextManager[None]:
+            listener = self._listener(before, hear, hold, settle_heard, settle_now)
+            return self._names.heard_by(listener)
 
         return Guarded(
             protected=(
@@ -247,17 +243,32 @@ class Guard:
         for name in self._gits:
             yield from (name.rpartition("/")[0], name)
 
-    def _answered(self, before: Look, hear: Hear, *looks: Callable[[], tuple[str, ...]]) -> bool:
-        """Tell what these looks did; True if the next one is to come soon."""
-        try:
-            for look in looks:
-                if notes := look():
-                    hear(notes)
-        except Exception as error:  # noqa: BLE001 - the look at the end tries again, or shuts the gate
-            hear((f"what the command made could not be looked at so far ({why(error)})",))
-        # A new repository, or the begin of one, which runs nothing so far.
-        is_new = not self._repositories <= before.found.keys()
-        return is_new or not self._gits <= before.git
+    def _listener(
+        self,
+        before: Look,
+        hear: Hear,
+        hold: Hold,
+        settle_heard: Callable[[frozenset[str]], tuple[str, ...]],
+        settle_now: Callable[..., tuple[str, ...]],
+    ) -> Listener:
+        """What the watch does for one command."""
+
+        def heard(paths: frozenset[str]) -> None:
+            _tell(hear, lambda: settle_heard(paths))
+
+        def look() -> bool:
+            _tell(hear, lambda: settle_now(so_far=True))
+            return self._is_begun(before)
+
+        def behind(seconds: float) -> None:
+            if not hold(str(self._root), is_still=seconds > 0) and seconds > _MOST_BEHIND_S:
+                hear((_TOO_FAST,))
+
+        return Listener(heard, look, behind)
+
+    def _is_begun(self, before: Look) -> bool:
+        """Is there a new repository, or the begin of one, which runs nothing so far?"""
+        return not self._repositories <= before.found.keys() or not self._gits <= before.git
 
     def _with(self, look: Look, paths: Iterable[str]) -> Look:
         """The same look, and what is at these paths by now."""
@@ -267,8 +278,10 @@ class Guard:
 
     def _is_heard(self, path: str) -> bool:
         """Is a look needed when this name appears?"""
-        if path in self._gits or path.rpartition("/")[0] in self._gits:
+        if _is_named(self._gits, path):
             return True
+        if all(map(self._is_ordinary, path.split("/"))):
+            return False  # most of them; a command can make very many
         if path in OBEYED_AT_ONCE and is_stub(self._root / path):
             return False  # made by us, for this command or another one
         inner = _inside_git(path)
@@ -360,11 +373,28 @@ class Guard:
                     yield str(real)
 
 
+def _tell(hear: Hear, look: Callable[[], tuple[str, ...]]) -> None:
+    """Tell what a look did."""
+    try:
+        if notes := look():
+            hear(notes)
+    except Exception as error:  # noqa: BLE001 - the look at the end tries again, or shuts the gate
+        hear((f"what the command made could not be looked at so far ({why(error)})",))
+
+
 def _new_ones(look: Look, paths: Iterable[str]) -> tuple[str, ...]:
-    """Those that were not there and whose name says enough; a repository has to be looked into."""
+    """Those that were not there and whose name says enough; a new repository is looked into."""
     return tuple(
-        one for one in paths if one not in look.found and is_protected(one) and not _is_gits(one)
+        one
+        for one in paths
+        if one not in look.found
+        and ((is_protected(one) and not _is_gits(one)) or _is_named(look.git, one))
     )
+
+
+def _is_named(names: Collection[str], path: str) -> bool:
+    """Is it one of these files, or in one of these folders?"""
+    return path in names or path.rpartition("/")[0] in names
 
 
 def _for_now(look: Look) -> Look:

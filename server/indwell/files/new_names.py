@@ -3,12 +3,16 @@
 One instance of the kernel's and one watch a folder; both stay open between commands, so that only
 the first command pays for them. Where the kernel grants no more of them, or has lost notices, the
 listener is told to look at everything, again and again: it then hears later, but of no less.
+
+Names can appear faster than they can be looked at. Whoever makes them is to stand still then: the
+listener hears that the watch is behind, and when it is not any more.
 """
 
 from __future__ import annotations
 
 import contextlib
 import ctypes
+import functools
 import os
 import select
 import struct
@@ -18,20 +22,40 @@ import time
 import weakref
 from collections.abc import Callable, Iterable, Iterator
 
+import msgspec
+
 MOST_WATCHED = 25_000  # folders; the kernel holds about a kilobyte for each
 POLL_S = 0.25  # between two looks at everything where nothing is heard
 GATHER_S = 0.001  # in which notices that say nothing gather: one waking for many of them
 REST = 3  # times as long as a look took until the next one: a flood of names takes a core, not all
+BEHIND_S = 0.05  # after which the listener is told that notices wait
+_SLICE_S = 0.02  # of taking notices, before those who listen hear of them
 
 _CREATE, _MOVED_TO, _OVERFLOW, _IGNORED, _FOLDER = 0x100, 0x80, 0x4000, 0x8000, 0x40000000
 _MASK = _CREATE | _MOVED_TO | 0x01000000 | 0x02000000 | 0x04000000  # ONLYDIR, DONT_FOLLOW, EXCL
 _WRITTEN = 0x2
 _EVENT = struct.Struct("iIII")  # struct inotify_event of linux/inotify.h, before the name
-_READ_B = 1 << 16
+_READ_B = 1 << 12  # about a hundred notices
 
-Heard = Callable[[frozenset[str]], bool]
-"""Hears paths from the folder on, in a thread of the watch; an empty one is for everything. True if
-it wants to look again soon, for a change that makes no notice (a write into mapped memory)."""
+
+def _nothing(_seconds: float) -> None:
+    """Nobody is to stand still."""
+
+
+class Listener(msgspec.Struct, frozen=True, eq=False):
+    """Whoever listens; all of it is called in a thread of the watch.
+
+    Attributes:
+        heard: Hears paths from the folder on, at once.
+        look: Looks at everything, some time after; True if it wants to look again soon, for a
+            change that makes no notice (a write into mapped memory).
+        behind: Hears again and again for how many seconds notices have been waiting; 0 once none
+            does. Also around a look that takes long.
+    """
+
+    heard: Callable[[frozenset[str]], None]
+    look: Callable[[], bool]
+    behind: Callable[[float], None] = _nothing
 
 
 class NewNames:
@@ -65,9 +89,13 @@ class NewNames:
         weakref.finalize(self, _close, self._open)
         self._places: dict[int, str] = {}
         self._watched: dict[str, int] = {}
-        self._listeners: list[Heard] = []
+        self._joining = threading.Lock()  # held for no longer than a list needs
+        self._listeners: list[Listener] = []
         self._thread: threading.Thread | None = None
         self._wake = (-1, -1)
+        self._since = 0.0  # when the oldest notice may have come that was not taken
+        self._told_at = 0.0  # when it was said that we are behind; 0 if we are not
+        self._look_s = 0.0  # that the last look at everything took
 
     def follow(self, folders: Iterable[str]) -> None:
         """Watch these folders from now on, paths from the root on; blocks.
@@ -77,17 +105,17 @@ class NewNames:
         with self._lock:
             if self._fd < 0 and not self._opened():
                 return
-            if not self._listeners:
-                self._drain()
+            while not self._listeners and not self._drained()[1]:
+                pass
             self.blind = ""
             for one in folders:
                 if one not in self._watched and not self._watch(one):
                     return
 
     @contextlib.contextmanager
-    def heard_by(self, listener: Heard) -> Iterator[None]:
+    def heard_by(self, listener: Listener) -> Iterator[None]:
         """While it is entered, ``listener`` hears of new names; those of ``follow`` at least."""
-        with self._lock:
+        with self._joining:
             self._listeners.append(listener)
             if self._thread is None:
                 self._wake = os.pipe()
@@ -98,7 +126,7 @@ class NewNames:
         try:
             yield
         finally:
-            with self._lock:
+            with self._joining:
                 self._listeners.remove(listener)
                 if not self._listeners:
                     os.close(self._wake[1])  # the thread hears of it, and closes the other end
@@ -141,57 +169,113 @@ class NewNames:
 
     def _listen(self, wake: int) -> None:
         """The thread's work, until the last listener has gone."""
-        pause_s, is_open = 0.0, False
+        self._since = self._told_at = 0.0
+        is_due = is_open = False
+        next_look = 0.0
         poll = select.poll() if hasattr(select, "poll") else None
         while True:
-            if self._waits(poll, wake, pause_s, is_polling=is_open or bool(self.blind)):
+            is_polling = is_open or bool(self.blind)
+            limit_s = self._limit_s(next_look, is_due=is_due, is_polling=is_polling)
+            if self._waits(poll, wake, limit_s):
                 os.close(wake)
                 return
             with self._lock:
-                hits = self._drain()
-                if self.blind or is_open:
-                    hits.add("")
-                listeners = tuple(self._listeners)
-            began = time.monotonic()
+                hits, is_all = self._drained()
+            if "" in hits:
+                is_due = True
+                hits.remove("")
             if hits:
-                wishes = [listener(frozenset(hits)) for listener in listeners]  # all of them hear
-                is_open = any(wishes)
-            else:
+                is_due = True
+                with self._noting_time():
+                    for one in self._all():
+                        one.heard(frozenset(hits))
+            if is_all and self._told_at:
+                self._tell(0)  # once it was heard what the notices said
+            is_now = time.monotonic() >= next_look
+            if is_all and is_now and (is_due or is_polling):
+                is_open = self._looked()
+                is_due = False
+                next_look = time.monotonic() + max(REST * self._look_s, POLL_S if is_open else 0)
+            elif is_all and not hits:
                 time.sleep(GATHER_S)
-            pause_s = REST * (time.monotonic() - began) if hits else 0.0
 
-    def _waits(
-        self, poll: select.poll | None, wake: int, pause_s: float, *, is_polling: bool
-    ) -> bool:
-        """Wait for notices, or for the time of the next look; True if it is over."""
+    def _all(self) -> tuple[Listener, ...]:
+        with self._joining:
+            return tuple(self._listeners)
+
+    def _limit_s(self, next_look: float, *, is_due: bool, is_polling: bool) -> float | None:
+        """How long to wait for notices; None is until one comes."""
+        if self._told_at:
+            return 0
+        left_s = max(0.0, next_look - time.monotonic())
+        if is_due:
+            return left_s
+        return max(left_s, POLL_S if self.blind else 0) if is_polling else None
+
+    def _looked(self) -> bool:
+        """Let all of them look; if that takes long, nothing else is made meanwhile."""
+        if self._look_s > BEHIND_S:
+            self._tell(BEHIND_S)
+        began = time.monotonic()
+        with self._noting_time():
+            wishes = [one.look() for one in self._all()]  # all of them look
+        self._look_s = time.monotonic() - began
+        return any(wishes)
+
+    @contextlib.contextmanager
+    def _noting_time(self) -> Iterator[None]:
+        """Notices that come meanwhile wait since its begin."""
+        began = time.monotonic()
+        yield
+        self._since = self._since or began
+
+    def _waits(self, poll: select.poll | None, wake: int, limit_s: float | None) -> bool:
+        """Wait for notices, or so long; True if it is over."""
         if poll is None:
-            time.sleep(max(POLL_S, pause_s))
+            time.sleep(POLL_S if limit_s is None else max(POLL_S, limit_s))
             return self._thread is not threading.current_thread()
-        if pause_s and _is_readable([wake], pause_s):
-            return True
-        with self._lock:
-            descriptors = [wake] if self._fd < 0 else [wake, self._fd]
-        limit_s = max(0.0, POLL_S - pause_s) if is_polling else None
+        descriptors = [wake] if self._fd < 0 else [wake, self._fd]
         return _is_readable(descriptors, limit_s) and _is_readable([wake], 0)
 
-    def _drain(self) -> set[str]:
-        """With the lock held: take the notices that are there, and follow new folders."""
+    def _drained(self) -> tuple[set[str], bool]:
+        """With the lock held: take notices, and follow new folders; is none left?"""
         hits: set[str] = set()
-        while self._fd >= 0:
-            try:
-                data = os.read(self._fd, _READ_B)
-            except (BlockingIOError, InterruptedError):
-                return hits
+        self._since = self._since or time.monotonic()
+        until = time.monotonic() + _SLICE_S
+        while data := self._read():
             at = 0
             while at < len(data):
                 number, mask, _, length = _EVENT.unpack_from(data, at)
                 at += _EVENT.size + length
                 self._take(number, mask, data[at - length : at], hits)
-        return hits
+                self._note_lag()
+            if time.monotonic() > until:
+                return hits, False
+        self._since = 0.0
+        return hits, True
+
+    def _read(self) -> bytes:
+        """Some notices; nothing if there are none."""
+        try:
+            return os.read(self._fd, _READ_B) if self._fd >= 0 else b""
+        except (BlockingIOError, InterruptedError):
+            return b""
+
+    def _note_lag(self) -> None:
+        """Tell that we are behind, if we are, and again after a while."""
+        now = time.monotonic()
+        if now - self._since > BEHIND_S and now - self._told_at > BEHIND_S:
+            self._tell(now - self._since)
+
+    def _tell(self, behind_s: float) -> None:
+        for one in self._all():
+            one.behind(behind_s)
+        self._told_at = time.monotonic() if behind_s else 0.0
 
     def _take(self, number: int, mask: int, raw: bytes, hits: set[str]) -> None:
         if mask & _OVERFLOW:
             hits.add("")
+            self._tell(BEHIND_S)  # nobody knows how many names are to be found
             for one in tuple(self._watched):  # renamed folders are found by their new names
                 self._enter(one, hits)
             return
@@ -214,6 +298,7 @@ class NewNames:
         """Watch a folder that is new here, and what was in it before that."""
         waiting = [at]
         while waiting:
+            self._note_lag()
             at = waiting.pop()
             if not self._watch(at):
                 return
@@ -245,5 +330,6 @@ def _is_readable(descriptors: list[int], timeout_s: float | None) -> bool:
     return bool(poll.poll(None if timeout_s is None else timeout_s * 1000))
 
 
+@functools.cache
 def _libc() -> ctypes.CDLL:
     return ctypes.CDLL(None, use_errno=True)

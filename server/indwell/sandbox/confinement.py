@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
-from typing import Literal, TypeAlias
+from typing import Literal, Protocol, TypeAlias
 
 import msgspec
 
@@ -20,7 +20,17 @@ Hear: TypeAlias = Callable[[tuple[str, ...]], None]
 """Hears what a running command made although it may not, a sentence each; in any thread."""
 
 
-def unwatched(_hear: Hear) -> AbstractContextManager[None]:
+class Hold(Protocol):
+    """Lets a running command stand still, or go on; for any thread. ``sandbox.pausing`` has one."""
+
+    def __call__(self, who: str, *, is_still: bool) -> bool:
+        """For one of those that may want it to stand still; False if it could not be stopped."""
+
+
+Watched: TypeAlias = Callable[[Hear, Hold], AbstractContextManager[None]]
+
+
+def unwatched(_hear: Hear, _hold: Hold) -> AbstractContextManager[None]:
     """Nothing is watched."""
     return nullcontext()
 
@@ -58,7 +68,8 @@ class Guarded(msgspec.Struct, frozen=True):
             may not, and says so, a sentence each; blocks.
         settle_so_far: The same while the command runs; what it cannot mend waits for the end.
         watched: While it is entered, does ``settle_so_far`` the moment that a protected name
-            appears, and tells what it put aside.
+            appears, and tells what it put aside. The command stands still while names appear faster
+            than they can be looked at.
     """
 
     protected: tuple[str, ...] = ()
@@ -72,7 +83,7 @@ class Guarded(msgspec.Struct, frozen=True):
     refused: str = ""
     settle: Callable[[], tuple[str, ...]] = tuple
     settle_so_far: Callable[[], tuple[str, ...]] = tuple
-    watched: Callable[[Hear], AbstractContextManager[None]] = unwatched
+    watched: Watched = unwatched
 
 
 class Confinement(msgspec.Struct, frozen=True):
@@ -111,7 +122,7 @@ class Confinement(msgspec.Struct, frozen=True):
     look: Callable[[], Guarded] | None = None
     settle: Callable[[], tuple[str, ...]] = tuple
     settle_so_far: Callable[[], tuple[str, ...]] = tuple
-    watched: Callable[[Hear], AbstractContextManager[None]] = unwatched
+    watched: Watched = unwatched
     shown: tuple[str, ...] = ()
     environment: Mapping[str, str] = {}
 

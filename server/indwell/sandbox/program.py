@@ -26,6 +26,7 @@ from indwell.sandbox.leftovers import (
 )
 from indwell.sandbox.limits import Limits
 from indwell.sandbox.orphans import Run, ended, running, waited_for
+from indwell.sandbox.pausing import Pause
 from indwell.sandbox.pipes import pipe_from, pipe_into
 from indwell.sandbox.pool import PROGRAMS, Pool
 from indwell.sandbox.processes import MARK
@@ -84,6 +85,7 @@ async def run_program(
     enough: asyncio.Event | None = None,
     enough_grace_s: float = 0,
     alarm: asyncio.Event | None = None,
+    pause: Pause | None = None,
     env: Mapping[str, str] | None = None,
     pass_fds: Sequence[int] = (),
     stdin: bytes = b"",
@@ -107,6 +109,7 @@ async def run_program(
         enough: Set by the caller (such as from ``on_chunk``) to end the program early.
         enough_grace_s: Seconds that it has then to clean up.
         alarm: Set by the caller to end the program at once, without a moment to clean up.
+        pause: Lets others hold it still while it runs.
         env: Variables besides the allowed ones of our own environment.
         pass_fds: Descriptors that the program may use, under the same numbers.
         stdin: What it reads from standard input; nothing by default.
@@ -145,6 +148,8 @@ async def run_program(
         process, is_cancelled = await _in_peace(starting)
         waited_for(process.pid)
         guard.watch(run.mark, process.pid)
+        if pause:
+            pause.begin(process.pid, run)
         out.let_go()
         err.let_go()
         source.let_go()
@@ -171,6 +176,8 @@ async def run_program(
             )
             raise
         finally:
+            if pause:
+                pause.end()
             helpers: set[asyncio.Task[Any]] = {done, *((watching,) if watching else ())}
             for task in helpers:
                 task.cancel()

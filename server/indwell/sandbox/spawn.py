@@ -20,6 +20,7 @@ from indwell.sandbox.finished import Finished
 from indwell.sandbox.gate import keep_untold, pass_gate
 from indwell.sandbox.limits import Limits, overrun, shell_prefix
 from indwell.sandbox.meanwhile import Meanwhile, look_again, looked_at
+from indwell.sandbox.pausing import Pause
 from indwell.sandbox.pool import COMMANDS, Pool
 from indwell.sandbox.program import (
     DEFAULT_LIMIT_B,
@@ -132,6 +133,7 @@ class _Run(Protocol):
         is_wrapped: bool = False,
         start: Starter = start_plainly,
         alarm: asyncio.Event | None = None,
+        pause: Pause | None = None,
     ) -> Coroutine[None, None, Finished]: ...
 
 
@@ -197,7 +199,7 @@ async def _held(  # noqa: PLR0917 - all that a run takes
     """Run it within its bounds, and look afterwards at what it made although it may not."""
     bounds = await resolved(bounds)
     meanwhile = Meanwhile(bounds.settle_so_far, on_note or _nobody)
-    alarm = asyncio.Event()
+    alarm, pause = asyncio.Event(), Pause()
     loop = asyncio.get_running_loop()
 
     def hear(notes: tuple[str, ...]) -> None:
@@ -205,7 +207,10 @@ async def _held(  # noqa: PLR0917 - all that a run takes
 
     try:
         async with held(bounds, cwd) as how:
-            with bounds.watched(hear), looked_at(meanwhile) if on_note else nullcontext():
+            with (
+                bounds.watched(hear, pause.hold),
+                looked_at(meanwhile) if on_note else nullcontext(),
+            ):
                 finished = await run(
                     [*how.prefix, *words],
                     cwd=cwd,
@@ -214,6 +219,7 @@ async def _held(  # noqa: PLR0917 - all that a run takes
                     is_wrapped=how.is_wrapped,
                     start=how.start,
                     alarm=alarm,
+                    pause=pause,
                 )
             told = (*how.told(), *_failed(finished, how))
             told += (*_hidden_words(finished, bounds), *_git_words(finished, bounds))
