@@ -1,0 +1,391 @@
+"""Measure how far the code of the server is spread: sizes by its syntax, ways by a trace.
+
+    python scripts/measure_house.py [--json]
+
+The trace is of a real server over stdio, with a loopback model behind the real SDK. The editor asks
+for code actions, takes "Fix this", and the model reads the file, edits it and says a word. The
+way of a tool call begins when the model's reply that asks for it was sent, and ends when the next
+request has arrived. A frame counts once, however often a coroutine is resumed. The caller of a
+function is the nearest frame of ours below it on the stack; floors are those of import-linter.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import importlib
+import io
+import json
+import runpy
+import sys
+import tempfile
+import threading
+import time
+import tokenize
+import tomllib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from types import FrameType
+from typing import Any, NamedTuple
+
+ROOT = Path(__file__).resolve().parent.parent
+PACKAGE = ROOT / "server" / "indwell"
+FILE = "shop.py"
+BUGGY = "def total(prices):\n    return sum(prices) - 1\n"
+EDIT = {"old": "sum(prices) - 1", "new": "sum(prices)"}
+END_S = 120.0  # a traced turn takes about two seconds
+MAX_LINES = 500
+MAX_ENTRIES = 15
+
+
+class Module(NamedTuple):
+    """What the syntax of one file says."""
+
+    path: Path
+    lines: int
+    code_lines: int
+    tree: ast.Module
+
+
+class Step(NamedTuple):
+    """A function that was entered: when (monotonic seconds), from which file, in which file."""
+
+    when: float
+    caller: str
+    callee: str
+
+
+def modules() -> list[Module]:
+    """Each module of the package."""
+    return [_module(path) for path in sorted(PACKAGE.rglob("*.py"))]
+
+
+def _module(path: Path) -> Module:
+    text = path.read_text("utf-8")
+    tree = ast.parse(text)
+    return Module(path, text.count("\n"), code_lines(text, tree), tree)
+
+
+def code_lines(text: str, tree: ast.Module) -> int:
+    """Lines that hold code: no blank ones, no comments, no docstrings."""
+    prose: set[int] = set()
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            continue
+        first = node.body[0] if node.body else None
+        if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant):
+            prose.update(range(first.lineno, (first.end_lineno or first.lineno) + 1))
+    said_nothing = {
+        tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT,
+        tokenize.ENDMARKER,
+    }  # fmt: skip
+    lines: set[int] = set()
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        if token.type not in said_nothing:
+            lines.update(range(token.start[0], token.end[0] + 1))
+    return len(lines - prose)
+
+
+def sizes(found: Sequence[Module]) -> dict[str, Any]:
+    """Figures that need no run."""
+    folders = {one.path.parent for one in found}
+    entries = {
+        folder: sum(
+            1 for entry in folder.iterdir() if entry.name not in {"__pycache__", "__init__.py"}
+        )
+        for folder in folders
+    }
+    names = {name: sum(1 for one in found if _names(one, name)) for name in FEATURE_NAMES}
+    return {
+        "modules": len(found),
+        "lines of code": sum(one.code_lines for one in found),
+        f"modules over {MAX_LINES} lines": sum(1 for one in found if one.lines > MAX_LINES),
+        f"folders with over {MAX_ENTRIES} entries": sum(
+            1 for count in entries.values() if count > MAX_ENTRIES
+        ),
+        "entries of the fullest folder": max(entries.values()),
+        **{f"modules that name {name!r}": count for name, count in names.items()},
+        **{f"fields of {name}": _fields(found, name) for name in ("Parts", "Session")},
+        "names that two classes have": len(twice_named(found)),
+    }
+
+
+FEATURE_NAMES = ("plan", "memory", "todo")
+
+
+def _names(one: Module, word: str) -> bool:
+    """Does an identifier of this module have the word as a part?"""
+    return any(word in identifier.lower().split("_") for identifier in _identifiers(one.tree))
+
+
+def _identifiers(tree: ast.Module) -> Iterator[str]:
+    for node in ast.walk(tree):
+        match node:
+            case ast.Name(id=name) | ast.Attribute(attr=name) | ast.arg(arg=name):
+                yield name
+            case ast.keyword(arg=str(name)) | ast.alias(name=name):
+                yield from name.split(".")
+            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
+                yield name
+            case ast.ImportFrom(module=str(name)):
+                yield from name.split(".")
+            case _:
+                pass
+
+
+def _fields(found: Sequence[Module], name: str) -> int | None:
+    """How many fields a class of `agent` has: declared, or set by its own constructor."""
+    for one in found:
+        if "agent" not in one.path.relative_to(PACKAGE).parts:
+            continue
+        for node in one.tree.body:
+            if isinstance(node, ast.ClassDef) and node.name == name:
+                return len(_declared(node) or _constructed(node))
+    return None
+
+
+def _declared(node: ast.ClassDef) -> set[str]:
+    return {
+        line.target.id
+        for line in node.body
+        if isinstance(line, ast.AnnAssign) and isinstance(line.target, ast.Name)
+    }
+
+
+def _constructed(node: ast.ClassDef) -> set[str]:
+    return {
+        inner.attr
+        for inner in ast.walk(node)
+        if isinstance(inner, ast.Attribute)
+        and isinstance(inner.ctx, ast.Store)
+        and isinstance(inner.value, ast.Name)
+        and inner.value.id == "self"
+    }
+
+
+def twice_named(found: Iterable[Module]) -> list[str]:
+    """Names that more than one public class of the package has."""
+    seen: dict[str, int] = {}
+    for one in found:
+        for node in one.tree.body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                seen[node.name] = seen.get(node.name, 0) + 1
+    return sorted(name for name, count in seen.items() if count > 1)
+
+
+class Trace:
+    """Enters in a list which function of ours is called, and by which file, in all threads."""
+
+    def __init__(self) -> None:
+        self.steps: list[Step] = []
+        self._frames: dict[int, FrameType] = {}  # holding a frame keeps its id from another
+
+    def __call__(self, frame: FrameType, event: str, argument: object) -> None:
+        del argument
+        name = frame.f_code.co_filename
+        if event != "call" or not name.startswith(_PREFIX) or id(frame) in self._frames:
+            return
+        self._frames[id(frame)] = frame
+        caller = frame.f_back
+        while caller and not caller.f_code.co_filename.startswith(_PREFIX):
+            caller = caller.f_back
+        by = caller.f_code.co_filename if caller else ""
+        self.steps.append(Step(time.monotonic(), by[len(_PREFIX) :], name[len(_PREFIX) :]))
+
+
+_PREFIX = f"{PACKAGE}/"
+
+
+def traced_server(steps_file: Path) -> None:
+    """Serve over stdio under a trace, which is written when the server ends."""
+    trace = Trace()
+    threading.setprofile(trace)
+    sys.setprofile(trace)
+    sys.argv = ["indwell", "serve", "--stdio"]
+    try:
+        runpy.run_module("indwell", run_name="__main__", alter_sys=True)
+    finally:
+        sys.setprofile(None)
+        steps_file.write_text(json.dumps(trace.steps), "utf-8")
+
+
+class Model(ThreadingHTTPServer):
+    """A loopback model: calls `read_file`, then `edit_file`, then says that it is done."""
+
+    daemon_threads = True
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), _Answers)
+        self.times: list[tuple[float, float]] = []
+        """Of each request: when it was whole, and when its answer was sent (monotonic)."""
+        threading.Thread(target=self.serve_forever, daemon=True).start()
+
+    @property
+    def url(self) -> str:
+        """What goes into `OPENAI_BASE_URL`."""
+        return f"http://127.0.0.1:{self.server_address[1]}/v1"
+
+
+class _Answers(BaseHTTPRequestHandler):
+    server: Model
+
+    def do_GET(self) -> None:
+        """There is no list of models."""
+        self.send_error(404)
+
+    def do_POST(self) -> None:
+        """Answer a request for a completion."""
+        self.rfile.read(int(self.headers["Content-Length"]))
+        arrived = time.monotonic()
+        body = completion(len(self.server.times))
+        self.send_response(200)
+        self.send_header("Content-Type", "text/event-stream")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+        self.server.times.append((arrived, time.monotonic()))
+
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - its name there
+        """Say nothing."""
+
+
+def completion(number: int) -> bytes:
+    """The stream of the model's reply to its request `number`, from 0."""
+    calls: tuple[tuple[str, Mapping[str, Any]], ...] = (
+        ("read_file", {"path": FILE}),
+        ("edit_file", {"path": FILE, "edits": [EDIT]}),
+    )
+    base = {"id": "x", "object": "chat.completion.chunk", "created": 1, "model": "m"}
+    delta: dict[str, Any] = {"role": "assistant", "content": "done"}
+    if number < len(calls):
+        name, arguments = calls[number]
+        function = {"name": name, "arguments": json.dumps(arguments)}
+        call = {"index": 0, "id": f"call_{number}", "type": "function", "function": function}
+        delta = {"role": "assistant", "tool_calls": [call]}
+    finish = "tool_calls" if number < len(calls) else "stop"
+    usage = {"prompt_tokens": 1000, "completion_tokens": 20, "total_tokens": 1020}
+    chunks: list[dict[str, Any]] = [
+        {**base, "choices": [{"index": 0, "delta": delta}]},
+        {**base, "choices": [{"index": 0, "delta": {}, "finish_reason": finish}]},
+        {**base, "choices": [], "usage": usage},
+    ]
+    return b"".join(b"data: %s\n\n" % json.dumps(one).encode() for one in chunks) + (
+        b"data: [DONE]\n\n"
+    )
+
+
+def trace_fix_this() -> tuple[list[Step], list[tuple[float, float]]]:
+    """The steps of a real "Fix this", and the times of the model's requests and answers."""
+    sys.path.insert(0, str(ROOT / "benchmarks"))
+    pipes = importlib.import_module("lsp_pipe")
+    with tempfile.TemporaryDirectory() as name:
+        steps_file = Path(name) / "steps.json"
+        model = Model()
+        command = (sys.executable, str(Path(__file__).resolve()), "--traced", str(steps_file))
+        variables = {"OPENAI_BASE_URL": model.url, "OPENAI_API_KEY": "k", "INDWELL_MODEL": "m"}
+        with pipes.serving(command, **variables) as pipe:
+            deadline = threading.Timer(END_S, pipe.process.kill)  # ends a read that waits in vain
+            deadline.daemon = True
+            deadline.start()
+            _fix_this(pipe, pipes.opened)
+            pipe.request("shutdown")
+            pipe.notify("exit", None)
+            pipe.process.wait(END_S)
+        model.shutdown()
+        found = [Step(*one) for one in json.loads(steps_file.read_text("utf-8"))]
+    return found, model.times
+
+
+def _fix_this(pipe: Any, opened: Any) -> None:  # noqa: ANN401 - of benchmarks/, found by path
+    """Be the editor: take "Fix this", say yes to what is asked, apply the edit."""
+    path = pipe.workspace / FILE
+    path.write_text(BUGGY, "utf-8")
+    uri = path.as_uri()
+    pipe.initialize()
+    pipe.notify("textDocument/didOpen", opened(uri, BUGGY))
+    at = {"start": {"line": 1, "character": 4}, "end": {"line": 1, "character": 26}}
+    problem = {"range": at, "message": "the total is one too small", "severity": 1}
+    params = {"textDocument": {"uri": uri}, "range": at, "context": {"diagnostics": [problem]}}
+    actions = pipe.request("textDocument/codeAction", params)
+    fix = next(one["command"] for one in actions if one["title"] == "Fix this")
+    asked = {"command": fix["command"], "arguments": fix["arguments"]}
+    pipe.ask("workspace/executeCommand", asked)
+    is_applied = False
+    while True:
+        message = pipe.read()
+        method, params = message.get("method"), message.get("params") or {}
+        if method == "workspace/applyEdit":
+            is_applied = True
+            pipe.send({"id": message["id"], "result": {"applied": True}})
+            changed = {"uri": uri, "version": 2}
+            whole = [{"text": BUGGY.replace(EDIT["old"], EDIT["new"])}]
+            pipe.notify(
+                "textDocument/didChange", {"textDocument": changed, "contentChanges": whole}
+            )
+        elif method and "id" in message:
+            answer = {"answer": "once"} if method == "indwell/permission" else None
+            pipe.send({"id": message["id"], "result": answer})
+        elif method == "indwell/event" and params["event"]["type"] == "turnFinished":
+            if not is_applied:
+                raise RuntimeError(f"the turn ended without an edit: {params}")
+            return
+
+
+def floors() -> dict[str, int]:
+    """The height of each package, by the layers that import-linter holds; the top is highest."""
+    config = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
+    contracts = config["tool"]["importlinter"]["contracts"]
+    layers = next(one["layers"] for one in contracts if one["type"] == "layers")
+    heights = {
+        name.strip(): height
+        for height, layer in enumerate(reversed(layers))
+        for name in layer.split("|")
+    }
+    return {**heights, "__main__": len(layers), "__init__": 0}
+
+
+def ways(steps: Sequence[Step], times: Sequence[tuple[float, float]]) -> dict[str, int]:
+    """Figures of the trace."""
+    read = [one for one in steps if times[0][1] <= one.when <= times[1][0]]
+    turn = [one for one in steps if times[0][0] <= one.when]
+    heights = floors()
+
+    def height(file: str) -> int:
+        return heights[file.split("/", maxsplit=1)[0].removesuffix(".py")]
+
+    climbs = [one for one in turn if one.caller and height(one.callee) > height(one.caller)]
+    return {
+        "files that one read_file call runs through": len({one.callee for one in read}),
+        "moves from file to file in one read_file call": len(moves(read)),
+        "files that a turn with one read and one edit runs through": len(
+            {one.callee for one in turn}
+        ),
+        "calls that climb to a higher floor in that turn": len(climbs),
+    }
+
+
+def moves(steps: Iterable[Step]) -> list[Step]:
+    """The calls that lead from one of our files to another."""
+    return [one for one in steps if one.caller and one.caller != one.callee]
+
+
+def main() -> None:
+    """Measure and print, or be the traced server."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.add_argument("--traced", type=Path, help=argparse.SUPPRESS)
+    given = parser.parse_args()
+    if given.traced:
+        traced_server(given.traced)
+        return
+    figures = {**ways(*trace_fix_this()), **sizes(modules())}
+    if given.json:
+        print(json.dumps(figures, indent=2))
+        return
+    for name, value in figures.items():
+        print(f"{name:<62}{value:>8}")
+
+
+if __name__ == "__main__":
+    main()
