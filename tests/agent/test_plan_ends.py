@@ -79,8 +79,8 @@ async def test_a_question_does_not_finish_a_plan_and_a_turn_that_changes_somethi
 async def test_steps_of_an_older_list_do_not_keep_a_plan_that_was_carried_out(tmp_path) -> None:
     async with planned(tmp_path, [OPEN, PROPOSED, says("mended")]) as made:
         await made.world.turn("look")
-        assert [one.text for one in made.world.session.parts.todo.items] == ["Look", "Write"]
-        made.board.approve(None, made.world.session.parts.todo.items)
+        assert [one.text for one in made.board.steps().items] == ["Look", "Write"]
+        made.board.approve(None)
         made.set_mode("auto")
         await made.world.turn(APPROVED)
         assert made.board.plan.state == "done"

@@ -10,6 +10,8 @@ from typing import Any
 import pytest
 
 from indwell.agent import events
+from indwell.agent.features.todo.todo import NAME as TODO
+from indwell.agent.features.todo.todo import TodoList
 from indwell.agent.subagents.definition import Definition
 from indwell.errors import Unreachable
 from indwell.messages import Request, ToolUse
@@ -41,15 +43,17 @@ async def test_it_has_every_tool_but_those_that_reach_beyond_it(tmp_path: Path) 
     async def nothing(_name: str, _context: ToolContext) -> str:
         return ""
 
-    others = [a_tool(name, nothing) for name in ("ask_user", "plan", "remember", "grep", "todo")]
-    model = Model([delegates(), says()], children={PLAIN: [says("x")]})
-    async with a_house(tmp_path, model, tools=others) as (world, _):
+    others = [a_tool(name, nothing) for name in ("ask_user", "plan", "remember", "grep")]
+    write = asks(call(TODO, "t1", items=[{"text": "Look"}]))
+    model = Model([delegates(), says()], children={PLAIN: [write, says("x")]})
+    features = [TodoList().feature()]
+    async with a_house(tmp_path, model, tools=others, features=features) as (world, _):
         await world.turn()
-        parents_todo = world.session.parts.todo
-    (request,) = model.sent_children
+        assert world.session.parts.features.now() == {TODO: ()}, "its to-do list is its own"
+    request = model.sent_children[0]
     names = [spec.name for spec in request.tools]
-    assert names == ["read_file", "edit_file", "write_file", "grep", "todo"]
-    assert parents_todo.items == ()
+    assert names == ["read_file", "edit_file", "write_file", "grep", TODO]
+    assert "0 of 1 done" in str(model.sent_children[-1].messages[-1])
 
 
 async def test_a_sub_agent_cannot_begin_another_one(tmp_path: Path) -> None:

@@ -11,8 +11,14 @@ import pytest
 
 from indwell.agent.dispatch import NAME_LIMIT
 from indwell.agent.events import TodoChanged, ToolFinished
-from indwell.agent.past import past_of
-from indwell.agent.todo_tool import ITEM_CHARACTERS, MOST_ITEMS, NAME, TodoBoard, make_todo
+from indwell.agent.features.todo.todo import (
+    ITEM_CHARACTERS,
+    MOST_ITEMS,
+    NAME,
+    TodoList,
+    make_todo,
+)
+from indwell.agent.session import Session
 from indwell.context.conversation import Conversation
 from indwell.context.todo import TodoItem
 from indwell.context.tokens import estimate_tokens
@@ -34,20 +40,11 @@ BOTH = asks(plan(("Read the code", "done"), ("Write the fix", "doing")))
 
 
 def world(folder: Path, script: list[Any], **more: Any) -> Any:
-    board = TodoBoard()
-    made = a_world(folder, script, tools=[make_todo(board)], **more)
+    return a_world(folder, script, features=[TodoList().feature()], **more)
 
-    class Made:
-        async def __aenter__(self) -> World:
-            self.world = await made.__aenter__()
-            parts = self.world.session.parts
-            object.__setattr__(parts, "todo", board)
-            return self.world
 
-        async def __aexit__(self, *error: object) -> None:
-            await made.__aexit__(*error)
-
-    return Made()
+def items_in(session: Session) -> Any:
+    return session.parts.features.now()[NAME]
 
 
 async def test_a_changed_list_is_told_and_written_down_and_an_equal_one_is_not(tmp_path) -> None:
@@ -55,13 +52,13 @@ async def test_a_changed_list_is_told_and_written_down_and_an_equal_one_is_not(t
         await made.turn()
         (told,) = made.told(TodoChanged)
         assert told == TodoChanged(1, (READ, WRITE))
-        assert made.session.parts.todo.items == (READ, WRITE)
+        assert items_in(made.session) == (READ, WRITE)
         finished = made.told(ToolFinished)[0]
         assert (finished.figure, finished.target) == ("1 of 2 done", "Write the fix")
         assert [one.text for one in made.results] == ["1 of 2 done"] * 2
         records = await made.records()
         assert [one.items for one in records if isinstance(one, TodoSet)] == [(READ, WRITE)]
-        assert (todo_of(records), past_of(records).todo) == ((READ, WRITE), (READ, WRITE))
+        assert todo_of(records) == (READ, WRITE)
 
 
 async def test_it_needs_no_permission_in_any_mode(tmp_path) -> None:
@@ -106,7 +103,7 @@ async def test_a_list_that_is_none_is_refused_and_the_old_one_stays(
     async with world(tmp_path, [BOTH, wrong, says("fine")]) as made:
         await made.turn()
         assert problem in made.results[-1].text
-        assert made.session.parts.todo.items == (READ, WRITE)
+        assert items_in(made.session) == (READ, WRITE)
         assert len(made.told(TodoChanged)) == 1
 
 
@@ -136,7 +133,7 @@ async def test_after_a_compaction_the_open_list_stands_at_the_end_as_data(tmp_pa
         await made.turn("not cut")
         assert not any("agent-todo" in text for text in last_texts(made))
         session.conversation = cut(session.conversation)
-        session.parts.todo.is_due = True
+        session.parts.features.compacted()
         await made.turn("cut")
         (block,) = [
             one
@@ -155,7 +152,7 @@ async def test_a_list_that_is_done_is_not_said_again(tmp_path) -> None:
     async with world(tmp_path, [done, says("fine"), says("more")]) as made:
         await made.turn()
         made.session.conversation = cut(made.session.conversation)
-        made.session.parts.todo.is_due = True
+        made.session.parts.features.compacted()
         await made.turn("cut")
         assert not any("agent-todo" in text for text in last_texts(made))
 
@@ -175,6 +172,6 @@ def test_a_rewind_has_the_list_of_then() -> None:
 
 
 def test_its_schema_takes_few_tokens() -> None:
-    spec = make_todo(TodoBoard()).spec
+    spec = make_todo(TodoList()).spec
     assert len(spec.name) < NAME_LIMIT
     assert estimate_tokens(spec.description + spec.parameters) < 170

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
 
+from indwell.agent.features.todo.todo import NAME as TODO
+from indwell.agent.features.todo.todo import TodoList
 from indwell.agent.past import past_of
 from indwell.agent.session import Session
 from indwell.cli.new_from import take_again, take_task
@@ -18,6 +21,7 @@ from indwell.context.plan import Plan
 from indwell.context.todo import TodoItem
 from indwell.errors import UserError
 from indwell.lsp.handing_on import HandingOn
+from indwell.sessions.branches import todo_of
 from indwell.sessions.records import TurnFinished, TurnStarted
 from indwell.sessions.store import SessionStore
 from indwell.sessions.told import PlanSet, TodoSet
@@ -48,16 +52,21 @@ class Server(StoredSessions):
         return list(self.root.glob("state/drafts/*/t*-*"))
 
 
+def with_list(root: Path, *script: Any) -> AbstractAsyncContextManager[World]:
+    """A session with a to-do list."""
+    return a_world(root, script, features=[TodoList().feature()])
+
+
 @asynccontextmanager
 async def outgrown(root: Path, *, is_saved: bool = True) -> AsyncIterator[World]:
     """A session with a task, a plan and steps, that fits no request any more."""
-    async with a_world(root, [says()]) as world:
+    async with with_list(root, says()) as world:
         await world.turn("count the carts")
         session = world.session
         session.parts.log.append(PlanSet(1, "approved", "1. Count", "t"))
         session.parts.log.append(TodoSet(1, STEPS, "t"))
         session.parts.plan.adopt(Plan("approved", "1. Count"))
-        session.parts.todo.write(STEPS)
+        session.parts.features.inherit({TODO: STEPS})
         await session.parts.log.commit()
         session.is_outgrown = True
         if not is_saved:
@@ -72,16 +81,16 @@ def has_all(session: Session) -> bool:
     return (
         len(cards) == 1
         and "count the carts" in cards[0]
-        and (parts.plan.plan, parts.todo.items) == (Plan("approved", "1. Count"), STEPS)
+        and (parts.plan.plan, parts.features.now()[TODO]) == (Plan("approved", "1. Count"), STEPS)
     )
 
 
 async def test_a_kill_before_the_new_session_has_begun_loses_nothing(tmp_path: Path) -> None:
     server = Server(tmp_path)
-    async with outgrown(tmp_path) as old, a_world(tmp_path, [says()]) as new:
+    async with outgrown(tmp_path) as old, with_list(tmp_path, says()) as new:
         await server.next.left(old.session)
         server = server.killed()
-        async with a_world(tmp_path, []) as other:  # killed again, before its words are on disk
+        async with with_list(tmp_path) as other:  # killed again, before its words are on disk
             await server.next.give(other.session)
             assert has_all(other.session)
             assert f"the task of session {old.session.id} goes along" in other.session.notice
@@ -93,7 +102,7 @@ async def test_a_kill_before_the_new_session_has_begun_loses_nothing(tmp_path: P
         assert any(one.startswith("<task-card>") for one in texts(new.messages[0]))
         await server.next.begun()
         assert server.files() == []
-        async with a_world(tmp_path, []) as third:
+        async with with_list(tmp_path) as third:
             await server.next.give(third.session)
             assert not has_all(third.session), "it goes along once"
 
@@ -104,23 +113,23 @@ async def test_a_kill_before_the_first_answer_leaves_it_to_whoever_takes_the_ses
     server = Server(tmp_path)
     async with outgrown(tmp_path) as old:
         await server.next.wish(old.session.id, for_good=False)
-        async with a_world(tmp_path, []) as new:
+        async with with_list(tmp_path) as new:
             await server.next.give(new.session)
             new.session.parts.log.append(TurnStarted(1, "go on", "t"))
             records = await new.records()
         server = server.killed()
-        async with a_world(tmp_path, []) as other:
+        async with with_list(tmp_path) as other:
             await server.next.give(other.session)
             assert not has_all(other.session), "a session has begun with it"
             assert server.files() == []
         past = past_of(records)
-        assert (past.origin, past.draft, past.plan, past.todo) == (
+        assert (past.origin, past.draft, past.plan, todo_of(records)) == (
             old.session.id,
             "go on",
             Plan(),
             (),
         )
-        async with a_world(tmp_path, []) as again:
+        async with with_list(tmp_path) as again:
             await take_again(again.session, old.store, past.origin)
             assert has_all(again.session)
 
@@ -130,7 +139,10 @@ async def test_what_the_user_does_not_want_any_more_does_not_go_along(
     tmp_path: Path, way: str
 ) -> None:
     server = Server(tmp_path)
-    async with outgrown(tmp_path) as old, a_world(tmp_path, []) as new:
+    async with (
+        outgrown(tmp_path) as old,
+        with_list(tmp_path) as new,
+    ):
         await server.next.left(old.session)
         assert len(server.files()) == 1
         if way == "elsewhere":
@@ -146,19 +158,25 @@ async def test_what_the_user_does_not_want_any_more_does_not_go_along(
 
 async def test_what_could_not_be_saved_goes_along_while_the_server_lives(tmp_path: Path) -> None:
     server = Server(tmp_path)
-    async with outgrown(tmp_path, is_saved=False) as old, a_world(tmp_path, []) as new:
+    async with (
+        outgrown(tmp_path, is_saved=False) as old,
+        with_list(tmp_path) as new,
+    ):
         await server.next.left(old.session)
         later = server.killed()
         await server.next.give(new.session)
         assert has_all(new.session)
-        async with a_world(tmp_path, []) as other:
+        async with with_list(tmp_path) as other:
             await later.next.give(other.session)
             assert "does not go along any more: there is no session" in other.session.notice
 
 
 async def test_a_named_one_that_cannot_be_read_waits_for_the_next_prompt(tmp_path: Path) -> None:
     server = Server(tmp_path)
-    async with outgrown(tmp_path) as old, a_world(tmp_path, []) as new:
+    async with (
+        outgrown(tmp_path) as old,
+        with_list(tmp_path) as new,
+    ):
         await server.next.wish(old.session.id, for_good=False)
         folder = old.store.spill(old.session.id).parent
         away = folder.rename(tmp_path / "away")

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from indwell.agent.feature import Features
 from indwell.agent.past import past_of
 from indwell.agent.session import Session
-from indwell.agent.todo_tool import TodoBoard
 from indwell.context import conversation as talk
 from indwell.context.compaction.step import Step
 from indwell.context.history import History, Splice, spliced, transcript
@@ -121,7 +121,7 @@ def test_a_compaction_is_shown_as_a_notice() -> None:
 
 def live_session() -> tuple[Session, MemoryLog]:
     log = MemoryLog()
-    parts = SimpleNamespace(todo=TodoBoard(), log=log, now=lambda: START)
+    parts = SimpleNamespace(features=Features(), log=log, now=lambda: START)
     return Session("s", parts, EMPTY), log
 
 

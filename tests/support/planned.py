@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from indwell.agent.events import PlanChanged
-from indwell.agent.plan_board import NAME, PlanBoard, make_plan
+from indwell.agent.features.todo.todo import TodoList
+from indwell.agent.plan_board import NAME, PlanBoard, Steps, make_plan
 from indwell.agent.plan_news import tell_plan
-from indwell.agent.todo_tool import TodoBoard, make_todo
 from indwell.settings.model import Mode
 from support.session import World, a_world, asks, call
 
@@ -45,9 +45,10 @@ class Planned:
 async def planned(
     folder: Path, script: list[Any], *, mode: Mode = "plan", **more: Any
 ) -> AsyncIterator[Planned]:
-    board, todo, now = PlanBoard(), TodoBoard(), [mode]
-    tools = [make_plan(board, lambda: now[0]), make_todo(todo)]
-    async with a_world(folder, script, tools=tools, **more) as world:
+    todo, now = TodoList(), [mode]
+    board = PlanBoard(lambda: Steps(todo.items, todo.written_in))
+    tools, features = [make_plan(board, lambda: now[0])], [todo.feature()]
+    async with a_world(folder, script, tools=tools, features=features, **more) as world:
         parts = world.session.parts
-        world.session.parts = replace(parts, plan=board, todo=todo, mode=lambda: now[0])
+        world.session.parts = replace(parts, plan=board, mode=lambda: now[0])
         yield Planned(world, board, now)

@@ -14,6 +14,7 @@ from typing import Any
 import msgspec
 
 from indwell.agent.events import Event, TurnFinished
+from indwell.agent.feature import Feature, Features
 from indwell.agent.parts import Parts
 from indwell.agent.prompt import Prompt
 from indwell.agent.session import Session
@@ -164,6 +165,7 @@ async def a_world(
     files: dict[str, str] | None = None,
     workspace: Workspace | None = None,
     tools: Sequence[Tool[Any]] = (),
+    features: Sequence[Feature[Session]] = (),
     registry: Registry | None = None,
     answers: Sequence[Answer] = (),
     policy: Policy | None = None,
@@ -176,7 +178,10 @@ async def a_world(
     identifier, log = store.create(model="small", now=START)
     rules: set[str] = set()
     given = policy or Policy("auto")
-    registry = registry or Registry([make_read_file(), make_edit_file(), make_write_file(), *tools])
+    of_features = Features(features)
+    registry = registry or Registry(
+        [make_read_file(), make_edit_file(), make_write_file(), *tools, *of_features.tools]
+    )
     workspace = workspace or MemoryWorkspace(files)
 
     async def grant(rule: str, always: bool) -> None:  # noqa: FBT001 - as in Parts
@@ -193,6 +198,7 @@ async def a_world(
     parts = Parts(
         provider=provider,
         tools=registry,
+        features=of_features,
         workspace=workspace,
         approver=approver,
         policy=lambda: msgspec.structs.replace(given, granted=frozenset(rules)),

@@ -12,7 +12,6 @@ from indwell.agent.session import Session
 from indwell.agent.subagents.child import Limits, OwnTools
 from indwell.agent.subagents.definition import Definition
 from indwell.agent.subagents.tool import Numbered, Subagents, make_agent
-from indwell.agent.todo_tool import TodoBoard, make_todo
 from indwell.messages import Reply, Request
 from indwell.tools.base import Tool
 from support.session import MemoryLog, World, a_world, asks, call, texts
@@ -64,8 +63,8 @@ async def a_house(
         return Numbered(len(logs), logs[-1])
 
     def own_tools() -> OwnTools:
-        wish, board = Wish(), TodoBoard()
-        return OwnTools(wish, board, (make_compact(wish), make_todo(board)))
+        wish = Wish()
+        return OwnTools(wish, (make_compact(wish),))
 
     async def known() -> Mapping[str, Definition]:
         return {one.name: one for one in named}

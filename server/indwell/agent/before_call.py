@@ -6,12 +6,12 @@ from indwell.agent import events
 from indwell.agent.agent_news import remind_of_agents
 from indwell.agent.command_news import remind_of_commands
 from indwell.agent.events import Listener
+from indwell.agent.feature import Moment
 from indwell.agent.instructing import tell_instructions
 from indwell.agent.plan_news import remind_of_plan
 from indwell.agent.session import Session
 from indwell.agent.skill_news import remind_of_skills
 from indwell.agent.time_news import tell_day
-from indwell.agent.todo_news import remind_of_todo
 from indwell.agent.turn_state import TurnState
 from indwell.agent.verdicts import verdict_blocks
 from indwell.context import conversation as talk
@@ -34,12 +34,12 @@ def mend(session: Session, turn: int, emit: Listener) -> None:
 
 async def tell_news(session: Session, turn: TurnState, emit: Listener) -> None:
     """Let the request say what has changed since the last one: files, instructions, the day."""
-    await _tell_aftermath(session, turn.number)
+    await _tell_aftermath(session, turn.number, emit)
     await tell_instructions(session, turn.number, emit)
     await tell_day(session, turn)
 
 
-async def _tell_aftermath(session: Session, turn: int) -> None:
+async def _tell_aftermath(session: Session, turn: int, emit: Listener) -> None:
     """Let the request say what became of the files that the model knows (editor §4)."""
     parts = session.parts
     if session.helping is None:  # of a sub-agent's changes the one hears that goes on with them
@@ -51,7 +51,9 @@ async def _tell_aftermath(session: Session, turn: int) -> None:
     session.conversation = talk.queue(session.conversation, blocks)
     await remind_of_skills(session, turn)
     await remind_of_agents(session, turn)
-    remind_of_todo(session, turn)
+    for reminder in await parts.features.reminders(Moment(session, turn, emit)):
+        session.conversation = talk.queue(session.conversation, reminder.blocks)
+        reminder.told()
     remind_of_plan(session, turn)
     remind_of_commands(session, turn)
 

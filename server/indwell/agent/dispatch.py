@@ -17,6 +17,7 @@ from indwell.agent.asked import display
 from indwell.agent.covering import apart, covered
 from indwell.agent.delivering import deliver
 from indwell.agent.events import EditApplied, Listener, ToolFinished, ToolOutput, ToolStarted
+from indwell.agent.feature import Moment
 from indwell.agent.gating import before_edit, note_changes, note_command, tell_problems
 from indwell.agent.hooking import after_call, before_tool
 from indwell.agent.hunks import tell_hunks
@@ -28,7 +29,6 @@ from indwell.agent.secrecy import check_no_marks, hidden, kept_back, remember
 from indwell.agent.session import Session
 from indwell.agent.skills.load_tool import not_again
 from indwell.agent.staged import after_command, before_command, command_begins
-from indwell.agent.todo_news import tell_todo
 from indwell.agent.weighing import note_not_given
 from indwell.context.conversation import tool_result
 from indwell.context.pictures import tool_picture
@@ -160,7 +160,7 @@ async def _run_one(  # noqa: PLR0917 - what a call is, and who is told and asked
             outcome = await call.run(_context(session, use, emit, permit))
         outcome = await after_command(session, use, call, permit.widening, outcome, emit)
         remember(session, call, permit.widening, outcome)
-        tell_todo(session, turn, emit)
+        session.parts.features.tell(Moment(session, turn, emit))
         await tell_plan(session, turn, emit)
     except ToolError as error:
         outcome = Outcome(text=str(error), is_error=True, figure="failed")

@@ -6,6 +6,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from indwell.agent.agent_news import agent_blocks, look_at_agents
+from indwell.agent.events import Event
+from indwell.agent.feature import Moment
 from indwell.agent.instructing import folder_blocks, own_blocks
 from indwell.agent.plan_news import plan_blocks
 from indwell.agent.session import Session
@@ -27,6 +29,10 @@ class Forthcoming(NamedTuple):
 NOTHING = Forthcoming()
 
 
+def _tell_nobody(_event: Event) -> None:
+    """A preview causes no events."""
+
+
 async def forthcoming(session: Session) -> Forthcoming:
     """As ``turn`` and ``before_call`` would make them now; what was sent before is among them."""
     parts, turn = session.parts, session.turns + 1
@@ -41,12 +47,15 @@ async def forthcoming(session: Session) -> Forthcoming:
     await parts.skills.look()
     skills = skill_blocks(session, turn)
     await look_at_agents(session)
+    agents = await agent_blocks(session, turn)
+    reminders = await parts.features.reminders(Moment(session, turn, _tell_nobody))
     behind = (
         *verdicts,
         *became,
         *await folder_blocks(session, turn),
         *skills,
-        *await agent_blocks(session, turn),
+        *agents,
+        *(block for one in reminders for block in one.blocks),
         *plan_blocks(session, turn),
     )
     return Forthcoming(tuple(before), behind)

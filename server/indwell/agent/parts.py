@@ -9,11 +9,13 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 from indwell.agent.asking.board import QuestionBoard
 from indwell.agent.background.board import Board
 from indwell.agent.budget import Budgets
 from indwell.agent.compact_tool import Wish
+from indwell.agent.feature import Features
 from indwell.agent.folder_instructions import NOTHING, Found
 from indwell.agent.gate.gate import Gate
 from indwell.agent.git_entries import GitEntries
@@ -26,7 +28,6 @@ from indwell.agent.plan_board import PlanBoard
 from indwell.agent.roster import Roster
 from indwell.agent.skills.shelf import Shelf
 from indwell.agent.small_model import SmallModel
-from indwell.agent.todo_tool import TodoBoard
 from indwell.context.compaction.facts import Rates
 from indwell.context.compaction.preset import Preset
 from indwell.context.compaction.presets import DEFAULT
@@ -112,7 +113,7 @@ class Parts:
         small: A cheaper model for summaries, if there is one.
         summary_timeout_s: Seconds that a summary may take.
         wish: Compaction that somebody asked for.
-        todo: What is to be done, as the model has written it last.
+        features: What the session can do beyond files and commands.
         plan: What the model would do, and what the user said of it.
         skills: Those that the model and the user can load.
         roster: The named sub-agents that the workspace brings along.
@@ -158,7 +159,7 @@ class Parts:
     small: SmallModel | None = None
     summary_timeout_s: float = 60.0
     wish: Wish = field(default_factory=Wish)
-    todo: TodoBoard = field(default_factory=TodoBoard)
+    features: Features[Any] = field(default_factory=Features)
     plan: PlanBoard = field(default_factory=PlanBoard)
     skills: Shelf = field(default_factory=Shelf)
     roster: Roster = field(default_factory=Roster)

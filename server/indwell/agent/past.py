@@ -11,9 +11,8 @@ from indwell.context.conversation import tool_result
 from indwell.context.history import History, Splice, spliced
 from indwell.context.pairing import repair, tool_uses
 from indwell.context.plan import Plan
-from indwell.context.todo import TodoItem
 from indwell.messages import Message, Text, ToolUse, Usage
-from indwell.sessions.branches import commands_of, lived, plan_of, todo_of
+from indwell.sessions.branches import commands_of, lived, plan_of
 from indwell.sessions.folding import folded
 from indwell.sessions.overview import preview_of
 from indwell.sessions.records import (
@@ -71,7 +70,6 @@ class Past(msgspec.Struct, frozen=True):
         is_taken_back: It goes on from an earlier turn (a rewind or a fork), and has not yet.
         title: That the user gave it; empty if none.
         own_title: The beginning of the first words.
-        todo: What is to be done.
         n_commands: Background commands that were ever begun.
         lost_commands: Those of them that ran when it ended.
         plan: What the model would do, and what the user said of it.
@@ -101,7 +99,6 @@ class Past(msgspec.Struct, frozen=True):
     is_taken_back: bool = False
     title: str = ""
     own_title: str = ""
-    todo: tuple[TodoItem, ...] = ()
     n_commands: int = 0
     lost_commands: tuple[str, ...] = ()
     plan: Plan = Plan()
@@ -174,7 +171,6 @@ def past_of(records: Sequence[Record], *, is_damaged: bool = False) -> Past:
         is_taken_back=isinstance(_newest(branch, _STEPS), Rewound | Forked),
         title=next((one.title for one in reversed(records) if isinstance(one, Titled)), ""),
         own_title=_own_title(records),
-        todo=todo_of(branch),
         n_commands=n_commands,
         lost_commands=lost_commands,
         plan=plan_of(branch),

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 import msgspec
 from msgspec import Meta
 
 from indwell.context.plan import Plan, PlanInput, next_state, plan_text
-from indwell.context.todo import TodoItem
+from indwell.context.todo import TodoItem, is_open
 from indwell.errors import ToolError, UserError
 from indwell.policy.approvals import narrow
 from indwell.settings.model import Mode
@@ -29,8 +29,18 @@ SHOWN = "the plan is shown to the user, who approves it or says what should be d
 NOT_NEEDED = "the mode is `{mode}`, in which no plan needs approval: go on with the work itself"
 
 
+class Steps(NamedTuple):
+    """The to-do list as a plan needs it: its steps, and the turn in which they were written."""
+
+    items: tuple[TodoItem, ...] = ()
+    written_in: int = 0
+
+
 class PlanBoard:
     """The plan of one session, and what is still to be said of it.
+
+    Args:
+        steps: The to-do list of the session.
 
     Attributes:
         plan: As it stands.
@@ -41,7 +51,8 @@ class PlanBoard:
             says nothing of the plan.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, steps: Callable[[], Steps] = Steps) -> None:
+        self.steps = steps
         self.plan = Plan()
         self.told_turn = 0
         self.older_steps: tuple[TodoItem, ...] = ()
@@ -54,14 +65,19 @@ class PlanBoard:
         """Has nobody been told yet how it stands?"""
         return self._is_news
 
-    def approve(self, text: str | None, steps: tuple[TodoItem, ...]) -> None:
-        """The user approves the plan, with this text, while ``steps`` is the list of steps.
+    def approve(self, text: str | None) -> None:
+        """The user approves the plan, with this text.
 
         Raises:
             UserError: As ``take``.
         """
         self.take("approve", text)
-        self.older_steps = steps
+        self.older_steps = self.steps().items
+
+    def has_open_steps(self) -> bool:
+        """Are steps open that were written since the plan was approved?"""
+        items = self.steps().items
+        return is_open(items) and items != self.older_steps
 
     def take(self, happens: PlanInput, text: str | None = None) -> None:
         """Go on to the next state; with a ``text`` the plan is another one, in no document yet.

@@ -13,7 +13,6 @@ from indwell.agent.turn_state import TurnState
 from indwell.context import conversation as talk
 from indwell.context.injections import inject
 from indwell.context.plan import Plan
-from indwell.context.todo import is_open
 from indwell.errors import SessionError
 from indwell.messages import Text
 from indwell.prompt.planning import mode_words, plan_mode_words
@@ -59,12 +58,11 @@ async def finish_plan(session: Session, turn: TurnState, words: str, emit: Liste
 
     It was if the turn began with the approval, or changed something; ``words`` are the user's.
     """
-    parts, board, steps = session.parts, session.parts.plan, session.parts.todo
+    parts, board = session.parts, session.parts.plan
     if board.plan.state != "approved" or parts.mode() == "plan":
         return
-    is_work = bool(turn.changes) or steps.written_in == turn.number
-    is_left = is_open(steps.items) and steps.items != board.older_steps
-    if is_left or not (is_work or words.startswith(APPROVED)):
+    is_work = bool(turn.changes) or board.steps().written_in == turn.number
+    if board.has_open_steps() or not (is_work or words.startswith(APPROVED)):
         return
     board.take("finish")
     await tell_plan(session, turn.number, emit)

@@ -198,7 +198,7 @@ class Session:
             self.health, self.turns, step.layer, record.before, record.after
         )
         self.conversation = shorter
-        self.parts.todo.is_due = True
+        self.parts.features.compacted()
 
     def remember(
         self, health: Health, calibration: Calibration, answered_at: datetime | None

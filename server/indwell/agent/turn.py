@@ -20,6 +20,7 @@ from indwell.agent.compacting import compact_now, is_compact, no_command, unshor
 from indwell.agent.continuing import NOTHING, is_continue, told_words
 from indwell.agent.event_shape import FileChanged
 from indwell.agent.events import Listener
+from indwell.agent.feature import Moment
 from indwell.agent.gathering import attached_blocks, check_pictures, gathered
 from indwell.agent.hooking import end_told, stopped_prompt
 from indwell.agent.instructing import marked_places
@@ -32,7 +33,6 @@ from indwell.agent.rounds import (
 )
 from indwell.agent.session import Session
 from indwell.agent.skill_news import tell_skills
-from indwell.agent.todo_news import tell_todo
 from indwell.agent.turn_state import TurnState
 from indwell.context import conversation as talk
 from indwell.context.fullness import counted
@@ -149,7 +149,7 @@ async def _begin(session: Session, prompt: Prompt, turn: TurnState, emit: Listen
     turn.along = await attached_blocks(session, prompt, turn.number)
     turn.words = await fitting_words(session, turn.words)
     emit(events.TurnStarted(turn.number, title, prompt.words, now.model, attached, mode))
-    tell_todo(session, turn.number, emit)  # of a list that came from another session
+    session.parts.features.tell(Moment(session, turn.number, emit))  # of state that was inherited
     await tell_plan(session, turn.number, emit)
     if news := installation.news():
         emit(events.Notice(turn.number, "warning", news))

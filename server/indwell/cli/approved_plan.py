@@ -29,5 +29,5 @@ async def approve(session: Session, words: str) -> str:
     board = session.parts.plan
     next_state(board.plan.state, "approve")
     text = await asyncio.to_thread(written_plan, board.plan)
-    board.approve(text, session.parts.todo.items)
+    board.approve(text)
     return "\n\n".join(filter(None, (APPROVED, words.strip())))

@@ -187,7 +187,7 @@ def make_session(
         rates=model.rates,
         small=model.small,
         wish=boards.wish,
-        todo=boards.todo,
+        features=boards.features,
         questions=companion.questions,
         memory=companion.memory,
         plan=boards.plan,

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
+from typing import Any
 
 import msgspec
 
@@ -13,6 +15,7 @@ from indwell.agent.session import Session
 from indwell.agent.summarise_call import card_of
 from indwell.context.conversation import queue
 from indwell.context.plan import Plan, inherited
+from indwell.sessions.branches import lived
 from indwell.sessions.store import SessionStore
 from indwell.sessions.told import Inherited
 
@@ -25,11 +28,10 @@ async def take_task(session: Session, store: SessionStore, origin: str) -> str:
     Raises:
         SessionError: There is none, or it cannot be read.
     """
-    past = await take_card(session, store, origin)
+    past, states = await take_card(session, store, origin)
     session.parts.log.append(Inherited(origin, session.timestamp()))
     session.parts.plan.adopt(inherited(past.plan))
-    session.parts.todo.write(past.todo)
-    session.parts.todo.is_due = bool(past.todo)
+    session.parts.features.inherit(states)
     return past.draft
 
 
@@ -39,15 +41,19 @@ async def take_again(session: Session, store: SessionStore, origin: str) -> None
     Raises:
         SessionError: There is none, or it cannot be read.
     """
-    past = await take_card(session, store, origin)
+    past, states = await take_card(session, store, origin)
     if session.parts.plan.plan == Plan():
         session.parts.plan.adopt(inherited(past.plan))
-    if not session.parts.todo.items:
-        session.parts.todo.write(past.todo)
+    session.parts.features.inherit(states)
 
 
-async def take_card(session: Session, store: SessionStore, origin: str) -> Past:
-    """Let the next words go with the task card of ``origin``; gives what that one was.
+async def take_card(
+    session: Session, store: SessionStore, origin: str
+) -> tuple[Past, Mapping[str, Any]]:
+    """Let the next words go with the task card of ``origin``.
+
+    Returns:
+        What that session was, and the states of its features.
 
     Raises:
         SessionError: There is none, or it cannot be read.
@@ -59,7 +65,8 @@ async def take_card(session: Session, store: SessionStore, origin: str) -> Past:
     card = await asyncio.to_thread(card_of, was, pending_hunks(session))
     if card is not None:
         session.conversation = queue(now, (card,))
-    return past
+    features, records = session.parts.features, reading.records
+    return past, await asyncio.to_thread(features.read, lived(records), records)
 
 
 def naming_new_session(view: Listener, session: str) -> Listener:

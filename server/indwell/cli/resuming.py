@@ -41,6 +41,7 @@ from indwell.errors import SessionError, UserError
 from indwell.messages import Message, ToolResult
 from indwell.policy.approvals import Approver
 from indwell.review.ledger import ReviewLedger
+from indwell.sessions.branches import lived
 from indwell.sessions.forking import check_whole, spill_owners
 from indwell.sessions.lines import Reading
 from indwell.sessions.records import ENDED, Repaired, Said, TurnFinished, repairs
@@ -123,7 +124,8 @@ async def resume_session(
     session.cost, session.spent = past.cost, past.spent
     session.last_usage, session.requests = past.last_usage, past.requests
     session.given_title, session.own_title = past.title, past.own_title
-    session.parts.todo.items, session.parts.todo.is_due = past.todo, True
+    features, records = session.parts.features, reading.records
+    features.restore(await asyncio.to_thread(features.read, lived(records), records))
     session.parts.plan.plan = past.plan
     session.parts.background.take_over(past.n_commands, past.lost_commands)
     session.parts.plan.told_turn = past.turns if past.plan_mode else 0

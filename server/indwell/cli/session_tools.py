@@ -8,11 +8,13 @@ from typing import NamedTuple
 from indwell.agent.background.board import Board
 from indwell.agent.background.tool import make_commands
 from indwell.agent.compact_tool import Wish, make_compact
-from indwell.agent.plan_board import PlanBoard, make_plan
+from indwell.agent.feature import Features
+from indwell.agent.features.todo.todo import TodoList
+from indwell.agent.plan_board import PlanBoard, Steps, make_plan
+from indwell.agent.session import Session
 from indwell.agent.skills.load_tool import make_load_skill
 from indwell.agent.skills.shelf import Shelf
 from indwell.agent.subagents.tool import Subagents, make_agent
-from indwell.agent.todo_tool import TodoBoard, make_todo
 from indwell.cli.remembering import Companion
 from indwell.settings.model import Mode
 from indwell.tools.base import Registry
@@ -21,17 +23,19 @@ from indwell.tools.table import standard_tools
 
 
 class Boards(NamedTuple):
-    """What the model writes on, and the rounds read: a wish, a list, a plan, what runs on."""
+    """What the model writes on, and the rounds read: a wish, features, a plan, what runs on."""
 
     wish: Wish
-    todo: TodoBoard
+    features: Features[Session]
     plan: PlanBoard
     background: Board
 
 
 def empty_boards() -> Boards:
     """Those of a session that begins."""
-    return Boards(Wish(), TodoBoard(), PlanBoard(), Board())
+    todo = TodoList()
+    plan = PlanBoard(lambda: Steps(todo.items, todo.written_in))
+    return Boards(Wish(), Features((todo.feature(),)), plan, Board())
 
 
 def tools_of(
@@ -44,10 +48,11 @@ def tools_of(
     mode: Callable[[], Mode],
 ) -> Registry:
     """Those of files and commands, then those of the agent, in the order the model reads them."""
+    (todo,) = boards.features.tools
     return standard_tools(
         shell,
         make_compact(boards.wish),
-        make_todo(boards.todo),
+        todo,
         make_load_skill(shelf),
         make_agent(subagents),
         companion.ask_user,

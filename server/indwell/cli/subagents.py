@@ -22,7 +22,6 @@ from indwell.agent.subagents.definition import (
     workspace_catalogue,
 )
 from indwell.agent.subagents.tool import Numbered, Subagents
-from indwell.agent.todo_tool import TodoBoard, make_todo
 from indwell.cli.folder_trust import FolderTrust
 from indwell.cli.visible_place import visible_place
 from indwell.errors import ToolError
@@ -70,9 +69,9 @@ def subagents_of(
         return Limits(now.agent_rounds, now.agent_budget_tokens)
 
     def own_tools() -> OwnTools:
-        wish, board = Wish(), TodoBoard()
+        wish = Wish()
         shell = Shell(roots[0], timeout_s=settings().command_timeout_s)
-        return OwnTools(wish, board, (make_bash(shell), make_compact(wish), make_todo(board)))
+        return OwnTools(wish, (make_bash(shell), make_compact(wish)))
 
     async def known() -> Mapping[str, Definition]:
         return (await asyncio.to_thread(find_agents, roots, trust, settings().deny)).known

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 import msgspec
 
@@ -19,7 +19,6 @@ from indwell.agent.session import Session
 from indwell.agent.summarise_call import card_of
 from indwell.context.conversation import queue
 from indwell.context.plan import Plan, inherited
-from indwell.context.todo import TodoItem
 from indwell.errors import UserError
 from indwell.messages import Text
 
@@ -31,7 +30,7 @@ class _Left(msgspec.Struct, frozen=True):
 
     session: str
     card: Text | None = None
-    todo: tuple[TodoItem, ...] = ()
+    states: Mapping[str, Any] = {}
     plan: Plan = Plan()
 
 
@@ -122,8 +121,7 @@ class HandingOn:
                 session.notice = "; ".join(filter(None, (session.notice, words)))
                 return
             session.conversation = queue(session.conversation, (left.card,))
-            session.parts.todo.write(left.todo)
-            session.parts.todo.is_due = True
+            session.parts.features.inherit(left.states)
             session.parts.plan.adopt(left.plan)
             return
         if left.card is None:
@@ -159,4 +157,4 @@ class HandingOn:
 
 async def _left_of(old: Session) -> _Left:
     card = await asyncio.to_thread(card_of, old.conversation, pending_hunks(old))
-    return _Left(old.id, card, old.parts.todo.items, inherited(old.parts.plan.plan))
+    return _Left(old.id, card, old.parts.features.now(), inherited(old.parts.plan.plan))

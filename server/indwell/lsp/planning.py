@@ -167,7 +167,7 @@ class Planning:
             self._check_idle()
             if not _is_same(board.plan, plan):
                 raise UserError("the plan is another one now; look at it, then say so again")
-        board.approve(text, session.parts.todo.items)
+        board.approve(text)
         self._host.configuration.leave_plan()
         result = await self._told(session)
         self._begin(session, APPROVED, in_chat=asked is None and wanted is not None)

@@ -7,7 +7,7 @@ session, so reviewing, undoing and rewinding a turn include what its sub-agents 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -24,7 +24,6 @@ from indwell.agent.plan_board import PlanBoard
 from indwell.agent.session import Helping, Session
 from indwell.agent.subagents.definition import Definition
 from indwell.agent.subagents.own_ids import OwnIds
-from indwell.agent.todo_tool import TodoBoard
 from indwell.context.conversation import Config, Conversation, system_block
 from indwell.policy.asked import Policy
 from indwell.prompt.environment import Surroundings
@@ -64,10 +63,9 @@ class Task(msgspec.Struct, frozen=True):
 
 
 class OwnTools(msgspec.Struct, frozen=True):
-    """Tools of one conversation, made anew for it; ``wish`` and ``board`` are theirs."""
+    """Tools of one conversation, made anew for it; ``wish`` is theirs."""
 
     wish: Wish
-    board: TodoBoard
     tools: tuple[Tool[Any], ...]
 
 
@@ -85,8 +83,10 @@ def make_child(  # noqa: PLR0917 - all that it is made of
         log: Its own.
     """
     parent = helping.session
-    tools = _tools(parent.parts.tools, own, task.definition)
-    parts = _asking(_bounded(parent.parts, own, limits, log, tools, task), model)
+    features = parent.parts.features.for_child()
+    tools = _tools(parent.parts.tools, (*own.tools, *features.tools), task.definition)
+    bounded = _bounded(parent.parts, own, limits, log, tools, task)
+    parts = _asking(replace(bounded, features=features), model)
     parts = replace(parts, provider=OwnIds(parts.provider, f"a{task.number}"))
     config = _config(parent.conversation.config, model, f"-a{task.number}")
     names = tuple(spec.name for spec in tools.specs)
@@ -113,9 +113,9 @@ def _is_foreign(definition: Definition) -> bool:
     return definition.origin == "workspace"
 
 
-def _tools(registry: Registry, own: OwnTools, definition: Definition | None) -> Registry:
+def _tools(registry: Registry, own: Iterable[Tool[Any]], definition: Definition | None) -> Registry:
     """Those of the session, those of a conversation as its own; fewer if it names some."""
-    anew: Mapping[str, Tool[Any]] = {tool.spec.name: tool for tool in own.tools}
+    anew: Mapping[str, Tool[Any]] = {tool.spec.name: tool for tool in own}
     wanted = None if definition is None else definition.tools
     return Registry(
         [
@@ -144,7 +144,6 @@ def _bounded(  # noqa: PLR0917 - all that is its own
         budgets=Budgets(turn_tokens=limits.tokens, tokens_setting="agent_budget_tokens"),
         ledger=MemoryLedger(),  # the turn that it works for pays
         wish=own.wish,
-        todo=own.board,
         plan=PlanBoard(),
         background=Board(),
     )

@@ -1,0 +1,193 @@
+"""The to-do list of a session: the tool that writes it, its records, and its words to the model.
+
+The log has the whole list each time it changes, so a session that is resumed, forked or rewound
+has the list as it was. The list is in no prefix: the model sees it in its own call, and once more
+at the end of a request if a compaction has cut that call.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
+
+from indwell.agent.events import TodoChanged
+from indwell.agent.feature import Feature, Moment, Reminder, State
+from indwell.agent.session import Session
+from indwell.context.injections import inject
+from indwell.context.invisible import is_unseen
+from indwell.context.todo import (
+    TodoItem,
+    TodoState,
+    done_words,
+    is_open,
+    list_words,
+    problem_of,
+)
+from indwell.errors import ToolError
+from indwell.messages import Message, Text, ToolUse
+from indwell.policy.approvals import short_line
+from indwell.sessions.branches import todo_of
+from indwell.sessions.told import TodoSet
+from indwell.tools.base import Facts, Outcome, Tool, ToolContext
+
+NAME = "todo"
+MOST_ITEMS = 50
+ITEM_CHARACTERS = 200  # a step is one line
+
+
+class TodoList:
+    """The list of one session.
+
+    Attributes:
+        items: The steps as the model wrote them last.
+        written_in: The turn in which it did so; 0 if that was in an earlier process.
+        is_due: The model may not see the list any more, so the next request has to be checked.
+    """
+
+    def __init__(self) -> None:
+        self.items: tuple[TodoItem, ...] = ()
+        self.is_due = False
+        self.written_in = 0
+        self._is_untold = False
+
+    def write(self, items: tuple[TodoItem, ...], turn: int = 0) -> None:
+        """Replace the list."""
+        self.written_in = turn
+        self._is_untold |= items != self.items
+        self.items = items
+
+    def feature(self) -> Feature[Session]:
+        """The list as a feature of its session."""
+        return Feature(
+            name=NAME,
+            tools=(make_todo(self),),
+            tell=self._tell,
+            remind=self._remind,
+            compacted=self._look_again,
+            state=State(
+                read=lambda branch, _: todo_of(branch),
+                now=lambda: self.items,
+                restore=self._restore,
+                inherit=self._inherit,
+            ),
+            for_child=lambda: TodoList().feature(),
+        )
+
+    def _tell(self, moment: Moment[Session]) -> None:
+        """Write a changed list to the log, and tell the client."""
+        if not self._is_untold:
+            return
+        self._is_untold = False
+        at = moment.session.timestamp()
+        moment.session.parts.log.append(TodoSet(moment.turn, self.items, at))
+        moment.emit(TodoChanged(moment.turn, self.items))
+
+    async def _remind(self, moment: Moment[Session]) -> Reminder:
+        """The list, if steps are open and the conversation no longer shows it.
+
+        The call that wrote the list shows it until something is cut, so only then is it looked for.
+        """
+        blocks: tuple[Text, ...] = ()
+        messages = moment.session.conversation.messages
+        if self.is_due and is_open(self.items) and _shown(messages) != self.items:
+            blocks = (inject("todo", list_words(self.items), turn=moment.turn),)
+        return Reminder(blocks, self._told)
+
+    def _told(self) -> None:
+        self.is_due = False
+
+    def _look_again(self) -> None:
+        self.is_due = True
+
+    def _restore(self, items: tuple[TodoItem, ...]) -> None:
+        self.items, self.is_due = items, True
+
+    def _inherit(self, items: tuple[TodoItem, ...]) -> None:
+        """Take the list of another session, unless this one has a list already."""
+        if not self.items:
+            self.write(items)
+            self.is_due = True
+
+
+def _shown(messages: tuple[Message, ...]) -> tuple[TodoItem, ...] | None:
+    """The list of the newest call that the conversation still shows."""
+    for message in reversed(messages):
+        for block in reversed(message.blocks):
+            if isinstance(block, ToolUse) and block.name == NAME:
+                try:
+                    return items_of(msgspec.json.decode(block.arguments, type=Arguments))
+                except (msgspec.DecodeError, ToolError):
+                    return None
+    return None
+
+
+class Item(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One step."""
+
+    text: str
+    state: TodoState = "open"
+    after: Annotated[tuple[int, ...], Meta(description="numbers of steps before it")] = ()
+
+
+class Arguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What the model says."""
+
+    items: Annotated[tuple[Item, ...], Meta(description="the whole list, in order")]
+
+
+def make_todo(todo: TodoList) -> Tool[Arguments]:
+    """The tool by which the model writes the list."""
+
+    async def run(arguments: Arguments, context: ToolContext) -> Outcome:
+        todo.write(items_of(arguments), context.turn)
+        return Outcome(done_words(todo.items), figure=done_words(todo.items))
+
+    return Tool(
+        name=NAME,
+        description="Keep a list of steps that the user sees, for work of three steps or more. "
+        "Send all of it each time: mark a step `doing` when you begin it, `done` as soon as it is.",
+        arguments=Arguments,
+        effect="read",
+        facts=lambda given: Facts(tool=NAME, effect="read", subject=_doing(given)),
+        run=run,
+    )
+
+
+def _doing(arguments: Arguments) -> str:
+    """The step that is being done, if there is one."""
+    doing = (one.text for one in arguments.items if one.state == "doing")
+    return short_line(next(doing, ""), ITEM_CHARACTERS)
+
+
+def items_of(arguments: Arguments) -> tuple[TodoItem, ...]:
+    """The list as the session keeps it: each step on one line.
+
+    Raises:
+        ToolError: There are too many steps, one is too long or empty, or their order has a cycle.
+    """
+    if len(arguments.items) > MOST_ITEMS:
+        raise ToolError(
+            f"{len(arguments.items)} steps are more than the {MOST_ITEMS} that the list takes; "
+            "join some, or leave out what is done"
+        )
+    for one in arguments.items:
+        if is_unseen(one.text):
+            raise ToolError("a step has no words; say what is to be done")
+        if len(one.text) > ITEM_CHARACTERS:
+            raise ToolError(
+                f"a step of {len(one.text)} characters is longer than the {ITEM_CHARACTERS} of a "
+                f"line ({short_line(one.text, 40)!r}); say it shorter"
+            )
+    items = tuple(
+        TodoItem(
+            short_line(one.text, 2 * ITEM_CHARACTERS),
+            one.state,
+            tuple(sorted(set(one.after)))[: MOST_ITEMS + 1],  # one too many shows that it is wrong
+        )
+        for one in arguments.items
+    )
+    if problem := problem_of(items):
+        raise ToolError(problem)
+    return items
