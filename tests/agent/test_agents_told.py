@@ -10,10 +10,15 @@ from pathlib import Path
 import msgspec
 
 from context.test_tags import imitations
+from indwell.agent.feature import Feature, Features
+from indwell.agent.features.subagents.definition import (
+    MOST_LISTED,
+    Definition,
+    workspace_catalogue,
+)
+from indwell.agent.features.subagents.listing import Listing
 from indwell.agent.forthcoming import forthcoming
 from indwell.agent.past import past_of
-from indwell.agent.roster import Roster
-from indwell.agent.subagents.definition import MOST_LISTED, Definition, workspace_catalogue
 from indwell.context.compaction.presets import PRESETS
 from indwell.context.tokens import estimate_tokens
 from indwell.messages import Reply, Request
@@ -53,7 +58,8 @@ def registry(*names: str) -> Registry:
 
 
 def knows(world: World, files: Files) -> None:
-    world.session.parts = replace(world.session.parts, roster=Roster(files))
+    feature = Feature(name="sub-agents", remind=Listing(files).remind)
+    world.session.parts = replace(world.session.parts, features=Features((feature,)))
 
 
 def told(request: Request) -> list[str]:

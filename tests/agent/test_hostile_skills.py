@@ -11,8 +11,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from indwell.agent.skills.load_tool import make_load_skill
-from indwell.agent.skills.shelf import NO_TOOLS, Shelf
+from indwell.agent.feature import Features
+from indwell.agent.features.skills.feature import make_load_skill, skills_feature
+from indwell.agent.features.skills.shelf import NO_TOOLS, Shelf
 from indwell.cli.folder_trust import FolderTrust
 from indwell.cli.skill_folders import SkillFolders
 from indwell.context.conversation import system_block
@@ -98,7 +99,7 @@ async def working(
         policy=policy,
     ) as world:
         session = world.session
-        session.parts = replace(session.parts, skills=shelf)
+        session.parts = replace(session.parts, features=Features((skills_feature(shelf),)))
         prompt = f"You are a test.\n\n{catalogue(shelf.known.own)}"
         session.conversation = msgspec.structs.replace(
             session.conversation, system=(system_block(prompt),)
@@ -177,7 +178,7 @@ async def test_a_name_that_is_more_than_a_name_makes_no_skill(folder, name):
     async with working(folder, says()) as world:
         await world.turn(f"/{name}")
 
-    assert world.session.parts.skills.known.workspace == ()
+    assert "<available-skills>" not in everything(world)
     assert "Body." not in everything(world)
 
 

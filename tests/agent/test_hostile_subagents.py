@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from indwell.agent import events
-from indwell.agent.subagents.definition import (
+from indwell.agent.features.subagents.definition import (
     LINE_TOKENS,
     MOST_BODY,
     Definition,

@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from indwell.agent.events import PermissionAnswered, PermissionAsked, ToolFinished
-from indwell.agent.memory.tool import NAME, make_remember
+from indwell.agent.features.memory.feature import memory_feature
+from indwell.agent.features.memory.remember import NAME, make_remember
 from indwell.context.ide import OpenedFile, Selection
 from indwell.context.memory.page import Fact
 from indwell.context.tokens import tools_tokens
@@ -41,8 +42,8 @@ def remember(fact: str = FACT, id_: str = "r1", **more: Any) -> Any:
 async def world(folder: Path, script: list[Any], **more: Any) -> AsyncIterator[World]:
     pages = pages_in(folder)
     tool = make_remember(pages, "s1", lambda: NOW)
-    async with a_world(folder, script, tools=[tool], **more) as made:
-        object.__setattr__(made.session.parts, "memory", pages)
+    features = [memory_feature(pages, (tool,))]
+    async with a_world(folder, script, features=features, **more) as made:
         yield made
 
 

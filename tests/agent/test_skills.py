@@ -9,9 +9,10 @@ import msgspec
 import pytest
 
 from indwell.agent.events import Notice, ToolFinished
+from indwell.agent.feature import Features
+from indwell.agent.features.skills.feature import make_load_skill, skills_feature
+from indwell.agent.features.skills.shelf import NO_TOOLS, Content, Looked, Shelf
 from indwell.agent.forthcoming import forthcoming
-from indwell.agent.skills.load_tool import make_load_skill
-from indwell.agent.skills.shelf import NO_TOOLS, Content, Looked, Shelf
 from indwell.context.conversation import system_block
 from indwell.errors import ToolError
 from indwell.skills.catalogue import catalogue
@@ -64,7 +65,8 @@ def with_shelf(world: World, places: MadeUp) -> Shelf:
     shelf.look_now()
     session = world.session
     tools = Registry([make_read_file(), make_load_skill(shelf)])
-    session.parts = replace(session.parts, skills=shelf, tools=tools)
+    features = Features((skills_feature(shelf),))
+    session.parts = replace(session.parts, features=features, tools=tools)
     prompt = f"You are a test.\n\n{catalogue(shelf.known.own)}"
     session.conversation = msgspec.structs.replace(
         session.conversation, system=(system_block(prompt.strip()),)
@@ -103,7 +105,7 @@ async def test_its_files_are_named_and_its_folder_may_be_read_from_then_on(tmp_p
     assert "in /skills/user/fix-it (you may read them):\n- scripts/run.py\n- more.md" in (
         world.results[0].text
     )
-    assert world.session.parts.skills.readable == (Path("/skills/user/fix-it"),)
+    assert world.session.parts.features.readable == (Path("/skills/user/fix-it"),)
 
 
 async def test_a_skill_that_wants_tools_allowed_is_told_that_it_allows_none(tmp_path):

@@ -6,8 +6,9 @@ from dataclasses import replace
 
 import msgspec
 
-from indwell.agent.skills.load_tool import make_load_skill
-from indwell.agent.skills.shelf import Content, Looked, Shelf
+from indwell.agent.feature import Features
+from indwell.agent.features.skills.feature import make_load_skill, skills_feature
+from indwell.agent.features.skills.shelf import Content, Looked, Shelf
 from indwell.messages import ToolResult
 from indwell.skills.skill import Skill
 from indwell.tools.base import Registry
@@ -38,7 +39,8 @@ def shelved(world: World) -> OneSkill:
     shelf = Shelf(place)
     shelf.look_now()
     tools = Registry([make_load_skill(shelf)])
-    world.session.parts = replace(world.session.parts, skills=shelf, tools=tools)
+    features = Features((skills_feature(shelf),))
+    world.session.parts = replace(world.session.parts, features=features, tools=tools)
     return place
 
 

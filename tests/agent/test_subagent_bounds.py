@@ -11,11 +11,11 @@ import pytest
 
 from indwell.agent import events
 from indwell.agent.budget import Budgets
+from indwell.agent.features.subagents.child import Limits
+from indwell.agent.features.subagents.definition import Definition
+from indwell.agent.features.subagents.naming import Names
+from indwell.agent.features.subagents.tool import MOST_AGENTS
 from indwell.agent.other_model import OtherModel
-from indwell.agent.subagents.child import Limits
-from indwell.agent.subagents.definition import Definition
-from indwell.agent.subagents.naming import Names
-from indwell.agent.subagents.tool import MOST_AGENTS
 from indwell.cli.run_grammar import Limits as RunLimits
 from indwell.cli.run_limits import Limiting
 from indwell.policy.approvals import Answer, Question

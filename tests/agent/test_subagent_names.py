@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from indwell.agent import events
-from indwell.agent.subagents.naming import Names
+from indwell.agent.features.subagents.naming import Names
 from indwell.policy.decide import Policy
 from indwell.sessions.acts import acts
 from support.session import asks, call, says

@@ -12,10 +12,10 @@ import pytest
 
 from indwell.agent import events
 from indwell.agent.budget import Budgets
+from indwell.agent.features.subagents.child import Limits
 from indwell.agent.other_model import OtherModel
 from indwell.agent.past import past_of
 from indwell.agent.recalled import recalled
-from indwell.agent.subagents.child import Limits
 from indwell.messages import Reply, Request
 from indwell.providers.base import Provider, StreamEvent
 from indwell.providers.scripted import ScriptedProvider

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from indwell.agent import events
+from indwell.agent.features.subagents.definition import Definition
 from indwell.agent.features.todo.todo import NAME as TODO
 from indwell.agent.features.todo.todo import TodoList
-from indwell.agent.subagents.definition import Definition
 from indwell.errors import Unreachable
 from indwell.messages import Request, ToolUse
 from indwell.policy.decide import Policy

@@ -10,8 +10,12 @@ from typing import Any
 import msgspec
 import pytest
 
+from indwell.agent.feature import Feature, Features
+from indwell.agent.features.memory.feature import memory_feature
+from indwell.agent.features.skills.feature import skills_feature
+from indwell.agent.features.skills.shelf import Content, Looked, Shelf
 from indwell.agent.prompt import Prompt
-from indwell.agent.skills.shelf import Content, Looked, Shelf
+from indwell.agent.session import Session
 from indwell.agent.turn import run_turn
 from indwell.context.attached import FileProblems, Listing, PastedText, Picture
 from indwell.context.ide import OpenedFile, Problem, Selection
@@ -57,6 +61,10 @@ class OneSkill:
         pass
 
 
+def give(made: World, feature: Feature[Session]) -> None:
+    object.__setattr__(made.session.parts, "features", Features((feature,)))
+
+
 def set_up(made: World, folder: Path, kind: str) -> Callable[[], None]:
     """Make one block of the moment go with the next prompt; gives how to stop that."""
     match kind:
@@ -69,11 +77,11 @@ def set_up(made: World, folder: Path, kind: str) -> Callable[[], None]:
             page = folder / "memory" / "shop.md"
             page.write_text(f"- The {MARK} is striped.\n")
             page.chmod(0o600)
-            object.__setattr__(made.session.parts, "memory", MemoryPages(page.parent, "shop"))
+            give(made, memory_feature(MemoryPages(page.parent, "shop"), ()))
         case "time":
             made.session.answered_at = START - timedelta(days=3)
         case "skill":
-            object.__setattr__(made.session.parts, "skills", Shelf(OneSkill()))
+            give(made, skills_feature(Shelf(OneSkill())))
 
     def undo() -> None:
         made.instructions, made.surroundings = "", SURROUNDINGS

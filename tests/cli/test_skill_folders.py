@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from indwell.agent.skills.shelf import Looked, Shelf
+from indwell.agent.features.skills.shelf import Looked, Shelf
 from indwell.cli.folder_trust import FolderTrust
 from indwell.cli.skill_folders import MOST_B, OF_WORKSPACE, SHIPPED, SkillFolders
 from indwell.cli.skills import names_here

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from indwell.agent.skills.shelf import Shelf
+from indwell.agent.features.skills.shelf import Shelf
 from indwell.cli.folder_trust import FolderTrust
 from indwell.cli.skill_folders import SkillFolders
 from indwell.settings.model import Settings

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from indwell.agent import events
-from indwell.agent.agent_news import remind_of_agents
 from indwell.agent.command_news import remind_of_commands
 from indwell.agent.events import Listener
 from indwell.agent.feature import Moment
 from indwell.agent.instructing import tell_instructions
 from indwell.agent.plan_news import remind_of_plan
 from indwell.agent.session import Session
-from indwell.agent.skill_news import remind_of_skills
 from indwell.agent.time_news import tell_day
 from indwell.agent.turn_state import TurnState
 from indwell.agent.verdicts import verdict_blocks
@@ -49,8 +47,6 @@ async def _tell_aftermath(session: Session, turn: int, emit: Listener) -> None:
         session.seen, parts.workspace, parts.hidden, turn=turn, hide=parts.hide
     )
     session.conversation = talk.queue(session.conversation, blocks)
-    await remind_of_skills(session, turn)
-    await remind_of_agents(session, turn)
     for reminder in await parts.features.reminders(Moment(session, turn, emit)):
         session.conversation = talk.queue(session.conversation, reminder.blocks)
         reminder.told()

@@ -27,7 +27,6 @@ from indwell.agent.plan_news import tell_plan
 from indwell.agent.recorded_workspace import recorded
 from indwell.agent.secrecy import check_no_marks, hidden, kept_back, remember
 from indwell.agent.session import Session
-from indwell.agent.skills.load_tool import not_again
 from indwell.agent.staged import after_command, before_command, command_begins
 from indwell.agent.weighing import note_not_given
 from indwell.context.conversation import tool_result
@@ -85,7 +84,9 @@ async def dispatch(
         if not isinstance(call, ToolError):
             await note_command(session, use, call, outcome)
         pictures.extend(tool_picture(use, one.media_type, one.data) for one in outcome.pictures)
-        outcome = not_again(outcome, session.conversation.messages, results.values())
+        outcome = session.parts.features.result(
+            outcome, session.conversation.messages, tuple(results.values())
+        )
         results[use.id] = tool_result(
             use, outcome.text, is_error=outcome.is_error, frame=outcome.frame
         )

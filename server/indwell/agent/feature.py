@@ -7,14 +7,16 @@ into the log as records and comes back through ``State``.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from indwell.agent.events import Listener
-from indwell.messages import Text
+from indwell.agent.prompt import Prompt
+from indwell.messages import Message, Text, ToolResult
 from indwell.sessions.records import Record
-from indwell.tools.base import Tool
+from indwell.tools.base import Outcome, Tool
 
 SessionT = TypeVar("SessionT")  # Session holds its features, so this module cannot name it
 StateT = TypeVar("StateT")
@@ -35,6 +37,10 @@ class Moment(Generic[SessionT]):
     emit: Listener
 
 
+def _nothing() -> None:
+    """Nobody has to hear that a reminder was queued."""
+
+
 class Reminder(NamedTuple):
     """Blocks for the end of the next request, and what to do once they are queued there.
 
@@ -43,7 +49,7 @@ class Reminder(NamedTuple):
     """
 
     blocks: tuple[Text, ...]
-    told: Callable[[], None]
+    told: Callable[[], None] = _nothing
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,26 +80,47 @@ class Feature(Generic[SessionT]):
     Attributes:
         name: For messages about a fault in the feature, and the key of its state.
         tools: What the model can call, for as long as the session is open.
+        commands: Words that the user may put behind a ``/``, without the ``/``.
+        labels: What goes with the user's words because of a name in them, for people.
+        readable: Folders outside the workspace that the agent may read.
+        refuse_words: Why the user's words are not sent; empty if they may be. No disk is touched.
+        begin: A turn begins: look at what may have changed since the last one.
+        prompt_blocks: What goes with the user's words.
+        remind: What the next request should say, in requests and in previews of them.
+        result: Replace the result of a tool call, given the conversation and the other results of
+            the same reply. Synchronous, so that two parallel calls see each other's results.
         tell: Write changed state to the log and tell the client; after each tool call and when a
             turn begins.
-        remind: What the next request should say, in requests and in previews of them.
         compacted: The conversation was compacted, so the model may no longer see what it saw.
         state: How the state survives a restart.
         for_child: The feature as a sub-agent has it, with a state of its own; None as a result
             means that sub-agents do not have it. Unset, they share the session's.
+        close: The session ends.
     """
 
     name: str
     tools: tuple[Tool[Any], ...] = ()
-    tell: Callable[[Moment[SessionT]], None] | None = None
+    commands: Callable[[], Collection[str]] | None = None
+    labels: Callable[[str], tuple[str, ...]] | None = None
+    readable: Callable[[], tuple[Path, ...]] | None = None
+    refuse_words: Callable[[str], str] | None = None
+    begin: Callable[[Moment[SessionT]], Awaitable[None]] | None = None
+    prompt_blocks: Callable[[Moment[SessionT], Prompt], Awaitable[tuple[Text, ...]]] | None = None
     remind: Callable[[Moment[SessionT]], Awaitable[Reminder]] | None = None
+    result: Callable[[Outcome, Sequence[Message], Collection[ToolResult]], Outcome] | None = None
+    tell: Callable[[Moment[SessionT]], None] | None = None
     compacted: Callable[[], None] | None = None
     state: State[Any] | None = None
     for_child: Callable[[], Feature[SessionT] | None] | None = None
+    close: Callable[[], None] | None = None
 
 
 class Features(Generic[SessionT]):
-    """The features of one session, in the order in which the loop calls them."""
+    """The features of one session.
+
+    Slots are called in the order of the features, but for ``remind`` and ``close``, which run
+    backward: what a turn adds first, a request says last.
+    """
 
     def __init__(self, features: Iterable[Feature[SessionT]] = ()) -> None:
         self._features = tuple(features)
@@ -103,15 +130,62 @@ class Features(Generic[SessionT]):
         """The tools of all features."""
         return tuple(tool for one in self._features for tool in one.tools)
 
+    @property
+    def commands(self) -> tuple[str, ...]:
+        """Words that the user may put behind a ``/``."""
+        return tuple(name for one in self._features if one.commands for name in one.commands())
+
+    @property
+    def readable(self) -> tuple[Path, ...]:
+        """Folders outside the workspace that the agent may read."""
+        return tuple(path for one in self._features if one.readable for path in one.readable())
+
+    def labels(self, words: str) -> tuple[str, ...]:
+        """What goes with the user's words because of names in them, for people."""
+        return tuple(label for one in self._features if one.labels for label in one.labels(words))
+
+    def refuse_words(self, words: str) -> str:
+        """Why the user's words are not sent, by the first feature that refuses; else empty."""
+        refused = (one.refuse_words(words) for one in self._features if one.refuse_words)
+        return next(filter(None, refused), "")
+
+    async def begin(self, moment: Moment[SessionT]) -> None:
+        """Let each feature look at what may have changed since the last turn."""
+        for one in self._features:
+            if one.begin is not None:
+                await one.begin(moment)
+
+    async def prompt_blocks(self, moment: Moment[SessionT], prompt: Prompt) -> tuple[Text, ...]:
+        """What goes with the user's words.
+
+        Raises:
+            UserError: Something that the words name cannot go along.
+        """
+        blocks: list[Text] = []
+        for one in self._features:
+            if one.prompt_blocks is not None:
+                blocks += await one.prompt_blocks(moment, prompt)
+        return tuple(blocks)
+
+    async def reminders(self, moment: Moment[SessionT]) -> tuple[Reminder, ...]:
+        """What each feature has to say with the next request."""
+        reversed_ = reversed(self._features)
+        return tuple([await one.remind(moment) for one in reversed_ if one.remind is not None])
+
+    def result(
+        self, outcome: Outcome, messages: Sequence[Message], results: Collection[ToolResult]
+    ) -> Outcome:
+        """The result of a tool call as the model gets it."""
+        for one in self._features:
+            if one.result is not None:
+                outcome = one.result(outcome, messages, results)
+        return outcome
+
     def tell(self, moment: Moment[SessionT]) -> None:
         """Let each feature write down and tell what has changed in it."""
         for one in self._features:
             if one.tell is not None:
                 one.tell(moment)
-
-    async def reminders(self, moment: Moment[SessionT]) -> tuple[Reminder, ...]:
-        """What each feature has to say with the next request."""
-        return tuple([await one.remind(moment) for one in self._features if one.remind is not None])
 
     def compacted(self) -> None:
         """Tell each feature that the conversation was compacted."""
@@ -147,3 +221,9 @@ class Features(Generic[SessionT]):
         """The features that a sub-agent of this session has."""
         made = (one if one.for_child is None else one.for_child() for one in self._features)
         return Features(one for one in made if one is not None)
+
+    def close(self) -> None:
+        """The session ends."""
+        for one in reversed(self._features):
+            if one.close is not None:
+                one.close()

@@ -5,13 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import NamedTuple
 
-from indwell.agent.agent_news import agent_blocks, look_at_agents
 from indwell.agent.events import Event
 from indwell.agent.feature import Moment
 from indwell.agent.instructing import folder_blocks, own_blocks
 from indwell.agent.plan_news import plan_blocks
 from indwell.agent.session import Session
-from indwell.agent.skill_news import skill_blocks
 from indwell.agent.time_news import time_blocks
 from indwell.agent.verdicts import verdict_blocks
 from indwell.context.injections import inject
@@ -44,17 +42,11 @@ async def forthcoming(session: Session) -> Forthcoming:
     became = await session.aftermath.blocks(
         session.seen, parts.workspace, parts.hidden, turn=turn, hide=parts.hide, peek=told
     )
-    await parts.skills.look()
-    skills = skill_blocks(session, turn)
-    await look_at_agents(session)
-    agents = await agent_blocks(session, turn)
     reminders = await parts.features.reminders(Moment(session, turn, _tell_nobody))
     behind = (
         *verdicts,
         *became,
         *await folder_blocks(session, turn),
-        *skills,
-        *agents,
         *(block for one in reminders for block in one.blocks),
         *plan_blocks(session, turn),
     )

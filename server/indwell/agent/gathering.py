@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
+from indwell.agent.feature import Moment
 from indwell.agent.instructing import own_blocks
 from indwell.agent.prompt import Prompt
-from indwell.agent.remembered import facts_for
 from indwell.agent.secrecy import hidden
 from indwell.agent.session import Session
-from indwell.agent.skill_news import called_skill
 from indwell.agent.time_news import time_blocks
 from indwell.context.attached import listing_words, picture_blocks, reported_words
 from indwell.context.ide import mention_words, opened_words, problem_lines, selection_words
@@ -18,8 +17,9 @@ from indwell.messages import Block, Text
 from indwell.prompt.environment import Surroundings, surroundings_words
 
 
-async def gathered(session: Session, prompt: Prompt, now: Surroundings, turn: int) -> list[Text]:
+async def gathered(moment: Moment[Session], prompt: Prompt, now: Surroundings) -> list[Text]:
     """Of the moment, of the editor and of the user; secrets in it stay here."""
+    session, turn = moment.session, moment.turn
     blocks = [inject("environment", surroundings_words(now), turn=turn)]
     blocks += time_blocks(session, turn)
 
@@ -39,8 +39,7 @@ async def gathered(session: Session, prompt: Prompt, now: Surroundings, turn: in
         await add("diagnostics", problem_lines(prompt.problems))
     if prompt.reported:
         await add("diagnostics", reported_words(prompt.reported))
-    blocks += await facts_for(session, prompt, turn)
-    blocks += await called_skill(session, prompt.words, turn)
+    blocks += await session.parts.features.prompt_blocks(moment, prompt)
     return blocks
 
 

@@ -22,11 +22,8 @@ from indwell.agent.git_entries import GitEntries
 from indwell.agent.hooks.book import HookBook
 from indwell.agent.ledger import Ledger, MemoryLedger
 from indwell.agent.log import Log
-from indwell.agent.memory.pages import NoPages, Pages
 from indwell.agent.other_model import OtherModel, no_other_model
 from indwell.agent.plan_board import PlanBoard
-from indwell.agent.roster import Roster
-from indwell.agent.skills.shelf import Shelf
 from indwell.agent.small_model import SmallModel
 from indwell.context.compaction.facts import Rates
 from indwell.context.compaction.preset import Preset
@@ -115,8 +112,6 @@ class Parts:
         wish: Compaction that somebody asked for.
         features: What the session can do beyond files and commands.
         plan: What the model would do, and what the user said of it.
-        skills: Those that the model and the user can load.
-        roster: The named sub-agents that the workspace brings along.
         confine: The bounds of a command that may do this much more; None is none.
         hide: A text without the secrets in it; the same object if there are none.
         also_hide: From now on ``hide`` knows this key of an endpoint, too.
@@ -127,7 +122,6 @@ class Parts:
         review: The ledger of the agent's changes in this workspace; None where none is kept.
         coverage: Brings what commands change into it.
         git: Protected files that commands bring into git; None where nobody looks.
-        memory: Facts for later sessions.
         questions: The question of the model that waits for its user.
         background: Commands that run on beside the work.
         gate: What is known of the problems of files, and which commands check.
@@ -161,8 +155,6 @@ class Parts:
     wish: Wish = field(default_factory=Wish)
     features: Features[Any] = field(default_factory=Features)
     plan: PlanBoard = field(default_factory=PlanBoard)
-    skills: Shelf = field(default_factory=Shelf)
-    roster: Roster = field(default_factory=Roster)
     confine: Callable[[Widening], Confinement | None] = unconfined
     hide: Callable[[str], str] = shown_as_it_is
     also_hide: Callable[[str], None] = hides_nothing
@@ -173,7 +165,6 @@ class Parts:
     git: GitEntries | None = None
     background: Board = field(default_factory=Board)
     gate: Gate = field(default_factory=Gate)
-    memory: Pages = field(default_factory=NoPages)
     questions: QuestionBoard = field(default_factory=QuestionBoard)
     mode: Callable[[], Mode] = in_review
     hooks: HookBook = field(default_factory=HookBook)
@@ -185,5 +176,5 @@ class Parts:
 
     @property
     def all_read_roots(self) -> tuple[Path, ...]:
-        """``read_roots``, and the folders of skills that were loaded."""
-        return (*self.read_roots, *self.skills.readable)
+        """``read_roots``, and the folders that features make readable."""
+        return (*self.read_roots, *self.features.readable)

@@ -230,7 +230,7 @@ class Session:
         parts = self.parts
         async with AsyncExitStack() as closing:  # the last first
             closing.push_async_callback(parts.hang_up)
-            closing.callback(parts.skills.close)
+            closing.callback(parts.features.close)
             closing.push_async_callback(parts.log.close)
             closing.push_async_callback(parts.ledger.close)
             if parts.review is not None:

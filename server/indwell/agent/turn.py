@@ -12,7 +12,6 @@ import logging
 import msgspec
 
 from indwell.agent import events
-from indwell.agent.agent_news import look_at_agents
 from indwell.agent.allowance import OverBudget
 from indwell.agent.asked import display
 from indwell.agent.command_news import with_commands
@@ -32,7 +31,6 @@ from indwell.agent.rounds import (
     run_rounds,
 )
 from indwell.agent.session import Session
-from indwell.agent.skill_news import tell_skills
 from indwell.agent.turn_state import TurnState
 from indwell.context import conversation as talk
 from indwell.context.fullness import counted
@@ -108,9 +106,10 @@ async def _worked(
     if is_continue(prompt.words) and not session.conversation.messages:
         turn.draft = ""
         return "failed", NOTHING
-    if message := session.parts.skills.not_trusted(prompt.words):
+    features = session.parts.features
+    if message := features.refuse_words(prompt.words):
         return "failed", message  # and the words come back
-    if message := no_command(prompt.words, session.parts.skills.known.by_name):
+    if message := no_command(prompt.words, features.commands):
         turn.draft = ""  # sent again it would be refused again
         return "failed", message
     if message := await stopped_prompt(session, prompt, turn, emit):
@@ -135,21 +134,21 @@ async def _begin(session: Session, prompt: Prompt, turn: TurnState, emit: Listen
     """
     log = session.parts.log
     title = prompt.title or prompt.words[:80]
-    attached = (*labels(prompt), *session.parts.skills.labels(prompt.words))
+    attached = (*labels(prompt), *session.parts.features.labels(prompt.words))
     mode = session.parts.mode()
     log.append(TurnStarted(turn.number, prompt.words, session.timestamp(), title, attached, mode))
     session.own_title = session.own_title or preview_of(prompt.words)
     await log.commit()
     await _count_what_was_loaded(session)
-    await tell_skills(session, turn.number, emit)
-    await look_at_agents(session)
+    moment = Moment(session, turn.number, emit)
+    await session.parts.features.begin(moment)
     now = await session.parts.surroundings()
-    turn.gathered = tuple(await gathered(session, prompt, now, turn.number))
+    turn.gathered = tuple(await gathered(moment, prompt, now))
     turn.marked = marked_places(session, prompt)
     turn.along = await attached_blocks(session, prompt, turn.number)
     turn.words = await fitting_words(session, turn.words)
     emit(events.TurnStarted(turn.number, title, prompt.words, now.model, attached, mode))
-    session.parts.features.tell(Moment(session, turn.number, emit))  # of state that was inherited
+    session.parts.features.tell(moment)  # of state that was inherited
     await tell_plan(session, turn.number, emit)
     if news := installation.news():
         emit(events.Notice(turn.number, "warning", news))

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
 
-from indwell.agent.skills.shelf import Shelf
+from indwell.agent.features.skills.shelf import Shelf
 from indwell.cli.confining import confiner
 from indwell.cli.folder_trust import FolderTrust
 from indwell.policy.widening import Widening

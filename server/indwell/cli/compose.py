@@ -7,11 +7,11 @@ import time
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 
+from indwell.agent.features.skills.shelf import Shelf
 from indwell.agent.git_entries import GitEntries
 from indwell.agent.git_note import GitNote
 from indwell.agent.parts import Parts
 from indwell.agent.session import Session
-from indwell.agent.skills.shelf import Shelf
 from indwell.cli.bounds_now import bounds_now
 from indwell.cli.budgets import budgets_of
 from indwell.cli.changed_model import model_notice
@@ -30,10 +30,10 @@ from indwell.cli.remembering import companion_of
 from indwell.cli.sandbox_state import notice_of
 from indwell.cli.secrecy import Secrecy
 from indwell.cli.secret_places import SecretPlaces
-from indwell.cli.session_tools import empty_boards, tools_of
+from indwell.cli.session_tools import boards_and_features, tools_of
 from indwell.cli.skills import shelf_beside, shelf_of
 from indwell.cli.spill import Spill
-from indwell.cli.subagents import roster_of, subagents_of
+from indwell.cli.subagents import lines_of, subagents_of
 from indwell.cli.surroundings import surroundings_of
 from indwell.cli.taking import taken
 from indwell.context.compaction.presets import PRESETS
@@ -124,12 +124,13 @@ def make_session(
     rules = RuleBook(state / "permissions" / f"{folder_name(root)}.json")
     secret = SecretPlaces(workspace.roots, lambda: settings().deny)
     shell = Shell(root, timeout_s=now_settings.command_timeout_s)
-    boards = empty_boards()
     shelf = skills or shelf_of(workspace, settings, trust, environment)
     folder = None if isinstance(place.log, MemoryLog) else place.spill.parent
     subagents = subagents_of(settings, workspace.roots, trust, folder)
     companion = companion_of(place.id, approver, settings, root, environment)
-    tools = tools_of(shell, boards, shelf, subagents, companion, mode=lambda: settings().mode)
+    find = lines_of(subagents)
+    boards, features = boards_and_features(shelf, subagents, find, companion)
+    tools = tools_of(shell, boards, features, companion, mode=lambda: settings().mode)
     spill_folder = place.spill.resolve()
     secrecy = Secrecy(settings, model.key, environment)
     hide = secrecy.hide
@@ -187,13 +188,10 @@ def make_session(
         rates=model.rates,
         small=model.small,
         wish=boards.wish,
-        features=boards.features,
+        features=features,
         questions=companion.questions,
-        memory=companion.memory,
         plan=boards.plan,
         background=boards.background,
-        skills=shelf,
-        roster=roster_of(subagents),
         confine=bounds_now(
             workspace, settings, trust, shelf, own=own, quarantine=state / "quarantine"
         ),

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from indwell.agent.features.skills.shelf import Shelf
 from indwell.agent.resume import tools_digest
 from indwell.agent.session import Session
-from indwell.agent.skills.shelf import Shelf
 from indwell.cli.chosen_model import Model
 from indwell.cli.surroundings import this_machine
 from indwell.context.conversation import Config, Conversation, system_block

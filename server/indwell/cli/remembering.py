@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 from indwell.agent.asking.asker import Asker, Nobody
 from indwell.agent.asking.board import QuestionBoard
 from indwell.agent.asking.tool import make_ask_user
-from indwell.agent.memory.pages import NoPages, Pages
-from indwell.agent.memory.tool import make_remember
+from indwell.agent.features.memory.pages import NoPages, Pages
+from indwell.agent.features.memory.remember import make_remember
 from indwell.policy.approvals import Approver
 from indwell.sessions.store import folder_name
 from indwell.settings.memory_pages import MemoryPages

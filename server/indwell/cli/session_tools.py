@@ -1,63 +1,78 @@
-"""The tools of a session, and the boards that those of the agent itself write on."""
+"""The features and tools of a session: one line for each feature, one for each tool."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import NamedTuple
 
 from indwell.agent.background.board import Board
 from indwell.agent.background.tool import make_commands
 from indwell.agent.compact_tool import Wish, make_compact
 from indwell.agent.feature import Features
+from indwell.agent.features.memory.feature import memory_feature
+from indwell.agent.features.skills.feature import skills_feature
+from indwell.agent.features.skills.shelf import Shelf
+from indwell.agent.features.subagents.listing import subagents_feature
+from indwell.agent.features.subagents.tool import Subagents
 from indwell.agent.features.todo.todo import TodoList
 from indwell.agent.plan_board import PlanBoard, Steps, make_plan
 from indwell.agent.session import Session
-from indwell.agent.skills.load_tool import make_load_skill
-from indwell.agent.skills.shelf import Shelf
-from indwell.agent.subagents.tool import Subagents, make_agent
 from indwell.cli.remembering import Companion
 from indwell.settings.model import Mode
 from indwell.tools.base import Registry
 from indwell.tools.commands.bash import Shell
 from indwell.tools.table import standard_tools
 
+ORDER = ("compact", "todo", "load_skill", "agent", "ask_user", "plan", "commands", "remember")
+"""The tools of the agent as the model reads them, behind those of files and commands.
+
+The order is part of every request, so a change of it costs each session its prompt cache.
+"""
+
 
 class Boards(NamedTuple):
-    """What the model writes on, and the rounds read: a wish, features, a plan, what runs on."""
+    """What the rounds of a turn share with tools: a wish, the plan, the background commands."""
 
     wish: Wish
-    features: Features[Session]
     plan: PlanBoard
     background: Board
 
 
-def empty_boards() -> Boards:
+def boards_and_features(
+    shelf: Shelf,
+    subagents: Subagents,
+    find_subagents: Callable[[], Awaitable[tuple[str, ...]]],
+    companion: Companion,
+) -> tuple[Boards, Features[Session]]:
     """Those of a session that begins."""
     todo = TodoList()
     plan = PlanBoard(lambda: Steps(todo.items, todo.written_in))
-    return Boards(Wish(), Features((todo.feature(),)), plan, Board())
+    features = Features(
+        (
+            memory_feature(companion.memory, companion.remember),
+            todo.feature(),
+            subagents_feature(subagents, find_subagents),
+            skills_feature(shelf),
+        )
+    )
+    return Boards(Wish(), plan, Board()), features
 
 
 def tools_of(
     shell: Shell,
     boards: Boards,
-    shelf: Shelf,
-    subagents: Subagents,
+    features: Features[Session],
     companion: Companion,
     *,
     mode: Callable[[], Mode],
 ) -> Registry:
     """Those of files and commands, then those of the agent, in the order the model reads them."""
-    (todo,) = boards.features.tools
-    return standard_tools(
-        shell,
+    own = (
+        *features.tools,
         make_compact(boards.wish),
-        todo,
-        make_load_skill(shelf),
-        make_agent(subagents),
         companion.ask_user,
         make_plan(boards.plan, mode),
         make_commands(boards.background),
-        *companion.remember,
-        background=boards.background,
     )
+    in_order = sorted(own, key=lambda tool: ORDER.index(tool.spec.name))
+    return standard_tools(shell, *in_order, background=boards.background)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
 from indwell import skills as package
-from indwell.agent.skills.shelf import Content, Looked
+from indwell.agent.features.skills.shelf import Content, Looked
 from indwell.cli.folder_trust import UNREADABLE, FolderTrust
 from indwell.cli.visible_place import visible_place
 from indwell.errors import ToolError, UserError
@@ -37,7 +37,7 @@ WATCHED_FROM = 2  # model calls; see ``SkillFolders``
 
 
 class SkillFolders:
-    """The folders of one workspace's skills; implements ``agent.skills.shelf.Places``.
+    """The folders of one workspace's skills; implements ``agent.features.skills.shelf.Places``.
 
     Args:
         roots: Of the workspace.

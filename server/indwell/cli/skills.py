@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from indwell.agent.skills.shelf import Looked, Shelf
+from indwell.agent.features.skills.shelf import Looked, Shelf
 from indwell.cli.folder_trust import FolderTrust
 from indwell.cli.skill_folders import SkillFolders
 from indwell.files.watching import FolderWatch

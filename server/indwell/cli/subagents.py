@@ -4,24 +4,23 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
 from indwell.agent.compact_tool import Wish, make_compact
-from indwell.agent.log import Log
-from indwell.agent.roster import Roster
-from indwell.agent.session import Session
-from indwell.agent.subagents.child import Limits, OwnTools
-from indwell.agent.subagents.definition import (
+from indwell.agent.features.subagents.child import Limits, OwnTools
+from indwell.agent.features.subagents.definition import (
     Definition,
     Origin,
     known_by_name,
     read_definition,
     workspace_catalogue,
 )
-from indwell.agent.subagents.tool import Numbered, Subagents
+from indwell.agent.features.subagents.tool import Numbered, Subagents
+from indwell.agent.log import Log
+from indwell.agent.session import Session
 from indwell.cli.folder_trust import FolderTrust
 from indwell.cli.visible_place import visible_place
 from indwell.errors import ToolError
@@ -86,13 +85,13 @@ def subagents_of(
     )
 
 
-def roster_of(subagents: Subagents) -> Roster:
-    """Those of the workspace, for the model to hear of."""
+def lines_of(subagents: Subagents) -> Callable[[], Awaitable[tuple[str, ...]]]:
+    """What reads the sub-agents of the workspace: a line each, for the model."""
 
     async def lines() -> tuple[str, ...]:
         return workspace_catalogue(await subagents.known())
 
-    return Roster(lines)
+    return lines
 
 
 def find_agents(

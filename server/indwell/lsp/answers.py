@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from indwell.agent.events import TurnFinished
+from indwell.agent.features.subagents.naming import NAME, subject_of
 from indwell.agent.prompt import labels
 from indwell.agent.resume import Resumed
-from indwell.agent.subagents.naming import NAME, subject_of
 from indwell.context.plan import Plan
 from indwell.lsp import protocol
 from indwell.lsp import protocol_views as views

@@ -9,8 +9,8 @@ from lsprotocol import types
 
 from indwell.agent import events
 from indwell.agent.event_shape import FileChanged
+from indwell.agent.features.subagents.naming import Names
 from indwell.agent.receipt import compaction_words, to_review_words
-from indwell.agent.subagents.naming import Names
 from indwell.lsp.client import Client
 from indwell.lsp.stillness import WAITING
 from indwell.policy.approvals import short_line

@@ -8,11 +8,12 @@ import msgspec
 
 from indwell.agent.allowance import OverBudget
 from indwell.agent.events import Listener
+from indwell.agent.feature import Moment
+from indwell.agent.features.subagents.definition import Definition
 from indwell.agent.gathering import gathered
 from indwell.agent.prompt import Prompt
 from indwell.agent.rounds import fitting_words, run_rounds
 from indwell.agent.session import Session
-from indwell.agent.subagents.definition import Definition
 from indwell.agent.turn_state import TurnState
 from indwell.context import conversation as talk
 from indwell.context.injections import inject
@@ -63,7 +64,7 @@ async def work(child: Session, task: str, definition: Definition | None, emit: L
     message = ""
     try:
         _begin_log(child, task)
-        await _gather(child, task, definition, turn)
+        await _gather(Moment(child, turn.number, emit), task, definition, turn)
         ending, message = await run_rounds(child, turn, emit)
     except asyncio.CancelledError:
         ending, message = "cancelled", "stopped"
@@ -110,11 +111,12 @@ def _begin_log(child: Session, task: str) -> None:
 
 
 async def _gather(
-    child: Session, task: str, definition: Definition | None, turn: TurnState
+    moment: Moment[Session], task: str, definition: Definition | None, turn: TurnState
 ) -> None:
     """What goes with the task: facts of the moment, the project's instructions, its own file's."""
+    child = moment.session
     now = await child.parts.surroundings()
-    blocks = await gathered(child, Prompt(task), now, turn.number)
+    blocks = await gathered(moment, Prompt(task), now)
     if definition is not None and definition.origin == "workspace":
         about = {"name": definition.name, "from": definition.path}
         body = child.parts.hide(definition.body)

@@ -14,7 +14,7 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
-from indwell.agent.memory.pages import Pages
+from indwell.agent.features.memory.pages import Pages
 from indwell.context.memory.likeness import alike, same
 from indwell.context.memory.page import FACT_CHARACTERS, Fact, Scope
 from indwell.errors import SettingsError, ToolError

@@ -5,10 +5,9 @@ from __future__ import annotations
 import msgspec
 
 from indwell.agent import events
-from indwell.agent.roster import TOOL
 from indwell.policy.approvals import short_line
 
-NAME = TOOL
+NAME = "agent"  # the tool that begins one
 GENERAL = "general"  # what one without a name is called
 NAME_LIMIT = 40  # characters
 SUBJECT_LIMIT = 200  # characters of a task that are shown while it runs

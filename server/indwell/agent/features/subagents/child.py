@@ -16,14 +16,14 @@ import msgspec
 from indwell.agent.background.board import Board
 from indwell.agent.budget import Budgets
 from indwell.agent.compact_tool import Wish
+from indwell.agent.features.subagents.definition import Definition
+from indwell.agent.features.subagents.own_ids import OwnIds
 from indwell.agent.ledger import MemoryLedger
 from indwell.agent.log import Log
 from indwell.agent.other_model import OtherModel
 from indwell.agent.parts import Parts
 from indwell.agent.plan_board import PlanBoard
 from indwell.agent.session import Helping, Session
-from indwell.agent.subagents.definition import Definition
-from indwell.agent.subagents.own_ids import OwnIds
 from indwell.context.conversation import Config, Conversation, system_block
 from indwell.policy.asked import Policy
 from indwell.prompt.environment import Surroundings
