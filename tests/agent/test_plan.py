@@ -9,16 +9,14 @@ from typing import Any
 import pytest
 
 from indwell.agent.events import Event, PlanChanged, Text, ToolFinished
+from indwell.agent.features.plan.board import APPROVED, NAME, PlanBoard, make_plan
 from indwell.agent.forthcoming import forthcoming
-from indwell.agent.past import past_of
-from indwell.agent.plan_board import APPROVED, NAME, PlanBoard, make_plan
-from indwell.agent.plan_news import tell_plan
 from indwell.context.plan import Plan
 from indwell.context.tokens import estimate_tokens
 from indwell.errors import SessionError
 from indwell.messages import Request
 from indwell.policy.decide import Policy
-from indwell.sessions.branches import plan_of
+from indwell.sessions.branches import lived, plan_of
 from indwell.sessions.records import Rewound
 from indwell.sessions.told import PlanSet
 from indwell.settings.model import Mode
@@ -41,7 +39,7 @@ async def test_a_proposed_plan_ends_the_turn_and_is_told_with_its_document(tmp_p
         assert Path(told.path).read_text() == f"{STEPS}\n"
         assert made.world.approver.questions == []
         records = await made.world.records()
-        assert plan_of(records) == past_of(records).plan == Plan("proposed", STEPS, told.path)
+        assert plan_of(records) == Plan("proposed", STEPS, told.path)
 
 
 async def test_where_the_model_says_nothing_else_the_plan_is_the_answer(tmp_path) -> None:
@@ -100,12 +98,12 @@ async def test_what_the_user_made_of_the_plan_is_what_the_model_gets(tmp_path) -
 
 async def test_a_plan_without_a_document_gets_one_when_it_is_asked_for(tmp_path) -> None:
     async with planned(tmp_path, []) as made:
-        board, session = made.board, made.world.session
+        board = made.board
         board.plan = Plan("proposed", STEPS)  # of an old fork, whose origin has the document
-        await tell_plan(session, 1, made.world.emit)
+        await made.tell()
         assert (board.plan.path, made.told()) == ("", [])
         board.tell_again()
-        await tell_plan(session, 1, made.world.emit)
+        await made.tell()
         assert Path(board.plan.path).read_text() == f"{STEPS}\n"
         assert plan_of(await made.world.records()) == board.plan
 
@@ -190,8 +188,10 @@ async def test_the_plan_is_as_it_was_where_the_conversation_goes_on_from(tmp_pat
         await made.world.turn(APPROVED)
         records = await made.world.records()
         back = (*records, Rewound(1, "small", "now"))
-        assert [past_of(one).plan.state for one in (records, back)] == ["done", "proposed"]
-        assert [past_of(one).plan_mode for one in (records, back)] == [False, True]
+        features = made.world.session.parts.features
+        then, now = (features.read(lived(one), one)[NAME] for one in (back, records))
+        assert [one.plan.state for one in (then, now)] == ["proposed", "done"]
+        assert [bool(one.told_turn) for one in (then, now)] == [True, False]
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from indwell.agent.plan_board import APPROVED
-from indwell.agent.plan_document import written_plan
+from indwell.agent.features.plan.board import APPROVED
+from indwell.agent.features.plan.feature import written_plan
 from indwell.agent.prompt import Prompt
 from indwell.agent.turn import run_turn
 from indwell.context.plan import MOST_BYTES, Plan

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from indwell.agent.events import Compacted, PlanChanged
-from indwell.agent.plan_board import APPROVED, PlanBoard
+from indwell.agent.features.plan.board import APPROVED, PlanBoard
+from indwell.agent.features.plan.feature import board_of, plan_feature
 from indwell.agent.summarise_call import card_of
 from indwell.cli.new_from import take_task
 from indwell.context.compaction.presets import PRESETS
@@ -42,6 +43,10 @@ def reading(n_rounds: int) -> Any:
     return answer
 
 
+def with_plan(folder: Path, script: Any, board: PlanBoard, **more: Any) -> Any:
+    return a_world(folder, script, features=[plan_feature(board, lambda: "review")], **more)
+
+
 def approved() -> PlanBoard:
     board = PlanBoard()
     board.propose(STEPS, 1)
@@ -53,10 +58,9 @@ def approved() -> PlanBoard:
 async def test_every_request_has_the_plan_once_word_for_word_whatever_is_cut(
     tmp_path: Path, preset: str
 ) -> None:
-    registry = Registry([a_tool("report", report)])
-    async with a_world(tmp_path, reading(20), registry=registry, window=16_000) as world:
-        parts = replace(world.session.parts, preset=PRESETS[preset], plan=approved())
-        world.session.parts = parts
+    registry, script = Registry([a_tool("report", report)]), reading(20)
+    async with with_plan(tmp_path, script, approved(), registry=registry, window=16_000) as world:
+        world.session.parts = replace(world.session.parts, preset=PRESETS[preset])
         finished = await world.turn(APPROVED)
         assert (finished.ending, finished.rounds) == ("done", 21)
         assert world.told(Compacted)
@@ -80,18 +84,17 @@ async def test_the_plan_of_a_session_left_behind_is_told_and_sent_by_the_new_one
     def fails(_request: Request) -> Any:
         return Reply("half", finish="length")
 
-    async with a_world(tmp_path, [fails]) as old:
-        board = PlanBoard()
+    board = PlanBoard()
+    async with with_plan(tmp_path, [fails], board) as old:
         board.propose(STEPS, 1)
         if state == "approved":
             board.take("approve")
-        old.session.parts = replace(old.session.parts, plan=board)
         assert (await old.turn("Count the carts.")).ending == "failed"
         assert card_of(old.session.conversation) is not None
         await old.session.parts.log.commit()
-        async with a_world(tmp_path / "new", [says("fine")]) as new:
+        async with with_plan(tmp_path / "new", [says("fine")], PlanBoard()) as new:
             await take_task(new.session, old.store, old.session.id)
-            assert new.session.parts.plan.plan == Plan(state, STEPS)
+            assert board_of(new.session).plan == Plan(state, STEPS)
             await new.turn("go on")
             told = new.told(PlanChanged)
             assert isinstance(told[0], PlanChanged)
@@ -118,8 +121,8 @@ async def test_a_plan_that_no_longer_holds_is_cut_like_all_else(
         return rest(request) if board.plan.state == state else first(request)
 
     registry = Registry([a_tool("report", report)])
-    async with a_world(tmp_path, answer, registry=registry, window=16_000) as world:
-        world.session.parts = replace(world.session.parts, preset=PRESETS[preset], plan=board)
+    async with with_plan(tmp_path, answer, board, registry=registry, window=16_000) as world:
+        world.session.parts = replace(world.session.parts, preset=PRESETS[preset])
         await world.turn(APPROVED)
         assert board.plan.state == "done"
         if state == "proposed":

@@ -11,6 +11,8 @@ from typing import Any
 import msgspec
 import pytest
 
+from indwell.agent.features.plan.board import PlanBoard
+from indwell.agent.features.plan.feature import board_of, plan_feature
 from indwell.agent.features.todo.todo import NAME as TODO
 from indwell.agent.features.todo.todo import TodoList
 from indwell.agent.past import past_of
@@ -21,7 +23,7 @@ from indwell.context.plan import Plan
 from indwell.context.todo import TodoItem
 from indwell.errors import UserError
 from indwell.lsp.handing_on import HandingOn
-from indwell.sessions.branches import todo_of
+from indwell.sessions.branches import plan_of, todo_of
 from indwell.sessions.records import TurnFinished, TurnStarted
 from indwell.sessions.store import SessionStore
 from indwell.sessions.told import PlanSet, TodoSet
@@ -54,7 +56,9 @@ class Server(StoredSessions):
 
 def with_list(root: Path, *script: Any) -> AbstractAsyncContextManager[World]:
     """A session with a to-do list."""
-    return a_world(root, script, features=[TodoList().feature()])
+    return a_world(
+        root, script, features=[plan_feature(PlanBoard(), lambda: "review"), TodoList().feature()]
+    )
 
 
 @asynccontextmanager
@@ -65,7 +69,7 @@ async def outgrown(root: Path, *, is_saved: bool = True) -> AsyncIterator[World]
         session = world.session
         session.parts.log.append(PlanSet(1, "approved", "1. Count", "t"))
         session.parts.log.append(TodoSet(1, STEPS, "t"))
-        session.parts.plan.adopt(Plan("approved", "1. Count"))
+        board_of(session).adopt(Plan("approved", "1. Count"))
         session.parts.features.inherit({TODO: STEPS})
         await session.parts.log.commit()
         session.is_outgrown = True
@@ -81,7 +85,8 @@ def has_all(session: Session) -> bool:
     return (
         len(cards) == 1
         and "count the carts" in cards[0]
-        and (parts.plan.plan, parts.features.now()[TODO]) == (Plan("approved", "1. Count"), STEPS)
+        and (board_of(session).plan, parts.features.now()[TODO])
+        == (Plan("approved", "1. Count"), STEPS)
     )
 
 
@@ -123,7 +128,7 @@ async def test_a_kill_before_the_first_answer_leaves_it_to_whoever_takes_the_ses
             assert not has_all(other.session), "a session has begun with it"
             assert server.files() == []
         past = past_of(records)
-        assert (past.origin, past.draft, past.plan, todo_of(records)) == (
+        assert (past.origin, past.draft, plan_of(records), todo_of(records)) == (
             old.session.id,
             "go on",
             Plan(),

@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from indwell.agent.events import PlanChanged
+from indwell.agent.feature import Moment
+from indwell.agent.features.plan.board import NAME, PlanBoard, Steps
+from indwell.agent.features.plan.feature import plan_feature, tell_plan
 from indwell.agent.features.todo.todo import TodoList
-from indwell.agent.plan_board import NAME, PlanBoard, Steps, make_plan
-from indwell.agent.plan_news import tell_plan
 from indwell.settings.model import Mode
 from support.session import World, a_world, asks, call
 
@@ -28,7 +29,11 @@ class Planned:
     async def approve(self, text: str | None = None, *, mode: Mode = "auto") -> None:
         self.board.take("approve", text)
         self._mode[0] = mode
-        await tell_plan(self.world.session, self.world.session.turns, self.world.emit)
+        await self.tell()
+
+    async def tell(self) -> None:
+        world = self.world
+        await tell_plan(self.board, Moment(world.session, world.session.turns, world.emit))
 
     def set_mode(self, mode: Mode) -> None:
         self._mode[0] = mode
@@ -47,8 +52,8 @@ async def planned(
 ) -> AsyncIterator[Planned]:
     todo, now = TodoList(), [mode]
     board = PlanBoard(lambda: Steps(todo.items, todo.written_in))
-    tools, features = [make_plan(board, lambda: now[0])], [todo.feature()]
-    async with a_world(folder, script, tools=tools, features=features, **more) as world:
+    features = [plan_feature(board, lambda: now[0]), todo.feature()]
+    async with a_world(folder, script, features=features, **more) as world:
         parts = world.session.parts
-        world.session.parts = replace(parts, plan=board, mode=lambda: now[0])
+        world.session.parts = replace(parts, mode=lambda: now[0])
         yield Planned(world, board, now)

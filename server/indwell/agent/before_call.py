@@ -7,7 +7,6 @@ from indwell.agent.command_news import remind_of_commands
 from indwell.agent.events import Listener
 from indwell.agent.feature import Moment
 from indwell.agent.instructing import tell_instructions
-from indwell.agent.plan_news import remind_of_plan
 from indwell.agent.session import Session
 from indwell.agent.time_news import tell_day
 from indwell.agent.turn_state import TurnState
@@ -50,7 +49,6 @@ async def _tell_aftermath(session: Session, turn: int, emit: Listener) -> None:
     for reminder in await parts.features.reminders(Moment(session, turn, emit)):
         session.conversation = talk.queue(session.conversation, reminder.blocks)
         reminder.told()
-    remind_of_plan(session, turn)
     remind_of_commands(session, turn)
 
 

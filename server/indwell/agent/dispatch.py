@@ -23,7 +23,6 @@ from indwell.agent.hooking import after_call, before_tool
 from indwell.agent.hunks import tell_hunks
 from indwell.agent.looking_back import look_of
 from indwell.agent.permit import Permit, Previewing, permitted
-from indwell.agent.plan_news import tell_plan
 from indwell.agent.recorded_workspace import recorded
 from indwell.agent.secrecy import check_no_marks, hidden, kept_back, remember
 from indwell.agent.session import Session
@@ -161,8 +160,7 @@ async def _run_one(  # noqa: PLR0917 - what a call is, and who is told and asked
             outcome = await call.run(_context(session, use, emit, permit))
         outcome = await after_command(session, use, call, permit.widening, outcome, emit)
         remember(session, call, permit.widening, outcome)
-        session.parts.features.tell(Moment(session, turn, emit))
-        await tell_plan(session, turn, emit)
+        await session.parts.features.tell(Moment(session, turn, emit))
     except ToolError as error:
         outcome = Outcome(text=str(error), is_error=True, figure="failed")
     outcome = msgspec.structs.replace(outcome, text=f"{outcome.text}{meanwhile}")

@@ -14,12 +14,13 @@ from typing import Any, Generic, NamedTuple, TypeVar
 
 from indwell.agent.events import Listener
 from indwell.agent.prompt import Prompt
-from indwell.messages import Message, Text, ToolResult
+from indwell.messages import Message, Source, Text, ToolResult
 from indwell.sessions.records import Record
 from indwell.tools.base import Outcome, Tool
 
 SessionT = TypeVar("SessionT")  # Session holds its features, so this module cannot name it
 StateT = TypeVar("StateT")
+DoorT = TypeVar("DoorT")
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +81,7 @@ class Feature(Generic[SessionT]):
     Attributes:
         name: For messages about a fault in the feature, and the key of its state.
         tools: What the model can call, for as long as the session is open.
+        door: What front doors use of the feature; they find it by its type.
         commands: Words that the user may put behind a ``/``, without the ``/``.
         labels: What goes with the user's words because of a name in them, for people.
         readable: Folders outside the workspace that the agent may read.
@@ -91,6 +93,10 @@ class Feature(Generic[SessionT]):
             the same reply. Synchronous, so that two parallel calls see each other's results.
         tell: Write changed state to the log and tell the client; after each tool call and when a
             turn begins.
+        ends_turn: The user is next, so the turn with this number ends after these results: its
+            answer, if the model gave none. None: it goes on.
+        end: A turn is done; with the user's words.
+        unpinned: Kinds of blocks that compaction may cut, though they are pinned.
         compacted: The conversation was compacted, so the model may no longer see what it saw.
         state: How the state survives a restart.
         for_child: The feature as a sub-agent has it, with a state of its own; None as a result
@@ -100,6 +106,7 @@ class Feature(Generic[SessionT]):
 
     name: str
     tools: tuple[Tool[Any], ...] = ()
+    door: object = None
     commands: Callable[[], Collection[str]] | None = None
     labels: Callable[[str], tuple[str, ...]] | None = None
     readable: Callable[[], tuple[Path, ...]] | None = None
@@ -108,7 +115,10 @@ class Feature(Generic[SessionT]):
     prompt_blocks: Callable[[Moment[SessionT], Prompt], Awaitable[tuple[Text, ...]]] | None = None
     remind: Callable[[Moment[SessionT]], Awaitable[Reminder]] | None = None
     result: Callable[[Outcome, Sequence[Message], Collection[ToolResult]], Outcome] | None = None
-    tell: Callable[[Moment[SessionT]], None] | None = None
+    tell: Callable[[Moment[SessionT]], Awaitable[None]] | None = None
+    ends_turn: Callable[[int], str | None] | None = None
+    end: Callable[[Moment[SessionT], str], Awaitable[None]] | None = None
+    unpinned: Callable[[], frozenset[Source]] | None = None
     compacted: Callable[[], None] | None = None
     state: State[Any] | None = None
     for_child: Callable[[], Feature[SessionT] | None] | None = None
@@ -124,6 +134,17 @@ class Features(Generic[SessionT]):
 
     def __init__(self, features: Iterable[Feature[SessionT]] = ()) -> None:
         self._features = tuple(features)
+
+    def door(self, kind: type[DoorT]) -> DoorT:
+        """What front doors use of a feature.
+
+        Raises:
+            LookupError: The session has no such feature.
+        """
+        for one in self._features:
+            if isinstance(one.door, kind):
+                return one.door
+        raise LookupError(f"this session has no {kind.__name__}")
 
     @property
     def tools(self) -> tuple[Tool[Any], ...]:
@@ -181,11 +202,27 @@ class Features(Generic[SessionT]):
                 outcome = one.result(outcome, messages, results)
         return outcome
 
-    def tell(self, moment: Moment[SessionT]) -> None:
+    async def tell(self, moment: Moment[SessionT]) -> None:
         """Let each feature write down and tell what has changed in it."""
         for one in self._features:
             if one.tell is not None:
-                one.tell(moment)
+                await one.tell(moment)
+
+    def ends_turn(self, turn: int) -> str | None:
+        """The answer of a turn that a feature ends here; None if the turn goes on."""
+        answers = [one.ends_turn(turn) for one in self._features if one.ends_turn is not None]
+        return next((one for one in answers if one is not None), None)
+
+    async def end(self, moment: Moment[SessionT], words: str) -> None:
+        """A turn that began with these words of the user is done."""
+        for one in reversed(self._features):
+            if one.end is not None:
+                await one.end(moment, words)
+
+    @property
+    def unpinned(self) -> frozenset[Source]:
+        """Kinds of blocks that compaction may cut, though they are pinned."""
+        return frozenset(kind for one in self._features if one.unpinned for kind in one.unpinned())
 
     def compacted(self) -> None:
         """Tell each feature that the conversation was compacted."""

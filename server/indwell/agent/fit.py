@@ -198,7 +198,7 @@ def _facts(session: Session, incoming: int) -> Facts:
         small=small.rates if small else None,
         is_cached=_is_cached(session),
         spill_folder=str(parts.read_roots[0]) if parts.read_roots else "",
-        unpinned=frozenset() if parts.plan.plan.state == "approved" else frozenset({"plan"}),
+        unpinned=parts.features.unpinned,
     )
 
 

@@ -8,7 +8,6 @@ from typing import NamedTuple
 from indwell.agent.events import Event
 from indwell.agent.feature import Moment
 from indwell.agent.instructing import folder_blocks, own_blocks
-from indwell.agent.plan_news import plan_blocks
 from indwell.agent.session import Session
 from indwell.agent.time_news import time_blocks
 from indwell.agent.verdicts import verdict_blocks
@@ -48,6 +47,5 @@ async def forthcoming(session: Session) -> Forthcoming:
         *became,
         *await folder_blocks(session, turn),
         *(block for one in reminders for block in one.blocks),
-        *plan_blocks(session, turn),
     )
     return Forthcoming(tuple(before), behind)

@@ -23,7 +23,6 @@ from indwell.agent.hooks.book import HookBook
 from indwell.agent.ledger import Ledger, MemoryLedger
 from indwell.agent.log import Log
 from indwell.agent.other_model import OtherModel, no_other_model
-from indwell.agent.plan_board import PlanBoard
 from indwell.agent.small_model import SmallModel
 from indwell.context.compaction.facts import Rates
 from indwell.context.compaction.preset import Preset
@@ -111,7 +110,6 @@ class Parts:
         summary_timeout_s: Seconds that a summary may take.
         wish: Compaction that somebody asked for.
         features: What the session can do beyond files and commands.
-        plan: What the model would do, and what the user said of it.
         confine: The bounds of a command that may do this much more; None is none.
         hide: A text without the secrets in it; the same object if there are none.
         also_hide: From now on ``hide`` knows this key of an endpoint, too.
@@ -154,7 +152,6 @@ class Parts:
     summary_timeout_s: float = 60.0
     wish: Wish = field(default_factory=Wish)
     features: Features[Any] = field(default_factory=Features)
-    plan: PlanBoard = field(default_factory=PlanBoard)
     confine: Callable[[Widening], Confinement | None] = unconfined
     hide: Callable[[str], str] = shown_as_it_is
     also_hide: Callable[[str], None] = hides_nothing

@@ -10,9 +10,8 @@ import msgspec
 from indwell.context.conversation import tool_result
 from indwell.context.history import History, Splice, spliced
 from indwell.context.pairing import repair, tool_uses
-from indwell.context.plan import Plan
 from indwell.messages import Message, Text, ToolUse, Usage
-from indwell.sessions.branches import commands_of, lived, plan_of
+from indwell.sessions.branches import commands_of, lived
 from indwell.sessions.folding import folded
 from indwell.sessions.overview import preview_of
 from indwell.sessions.records import (
@@ -72,11 +71,9 @@ class Past(msgspec.Struct, frozen=True):
         own_title: The beginning of the first words.
         n_commands: Background commands that were ever begun.
         lost_commands: Those of them that ran when it ended.
-        plan: What the model would do, and what the user said of it.
         origin: The session whose task goes with the first words, as long as nobody has had them.
         is_outgrown: The last turn ended because the conversation fitted no request any more.
         is_interrupted: Indwell ended while the last turn ran, which the log says.
-        plan_mode: The last turn was one of mode ``plan``, and the model knows.
     """
 
     messages: tuple[Message, ...] = ()
@@ -101,11 +98,9 @@ class Past(msgspec.Struct, frozen=True):
     own_title: str = ""
     n_commands: int = 0
     lost_commands: tuple[str, ...] = ()
-    plan: Plan = Plan()
     origin: str = ""
     is_outgrown: bool = False
     is_interrupted: bool = False
-    plan_mode: bool = False
 
 
 def past_of(records: Sequence[Record], *, is_damaged: bool = False) -> Past:
@@ -173,7 +168,6 @@ def past_of(records: Sequence[Record], *, is_damaged: bool = False) -> Past:
         own_title=_own_title(records),
         n_commands=n_commands,
         lost_commands=lost_commands,
-        plan=plan_of(branch),
         origin="" if messages else _origin(branch),
         is_outgrown=(ended_last := _newest(branch, (TurnStarted, TurnFinished))) is not None
         and isinstance(ended_last, TurnFinished)
@@ -181,8 +175,6 @@ def past_of(records: Sequence[Record], *, is_damaged: bool = False) -> Past:
         is_interrupted=isinstance(ended_last, TurnFinished)
         and was_interrupted(ended_last)
         and not ended_last.words,
-        plan_mode=(begun_last := _newest(branch, TurnStarted)) is not None
-        and begun_last.mode == "plan",
     )
 
 

@@ -69,8 +69,9 @@ async def run_rounds(session: Session, turn: TurnState, emit: Listener) -> tuple
                     pictures=pictures,
                 )
                 session.advance(answered)
-            if session.parts.plan.take_end(turn.number) and not session.steering:
-                turn.answer = turn.answer or session.parts.plan.plan.text
+            answer = session.parts.features.ends_turn(turn.number)
+            if answer is not None and not session.steering:
+                turn.answer = turn.answer or answer
                 return "done", ""
             repeated = _repetition(session, turn, len(uses))
             if repeated and not session.steering:

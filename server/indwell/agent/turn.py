@@ -23,7 +23,6 @@ from indwell.agent.feature import Moment
 from indwell.agent.gathering import attached_blocks, check_pictures, gathered
 from indwell.agent.hooking import end_told, stopped_prompt
 from indwell.agent.instructing import marked_places
-from indwell.agent.plan_news import finish_plan, tell_plan
 from indwell.agent.prompt import Prompt, labels
 from indwell.agent.rounds import (
     fitting_words,
@@ -123,7 +122,7 @@ async def _worked(
         ending, message = "budget", str(error)
     await end_told(session, turn, ending, message, emit)
     if ending == "done":
-        await finish_plan(session, turn, prompt.words, emit)
+        await features.end(Moment(session, turn.number, emit), prompt.words)
     return ending, message
 
 
@@ -148,8 +147,7 @@ async def _begin(session: Session, prompt: Prompt, turn: TurnState, emit: Listen
     turn.along = await attached_blocks(session, prompt, turn.number)
     turn.words = await fitting_words(session, turn.words)
     emit(events.TurnStarted(turn.number, title, prompt.words, now.model, attached, mode))
-    session.parts.features.tell(moment)  # of state that was inherited
-    await tell_plan(session, turn.number, emit)
+    await session.parts.features.tell(moment)  # of state that was inherited
     if news := installation.news():
         emit(events.Notice(turn.number, "warning", news))
     if session.notice:

@@ -6,8 +6,8 @@ import asyncio
 
 import msgspec
 
-from indwell.agent.plan_board import APPROVED
-from indwell.agent.plan_document import written_plan
+from indwell.agent.features.plan.board import APPROVED
+from indwell.agent.features.plan.feature import board_of, written_plan
 from indwell.agent.session import Session
 from indwell.context.plan import next_state
 from indwell.settings.model import Settings
@@ -26,7 +26,7 @@ async def approve(session: Session, words: str) -> str:
     Raises:
         UserError: There is no plan to approve, or its document cannot be one.
     """
-    board = session.parts.plan
+    board = board_of(session)
     next_state(board.plan.state, "approve")
     text = await asyncio.to_thread(written_plan, board.plan)
     board.approve(text)

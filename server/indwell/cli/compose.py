@@ -129,8 +129,10 @@ def make_session(
     subagents = subagents_of(settings, workspace.roots, trust, folder)
     companion = companion_of(place.id, approver, settings, root, environment)
     find = lines_of(subagents)
-    boards, features = boards_and_features(shelf, subagents, find, companion)
-    tools = tools_of(shell, boards, features, companion, mode=lambda: settings().mode)
+    boards, features = boards_and_features(
+        shelf, subagents, find, companion, lambda: settings().mode
+    )
+    tools = tools_of(shell, boards, features, companion)
     spill_folder = place.spill.resolve()
     secrecy = Secrecy(settings, model.key, environment)
     hide = secrecy.hide
@@ -190,7 +192,6 @@ def make_session(
         wish=boards.wish,
         features=features,
         questions=companion.questions,
-        plan=boards.plan,
         background=boards.background,
         confine=bounds_now(
             workspace, settings, trust, shelf, own=own, quarantine=state / "quarantine"

@@ -14,7 +14,6 @@ from indwell.agent.past import Past, past_of
 from indwell.agent.session import Session
 from indwell.agent.summarise_call import card_of
 from indwell.context.conversation import queue
-from indwell.context.plan import Plan, inherited
 from indwell.sessions.branches import lived
 from indwell.sessions.store import SessionStore
 from indwell.sessions.told import Inherited
@@ -30,7 +29,6 @@ async def take_task(session: Session, store: SessionStore, origin: str) -> str:
     """
     past, states = await take_card(session, store, origin)
     session.parts.log.append(Inherited(origin, session.timestamp()))
-    session.parts.plan.adopt(inherited(past.plan))
     session.parts.features.inherit(states)
     return past.draft
 
@@ -41,9 +39,7 @@ async def take_again(session: Session, store: SessionStore, origin: str) -> None
     Raises:
         SessionError: There is none, or it cannot be read.
     """
-    past, states = await take_card(session, store, origin)
-    if session.parts.plan.plan == Plan():
-        session.parts.plan.adopt(inherited(past.plan))
+    _, states = await take_card(session, store, origin)
     session.parts.features.inherit(states)
 
 

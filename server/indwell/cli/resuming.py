@@ -126,9 +126,7 @@ async def resume_session(
     session.given_title, session.own_title = past.title, past.own_title
     features, records = session.parts.features, reading.records
     features.restore(await asyncio.to_thread(features.read, lived(records), records))
-    session.parts.plan.plan = past.plan
     session.parts.background.take_over(past.n_commands, past.lost_commands)
-    session.parts.plan.told_turn = past.turns if past.plan_mode else 0
     told = await asyncio.to_thread(recalled, reading.records, datetime.now(UTC))
     session.remember(told.health, told.calibration, told.answered_at)
     notices = [*reading.notices, unknown_words(past.open_calls), *past.notes]

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 
 import msgspec
 
+from indwell.agent.features.plan.feature import board_of
 from indwell.agent.session import Session
 from indwell.cli.approved_plan import approve
 from indwell.cli.chosen_model import make_model
@@ -98,7 +99,7 @@ async def _resumed(wish: Wish, on: Footing, store: SessionStore) -> tuple[Sessio
         trust=on.trust,
         review=ledger,
     )
-    if wish.approves and resumed.session.parts.plan.plan.state != "approved":
+    if wish.approves and board_of(resumed.session).plan.state != "approved":
         try:
             return resumed.session, await approve(resumed.session, wish.words)
         except UserError:

@@ -10,12 +10,13 @@ from indwell.agent.background.tool import make_commands
 from indwell.agent.compact_tool import Wish, make_compact
 from indwell.agent.feature import Features
 from indwell.agent.features.memory.feature import memory_feature
+from indwell.agent.features.plan.board import PlanBoard, Steps
+from indwell.agent.features.plan.feature import plan_feature
 from indwell.agent.features.skills.feature import skills_feature
 from indwell.agent.features.skills.shelf import Shelf
 from indwell.agent.features.subagents.listing import subagents_feature
 from indwell.agent.features.subagents.tool import Subagents
 from indwell.agent.features.todo.todo import TodoList
-from indwell.agent.plan_board import PlanBoard, Steps, make_plan
 from indwell.agent.session import Session
 from indwell.cli.remembering import Companion
 from indwell.settings.model import Mode
@@ -31,10 +32,9 @@ The order is part of every request, so a change of it costs each session its pro
 
 
 class Boards(NamedTuple):
-    """What the rounds of a turn share with tools: a wish, the plan, the background commands."""
+    """What the rounds of a turn share with tools: a wish, the background commands."""
 
     wish: Wish
-    plan: PlanBoard
     background: Board
 
 
@@ -43,6 +43,7 @@ def boards_and_features(
     subagents: Subagents,
     find_subagents: Callable[[], Awaitable[tuple[str, ...]]],
     companion: Companion,
+    mode: Callable[[], Mode],
 ) -> tuple[Boards, Features[Session]]:
     """Those of a session that begins."""
     todo = TodoList()
@@ -50,12 +51,13 @@ def boards_and_features(
     features = Features(
         (
             memory_feature(companion.memory, companion.remember),
+            plan_feature(plan, mode),
             todo.feature(),
             subagents_feature(subagents, find_subagents),
             skills_feature(shelf),
         )
     )
-    return Boards(Wish(), plan, Board()), features
+    return Boards(Wish(), Board()), features
 
 
 def tools_of(
@@ -63,15 +65,12 @@ def tools_of(
     boards: Boards,
     features: Features[Session],
     companion: Companion,
-    *,
-    mode: Callable[[], Mode],
 ) -> Registry:
     """Those of files and commands, then those of the agent, in the order the model reads them."""
     own = (
         *features.tools,
         make_compact(boards.wish),
         companion.ask_user,
-        make_plan(boards.plan, mode),
         make_commands(boards.background),
     )
     in_order = sorted(own, key=lambda tool: ORDER.index(tool.spec.name))

@@ -18,7 +18,6 @@ from indwell.agent.hunks import pending_hunks
 from indwell.agent.session import Session
 from indwell.agent.summarise_call import card_of
 from indwell.context.conversation import queue
-from indwell.context.plan import Plan, inherited
 from indwell.errors import UserError
 from indwell.messages import Text
 
@@ -31,7 +30,6 @@ class _Left(msgspec.Struct, frozen=True):
     session: str
     card: Text | None = None
     states: Mapping[str, Any] = {}
-    plan: Plan = Plan()
 
 
 class Tasks(Protocol):
@@ -122,7 +120,6 @@ class HandingOn:
                 return
             session.conversation = queue(session.conversation, (left.card,))
             session.parts.features.inherit(left.states)
-            session.parts.plan.adopt(left.plan)
             return
         if left.card is None:
             words = f"the task of session {left.session} goes along, as you wanted before"
@@ -157,4 +154,4 @@ class HandingOn:
 
 async def _left_of(old: Session) -> _Left:
     card = await asyncio.to_thread(card_of, old.conversation, pending_hunks(old))
-    return _Left(old.id, card, old.parts.features.now(), inherited(old.parts.plan.plan))
+    return _Left(old.id, card, old.parts.features.now())

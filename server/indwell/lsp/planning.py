@@ -15,9 +15,9 @@ from typing import Any
 
 from lsprotocol import types
 
-from indwell.agent.plan_board import APPROVED
-from indwell.agent.plan_document import written_plan
-from indwell.agent.plan_news import tell_plan
+from indwell.agent.feature import Moment
+from indwell.agent.features.plan.board import APPROVED
+from indwell.agent.features.plan.feature import board_of, tell_plan, written_plan
 from indwell.agent.prompt import Prompt
 from indwell.agent.session import Session
 from indwell.agent.words import is_blank, taken_words
@@ -93,12 +93,12 @@ class Planning:
         session = ticket.session
         where = session.id if session is not None and ticket.in_chat else None
         if session is not None and proposed_in(ticket) and not self._is_in_chat(where):
-            self._host.chores.begin(self._offer(session.id, session.parts.plan.plan))
+            self._host.chores.begin(self._offer(session.id, board_of(session).plan))
 
     def actions(self, uri: str) -> list[dict[str, Any]] | None:
         """The code actions of a plan's document; None if it is none."""
         session = self._host.sessions.current
-        plan = Plan() if session is None else session.parts.plan.plan
+        plan = Plan() if session is None else board_of(session).plan
         document = self._host.documents.get(uri)
         if document is None or not plan.path or document.path != Path(plan.path):
             return None
@@ -114,13 +114,14 @@ class Planning:
     def _look(self, path: Path) -> None:
         """The plan's document was closed: its card shows what the user made of it."""
         session = self._host.sessions.current
-        if session is None or session.parts.plan.plan.path != str(path):
+        if session is None or board_of(session).plan.path != str(path):
             return
         if self._host.documents.at(path) is None and not self._host.is_stopped:
             self._host.chores.begin(self._edited(session))
 
     async def _edited(self, session: Session) -> None:
-        board, before = session.parts.plan, session.parts.plan.plan
+        board = board_of(session)
+        before = board.plan
         with suppress(UserError):  # what can be no plan is told when it is approved
             text = await asyncio.to_thread(written_plan, before)
             if board.plan is before and before.state == "proposed":
@@ -133,7 +134,7 @@ class Planning:
             return Plan()
         identifier = self._host.sessions.id_of(wanted)
         if current is not None and current.id == identifier:
-            return current.parts.plan.plan
+            return board_of(current).plan
         reading = await self._host.backend.session(self._host.root, identifier)
         return plan_of(reading.records)
 
@@ -143,15 +144,15 @@ class Planning:
         if current is None or current.id != self._host.sessions.id_of(wanted):
             return plan
         if plan.text and not plan.path:
-            current.parts.plan.tell_again()
+            board_of(current).tell_again()
             await self._told(current)
-        return current.parts.plan.plan
+        return board_of(current).plan
 
     async def _edit(self, wanted: str | None, text: str | None) -> PlanResult:
         if text is None:
             raise UserError("`edit` needs the `text` that is the plan now")
         session = await self._taken_up(wanted, "edit")
-        session.parts.plan.take("edit", text)
+        board_of(session).take("edit", text)
         return await self._told(session)
 
     async def _approve(
@@ -159,7 +160,7 @@ class Planning:
     ) -> PlanResult:
         """Approve it: with this ``text``, as its document has it, or only if it is ``asked``."""
         session = await self._taken_up(wanted, "approve")
-        board = session.parts.plan
+        board = board_of(session)
         if text is None:
             await self._check_told(session)
             plan = asked or board.plan
@@ -176,7 +177,7 @@ class Planning:
     async def _reject(self, wanted: str | None, words: str | None) -> PlanResult:
         session = await self._taken_up(wanted, "reject")
         taken = "" if words is None or is_blank(words) else taken_words(words)
-        session.parts.plan.take("reject")
+        board_of(session).take("reject")
         result = await self._told(session)
         if taken:
             self._begin(session, taken, "plan", in_chat=wanted is not None)
@@ -211,7 +212,8 @@ class Planning:
         Raises:
             UserError: It was told only now, as its turn was stopped before that.
         """
-        if session.parts.plan.is_news and session.parts.plan.proposed_in:
+        board = board_of(session)
+        if board.is_news and board.proposed_in:
             await self._told(session)
             raise UserError("the plan was not shown yet; look at it, then say so again")
 
@@ -226,10 +228,13 @@ class Planning:
 
     async def _told(self, session: Session) -> PlanResult:
         """Log and client know of it, on disk when it returns."""
-        await tell_plan(session, session.turns, partial(self._host.turns.tell, session))
+        await tell_plan(
+            board_of(session),
+            Moment(session, session.turns, partial(self._host.turns.tell, session)),
+        )
         await session.parts.log.commit()
         self._host.client.refresh_lenses()
-        return answers.plan_result(session.parts.plan.plan)
+        return answers.plan_result(board_of(session).plan)
 
     def _begin(
         self, session: Session, words: str, mode: Mode | None = None, *, in_chat: bool

@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
 from indwell.agent import events
+from indwell.agent.features.plan.feature import board_of
 from indwell.agent.prompt import Prompt
 from indwell.agent.session import Session
 from indwell.errors import UserError
@@ -112,7 +113,7 @@ def proposed_in(ticket: Ticket) -> bool:
     """Did its turn end with a plan that waits for the user? Pure."""
     if ticket.session is None or ticket.finished is None or ticket.finished.ending != "done":
         return False
-    board = ticket.session.parts.plan
+    board = board_of(ticket.session)
     return board.plan.state == "proposed" and board.proposed_in == ticket.number
 
 

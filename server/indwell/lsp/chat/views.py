@@ -11,6 +11,7 @@ from typing import Any, TypeAlias
 
 from lsprotocol import types
 
+from indwell.agent.features.plan.feature import board_of
 from indwell.lsp.chat import layout, offers, outline
 from indwell.lsp.chat.chats import Chats
 from indwell.lsp.chat.completion import Lines, completed, named_lines, ranged_path
@@ -146,7 +147,7 @@ class ChatViews:
         is_planned = (
             current is not None
             and current.id == session
-            and current.parts.plan.plan.state == "proposed"
+            and board_of(current).plan.state == "proposed"
         )
         turn = self._host.turns.running
         asker = turn.session if running and turn is not None else None

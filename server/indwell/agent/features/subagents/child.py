@@ -22,7 +22,6 @@ from indwell.agent.ledger import MemoryLedger
 from indwell.agent.log import Log
 from indwell.agent.other_model import OtherModel
 from indwell.agent.parts import Parts
-from indwell.agent.plan_board import PlanBoard
 from indwell.agent.session import Helping, Session
 from indwell.context.conversation import Config, Conversation, system_block
 from indwell.policy.asked import Policy
@@ -144,7 +143,6 @@ def _bounded(  # noqa: PLR0917 - all that is its own
         budgets=Budgets(turn_tokens=limits.tokens, tokens_setting="agent_budget_tokens"),
         ledger=MemoryLedger(),  # the turn that it works for pays
         wish=own.wish,
-        plan=PlanBoard(),
         background=Board(),
     )
 

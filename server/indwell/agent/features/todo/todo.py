@@ -75,7 +75,7 @@ class TodoList:
             for_child=lambda: TodoList().feature(),
         )
 
-    def _tell(self, moment: Moment[Session]) -> None:
+    async def _tell(self, moment: Moment[Session]) -> None:
         """Write a changed list to the log, and tell the client."""
         if not self._is_untold:
             return

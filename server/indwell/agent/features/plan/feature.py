@@ -1,0 +1,177 @@
+"""The plan as a feature: its records and its document, what the model reads of it, how it ends."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+
+from indwell.agent.events import PlanChanged
+from indwell.agent.feature import Feature, Moment, Reminder, State
+from indwell.agent.features.plan.board import APPROVED, NAME, PlanBoard, make_plan
+from indwell.agent.session import Session
+from indwell.context.injections import inject
+from indwell.context.plan import MOST_BYTES, Plan, inherited
+from indwell.errors import SessionError, ToolError, UserError
+from indwell.files import exists, read_bytes
+from indwell.messages import Source, Text
+from indwell.prompt.planning import mode_words, plan_mode_words
+from indwell.sessions.branches import plan_of
+from indwell.sessions.records import Record, TurnStarted
+from indwell.sessions.told import PlanSet
+from indwell.settings.model import Mode
+
+DOCUMENT = "plan.md"  # its name, behind a number
+
+_log = logging.getLogger(__name__)
+
+
+class PlanState(NamedTuple):
+    """What of the plan survives a restart; ``told_turn`` as in ``PlanBoard``."""
+
+    plan: Plan
+    told_turn: int
+
+
+def plan_feature(board: PlanBoard, mode: Callable[[], Mode]) -> Feature[Session]:
+    """The plan of one session; ``mode`` gives the mode in force."""
+
+    async def remind(moment: Moment[Session]) -> Reminder:
+        def told() -> None:
+            in_plan_mode = moment.session.parts.mode() == "plan"
+            board.told_turn = moment.turn if in_plan_mode else 0
+
+        return Reminder(_blocks(board, moment.session, moment.turn), told)
+
+    async def end(moment: Moment[Session], words: str) -> None:
+        await _finish(board, moment, words)
+
+    def ends_turn(turn: int) -> str | None:
+        return board.plan.text if board.take_end(turn) else None
+
+    def unpinned() -> frozenset[Source]:
+        return frozenset() if board.plan.state == "approved" else frozenset({"plan"})
+
+    def restore(state: PlanState) -> None:
+        board.plan, board.told_turn = state
+
+    def inherit(state: PlanState) -> None:
+        if board.plan == Plan():
+            board.adopt(inherited(state.plan))
+
+    return Feature(
+        name=NAME,
+        tools=(make_plan(board, mode),),
+        door=board,
+        tell=lambda moment: tell_plan(board, moment),
+        remind=remind,
+        ends_turn=ends_turn,
+        end=end,
+        unpinned=unpinned,
+        state=State(
+            read=_read,
+            now=lambda: PlanState(board.plan, board.told_turn),
+            restore=restore,
+            inherit=inherit,
+        ),
+        for_child=lambda: None,
+    )
+
+
+def board_of(session: Session) -> PlanBoard:
+    """The plan of a session, for front doors.
+
+    Raises:
+        LookupError: The session has no plan, as a sub-agent's has none.
+    """
+    return session.parts.features.door(PlanBoard)
+
+
+def _read(branch: Sequence[Record], _records: Sequence[Record]) -> PlanState:
+    begun = next((one for one in reversed(branch) if isinstance(one, TurnStarted)), None)
+    in_plan_mode = begun is not None and begun.mode == "plan"
+    return PlanState(plan_of(branch), begun.turn if begun and in_plan_mode else 0)
+
+
+async def tell_plan(board: PlanBoard, moment: Moment[Session]) -> None:
+    """Write a changed plan to the log, give it a document if it has none, and tell the client.
+
+    If this is cancelled while the document is written, nothing is told, and the next call tells it.
+    """
+    session = moment.session
+    while board.is_news:
+        before = board.plan
+        plan = await _with_document(session, before)
+        if board.plan is not before:  # changed, or told by somebody else
+            continue
+        board.take_news()
+        board.plan = plan
+        at = session.timestamp()
+        session.parts.log.append(PlanSet(moment.turn, plan.state, plan.text, at, plan.path))
+        moment.emit(PlanChanged(moment.turn, plan.state, plan.text, plan.path))
+
+
+async def _with_document(session: Session, plan: Plan) -> Plan:
+    """Each text has a document of its own, so nothing that the user writes is written over."""
+    if plan.path or not plan.text:
+        return plan
+    try:
+        path = await session.parts.spill(DOCUMENT, f"{plan.text}\n")
+    except SessionError as error:  # the log and the client have the text all the same
+        _log.warning("a plan has no document: %s", error)
+        return plan
+    return msgspec.structs.replace(plan, path=str(path))
+
+
+async def _finish(board: PlanBoard, moment: Moment[Session], words: str) -> None:
+    """A turn is done, and so is the plan that was carried out in it, unless steps are left.
+
+    The plan was carried out if the turn began with the approval, or changed something; ``words``
+    are the user's.
+    """
+    session = moment.session
+    turn = session.under_way
+    if board.plan.state != "approved" or session.parts.mode() == "plan" or turn is None:
+        return
+    is_work = bool(turn.changes) or board.steps().written_in == moment.turn
+    if board.has_open_steps() or not (is_work or words.startswith(APPROVED)):
+        return
+    board.take("finish")
+    await tell_plan(board, moment)
+
+
+def _blocks(board: PlanBoard, session: Session, turn: int) -> tuple[Text, ...]:
+    """The mode if it is news, and the plan that the user has approved; once sent it stays."""
+    parts = session.parts
+    mode = parts.mode()
+    if mode == "plan":
+        if board.told_turn == turn:
+            return ()
+        can_propose = any(one.name == NAME for one in parts.tools.specs)
+        return (inject("reminder", plan_mode_words(can_propose=can_propose), turn=turn),)
+    blocks: list[Text] = []
+    if board.told_turn:
+        blocks.append(inject("reminder", mode_words(mode), turn=turn))
+    if board.plan.state == "approved":
+        blocks.append(inject("plan", board.plan.text, turn=turn))
+    return tuple(blocks)
+
+
+def written_plan(plan: Plan) -> str:
+    """The plan as its document has it now, or as the session knows it if the document is gone.
+
+    Raises:
+        UserError: It cannot be read, so nobody knows what the user made of it.
+    """
+    if not plan.path:
+        return plan.text
+    path = Path(plan.path)
+    try:
+        return read_bytes(path, [path.parent], MOST_BYTES).decode("utf-8", "replace")
+    except ToolError as error:
+        if not exists(path):
+            return plan.text
+        raise UserError(f"the plan's document cannot be read ({error}); mend it") from error
