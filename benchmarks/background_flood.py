@@ -20,7 +20,7 @@ from time import perf_counter
 
 from report import percentile, show, spread
 
-from indwell.agent.background.board import Board
+from indwell.agent.features.background.board import Board
 from indwell.cli.serve import SWITCH_S
 from indwell.files import write_private
 from indwell.secrets.hiding import Hider

@@ -6,10 +6,11 @@ import asyncio
 
 import pytest
 
-from indwell.agent.asking.asker import CLOSED, Answer, UserQuestion, answer_of
-from indwell.agent.asking.board import QuestionBoard
-from indwell.agent.asking.tool import NAME, make_ask_user
 from indwell.agent.events import QuestionAnswered, QuestionAsked
+from indwell.agent.features.questions.asker import CLOSED, Answer, UserQuestion, answer_of
+from indwell.agent.features.questions.board import QuestionBoard
+from indwell.agent.features.questions.feature import questions_feature
+from indwell.agent.features.questions.tool import NAME, make_ask_user
 from support.session import a_world, asks, call, says
 
 NUMBERS = ("2", "4", "8")
@@ -56,8 +57,8 @@ async def test_what_is_said_to_the_turn_chooses_an_option_too(tmp_path) -> None:
     board = QuestionBoard()
     tool = make_ask_user(board, Silent(), "s1", lambda: 60.0)
     asking = asks(call(NAME, "q1", question="How many?", options=list(NUMBERS)))
-    async with a_world(tmp_path, [asking, says()], tools=[tool]) as made:
-        object.__setattr__(made.session.parts, "questions", board)
+    features = [questions_feature(board, tool)]
+    async with a_world(tmp_path, [asking, says()], features=features) as made:
         turn = made.begin("begin")
         await made.until(lambda event: isinstance(event, QuestionAsked))
         made.session.steer("2")

@@ -10,9 +10,6 @@ from typing import Any
 
 import pytest
 
-from indwell.agent.asking.asker import CLOSED, NOBODY, Answer, Nobody, UserQuestion
-from indwell.agent.asking.board import MOST_ASKED, QuestionBoard
-from indwell.agent.asking.tool import NAME, make_ask_user
 from indwell.agent.events import (
     PermissionAsked,
     QuestionAnswered,
@@ -21,6 +18,10 @@ from indwell.agent.events import (
     ToolFinished,
     TurnFinished,
 )
+from indwell.agent.features.questions.asker import CLOSED, NOBODY, Answer, Nobody, UserQuestion
+from indwell.agent.features.questions.board import MOST_ASKED, QuestionBoard
+from indwell.agent.features.questions.feature import questions_feature
+from indwell.agent.features.questions.tool import NAME, make_ask_user
 from indwell.context.tokens import tools_tokens
 from indwell.messages import Text
 from indwell.policy.decide import Policy
@@ -66,8 +67,8 @@ async def world(
 ) -> AsyncIterator[World]:
     board = QuestionBoard()
     tool = make_ask_user(board, person, "s1", lambda: timeout_s)
-    async with a_world(folder, script, tools=[tool], **more) as made:
-        object.__setattr__(made.session.parts, "questions", board)
+    features = [questions_feature(board, tool)]
+    async with a_world(folder, script, features=features, **more) as made:
         yield made
 
 

@@ -12,10 +12,9 @@ import msgspec
 import pytest
 
 from faults.escape_tree import asleep, grown, tree
-from indwell.agent.background.board import MOST
-from indwell.agent.command_news import BETWEEN
 from indwell.agent.events import CommandsChanged, Event
-from indwell.agent.past import past_of
+from indwell.agent.features.background.board import MOST, Board
+from indwell.agent.features.background.feature import BETWEEN
 from indwell.agent.prompt import Prompt
 from indwell.agent.turn import run_turn
 from indwell.messages import Reply, Request
@@ -87,7 +86,7 @@ async def test_the_model_stops_one_and_nothing_of_it_is_left(tmp_path: Path) -> 
         assert results(project)[1].startswith("b1 stopped, after ")
         await asyncio.sleep(0)
         assert (told(project)[-1][0].state, told(project)[-1][0].by) == ("stopped", "model")
-        assert project.session.parts.background.running == ()
+        assert project.session.parts.features.door(Board).running == ()
         await project.turn()
         assert reminders(project) == []  # the model has seen it end
 
@@ -96,7 +95,7 @@ async def test_one_that_the_user_stopped_is_told_to_the_model_once(tmp_path: Pat
     script = [starts(WAITS), says("it runs"), says("I see"), says("again")]
     async with background(tmp_path, script) as project:
         await project.turn()
-        board = project.session.parts.background
+        board = project.session.parts.features.door(Board)
         await board.stop(board.get("b1"), "user")
         await project.turn()
         (reminder,) = reminders(project)
@@ -133,7 +132,7 @@ async def test_nothing_of_it_survives_the_end_of_its_session(
         project.approver._answers.append("once")
         await project.turn()
         await grown(number)
-        assert project.session.parts.background.running
+        assert project.session.parts.features.door(Board).running
     assert asleep(number) == []
 
 
@@ -141,7 +140,7 @@ async def test_a_cancelled_turn_leaves_it_and_ends_one_that_was_being_begun(tmp_
     script = [starts(WAITS), says("it runs"), starts("cat gate", "s2"), says("never")]
     async with background(tmp_path, script) as project:
         await project.turn()
-        board = project.session.parts.background
+        board = project.session.parts.features.door(Board)
         board.begin_s = SOON_S
         spilled = asyncio.Event()
         spill = project.session.parts.spill
@@ -182,7 +181,7 @@ async def test_a_long_output_is_cut_for_the_model_and_whole_on_disk(tmp_path: Pa
         await project.turn()
         begun = results(project)[0]
         whole = "".join(f"{n}\n" for n in range(1, 20_001))
-        path = project.session.parts.background.get("b1").path
+        path = project.session.parts.features.door(Board).get("b1").path
         assert len(begun) < OUTPUT_LIMIT + 4_000
         assert f"characters left out; it is whole in {path!r}, for read_file or grep …]" in begun
         assert begun.startswith("1\n2\n")
@@ -202,7 +201,7 @@ async def test_a_secret_is_hidden_on_disk_for_the_model_and_in_the_list(tmp_path
     script = [starts(command), says("it runs")]
     async with background(tmp_path, script) as project:
         await project.turn()
-        one = project.session.parts.background.get("b1")
+        one = project.session.parts.features.door(Board).get("b1")
         shown = (results(project)[0], Path(one.path).read_text(), one.output.tail)
         assert [secret in text for text in shown] == [False] * 3
         assert all("github" in text or "hidden" in text for text in shown), shown
@@ -272,8 +271,7 @@ async def test_a_session_that_goes_on_says_what_ended_with_the_last_one(tmp_path
     async with background(tmp_path, script) as project:
         await project.turn()
         records = await logged(project, tmp_path)
-        past = past_of(records)
-        assert (past.n_commands, past.lost_commands) == (2, ("b1",))
+        assert commands_of(records) == (2, ("b1",))
         rewound = (*records, Rewound(0, "small", "2026-11-21T09:00:00.000Z"))
         assert commands_of(rewound) == (2, ())
         forged = msgspec.structs.replace(
@@ -282,7 +280,7 @@ async def test_a_session_that_goes_on_says_what_ended_with_the_last_one(tmp_path
         assert commands_of((*records, forged))[0] == 2
     (tmp_path / "next").mkdir()
     async with background(tmp_path / "next", [starts("cat gate"), says("ok")]) as project:
-        project.session.parts.background.take_over(past.n_commands, past.lost_commands)
+        project.session.parts.features.door(Board).take_over(*commands_of(records))
         await project.turn()
         (reminder,) = reminders(project)
         assert "b1 ended with the session that began it. Start again" in reminder
@@ -333,7 +331,7 @@ async def test_it_is_asked_for_as_any_command_and_the_question_says_how_it_runs(
         assert question.title.startswith("Run a command in the background, in ")
         assert results(project)[0].startswith("the user did not allow this")
         assert not (project.folder / "made").exists()
-        assert project.session.parts.background.commands == ()
+        assert project.session.parts.features.door(Board).commands == ()
 
 
 async def test_looking_again_and_again_is_no_call_that_leads_nowhere(tmp_path: Path) -> None:

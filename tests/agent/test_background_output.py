@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from indwell.agent.background.output import (
+from indwell.agent.features.background.output import (
     HELD_B,
     KEPT_CHARACTERS,
     MOST_WAITING_B,
     SHOWN_CHARACTERS,
     Output,
 )
-from indwell.agent.background.words import seconds_words
+from indwell.agent.features.background.words import seconds_words
 from indwell.sandbox import run_program
 from indwell.secrets.hiding import Hider
 from indwell.tools.truncate import OUTPUT_LIMIT, OUTPUT_TAIL

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from indwell.agent.background.board import Board
-from indwell.agent.background.tool import make_commands
 from indwell.agent.events import Event, Notice
+from indwell.agent.features.background.board import Board
+from indwell.agent.features.background.tool import make_commands
 from indwell.cli.confining import confiner
 from indwell.policy.widening import Widening
 from indwell.settings.model import Settings

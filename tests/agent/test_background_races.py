@@ -11,8 +11,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from indwell.agent.background.board import Board
 from indwell.agent.events import CommandsChanged, Event
+from indwell.agent.features.background.board import Board
 from indwell.agent.prompt import Prompt
 from indwell.agent.turn import run_turn
 from indwell.messages import Reply, Request
@@ -65,7 +65,7 @@ async def test_what_one_changes_is_reviewed_though_another_ended_while_it_began(
 
         def hear(event: Event) -> None:
             if isinstance(event, CommandsChanged) and not racing:
-                project.session.parts.background.begin_s = SOON_S
+                project.session.parts.features.door(Board).begin_s = SOON_S
                 racing.append(asyncio.ensure_future(race()))
 
         await asyncio.wait_for(run_turn(project.session, Prompt("go"), hear), 2 * SOON_S)

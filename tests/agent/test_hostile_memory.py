@@ -6,11 +6,11 @@ from datetime import UTC, datetime
 
 import pytest
 
-from indwell.agent.asking.asker import Answer, UserQuestion
-from indwell.agent.asking.board import QuestionBoard
-from indwell.agent.asking.tool import make_ask_user
 from indwell.agent.features.memory.feature import memory_feature
 from indwell.agent.features.memory.remember import make_remember
+from indwell.agent.features.questions.asker import Answer, UserQuestion
+from indwell.agent.features.questions.board import QuestionBoard
+from indwell.agent.features.questions.tool import make_ask_user
 from indwell.context.memory.page import Fact
 from indwell.messages import Text
 from indwell.settings.memory_pages import MemoryPages

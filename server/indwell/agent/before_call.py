@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from indwell.agent import events
-from indwell.agent.command_news import remind_of_commands
 from indwell.agent.events import Listener
 from indwell.agent.feature import Moment
 from indwell.agent.instructing import tell_instructions
@@ -49,7 +48,6 @@ async def _tell_aftermath(session: Session, turn: int, emit: Listener) -> None:
     for reminder in await parts.features.reminders(Moment(session, turn, emit)):
         session.conversation = talk.queue(session.conversation, reminder.blocks)
         reminder.told()
-    remind_of_commands(session, turn)
 
 
 def leave_out_pictures(session: Session, turn: int, emit: Listener) -> bool:

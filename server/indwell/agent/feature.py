@@ -7,10 +7,19 @@ into the log as records and comes back through ``State``.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import (
+    AsyncIterator,
+    Awaitable,
+    Callable,
+    Collection,
+    Iterable,
+    Mapping,
+    Sequence,
+)
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 from indwell.agent.events import Listener
 from indwell.agent.prompt import Prompt
@@ -71,6 +80,14 @@ class State(Generic[StateT]):
     inherit: Callable[[StateT], None]
 
 
+class Steered(Protocol):
+    """See ``Feature.steered``."""
+
+    def __call__(self, words: str, *, numbered: bool) -> bool:
+        """Hear the words; True if they go no further."""
+        ...
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Feature(Generic[SessionT]):
     """One feature of a session.
@@ -93,6 +110,9 @@ class Feature(Generic[SessionT]):
             the same reply. Synchronous, so that two parallel calls see each other's results.
         tell: Write changed state to the log and tell the client; after each tool call and when a
             turn begins.
+        around: An async context in which all rounds of a turn run.
+        steered: The user says something to the running turn; True if the feature takes the words,
+            so that they do not go to the model. ``numbered`` as in ``Session.steer``.
         ends_turn: The user is next, so the turn with this number ends after these results: its
             answer, if the model gave none. None: it goes on.
         end: A turn is done; with the user's words.
@@ -116,13 +136,15 @@ class Feature(Generic[SessionT]):
     remind: Callable[[Moment[SessionT]], Awaitable[Reminder]] | None = None
     result: Callable[[Outcome, Sequence[Message], Collection[ToolResult]], Outcome] | None = None
     tell: Callable[[Moment[SessionT]], Awaitable[None]] | None = None
+    around: Callable[[Moment[SessionT]], AbstractAsyncContextManager[None]] | None = None
+    steered: Steered | None = None
     ends_turn: Callable[[int], str | None] | None = None
     end: Callable[[Moment[SessionT], str], Awaitable[None]] | None = None
     unpinned: Callable[[], frozenset[Source]] | None = None
     compacted: Callable[[], None] | None = None
     state: State[Any] | None = None
     for_child: Callable[[], Feature[SessionT] | None] | None = None
-    close: Callable[[], None] | None = None
+    close: Callable[[], Awaitable[None]] | None = None
 
 
 class Features(Generic[SessionT]):
@@ -208,6 +230,23 @@ class Features(Generic[SessionT]):
             if one.tell is not None:
                 await one.tell(moment)
 
+    @asynccontextmanager
+    async def around(self, moment: Moment[SessionT]) -> AsyncIterator[None]:
+        """All rounds of a turn run in here."""
+        async with AsyncExitStack() as contexts:
+            for one in self._features:
+                if one.around is not None:
+                    await contexts.enter_async_context(one.around(moment))
+            yield
+
+    def steered(self, words: str, *, numbered: bool) -> bool:
+        """The user says something to the running turn; does a feature take the words?"""
+        is_taken = False
+        for one in self._features:  # all of them hear the words
+            if one.steered is not None:
+                is_taken |= one.steered(words, numbered=numbered)
+        return is_taken
+
     def ends_turn(self, turn: int) -> str | None:
         """The answer of a turn that a feature ends here; None if the turn goes on."""
         answers = [one.ends_turn(turn) for one in self._features if one.ends_turn is not None]
@@ -259,8 +298,9 @@ class Features(Generic[SessionT]):
         made = (one if one.for_child is None else one.for_child() for one in self._features)
         return Features(one for one in made if one is not None)
 
-    def close(self) -> None:
-        """The session ends."""
-        for one in reversed(self._features):
-            if one.close is not None:
-                one.close()
+    async def close(self) -> None:
+        """The session ends; each feature is closed, whatever happens to another one."""
+        async with AsyncExitStack() as closing:  # the last first
+            for one in self._features:
+                if one.close is not None:
+                    closing.push_async_callback(one.close)

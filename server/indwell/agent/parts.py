@@ -11,8 +11,6 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from indwell.agent.asking.board import QuestionBoard
-from indwell.agent.background.board import Board
 from indwell.agent.budget import Budgets
 from indwell.agent.compact_tool import Wish
 from indwell.agent.feature import Features
@@ -120,8 +118,6 @@ class Parts:
         review: The ledger of the agent's changes in this workspace; None where none is kept.
         coverage: Brings what commands change into it.
         git: Protected files that commands bring into git; None where nobody looks.
-        questions: The question of the model that waits for its user.
-        background: Commands that run on beside the work.
         gate: What is known of the problems of files, and which commands check.
         hooks: Commands that run at moments of a turn.
     """
@@ -160,9 +156,7 @@ class Parts:
     review: ReviewLedger | None = None
     coverage: Coverage | None = None
     git: GitEntries | None = None
-    background: Board = field(default_factory=Board)
     gate: Gate = field(default_factory=Gate)
-    questions: QuestionBoard = field(default_factory=QuestionBoard)
     mode: Callable[[], Mode] = in_review
     hooks: HookBook = field(default_factory=HookBook)
     folder_instructions: Callable[[Sequence[Path], Sequence[str]], Awaitable[Found]] = (

@@ -11,7 +11,7 @@ from indwell.context.conversation import tool_result
 from indwell.context.history import History, Splice, spliced
 from indwell.context.pairing import repair, tool_uses
 from indwell.messages import Message, Text, ToolUse, Usage
-from indwell.sessions.branches import commands_of, lived
+from indwell.sessions.branches import lived
 from indwell.sessions.folding import folded
 from indwell.sessions.overview import preview_of
 from indwell.sessions.records import (
@@ -69,8 +69,6 @@ class Past(msgspec.Struct, frozen=True):
         is_taken_back: It goes on from an earlier turn (a rewind or a fork), and has not yet.
         title: That the user gave it; empty if none.
         own_title: The beginning of the first words.
-        n_commands: Background commands that were ever begun.
-        lost_commands: Those of them that ran when it ended.
         origin: The session whose task goes with the first words, as long as nobody has had them.
         is_outgrown: The last turn ended because the conversation fitted no request any more.
         is_interrupted: Indwell ended while the last turn ran, which the log says.
@@ -96,8 +94,6 @@ class Past(msgspec.Struct, frozen=True):
     is_taken_back: bool = False
     title: str = ""
     own_title: str = ""
-    n_commands: int = 0
-    lost_commands: tuple[str, ...] = ()
     origin: str = ""
     is_outgrown: bool = False
     is_interrupted: bool = False
@@ -136,7 +132,6 @@ def past_of(records: Sequence[Record], *, is_damaged: bool = False) -> Past:
             case _:
                 pass
     branch = lived(records)
-    n_commands, lost_commands = commands_of(records)
     told = folded(branch)
     messages, notes = _paired(told.messages)
     mended = rewritten(told.messages, messages) if messages is not told.messages else ()
@@ -166,8 +161,6 @@ def past_of(records: Sequence[Record], *, is_damaged: bool = False) -> Past:
         is_taken_back=isinstance(_newest(branch, _STEPS), Rewound | Forked),
         title=next((one.title for one in reversed(records) if isinstance(one, Titled)), ""),
         own_title=_own_title(records),
-        n_commands=n_commands,
-        lost_commands=lost_commands,
         origin="" if messages else _origin(branch),
         is_outgrown=(ended_last := _newest(branch, (TurnStarted, TurnFinished))) is not None
         and isinstance(ended_last, TurnFinished)

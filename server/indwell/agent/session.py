@@ -151,11 +151,10 @@ class Session:
                 f"too much waits for the next model call already ({len(self.steering)} messages); "
                 "wait until it has begun, or stop the turn"
             )
-        is_choice = self.parts.questions.hear(words, numbered=numbered)
+        is_choice = self.parts.features.steered(words, numbered=numbered)
         if not is_choice:
             self.parts.log.append(Steered(self.turns, words, self.timestamp()))
             self.steering = (*self.steering, words)
-        self.parts.background.wake()
         return is_choice
 
     def advance(self, conversation: Conversation) -> None:
@@ -230,11 +229,10 @@ class Session:
         parts = self.parts
         async with AsyncExitStack() as closing:  # the last first
             closing.push_async_callback(parts.hang_up)
-            closing.callback(parts.features.close)
             closing.push_async_callback(parts.log.close)
             closing.push_async_callback(parts.ledger.close)
             if parts.review is not None:
                 closing.push_async_callback(parts.review.close)
             if parts.coverage is not None:
                 closing.push_async_callback(parts.coverage.settled)
-            closing.push_async_callback(parts.background.close)
+            closing.push_async_callback(parts.features.close)

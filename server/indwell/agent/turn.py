@@ -14,7 +14,6 @@ import msgspec
 from indwell.agent import events
 from indwell.agent.allowance import OverBudget
 from indwell.agent.asked import display
-from indwell.agent.command_news import with_commands
 from indwell.agent.compacting import compact_now, is_compact, no_command, unshortened
 from indwell.agent.continuing import NOTHING, is_continue, told_words
 from indwell.agent.event_shape import FileChanged
@@ -116,7 +115,7 @@ async def _worked(
     session.conversation = talk.queue(session.conversation, turn.gathered)
     ending: Ending
     try:
-        async with with_commands(session, turn.number, emit):
+        async with features.around(Moment(session, turn.number, emit)):
             ending, message = await run_rounds(session, turn, emit)
     except OverBudget as error:
         ending, message = "budget", str(error)

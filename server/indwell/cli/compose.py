@@ -132,7 +132,7 @@ def make_session(
     boards, features = boards_and_features(
         shelf, subagents, find, companion, lambda: settings().mode
     )
-    tools = tools_of(shell, boards, features, companion)
+    tools = tools_of(shell, boards, features)
     spill_folder = place.spill.resolve()
     secrecy = Secrecy(settings, model.key, environment)
     hide = secrecy.hide
@@ -191,8 +191,6 @@ def make_session(
         small=model.small,
         wish=boards.wish,
         features=features,
-        questions=companion.questions,
-        background=boards.background,
         confine=bounds_now(
             workspace, settings, trust, shelf, own=own, quarantine=state / "quarantine"
         ),

@@ -7,11 +7,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from indwell.agent.asking.asker import Asker, Nobody
-from indwell.agent.asking.board import QuestionBoard
-from indwell.agent.asking.tool import make_ask_user
 from indwell.agent.features.memory.pages import NoPages, Pages
 from indwell.agent.features.memory.remember import make_remember
+from indwell.agent.features.questions.asker import Asker, Nobody
+from indwell.agent.features.questions.board import QuestionBoard
+from indwell.agent.features.questions.tool import make_ask_user
 from indwell.policy.approvals import Approver
 from indwell.sessions.store import folder_name
 from indwell.settings.memory_pages import MemoryPages

@@ -126,7 +126,6 @@ async def resume_session(
     session.given_title, session.own_title = past.title, past.own_title
     features, records = session.parts.features, reading.records
     features.restore(await asyncio.to_thread(features.read, lived(records), records))
-    session.parts.background.take_over(past.n_commands, past.lost_commands)
     told = await asyncio.to_thread(recalled, reading.records, datetime.now(UTC))
     session.remember(told.health, told.calibration, told.answered_at)
     notices = [*reading.notices, unknown_words(past.open_calls), *past.notes]

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from typing import NamedTuple
 
-from indwell.agent.background.board import Board
-from indwell.agent.background.tool import make_commands
 from indwell.agent.compact_tool import Wish, make_compact
 from indwell.agent.feature import Features
+from indwell.agent.features.background.board import Board
+from indwell.agent.features.background.feature import background_feature
 from indwell.agent.features.memory.feature import memory_feature
 from indwell.agent.features.plan.board import PlanBoard, Steps
 from indwell.agent.features.plan.feature import plan_feature
+from indwell.agent.features.questions.feature import questions_feature
 from indwell.agent.features.skills.feature import skills_feature
 from indwell.agent.features.skills.shelf import Shelf
 from indwell.agent.features.subagents.listing import subagents_feature
@@ -46,32 +47,27 @@ def boards_and_features(
     mode: Callable[[], Mode],
 ) -> tuple[Boards, Features[Session]]:
     """Those of a session that begins."""
-    todo = TodoList()
+    background, todo = Board(), TodoList()
     plan = PlanBoard(lambda: Steps(todo.items, todo.written_in))
     features = Features(
         (
             memory_feature(companion.memory, companion.remember),
+            background_feature(background),
             plan_feature(plan, mode),
             todo.feature(),
             subagents_feature(subagents, find_subagents),
             skills_feature(shelf),
+            questions_feature(companion.questions, companion.ask_user),
         )
     )
-    return Boards(Wish(), Board()), features
+    return Boards(Wish(), background), features
 
 
-def tools_of(
-    shell: Shell,
-    boards: Boards,
-    features: Features[Session],
-    companion: Companion,
-) -> Registry:
+def tools_of(shell: Shell, boards: Boards, features: Features[Session]) -> Registry:
     """Those of files and commands, then those of the agent, in the order the model reads them."""
     own = (
         *features.tools,
         make_compact(boards.wish),
-        companion.ask_user,
-        make_commands(boards.background),
     )
     in_order = sorted(own, key=lambda tool: ORDER.index(tool.spec.name))
     return standard_tools(shell, *in_order, background=boards.background)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from rich.console import Console
 from rich.markup import escape
 
-from indwell.agent.asking.asker import NOBODY, Answer, UserQuestion, answer_of
+from indwell.agent.features.questions.asker import NOBODY, Answer, UserQuestion, answer_of
 from indwell.cli.stdin import is_typed
 from indwell.cli.terminal_approver import TerminalApprover
 from indwell.cli.typed_line import typed_line

@@ -5,8 +5,8 @@ from __future__ import annotations
 import msgspec
 from lsprotocol import types
 
-from indwell.agent.background.board import Board
-from indwell.agent.background.words import list_words
+from indwell.agent.features.background.board import Board
+from indwell.agent.features.background.words import list_words
 from indwell.errors import ToolError, UserError
 from indwell.lsp import protocol_commands as commands
 from indwell.lsp.host import Host
@@ -29,7 +29,7 @@ async def commands_of(host: Host, params: commands.CommandsParams) -> commands.C
         if params.stop is not None:
             raise UserError("that session is not open, so none of its background commands runs")
         return commands.CommandsResult(params.session, ())
-    board = session.parts.background
+    board = session.parts.features.door(Board)
     if params.stop is not None:
         await _stop(board, params.stop)
     rows = msgspec.to_builtins(board.event().commands)
@@ -39,7 +39,7 @@ async def commands_of(host: Host, params: commands.CommandsParams) -> commands.C
 async def offer_stops(host: Host) -> None:
     """Show what runs, with a button to stop each; for editors that have nothing of their own."""
     session = host.sessions.current
-    board = session.parts.background if session is not None else Board()
+    board = session.parts.features.door(Board) if session is not None else Board()
     running = board.running
     if not running:
         host.client.show(types.MessageType.Info, "Indwell: no background commands run")

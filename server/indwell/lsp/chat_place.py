@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from indwell.agent.asking.asker import UserQuestion
+from indwell.agent.features.questions.asker import UserQuestion
 
 
 class ChatPlace(Protocol):

@@ -17,6 +17,7 @@ from lsprotocol import types
 
 from indwell.agent.compacting import COMPACT
 from indwell.agent.continuing import CONTINUE, NOTHING
+from indwell.agent.features.background.board import Board
 from indwell.agent.prompt import Prompt
 from indwell.agent.session import Session
 from indwell.agent.words import is_blank
@@ -280,7 +281,7 @@ class Host:
         waiting = ticket.waiting
         session = await self.sessions.get(waiting.target or waiting.home or None)
         session.parts.gate.source = self.problems
-        session.parts.background.outside = partial(self.turns.tell, session)
+        session.parts.features.door(Board).outside = partial(self.turns.tell, session)
         self.warn(tuple(one for one in self.configuration.notices if one not in notices))
         return session
 

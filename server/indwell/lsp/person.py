@@ -16,7 +16,7 @@ import asyncio
 
 from lsprotocol import types
 
-from indwell.agent.asking.asker import CLOSED, Answer, UserQuestion
+from indwell.agent.features.questions.asker import CLOSED, Answer, UserQuestion
 from indwell.errors import UserError
 from indwell.lsp.client import Client
 from indwell.lsp.permission import EditorApprover, marked

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 from functools import partial
 
-from indwell.agent.asking.asker import UserQuestion
+from indwell.agent.features.questions.asker import UserQuestion
 from indwell.errors import EditRefused
 from indwell.lsp.chat import moving
 from indwell.lsp.chat.chats import Chats

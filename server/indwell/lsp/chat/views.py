@@ -12,6 +12,7 @@ from typing import Any, TypeAlias
 from lsprotocol import types
 
 from indwell.agent.features.plan.feature import board_of
+from indwell.agent.features.questions.feature import question_of
 from indwell.lsp.chat import layout, offers, outline
 from indwell.lsp.chat.chats import Chats
 from indwell.lsp.chat.completion import Lines, completed, named_lines, ranged_path
@@ -151,7 +152,7 @@ class ChatViews:
         )
         turn = self._host.turns.running
         asker = turn.session if running and turn is not None else None
-        is_asked = asker is not None and asker.parts.questions.is_waiting
+        is_asked = asker is not None and question_of(asker).is_waiting
         return offers.State(
             document.uri, session, running, is_busy, pending, is_planned, asked=is_asked
         )

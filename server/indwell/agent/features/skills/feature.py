@@ -50,6 +50,9 @@ def skills_feature(shelf: Shelf) -> Feature[Session]:
         await shelf.look()
         return Reminder(skill_blocks(shelf, moment.session, moment.turn))
 
+    async def close() -> None:
+        shelf.close()
+
     return Feature(
         name="skills",
         tools=(make_load_skill(shelf),),
@@ -61,7 +64,7 @@ def skills_feature(shelf: Shelf) -> Feature[Session]:
         prompt_blocks=prompt_blocks,
         remind=remind,
         result=not_again,
-        close=shelf.close,
+        close=close,
     )
 
 

@@ -13,7 +13,6 @@ from typing import Any
 
 import msgspec
 
-from indwell.agent.background.board import Board
 from indwell.agent.budget import Budgets
 from indwell.agent.compact_tool import Wish
 from indwell.agent.features.subagents.definition import Definition
@@ -143,7 +142,6 @@ def _bounded(  # noqa: PLR0917 - all that is its own
         budgets=Budgets(turn_tokens=limits.tokens, tokens_setting="agent_budget_tokens"),
         ledger=MemoryLedger(),  # the turn that it works for pays
         wish=own.wish,
-        background=Board(),
     )
 
 

@@ -8,10 +8,10 @@ from collections.abc import Awaitable, Callable
 from functools import partial
 from pathlib import Path
 
-from indwell.agent.background.command import Command, Who
-from indwell.agent.background.output import Output
-from indwell.agent.background.words import started_words
 from indwell.agent.events import CommandsChanged, Event, Notice
+from indwell.agent.features.background.command import Command, Who
+from indwell.agent.features.background.output import Output
+from indwell.agent.features.background.words import started_words
 from indwell.errors import ToolError
 from indwell.files import append_own
 from indwell.sandbox import Finished

@@ -12,9 +12,9 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
-from indwell.agent.asking.asker import Answer, Asker, UserQuestion
-from indwell.agent.asking.board import DECIDE, QuestionBoard, Silence
 from indwell.agent.events import QuestionAnswered, QuestionAsked
+from indwell.agent.features.questions.asker import Answer, Asker, UserQuestion
+from indwell.agent.features.questions.board import DECIDE, QuestionBoard, Silence
 from indwell.agent.words import is_blank
 from indwell.errors import ToolError
 from indwell.policy.approvals import short_line, visible

@@ -6,9 +6,9 @@ import asyncio
 from dataclasses import dataclass, field
 from typing import Literal
 
-from indwell.agent.background.output import Output
-from indwell.agent.background.words import seconds_words
 from indwell.agent.event_shape import BackgroundCommand
+from indwell.agent.features.background.output import Output
+from indwell.agent.features.background.words import seconds_words
 from indwell.sandbox import Finished
 from indwell.tools.commands.ending import ending_words
 

@@ -1,4 +1,4 @@
-"""What a turn has to do with background commands: it hears of them, and covers what they change."""
+"""Background commands as a feature: a turn hears of them, and reviews what they change."""
 
 from __future__ import annotations
 
@@ -6,15 +6,18 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from functools import partial
 
-from indwell.agent.background.words import ended_words, lost_words, untold_words
 from indwell.agent.covering import cover_beside, uncover_beside
-from indwell.agent.events import Listener, Notice
+from indwell.agent.events import Notice
+from indwell.agent.feature import Feature, Moment, Reminder, State
+from indwell.agent.features.background.board import Board
+from indwell.agent.features.background.tool import make_commands
+from indwell.agent.features.background.words import ended_words, lost_words, untold_words
 from indwell.agent.hunks import tell_hunks
 from indwell.agent.session import Session
-from indwell.context import conversation as talk
 from indwell.context.injections import inject
 from indwell.sandbox.gate import gate_words, still_in_the_way, take_untold
 from indwell.sandbox.meanwhile import look_again
+from indwell.sessions.branches import commands_of
 from indwell.sessions.told import CommandSet
 
 BETWEEN = (
@@ -23,13 +26,37 @@ BETWEEN = (
 )
 
 
+def background_feature(board: Board) -> Feature[Session]:
+    """The background commands of one session; a sub-agent has none."""
+
+    def steered(words: str, *, numbered: bool) -> bool:
+        del words, numbered
+        board.wake()
+        return False
+
+    return Feature(
+        name="background",
+        tools=(make_commands(board),),
+        door=board,
+        around=lambda moment: _around(board, moment),
+        remind=lambda moment: _remind(board, moment),
+        steered=steered,
+        state=State(
+            read=lambda _, records: commands_of(records),
+            now=lambda: (0, ()),
+            restore=lambda state: board.take_over(*state),
+            inherit=lambda _: None,  # the commands of another session are not this one's
+        ),
+        for_child=lambda: None,
+        close=board.close,
+    )
+
+
 @asynccontextmanager
-async def with_commands(session: Session, turn: int, emit: Listener) -> AsyncIterator[None]:
-    """A turn, while background commands may run, or be begun."""
-    board, parts = session.parts.background, session.parts
-    if session.helping is not None:  # they are those of the one that it works for
-        yield
-        return
+async def _around(board: Board, moment: Moment[Session]) -> AsyncIterator[None]:
+    """The rounds of a turn, while background commands may run, or be begun."""
+    session, turn, emit = moment.session, moment.turn, moment.emit
+    parts = session.parts
 
     async def cover(call_id: str) -> None:
         if parts.coverage is not None:
@@ -60,29 +87,29 @@ async def with_commands(session: Session, turn: int, emit: Listener) -> AsyncIte
             emit(Notice(turn, "info", BETWEEN.format(names=_run_on(names))))
 
 
-def remind_of_commands(session: Session, turn: int) -> None:
-    """Let the request say which have ended since the last one, once each."""
-    board = session.parts.background
-    if session.helping is not None:
-        return
-    board.settle_down()
-    said = [lost_words(board.lost)] if board.lost else []
-    for name in board.lost:
-        board.note(name, "", False)  # noqa: FBT003 - it does not run
-    board.lost = ()
+async def _remind(board: Board, moment: Moment[Session]) -> Reminder:
+    """Which commands have ended since the last request, once each."""
+    lost = board.lost
     untold = [one for one in board.running if not one.is_told]
+    ended = [one for one in board.commands if not one.runs and not one.is_known]
+    said = [lost_words(lost)] if lost else []
     if untold:
         said.append(untold_words([one.id for one in untold]))
-    for one in untold:
-        one.is_told = True
-    news = [one for one in board.commands if not one.runs and not one.is_known]
-    if news:
-        said.append(ended_words([(one.id, one.state_words(board.now)) for one in news]))
-    for one in news:
-        one.is_known = True
-        board.note(one.id, one.text, False)  # noqa: FBT003 - as above
-    blocks = tuple(inject("reminder", words, turn=turn) for words in said)
-    session.conversation = talk.queue(session.conversation, blocks)
+    if ended:
+        said.append(ended_words([(one.id, one.state_words(board.now)) for one in ended]))
+
+    def told() -> None:
+        board.settle_down()
+        for name in lost:
+            board.note(name, "", False)  # noqa: FBT003 - it does not run
+        board.lost = ()
+        for one in untold:
+            one.is_told = True
+        for one in ended:
+            one.is_known = True
+            board.note(one.id, one.text, False)  # noqa: FBT003 - as above
+
+    return Reminder(tuple(inject("reminder", words, turn=moment.turn) for words in said), told)
 
 
 def _run_on(names: list[str]) -> str:

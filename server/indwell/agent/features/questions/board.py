@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import Literal, TypeAlias
 
-from indwell.agent.asking.asker import Answer, Asker, UserQuestion, answer_of
+from indwell.agent.features.questions.asker import Answer, Asker, UserQuestion, answer_of
 from indwell.errors import ToolError
 
 MOST_ASKED = 8  # questions in one turn; who asks more has not thought

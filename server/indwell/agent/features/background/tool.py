@@ -7,9 +7,9 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
-from indwell.agent.background.board import Board
-from indwell.agent.background.command import Command
-from indwell.agent.background.words import list_words
+from indwell.agent.features.background.board import Board
+from indwell.agent.features.background.command import Command
+from indwell.agent.features.background.words import list_words
 from indwell.errors import ToolError
 from indwell.sandbox.meanwhile import look_again
 from indwell.tools.base import Facts, Outcome, Tool, ToolContext
