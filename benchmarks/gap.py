@@ -105,7 +105,6 @@ async def ours(base_url: str, folder: Path) -> list[float]:
         read_roots=(spill,),
         hidden=lambda _path: False,
         surroundings=surroundings,
-        instructions=nothing,
         cost=lambda usage: usage.output * 1e-6,
         now=lambda: datetime.now(UTC),
         monotonic=time.monotonic,

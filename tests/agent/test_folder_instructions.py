@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,8 @@ import msgspec
 import pytest
 
 from indwell.agent.events import Notice
-from indwell.agent.folder_instructions import (
+from indwell.agent.features.instructions.feature import Instructions
+from indwell.agent.features.instructions.folders import (
     Found,
     Instruction,
     instruction_blocks,
@@ -69,12 +69,8 @@ class Project:
     ) -> AsyncIterator[World]:
         workspace = DiskWorkspace([self.root])
         found = ProjectInstructions(workspace, lambda: self.settings, self.trusted)
-        async with a_world(folder, script, workspace=workspace) as world:
-            world.session.parts = replace(
-                world.session.parts,
-                instructions=found.own,
-                folder_instructions=found.of_folders,
-            )
+        features = [Instructions(found.own, found.of_folders).feature()]
+        async with a_world(folder, script, workspace=workspace, features=features) as world:
             yield world
 
 

@@ -15,6 +15,10 @@ import msgspec
 
 from indwell.agent.events import Event, TurnFinished
 from indwell.agent.feature import Feature, Features
+from indwell.agent.features.attachments.feature import attachments_feature
+from indwell.agent.features.instructions.feature import Instructions
+from indwell.agent.features.instructions.folders import NOTHING, Found
+from indwell.agent.features.time.feature import time_feature
 from indwell.agent.parts import Parts
 from indwell.agent.prompt import Prompt
 from indwell.agent.session import Session
@@ -177,8 +181,22 @@ async def a_world(
     store = SessionStore(folder / "state", folder)
     identifier, log = store.create(model="small", now=START)
     rules: set[str] = set()
+
+    async def instructions() -> str:
+        return world.instructions
+
+    async def of_folders(_files: Sequence[Path], _told: Sequence[str]) -> Found:
+        return NOTHING
+
     given = policy or Policy("auto")
-    of_features = Features(features)
+    of_features = Features(
+        (
+            time_feature(),
+            Instructions(instructions, of_folders).feature(),
+            attachments_feature(),
+            *features,
+        )
+    )
     registry = registry or Registry(
         [make_read_file(), make_edit_file(), make_write_file(), *tools, *of_features.tools]
     )
@@ -190,9 +208,6 @@ async def a_world(
 
     async def surroundings() -> Surroundings:
         return world.surroundings
-
-    async def instructions() -> str:
-        return world.instructions
 
     provider, approver = ScriptedProvider(script), RecordingApprover(*answers)
     parts = Parts(
@@ -209,7 +224,6 @@ async def a_world(
         read_roots=(store.spill(identifier),),
         hidden=lambda path: matches_any(path, given.deny),
         surroundings=surroundings,
-        instructions=instructions,
         cost=lambda usage: usage.output * 0.25,
         now=clock.now,
         monotonic=clock.monotonic,

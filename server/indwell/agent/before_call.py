@@ -5,9 +5,7 @@ from __future__ import annotations
 from indwell.agent import events
 from indwell.agent.events import Listener
 from indwell.agent.feature import Moment
-from indwell.agent.instructing import tell_instructions
 from indwell.agent.session import Session
-from indwell.agent.time_news import tell_day
 from indwell.agent.turn_state import TurnState
 from indwell.agent.verdicts import verdict_blocks
 from indwell.context import conversation as talk
@@ -29,10 +27,8 @@ def mend(session: Session, turn: int, emit: Listener) -> None:
 
 
 async def tell_news(session: Session, turn: TurnState, emit: Listener) -> None:
-    """Let the request say what has changed since the last one: files, instructions, the day."""
+    """Let the request say what has changed since the last one."""
     await _tell_aftermath(session, turn.number, emit)
-    await tell_instructions(session, turn.number, emit)
-    await tell_day(session, turn)
 
 
 async def _tell_aftermath(session: Session, turn: int, emit: Listener) -> None:

@@ -7,9 +7,8 @@ from typing import NamedTuple
 
 from indwell.agent.events import Event
 from indwell.agent.feature import Moment
-from indwell.agent.instructing import folder_blocks, own_blocks
+from indwell.agent.prompt import Prompt
 from indwell.agent.session import Session
-from indwell.agent.time_news import time_blocks
 from indwell.agent.verdicts import verdict_blocks
 from indwell.context.injections import inject
 from indwell.messages import Text
@@ -34,18 +33,17 @@ async def forthcoming(session: Session) -> Forthcoming:
     """As ``turn`` and ``before_call`` would make them now; what was sent before is among them."""
     parts, turn = session.parts, session.turns + 1
     before = [inject("environment", surroundings_words(await parts.surroundings()), turn=turn)]
-    before += time_blocks(session, turn)
-    before += await own_blocks(session, turn)
+    moment = Moment(session, turn, _tell_nobody)
+    before += await parts.features.prompt_blocks(moment, Prompt(""))
     told: dict[Path, str] = {}
     verdicts = await verdict_blocks(session, turn, peek=told)
     became = await session.aftermath.blocks(
         session.seen, parts.workspace, parts.hidden, turn=turn, hide=parts.hide, peek=told
     )
-    reminders = await parts.features.reminders(Moment(session, turn, _tell_nobody))
+    reminders = await parts.features.reminders(moment)
     behind = (
         *verdicts,
         *became,
-        *await folder_blocks(session, turn),
         *(block for one in reminders for block in one.blocks),
     )
     return Forthcoming(tuple(before), behind)

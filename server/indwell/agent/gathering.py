@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from indwell.agent.feature import Moment
-from indwell.agent.instructing import own_blocks
 from indwell.agent.prompt import Prompt
 from indwell.agent.secrecy import hidden
 from indwell.agent.session import Session
-from indwell.agent.time_news import time_blocks
-from indwell.context.attached import listing_words, picture_blocks, reported_words
-from indwell.context.ide import mention_words, opened_words, problem_lines, selection_words
-from indwell.context.injections import Kind, inject
+from indwell.context.attached import picture_blocks
+from indwell.context.injections import inject
 from indwell.context.oversize import is_oversize, oversize_words
 from indwell.errors import UserError
 from indwell.messages import Block, Text
@@ -18,27 +15,9 @@ from indwell.prompt.environment import Surroundings, surroundings_words
 
 
 async def gathered(moment: Moment[Session], prompt: Prompt, now: Surroundings) -> list[Text]:
-    """Of the moment, of the editor and of the user; secrets in it stay here."""
+    """The facts of the moment, then what the features have for these words."""
     session, turn = moment.session, moment.turn
     blocks = [inject("environment", surroundings_words(now), turn=turn)]
-    blocks += time_blocks(session, turn)
-
-    async def add(kind: Kind, text: str) -> None:
-        blocks.append(inject(kind, await hidden(session, text), turn=turn))
-
-    blocks += await own_blocks(session, turn)
-    if prompt.opened is not None:
-        await add("ide_opened_file", opened_words(prompt.opened))
-    if prompt.selection is not None:
-        await add("ide_selection", selection_words(prompt.selection))
-    for marked in prompt.mentioned:
-        await add("mention", mention_words(marked))
-    for folder in prompt.folders:
-        await add("mention", listing_words(folder))
-    if prompt.problems:
-        await add("diagnostics", problem_lines(prompt.problems))
-    if prompt.reported:
-        await add("diagnostics", reported_words(prompt.reported))
     blocks += await session.parts.features.prompt_blocks(moment, prompt)
     return blocks
 

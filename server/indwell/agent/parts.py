@@ -5,7 +5,7 @@ A default is inert: it holds nothing, asks nobody and finds nothing.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
@@ -14,7 +14,6 @@ from typing import Any
 from indwell.agent.budget import Budgets
 from indwell.agent.compact_tool import Wish
 from indwell.agent.feature import Features
-from indwell.agent.folder_instructions import NOTHING, Found
 from indwell.agent.gate.gate import Gate
 from indwell.agent.git_entries import GitEntries
 from indwell.agent.hooks.book import HookBook
@@ -57,12 +56,6 @@ def shown_as_it_is(text: str) -> str:
     return text
 
 
-async def not_instructed(files: Sequence[Path], told: Sequence[str]) -> Found:
-    """No folder has instructions."""
-    del files, told
-    return NOTHING
-
-
 def unconfined(widening: Widening) -> None:
     """No bounds: for tools that start nothing."""
     del widening
@@ -92,9 +85,6 @@ class Parts:
         read_roots: Folders besides the workspace that tools may read; first the session's own.
         hidden: Is this path, as displayed, kept from the model by a deny rule?
         surroundings: Facts of this moment for the reminder.
-        instructions: AGENTS.md of a trusted workspace, else nothing.
-        folder_instructions: Those of the folders in it where these files lie, and of the files
-            of instructions that were told before, by their names as shown.
         cost: US dollars of a usage, None if the price is unknown.
         now: The time, for the log.
         monotonic: Seconds of a clock that never goes back, for durations.
@@ -134,7 +124,6 @@ class Parts:
     read_roots: tuple[Path, ...]
     hidden: Callable[[str], bool]
     surroundings: Callable[[], Awaitable[Surroundings]]
-    instructions: Callable[[], Awaitable[str]]
     cost: Callable[[Usage], float | None]
     now: Callable[[], datetime]
     monotonic: Callable[[], float]
@@ -159,9 +148,6 @@ class Parts:
     gate: Gate = field(default_factory=Gate)
     mode: Callable[[], Mode] = in_review
     hooks: HookBook = field(default_factory=HookBook)
-    folder_instructions: Callable[[Sequence[Path], Sequence[str]], Awaitable[Found]] = (
-        not_instructed
-    )
     other_model: Callable[[str], OtherModel | None] = no_other_model
     is_private: Callable[[Path], bool] = lies_in_no_home
 

@@ -14,7 +14,6 @@ import msgspec
 
 from indwell.agent.aftermath import Aftermath
 from indwell.agent.events import Listener
-from indwell.agent.folder_instructions import NOTHING, Found
 from indwell.agent.growth import added_messages
 from indwell.agent.parts import Parts
 from indwell.agent.turn_state import TurnState
@@ -89,7 +88,6 @@ class Session:
         is_editing: An edit is being made and not told of yet; what waits is told after it.
         given_title: The user's for it; empty if it was given none.
         own_title: The beginning of the first words; empty before those.
-        told_instructions: What was found last of instructions of folders; it was told.
         under_way: The turn that runs, or the last one.
         asking: Held while a question stands; one of this session and its sub-agents at a time.
         helping: What it works for if it is a sub-agent's.
@@ -125,7 +123,6 @@ class Session:
     is_editing: bool = False
     given_title: str = ""
     own_title: str = ""
-    told_instructions: Found = NOTHING
     under_way: TurnState | None = None
     asking: asyncio.Lock = field(default_factory=asyncio.Lock)
     helping: Helping | None = None

@@ -21,7 +21,6 @@ from indwell.agent.events import Listener
 from indwell.agent.feature import Moment
 from indwell.agent.gathering import attached_blocks, check_pictures, gathered
 from indwell.agent.hooking import end_told, stopped_prompt
-from indwell.agent.instructing import marked_places
 from indwell.agent.prompt import Prompt, labels
 from indwell.agent.rounds import (
     fitting_words,
@@ -55,7 +54,7 @@ async def run_turn(session: Session, prompt: Prompt, emit: Listener) -> events.T
     """
     session.turns += 1
     words = told_words(prompt.words)
-    turn = TurnState(number=session.turns, words=words, draft=prompt.words)
+    turn = TurnState(number=session.turns, words=words, draft=prompt.words, prompt=prompt)
     session.under_way = turn
     started = session.parts.monotonic()
     session.turn_runs, session.is_outgrown, session.refused = True, False, 0
@@ -142,7 +141,6 @@ async def _begin(session: Session, prompt: Prompt, turn: TurnState, emit: Listen
     await session.parts.features.begin(moment)
     now = await session.parts.surroundings()
     turn.gathered = tuple(await gathered(moment, prompt, now))
-    turn.marked = marked_places(session, prompt)
     turn.along = await attached_blocks(session, prompt, turn.number)
     turn.words = await fitting_words(session, turn.words)
     emit(events.TurnStarted(turn.number, title, prompt.words, now.model, attached, mode))

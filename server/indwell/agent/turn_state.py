@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from pathlib import Path
 
+from indwell.agent.prompt import Prompt
 from indwell.messages import Block, Text, Usage
 from indwell.workspace.base import Change
 
@@ -20,12 +20,10 @@ class TurnState:
         steered: Words of the middle of the turn that are in the request under way, as typed.
         steered_sent: The same as the model reads them.
         n_told: How many of them were told as delivered: a request may be made more than once.
-        day: On which the last request went out; empty before the first one.
         gathered: What the editor, the project and hooks put beside the words. It joins the
             conversation once every check has let the words pass.
         along: What the user attached to the words; like them it is lost if no model hears it.
-        marked: Files that the editor or the user put beside the words, and folders as a file in
-            them: their instructions count.
+        prompt: What the turn began with; None for a sub-agent's.
         streamed: Pieces of the reply that is under way.
         thought: The same of its reasoning.
         hook_asked: A hook has asked the model to go on, which none can do again.
@@ -51,11 +49,10 @@ class TurnState:
     n_told: int = 0
     gathered: tuple[Text, ...] = ()
     along: tuple[Block, ...] = ()
-    marked: tuple[Path, ...] = ()
+    prompt: Prompt | None = None
     streamed: list[str] = field(default_factory=list)
     thought: list[str] = field(default_factory=list)
     held: list[tuple[int, float]] = field(default_factory=list)
-    day: str = ""
     changes: list[Change] = field(default_factory=list)
     hook_asked: bool = False
     hook_told: bool = False

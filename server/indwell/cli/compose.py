@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 
+from indwell.agent.features.instructions.feature import Instructions
 from indwell.agent.features.skills.shelf import Shelf
 from indwell.agent.git_entries import GitEntries
 from indwell.agent.git_note import GitNote
@@ -30,7 +31,7 @@ from indwell.cli.remembering import companion_of
 from indwell.cli.sandbox_state import notice_of
 from indwell.cli.secrecy import Secrecy
 from indwell.cli.secret_places import SecretPlaces
-from indwell.cli.session_tools import boards_and_features, tools_of
+from indwell.cli.session_tools import Given, boards_and_features, tools_of
 from indwell.cli.skills import shelf_beside, shelf_of
 from indwell.cli.spill import Spill
 from indwell.cli.subagents import lines_of, subagents_of
@@ -128,15 +129,20 @@ def make_session(
     folder = None if isinstance(place.log, MemoryLog) else place.spill.parent
     subagents = subagents_of(settings, workspace.roots, trust, folder)
     companion = companion_of(place.id, approver, settings, root, environment)
-    find = lines_of(subagents)
-    boards, features = boards_and_features(
-        shelf, subagents, find, companion, lambda: settings().mode
+    instructions = ProjectInstructions(workspace, settings, trust)
+    given = Given(
+        Instructions(instructions.own, instructions.of_folders),
+        shelf,
+        subagents,
+        lines_of(subagents),
+        companion,
+        lambda: settings().mode,
     )
+    boards, features = boards_and_features(given)
     tools = tools_of(shell, boards, features)
     spill_folder = place.spill.resolve()
     secrecy = Secrecy(settings, model.key, environment)
     hide = secrecy.hide
-    instructions = ProjectInstructions(workspace, settings, trust)
     spill = Spill(spill_folder, n_kept=place.n_spilled, hide=hide)
     own = (str(state.resolve()), str(user_file().parent.resolve()))
     readable = (spill_folder, *place.others)
@@ -177,8 +183,6 @@ def make_session(
             or secret.is_other_name(root / path)
         ),
         surroundings=lambda: surroundings_of(workspace, model.name),
-        instructions=instructions.own,
-        folder_instructions=instructions.of_folders,
         cost=model.cost,
         now=lambda: datetime.now(UTC),
         monotonic=time.monotonic,

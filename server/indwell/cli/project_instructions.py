@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
-from indwell.agent.folder_instructions import NOTHING, Found, Instruction
+from indwell.agent.features.instructions.folders import NOTHING, Found, Instruction
 from indwell.cli.folder_trust import FolderTrust
 from indwell.cli.visible_place import visible_place
 from indwell.errors import SettingsError, ToolError

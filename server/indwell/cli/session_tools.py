@@ -7,8 +7,10 @@ from typing import NamedTuple
 
 from indwell.agent.compact_tool import Wish, make_compact
 from indwell.agent.feature import Features
+from indwell.agent.features.attachments.feature import attachments_feature
 from indwell.agent.features.background.board import Board
 from indwell.agent.features.background.feature import background_feature
+from indwell.agent.features.instructions.feature import Instructions
 from indwell.agent.features.memory.feature import memory_feature
 from indwell.agent.features.plan.board import PlanBoard, Steps
 from indwell.agent.features.plan.feature import plan_feature
@@ -17,6 +19,7 @@ from indwell.agent.features.skills.feature import skills_feature
 from indwell.agent.features.skills.shelf import Shelf
 from indwell.agent.features.subagents.listing import subagents_feature
 from indwell.agent.features.subagents.tool import Subagents
+from indwell.agent.features.time.feature import time_feature
 from indwell.agent.features.todo.todo import TodoList
 from indwell.agent.session import Session
 from indwell.cli.remembering import Companion
@@ -39,24 +42,42 @@ class Boards(NamedTuple):
     background: Board
 
 
-def boards_and_features(
-    shelf: Shelf,
-    subagents: Subagents,
-    find_subagents: Callable[[], Awaitable[tuple[str, ...]]],
-    companion: Companion,
-    mode: Callable[[], Mode],
-) -> tuple[Boards, Features[Session]]:
-    """Those of a session that begins."""
+class Given(NamedTuple):
+    """What features need of the disk, the settings and the user.
+
+    Attributes:
+        instructions: Of the project and its folders.
+        shelf: The skills.
+        subagents: What a sub-agent needs.
+        find_subagents: Reads those that the workspace describes, a line each.
+        companion: Memory, and questions to the user.
+        mode: The one in force.
+    """
+
+    instructions: Instructions
+    shelf: Shelf
+    subagents: Subagents
+    find_subagents: Callable[[], Awaitable[tuple[str, ...]]]
+    companion: Companion
+    mode: Callable[[], Mode]
+
+
+def boards_and_features(given: Given) -> tuple[Boards, Features[Session]]:
+    """Those of a session that begins; each line of the list is a feature."""
+    companion = given.companion
     background, todo = Board(), TodoList()
     plan = PlanBoard(lambda: Steps(todo.items, todo.written_in))
     features = Features(
         (
+            time_feature(),
+            given.instructions.feature(),
+            attachments_feature(),
             memory_feature(companion.memory, companion.remember),
             background_feature(background),
-            plan_feature(plan, mode),
+            plan_feature(plan, given.mode),
             todo.feature(),
-            subagents_feature(subagents, find_subagents),
-            skills_feature(shelf),
+            subagents_feature(given.subagents, given.find_subagents),
+            skills_feature(given.shelf),
             questions_feature(companion.questions, companion.ask_user),
         )
     )

@@ -32,6 +32,8 @@ def memory_feature(pages: Pages, tools: Sequence[Tool[Any]]) -> Feature[Session]
 
 async def facts_for(pages: Pages, session: Session, prompt: Prompt, turn: int) -> tuple[Text, ...]:
     """One block with the facts that fit the user's words, or none."""
+    if not prompt.words:  # a preview
+        return ()
     hide, conversation = session.parts.hide, session.conversation
 
     def look() -> Text | None:

@@ -1,0 +1,38 @@
+"""What the editor shows beside a prompt, as blocks for the model; secrets in it stay here."""
+
+from __future__ import annotations
+
+from indwell.agent.feature import Feature, Moment
+from indwell.agent.prompt import Prompt
+from indwell.agent.secrecy import hidden
+from indwell.agent.session import Session
+from indwell.context.attached import listing_words, reported_words
+from indwell.context.ide import mention_words, opened_words, problem_lines, selection_words
+from indwell.context.injections import Kind, inject
+from indwell.messages import Text
+
+
+def attachments_feature() -> Feature[Session]:
+    """The open file, the selection, mentions and problems of each prompt."""
+    return Feature(name="attachments", prompt_blocks=_blocks)
+
+
+async def _blocks(moment: Moment[Session], prompt: Prompt) -> tuple[Text, ...]:
+    blocks: list[Text] = []
+
+    async def add(kind: Kind, text: str) -> None:
+        blocks.append(inject(kind, await hidden(moment.session, text), turn=moment.turn))
+
+    if prompt.opened is not None:
+        await add("ide_opened_file", opened_words(prompt.opened))
+    if prompt.selection is not None:
+        await add("ide_selection", selection_words(prompt.selection))
+    for marked in prompt.mentioned:
+        await add("mention", mention_words(marked))
+    for folder in prompt.folders:
+        await add("mention", listing_words(folder))
+    if prompt.problems:
+        await add("diagnostics", problem_lines(prompt.problems))
+    if prompt.reported:
+        await add("diagnostics", reported_words(prompt.reported))
+    return tuple(blocks)

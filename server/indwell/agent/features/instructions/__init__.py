@@ -1,0 +1,1 @@
+"""Instructions of the project and of the folders that work comes into (H13)."""

@@ -1,0 +1,113 @@
+"""Instructions as a feature: those of the project with a prompt, those of folders as work comes.
+
+The files count only as the user trusted them; the user hears once of a file that does not count.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Awaitable, Callable, Sequence
+from pathlib import Path
+
+from indwell.agent.events import Notice
+from indwell.agent.feature import Feature, Moment, Reminder
+from indwell.agent.features.instructions.folders import (
+    NOTHING,
+    Found,
+    Instruction,
+    instruction_blocks,
+    limit_of,
+    told_paths,
+)
+from indwell.agent.prompt import Prompt
+from indwell.agent.secrecy import hidden
+from indwell.agent.session import Session
+from indwell.context.injections import inject
+from indwell.errors import ToolError
+from indwell.messages import Text
+from indwell.policy.approvals import one_line
+from indwell.prompt.instructions import FILE_NAME, instruction_words
+
+MOST_NAMED = 5  # ignored files in one notice
+
+
+class Instructions:
+    """The instructions of one session.
+
+    Args:
+        own: Gives those of the project itself; empty if there are none.
+        of_folders: Gives those of the folders where these files lie, and of the files of
+            instructions, as shown, that the conversation was told of.
+    """
+
+    def __init__(
+        self,
+        own: Callable[[], Awaitable[str]],
+        of_folders: Callable[[Sequence[Path], Sequence[str]], Awaitable[Found]],
+    ) -> None:
+        self._own = own
+        self._of_folders = of_folders
+        self._told = NOTHING
+
+    def feature(self) -> Feature[Session]:
+        """The instructions as a feature of their session."""
+        return Feature(
+            name="instructions",
+            prompt_blocks=self._blocks,
+            remind=self._remind,
+            for_child=lambda: Instructions(self._own, self._of_folders).feature(),
+        )
+
+    async def _blocks(self, moment: Moment[Session], _prompt: Prompt) -> tuple[Text, ...]:
+        """The instructions of the project itself."""
+        session = moment.session
+        text = await hidden(session, await self._own())
+        if not text:
+            return ()
+        limit = limit_of(session.conversation.config.window)
+        return (inject("instructions", instruction_words(text, limit=limit), turn=moment.turn),)
+
+    async def _remind(self, moment: Moment[Session]) -> Reminder:
+        """The instructions of the folders of the files that the model knows."""
+        session, before = moment.session, self._told
+        known = told_paths(session.conversation)
+        found = await self._of_folders((*session.seen.paths(), *_marked(session)), known)
+        blocks: tuple[Text, ...] = ()
+        if found.texts != before.texts:
+            texts = [Instruction(one.path, await hidden(session, one.text)) for one in found.texts]
+            blocks = instruction_blocks(session.conversation, Found(tuple(texts)), turn=moment.turn)
+
+        def told() -> None:
+            self._told = found
+            new = [one for one in found.ignored if one not in before.ignored]
+            if new:
+                moment.emit(Notice(moment.turn, "warning", ignored_words(new)))
+
+        return Reminder(blocks, told)
+
+
+def _marked(session: Session) -> tuple[Path, ...]:
+    """What the words of the turn are about; of a folder the file that may hold instructions."""
+    prompt = None if session.under_way is None else session.under_way.prompt
+    if prompt is None:
+        return ()
+    marked = (prompt.selection, *prompt.mentioned)
+    names = [one.path for one in marked if one is not None]
+    names += [f"{one.path}/{FILE_NAME}" for one in prompt.folders]
+    found = []
+    for name in names:
+        with contextlib.suppress(ToolError):  # of no file, or of one outside
+            found.append(session.parts.workspace.resolve(name))
+    return tuple(found)
+
+
+def ignored_words(names: Sequence[str]) -> str:
+    """What the user is told of files that are not as they were trusted."""
+    shown = ", ".join(repr(one_line(name)) for name in names[:MOST_NAMED])
+    more = len(names) - MOST_NAMED
+    listed = f"{shown} and {more} more" if more > 0 else shown
+    files = "1 instruction file is" if len(names) == 1 else f"{len(names)} instruction files are"
+    return (
+        f"{files} ignored, new or changed since you trusted the folder: {listed}. Look at what "
+        "they say; `indwell trust` lets them count."
+    )

@@ -1,0 +1,49 @@
+"""What the model hears of time: hours that went by between two turns, a day that ended in one.
+
+The date itself stands in the reminder of the surroundings, said again only when it changes.
+"""
+
+from __future__ import annotations
+
+from indwell.agent.feature import Feature, Moment, Reminder
+from indwell.agent.prompt import Prompt
+from indwell.agent.session import Session
+from indwell.context.injections import inject
+from indwell.messages import Text
+from indwell.prompt.environment import surroundings_words
+from indwell.prompt.time import elapsed_words
+from indwell.sessions.spending import local_day
+
+
+def time_feature() -> Feature[Session]:
+    """Time, as the model of one session hears of it."""
+    days = Days()
+    return Feature(name="time", prompt_blocks=_elapsed, remind=days.remind, for_child=time_feature)
+
+
+async def _elapsed(moment: Moment[Session], _prompt: Prompt) -> tuple[Text, ...]:
+    """How long ago the model answered, if that is long ago."""
+    session = moment.session
+    words = elapsed_words(session.answered_at, session.parts.now())
+    return (inject("reminder", words, turn=moment.turn),) if words else ()
+
+
+class Days:
+    """The day on which the last request of a turn went out."""
+
+    def __init__(self) -> None:
+        self._day = ""
+        self._turn = 0
+
+    async def remind(self, moment: Moment[Session]) -> Reminder:
+        """The new date, if the day has changed since an earlier request of the turn."""
+        parts = moment.session.parts
+        day = local_day(parts.now())
+
+        def told() -> None:
+            self._day, self._turn = day, moment.turn
+
+        if self._turn != moment.turn or day == self._day:
+            return Reminder((), told)
+        now = await parts.surroundings()
+        return Reminder((inject("environment", surroundings_words(now), turn=moment.turn),), told)
