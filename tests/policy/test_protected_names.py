@@ -147,3 +147,12 @@ def test_what_package_managers_install_is_told_from_the_rest() -> None:
     assert is_minor("packages/a/node_modules/.bin")
     assert not is_minor("node_modules/.bin")
     assert is_posing("web/.venv")
+
+
+def test_folders_that_are_obeyed_at_once_are_marked_among_the_protected_ones() -> None:
+    assert set(protected_names.AT_ONCE) == {
+        *(".vscode", ".indwell", ".idea", ".cursor", ".zed", ".claude"),
+    }
+    listed = " ".join(protected_names.PROTECTED.values())
+    assert "!" not in listed
+    assert {f"{one}/" for one in protected_names.AT_ONCE} <= set(listed.split())

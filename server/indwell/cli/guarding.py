@@ -21,7 +21,6 @@ from indwell.files.tree import MOST_FOLDERS, Found, Tree, found_at
 from indwell.policy.guarded import (
     BARE,
     INSIDE,
-    OBEYED_AT_ONCE,
     SHUT,
     is_guarded,
     is_minor,
@@ -33,6 +32,7 @@ from indwell.policy.guarded import (
     topmost,
 )
 from indwell.policy.paths import is_at_root_unknown, is_installed, is_protected, is_unknown
+from indwell.policy.protected_names import AT_ONCE
 from indwell.sandbox.confinement import Guarded, Hear, Hold
 from indwell.sandbox.strength import strength
 
@@ -125,7 +125,7 @@ class Guard:
         ]
         major = [path for path in kept if path not in minor]
         copies = self._git.copies(open_ones, before.git)
-        missing = () if only_git else tuple(one for one in OBEYED_AT_ONCE if one not in open_ones)
+        missing = () if only_git else tuple(one for one in AT_ONCE if one not in open_ones)
 
         # Where they cannot be made, it is the user who makes them while a command runs.
         unmade = missing if strength().level in {"S3", "S3m"} else ()
@@ -282,7 +282,7 @@ class Guard:
             return True
         if all(map(self._is_ordinary, path.split("/"))):
             return False  # most of them; a command can make very many
-        if path in OBEYED_AT_ONCE and is_stub(self._root / path):
+        if path in AT_ONCE and is_stub(self._root / path):
             return False  # made by us, for this command or another one
         inner = _inside_git(path)
         if inner:
@@ -359,7 +359,7 @@ class Guard:
         return self._kind(path) == "denied"
 
     def _is_stub(self, one: Found) -> bool:
-        return one.path in OBEYED_AT_ONCE and one.is_folder and is_stub(self._root / one.path)
+        return one.path in AT_ONCE and one.is_folder and is_stub(self._root / one.path)
 
     def _whole(self, paths: Iterable[str]) -> Iterator[str]:
         return (str(self._root / path) for path in paths)

@@ -39,11 +39,6 @@ obeys for whoever stands in that folder."""
 
 _REPOSITORIES = frozenset({".git", ".hg", ".jj"})
 
-OBEYED_AT_ONCE = (".vscode", ".indwell", ".idea", ".cursor", ".zed", ".claude")
-"""Folders in which running editors and agents obey what appears; so they cannot even be made.
-
-Each is an empty folder on the disk while a command runs, and costs it 0.3 ms: few, therefore."""
-
 INSIDE = "x"
 """A name that no rule speaks of: what is said of it in a folder is said of all there."""
 

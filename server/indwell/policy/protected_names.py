@@ -2,7 +2,9 @@
 
 How a name is written here: ``name/`` is a folder with all that is in it; ``a/b`` is ``b`` directly
 in ``a``, with all that is in it; a ``*`` stands for any characters of a file's name. Each is meant
-at any depth and is written in lower case. `indwell.policy.paths` compares; this module only lists.
+at any depth and is written in lower case. A ``!`` in front marks a folder in which running editors
+and agents obey what appears at once; see ``AT_ONCE``. `indwell.policy.paths` compares; this module
+only lists.
 """
 
 from __future__ import annotations
@@ -12,7 +14,7 @@ from collections.abc import Mapping
 Names = Mapping[str, str]
 """Who loads the names, and the names, with blanks between them."""
 
-PROTECTED: Names = {
+_MARKED: Names = {
     # Version control and its hooks
     "git": ".git/ .gitconfig .gitmodules .gitattributes .githooks/ .git-hooks/",
     "Mercurial": ".hg/ .hgrc .hgsub .hgeol",
@@ -44,16 +46,18 @@ PROTECTED: Names = {
         " grumphp.yml grumphp.yaml .ghooks/ yorkie.json .hooks/"
     ),
     # Editors, and what their language servers load as a folder opens
-    "VS Code": ".vscode/ .vscode-server/ .vscode-insiders/ .vscode-test.* .theia/ *.code-workspace",
-    "JetBrains": ".idea/ .run/ .fleet/ *.iml *.ipr *.iws .teamcity/",
+    "VS Code": (
+        "!.vscode/ .vscode-server/ .vscode-insiders/ .vscode-test.* .theia/ *.code-workspace"
+    ),
+    "JetBrains": "!.idea/ .run/ .fleet/ *.iml *.ipr *.iws .teamcity/",
     "Visual Studio": (
         ".vs/ *.csproj.user *.vbproj.user *.fsproj.user *.vcxproj.user directory.build.props"
         " directory.build.targets directory.build.rsp directory.packages.props"
         " properties/launchsettings.json .runsettings"
     ),
     "OmniSharp": "omnisharp.json",
-    "Zed": ".zed/",
-    "Cursor": ".cursor/ .cursorrules .cursorignore .cursorindexingignore *.mdc",
+    "Zed": "!.zed/",
+    "Cursor": "!.cursor/ .cursorrules .cursorignore .cursorindexingignore *.mdc",
     "Windsurf": ".windsurf/ .windsurfrules .codeium/",
     "Trae": ".trae/",
     "Helix": ".helix/",
@@ -239,13 +243,13 @@ PROTECTED: Names = {
     "Glitch and Cloud9": ".glitch-assets .c9/",
     "Coder and Daytona": ".coder/ .daytona/",
     # Agents: what they are told, what they start
-    "Indwell": ".indwell/ *.chat.md",
+    "Indwell": "!.indwell/ *.chat.md",
     "agents, by custom": (
         "agents.md agent.md agents.override.md agents.local.md .agents.md .agent.md .agent/"
         " .agents/ skill.md .rules .ai/ .mcp/ .mcp.json mcp.json .prompts/ *.prompt.md"
         " *.instructions.md *.chatmode.md .ruler/ .rulesync/ rulesync.json rulesync.jsonc"
     ),
-    "Claude": ".claude/ .claude.json claude.md claude.local.md .claude-plugin/ .claudeignore",
+    "Claude": "!.claude/ .claude.json claude.md claude.local.md .claude-plugin/ .claudeignore",
     "Codex": ".codex/",
     "GitHub Copilot": ".copilot/ copilot-instructions.md .copilot-instructions.md",
     "Gemini": ".gemini/ gemini.md .geminiignore .aiexclude",
@@ -279,7 +283,16 @@ PROTECTED: Names = {
     "code review by models": ".coderabbit.yaml .coderabbit.yml greptile.json ellipsis.yaml",
     "runners of several agents": ".conductor/ conductor.json .emdash.json .superset/",
 }
+
+PROTECTED: Names = {who: names.replace("!", "") for who, names in _MARKED.items()}
 """By whom they are loaded."""
+
+AT_ONCE = tuple(
+    one[1:-1] for names in _MARKED.values() for one in names.split() if one.startswith("!")
+)
+"""The marked folders, which commands cannot even make at the top of the workspace.
+
+Each is an empty folder on the disk while a command runs, and costs it 0.3 ms: few, therefore."""
 
 INSTALLED: Names = {
     "virtual environments": (

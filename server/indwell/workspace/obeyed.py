@@ -2,6 +2,11 @@
 
 A name that is missing here is not asked about; so a new tool that runs a file of a repository on
 its own is a new line.
+
+The list is shorter than ``policy.protected_names``, and not derived from that, on purpose. There a
+whole folder such as ``.idea`` is protected from the agent. Here each file counts by its content:
+when it changes, the user is asked for trust again, and editors write into those folders each day. A
+test keeps every name of this list protected, too.
 """
 
 from __future__ import annotations
