@@ -396,3 +396,54 @@ def test_no_command_is_held_where_a_folder_was_too_deep_to_look_into_before(
     assert "the user can remove it" in guard.look().refused
     shutil.rmtree(tmp_path / ("d" * 200))
     assert not guard.look().refused
+
+
+def test_what_nobody_could_look_at_stays_in_the_way_for_a_server_that_starts_later(
+    tmp_path: Path,
+) -> None:
+    root, state = tmp_path / "w", tmp_path / "state"
+    root.mkdir()
+    is_broken = [True]
+
+    def settle() -> tuple[str, ...]:
+        if is_broken[0]:
+            raise OSError(errno.EIO, "Input/output error")
+        return ("moved",)
+
+    first, later = Gate(), Gate()
+    quarantine = Quarantine(state, (root,))
+    first.close_until_settled((str(root),), settle, "a broken disk", quarantine)
+    later.heed(Quarantine(state, (root,)))
+    (own,) = first.open_again((root,))
+    assert "Input/output error" in own.words
+    for _ in range(2):
+        (one,) = later.open_again((root,))
+        assert f"made in '{root}' could not be looked at (a broken disk)" in one.words
+        assert "then delete the note" in gate_words((one,))
+    assert later.open_again((tmp_path / "other",)) == ()
+    is_broken[0] = False
+    assert first.open_again((root,)) == ()
+    assert later.open_again((root,)) == ()
+    is_broken[0] = True
+    first.close_until_settled((str(root),), settle, "a broken disk", quarantine)
+    (one,) = later.open_again((root,))
+    Path(one.record).unlink()
+    assert later.open_again((root,)) == ()
+
+
+def test_names_that_are_no_text_stay_in_the_way_for_a_server_that_starts_later(
+    tmp_path: Path,
+) -> None:
+    name = os.fsdecode(b"\xff.envrc")
+    try:
+        (tmp_path / name).write_text("evil")
+    except OSError:
+        pytest.skip("this system takes no such name")
+    state = tmp_path / "state"
+    state.mkdir()
+    broken = Quarantine(state, (tmp_path,), spare_in=tmp_path / "none")
+    Gate().close(Standing(str(tmp_path), name, "safe", "why not"), broken)
+    later = Gate()
+    later.heed(broken)
+    (one,) = later.open_again((tmp_path,))
+    assert (one.at, one.why) == (name, "why not")

@@ -153,6 +153,7 @@ class _Bounds:
             refused=next((one.refused for one in every if one.refused), ""),
             settle=lambda: tuple(note for one in open_ones for note in one.settle()),
             settle_so_far=lambda: tuple(note for one in open_ones for note in one.settle_so_far()),
+            quarantine=self._quarantine,
             watched=lambda hear, hold: _all_watched(open_ones, hear, hold),
         )
 

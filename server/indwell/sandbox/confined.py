@@ -83,7 +83,12 @@ async def settled(bounds: Confinement) -> tuple[str, ...]:
             log.warning("the look after a command failed", exc_info=error)
             last = error
             break
-    return (close_until_settled(bounds.writable, bounds.settle, why(last)),)
+    reason = why(last)
+    return (
+        await asyncio.to_thread(
+            close_until_settled, bounds.writable, bounds.settle, reason, bounds.quarantine
+        ),
+    )
 
 
 def held(bounds: Confinement, cwd: Path) -> contextlib.AbstractAsyncContextManager[Held]:

@@ -10,6 +10,7 @@ from typing import Literal, Protocol, TypeAlias
 import msgspec
 
 from indwell.errors import ToolError
+from indwell.files.aside import Quarantine
 
 Level: TypeAlias = Literal["S3", "S3m", "S2", "S1", "S0"]
 """From the best to none: bubblewrap and seccomp, Seatbelt, Landlock and seccomp, limits of the
@@ -70,6 +71,7 @@ class Guarded(msgspec.Struct, frozen=True):
         watched: While it is entered, does ``settle_so_far`` the moment that a protected name
             appears, and tells what it put aside. The command stands still while names appear faster
             than they can be looked at.
+        quarantine: Where it is written down if nobody could look at what the command made.
     """
 
     protected: tuple[str, ...] = ()
@@ -84,6 +86,7 @@ class Guarded(msgspec.Struct, frozen=True):
     settle: Callable[[], tuple[str, ...]] = tuple
     settle_so_far: Callable[[], tuple[str, ...]] = tuple
     watched: Watched = unwatched
+    quarantine: Quarantine | None = None
 
 
 class Confinement(msgspec.Struct, frozen=True):
@@ -105,6 +108,7 @@ class Confinement(msgspec.Struct, frozen=True):
         settle: See ``Guarded``; what ``look`` found brings its own.
         settle_so_far: As ``settle``.
         watched: As ``settle``.
+        quarantine: As ``settle``.
         shown: Folders that it may read although they lie in hidden ones.
         environment: Variables that it gets besides those of every command.
     """
@@ -123,6 +127,7 @@ class Confinement(msgspec.Struct, frozen=True):
     settle: Callable[[], tuple[str, ...]] = tuple
     settle_so_far: Callable[[], tuple[str, ...]] = tuple
     watched: Watched = unwatched
+    quarantine: Quarantine | None = None
     shown: tuple[str, ...] = ()
     environment: Mapping[str, str] = {}
 
@@ -162,4 +167,5 @@ def looked_up(confinement: Confinement) -> Confinement:
         settle=found.settle,
         settle_so_far=found.settle_so_far,
         watched=found.watched,
+        quarantine=found.quarantine,
     )

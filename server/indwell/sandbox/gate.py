@@ -10,8 +10,10 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import hashlib
+import json
 import logging
 import os
+import secrets
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
@@ -41,7 +43,10 @@ class Standing(msgspec.Struct, frozen=True):
         safe_name: Its name once it is moved away; empty for a folder that cannot be looked into.
         why: Why it could not be moved.
         mark: What tells whether the thing at this path is still the same one.
-        record: The file of the state folder that was to say all that, and cannot be read.
+        record: The file of the state folder that was to say all that, and cannot be read; or the
+            one that says that nobody has looked.
+        is_unseen: It is what a command of another process made in ``root``, which nobody has looked
+            at, so that nobody knows what is there.
     """
 
     root: str
@@ -50,6 +55,7 @@ class Standing(msgspec.Struct, frozen=True):
     why: str
     mark: tuple[int, ...] = ()
     record: str = ""
+    is_unseen: bool = False
 
     @property
     def path(self) -> str:
@@ -59,6 +65,13 @@ class Standing(msgspec.Struct, frozen=True):
     @property
     def words(self) -> str:
         """What and where, a clause."""
+        if self.is_unseen:
+            return (
+                f"what a command made in {self.root!r} could not be looked at ({self.why}), and "
+                "the Indwell that ran it has not looked since; look for new files there that "
+                "programs obey (`git status --ignored` names new files), then delete the note "
+                f"{self.record!r}"
+            )
         if self.record:
             return (
                 f"the note {self.record!r} says what it is and where, but cannot be read "
@@ -75,10 +88,12 @@ class _Unsettled(msgspec.Struct, frozen=True):
     Attributes:
         folders: Those that it could write to.
         settle: Looks, and moves away what it planted.
+        records: The files of the state folder that say so to other processes.
     """
 
     folders: tuple[str, ...]
     settle: Callable[[], Sequence[str]]
+    records: tuple[str, ...] = ()
 
 
 class Gate:
@@ -100,21 +115,36 @@ class Gate:
         marked = msgspec.structs.replace(standing, mark=_mark(standing.path) or ())
         self._standing[marked.path] = (marked, quarantine)
         self.heed(quarantine)
-        if quarantine.folder is None:
-            return
-        try:
-            record = _record(quarantine.folder, marked)
-            make_private_folder(record.parent)
-            with contextlib.suppress(FileExistsError):
-                write_durable(record, msgspec.json.encode(marked))
-        except (OSError, UnicodeError):  # it holds as long as this process runs
-            log.warning("%s; that could not be written down", marked.words)
+        if quarantine.folder is not None:
+            _write(_record(quarantine.folder, marked.path), marked)
 
     def close_until_settled(
-        self, folders: Sequence[str], settle: Callable[[], Sequence[str]], reason: str
+        self,
+        folders: Sequence[str],
+        settle: Callable[[], Sequence[str]],
+        reason: str,
+        quarantine: Quarantine | None = None,
     ) -> str:
-        """Let no command run before somebody could look at what one made; gives the sentence."""
-        self._unsettled.append(_Unsettled(tuple(folders), settle))
+        """Let no command run before somebody could look at what one made; blocks.
+
+        Args:
+            folders: Those that it could write to.
+            settle: Looks, and moves away what it planted.
+            reason: Why nobody could look.
+            quarantine: Where that is written down, for processes that start later.
+
+        Returns:
+            The sentence.
+        """
+        records: list[str] = []
+        if quarantine is not None and quarantine.folder is not None:
+            self.heed(quarantine)
+            for root in folders:
+                # A name of its own: several commands in this folder may wait for a look.
+                record = _record(quarantine.folder, f"{root}\0{secrets.token_hex()}")
+                records.append(str(record))
+                _write(record, Standing(root, "", "", reason, is_unseen=True))
+        self._unsettled.append(_Unsettled(tuple(folders), settle, tuple(records)))
         return (
             f"what the command made could not be looked at ({reason}); no command runs here until "
             "that is done, which is tried again each time; tell the user"
@@ -139,11 +169,14 @@ class Gate:
                 found.append(msgspec.structs.replace(concerned[0], why=why(error)))
                 continue
             self._unsettled.remove(one)
+            for record in one.records:
+                with contextlib.suppress(OSError):
+                    remove_own(Path(record))
             self.keep_untold(Path(concerned[0].root), notes)
         return found
 
     def _taken(self, folders: Sequence[Path]) -> tuple[Standing, ...]:
-        unread = self._read()
+        unread = self._read(folders)
         for standing, quarantine in tuple(self._standing.values()):
             if not _concerns(standing, folders):
                 continue
@@ -167,22 +200,29 @@ class Gate:
         self._untold = [one for one in self._untold if one not in told]
         return tuple(note for _, note in told)
 
-    def _read(self) -> list[Standing]:
-        """Read what is written down; gives what cannot be read, which may be of any folder."""
-        unread: list[Standing] = []
+    def _read(self, folders: Sequence[Path]) -> list[Standing]:
+        """Read what is written down; gives what cannot be taken away, as nobody knows what it is.
+
+        What cannot be read may be of any folder.
+        """
+        own = {record for one in self._unsettled for record in one.records}
+        unknown: list[Standing] = []
         for folder, quarantine in self._quarantines.items():
             for one in _written(folder) if folder is not None else ():
-                if one.record:
-                    unread.append(one)
+                if one.is_unseen:
+                    if one.record not in own and _concerns(one, folders):
+                        unknown.append(one)
+                elif one.record:
+                    unknown.append(one)
                 else:
                     self._standing.setdefault(one.path, (one, quarantine))
-        return unread
+        return unknown
 
     def _forget(self, standing: Standing) -> None:
         for folder in self._quarantines:
             if folder is not None:
                 with contextlib.suppress(OSError):
-                    remove_own(_record(folder, standing))
+                    remove_own(_record(folder, standing.path))
 
 
 _gate = Gate()
@@ -214,9 +254,9 @@ def gate_words(standing: Sequence[Standing]) -> str:
     named = "; ".join(one.words for one in standing[:_MOST_NAMED])
     more = f"; and {len(standing) - _MOST_NAMED} more" if len(standing) > _MOST_NAMED else ""
     return (
-        f"an earlier command made what programs obey by themselves: {named}{more}. No command runs "
-        "here until that is over. Tell the user, who can look at it and remove it, or move it out "
-        "of the workspace"
+        "an earlier command made, or may have made, what programs obey by themselves: "
+        f"{named}{more}. No command runs here until that is over. Tell the user, who can look at "
+        "it and remove it, or move it out of the workspace"
     )
 
 
@@ -263,9 +303,19 @@ def _mark(path: str) -> tuple[int, ...] | None:
     return (now.st_dev, now.st_ino)
 
 
-def _record(folder: Path, standing: Standing) -> Path:
-    digest = hashlib.blake2b(os.fsencode(standing.path), digest_size=16).hexdigest()
+def _record(folder: Path, name: str) -> Path:
+    digest = hashlib.blake2b(os.fsencode(name), digest_size=16).hexdigest()
     return folder / _RECORDS / f"{digest}{_ENDING}"
+
+
+def _write(record: Path, standing: Standing) -> None:
+    """Write it down. Not by msgspec: names in the workspace need not be UTF-8."""
+    try:
+        make_private_folder(record.parent)
+        with contextlib.suppress(FileExistsError):
+            write_durable(record, json.dumps(msgspec.to_builtins(standing)).encode())
+    except OSError:  # it holds as long as this process runs
+        log.warning("%s; that could not be written down", standing.words)
 
 
 def _written(folder: Path) -> Iterator[Standing]:
@@ -282,8 +332,10 @@ def _written(folder: Path) -> Iterator[Standing]:
         if not name.endswith(_ENDING):  # another process is about to write it
             continue
         try:
-            data = read_own(records / name, _RECORD_LIMIT_B)
-            yield msgspec.structs.replace(msgspec.json.decode(data, type=Standing), record="")
+            data = json.loads(read_own(records / name, _RECORD_LIMIT_B))
+            one = msgspec.convert(data, Standing)
+            record = str(records / name) if one.is_unseen else ""
+            yield msgspec.structs.replace(one, record=record)
         except FileNotFoundError:  # another process has just seen that it is over
             continue
         except Exception as error:  # noqa: BLE001 - whatever it was, nobody knows what it named
@@ -291,6 +343,6 @@ def _written(folder: Path) -> Iterator[Standing]:
 
 
 def _unread(record: Path, error: Exception) -> Standing:
-    is_damaged = isinstance(error, msgspec.MsgspecError | RecursionError)
+    is_damaged = isinstance(error, msgspec.MsgspecError | ValueError | RecursionError)
     reason = "it is damaged" if is_damaged else why(error)
     return Standing("", "", "", reason, record=str(record))
