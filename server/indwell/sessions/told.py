@@ -92,6 +92,22 @@ class PlanSet(msgspec.Struct, frozen=True, tag="planSet"):
     path: str = ""
 
 
+class FeatureState(msgspec.Struct, frozen=True, tag="featureState"):
+    """The whole state of a feature that has no record of its own; the newest one counts.
+
+    Attributes:
+        turn: In which the state changed.
+        feature: The name of the feature.
+        state: JSON; only the feature knows its shape.
+        at: When.
+    """
+
+    turn: int
+    feature: str
+    state: msgspec.Raw
+    at: str
+
+
 class Inherited(msgspec.Struct, frozen=True, tag="inherited"):
     """The first words of this session go with the task of another one, which stands in its log."""
 
@@ -99,7 +115,7 @@ class Inherited(msgspec.Struct, frozen=True, tag="inherited"):
     at: str
 
 
-Told: TypeAlias = Titled | CallEnded | TodoSet | PlanSet | CommandSet | Inherited
+Told: TypeAlias = Titled | CallEnded | TodoSet | PlanSet | CommandSet | FeatureState | Inherited
 
 
 class FileLines(msgspec.Struct, frozen=True):
