@@ -54,12 +54,13 @@ async def run(
     restricted: Sequence[Path] = (),
     deny: tuple[str, ...] = (),
     *,
+    harmless: tuple[str, ...] = (),
     is_heard: bool = True,
 ) -> Finished:
     home = workspace.parent / "home"
     bounds = confiner(
         (workspace,),
-        lambda: Settings(rules_deny=deny),
+        lambda: Settings(rules_deny=deny, harmless_names=harmless),
         home=home,
         restricted=restricted,
         quarantine=workspace.parent / "quarantine",
@@ -241,6 +242,19 @@ async def test_what_programs_obey_is_moved_away_be_it_a_secret_file_too(
         assert not (workspace / path).exists()
         assert moved(workspace, path).read_text() == "script-shell=./x\n"
         assert str(moved(workspace, path)) in "".join(finished.notes)
+
+
+async def test_names_that_the_user_declares_harmless_stay(workspace: Path) -> None:
+    command = "git init -q sub; mkdir .acme .vim sub/.acme; echo x | tee .acme/x .vim/x sub/.acme/x"
+    told = (await run(workspace, command)).notes
+    assert [(workspace / one).exists() for one in (".acme", ".vim", "sub/.acme")] == [False] * 3
+    named = [one for one in told if "add the name to `harmless_names`" in one]
+    assert ["acme" in one for one in named] == [True, True], told
+    told = (await run(workspace, command, harmless=(".ac*", ".vim"))).notes
+    assert [(workspace / one).exists() for one in (".acme", ".vim", "sub/.acme")] == [
+        True, False, True,
+    ]  # fmt: skip
+    assert len(told) == 1
 
 
 async def test_a_folder_that_a_link_makes_one_of_secrets_is_hidden(workspace: Path) -> None:

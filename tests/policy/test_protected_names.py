@@ -7,6 +7,7 @@ from itertools import chain
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from indwell.policy import protected_names
 from indwell.policy.decide import Allow, Ask, Asked, Policy, decide
@@ -91,6 +92,43 @@ def test_an_unknown_dot_name_at_the_root_is_asked_for_and_deeper_it_is_not() -> 
     at_nested = asked("src/.next-years-agent", is_unknown=True)
     assert isinstance(at_nested, Ask)
     assert "Indwell does not know which tool loads it" in at_nested.reason
+    assert "add the name to `harmless_names` of your own settings" in at_nested.reason
+
+
+HARMLESS_HERE = (".next-*", ".acme", ".vscode", ".envrc")
+
+
+@pytest.mark.parametrize(
+    ("path", "asks"),
+    [
+        *((".next-years-agent/a", False), (".ACME", False), (".acmes", True), (".other", True)),
+        *((".vscode/tasks.json", True), (".envrc", True), (".acme/AGENTS.md", True)),
+    ],
+)
+def test_a_name_that_the_user_declares_harmless_is_not_asked_for(path, asks) -> None:
+    policy = Policy(mode="auto", roots=("/w",), harmless=HARMLESS_HERE, writes_confined=True)
+    edit = Asked(tool="write_file", effect="edit", paths=(path,), resolved=(f"/w/{path}",))
+    assert isinstance(decide(edit, policy), Ask) is asks
+    command = Asked(tool="bash", effect="run", command=f"touch {path}", cwd="/w")
+    assert isinstance(decide(command, policy), Ask) is asks
+    assert is_guarded(path, HARMLESS_HERE) is asks
+
+
+def test_a_command_that_names_an_unknown_name_of_a_nested_repository_is_asked_for() -> None:
+    policy = Policy(mode="auto", roots=("/w",), writes_confined=True)
+    nested = replace(policy, repository_roots=("/w/sub",))
+    for command, asks in (
+        ("touch sub/.nobody-knows", True),
+        ("touch sub/.nobody-knows/x", True),
+        ("touch sub/src/.nobody-knows", False),
+        ("touch sub/.gitignore", False),
+    ):
+        call = Asked(tool="bash", effect="run", command=command, cwd="/w")
+        assert isinstance(decide(call, policy), Allow)
+        assert isinstance(decide(call, nested), Ask) is asks, command
+    inside = Asked(tool="bash", effect="run", command="touch .nobody-knows", cwd="/w/sub")
+    assert isinstance(decide(inside, nested), Ask)
+    assert isinstance(decide(inside, replace(nested, harmless=(".nobody-*",))), Allow)
 
 
 def test_the_question_says_who_loads_the_file() -> None:

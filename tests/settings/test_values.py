@@ -91,6 +91,17 @@ def test_an_unknown_setting_is_named_with_the_closest_one() -> None:
             "model = (date) does not fit, expected `str`, got `date`",
         ),
         ("model", {"a": 1}, "model = (dict) does not fit, expected `str`, got `object`"),
+        *(
+            (
+                "harmless_names",
+                [one],
+                (
+                    f"harmless_names holds {one!r}, which is no name with a dot in front; write "
+                    "one such as '.acme-cache' or '.acme-*', without a folder"
+                ),
+            )
+            for one in ("acme", ".", "..", ".*", ".a/b", "*", "", ".a*b", ".[a]", "/.a")
+        ),
         ("instructions", 5, "instructions = 5 does not fit, expected `str`, got `int`"),
     ],
 )

@@ -25,10 +25,12 @@ from indwell.policy.guarded import (
     BARE,
     is_guarded,
     is_obeyed_by_git,
+    is_posing,
     is_set_aside,
     set_aside_name,
     topmost,
 )
+from indwell.policy.paths import is_at_root_unknown, is_protected
 from indwell.sandbox.gate import Standing, close
 from indwell.workspace.git_config import executing
 
@@ -156,6 +158,12 @@ def _look_inside(root: Path, before: Look, look: Callable[[], Look]) -> Look:
             break
         after = look()
     return after
+
+
+_UNKNOWN = (
+    ". Indwell does not know this name: if no tool loads it, add the name to `harmless_names` of "
+    "your own settings"
+)
 
 
 class _Settling:
@@ -321,8 +329,13 @@ class _Settling:
                 return (
                     f"the command made {path!r}, which editors, agents, shells or git may obey, so "
                     f"it was moved out of the workspace, to {str(where)!r}; tell the user, who can "
-                    "move it back"
+                    f"move it back{_UNKNOWN if self._is_unknown(path) else ''}"
                 )
+
+    def _is_unknown(self, path: str) -> bool:
+        """Is it moved only because nobody here knows its name?"""
+        is_at_root = is_at_root_unknown(path) or path in self._after.odd
+        return is_at_root and not is_protected(path) and not is_posing(path)
 
     def _taken(self, path: str, made: str = "") -> Path | str | None:
         """Where it is now, None if it was gone; else the sentence that it is still there.

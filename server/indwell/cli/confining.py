@@ -82,7 +82,7 @@ class _Bounds:
         self._own = own
         self._home = (home or Path.home()).resolve()
         self._homes = (home,) if home else homes()
-        self._guards: dict[tuple[Path, tuple[str, ...], tuple[str, ...]], Guard] = {}
+        self._guards: dict[tuple[Path, *tuple[tuple[str, ...], ...]], Guard] = {}
 
     def of(self, widening: Widening) -> Confinement | None:
         """The bounds of one command; says nothing of the disk yet."""
@@ -117,9 +117,10 @@ class _Bounds:
         writable: Collection[Path],
         widening: Widening,
     ) -> Guarded:
+        harmless = self._settings().harmless_names
         seen = HomeView() if widening.shows_secrets else self._view(self._settings())
         looks = {
-            root: self._guard(root, deny, edits).look(
+            root: self._guard(root, deny, edits, harmless).look(
                 only_git=widening.writes_protected,
                 installs=widening.installs,
                 keeps_git=widening.keeps_git,
@@ -127,7 +128,10 @@ class _Bounds:
             )
             for root in self._roots
         }
-        beside = [self._guard(root, deny, ()).look(is_writable=False) for root in self._restricted]
+        beside = [
+            self._guard(root, deny, (), harmless).look(is_writable=False)
+            for root in self._restricted
+        ]
         open_ones = [one for root, one in looks.items() if root in writable]
         installed = () if widening.writes_protected else own_installation(self._roots)
         shut = [
@@ -167,10 +171,14 @@ class _Bounds:
         temporary, mask = parted(folder.resolve())
         return str(temporary), str(mask)
 
-    def _guard(self, root: Path, deny: tuple[str, ...], edits: tuple[str, ...]) -> Guard:
-        return self._guards.setdefault(
-            (root, deny, edits), Guard(root, deny, edits, quarantine=self._quarantine)
-        )
+    def _guard(
+        self, root: Path, deny: tuple[str, ...], edits: tuple[str, ...], harmless: tuple[str, ...]
+    ) -> Guard:
+        known = self._guards.get((root, deny, edits, harmless))
+        if known is None:
+            known = Guard(root, deny, edits, harmless, quarantine=self._quarantine)
+            self._guards[root, deny, edits, harmless] = known
+        return known
 
 
 @contextlib.contextmanager

@@ -5,7 +5,7 @@ Where nothing was said, or what was said cannot be read, a folder is restricted.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -20,7 +20,7 @@ from indwell.settings.places import state_folder, trusted_folders
 from indwell.settings.trust_store import Answers, TrustStore
 from indwell.settings.trusted_files import Answer, Seen, digest_of
 from indwell.workspace.executable import executables, folder_instructions
-from indwell.workspace.repository import git_places
+from indwell.workspace.repository import GitPlaces, git_places
 
 UNSAID = "you have not said that you trust it"
 UNREADABLE = (ToolError, OSError, ValueError, RuntimeError)
@@ -42,7 +42,7 @@ class FolderTrust:
         self._here: dict[str, Answer] = {}  # answers that hold for this process only
         self._standings: dict[str, Standing] = {}
         self._said_no: tuple[str, ...] = ()
-        self._obeyed: dict[str, tuple[str, ...]] = {}
+        self._git: dict[str, GitPlaces] = {}
 
     def hold_back(self, why: str) -> None:
         """Trust nothing from now on, whatever the user said: the editor is in restricted mode."""
@@ -57,7 +57,7 @@ class FolderTrust:
         named = trusted_folders(settings.trusted)
         found = tuple(self._look(root.resolve(), named) for root in roots)
         self._standings = {**self._standings, **{one.folder: one for one in found}}
-        self._obeyed = {**self._obeyed, **{one.folder: _obeyed(Path(one.folder)) for one in found}}
+        self._git = {**self._git, **{one.folder: _git_of(Path(one.folder)) for one in found}}
         return found
 
     def shown(self, standing: Standing) -> Standing:
@@ -92,8 +92,18 @@ class FolderTrust:
 
     def obeyed(self, roots: Sequence[Path]) -> tuple[str, ...]:
         """What git is told to run or obey in ``roots``, absolute, as last looked at."""
-        found = (self._obeyed.get(str(root.resolve()), ()) for root in roots)
-        return tuple(dict.fromkeys(path for paths in found for path in paths))
+        return tuple(
+            dict.fromkeys(
+                path for one in self._places(roots) for path in (*one.folders, *one.obeyed)
+            )
+        )
+
+    def repository_roots(self, roots: Sequence[Path]) -> tuple[str, ...]:
+        """The folders beneath ``roots`` that hold repositories, absolute, as last looked at."""
+        return tuple(dict.fromkeys(path for one in self._places(roots) for path in one.holders))
+
+    def _places(self, roots: Sequence[Path]) -> Iterator[GitPlaces]:
+        return (self._git.get(str(root.resolve()), GitPlaces()) for root in roots)
 
     def trusted(self, roots: Sequence[Path]) -> tuple[Path, ...]:
         """Those of ``roots`` that are trusted: where commands may write."""
@@ -151,12 +161,11 @@ class FolderTrust:
         return TrustStore(state_folder(self._environment))
 
 
-def _obeyed(root: Path) -> tuple[str, ...]:
+def _git_of(root: Path) -> GitPlaces:
     try:
-        places = git_places(root)
+        return git_places(root)
     except UNREADABLE:
-        return (str(root),)  # all of it: then each change is asked for
-    return (*places.folders, *places.obeyed)
+        return GitPlaces(obeyed=(str(root),))  # all of it: then each change is asked for
 
 
 def standing_of(root: Path, answers: Mapping[str, Answer]) -> Standing:

@@ -52,6 +52,7 @@ class Guard:
         root: The folder, resolved.
         deny: Globs of files that are hidden from commands.
         edits: Globs of files that the user's rules let nobody change.
+        harmless: Unknown dot names that the user declares harmless.
         most_folders: In a bigger one no command can be held.
         most_installed: With more folders of installed files, none that writes can be held.
         quarantine: Where goes what a command made although it may not.
@@ -62,6 +63,7 @@ class Guard:
         root: Path,
         deny: tuple[str, ...],
         edits: tuple[str, ...] = (),
+        harmless: tuple[str, ...] = (),
         *,
         most_folders: int = MOST_FOLDERS,
         most_installed: int = MOST_INSTALLED,
@@ -71,7 +73,8 @@ class Guard:
         self._most_folders = most_folders
         self._most_installed = most_installed
         self._quarantine = quarantine or Quarantine(roots=(root,))
-        self._kind = kind_of(deny, edits)
+        self._harmless = harmless
+        self._kind = kind_of(deny, edits, harmless)
         self._is_ordinary = ordinary_of(deny, edits)
         self._tree = Tree(root, self._is_wanted, SHUT, is_ordinary=self._is_ordinary)
         self._installed = Installed(str(root), is_repository_sign, most_folders=most_installed)
@@ -200,7 +203,7 @@ class Guard:
         deep = (found_at(str(self._root), path) for path in signs.paths)
         wanted = [one for one in (*look.found, *filter(None, deep)) if not self._is_stub(one)]
         found = {one.path: one for one in wanted if self._is_listed(one)}
-        odd = {one.path: one for one in _odd(wanted) if one.path not in found}
+        odd = {one.path: one for one in _odd(wanted, self._harmless) if one.path not in found}
         led = dict(self._led_to(found.values()))
         repositories = self._git.names(found.values())
         names = frozenset(name for each in repositories.values() for name in each)
@@ -435,12 +438,13 @@ def _is_obeyed(path: str) -> bool:
     return is_guarded(path) and not is_minor(path)
 
 
-def _odd(found: Sequence[Found]) -> Iterator[Found]:
+def _odd(found: Sequence[Found], harmless: tuple[str, ...]) -> Iterator[Found]:
     """What only the disk tells: unknown dot names of nested repositories, programs led away."""
     roots = {one.path.rpartition("/")[0] for one in found if _is_git(one.path)}
     for one in found:
         folder, _, name = one.path.rpartition("/")
-        if (folder in roots and is_unknown(name)) or (is_posing(one.path) and not one.is_folder):
+        is_led = is_posing(one.path) and not one.is_folder
+        if is_led or (folder in roots and is_unknown(name, harmless)):
             yield one
 
 

@@ -49,6 +49,8 @@ def policy_now(
         writes_confined=strength().level in {"S3", "S3m"},
         sandbox=strength().words,
         asks_for_all=strength().level == "S0",
+        harmless=settings.harmless_names,
+        repository_roots=trust.repository_roots(roots),
         in_git=in_git,
         git_unchecked=git_unchecked,
     )

@@ -128,6 +128,9 @@ class Policy(msgspec.Struct, frozen=True):
             that the user has not agreed to: what could send them is asked for.
         git_unchecked: What of git's data a command changed so that it could not be checked, in
             words: what could send it is asked for, too.
+        harmless: Unknown dot names that the user declares harmless.
+        repository_roots: Folders of the workspace's repositories, absolute: at their roots, too,
+            tools look for settings.
     """
 
     mode: Mode
@@ -146,3 +149,5 @@ class Policy(msgspec.Struct, frozen=True):
     repositories: tuple[str, ...] = ()
     in_git: tuple[str, ...] = ()
     git_unchecked: tuple[str, ...] = ()
+    harmless: tuple[str, ...] = ()
+    repository_roots: tuple[str, ...] = ()

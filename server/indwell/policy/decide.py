@@ -39,7 +39,8 @@ __all__ = [
 
 _UNKNOWN = (
     "{!r} begins with a dot and lies at the root of a repository, where tools look for their "
-    "settings, and Indwell does not know which tool loads it"
+    "settings, and Indwell does not know which tool loads it; if nothing does, add the name to "
+    "`harmless_names` of your own settings"
 )
 
 
@@ -158,7 +159,7 @@ def _why_protected(asked: Asked, policy: Policy) -> str:
     """Why changing it changes what runs or is trusted; empty if it does not."""
     if any(is_beneath(path, policy.obeyed) for path in asked.resolved):
         return f"git runs or obeys {asked.paths[0]!r}"
-    protected = next((path for path in asked.paths if is_guarded(path)), None)
+    protected = next((path for path in asked.paths if is_guarded(path, policy.harmless)), None)
     if protected is not None:
         if is_chat(protected):
             return f"{protected!r} is a chat: what is written there may go out as your words"

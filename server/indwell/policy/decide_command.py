@@ -130,6 +130,8 @@ def _situation(asked: Asked, policy: Policy) -> Situation:
         obeyed=policy.obeyed,
         repositories=policy.repositories,
         restricted=policy.restricted,
+        harmless=policy.harmless,
+        repository_roots=policy.repository_roots,
     )
 
 

@@ -45,13 +45,16 @@ INSIDE = "x"
 _SPECIAL = re.compile(r"[*?]+")
 
 
-def kind_of(deny: tuple[str, ...], edits: tuple[str, ...] = ()) -> Callable[[str], Kind]:
+def kind_of(
+    deny: tuple[str, ...], edits: tuple[str, ...] = (), harmless: tuple[str, ...] = ()
+) -> Callable[[str], Kind]:
     """What tells the kind of a path that begins at the workspace's folder.
 
     Args:
         deny: Globs of files that are hidden, as in the settings.
         edits: Globs of files that the user's rules let nobody change; of a pattern for all that is
             in a folder, the folder too.
+        harmless: Unknown dot names that the user declares harmless.
     """
     folders = tuple(
         one.removesuffix("**").removesuffix("/") for one in edits if one.endswith("/**")
@@ -64,7 +67,7 @@ def kind_of(deny: tuple[str, ...], edits: tuple[str, ...] = ()) -> Callable[[str
             return "hidden"
         if may_be_denied(path) and matches_any(path, changing):
             return "denied"
-        return "protected" if is_guarded(path) else ""
+        return "protected" if is_guarded(path, harmless) else ""
 
     return kind
 
@@ -121,12 +124,13 @@ def _telling(glob: str) -> str:
     return max(parts, key=lambda one: len(_SPECIAL.sub("", one)), default="*")
 
 
-def is_guarded(path: str) -> bool:
+def is_guarded(path: str, harmless: tuple[str, ...] = ()) -> bool:
     """Is it protected, of a dot name that nobody knows, or what makes a folder a repository?
 
     The path begins at the workspace's folder; an absolute one is judged by its names alone.
+    ``harmless`` holds dot names that the user knows.
     """
-    is_listed = is_protected(path) or is_at_root_unknown(path)
+    is_listed = is_protected(path) or is_at_root_unknown(path, harmless)
     return is_listed or path.rpartition("/")[2] == BARE
 
 

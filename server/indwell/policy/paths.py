@@ -101,20 +101,28 @@ def is_protected(path: str) -> bool:
     return LISTED.hold(_folded(path))
 
 
-def is_unknown(name: str) -> bool:
+def is_unknown(name: str, harmless: tuple[str, ...] = ()) -> bool:
     """Is it a name with a dot in front of which nobody here knows what loads it?
 
     At the root of a repository tools look for such: there it is protected, with all that is in it.
+
+    Args:
+        name: The name, or a path of which the first one counts.
+        harmless: Names that the user declares harmless. A protected name stays protected, as that
+            is asked by ``is_protected``.
     """
     plain = (*_folded(name), "")[0]
-    return plain.startswith(".") and plain != ".." and not HARMLESS.hold((plain,))
+    is_dot_name = plain.startswith(".") and plain != ".."
+    if not is_dot_name or HARMLESS.hold((plain,)):
+        return False
+    return not any(fnmatchcase(plain, one) for one in _all_plain(harmless))
 
 
-def is_at_root_unknown(path: str) -> bool:
+def is_at_root_unknown(path: str, harmless: tuple[str, ...] = ()) -> bool:
     """Is it, or is it in, such a file or folder at the root? The path begins at the root."""
     if path.startswith(("/", "\\")):
         return False
-    return is_unknown((*_folded(path), "")[0])
+    return is_unknown((*_folded(path), "")[0], harmless)
 
 
 def is_installed(path: str) -> bool:

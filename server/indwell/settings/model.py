@@ -220,6 +220,14 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
             "read besides toolchains and caches of builds, such as `src/shared-library`"
         ),
     ] = ()
+    harmless_names: Annotated[
+        tuple[str, ...],
+        Meta(
+            description="Names with a dot in front that no tool loads, such as `.acme-cache` or "
+            "`.acme-*`: at the root of a repository they are not asked about. Names that Indwell "
+            "knows as protected stay so"
+        ),
+    ] = ()
     check_edits: Annotated[
         bool,
         Meta(

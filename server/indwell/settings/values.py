@@ -35,6 +35,7 @@ RULE_SUBJECTS = ("read", "edit", "write", "tool")
 
 _SHOWN = 60  # characters of a name or value that a notice repeats
 _HUGE = 10**_SHOWN  # Python refuses to write numbers of over 4,300 digits
+_DOT_NAME = re.compile(r"\.[^./\\*?\[][^/\\*?\[]*\*?")
 _AT_LINE = re.compile(r" \(at line (\d+), column \d+\)$")
 _KEY = re.compile(r"[\x21-\x7e]+")  # what fits an HTTP header
 
@@ -129,6 +130,8 @@ def convert(name: str, value: object) -> Any:  # noqa: ANN401 -- as many types a
         raise SettingsError(f"{name} = {shown(value)} does not fit, expected {expected}") from error
     if name.startswith("rules_"):
         return tuple(_pattern(name, one) for one in converted)
+    if name == "harmless_names":
+        return tuple(_dot_name(one) for one in converted)
     if name == "deny":  # a folder as ignore files write it
         return tuple(f"{glob}**" if glob.endswith("/") else glob for glob in converted)
     return converted
@@ -161,6 +164,21 @@ def _pattern(name: str, written: str) -> str:
             "or 'edit: src/**'"
         )
     return pattern
+
+
+def _dot_name(written: str) -> str:
+    """Take a name that begins with a dot; a star may end it.
+
+    Raises:
+        SettingsError: It is none, or stands for all such names.
+    """
+    name = written.strip().removesuffix("/")
+    if not _DOT_NAME.fullmatch(name) or not name.isprintable():
+        raise SettingsError(
+            f"harmless_names holds {shown(written)}, which is no name with a dot in front; write "
+            "one such as '.acme-cache' or '.acme-*', without a folder"
+        )
+    return name
 
 
 def unknown(name: str, source: str) -> str:

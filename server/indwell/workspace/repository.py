@@ -93,10 +93,12 @@ class GitPlaces(msgspec.Struct, frozen=True):
     Attributes:
         folders: Git's own, whatever their names; none that ``root`` lies in.
         obeyed: Files and folders that git runs or obeys, be they there or not.
+        holders: The folders that hold repositories.
     """
 
     folders: tuple[str, ...] = ()
     obeyed: tuple[str, ...] = ()
+    holders: tuple[str, ...] = ()
 
 
 def git_places(root: Path) -> GitPlaces:
@@ -107,6 +109,7 @@ def git_places(root: Path) -> GitPlaces:
     return GitPlaces(
         tuple(dict.fromkeys(path for one in found for path in one.folders)),
         tuple(dict.fromkeys(path for one in found for path in one.obeyed)),
+        tuple(map(str, holders)),
     )
 
 

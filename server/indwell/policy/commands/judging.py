@@ -60,6 +60,8 @@ class Judging:
             situation.secrets,
             situation.secret_files,
             situation.obeyed,
+            situation.harmless,
+            situation.repository_roots,
         )
         self._paths = PathRules(self._grounds, are_hidden=situation.writes_confined)
 

@@ -48,6 +48,8 @@ class Grounds(msgspec.Struct, frozen=True):
         secrets: Globs of secret files.
         secret_files: Secret files that are known to exist, absolute.
         obeyed: Files and folders that git runs or obeys, absolute.
+        harmless: Unknown dot names that the user declares harmless.
+        repository_roots: Folders of the workspace's repositories, absolute.
     """
 
     cwd: str = ""
@@ -55,6 +57,8 @@ class Grounds(msgspec.Struct, frozen=True):
     secrets: tuple[str, ...] = ()
     secret_files: tuple[str, ...] = ()
     obeyed: tuple[str, ...] = ()
+    harmless: tuple[str, ...] = ()
+    repository_roots: tuple[str, ...] = ()
 
     def paths(self, text: str, folders: tuple[str, ...]) -> Iterator[str]:
         """Where a word may lead: absolute, or relative to the place that nobody knows."""
@@ -115,6 +119,15 @@ class Grounds(msgspec.Struct, frozen=True):
             for one in self.secret_files
         )
 
+    def _is_unknown(self, path: str, plain: str) -> bool:
+        """Does it lie beneath a dot name that nobody knows, at the root of a repository?"""
+        beneath = (
+            path[len(root) + 1 :]
+            for root in self.repository_roots
+            if is_inside(path, (root,)) and path.startswith(f"{root}/")
+        )
+        return any(is_at_root_unknown(one, self.harmless) for one in (plain, *beneath))
+
     def is_protected(self, path: str) -> bool:
         """Does changing it change what runs or is trusted?"""
         inner = self.inner(path)
@@ -122,7 +135,7 @@ class Grounds(msgspec.Struct, frozen=True):
             return True
         if STAR not in inner:
             plain = inner.replace(HOME, "~")
-            return is_protected(plain) or is_at_root_unknown(plain)
+            return is_protected(plain) or self._is_unknown(path, plain)
         return is_protected(inner) or any(
             wildly(part, name) and not part.startswith(STAR)
             for part in inner.split("/")

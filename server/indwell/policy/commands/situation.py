@@ -24,6 +24,8 @@ class Situation(msgspec.Struct, frozen=True):
         repositories: Folders with settings of git that nobody was asked about, absolute: without a
             sandbox, git may not even look there unasked.
         restricted: Folders that the user does not trust, absolute: git does not run there.
+        harmless: Unknown dot names that the user declares harmless.
+        repository_roots: Folders of the workspace's repositories, absolute.
     """
 
     rules: Rules = Rules()
@@ -36,3 +38,5 @@ class Situation(msgspec.Struct, frozen=True):
     obeyed: tuple[str, ...] = ()
     repositories: tuple[str, ...] = ()
     restricted: tuple[str, ...] = ()
+    harmless: tuple[str, ...] = ()
+    repository_roots: tuple[str, ...] = ()
