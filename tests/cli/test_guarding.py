@@ -266,12 +266,16 @@ async def test_a_folder_that_a_link_makes_one_of_secrets_is_hidden(workspace: Pa
     assert "canary" not in finished.output
 
 
-async def test_a_flood_of_forbidden_files_is_told_in_a_few_lines(workspace: Path) -> None:
+async def test_a_flood_of_forbidden_files_is_told_in_a_few_lines(
+    workspace: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     command = "for i in {1..300}; do mkdir d$i; echo evil >d$i/AGENTS.md; done"
     finished = await run(workspace, command, is_heard=False)
     where = f"what was moved away is in {str(workspace.parent / 'quarantine')!r}"
     assert len(finished.notes) == 21
     assert finished.notes[-1] == f"and 280 more of this kind; {where}"
+    assert len(caplog.messages) == 6, "the terminal and the editor's log get them"
+    assert caplog.messages[-1] == "and 295 more of this kind"
     assert len(moved_away(workspace.parent / "quarantine", workspace)) == 300
     assert not list(workspace.glob("d*/AGENTS.md"))
 

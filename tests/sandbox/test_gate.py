@@ -120,6 +120,22 @@ async def test_what_was_left_under_another_name_is_in_the_way_each_time(tmp_path
         assert await ran(root) == "ran\n"
 
 
+async def test_many_that_can_be_moved_by_now_are_told_in_a_few_lines(
+    place: Place, caplog: pytest.LogCaptureFixture
+) -> None:
+    looked = await asyncio.to_thread(place.guard.look)
+    for number in range(30):
+        (place.root / f"d{number}").mkdir()
+        evil(place.root / f"d{number}" / ".nvim.lua")()
+    assert len(await asyncio.to_thread(looked.settle)) == 30
+    place.spare.mkdir()
+    caplog.clear()
+    assert await ran(place.root) == "ran\n"
+    told = take_untold((place.root,))
+    assert (len(told), told[-1], caplog.messages) == (21, "and 10 more of this kind", [])
+    assert "d0/.nvim.lua' was moved out of the workspace, to " in told[0]
+
+
 async def test_what_the_user_puts_in_its_place_is_the_users(place: Place) -> None:
     plant = place.root / ".nvim.lua"
     await place.plant(evil(plant))

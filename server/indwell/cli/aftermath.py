@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import bisect
 import contextlib
-import logging
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -34,9 +33,6 @@ from indwell.policy.paths import is_at_root_unknown, is_protected
 from indwell.sandbox.gate import Standing, close
 from indwell.workspace.git_config import executing
 
-log = logging.getLogger(__name__)
-
-MOST_NOTES = 20  # a command can make thousands of such files, and a person reads few
 _MOST_B = 1 << 20
 _MOST_OPENED = 100
 _MOST_ROUNDS = 5  # a program that runs on may make things again as fast as they are taken away
@@ -106,6 +102,8 @@ def settle(
 ) -> tuple[str, ...]:
     """Move away what is new, and put back links and what git obeys; a sentence for each. Blocks.
 
+    What could not be mended comes first.
+
     It looks again until nothing new is there. What cannot be taken away closes the gate: no command
     runs until it is gone.
 
@@ -132,16 +130,7 @@ def settle(
         first |= dict.fromkeys(settling.urgent)
         if not settling.n_moved:
             break
-    told = tuple(dict.fromkeys((*first, *notes)))
-    for note in told:
-        log.warning("%s", note)
-    if len(told) <= MOST_NOTES:
-        return told
-    more = f"and {len(told) - MOST_NOTES:,} more of this kind"
-    if len(first) < len(told):
-        with contextlib.suppress(OSError):
-            more += f"; what was moved away is in {str(quarantine.home())!r}"
-    return (*told[:MOST_NOTES], more)
+    return tuple(dict.fromkeys((*first, *notes)))
 
 
 def newly_closed(before: Look, after: Look) -> tuple[str, ...]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import functools
 import hashlib
 import json
 import logging
@@ -25,7 +26,7 @@ from indwell.files.append_log import list_names, make_private_folder
 from indwell.files.aside import Left, Quarantine, named, why
 from indwell.files.private import read_own, write_durable
 from indwell.files.removing import remove_own
-from indwell.sandbox.meanwhile import any_runs_on
+from indwell.sandbox.meanwhile import any_runs_on, few
 
 log = logging.getLogger(__name__)
 
@@ -172,11 +173,12 @@ class Gate:
             for record in one.records:
                 with contextlib.suppress(OSError):
                     remove_own(Path(record))
-            self.keep_untold(Path(concerned[0].root), notes)
+            self.keep_untold(Path(concerned[0].root), few(notes))
         return found
 
     def _taken(self, folders: Sequence[Path]) -> tuple[Standing, ...]:
         unread = self._read(folders)
+        moved: dict[str, list[str]] = {}
         for standing, quarantine in tuple(self._standing.values()):
             if not _concerns(standing, folders):
                 continue
@@ -185,8 +187,14 @@ class Gate:
                 continue
             del self._standing[standing.path]
             self._forget(standing)
-            if now is not None:
-                self.close(now, quarantine)
+            match now:
+                case Standing():
+                    self.close(now, quarantine)
+                case Path():
+                    said = f"{named(standing.path)} was moved out of the workspace, to {str(now)!r}"
+                    moved.setdefault(standing.root, []).append(said)
+        for root, notes in moved.items():
+            self.keep_untold(Path(root), few(notes))
         left = (one for one, _ in self._standing.values() if _concerns(one, folders))
         return (*left, *unread)
 
@@ -265,8 +273,8 @@ def _concerns(standing: Standing, folders: Sequence[Path]) -> bool:
     return any(one.is_relative_to(root) or root.is_relative_to(one) for one in folders)
 
 
-def _tried(standing: Standing, quarantine: Quarantine) -> Standing | None:
-    """What is left of it: None if it is gone, by us or by the user. What cannot be told is left."""
+def _tried(standing: Standing, quarantine: Quarantine) -> Standing | Path | None:
+    """What is left of it, or where it is now; None if it was gone. What nobody can tell is left."""
     if not standing.safe_name:
         is_over = os.access(standing.path, os.R_OK | os.X_OK) or _is_gone(standing.path)
         return None if is_over else standing
@@ -278,14 +286,13 @@ def _tried(standing: Standing, quarantine: Quarantine) -> Standing | None:
     try:
         where = quarantine.take(Path(standing.root), standing.at, standing.safe_name)
     except Exception as error:  # whatever it was, the thing is still there
-        log.warning("%r could not be moved", standing.path, exc_info=error)
+        log.info("%r could not be moved", standing.path, exc_info=error)  # the gate's words say so
         return standing
     if isinstance(where, Left):
         if where.at == standing.at:
             return standing
         return msgspec.structs.replace(standing, at=where.at, why=where.why)
-    log.warning("%r was moved to %r", standing.path, str(where))
-    return None
+    return where
 
 
 def _is_gone(path: str) -> bool:
@@ -315,7 +322,15 @@ def _write(record: Path, standing: Standing) -> None:
         with contextlib.suppress(FileExistsError):
             write_durable(record, json.dumps(msgspec.to_builtins(standing)).encode())
     except OSError:  # it holds as long as this process runs
-        log.warning("%s; that could not be written down", standing.words)
+        _say_unwritten(str(record.parent))
+
+
+@functools.cache
+def _say_unwritten(folder: str) -> None:
+    log.warning(
+        "nothing could be written to %r; that no command runs is forgotten when Indwell ends",
+        folder,
+    )
 
 
 def _written(folder: Path) -> Iterator[Standing]:

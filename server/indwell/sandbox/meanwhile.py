@@ -6,8 +6,29 @@ Else what such a command plants would be in force for all that runs until it end
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+
+log = logging.getLogger(__name__)
+
+MOST_NOTES = 20  # a command can make thousands of such files, and a person reads few
+_MOST_LOGGED = 5
+
+
+def few(notes: Sequence[str], where: str = "") -> tuple[str, ...]:
+    """The first of these sentences, and how many more there are.
+
+    Args:
+        notes: All of them.
+        where: The folder that holds what was moved away.
+    """
+    if len(notes) <= MOST_NOTES:
+        return tuple(notes)
+    more = f"and {len(notes) - MOST_NOTES:,} more of this kind"
+    if where:
+        more += f"; what was moved away is in {where!r}"
+    return (*notes[:MOST_NOTES], more)
 
 
 class Meanwhile:
@@ -22,7 +43,7 @@ class Meanwhile:
         self._look = look
         self._hear = hear
         self._looking = asyncio.Lock()
-        self._said: list[str] = []
+        self._said: dict[str, None] = {}
 
     async def look(self) -> None:
         """Put aside what is there by now."""
@@ -33,13 +54,24 @@ class Meanwhile:
     def heard(self, notes: Sequence[str]) -> None:
         """Say what was put aside already."""
         for note in notes:
-            if note not in self._said:
-                self._said.append(note)
+            if note in self._said:
+                continue
+            self._said[note] = None
+            if len(self._said) <= MOST_NOTES:
                 self._hear(note)
+            if len(self._said) <= _MOST_LOGGED:
+                log.warning("%s", note)
 
     def said_with(self, notes: Sequence[str]) -> tuple[str, ...]:
-        """All that was said of it, with what is said at its end."""
-        return tuple(dict.fromkeys((*self._said, *notes)))
+        """All that was said of it, what is said at its end first; it is logged, too."""
+        every = tuple(dict.fromkeys((*notes, *self._said)))
+        n_logged = min(len(self._said), _MOST_LOGGED)
+        new = [one for one in notes if one not in self._said][: _MOST_LOGGED - n_logged]
+        for one in new:
+            log.warning("%s", one)
+        if n_more := len(every) - n_logged - len(new):
+            log.warning("and %s more of this kind", f"{n_more:,}")
+        return every
 
 
 _running: list[Meanwhile] = []

@@ -19,7 +19,7 @@ from indwell.sandbox.finding import commands_path, find_program, path_without
 from indwell.sandbox.finished import Finished
 from indwell.sandbox.gate import keep_untold, pass_gate
 from indwell.sandbox.limits import Limits, overrun, shell_prefix
-from indwell.sandbox.meanwhile import Meanwhile, look_again, looked_at
+from indwell.sandbox.meanwhile import Meanwhile, few, look_again, looked_at
 from indwell.sandbox.pausing import Pause
 from indwell.sandbox.pool import COMMANDS, Pool
 from indwell.sandbox.program import (
@@ -225,7 +225,14 @@ async def _held(  # noqa: PLR0917 - all that a run takes
             told += (*_hidden_words(finished, bounds), *_git_words(finished, bounds))
     except BaseException:  # stopped, or not set up: the caller hears nothing of what was found
         notes = await settled(bounds)
-        keep_untold(cwd, notes if on_note else meanwhile.said_with(notes))
+        every = meanwhile.said_with(notes)
+        keep_untold(cwd, few(notes if on_note else every, _where(bounds)))
         raise
     notes = meanwhile.said_with(await settled(bounds))
-    return msgspec.structs.replace(finished, notes=(*told, *notes))
+    return msgspec.structs.replace(finished, notes=(*told, *few(notes, _where(bounds))))
+
+
+def _where(bounds: Confinement) -> str:
+    """The folder for what is moved away, if it is there."""
+    folder = bounds.quarantine.folder if bounds.quarantine else None
+    return str(folder) if folder is not None and folder.is_dir() else ""
