@@ -17,7 +17,7 @@ from indwell.files.installed import MOST_FOLDERS as MOST_INSTALLED
 from indwell.files.installed import MOST_PATH_B, Installed
 from indwell.files.new_names import POLL_S, Listener, NewNames
 from indwell.files.stub_folders import is_stub
-from indwell.files.tree import MOST_FOLDERS, Found, Tree, found_at
+from indwell.files.tree import MOST_FOLDERS, Found, Tree, found_at, listings_of
 from indwell.policy.guarded import (
     BARE,
     INSIDE,
@@ -76,7 +76,13 @@ class Guard:
         self._harmless = harmless
         self._kind = kind_of(deny, edits, harmless)
         self._is_ordinary = ordinary_of(deny, edits)
-        self._tree = Tree(root, self._is_wanted, SHUT, is_ordinary=self._is_ordinary)
+        self._tree = Tree(
+            root,
+            self._is_wanted,
+            SHUT,
+            is_ordinary=self._is_ordinary,
+            listings=listings_of(root),
+        )
         self._installed = Installed(str(root), is_repository_sign, most_folders=most_installed)
         self._git = GitGuard(root)
         self._gits: frozenset[str] = frozenset()  # what git obeys, as of the last look

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-from indwell.files.tree import Found, Tree, found_at
+from indwell.files.tree import Found, Tree, found_at, listings_of
 from indwell.policy.guarded import SHUT, kind_of, ordinary_of
 from indwell.policy.paths import is_beneath
 from indwell.workspace.repository import nested
@@ -76,8 +76,9 @@ class SecretPlaces:
                 root,
                 lambda path: kind(path) == "hidden",
                 SHUT,
-                is_ordinary=ordinary_of(deny),
                 with_links=True,
+                is_ordinary=ordinary_of(deny),
+                listings=listings_of(root),
             ),
         )
         found = tree.look().found

@@ -99,15 +99,15 @@ def ordinary_of(deny: tuple[str, ...], edits: tuple[str, ...] = ()) -> Callable[
             ends[last[-1]] = (*ends.get(last[-1], ()), last)
         else:
             return lambda _name: False
+    begins["."], ends["."], ends[" "] = (".",), (".",), (" ",)
 
     def is_ordinary(name: str) -> bool:
         folded = name.lower()
+        first, last = folded[0], folded[-1]
         return not (
             folded in exact
-            or folded[0] == "."
-            or folded[-1] in ". "
-            or folded.startswith(begins.get(folded[0], ()))
-            or folded.endswith(ends.get(folded[-1], ()))
+            or (first in begins and folded.startswith(begins[first]))
+            or (last in ends and folded.endswith(ends[last]))
             or not folded.isascii()
             or "\\" in folded
         )

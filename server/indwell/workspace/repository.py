@@ -18,7 +18,7 @@ import msgspec
 
 from indwell.errors import ToolError
 from indwell.files import exists, read_bytes
-from indwell.files.tree import Tree
+from indwell.files.tree import Tree, listings_of
 from indwell.workspace.git_config import Executing, executing
 
 GIT = ".git"
@@ -46,6 +46,7 @@ HOOKS = frozenset(
 )
 """The names that git runs, where the folder of hooks is the whole workspace."""
 
+_SIGNS = frozenset({GIT, "head"})
 _SHUT = frozenset(
     {GIT, "node_modules", "__pycache__", "site-packages", ".tox", ".nox", "bower_components"}
 )
@@ -260,4 +261,10 @@ def _text(path: Path) -> str | None:
 
 @lru_cache(maxsize=16)
 def _tree(root: Path) -> Tree:
-    return Tree(root, lambda path: path.rpartition("/")[2].casefold() in {GIT, "head"}, _SHUT)
+    return Tree(
+        root,
+        lambda path: path.rpartition("/")[2].casefold() in _SIGNS,
+        _SHUT,
+        is_ordinary=lambda name: name.casefold() not in _SIGNS,
+        listings=listings_of(root),
+    )

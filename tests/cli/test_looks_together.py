@@ -1,0 +1,54 @@
+"""What looks at all of a workspace shares the lists of its folders."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from pathlib import Path
+
+from indwell.cli.guarding import Guard
+from indwell.cli.secret_places import SecretPlaces
+from indwell.files.aside import Quarantine
+from indwell.files.installed import FRESH_NS
+from indwell.settings.model import SECRETS
+from indwell.workspace.repository import nested
+from support.listing_recorder import listed_folders
+
+
+def tree(folder: Path) -> Path:
+    work = folder.resolve() / "work"
+    for name in ("a/b/c", "a/d", "e"):
+        (work / name).mkdir(parents=True)
+        (work / name / "one.py").touch()
+    (work / "a" / "b" / "credentials.json").touch()
+    while time.time_ns() - work.stat().st_ctime_ns < FRESH_NS:  # newer lists are not kept
+        time.sleep(FRESH_NS / 1e9)
+    return work
+
+
+def test_all_looks_together_list_each_folder_once(tmp_path: Path) -> None:
+    """In a workspace of 200,000 files each list more costs a third of a second, which the first
+    command of a session waits for."""
+    work = tree(tmp_path)
+    guard = Guard(work, SECRETS, quarantine=Quarantine(tmp_path / "state", (work,)))
+    places = SecretPlaces([work], lambda: SECRETS)
+    with listed_folders() as listed:
+        nested(work)
+        guarded = guard.look()
+        secret = places.look()
+    assert secret == guarded.hidden == (str(work / "a/b/credentials.json"),)
+    here = Counter(one for one in listed if Path(one).is_relative_to(work))
+    assert here == {str(work / at): 1 for at in ("", "a", "a/b", "a/b/c", "a/d", "e")}
+
+
+def test_a_list_that_is_shared_is_made_anew_when_its_folder_changes(tmp_path: Path) -> None:
+    work = tree(tmp_path)
+    guard = Guard(work, SECRETS, quarantine=Quarantine(tmp_path / "state", (work,)))
+    places = SecretPlaces([work], lambda: SECRETS)
+    assert places.look() == guard.look().hidden
+    (work / "e" / ".env").touch()
+    expected = {str(work / "a/b/credentials.json"), str(work / "e/.env")}
+    assert set(guard.look().hidden) == expected
+    assert set(places.look()) == expected
+    (work / "e" / ".env").unlink()
+    assert places.look() == guard.look().hidden == (str(work / "a/b/credentials.json"),)
