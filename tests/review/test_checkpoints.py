@@ -14,7 +14,7 @@ import pytest
 from indwell.files.bodies import Bodies, opened_folder, read_body
 from indwell.review.carrying import COPIES
 from indwell.review.checkpoints.coverage import Coverage
-from indwell.review.checkpoints.lookout import Lookout
+from indwell.review.checkpoints.lookout import FINE_NS, Look, Lookout
 from indwell.review.copies import Copies
 from indwell.review.hunk import Actor
 from indwell.review.ledger import ReviewLedger
@@ -22,6 +22,13 @@ from indwell.review.verdicts import Scope, reject, rewind_files
 from indwell.workspace.base import Noted
 from indwell.workspace.disk import DiskWorkspace
 from support.ledgers import ledger_in
+from support.listing_recorder import listed_folders
+
+
+def read_in(look: Look) -> list[str]:
+    """The files of a look that are read."""
+    return [f"{at}/{name}".lstrip("/") for at, one in look.kept.items() for name in one.digests]
+
 
 ME = Actor("s1", 1)
 LATIN = "grün ist schön, natürlich auch für ältere Häuser\r\n".encode("latin-1")
@@ -350,6 +357,78 @@ def test_a_later_look_reads_only_what_changed(tmp_path) -> None:
     assert bodies.size_b == held + len(b"another text")
 
 
+def test_a_look_compares_only_files_of_folders_in_which_something_changed(tmp_path) -> None:
+    """In a workspace of very many files nothing else is worth a command's waiting."""
+    for folder in "abc":
+        (tmp_path / folder).mkdir()
+        for number in range(20):
+            (tmp_path / folder / f"{number}.txt").write_bytes(b"text %d" % number)
+    (tmp_path / "b" / "link").symlink_to("0.txt")
+    later = time.time_ns() + 10_000_000_000
+    lookout = Lookout(tmp_path, Bodies(), lambda: (), clock_ns=lambda: later)
+    first = lookout.before()
+    assert (first.n_compared, len(read_in(first))) == (61, 60)
+    assert lookout.after(first).changes == ()
+    again = lookout.before()
+    assert (again.n_compared, len(read_in(again))) == (0, 60)
+    (tmp_path / "a" / "3.txt").write_bytes(b"another text")
+    (change,) = lookout.after(again).changes
+    assert (change.at, change.before, change.after) == ("a/3.txt", b"text 3", b"another text")
+    third = lookout.before()
+    assert (third.n_compared, len(read_in(third))) == (0, 60)  # `after` has read the changed one
+    (tmp_path / "a" / "4.txt").write_bytes(b"by the user")
+    assert lookout.before().n_compared == 20
+
+
+def test_a_file_of_a_moment_ago_is_no_longer_read_before_the_command(tmp_path) -> None:
+    """Where the clock of the disk is fine enough, a second change would show."""
+    path = tmp_path / "a.txt"
+    path.write_bytes(b"old")
+    while path.stat().st_ctime_ns % 1_000_000 == 0:  # once in a million, or on a coarse disk
+        path.write_bytes(b"old")
+        if path.stat().st_mtime_ns % 1_000_000_000 == 0:
+            pytest.skip("this disk counts time in seconds")
+    now = path.stat().st_ctime_ns + FINE_NS
+    look = Lookout(tmp_path, Bodies(), lambda: (), clock_ns=lambda: now, ahead_s=0).before()
+    assert (read_in(look), look.waiting) == ([], ("a.txt",))
+
+
+def test_two_commands_at_once_each_have_their_own_before(tmp_path) -> None:
+    """What the end of one command reads anew is not what stood there before the other."""
+    (tmp_path / "a.txt").write_bytes(b"first")
+    later = time.time_ns() + 10_000_000_000
+    lookout = Lookout(tmp_path, Bodies(), lambda: (), clock_ns=lambda: later)
+    one = lookout.before()
+    other = lookout.before()
+    (tmp_path / "a.txt").write_bytes(b"second")
+    lookout.after(one)
+    (change,) = lookout.after(other).changes
+    assert (change.before, change.after) == (b"first", b"second")
+
+
+async def test_what_is_read_ahead_is_covered_when_a_command_comes(tmp_path) -> None:
+    room = await room_in(tmp_path, a__txt=b"a\n")
+    before = room.files
+    await room.coverage.look_ahead()
+    room.put("b.txt", b"by the user\n")
+    await room.run(lambda: room.put("a.txt", b"changed\n"))
+    assert room.kinds() == {"a.txt": ["change"]}
+    await rewind_files(room.ledger, room.workspace, "s1", 0)
+    assert room.files == {**before, "b.txt": b"by the user\n"}
+
+
+async def test_a_command_ends_the_look_ahead_and_none_follows_it(tmp_path) -> None:
+    room = await room_in(tmp_path, a__txt=b"a\n")
+    ahead = asyncio.ensure_future(room.coverage.look_ahead())
+    await asyncio.sleep(0)
+    await room.run(lambda: room.put("a.txt", b"changed\n"))
+    await asyncio.wait_for(ahead, 60)
+    assert room.kinds() == {"a.txt": ["change"]}
+    with listed_folders() as listed:
+        await room.coverage.look_ahead()
+    assert listed == []
+
+
 def test_what_is_not_read_before_a_command_is_read_beside_it(tmp_path) -> None:
     """No command waits for the first look at a large folder, and what it changes is covered."""
     for number in range(20):
@@ -374,14 +453,15 @@ def test_reading_beside_a_command_ends_with_it(tmp_path) -> None:
     look = lookout.before()
     look.stopped.set()
     lookout.read_on(look)
-    assert (look.known, look.waiting) == ({}, ("a.txt",))
+    assert (read_in(look), look.waiting) == ([], ("a.txt",))
 
 
 def test_what_changed_just_now_is_read_before_the_command(tmp_path) -> None:
     """Beside it, a second change within a tick of the clock would look the same."""
     (tmp_path / "a.txt").write_bytes(b"old")
-    look = Lookout(tmp_path, Bodies(), lambda: (), ahead_s=0).before()
-    assert (list(look.known), look.waiting) == (["a.txt"], ())
+    just_now = (tmp_path / "a.txt").stat().st_ctime_ns + 1
+    look = Lookout(tmp_path, Bodies(), lambda: (), clock_ns=lambda: just_now, ahead_s=0).before()
+    assert (read_in(look), look.waiting) == (["a.txt"], ())
 
 
 def test_what_does_not_fit_is_not_kept_and_is_said(tmp_path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -72,6 +73,27 @@ class Coverage:
         self._looking = asyncio.Lock()
         self._later: set[asyncio.Task[None]] = set()
         self._told: set[str] = set()
+        self._is_used = False
+        self._ahead = threading.Event()
+
+    async def look_ahead(self) -> None:
+        """Look, and read what is there, before the first command: it need not wait for that then.
+
+        When one begins, this ends. So it does with ``end_ahead``.
+        """
+        async with self._looking:
+            if self._is_used:
+                return
+            looks = [
+                (one, await asyncio.to_thread(one.before, self._ahead))
+                for one in self._lookouts.values()
+            ]
+        await asyncio.gather(*(asyncio.to_thread(one.read_on, look) for one, look in looks))
+
+    def end_ahead(self) -> None:
+        """End ``look_ahead`` soon, and for good."""
+        self._is_used = True
+        self._ahead.set()
 
     @asynccontextmanager
     async def around(
@@ -132,6 +154,7 @@ class Coverage:
         tell: Callable[[str], None],
         hear: Callable[[Sequence[Path]], None],
     ) -> AsyncIterator[None]:
+        self.end_ahead()
         await self.settled()
         looks = await self._looks()
         noted = self._workspace.noting()

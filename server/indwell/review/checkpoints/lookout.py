@@ -12,12 +12,12 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from indwell.files.bodies import Bodies, opened_folder, read_body
-from indwell.files.census import Census, Facts, is_gone, is_link, take_census
+from indwell.files.census import Census, Facts, Listing, is_gone, is_link, take_census
 
 SHUT = frozenset(
     {
@@ -33,19 +33,31 @@ SHUT = frozenset(
 MOST_FILES = 50_000  # 0.2 s a look
 MOST_FILE_B = 4 << 20
 AHEAD_S = 0.25  # of reading before a command; what is not read by then is read while it runs, …
+MOST_AHEAD = 20_000  # files; of more, so little would be read in that time that none waits for it
 READING_S = 3.0  # … for so long; and the rest by the next look
 RACY_NS = 2_000_000_000  # FAT counts in steps of 2 s; within one, a second change may look the same
+FINE_NS = 50_000_000  # the same where times are finer than a millisecond: clocks tick every 10 ms
+_MS = 1_000_000
 MOST_CHANGED = 2_000  # files of one command, …
 MOST_CHANGED_B = 64 << 20  # … and their bytes, before and after
 CROWDED = 0.75  # of the room for bytes: if half of it is old by then, all is read anew
 
 
-class Known(NamedTuple):
-    """A file as it was at a look: its facts, and the digest of its bytes if they are kept."""
+class Kept:
+    """What is kept of the files of one folder.
 
-    facts: Facts
-    digest: str | None
-    is_certain: bool = True
+    Attributes:
+        listing: How they looked.
+        digests: By name; None for a file of which no bytes are kept, for it is too large.
+        doubtful: Names of files that may have changed since although they look the same.
+    """
+
+    __slots__ = ("digests", "doubtful", "listing")
+
+    def __init__(self, listing: Listing) -> None:
+        self.listing = listing
+        self.digests: dict[str, str | None] = {}
+        self.doubtful: set[str] = set()
 
 
 class Look(NamedTuple):
@@ -53,17 +65,20 @@ class Look(NamedTuple):
 
     Attributes:
         census: Its files.
-        known: What is known of them.
+        kept: What is kept of them, by folder.
         at_ns: When it was taken.
         waiting: Files still to be read, by ``read_on``.
         stopped: Set when ``read_on`` is to end.
+        n_compared: Files that had to be compared one by one; those of folders in which all is as it
+            was at the last look are not.
     """
 
     census: Census
-    known: dict[str, Known]
+    kept: dict[str, Kept]
     at_ns: int
     waiting: Sequence[str]
     stopped: threading.Event
+    n_compared: int = 0
 
 
 class FileChange(NamedTuple):
@@ -117,28 +132,44 @@ class Lookout:
         self._most_files = most_files
         self._most_file_b = most_file_b
         self._ahead_s = ahead_s
-        self._known: dict[str, Known] = {}
+        self._kept: dict[str, Kept] = {}
 
-    def before(self) -> Look:
-        """Look, and read what changed since the last look; ``read_on`` reads what is left."""
+    def before(self, stopped: threading.Event | None = None) -> Look:
+        """Look, and read what changed since the last look; ``read_on`` reads what is left.
+
+        Args:
+            stopped: Set when no more is to be read.
+        """
         at_ns = self._clock_ns()
         self._make_room()
         census = take_census(str(self._root), shut=SHUT, most_files=self._most_files)
-        known: dict[str, Known] = {}
-        waiting: list[tuple[int, str]] = []
-        for at, facts in census.files.items():
-            last = self._known.get(at)
-            if last is not None and last.facts == facts and last.is_certain:
-                known[at] = last
-            elif not is_link(facts):
-                waiting.append((facts[1], at))
-        look = Look(census, known, at_ns, (), threading.Event())
-        paths = [at for _, at in sorted(waiting)]  # the smallest first
+        kept: dict[str, Kept] = {}
+        new: list[str] = []
+        old: dict[int, list[str]] = {}  # by the size: nothing that holds up other threads is sorted
+        n_compared = 0
+        for at, listing in census.folders.items():
+            last = self._kept.get(at)
+            if last is not None and last.listing == listing and _is_complete(last):
+                kept[at] = last
+                continue
+            n_compared += len(listing.names)
+            kept[at] = here = Kept(listing)
+            front = f"{at}/" if at else ""
+            stood = {} if last is None else last.listing.by_name()
+            for name, facts in listing.by_name().items():
+                if last is not None and stood.get(name) == facts and _is_certain(last, name):
+                    here.digests[name] = last.digests[name]
+                elif not is_link(facts):
+                    is_old = _is_old(facts, at_ns)
+                    group = old.setdefault(facts[1].bit_length() // 2, []) if is_old else new
+                    group.append(front + name)
+        look = Look(census, kept, at_ns, (), stopped or threading.Event(), n_compared)
+        self._kept = dict(kept)
         # What changed just now might change again and look the same: it is read before the command.
-        self._read(look, [at for at in paths if not _is_old(census.files[at], at_ns)], READING_S)
-        old = [at for at in paths if _is_old(census.files[at], at_ns)]
-        self._known = known
-        return look._replace(waiting=self._read(look, old, self._ahead_s))
+        self._read(look, new, READING_S)
+        waiting = [at for size in sorted(old) for at in old[size]]  # the smallest first
+        ahead_s = self._ahead_s if len(waiting) <= MOST_AHEAD else 0.0
+        return look._replace(waiting=self._read(look, waiting, ahead_s))
 
     def read_on(self, look: Look) -> None:
         """Read what waits, while a command runs, until ``look.stopped`` is set."""
@@ -148,36 +179,61 @@ class Lookout:
         """What became of the files since ``look``."""
         old = look.census
         now = take_census(
-            str(self._root), shut=SHUT, most_files=self._most_files, before=old.folders
+            str(self._root), shut=SHUT, most_files=self._most_files, before=old.folders.keys()
         )
         secret = _Secret(self._secret())
         changes: list[FileChange] = []
         lost: list[str] = []
+        whole: dict[str, bytes] = {}
         room = MOST_CHANGED_B
         with opened_folder(self._root) as root:
-            for at in self._candidates(look, now):
-                facts = now.files.get(at)
-                is_linked = facts is not None and is_link(facts)  # its name is told, no more
-                if secret.has(f"{self._root}/{at}") and not is_linked:
+            for one in self._candidates(look, now):
+                is_linked = one.facts is not None and is_link(
+                    one.facts
+                )  # its name is told, no more
+                if secret.has(f"{self._root}/{one.at}") and not is_linked:
                     continue
                 if len(changes) >= MOST_CHANGED or room <= 0:
-                    lost.append(at)
+                    lost.append(one.at)
                     continue
-                change = self._compared(root, at, look, now)
+                change = self._compared(root, one, whole)
                 if change is None:
-                    lost.append(at)
+                    lost.append(one.at)
                 elif change.before != change.after:
                     changes.append(change)
                     room -= len(change.before or b"") + len(change.after or b"")
+        self._keep(whole, now)
         return Seen(tuple(changes), tuple(lost), old.is_whole and now.is_whole)
+
+    def _keep(self, whole: Mapping[str, bytes], now: Census) -> None:
+        """Keep the bytes of changed files, so that the next look need not read them again."""
+        at_ns = self._clock_ns()
+        digests: dict[str, dict[str, str | None]] = {}
+        for path, data in whole.items():
+            at, _, name = path.rpartition("/")
+            digests.setdefault(at, {})[name] = self._bodies.put(data)
+        for at, new in digests.items():
+            last = self._kept.get(at) or Kept(_NOTHING)
+            self._kept[at] = here = Kept(now.folders[at])
+            stood = last.listing.by_name()
+            for name, facts in here.listing.by_name().items():
+                if stood.get(name) == facts and _is_certain(last, name):
+                    here.digests[name] = last.digests[name]
+                elif new.get(name) is not None and _is_old(facts, at_ns):
+                    here.digests[name] = new[name]
 
     def _make_room(self) -> None:
         if self._bodies.size_b < CROWDED * self._bodies.most_b:
             return
-        live = sum(one.facts[1] for one in tuple(self._known.values()) if one.digest is not None)
+        live = sum(
+            facts[1]
+            for one in self._kept.values()
+            for name, facts in one.listing.by_name().items()
+            if one.digests.get(name) is not None
+        )
         if live < self._bodies.size_b / 2:
             self._bodies.clear()
-            self._known = {}
+            self._kept = {}
 
     def _read(self, look: Look, paths: Sequence[str], seconds: float) -> Sequence[str]:
         """Keep bytes of files that still are as in the look; gives those that time is up for."""
@@ -185,66 +241,106 @@ class Lookout:
             return ()
         secret = _Secret(self._secret())
         until = time.monotonic() + seconds
+        folder, facts_here = None, dict[str, Facts]()
         with opened_folder(self._root) as root:
-            for number, at in enumerate(paths):
+            for number, path in enumerate(paths):
                 if look.stopped.is_set() or time.monotonic() >= until:
                     return tuple(paths[number:])
-                facts = look.census.files[at]
-                if secret.has(f"{self._root}/{at}"):
+                at, _, name = path.rpartition("/")
+                if at != folder:
+                    folder, facts_here = at, look.census.folders[at].by_name()
+                facts = facts_here[name]
+                if secret.has(f"{self._root}/{path}"):
                     continue
                 digest = None
                 if facts[1] <= self._most_file_b:
-                    body = read_body(root, at, self._most_file_b)
+                    body = read_body(root, path, self._most_file_b)
                     digest = self._bodies.put(body.data) if body and body.facts == facts else None
                 if digest is not None or facts[1] > self._most_file_b:
-                    look.known[at] = Known(facts, digest, _is_old(facts, look.at_ns))
+                    here = look.kept[at]
+                    if not _is_old(facts, look.at_ns):  # first: a look beside this one sees both
+                        here.doubtful.add(name)
+                    here.digests[name] = digest
         return ()
 
-    def _candidates(self, look: Look, now: Census) -> Iterator[str]:
+    def _candidates(self, look: Look, now: Census) -> Iterator[_Candidate]:
         """Files that may be other ones by now."""
         old = look.census
-        for at, facts in old.files.items():
-            found = now.files.get(at)
-            if found is None and not is_gone(str(self._root), at):
+        changed = [at for at, listing in old.folders.items() if now.folders.get(at) != listing]
+        doubtful = [at for at, one in look.kept.items() if one.doubtful]
+        for at in dict.fromkeys((*changed, *doubtful)):
+            front, kept = f"{at}/" if at else "", look.kept[at]
+            there = now.folders.get(at, _NOTHING).by_name()
+            for name, facts in old.folders[at].by_name().items():
+                found = there.get(name)
+                if found is None and not is_gone(str(self._root), front + name):
+                    continue
+                digest = kept.digests.get(name)
+                if found != facts or (digest is not None and name in kept.doubtful):
+                    yield _Candidate(front + name, facts, digest, found)
+        for at, listing in now.folders.items():
+            stood = old.folders.get(at, _NOTHING)
+            if stood == listing:
                 continue
-            known = look.known.get(at)
-            is_certain = known is None or known.is_certain or known.digest is None
-            if found != facts or not is_certain:
-                yield at
-        for at, facts in now.files.items():
-            if at not in old.files and (old.is_whole or facts[3] >= look.at_ns):
-                yield at
+            front, names = f"{at}/" if at else "", frozenset(stood.names)
+            for name, facts in listing.by_name().items():
+                if name not in names and (old.is_whole or facts[3] >= look.at_ns):
+                    yield _Candidate(front + name, None, None, facts)
 
-    def _compared(self, root: int, at: str, look: Look, now: Census) -> FileChange | None:
-        """One file before and after; None if the old bytes are not kept, or it is a link."""
-        was, known = look.census.files.get(at), look.known.get(at)
-        facts = now.files.get(at)
-        if (was is not None and is_link(was)) or (facts is not None and is_link(facts)):
+    def _compared(self, root: int, one: _Candidate, whole: dict[str, bytes]) -> FileChange | None:
+        """One file before and after; None if the old bytes are not kept, or it is a link.
+
+        ``whole`` gets its bytes if it still looked as in the census when they were read.
+        """
+        if any(facts is not None and is_link(facts) for facts in (one.was, one.facts)):
             return None
         before = None
-        if was is not None:
-            if known is None or known.digest is None:
-                return None
-            before = self._bodies.get(known.digest)
+        if one.was is not None:
+            before = None if one.digest is None else self._bodies.get(one.digest)
             if before is None:
                 return None
         after = None
-        if facts is not None:
-            body = read_body(root, at, self._most_file_b)
+        if one.facts is not None:
+            body = read_body(root, one.at, self._most_file_b)
             if body is None:
                 return None
             after = body.data
-            digest = self._bodies.put(after)
-            if digest is not None:
-                is_certain = _is_old(body.facts, self._clock_ns())
-                self._known[at] = Known(body.facts, digest, is_certain)
-        mode = was[4] if was is not None else 0
-        return FileChange(at, before, after, mode)
+            if body.facts == one.facts:
+                whole[one.at] = body.data
+        mode = one.was[4] if one.was is not None else 0
+        return FileChange(one.at, before, after, mode)
+
+
+class _Candidate(NamedTuple):
+    """A file that a command may have changed: as it was, the digest of its bytes, as it is now."""
+
+    at: str
+    was: Facts | None
+    digest: str | None
+    facts: Facts | None
+
+
+_NOTHING = Listing()
+
+
+def _is_certain(kept: Kept, name: str) -> bool:
+    return name in kept.digests and name not in kept.doubtful
+
+
+def _is_complete(kept: Kept) -> bool:
+    """Is all kept that can be, and needs no second look while it looks the same?"""
+    if kept.doubtful:
+        return False
+    if len(kept.digests) == len(kept.listing.names):
+        return True
+    facts = zip(kept.listing.names, kept.listing.facts(), strict=True)
+    return all(is_link(each) for name, each in facts if name not in kept.digests)
 
 
 def _is_old(facts: Facts, at_ns: int) -> bool:
     """Would a later change show, whatever the steps in which the clock of the disk counts?"""
-    return at_ns - max(facts[2], facts[3]) >= RACY_NS
+    racy_ns = FINE_NS if facts[3] % _MS else RACY_NS
+    return at_ns - max(facts[2], facts[3]) >= racy_ns
 
 
 class _Secret:
