@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import os
+import threading
 import weakref
 from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path
@@ -75,6 +76,7 @@ class _Bounds:
         quarantine: Quarantine,
     ) -> None:
         self._quarantine = quarantine
+        self._one_at_a_time = threading.Lock()
         self._roots = tuple(dict.fromkeys(root.resolve() for root in roots))
         beside = dict.fromkeys(root.resolve() for root in restricted)
         self._restricted = tuple(root for root in beside if root not in self._roots)
@@ -140,7 +142,8 @@ class _Bounds:
             if any(one.is_relative_to(root) for root in writable)
         ]
         every = (*looks.values(), *beside)
-        scratch, mask = self._scratch
+        with self._one_at_a_time:  # looks run in threads, and all share one
+            scratch, mask = self._scratch
         return Guarded(
             scratch=scratch,
             mask=mask,

@@ -11,6 +11,7 @@ from indwell.agent.features.attachments.feature import attachments_feature
 from indwell.agent.features.background.board import Board
 from indwell.agent.features.background.feature import background_feature
 from indwell.agent.features.instructions.feature import Instructions
+from indwell.agent.features.looking_ahead.feature import LookingAhead
 from indwell.agent.features.memory.feature import memory_feature
 from indwell.agent.features.plan.board import PlanBoard, Steps
 from indwell.agent.features.plan.feature import plan_feature
@@ -73,6 +74,7 @@ def boards_and_features(given: Given) -> tuple[Boards, Features[Session]]:
             given.instructions.feature(),
             attachments_feature(),
             memory_feature(companion.memory, companion.remember),
+            LookingAhead().feature(),
             background_feature(background),
             plan_feature(plan, given.mode),
             todo.feature(),

@@ -78,6 +78,7 @@ def load_rest() -> None:
         _load_below(name)
     for name in _OF_COMMANDS:
         importlib.import_module(f"indwell.cli.{name}")
+    gc.freeze()  # as above
     _log.debug("all modules are loaded")
 
 

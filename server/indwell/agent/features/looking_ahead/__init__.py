@@ -1,0 +1,1 @@
+"""A look at the workspace before its first command."""

@@ -1,0 +1,67 @@
+"""Look at the workspace while the model thinks of its first call: no command waits for it then.
+
+In a workspace of 200,000 files the first look takes half a second, and reading what commands may
+change takes several. Whatever goes wrong here, the look right before a command finds too, and says.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from indwell.agent.feature import Feature, Moment
+from indwell.agent.session import Session
+from indwell.errors import IndwellError
+from indwell.policy.widening import Widening
+from indwell.review.checkpoints.coverage import Coverage
+
+_log = logging.getLogger(__name__)
+
+LATER_S = 0.3  # the first request, and a command that comes at once, are not to wait for this
+
+
+class LookingAhead:
+    """One look, in the first turn of a session that can run commands.
+
+    Attributes:
+        task: It; None before that turn.
+    """
+
+    def __init__(self) -> None:
+        self.task: asyncio.Task[None] | None = None
+        self._coverage: Coverage | None = None
+
+    def feature(self) -> Feature[Session]:
+        """Its place in a session; a sub-agent works where the session has looked."""
+        return Feature(
+            name="looking_ahead", around=self._around, for_child=lambda: None, close=self._close
+        )
+
+    @asynccontextmanager
+    async def _around(self, moment: Moment[Session]) -> AsyncIterator[None]:
+        parts = moment.session.parts
+        if self.task is None and any(one.name == "bash" for one in parts.tools.specs):
+            self._coverage = parts.coverage
+            self.task = asyncio.create_task(self._look(moment.session))
+        yield
+
+    async def _look(self, session: Session) -> None:
+        parts = session.parts
+        await asyncio.sleep(LATER_S)
+        try:
+            confinement = parts.confine(Widening())
+            if confinement is not None and confinement.look is not None:
+                await asyncio.to_thread(confinement.look)
+            if self._coverage is not None and parts.mode() != "plan":
+                await self._coverage.look_ahead()
+        except (OSError, RuntimeError, IndwellError) as error:
+            _log.info("the look ahead ended: %s", error)
+
+    async def _close(self) -> None:
+        if self._coverage is not None:
+            self._coverage.end_ahead()
+        if self.task is not None:
+            self.task.cancel()
+            await asyncio.wait({self.task})
