@@ -64,7 +64,7 @@ requirements.txt src/pants.py data/watch.json
 """
 
 
-def asked(path: str, **more: bool) -> Ask | Allow:
+def asked(path: str, **more: tuple[str, ...]) -> Ask | Allow:
     decision = decide(
         Asked(tool="write_file", effect="edit", paths=(path,), resolved=(f"/w/{path}",), **more),
         Policy(mode="auto", roots=("/w",)),
@@ -89,7 +89,7 @@ def test_an_unknown_dot_name_at_the_root_is_asked_for_and_deeper_it_is_not() -> 
     assert isinstance(asked(".next-years-agent"), Ask)
     assert isinstance(asked(".next-years-agent/hooks/start.sh"), Ask)
     assert isinstance(asked("src/.next-years-agent"), Allow)
-    at_nested = asked("src/.next-years-agent", is_unknown=True)
+    at_nested = asked("src/.next-years-agent", unknown=(".next-years-agent",))
     assert isinstance(at_nested, Ask)
     assert "Indwell does not know which tool loads it" in at_nested.reason
     assert "add the name to `harmless_names` of your own settings" in at_nested.reason
@@ -112,6 +112,8 @@ def test_a_name_that_the_user_declares_harmless_is_not_asked_for(path, asks) -> 
     command = Asked(tool="bash", effect="run", command=f"touch {path}", cwd="/w")
     assert isinstance(decide(command, policy), Ask) is asks
     assert is_guarded(path, HARMLESS_HERE) is asks
+    nested = replace(edit, paths=(f"sub/{path}",), unknown=(path.partition("/")[0],))
+    assert isinstance(decide(nested, policy), Ask) is asks
 
 
 def test_a_command_that_names_an_unknown_name_of_a_nested_repository_is_asked_for() -> None:

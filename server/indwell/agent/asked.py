@@ -41,7 +41,6 @@ async def asked_of(session: Session, arguments: str, facts: Facts) -> Asked:
         ToolError: A path leads out of the workspace and of the folders that may be read.
     """
     roots = session.parts.workspace.roots
-    harmless = session.parts.policy().harmless
     places = [_resolved(session, written, facts) for written in facts.paths]
     resolved = [path for path, _ in places]
     linked = [path for path in resolved if has_other_names(path)]
@@ -60,8 +59,7 @@ async def asked_of(session: Session, arguments: str, facts: Facts) -> Asked:
         why=facts.why,
         leads_out=any(is_outside for _, is_outside in places),
         is_git=facts.effect == "edit" and any(_is_of_git(path, roots) for path in resolved),
-        is_unknown=facts.effect == "edit"
-        and any(_is_unknown_at_root(path, roots, harmless) for path in resolved),
+        unknown=_unknown_at_roots(resolved, roots) if facts.effect == "edit" else (),
         is_private=any(map(session.parts.is_private, resolved)),
         keeps=facts.keeps,
         background=facts.background,
@@ -143,13 +141,15 @@ def _is_of_git(path: Path, roots: Sequence[Path]) -> bool:
     )
 
 
-def _is_unknown_at_root(path: Path, roots: Sequence[Path], harmless: tuple[str, ...]) -> bool:
-    """Does it lie, right at the root of a repository, beneath a dot name that nobody knows?"""
-    return any(
-        exists(folder / ".git")
-        and is_at_root_unknown(path.relative_to(folder).as_posix(), harmless)
+def _unknown_at_roots(paths: Sequence[Path], roots: Sequence[Path]) -> tuple[str, ...]:
+    """The unknown dot names, right at the root of a repository, that these paths lie beneath."""
+    inner = (
+        path.relative_to(folder)
+        for path in paths
         for folder in folders_above(path, roots)
+        if exists(folder / ".git")
     )
+    return tuple(one.parts[0] for one in inner if is_at_root_unknown(one.as_posix()))
 
 
 def _digests(session: Session, files: Bound) -> tuple[tuple[str, str], ...]:

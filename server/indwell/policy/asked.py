@@ -37,8 +37,8 @@ class Asked(msgspec.Struct, frozen=True):
             where no sandbox would hold it; they stand among the scripts too.
         is_git: A file that would be changed lies in a repository of git, whatever its folder is
             called.
-        is_unknown: A file that would be changed has, at the root of a repository within the
-            workspace, a name with a dot in front that no list holds.
+        unknown: Names with a dot in front that no list holds, at the root of a repository within
+            the workspace: what would be changed is one of them, or lies beneath it.
         is_private: A file lies where programs keep keys, in a home folder that is the workspace.
         keeps: For whom it would keep something beyond the session, such as ``for you``; empty if
             it keeps nothing.
@@ -61,7 +61,7 @@ class Asked(msgspec.Struct, frozen=True):
     programs: tuple[str, ...] = ()
     keeps: str = ""
     background: bool = False
-    is_unknown: bool = False
+    unknown: tuple[str, ...] = ()
     is_private: bool = False
 
 

@@ -17,6 +17,7 @@ from indwell.policy.paths import (
     is_chat,
     is_inside,
     is_protected,
+    is_unknown,
     loader_of,
     matching_glob,
 )
@@ -168,7 +169,7 @@ def _why_protected(asked: Asked, policy: Policy) -> str:
         by = loader_of(protected)
         named = f" (loaded by: {by})" if by else ""
         return f"{protected!r} configures tools that run on this machine{named}"
-    if asked.is_unknown:
+    if any(is_unknown(one, policy.harmless) for one in asked.unknown):
         return _UNKNOWN.format(asked.paths[0])
     return f"git runs or obeys {asked.paths[0]!r}" if asked.is_git else ""
 
