@@ -21,11 +21,13 @@ from contextlib import asynccontextmanager
 
 import msgspec
 
-from indwell.sandbox.processes import Process, is_marked
+from indwell.sandbox.processes import Process, has_words, is_marked
 
 IS_LINUX = sys.platform.startswith("linux")
 _PR_SET_DUMPABLE = 4  # linux/prctl.h
 _PR_SET_CHILD_SUBREAPER = 36
+_STARTS_S = 1.0  # that a program may take from ``exec`` to its words; then it has none
+_LOOK_S = 0.001
 
 
 class Run(msgspec.Struct, frozen=True):
@@ -89,11 +91,27 @@ def is_orphan_of(run: Run, process: Process) -> bool:
         and process.pid not in _started
         and process.began >= run.began
     )
-    # A program that was started this moment is not yet known as such.
-    if not is_ours or any(is_marked(process.pid, mark) for mark in tuple(_alone)):
+    if not is_ours:
+        return False
+    # A program of ours that was started this moment has no known number yet, only its mark.
+    alone = tuple(_alone)
+    if alone and not process.is_dead:
+        _await_words(process.pid)
+    if any(is_marked(process.pid, mark) for mark in alone):
         return False
     others = [other for other in tuple(_going_on) if other != run and other.began <= process.began]
     return not others or is_marked(process.pid, run.mark)
+
+
+def _await_words(pid: int) -> None:
+    """Wait until a process that is being started has its arguments and environment. Blocks.
+
+    Its starter already knows that ``exec`` works when the kernel has still to write both, and
+    until then they read as empty. No program stays so for longer than it waits for a processor.
+    """
+    until = time.monotonic() + _STARTS_S
+    while not has_words(pid) and time.monotonic() < until:
+        time.sleep(_LOOK_S)
 
 
 @functools.cache

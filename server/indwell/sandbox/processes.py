@@ -94,6 +94,12 @@ def is_marked(pid: int, mark: str) -> bool:
     )
 
 
+def has_words(pid: int) -> bool:
+    """Has a process arguments, or has it ended? One that is being started has none yet."""
+    process = process_of(pid)
+    return process is None or process.is_dead or bool(_read(f"/proc/{pid}/cmdline"))
+
+
 def memory_b(pid: int) -> int:
     """Bytes that a process holds, with its part of what it shares.
 
