@@ -290,7 +290,7 @@ async def test_a_turn_can_be_stopped_while_it_waits_for_problems(tmp_path: Path)
     async with a_world(tmp_path, [READ, EDIT, says()], files=FILES) as world:
         with_gate(world, source)
         turn = world.begin()
-        await asyncio.wait_for(source.asked.wait(), 10)
+        await asyncio.wait_for(source.asked.wait(), 60)
         turn.cancel()
         await asyncio.wait({turn})
         (finished,) = world.told(TurnFinished)

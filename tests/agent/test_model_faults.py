@@ -48,7 +48,7 @@ from support.strict_chat import complaints, strictly
 FILES = {"a.py": "x = 1\n"}
 READ = ("read_file", '{"path":"a.py"}')
 USAGE = {"prompt_tokens": 900, "completion_tokens": 7}
-QUICK_S = 5.0  # a cancelled turn answers within
+QUICK_S = 60.0  # a cancelled turn answers within; what it might wait for has no end
 
 
 async def no_sleep(seconds: float) -> None:
@@ -340,7 +340,7 @@ async def test_llm_40_a_turn_can_be_cancelled_wherever_it_waits(tmp_path: Path, 
         before = asyncio.all_tasks()
         task = world.begin("words")
         if wanted is None:
-            await asyncio.wait_for(endpoint.arrived.wait(), 10)
+            await asyncio.wait_for(endpoint.arrived.wait(), 60)
         else:
             await world.until(wanted)
         began = time.monotonic()
@@ -352,7 +352,7 @@ async def test_llm_40_a_turn_can_be_cancelled_wherever_it_waits(tmp_path: Path, 
         assert isinstance(finished, TurnFinished)
         assert finished.ending == "cancelled"
         if point in {"before headers", "mid text", "mid arguments"}:
-            await asyncio.wait_for(endpoint.gone.wait(), 10)  # the connection is closed
+            await asyncio.wait_for(endpoint.gone.wait(), 60)  # the connection is closed
         ours = {one for one in asyncio.all_tasks() - before if "loopback_endpoint" not in repr(one)}
         assert ours <= {task}
         assert (await world.turn("go on")).answer == "fine"

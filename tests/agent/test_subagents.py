@@ -210,7 +210,7 @@ async def test_stopping_the_turn_ends_all_of_them(tmp_path: Path) -> None:
     model = Model([delegates()], children={PLAIN: waits})
     async with a_house(tmp_path, model, tools=[a_tool("wait", wait)]) as (world, logs):
         task = world.begin()
-        await asyncio.wait_for(begun.wait(), 10)
+        await asyncio.wait_for(begun.wait(), 60)
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task

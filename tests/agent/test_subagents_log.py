@@ -98,7 +98,7 @@ async def test_a_command_that_was_stopped_is_shown_without_an_end(tmp_path: Path
     bash = a_tool("bash", wait, effect="run")
     async with a_house(tmp_path, model, tools=[bash], answers=["once"]) as (world, _):
         task = world.begin()
-        await asyncio.wait_for(begun.wait(), 10)
+        await asyncio.wait_for(begun.wait(), 60)
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task

@@ -198,7 +198,7 @@ async def test_a_check_that_fails_or_hangs_is_a_finding_and_the_others_go_on() -
         Finding("b", "fail", "it is broken"),
         good,
     )
-    assert time.monotonic() - began < 5
+    assert time.monotonic() - began < 60
 
 
 def test_a_proxy_is_shown_without_its_password() -> None:

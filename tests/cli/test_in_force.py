@@ -16,7 +16,7 @@ from support.bubblewrap import needs_bubblewrap
 
 pytestmark = needs_bubblewrap
 
-LONG_S = 60
+LONG_S = 180
 EVIL = "[core]\\n\\tfsmonitor = touch ran; false\\n"
 
 

@@ -87,7 +87,7 @@ def test_it_never_puts_back_more_than_it_may() -> None:
 
 
 def test_a_megabyte_without_a_blank_is_looked_through_in_no_time() -> None:
-    began = time.perf_counter()
+    began = time.process_time()
     for unit in ("a", "a-", "aB", "a_", "a.", "a/", "/.", "-."):
         names(unit * (300_000 // len(unit)))
-    assert time.perf_counter() - began < 5
+    assert time.process_time() - began < 5

@@ -96,7 +96,7 @@ def test_what_waits_is_told_as_waiting() -> None:
 def test_a_compacted_conversation_of_ten_thousand_messages_takes_no_long_while() -> None:
     whole = conversation(user("go"), *ROUND * 5_000)
     shorter = take(whole, Step("regions", (Splice(0, 6_001, (user("summary"),)),)))
-    began = time.perf_counter()
+    began = time.process_time()
     told = explain(shorter, DEFAULT)
-    assert time.perf_counter() - began < 2
+    assert time.process_time() - began < 2
     assert told.blocks[-1].last == 10_000

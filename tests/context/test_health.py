@@ -274,7 +274,7 @@ def test_a_long_conversation_is_compared_in_no_time() -> None:
     before, after = a_request(*messages), a_request(*messages, said("user", "and on"))
     best = 1.0
     for _ in range(5):
-        began = time.perf_counter()
+        began = time.process_time()
         assert first_difference(before, after) is None
-        best = min(best, time.perf_counter() - began)
+        best = min(best, time.process_time() - began)
     assert best < 0.05

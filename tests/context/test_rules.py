@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from time import perf_counter
+from time import process_time
 
 import msgspec
 import pytest
@@ -76,9 +76,9 @@ def test_in_a_long_text_only_strict_words_count() -> None:
 
 def test_a_sentence_of_single_letters_is_looked_at_in_no_time() -> None:
     sentences = [("- a " * 60)[:238] + end for end in ("x", "！") for _ in range(25)]
-    began_s = perf_counter()
+    began_s = process_time()
     assert not any(is_rule(one, in_short=True) for one in sentences)
-    assert perf_counter() - began_s < 0.3  # it was 1 s
+    assert process_time() - began_s < 0.3  # it was 1 s
 
 
 def test_a_sentence_with_a_mark_of_exclamation_demands_if_it_is_long_enough() -> None:

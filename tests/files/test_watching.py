@@ -13,7 +13,7 @@ from watchdog.events import FileCreatedEvent
 
 from indwell.files.watching import BUSY_EVENTS, MOST_ENTRIES, MOST_FOLDERS, FolderWatch
 
-PATIENCE_S = 10.0
+PATIENCE_S = 60.0  # only a failing test waits so long
 
 
 @pytest.fixture

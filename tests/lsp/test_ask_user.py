@@ -98,7 +98,7 @@ async def test_what_is_steered_while_the_card_stands_answers_it_and_takes_it_awa
     async with asking(tmp_path) as (editor, person, endpoint):
         editor.behave(heeds_cancel=True)
         turn = asyncio.ensure_future(editor.ask("begin"))
-        await asyncio.wait_for(person.is_asked.wait(), 30)
+        await asyncio.wait_for(person.is_asked.wait(), 60)
         await editor.client.protocol.send_request_async("indwell/steer", SteerParams("9000"))
         assert (await turn).ending == "done"
         assert "9000" in texts_of(endpoint.seen[-1].body["messages"])
@@ -107,7 +107,7 @@ async def test_what_is_steered_while_the_card_stands_answers_it_and_takes_it_awa
 async def test_a_stopped_turn_takes_the_question_away(tmp_path) -> None:
     async with asking(tmp_path) as (editor, person, _):
         turn = asyncio.ensure_future(editor.ask("begin"))
-        await asyncio.wait_for(person.is_asked.wait(), 30)
+        await asyncio.wait_for(person.is_asked.wait(), 60)
         assert await editor.execute("indwell.cancel")
         assert (await turn).ending == "cancelled"
         assert len(of_type(editor, "questionAnswered")) == 1

@@ -20,7 +20,7 @@ from support.loopback_endpoint import Answer, LoopbackEndpoint, say
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks for processes in /proc")
 
-PATIENCE_S = 10.0
+PATIENCE_S = 60.0  # only a failing test waits so long
 
 
 def starts(command: str) -> Answer:

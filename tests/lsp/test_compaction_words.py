@@ -15,7 +15,7 @@ from support.loopback_endpoint import CUT, HANG, Answer, LoopbackEndpoint, Seen,
 from support.strict_chat import strictly
 
 RICH = ("events",)
-REGIONS = 'window = 40000\nmax_output = 2000\ncompaction = "regions-d"\nstall_timeout_s = 2\n'
+REGIONS = 'window = 40000\nmax_output = 2000\ncompaction = "regions-d"\n'
 SMALL = 'window = 9600\nmax_output = 3000\ncompaction = "slide"\n'
 SUMMARY = say("The files define parts of carts; nothing was changed yet.", usage=USAGE)
 
@@ -131,7 +131,7 @@ async def test_while_a_cut_connection_is_tried_again_the_user_reads_so(home: Hom
 
 
 async def test_a_summary_under_way_can_be_stopped_and_nothing_is_changed(home: Home) -> None:
-    home.configure(REGIONS)
+    home.configure(f"{REGIONS}stall_timeout_s = 2\n")
     async with (
         LoopbackEndpoint(strictly(reads(6, summary=Answer((HANG,))))) as endpoint,
         editing(home, endpoint.base_url, extensions=RICH) as editor,

@@ -15,7 +15,7 @@ from support.editing import EDIT, MENDED, READ, SOURCE, USAGE, Home, editing, me
 from support.loopback_endpoint import LoopbackEndpoint, say
 
 WIDE = "# 😀é漢\n"
-AT_ONCE_S = 2.0
+AT_ONCE_S = 30.0
 NEW = ("write_file", json.dumps({"path": "new.py", "content": "NEW = 1\n"}))
 
 

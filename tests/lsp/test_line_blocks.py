@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from time import perf_counter
+from time import process_time
 
 import pytest
 from hypothesis import example, given
@@ -146,10 +146,10 @@ def test_a_change_within_a_line_of_a_megabyte_touches_one_block(character) -> No
 
 def test_a_thousand_cursors_in_a_line_of_five_megabytes_are_no_long_wait() -> None:
     kept = LineBlocks("a" * 5_000_000)
-    started = perf_counter()
+    started = process_time()
     for number in range(1_000):
         kept.replace((0, number * 10), (0, number * 10), "x", "utf-16")
-    assert perf_counter() - started < 0.6  # 0.05 s; it was 2.2 s and more
+    assert process_time() - started < 0.6  # 0.05 s; it was 2.2 s and more
     assert kept.text[:22] == "xaaaaaaaaaxaaaaaaaaaxa"
 
 

@@ -23,7 +23,7 @@ pytestmark = [
     pytest.mark.asyncio(loop_scope="module"),
     pytest.mark.skipif(sys.platform != "linux", reason="looks for processes in /proc"),
 ]
-AT_MOST_S = 10.0
+AT_MOST_S = 60.0  # 2 s is promised; what it might wait for has no end
 
 
 async def shut_down(editor: Editor) -> None:

@@ -212,7 +212,7 @@ async def test_after_a_kill_it_is_said_whether_it_may_have_changed_something(
         async with editing(home, endpoint.base_url, extensions=("events",)) as editor:
             editor.open(home.shop)
             turn = asyncio.ensure_future(editor.ask("mend it"))
-            await asyncio.wait_for(script.stuck.wait(), 10)
+            await asyncio.wait_for(script.stuck.wait(), 60)
             editor.process.kill()
             await editor.process.wait()
             turn.cancel()

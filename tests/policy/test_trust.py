@@ -156,9 +156,9 @@ def test_l4_a_diff_is_made_in_time_whatever_the_lines_are() -> None:
         (["x"] * 1_000, [*["x"] * 999, "y"]),
         (sorted(shuffled), shuffled),
     ]:
-        started = time.perf_counter()
+        started = time.process_time()
         words = question_words("/w", [file("f", "\n".join(new))], kept(file("f", "\n".join(old))))
-        assert time.perf_counter() - started < 1.0
+        assert time.process_time() - started < 1.0
         assert "f:" in words
     assert words.endswith("f:\n  (its lines are in another order)")
 

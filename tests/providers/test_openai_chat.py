@@ -486,7 +486,7 @@ async def test_cancelling_closes_the_connection(parts: tuple[bytes, ...]) -> Non
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
-        await asyncio.wait_for(endpoint.gone.wait(), 2)
+        await asyncio.wait_for(endpoint.gone.wait(), 60)
 
 
 async def test_a_bug_in_the_listener_travels_and_closes_the_connection() -> None:
@@ -496,7 +496,7 @@ async def test_a_bug_in_the_listener_travels_and_closes_the_connection() -> None
     async with connected([stream(chunk({"content": "a"}), HANG)]) as (provider, endpoint):
         with pytest.raises(ValueError, match="a bug"):
             await provider.complete(ASKED, of_the_answer(listener))
-        await asyncio.wait_for(endpoint.gone.wait(), 2)
+        await asyncio.wait_for(endpoint.gone.wait(), 60)
 
 
 async def test_several_calls_at_once_do_not_mix() -> None:

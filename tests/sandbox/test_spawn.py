@@ -133,7 +133,7 @@ async def test_cancelling_ends_everything_and_goes_on(tmp_path: Path) -> None:
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
-    assert time.monotonic() - began < 1
+    assert time.monotonic() - began < 30
     assert survivors("987654") == []
 
 

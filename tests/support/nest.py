@@ -5,7 +5,7 @@
 On the socket FD comes a message for each, ``{"arguments", "environment", "folder", "terminal"}``,
 with four file descriptors: stdin, stdout, stderr, and one to report on. The report is its process
 id as a line, and when it has ended its status as ``os.waitpid`` gives it. When the socket closes,
-this process waits 2 s for those that still run, kills the rest and exits with 1 if there was any.
+this process waits 60 s for those that still run, kills the rest and exits with 1 if there was any.
 
 Loading takes 0.5 to 1.2 s of a processor, for ``indwell`` itself and for hundreds of tests. What
 begins with it, in its order, stays the matter of the tests that start a true process.
@@ -29,7 +29,7 @@ from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
 
-END_S = 2.0  # as tests/conftest.py grants
+END_S = 60.0  # as tests/conftest.py grants
 KILLED = 1
 
 

@@ -17,7 +17,7 @@ from typing import Self
 
 from support.hatching import Begun, begin, can_hatch
 
-TIMEOUT_S = 30.0
+TIMEOUT_S = 60.0
 INTERRUPT = "\x03"  # Ctrl-C, as the keyboard sends it
 
 

@@ -19,7 +19,7 @@ from support.raw_client import raw_client
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="signals, and a look into /proc")
 
-AT_MOST_S = 10.0  # the claim is 2 s on a quiet machine; a busy one is slow to start Python
+AT_MOST_S = 60.0  # the claim is 2 s on a quiet machine; what it might wait for has no end
 ENDING = [signal.SIGTERM, signal.SIGINT, signal.SIGHUP]
 
 

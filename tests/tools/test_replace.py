@@ -82,11 +82,11 @@ def test_enc_12_the_whole_file_may_be_replaced() -> None:
 
 def test_an_edit_of_a_long_crlf_file_does_little() -> None:
     text = "".join(f"line {i}\r\n" for i in range(100_000))
-    began = time.perf_counter()
+    began = time.process_time()
     assert "line 50000\r\nx\r\nline 50001\r\n" in edited(
         text, ("line 50000\nline 50001", "line 50000\nx\nline 50001")
     )
-    assert time.perf_counter() - began < 3
+    assert time.process_time() - began < 3
 
 
 def test_edits_apply_in_order_each_to_the_result_before() -> None:
@@ -217,25 +217,25 @@ def test_line_numbers_in_old_are_named() -> None:
     ],
 )
 def test_looking_for_the_closest_place_is_bounded(text: str, old: str) -> None:
-    began = time.perf_counter()
+    began = time.process_time()
     assert "does not appear" in refusal(text, Edit(old, ""))
-    assert time.perf_counter() - began < 3
+    assert time.process_time() - began < 3
 
 
 @pytest.mark.parametrize("new", ["b", "b\nc"])
 def test_many_places_in_one_long_line_look_for_its_end_once(new: str) -> None:
-    began = time.perf_counter()
+    began = time.process_time()
     result = apply("\r\n" + "a" * 160_000, [Edit("aa", new, all=True)], "f")
-    assert time.perf_counter() - began < 3
+    assert time.process_time() - began < 3
     assert result == "\r\n" + new.replace("\n", "\r\n") * 80_000
 
 
 @pytest.mark.parametrize("end", ["\n", "\r"])
 def test_forgiving_blanks_is_quick_whatever_ends_the_lines(end: str) -> None:
     text = end.join(["x" * 100] * 20_000 + ["key line here longer", *["b"] * 5] * 900)
-    began = time.perf_counter()
+    began = time.process_time()
     assert find_alike(text, "\n".join(["b"] * 4_000 + ["key line here longer"])) is None
-    assert time.perf_counter() - began < 3
+    assert time.process_time() - began < 3
     start, stop = find_alike(f"{text}{end}the  {end}end{end}", "the\nend\n") or (0, 0)
     assert (start, stop) == (len(text) + 1, len(text) + 11)
 

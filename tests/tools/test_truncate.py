@@ -58,6 +58,6 @@ def test_progress_that_was_overwritten_is_not_shown() -> None:
 
 
 def test_a_long_line_with_one_return_takes_no_time() -> None:
-    began = time.monotonic()
+    began = time.process_time()
     assert plain("x\r" + "y" * 1_000_000 + "\r\n") == "y" * 1_000_000 + "\n"
-    assert time.monotonic() - began < 5
+    assert time.process_time() - began < 5

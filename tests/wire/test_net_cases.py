@@ -55,7 +55,7 @@ async def serving(folder: Path) -> AsyncIterator[Door]:
         env=environment,
     )
     assert process.stderr is not None
-    said = (await asyncio.wait_for(process.stderr.readline(), 30)).decode()
+    said = (await asyncio.wait_for(process.stderr.readline(), 60)).decode()
     found = re.search(r"listening on 127\.0\.0\.1:(\d+), token (\S+)", said)
     assert found, said
     try:
@@ -117,7 +117,7 @@ async def test_net_02_nothing_that_a_web_page_can_send_reaches_a_handler(tmp_pat
         for sent in (attempt for guess in GUESSES for attempt in from_a_page(guess)):
             reader, writer = await asyncio.open_connection("127.0.0.1", one.port)
             writer.write(sent)
-            answer = await asyncio.wait_for(reader.read(), 30)
+            answer = await asyncio.wait_for(reader.read(), 60)
             writer.close()
             assert b'"result"' not in answer
             assert b"serverInfo" not in answer
@@ -125,9 +125,9 @@ async def test_net_02_nothing_that_a_web_page_can_send_reaches_a_handler(tmp_pat
             assert not answer.startswith(b"HTTP/")
         reader, writer = await asyncio.open_connection("127.0.0.1", one.port)
         writer.write(hello({"token": one.token}))  # none of them kept the editor out
-        assert b"Content-Length" in await asyncio.wait_for(reader.readline(), 30)
+        assert b"Content-Length" in await asyncio.wait_for(reader.readline(), 60)
         await reader.readline()
-        assert b"serverInfo" in await asyncio.wait_for(reader.read(65_536), 30)
+        assert b"serverInfo" in await asyncio.wait_for(reader.read(65_536), 60)
         writer.close()
 
 

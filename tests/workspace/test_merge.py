@@ -71,9 +71,9 @@ def test_one_of_a_run_of_equal_lines_that_both_add_or_delete_is_so_once(
 
 def test_many_conflicts_are_numbered_in_one_pass() -> None:
     base = "".join(f"some words of line {i}\nkeep {i}\n" for i in range(10_000))
-    began = time.perf_counter()
+    began = time.process_time()
     merged = merge(base, base.replace("some", "my"), base.replace("some", "their"))
-    assert time.perf_counter() - began < 3
+    assert time.process_time() - began < 3
     assert len(merged.conflicts) == 10_000
     assert [piece.line for piece in merged.conflicts[-1]] == [19_999] * 3
 

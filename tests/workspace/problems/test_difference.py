@@ -106,9 +106,9 @@ def test_without_a_baseline_only_changed_lines_count() -> None:
 def test_very_many_problems_are_soon_compared() -> None:
     before = [error(line) for line in range(1, 3 * MOST)]
     after = [error(line + 50_000) for line in range(1, 3 * MOST)]
-    begun = time.perf_counter()
+    begun = time.process_time()
     found = difference(before, after, UNKNOWN)
-    assert time.perf_counter() - begun < 5
+    assert time.process_time() - begun < 5
     assert found.new == ()
 
 

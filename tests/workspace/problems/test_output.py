@@ -183,9 +183,9 @@ def test_any_output_is_read_and_bounded(text: str) -> None:
     ],
 )
 def test_no_line_keeps_the_reader_busy(line: str) -> None:
-    begun = time.perf_counter()
+    begun = time.process_time()
     read_output(f"{line}\n" * 5, "x")
-    assert time.perf_counter() - begun < 3
+    assert time.process_time() - begun < 3
 
 
 def test_a_flood_of_problems_is_cut() -> None:

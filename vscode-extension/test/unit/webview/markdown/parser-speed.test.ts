@@ -2,12 +2,13 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { parseBlocks } from "../../../../src/webview/markdown/parser.ts";
 
-/** The least of three runs, in milliseconds. */
+/** The least of three runs, in milliseconds of the processor: waiting for one does not count. */
 function taken(text: string): number {
   const times = [1, 2, 3].map(() => {
-    const begin = performance.now();
+    const begin = process.cpuUsage();
     parseBlocks(text);
-    return performance.now() - begin;
+    const { user, system } = process.cpuUsage(begin);
+    return (user + system) / 1000;
   });
   return Math.min(...times);
 }
@@ -18,10 +19,10 @@ for (const [name, piece] of [
   ["links", "see [here](https://x.org) "],
   ["signs", "a_b * c ~ "],
 ] as const) {
-  test(`twice as long a paragraph of ${name} takes about twice the time`, () => {
+  test(`a paragraph of ${name} that is eight times as long does not take 64 times the time`, () => {
     taken(piece.repeat(1000));
-    const [one, two] = [taken(piece.repeat(3000)), taken(piece.repeat(6000))];
-    assert.ok(two < 3.2 * one + 5, `${one} ms, then ${two} ms`);
+    const [one, eight] = [taken(piece.repeat(1000)), taken(piece.repeat(8000))];
+    assert.ok(eight < 24 * one + 20, `${one} ms, then ${eight} ms`);
   });
 }
 
