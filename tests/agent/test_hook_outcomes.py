@@ -7,8 +7,8 @@ import re
 import msgspec
 import pytest
 
-from indwell.agent.hooks.book import Found, FoundHook, wanted
-from indwell.agent.hooks.outcome import (
+from indwell.agent.features.hooks.book import Found, FoundHook, wanted
+from indwell.agent.features.hooks.outcome import (
     MOST_ADDED,
     Outcome,
     is_closed,
@@ -16,7 +16,7 @@ from indwell.agent.hooks.outcome import (
     outcome_of,
     shortened,
 )
-from indwell.agent.hooks.payload import MOST_CHARACTERS, Payload, cut, parsed
+from indwell.agent.features.hooks.payload import MOST_CHARACTERS, Payload, cut, parsed
 from indwell.settings.model import Hook, HookEvent
 from support.doc_examples import DOCS
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from indwell.agent.hook_run import SHARE_OF_ALL
+from indwell.agent.features.hooks.run import SHARE_OF_ALL
 from indwell.messages import Request, Text
 from indwell.settings.load import WORKSPACE_FILE
 from indwell.settings.model import Hook

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from indwell.agent.hooks.book import HookBook
+from indwell.agent.features.hooks.book import HookBook
 from indwell.cli.folder_trust import FolderTrust
 from indwell.cli.hooks import hooks_of
 from indwell.settings.load import WORKSPACE_FILE

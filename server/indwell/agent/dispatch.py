@@ -19,7 +19,6 @@ from indwell.agent.delivering import deliver
 from indwell.agent.events import EditApplied, Listener, ToolFinished, ToolOutput, ToolStarted
 from indwell.agent.feature import Moment
 from indwell.agent.gating import before_edit, note_changes, note_command, tell_problems
-from indwell.agent.hooking import after_call, before_tool
 from indwell.agent.hunks import tell_hunks
 from indwell.agent.looking_back import look_of
 from indwell.agent.permit import Permit, Previewing, permitted
@@ -90,7 +89,8 @@ async def dispatch(
             use, outcome.text, is_error=outcome.is_error, frame=outcome.frame
         )
         if use.id in ran:
-            await after_call(session, use, outcome, ran[use.id], emit)
+            moment = Moment(session, use.meta.turn, emit)
+            await session.parts.features.after_tool(moment, use, outcome, ran[use.id])
 
     for parallel, group in groupby(bound, key=lambda pair: _is_read(pair[1])):
         if parallel:
@@ -144,7 +144,8 @@ async def _run_one(  # noqa: PLR0917 - what a call is, and who is told and asked
             note_not_given(session, use, str(call))
             raise call
         check_no_marks(call, use.arguments)
-        await before_tool(session, use, call, emit)  # a stop needs no question
+        moment = Moment(session, turn, emit)
+        await session.parts.features.before_tool(moment, use, call)  # a stop needs no question
         preview = _previewing(session, use, call)
         await before_edit(session, use, call, emit)  # takes a while, so what it may is asked then
         meanwhile = await before_command(session, use, call, emit)
@@ -160,7 +161,7 @@ async def _run_one(  # noqa: PLR0917 - what a call is, and who is told and asked
             outcome = await call.run(_context(session, use, emit, permit))
         outcome = await after_command(session, use, call, permit.widening, outcome, emit)
         remember(session, call, permit.widening, outcome)
-        await session.parts.features.tell(Moment(session, turn, emit))
+        await session.parts.features.tell(moment)
     except ToolError as error:
         outcome = Outcome(text=str(error), is_error=True, figure="failed")
     outcome = msgspec.structs.replace(outcome, text=f"{outcome.text}{meanwhile}")

@@ -21,11 +21,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
-from indwell.agent.events import Listener
+from indwell.agent.events import EditApplied, Listener
 from indwell.agent.prompt import Prompt
-from indwell.messages import Message, Source, Text, ToolResult
-from indwell.sessions.records import Record
-from indwell.tools.base import Outcome, Tool
+from indwell.messages import Message, Source, Text, ToolResult, ToolUse
+from indwell.sessions.records import Ending, Record
+from indwell.tools.base import Call, Outcome, Tool
 
 SessionT = TypeVar("SessionT")  # Session holds its features, so this module cannot name it
 StateT = TypeVar("StateT")
@@ -80,6 +80,27 @@ class State(Generic[StateT]):
     inherit: Callable[[StateT], None]
 
 
+class Checked(NamedTuple):
+    """What a feature says of a prompt before it is sent: why not, or what goes along with it."""
+
+    reason: str = ""
+    blocks: tuple[Text, ...] = ()
+
+
+class Ended(NamedTuple):
+    """How a turn ended.
+
+    Attributes:
+        words: The user's words that it began with.
+        ending: How.
+        message: What the user reads of it.
+    """
+
+    words: str
+    ending: Ending
+    message: str
+
+
 class Steered(Protocol):
     """See ``Feature.steered``."""
 
@@ -103,9 +124,15 @@ class Feature(Generic[SessionT]):
         labels: What goes with the user's words because of a name in them, for people.
         readable: Folders outside the workspace that the agent may read.
         refuse_words: Why the user's words are not sent; empty if they may be. No disk is touched.
+        check_words: May the words go to the model? Asked before anything is queued.
+        check_steering: May what the user said to the running turn go to the model? Raises
+            ``UserError`` if not, which ends the turn.
         begin: A turn begins: look at what may have changed since the last one.
         prompt_blocks: What goes with the user's words.
         remind: What the next request should say, in requests and in previews of them.
+        before_tool: Before permission is asked for; raises ``ToolError`` to stop the call.
+        after_tool: A call that ran has ended; with the edits that were told of it.
+        on_stop: The model is content; True to let the turn go on.
         result: Replace the result of a tool call, given the conversation and the other results of
             the same reply. Synchronous, so that two parallel calls see each other's results.
         tell: Write changed state to the log and tell the client; after each tool call and when a
@@ -115,7 +142,8 @@ class Feature(Generic[SessionT]):
             so that they do not go to the model. ``numbered`` as in ``Session.steer``.
         ends_turn: The user is next, so the turn with this number ends after these results: its
             answer, if the model gave none. None: it goes on.
-        end: A turn is done; with the user's words.
+        end: The rounds of a turn have ended, unless they were cancelled or failed by a fault.
+        after_compaction: The conversation is shorter; with its tokens before and after.
         unpinned: Kinds of blocks that compaction may cut, though they are pinned.
         compacted: The conversation was compacted, so the model may no longer see what it saw.
         state: How the state survives a restart.
@@ -131,7 +159,15 @@ class Feature(Generic[SessionT]):
     labels: Callable[[str], tuple[str, ...]] | None = None
     readable: Callable[[], tuple[Path, ...]] | None = None
     refuse_words: Callable[[str], str] | None = None
+    check_words: Callable[[Moment[SessionT], Prompt], Awaitable[Checked]] | None = None
+    check_steering: Callable[[Moment[SessionT]], Awaitable[None]] | None = None
     begin: Callable[[Moment[SessionT]], Awaitable[None]] | None = None
+    before_tool: Callable[[Moment[SessionT], ToolUse, Call], Awaitable[None]] | None = None
+    after_tool: (
+        Callable[[Moment[SessionT], ToolUse, Outcome, Sequence[EditApplied]], Awaitable[None]]
+        | None
+    ) = None
+    on_stop: Callable[[Moment[SessionT]], Awaitable[bool]] | None = None
     prompt_blocks: Callable[[Moment[SessionT], Prompt], Awaitable[tuple[Text, ...]]] | None = None
     remind: Callable[[Moment[SessionT]], Awaitable[Reminder]] | None = None
     result: Callable[[Outcome, Sequence[Message], Collection[ToolResult]], Outcome] | None = None
@@ -139,7 +175,8 @@ class Feature(Generic[SessionT]):
     around: Callable[[Moment[SessionT]], AbstractAsyncContextManager[None]] | None = None
     steered: Steered | None = None
     ends_turn: Callable[[int], str | None] | None = None
-    end: Callable[[Moment[SessionT], str], Awaitable[None]] | None = None
+    end: Callable[[Moment[SessionT], Ended], Awaitable[None]] | None = None
+    after_compaction: Callable[[Moment[SessionT], int, int], Awaitable[None]] | None = None
     unpinned: Callable[[], frozenset[Source]] | None = None
     compacted: Callable[[], None] | None = None
     state: State[Any] | None = None
@@ -252,11 +289,67 @@ class Features(Generic[SessionT]):
         answers = [one.ends_turn(turn) for one in self._features if one.ends_turn is not None]
         return next((one for one in answers if one is not None), None)
 
-    async def end(self, moment: Moment[SessionT], words: str) -> None:
-        """A turn that began with these words of the user is done."""
+    async def check_words(self, moment: Moment[SessionT], prompt: Prompt) -> Checked:
+        """May the words go to the model? The first feature that refuses decides."""
+        blocks: list[Text] = []
+        for one in self._features:
+            if one.check_words is not None:
+                checked = await one.check_words(moment, prompt)
+                if checked.reason:
+                    return checked
+                blocks += checked.blocks
+        return Checked(blocks=tuple(blocks))
+
+    async def check_steering(self, moment: Moment[SessionT]) -> None:
+        """Return if what the user said to the running turn may go to the model.
+
+        Raises:
+            UserError: It may not, which ends the turn.
+        """
+        for one in self._features:
+            if one.check_steering is not None:
+                await one.check_steering(moment)
+
+    async def before_tool(self, moment: Moment[SessionT], use: ToolUse, call: Call) -> None:
+        """Return if no feature stops the call.
+
+        Raises:
+            ToolError: One does; the model reads why.
+        """
+        for one in self._features:
+            if one.before_tool is not None:
+                await one.before_tool(moment, use, call)
+
+    async def after_tool(
+        self,
+        moment: Moment[SessionT],
+        use: ToolUse,
+        outcome: Outcome,
+        applied: Sequence[EditApplied],
+    ) -> None:
+        """A call that ran has ended."""
+        for one in reversed(self._features):
+            if one.after_tool is not None:
+                await one.after_tool(moment, use, outcome, applied)
+
+    async def on_stop(self, moment: Moment[SessionT]) -> bool:
+        """The model is content; does a feature let the turn go on? The first one decides."""
+        for one in reversed(self._features):
+            if one.on_stop is not None and await one.on_stop(moment):
+                return True
+        return False
+
+    async def end(self, moment: Moment[SessionT], how: Ended) -> None:
+        """The rounds of a turn have ended."""
         for one in reversed(self._features):
             if one.end is not None:
-                await one.end(moment, words)
+                await one.end(moment, how)
+
+    async def after_compaction(self, moment: Moment[SessionT], before: int, after: int) -> None:
+        """The conversation is shorter; ``before`` and ``after`` are its tokens."""
+        for one in self._features:
+            if one.after_compaction is not None:
+                await one.after_compaction(moment, before, after)
 
     @property
     def unpinned(self) -> frozenset[Source]:

@@ -12,7 +12,7 @@ from datetime import timedelta
 
 from indwell.agent import events
 from indwell.agent.events import Listener
-from indwell.agent.hooking import after_compaction
+from indwell.agent.feature import Moment
 from indwell.agent.session import Session
 from indwell.agent.summarise_call import summary_step
 from indwell.agent.turn_state import TurnState
@@ -65,7 +65,8 @@ async def fit(
         gains = await _run(session, turn, incoming, emit, force=force)
         if gains.total() > 0:
             now = prompt_tokens(session.conversation)
-            await after_compaction(session, turn.number, now + gains.total(), now, emit)
+            moment, before = Moment(session, turn.number, emit), now + gains.total()
+            await session.parts.features.after_compaction(moment, before, now)
     if _tokens(session, incoming) > FULL * budget:
         _tell_overhead(session, turn, emit)
     return gains.total() > 0

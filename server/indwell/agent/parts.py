@@ -16,7 +16,6 @@ from indwell.agent.compact_tool import Wish
 from indwell.agent.feature import Features
 from indwell.agent.gate.gate import Gate
 from indwell.agent.git_entries import GitEntries
-from indwell.agent.hooks.book import HookBook
 from indwell.agent.ledger import Ledger, MemoryLedger
 from indwell.agent.log import Log
 from indwell.agent.other_model import OtherModel, no_other_model
@@ -109,7 +108,6 @@ class Parts:
         coverage: Brings what commands change into it.
         git: Protected files that commands bring into git; None where nobody looks.
         gate: What is known of the problems of files, and which commands check.
-        hooks: Commands that run at moments of a turn.
     """
 
     provider: Provider
@@ -147,7 +145,6 @@ class Parts:
     git: GitEntries | None = None
     gate: Gate = field(default_factory=Gate)
     mode: Callable[[], Mode] = in_review
-    hooks: HookBook = field(default_factory=HookBook)
     other_model: Callable[[str], OtherModel | None] = no_other_model
     is_private: Callable[[Path], bool] = lies_in_no_home
 

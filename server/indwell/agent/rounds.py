@@ -14,9 +14,9 @@ from indwell.agent.budget import expected_usage
 from indwell.agent.cache_watch import idle_s
 from indwell.agent.dispatch import NAME_LIMIT, dispatch
 from indwell.agent.events import Listener
+from indwell.agent.feature import Moment
 from indwell.agent.fit import fit, too_large_for
 from indwell.agent.gating import goes_on
-from indwell.agent.hooking import check_steering, hooks_go_on
 from indwell.agent.repetition import END_AT, HINT_AT, repeated_call
 from indwell.agent.sending import send, sending_of
 from indwell.agent.session import Session
@@ -79,7 +79,8 @@ async def run_rounds(session: Session, turn: TurnState, emit: Listener) -> tuple
         elif not session.steering:
             ending = _ending_of(reply)
             is_asked = ending[0] == "done" and (
-                await goes_on(session, turn, emit) or await hooks_go_on(session, turn, emit)
+                await goes_on(session, turn, emit)
+                or await session.parts.features.on_stop(Moment(session, turn.number, emit))
             )
             if not (is_asked or session.steering):  # words may have come while it was looked at
                 return ending
@@ -118,7 +119,7 @@ async def _ask_model(
     mend(session, turn.number, emit)
     await tell_news(session, turn, emit)
     if session.steering:
-        await check_steering(session, turn.number, emit)
+        await session.parts.features.check_steering(Moment(session, turn.number, emit))
         await _take_steering(session, turn)
     await fit(session, turn, _incoming(session, turn, words), emit)
     try:

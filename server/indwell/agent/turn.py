@@ -18,9 +18,8 @@ from indwell.agent.compacting import compact_now, is_compact, no_command, unshor
 from indwell.agent.continuing import NOTHING, is_continue, told_words
 from indwell.agent.event_shape import FileChanged
 from indwell.agent.events import Listener
-from indwell.agent.feature import Moment
+from indwell.agent.feature import Ended, Moment
 from indwell.agent.gathering import attached_blocks, check_pictures, gathered
-from indwell.agent.hooking import end_told, stopped_prompt
 from indwell.agent.prompt import Prompt, labels
 from indwell.agent.rounds import (
     fitting_words,
@@ -109,18 +108,19 @@ async def _worked(
     if message := no_command(prompt.words, features.commands):
         turn.draft = ""  # sent again it would be refused again
         return "failed", message
-    if message := await stopped_prompt(session, prompt, turn, emit):
-        return "failed", message  # and the words come back
+    moment = Moment(session, turn.number, emit)
+    checked = await features.check_words(moment, prompt)
+    if checked.reason:
+        return "failed", checked.reason  # and the words come back
+    turn.gathered += checked.blocks
     session.conversation = talk.queue(session.conversation, turn.gathered)
     ending: Ending
     try:
-        async with features.around(Moment(session, turn.number, emit)):
+        async with features.around(moment):
             ending, message = await run_rounds(session, turn, emit)
     except OverBudget as error:
         ending, message = "budget", str(error)
-    await end_told(session, turn, ending, message, emit)
-    if ending == "done":
-        await features.end(Moment(session, turn.number, emit), prompt.words)
+    await features.end(moment, Ended(prompt.words, ending, message))
     return ending, message
 
 

@@ -26,8 +26,6 @@ class TurnState:
         prompt: What the turn began with; None for a sub-agent's.
         streamed: Pieces of the reply that is under way.
         thought: The same of its reasoning.
-        hook_asked: A hook has asked the model to go on, which none can do again.
-        hook_told: Hooks know that the model is content.
         spent: US dollars of the calls whose price was known: what budgets count.
         n_agents: Sub-agents that it has begun.
         agents: How many of each name it wanted; they number those of one name.
@@ -54,5 +52,3 @@ class TurnState:
     thought: list[str] = field(default_factory=list)
     held: list[tuple[int, float]] = field(default_factory=list)
     changes: list[Change] = field(default_factory=list)
-    hook_asked: bool = False
-    hook_told: bool = False

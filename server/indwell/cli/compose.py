@@ -137,6 +137,7 @@ def make_session(
         lines_of(subagents),
         companion,
         lambda: settings().mode,
+        hooks_of(workspace, settings, trust),
     )
     boards, features = boards_and_features(given)
     tools = tools_of(shell, boards, features)
@@ -203,7 +204,6 @@ def make_session(
         secret_files=secret.look,
         repositories=secret.repositories,
         gate=gate_of(workspace, settings, trust),
-        hooks=hooks_of(workspace, settings, trust),
         review=review,
         coverage=coverage_of(workspace, review, secret.look, own, hide),
     )

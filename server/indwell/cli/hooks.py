@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from indwell.agent.hooks.book import Found, FoundHook, HookBook
+from indwell.agent.features.hooks.book import Found, FoundHook, HookBook
 from indwell.cli.folder_trust import FolderTrust
 from indwell.cli.user_settings import workspace_file
 from indwell.errors import SettingsError

@@ -10,6 +10,8 @@ from indwell.agent.feature import Features
 from indwell.agent.features.attachments.feature import attachments_feature
 from indwell.agent.features.background.board import Board
 from indwell.agent.features.background.feature import background_feature
+from indwell.agent.features.hooks.book import HookBook
+from indwell.agent.features.hooks.feature import hooks_feature
 from indwell.agent.features.instructions.feature import Instructions
 from indwell.agent.features.looking_ahead.feature import LookingAhead
 from indwell.agent.features.memory.feature import memory_feature
@@ -53,6 +55,7 @@ class Given(NamedTuple):
         find_subagents: Reads those that the workspace describes, a line each.
         companion: Memory, and questions to the user.
         mode: The one in force.
+        hooks: Commands that run at moments of a turn.
     """
 
     instructions: Instructions
@@ -61,6 +64,7 @@ class Given(NamedTuple):
     find_subagents: Callable[[], Awaitable[tuple[str, ...]]]
     companion: Companion
     mode: Callable[[], Mode]
+    hooks: HookBook
 
 
 def boards_and_features(given: Given) -> tuple[Boards, Features[Session]]:
@@ -81,6 +85,7 @@ def boards_and_features(given: Given) -> tuple[Boards, Features[Session]]:
             subagents_feature(given.subagents, given.find_subagents),
             skills_feature(given.shelf),
             questions_feature(companion.questions, companion.ask_user),
+            hooks_feature(given.hooks),
         )
     )
     return Boards(Wish(), background), features

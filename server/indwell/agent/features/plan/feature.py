@@ -10,7 +10,7 @@ from typing import NamedTuple
 import msgspec
 
 from indwell.agent.events import PlanChanged
-from indwell.agent.feature import Feature, Moment, Reminder, State
+from indwell.agent.feature import Ended, Feature, Moment, Reminder, State
 from indwell.agent.features.plan.board import APPROVED, NAME, PlanBoard, make_plan
 from indwell.agent.session import Session
 from indwell.context.injections import inject
@@ -46,8 +46,9 @@ def plan_feature(board: PlanBoard, mode: Callable[[], Mode]) -> Feature[Session]
 
         return Reminder(_blocks(board, moment.session, moment.turn), told)
 
-    async def end(moment: Moment[Session], words: str) -> None:
-        await _finish(board, moment, words)
+    async def end(moment: Moment[Session], how: Ended) -> None:
+        if how.ending == "done":
+            await _finish(board, moment, how.words)
 
     def ends_turn(turn: int) -> str | None:
         return board.plan.text if board.take_end(turn) else None

@@ -11,9 +11,10 @@ from typing import TypedDict
 
 from indwell.agent.asked import display
 from indwell.agent.events import EditApplied, Listener, Notice
-from indwell.agent.hook_run import Verdict, any_hooks, run_hooks, tell_late
-from indwell.agent.hooks.outcome import kind_of
-from indwell.agent.hooks.payload import (
+from indwell.agent.feature import Checked, Ended, Feature, Moment
+from indwell.agent.features.hooks.book import HookBook
+from indwell.agent.features.hooks.outcome import kind_of
+from indwell.agent.features.hooks.payload import (
     AfterTool,
     BeforeTool,
     Compaction,
@@ -22,7 +23,8 @@ from indwell.agent.hooks.payload import (
     cut,
     parsed,
 )
-from indwell.agent.hooks.payload import EditApplied as Edited
+from indwell.agent.features.hooks.payload import EditApplied as Edited
+from indwell.agent.features.hooks.run import Verdict, any_hooks, book_of, run_hooks, tell_late
 from indwell.agent.prompt import Prompt, labels
 from indwell.agent.secrecy import hidden
 from indwell.agent.session import Session
@@ -55,30 +57,42 @@ class _About(TypedDict):
     in_agent: bool
 
 
-async def stopped_prompt(session: Session, prompt: Prompt, turn: TurnState, emit: Listener) -> str:
-    """Why a hook keeps a prompt from the model, for the user; empty if none does.
+def hooks_feature(book: HookBook) -> Feature[Session]:
+    """The hooks of one session; its sub-agents share them."""
+    return Feature(
+        name="hooks",
+        door=book,
+        check_words=_check_words,
+        check_steering=_check_steering,
+        before_tool=_before_tool,
+        after_tool=_after_tool,
+        on_stop=_on_stop,
+        end=_end,
+        after_compaction=_after_compaction,
+    )
 
-    What hooks add to the prompt joins what was gathered for it.
-    """
-    number = turn.number
+
+async def _check_words(moment: Moment[Session], prompt: Prompt) -> Checked:
+    """Ask the hooks whether the prompt may go to the model; what they add goes along."""
+    session, number, emit = moment.session, moment.turn, moment.emit
     if not await any_hooks(session, number, "prompt_submitted"):
-        return ""
+        return Checked()
     payload = PromptSubmitted(
         **_about(session, number), words=prompt.words, attached=labels(prompt), steering=False
     )
     verdict = await run_hooks(session, number, payload, emit)
     if verdict.block:
-        return _words(verdict, "your words were not sent")
-    turn.gathered += verdict.added
-    return ""
+        return Checked(_words(verdict, "your words were not sent"))
+    return Checked(blocks=verdict.added)
 
 
-async def check_steering(session: Session, turn: int, emit: Listener) -> None:
+async def _check_steering(moment: Moment[Session]) -> None:
     """Return if no hook objects to the words that wait for the next model call.
 
     Raises:
         UserError: One does, which ends the turn: the words come back.
     """
+    session, turn, emit = moment.session, moment.turn, moment.emit
     if not await any_hooks(session, turn, "prompt_submitted"):
         return
     n_checked, added = 0, list[Text]()
@@ -93,13 +107,13 @@ async def check_steering(session: Session, turn: int, emit: Listener) -> None:
     session.conversation = talk.queue(session.conversation, added)
 
 
-async def before_tool(session: Session, use: ToolUse, call: Call, emit: Listener) -> None:
+async def _before_tool(moment: Moment[Session], use: ToolUse, call: Call) -> None:
     """Return if no hook objects to a call.
 
     Raises:
         ToolError: One does; the model reads why.
     """
-    turn = use.meta.turn
+    session, turn, emit = moment.session, moment.turn, moment.emit
     if not await any_hooks(session, turn, "before_tool", use.name):
         return
     payload = BeforeTool(
@@ -116,17 +130,13 @@ async def before_tool(session: Session, use: ToolUse, call: Call, emit: Listener
         raise ToolError(f"not run: a hook of {whose} stopped it: {verdict.block}")
 
 
-async def after_call(
-    session: Session,
-    use: ToolUse,
-    outcome: Outcome,
-    applied: Sequence[EditApplied],
-    emit: Listener,
+async def _after_tool(
+    moment: Moment[Session], use: ToolUse, outcome: Outcome, applied: Sequence[EditApplied]
 ) -> None:
     """Tell hooks of each edit of a call that has run, then of the call itself."""
+    session, turn, emit = moment.session, moment.turn, moment.emit
     for edit, change in zip(applied, outcome.changes, strict=True):
         await _after_edit(session, use, edit, change, emit)
-    turn = use.meta.turn
     if not await any_hooks(session, turn, "after_tool", use.name):
         return
     payload = AfterTool(
@@ -164,56 +174,64 @@ async def _after_edit(
     tell_late(session, turn, "edit_applied", verdict, use.id)
 
 
-async def hooks_go_on(session: Session, turn: TurnState, emit: Listener) -> bool:
+async def _on_stop(moment: Moment[Session]) -> bool:
     """Tell hooks that the model is content; True if it is asked to go on, once a turn."""
-    if session.helping is not None:  # a sub-agent ends no turn: the one that it works for does
+    session, turn = moment.session, moment.session.under_way
+    if session.helping is not None or turn is None:  # no turn ends with a sub-agent
         return False
-    verdict = await _at_end(session, turn, "done", "", emit)
-    if not verdict.block or turn.hook_asked or turn.rounds >= session.parts.round_limit:
+    book = book_of(session)
+    verdict = await _at_end(moment, turn, "done", "")
+    if (
+        not verdict.block
+        or book.asked_in == moment.turn
+        or turn.rounds >= session.parts.round_limit
+    ):
         return False
-    turn.hook_asked = True
+    book.asked_in = moment.turn
     kind = kind_of("turn_end", is_own=verdict.is_own)
     session.conversation = talk.queue(
         session.conversation,
         (
-            inject("reminder", GOES_ON, turn=turn.number),
-            inject(kind, verdict.block, turn=turn.number, attributes={"event": "turn_end"}),
+            inject("reminder", GOES_ON, turn=moment.turn),
+            inject(kind, verdict.block, turn=moment.turn, attributes={"event": "turn_end"}),
         ),
     )
-    emit(Notice(turn.number, "info", _words(verdict, "the model is asked to go on")))
+    moment.emit(Notice(moment.turn, "info", _words(verdict, "the model is asked to go on")))
     return True
 
 
-async def end_told(
-    session: Session, turn: TurnState, ending: Ending, message: str, emit: Listener
-) -> None:
+async def _end(moment: Moment[Session], how: Ended) -> None:
     """Tell hooks how a turn ended that do not know it yet; none can make it go on."""
-    if ending != "done" or not turn.hook_told:
-        await _at_end(session, turn, ending, message, emit)
+    turn = moment.session.under_way
+    if turn is not None and (
+        how.ending != "done" or book_of(moment.session).told_in != moment.turn
+    ):
+        await _at_end(moment, turn, how.ending, how.message)
 
 
 async def _at_end(
-    session: Session, turn: TurnState, ending: Ending, message: str, emit: Listener
+    moment: Moment[Session], turn: TurnState, ending: Ending, message: str
 ) -> Verdict:
-    if session.helping is not None or not await any_hooks(session, turn.number, "turn_end"):
+    session, number = moment.session, moment.turn
+    if session.helping is not None or not await any_hooks(session, number, "turn_end"):
         return Verdict()
-    turn.hook_told = True
+    book = book_of(session)
+    book.told_in = number
     files = dict.fromkeys(display(session, str(one.path)) for one in turn.changes)
     payload = TurnEnd(
-        **_about(session, turn.number),
+        **_about(session, number),
         ending=ending,
         message=message,
         answer=await hidden(session, cut(turn.answer)),
         files=tuple(files)[:MOST_FILES],
-        again=turn.hook_asked,
+        again=book.asked_in == number,
     )
-    return await run_hooks(session, turn.number, payload, emit)
+    return await run_hooks(session, number, payload, moment.emit)
 
 
-async def after_compaction(
-    session: Session, turn: int, before: int, after: int, emit: Listener
-) -> None:
+async def _after_compaction(moment: Moment[Session], before: int, after: int) -> None:
     """Tell hooks that the conversation is shorter, so that they can say again what matters."""
+    session, turn, emit = moment.session, moment.turn, moment.emit
     if not await any_hooks(session, turn, "compaction"):
         return
     payload = Compaction(**_about(session, turn), before=before, after=after)

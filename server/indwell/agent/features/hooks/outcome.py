@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 import msgspec
 
-from indwell.agent.hooks.payload import EventName
+from indwell.agent.features.hooks.payload import EventName
 from indwell.context.injections import Kind
 from indwell.settings.model import Hook
 

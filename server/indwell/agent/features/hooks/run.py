@@ -15,9 +15,8 @@ from pathlib import Path
 import msgspec
 
 from indwell.agent.events import Checking, Listener, Notice
-from indwell.agent.hook_permit import Refused, hook_permit, note_ending
-from indwell.agent.hooks.book import FoundHook, wanted
-from indwell.agent.hooks.outcome import (
+from indwell.agent.features.hooks.book import FoundHook, HookBook, wanted
+from indwell.agent.features.hooks.outcome import (
     MOST_ADDED,
     Outcome,
     is_closed,
@@ -26,7 +25,8 @@ from indwell.agent.hooks.outcome import (
     outcome_of,
     shortened,
 )
-from indwell.agent.hooks.payload import EventName, Payload, encoded, event_of
+from indwell.agent.features.hooks.payload import EventName, Payload, encoded, event_of
+from indwell.agent.features.hooks.permit import Refused, hook_permit, note_ending
 from indwell.agent.hunks import tell_hunks
 from indwell.agent.permit import Permit
 from indwell.agent.recorded_workspace import is_accepted
@@ -74,9 +74,18 @@ class Verdict(msgspec.Struct, frozen=True):
     added: tuple[Text, ...] = ()
 
 
+def book_of(session: Session) -> HookBook:
+    """The hooks of a session.
+
+    Raises:
+        LookupError: It has none.
+    """
+    return session.parts.features.door(HookBook)
+
+
 async def any_hooks(session: Session, turn: int, event: EventName, tool: str = "") -> bool:
     """Is there a hook for this? Most sessions have none, and nothing is made ready for it."""
-    found = await session.parts.hooks.found(session.id, turn)
+    found = await book_of(session).found(session.id, turn)
     return found.folder is not None and bool(wanted(found, event, tool))
 
 
@@ -93,7 +102,7 @@ async def run_hooks(
 
     A prompt's does not yet: it may hold the words, and another hook may stop those.
     """
-    book = session.parts.hooks
+    book = book_of(session)
     found = await book.found(session.id, turn)
     event = event_of(payload)
     if found.folder is None:
@@ -167,7 +176,7 @@ async def _run(  # noqa: PLR0917 - as ``run_hooks``
     Raises:
         SessionError: That it runs cannot be written down.
     """
-    run_id = session.parts.hooks.next_id(turn)
+    run_id = book_of(session).next_id(turn)
     permit = await hook_permit(session, turn, run_id, found, folder, emit)
     if isinstance(permit, Refused):
         if permit.by_user and not found.is_own:

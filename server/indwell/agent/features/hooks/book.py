@@ -10,7 +10,7 @@ from pathlib import Path
 
 import msgspec
 
-from indwell.agent.hooks.payload import EventName
+from indwell.agent.features.hooks.payload import EventName
 from indwell.policy.approvals import short_line
 from indwell.settings.model import Hook
 
@@ -61,12 +61,16 @@ class HookBook:
         answers: Standing answers: an exact rule that may run, or a command that may not.
         running: One hook runs at a time: what it changes has one author.
         n_runs: How many have run, for their ids.
+        asked_in: The turn in which a hook asked the model to go on, which none can do again.
+        told_in: The turn in which hooks heard that the model is content.
     """
 
     look: Callable[[], Found] = none_found
     answers: dict[str, bool] = field(default_factory=dict)
     running: asyncio.Lock = field(default_factory=asyncio.Lock)
     n_runs: int = 0
+    asked_in: int = 0
+    told_in: int = 0
     _of: tuple[str, int] = ("", 0)
     _found: Found = Found()  # noqa: RUF009 - a frozen value, safe to share
 

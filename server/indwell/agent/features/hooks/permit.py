@@ -13,7 +13,7 @@ import msgspec
 
 from indwell.agent.command_weighed import OWN_RULE, weighed
 from indwell.agent.events import Listener, Notice, PermissionAnswered, PermissionAsked
-from indwell.agent.hooks.book import FoundHook
+from indwell.agent.features.hooks.book import FoundHook, HookBook
 from indwell.agent.session import Session
 from indwell.agent.weighing import Weighed
 from indwell.errors import ToolError
@@ -101,7 +101,7 @@ async def _answered(
     session: Session, run: _Run, seen: Weighed, ask: Ask, emit: Listener
 ) -> Widening | Refused:
     """The user's answer: a no is for the command, a yes also for the scripts as they were."""
-    answers, command = session.parts.hooks.answers, run.found.hook.command
+    answers, command = session.parts.features.door(HookBook).answers, run.found.hook.command
     rule = rule_of(seen.asked, widening=ask.widening)
     yes = answers.get(command, answers.get(rule))
     if yes is None:
