@@ -25,7 +25,7 @@ def test_fix_this_is_one_edit_that_one_undo_takes_back(
     played = play("mend", project, tmp_path)
     seen = played.report
     assert (seen["buffer"], seen["undone"], seen["saved"]) == (after, before, before)
-    assert f"Indwell: done · {project.path} +1 −1" in played.log
+    assert f"Indwell: done · {Path(project.path).name} +1 −1" in played.log
 
 
 def test_an_edit_that_eglot_asks_for_and_the_user_refuses_is_not_made(tmp_path: Path) -> None:

@@ -23,7 +23,7 @@ SHIPPING = make_project(1)  # its fault: `amount > limit`
 WRONG, RIGHT = "amount > limit", "amount >= limit"
 BEFORE = SHIPPING.files[SHIPPING.path]
 AFTER = BEFORE.replace(WRONG, RIGHT)
-PASSED = "· a check passed"  # the test run of the scripted model; the line has no room for its name
+PASSED = "· `python3 -B -m unittest -q` passed"  # the test run of the scripted model
 UMLAUTS = Project(
     files={
         "lädchen/__init__.py": "",
@@ -135,7 +135,7 @@ def test_fix_this_is_one_edit_that_one_undo_takes_back(
     assert (seen["steps"], seen["check"], seen["encoding"], seen["clients"]) == (1, 0, "utf-8", 1)
     assert seen["warning"] == ""
     assert "changed since" not in seen["messages"]
-    assert f"Indwell: done · {project.path} +1 −1" in seen["messages"]
+    assert f"Indwell: done · {Path(project.path).name} +1 −1" in seen["messages"]
     place = f"{project.path}, lines {project.first_line}-{project.last_line}"
     assert {step["title"] for step in seen["progress"]} == {f"Indwell: Fix this: {place}"}
     kinds = [step["kind"] for step in seen["progress"]]
@@ -202,7 +202,7 @@ def test_what_the_user_types_while_a_question_stands_is_not_overwritten(tmp_path
     played = play("edited_while_asked", SHIPPING, tmp_path)
     seen = played.report
     assert seen["buffer"] == BEFORE.replace(WRONG, f"{RIGHT}  # mine")
-    assert seen["ending"].startswith("Indwell: done · lib/shipping.py")
+    assert seen["ending"].startswith("Indwell: done · shipping.py")
     assert played.log == ""
 
 
@@ -216,7 +216,7 @@ FIRST_LINE = BEFORE.split("\n", 1)[0]
         pytest.param(
             "first",
             MINE.replace(WRONG, RIGHT),
-            "Indwell: done · lib/shipping.py",
+            "Indwell: done · shipping.py",
             id="beside the edit",
         ),
         pytest.param(

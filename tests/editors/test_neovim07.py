@@ -28,7 +28,7 @@ def test_fix_this_is_one_edit_that_one_undo_takes_back(
     assert (seen["buffer"], seen["undone"], seen["steps"]) == (after, before, 1)
     assert seen["saved"] == before
     assert seen["encoding"] == "utf-16"
-    assert f"Indwell: done · {project.path} +1 −1" in seen["messages"]
+    assert f"Indwell: done · {Path(project.path).name} +1 −1" in seen["messages"]
     assert seen["choices"][0] == "Fix this"
 
 

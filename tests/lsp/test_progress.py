@@ -133,7 +133,7 @@ def test_the_end_of_a_good_turn_fits_in_a_line_of_a_hundred_columns() -> None:
         end = ended(changes=files, to_review=12, verified="verified: " + "uv run pytest " * 9)
         sentence = summary(end)
         assert len(f"Indwell: {sentence}") <= 100, sentence
-        assert sentence.endswith(" · 1,234 tokens · verified")
+        assert sentence.endswith(" · 1,234 tokens · verified: uv run pytest uv run pytest uv run …")
 
 
 class Screen:

@@ -1,4 +1,4 @@
-"""The end of a turn in one line: whatever is left out of it, what the turn took stays."""
+"""The end of a turn in one line: whatever is left out of it, how the turn stands stays."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from indwell.lsp.progress import SENTENCE_LIMIT, full_summary, summary
 from indwell.messages import Usage
 
 WHY = "not verified: the editor showed no problems of shop/invoice.py within 3 seconds"
+BRIEF = "done · invoice.py +2 −1 · 9,874 tokens"
+PASSED = "`python -m unittest` passed after the last edit"
 
 
 def ended(
@@ -44,15 +46,35 @@ def ended(
         ),
         (
             ended(WHY),
-            "done · shop/invoice.py +2 −1 · 2 to review · 9,874 tokens, $0.0132 · not verified",
+            f"{BRIEF} · not verified: the editor showed no problems of …",
+        ),
+        (
+            ended(f"{PASSED}; ruff and basedpyright have not looked at shop/invoice.py"),
+            f"{BRIEF} · {PASSED}",
+        ),
+        (
+            ended(f"verified by ruff; {PASSED}; 1 file not verified; basedpyright was slow"),
+            f"{BRIEF} · 1 file not verified; verified by ruff; `python …",
+        ),
+        (
+            ended(f"`uv run pytest {'tests/shop/' * 5}` passed after the last edit"),
+            f"{BRIEF} · `uv run pytest tests/shop/tests/shop/te…` passed",
+        ),
+        (
+            ended("`pytest tests/shop -k subtotal` and `mypy --strict shop` passed"),
+            f"{BRIEF} · 2 checks passed",
+        ),
+        (
+            ended("`uv run pytest tests -k x` and `mypy shop/a.py` passed after the last edit"),
+            "done · +2 −1 · 9,874 tokens · `uv run pytest tests -k x` and `mypy shop/a.py` passed",
         ),
         (
             ended("checked with " + "pytest -q unit " * 9, cost=None),
-            f"done · shop/invoice.py +2 −1 · 9,874 tokens · checked with {'pytest -q unit ' * 2}…",
+            f"{BRIEF} · checked with {'pytest -q unit ' * 2}…",
         ),
     ],
 )
-def test_a_line_that_is_too_long_loses_whole_clauses_and_never_the_receipt(end, line) -> None:
+def test_a_line_that_is_too_long_keeps_the_substance_of_the_verdict(end, line) -> None:
     assert summary(end) == line
     assert len(line) <= SENTENCE_LIMIT
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from pathlib import PurePath
 
 from lsprotocol import types
 
 from indwell.agent import events
 from indwell.agent.event_shape import FileChanged
 from indwell.agent.features.subagents.naming import Names
+from indwell.agent.gate.gate import NOT_VERIFIED
 from indwell.agent.receipt import compaction_words, to_review_words
 from indwell.lsp.client import Client
 from indwell.lsp.stillness import WAITING
@@ -87,9 +89,6 @@ class TurnProgress:
             self._client.progress(self.token, report)
 
 
-_PROVEN = re.compile(r"(?:`[^`]*`(?: and )?)+ passed after the last edit")
-
-
 def describe(event: events.Event) -> str:
     """One line for an event, whatever a model or a tool put into it; empty if not worth one."""
     return short_line(_words_of(event), LINE_LIMIT)
@@ -134,39 +133,56 @@ _VERBS = {
 }
 
 
+_SUBSTANCE = re.compile(r"\bverified\b|^checked with |\bpassed\b|\bnew errors?\b")
+_AFTER = " after the last edit"
+
+
 def summary(finished: events.TurnFinished) -> str:
     """One sentence for the end of a turn: what changed, what it took, how it stands.
 
-    Of one that ended well it is a line: what does not fit loses whole clauses, and what a turn
-    took is never among them. ``full_summary`` has all.
+    Of a turn that ended well it is a line. The verdict's substance stays: which check passed, or
+    that nothing is verified, and why. The other parts are shortened first. ``full_summary`` has
+    all.
     """
     if finished.ending != "done":
         return full_summary(finished)
-    verdict = _verdict(finished)
-    brief = _PROVEN.sub("a check passed", re.split(r"[:;] ", verdict)[0])
+    head, verdict = _head(finished), _verdict(finished)
+    substance = "; ".join(one for one in verdict.split("; ") if _SUBSTANCE.search(one)) or verdict
+    terse = substance.replace(_AFTER, "")
+    changed, by_name, lines = (_changed(finished.changes, form) for form in _FORMS)
     review, short_review = _to_review(finished)
     price, short_price = _price(finished)
-    start = (_head(finished), _changed(finished.changes))
+    tokens = short_price.split(", $")[0]
     forms = (
-        (*start, review, price, verdict),
-        (*start, review, short_price, verdict),
-        (*start, short_review, short_price, verdict),
-        (*start, short_price, verdict),
-        (*start, short_review, short_price, brief),
-        (*start, short_price, brief),
+        (head, changed, review, price, verdict),
+        (head, changed, review, short_price, verdict),
+        (head, changed, short_review, short_price, verdict),
+        (head, changed, short_price, verdict),
+        (head, changed, short_review, short_price, substance),
+        (head, changed, short_price, substance),
+        (head, by_name, short_price, substance),
+        (head, by_name, tokens, substance),
+        (head, by_name, short_price, terse),
+        (head, by_name, tokens, terse),
+        (head, lines, tokens, terse),
     )
-    lines = [" · ".join(filter(None, one)) for one in forms]
-    fitting = next((one for one in lines if len(one) <= SENTENCE_LIMIT), "")
-    if fitting or not brief:
-        return fitting or lines[-1]
-    room = SENTENCE_LIMIT - len(" · ".join(filter(None, (*start, short_price, " …"))))
-    return " · ".join(filter(None, (*start, short_price, _words_within(brief, room))))
+    sentences = [_joined(*form) for form in forms]
+    fitting = next((one for one in sentences if len(one) <= SENTENCE_LIMIT), "")
+    if fitting or not terse:
+        return fitting or sentences[-1]
+    room = SENTENCE_LIMIT - len(_joined(head, by_name, tokens, " "))
+    clauses = sorted(terse.split("; "), key=lambda one: NOT_VERIFIED not in one)
+    return _joined(head, by_name, tokens, _words_within("; ".join(clauses), room))
 
 
 def full_summary(finished: events.TurnFinished) -> str:
     """The same with all that is known, however wide."""
     review, price = _to_review(finished)[0], _price(finished)[0]
     parts = (_head(finished), _changed(finished.changes), review, price, _verdict(finished))
+    return _joined(*parts)
+
+
+def _joined(*parts: str) -> str:
     return " · ".join(filter(None, parts))
 
 
@@ -197,20 +213,33 @@ def _price(finished: events.TurnFinished) -> tuple[str, str]:
     return f"{rounds}, {short}", short
 
 
-def _words_within(words: str, room: int) -> str:
-    """As many whole words as there is room for, one at least."""
-    first, *others = words.split(" ")
-    for one in others:
-        if len(first) + 1 + len(one) > room:
-            return f"{first} …"
-        first = f"{first} {one}"
+_ONE_PASSED = re.compile(r"`([^`]*)` passed")
+_LEAST_NAME = 8  # characters of a command that still say something
+
+
+def _words_within(verdict: str, room: int) -> str:
+    """As much of a verdict as there is room for, one word at least; "passed" is never cut off."""
+    if (one := _ONE_PASSED.fullmatch(verdict)) is not None:
+        return f"`{short_line(one[1], max(_LEAST_NAME, room - len('`` passed')))}` passed"
+    if verdict.endswith("` passed") and verdict.startswith("`"):
+        return f"{verdict.count('`') // 2} checks passed"
+    first, *others = verdict.split(" ")
+    for one_word in others:
+        if len(first) + 1 + len(one_word) + len(" …") > room:
+            return f"{first.rstrip(';')} …"
+        first = f"{first} {one_word}"
     return first
 
 
-def _changed(changes: Sequence[FileChanged]) -> str:
-    """One file by its name, several as a number; with the lines that came and went."""
+_FORMS = ("path", "name", "lines")
+
+
+def _changed(changes: Sequence[FileChanged], form: str = "path") -> str:
+    """One file by its path or name, several as a number; with the lines that came and went."""
     if not changes:
         return ""
-    what = short_line(changes[0].path, PATH_LIMIT) if len(changes) == 1 else f"{len(changes)} files"
+    path = changes[0].path if form == "path" else PurePath(changes[0].path).name
+    what = short_line(path, PATH_LIMIT) if len(changes) == 1 else f"{len(changes)} files"
     added, removed = sum(one.added for one in changes), sum(one.removed for one in changes)
-    return f"{what} +{added} −{removed}"
+    lines = f"+{added} −{removed}"
+    return lines if form == "lines" else f"{what} {lines}"
