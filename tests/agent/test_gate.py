@@ -214,7 +214,23 @@ async def test_one_checker_that_has_not_rechecked_keeps_a_file_from_being_verifi
     async with a_world(tmp_path, [READ, EDIT, says()], files=FILES) as world:
         with_gate(world, TwoCheckers({"quick": ()}, None))
         finished = await world.turn()
-    assert finished.verified == "not verified: slow has not rechecked"
+    assert finished.verified == "not verified: slow has not rechecked; quick found no new errors"
+
+
+class NotThere(ScriptedSource):
+    """The editor has not opened the file, so none of its checkers looks at it."""
+
+    async def problems(self, paths: Sequence[Path], *, settle_s: float) -> Known | None:
+        await super().problems(paths, settle_s=settle_s)
+        return Known(silent=dict.fromkeys(paths, ("ruff", "basedpyright")))
+
+
+async def test_a_new_file_that_no_checker_has_looked_at_names_them(tmp_path: Path) -> None:
+    new = asks(call("write_file", path="new.py", content="X = ((\n"))
+    async with a_world(tmp_path, [new, says()], files=FILES) as world:
+        with_gate(world, NotThere())
+        finished = await world.turn()
+    assert finished.verified == "not verified: ruff and basedpyright have not looked at new.py"
 
 
 async def test_each_checker_is_compared_with_what_it_said_itself_before(tmp_path: Path) -> None:

@@ -130,7 +130,25 @@ def test_an_empty_list_of_nobody_verifies_nothing() -> None:
         desk.say()
         assert (await desk.ask())[0] is None
         desk.say(source("copilot"))  # attached, and it never spoke of a file
-        assert (await desk.ask())[0] is None
+        assert (await desk.ask())[0] == Known(silent={PATH: ("copilot",)})
+
+    run(main())
+
+
+def test_who_should_look_at_a_new_file_and_has_not_is_named() -> None:
+    """No push is there for a file that the editor has not opened; or none names a version yet."""
+
+    async def main() -> None:
+        desk = Desk()
+        desk.say(source("ruff", version=1), source("basedpyright", version=1))
+        both = Known(silent={OTHER: ("ruff", "basedpyright")})
+        assert (await desk.ask(0, OTHER))[0] == both
+        desk.say(uri=OTHER.as_uri())
+        assert (await desk.ask(0, OTHER))[0] == both
+        assert (await desk.ask(0, Path("/w/a.md")))[0] is None
+        desk.say(source("marksman"), uri=Path("/w/b.md").as_uri())  # has never reported anything
+        silent = Known(silent={Path("/w/a.md"): ("marksman",)})
+        assert (await desk.ask(0, Path("/w/a.md")))[0] == silent
 
     run(main())
 

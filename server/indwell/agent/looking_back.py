@@ -11,13 +11,14 @@ from indwell.agent.check_run import run_check
 from indwell.agent.events import Listener
 from indwell.agent.gate.gate import Command, Gate, Located, Ran, TurnGate
 from indwell.agent.gate.source import Known
-from indwell.agent.gate.words import Standing, quoted, standing_words, stay_words
+from indwell.agent.gate.words import Standing, both, quoted, standing_words, stay_words
 from indwell.agent.secrecy import hidden
 from indwell.agent.session import Session
 from indwell.context import conversation as talk
 from indwell.context.injections import inject
 from indwell.files.marks import changed_since, file_mark
 from indwell.tools.base import Marks
+from indwell.workspace.paths import visible
 
 END_SETTLE_S = 2.0  # once more at the end of a turn
 
@@ -57,6 +58,7 @@ async def look_back(session: Session, state: TurnGate, emit: Listener) -> None:
     proven = state.proven(await asyncio.to_thread(look_of, session, state.turn))
     seen = seen.union(*proven.values())
     names = (await hidden(session, quoted(check.name)) for check in proven)
+    left = tuple(path for path in paths if path not in seen)
     state.found, state.n_seen = found, state.n_edits
     n_errors = sum(len(errors_of(new)) for new in found.values())
     standing = Standing(
@@ -64,13 +66,29 @@ async def look_back(session: Session, state: TurnGate, emit: Listener) -> None:
         checked=tuple(checked),
         passed=tuple(passed),
         proven=tuple(dict.fromkeys([name async for name in names])),
-        n_left=sum(path not in seen for path in paths),
+        n_left=len(left),
         n_others=len(others),
         is_sure=is_sure,
-        why=tuple(why) if checked or passed else (*why, *silence),
+        why=tuple(why) if checked or passed else (*why, *silence, *_unseen(session, left, known)),
     )
     state.verdict = stay_words(n_errors) if n_errors else standing_words(standing)
     _remember(session, state, found, known, runs)
+
+
+def _unseen(session: Session, left: Sequence[Path], known: Known) -> tuple[str, ...]:
+    """Of files that nobody vouches for: who found no error, and who has not looked, as clauses."""
+    looked = tuple(dict.fromkeys(by for path in left for by in known.reports.get(path, ())))
+    silent = [path for path in left if known.silent.get(path)]
+    names = tuple(dict.fromkeys(by for path in silent for by in known.silent[path]))
+    clauses = []
+    if looked:
+        clauses.append(f"{both(looked)} found no new errors")
+    if names:
+        has = "has" if len(names) == 1 else "have"
+        one = visible(display(session, str(silent[0])))
+        files = one if len(silent) == 1 else f"{len(silent)} files"
+        clauses.append(f"{both(names)} {has} not looked at {files}")
+    return tuple(clauses)
 
 
 async def _known(session: Session, state: TurnGate, paths: Sequence[Path]) -> Known:
@@ -188,4 +206,5 @@ def shown_of(session: Session, state: TurnGate, known: Known) -> Known:
     return Known(
         {path: of for path, of in known.reports.items() if is_shown(path)},
         {path: why for path, why in known.late.items() if is_shown(path)},
+        silent={path: names for path, names in known.silent.items() if is_shown(path)},
     )

@@ -159,6 +159,7 @@ class EditorProblems:
         reports: dict[Path, Mapping[str, tuple[Problem, ...]]] = {}
         late: dict[Path, tuple[str, ...]] = {}
         shown: dict[Path, tuple[Problem, ...]] = {}
+        silent: dict[Path, tuple[str, ...]] = {}
         for path in paths:
             push = told.get(path)
             judged = NOBODY if push is None else self._judge(path, push)
@@ -169,6 +170,8 @@ class EditorProblems:
                     *(f"{_named(one)} has not rechecked" for one in judged.late),
                     *(f"{_named(one)} does not say which text it checked" for one in judged.unsaid),
                 )
+            elif not judged.reports and (names := self._silent(path)):
+                silent[path] = names
             before = _problems(self._offer_of_now(path))
             if push is not None and push.at > self._edited.get(path, 0):
                 before += tuple(
@@ -179,7 +182,18 @@ class EditorProblems:
                 )
             if before:
                 shown[path] = before
-        return Known(reports, late, shown) if reports or late or shown else None
+        known = Known(reports, late, shown, silent)
+        return None if known == Known() else known
+
+    def _silent(self, path: Path) -> tuple[str, ...]:
+        """Who should look at a file of which nobody has spoken: checkers of files of its kind.
+
+        Where none has ever reported on such a file, it is those that the editor started for them.
+        """
+        alike = (push.said for other, push in self._pushed.items() if other.suffix == path.suffix)
+        started = (name for said in alike for name in said if name != BY)
+        names = self._spoke.get(path.suffix) or dict.fromkeys(started)
+        return tuple(_named(one) for one in names)
 
     def _push(self, path: Path, told: DidChangeDiagnosticsParams | DocumentDiagnostics) -> _Push:
         """What the editor tells, by the checker; a version that nobody can have seen is none."""

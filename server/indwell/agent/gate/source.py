@@ -21,6 +21,7 @@ class Known(msgspec.Struct, frozen=True):
         reports: By path, absolute and resolved: of the checkers that have looked at the very text
             that the file has now. A checker that found nothing is there with an empty list.
         late: By path: why other checkers of the file do not count, a clause each.
+        silent: By path: the checkers of such files, where none of them has looked at it yet.
         shown: By path: problems that are shown there and may be of an older text. They say what
             was wrong before, as far as it goes, and nothing of how it is now.
     """
@@ -28,6 +29,7 @@ class Known(msgspec.Struct, frozen=True):
     reports: Mapping[Path, Reports] = {}
     late: Mapping[Path, tuple[str, ...]] = {}
     shown: Mapping[Path, tuple[Problem, ...]] = {}
+    silent: Mapping[Path, tuple[str, ...]] = {}
 
     def is_seen(self, path: Path) -> bool:
         """Has every checker of this file, and one at least, looked at it as it is now?"""

@@ -94,13 +94,13 @@ def standing_words(standing: Standing) -> str:
     """
     parts = []
     if standing.verified:
-        parts.append(f"verified by {' and '.join(standing.verified)}")
+        parts.append(f"verified by {both(standing.verified)}")
     if standing.checked:
-        parts.append(f"checked with {' and '.join(standing.checked)} (no new errors)")
+        parts.append(f"checked with {both(standing.checked)} (no new errors)")
     if standing.passed:
-        parts.append(f"{' and '.join(standing.passed)} passed")
+        parts.append(f"{both(standing.passed)} passed")
     if standing.proven:
-        parts.append(f"{' and '.join(standing.proven)} passed after the last edit")
+        parts.append(f"{both(standing.proven)} passed after the last edit")
     why = standing.why[:MOST_REASONS]
     if not parts:
         return f"{NOT_VERIFIED}: {'; '.join(why)}" if why else NOT_VERIFIED
@@ -111,6 +111,11 @@ def standing_words(standing: Standing) -> str:
     if standing.n_others:
         parts.append(f"errors in {_files(standing.n_others)} changed meanwhile are not counted")
     return "; ".join((*parts, *why))
+
+
+def both(names: Sequence[str]) -> str:
+    """Names as one subject."""
+    return " and ".join(names)
 
 
 def _files(number: int) -> str:
