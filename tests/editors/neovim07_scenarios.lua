@@ -139,7 +139,7 @@ function scenarios.edited_while_asked()
     answer = 'Once'
     local line = vim.api.nvim_buf_get_lines(buffer, 0, 1, false)[1]
     vim.api.nvim_buf_set_lines(buffer, 0, 1, false, { line .. '  # mine' })
-    return 'once'
+    return 'allow-once'
   end
   turn('Fix this')
   return state(buffer)

@@ -26,7 +26,10 @@ from support.loopback_endpoint import Answer, LoopbackEndpoint, Seen, endpoint_i
 
 HERE = Path(__file__).resolve().parent
 RUNS = int(os.environ.get("INDWELL_TYPING_RUNS", "2"))
-LINES = ("b = 2\r", "1\r", "once = 1\r", "o\r", "yes\r", "2\r", "for one in all:\r", "n\r\r", "s\r")
+LINES = (
+    *("b = 2\r", "1\r", "once = 1\r", "o\r", "yes\r", "2\r", "for one in all:\r", "n\r\r", "s\r"),
+    *("once\r", "always\r", "this\r", "y\r", "allow\r", "choose\r"),
+)
 REFUSED = "did not allow"
 
 
@@ -152,7 +155,9 @@ def test_no_key_that_is_meant_for_a_file_answers_a_question(tmp_path: Path, name
 
 
 @pytest.mark.parametrize("name", [name for name, one in EDITORS.items() if not one.bare])
-def test_an_empty_line_and_a_digit_ask_again_and_the_word_allows(tmp_path: Path, name: str) -> None:
+def test_what_people_type_into_files_asks_again_and_the_beginning_of_a_word_allows(
+    tmp_path: Path, name: str
+) -> None:
     editor, folder = EDITORS[name], tmp_path / "user"
     folder.mkdir()
     root = put_files(FILES, folder)
@@ -162,7 +167,7 @@ def test_an_empty_line_and_a_digit_ask_again_and_the_word_allows(tmp_path: Path,
         endpoint_in_thread(model) as endpoint,
         Terminal(argv(editor, folder), root, variables(folder, endpoint)) as terminal,
     ):
-        for number, keys in enumerate(("\r", "2\r", "once\r")):
+        for number, keys in enumerate(("\r", "once\r", "allow-o\r")):
             terminal.wait_for("it", lambda n=number: terminal.shown.count("not one of") >= n)
             terminal.wait_for("it", lambda: editor.question in terminal.shown[-3_000:])
             time.sleep(1.0)  # the user reads

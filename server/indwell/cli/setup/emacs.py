@@ -18,13 +18,22 @@ _EGLOT = r"""(require 'eglot)
       (and buffer (with-current-buffer buffer (basic-save-buffer) (not (buffer-modified-p)))))) uris))))
 """
 
-_ASK = r""";; A word answers a question of Indwell, never a digit or RET; keys that you typed before it are dropped.
+_ASK = r""";; Words such as allow-once answer a question of Indwell; keys that you typed before it are dropped.
 (require 'seq)
 (defun indwell-words (titles)
-  "The first word of each of TITLES; with a letter behind it where two begin alike."
-  (let ((words (mapcar (lambda (it) (downcase (if (string-match "[a-zA-Z]+" it) (match-string 0 it) "answer"))) titles)) (at -1))
+  "Answers to TITLES: no for No; else what nobody types into a file, such as allow-once or choose-not-now."
+  (let* ((start (if (equal (car titles) "No") "allow" "choose")) (at -1)
+         (words (mapcar (lambda (it)
+                          (let ((parts (split-string (downcase (replace-regexp-in-string ":.*" "" it)) "[^a-z]+" t)))
+                            (if (equal it "No") "no" (string-join (cons start (or (seq-take parts 3) '("answer"))) "-"))))
+                        titles)))
     (mapcar (lambda (word) (setq at (1+ at))
               (if (> (seq-count (lambda (it) (equal it word)) words) 1) (format "%s-%c" word (+ ?a at)) word)) words)))
+(defun indwell-chosen (words text)
+  "The place in WORDS of TEXT; a letter or more behind the first hyphen is enough where one word begins so."
+  (let* ((typed (downcase (string-trim text)))
+         (found (and (string-match-p "-." typed) (seq-filter (lambda (it) (string-prefix-p typed it)) words))))
+    (or (seq-position words typed) (and found (null (cdr found)) (seq-position words (car found))))))
 (defun indwell-ask (message titles)
   "Show MESSAGE and ask for one of TITLES by its word; nil after C-g twice."
   (let ((words (indwell-words titles)) (enable-recursive-minibuffers t) (note "") (quits 0) (at nil))
@@ -38,7 +47,7 @@ _ASK = r""";; A word answers a question of Indwell, never a digit or RET; keys t
         (while (not (sit-for 0.3)) (discard-input) (message "Dropped the keys that came before the question"))
         (let ((text (condition-case nil (let ((inhibit-quit nil))
                       (read-string (format "%sType a word (%s) and RET: " note (string-join words ", ")))) (quit nil))))
-          (setq at (and text (seq-position words (downcase (string-trim text))))
+          (setq at (and text (indwell-chosen words text))
                 quits (if text 0 (1+ quits))
                 note (if text (format "\"%s\" is not one of the words. " text) "C-g again gives no answer. ")))))
     (and at (nth at titles))))

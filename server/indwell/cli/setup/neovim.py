@@ -119,14 +119,17 @@ vim.keymap.set('x', 'gra', '<Esc><Cmd>lua vim.lsp.buf.code_action({ range = { st
   .. ' vim.api.nvim_buf_get_mark(0, "<"), ["end"] = vim.api.nvim_buf_get_mark(0, ">") } })<CR>')
 """
 
-_QUESTIONS = r"""-- Questions of Indwell come when you have typed nothing for a second, and a word answers them, never a digit or <Enter>.
+_QUESTIONS = r"""-- Questions of Indwell come when you have typed nothing for a second, and words such as allow-once answer them.
 local typed_at, is_asked = 0, false
 vim.on_key(function(_, typed) if typed ~= '' then typed_at = vim.uv.hrtime() end end)
 local function quiet(seconds) return vim.uv.hrtime() - typed_at >= seconds * 1e9 end
-local function words_of(actions) -- the first word of each title; with a letter behind it where two titles begin alike
+local function words_of(actions) -- no for "No"; else what nobody types into a file, such as allow-once or choose-not-now
   local words, times = {}, {}
   for _, it in ipairs(actions) do
-    local word = (it.title:match('%a+') or 'answer'):lower()
+    local parts = {}
+    for part in it.title:gsub(':.*', ''):lower():gmatch('%a+') do table.insert(parts, #parts < 3 and part or nil) end
+    local start = actions[1].title == 'No' and 'allow-' or 'choose-'
+    local word = it.title == 'No' and 'no' or start .. (parts[1] and table.concat(parts, '-') or 'answer')
     table.insert(words, word)
     times[word] = (times[word] or 0) + 1
   end
@@ -134,6 +137,14 @@ local function words_of(actions) -- the first word of each title; with a letter 
     if times[word] > 1 then words[at] = word .. '-' .. string.char(96 + math.min(at, 26)) end
   end
   return words
+end
+local function chosen(words, text) -- the place of a word; a letter or more behind the first hyphen is enough where one word begins so
+  local typed, found = vim.trim(text):lower(), {}
+  for at, word in ipairs(words) do
+    if word == typed then return at end
+    if typed:find('%-.') and vim.startswith(word, typed) then table.insert(found, at) end
+  end
+  return #found == 1 and found[1] or nil
 end
 local function show(lines) -- in a window above the text; nil where not all of it has room
   local width, height = math.min(100, vim.o.columns - 4), 0
@@ -146,6 +157,14 @@ local function show(lines) -- in a window above the text; nil where not all of i
     style = 'minimal', border = 'rounded', title = ' Indwell asks ', zindex = 200 })
   vim.wo[window].wrap = true
   return function() pcall(vim.api.nvim_buf_delete, buffer, { force = true }) end
+end
+local function settle() -- what is typed in the first moment is meant for the text: it is dropped, and the moment begins again
+  repeat
+    vim.wait(300)
+    local is_quiet = quiet(0.3)
+    while vim.fn.getchar(0) ~= 0 do is_quiet = false end
+    if not is_quiet then vim.api.nvim_echo({ { 'Dropped the keys that came before the question', 'WarningMsg' } }, false, {}) end
+  until is_quiet
 end
 local function ask(it, on_answer, note)
   local mode = vim.api.nvim_get_mode().mode
@@ -160,18 +179,12 @@ local function ask(it, on_answer, note)
   local close, prompt = show(lines), ('Type a word (%s) and <Enter>: '):format(table.concat(words, ', '))
   if not close then prompt, close = table.concat(lines, '\n') .. '\n' .. prompt, function() end end
   vim.cmd.redraw()
-  repeat -- what is typed in the first moment is meant for the text: it is dropped, and the moment begins again
-    vim.wait(300)
-    local is_quiet = quiet(0.3)
-    while vim.fn.getchar(0) ~= 0 do is_quiet = false end
-    if not is_quiet then vim.api.nvim_echo({ { 'Dropped the keys that came before the question', 'WarningMsg' } }, false, {}) end
-  until is_quiet
+  settle()
   vim.ui.input({ prompt = prompt, kind = 'indwell', actions = it.actions, message = it.message }, function(text)
     is_asked = false
     close()
-    for at, word in ipairs(words) do
-      if text and vim.trim(text):lower() == word then return on_answer(it.actions[at]) end
-    end
+    local at = text and chosen(words, text)
+    if at then return on_answer(it.actions[at]) end
     local again = 'Press <Esc> again to give no answer.'
     if not text and note == again then return on_answer(vim.NIL) end
     ask(it, on_answer, not text and again or ('"%s" is not one of the words.'):format(text))
@@ -181,6 +194,9 @@ vim.lsp.config('indwell', { handlers = { ['window/showMessageRequest'] = functio
   local this = coroutine.running()
   ask(it, function(answer) vim.schedule(function() coroutine.resume(this, answer) end) end)
   return coroutine.yield()
+end, ['indwell/ask'] = function(_, it) -- a line in your own words
+  if it.by == 'model' then settle() end
+  return { text = vim.fn.input({ prompt = it.prompt .. ': ', cancelreturn = vim.NIL }) }
 end } })
 """
 
@@ -239,11 +255,14 @@ vim.api.nvim_create_autocmd({ 'BufReadPost', 'BufNewFile' }, { callback = functi
 end })
 """
 
-_OLDER_QUESTIONS = r"""-- A word answers a question of Indwell, never a digit or <Enter>; keys that were typed before it are dropped.
-local function words_of(actions) -- the first word of each title; with a letter behind it where two titles begin alike
+_OLDER_QUESTIONS = r"""-- Words such as allow-once answer a question of Indwell; keys that were typed before it are dropped.
+local function words_of(actions) -- no for "No"; else what nobody types into a file, such as allow-once or choose-not-now
   local words, times = {}, {}
   for _, it in ipairs(actions) do
-    local word = (it.title:match('%a+') or 'answer'):lower()
+    local parts = {}
+    for part in it.title:gsub(':.*', ''):lower():gmatch('%a+') do table.insert(parts, #parts < 3 and part or nil) end
+    local start = actions[1].title == 'No' and 'allow-' or 'choose-'
+    local word = it.title == 'No' and 'no' or start .. (parts[1] and table.concat(parts, '-') or 'answer')
     table.insert(words, word)
     times[word] = (times[word] or 0) + 1
   end
@@ -251,6 +270,14 @@ local function words_of(actions) -- the first word of each title; with a letter 
     if times[word] > 1 then words[at] = word .. '-' .. string.char(96 + math.min(at, 26)) end
   end
   return words
+end
+local function chosen(words, text) -- the place of a word; a letter or more behind the first hyphen is enough where one word begins so
+  local typed, found = vim.trim(text):lower(), {}
+  for at, word in ipairs(words) do
+    if word == typed then return at end
+    if typed:find('%-.') and vim.startswith(word, typed) then table.insert(found, at) end
+  end
+  return #found == 1 and found[1] or nil
 end
 ask = function(_, it)
   local words, note, quits = words_of(it.actions), '', 0
@@ -265,9 +292,8 @@ ask = function(_, it)
     until is_quiet
     local prompt = ('\n%s\n%sType a word (%s) and <Enter>: '):format(table.concat(lines, '\n'), note, table.concat(words, ', '))
     local text = vim.fn.input({ prompt = prompt, cancelreturn = '<Esc>' })
-    for at, word in ipairs(words) do
-      if vim.trim(text):lower() == word then return it.actions[at] end
-    end
+    local at = chosen(words, text)
+    if at then return it.actions[at] end
     quits = text == '<Esc>' and quits + 1 or 0
     if quits == 2 then return vim.NIL end
     note = quits == 1 and 'Press <Esc> again to give no answer.\n' or ('"%s" is not one of the words.\n'):format(text)

@@ -58,16 +58,26 @@ function! s:IndwellLook(...) abort
   endfor
 endfunction
 autocmd BufEnter,InsertLeave * call timer_start(1, function('s:IndwellLook'))
-" ALE answers no question of a server; these lines put Indwell's to you, when you have typed nothing for a second. A word
-" answers, never a digit or <Enter>; keys that you typed before are dropped, and CTRL-C gives no answer, which is No.
+" ALE answers no question of a server; these lines put Indwell's to you, when you have typed nothing for a second. Words
+" such as allow-once answer; keys that you typed before are dropped, and CTRL-C gives no answer, which is No.
 let [s:indwell_typed, s:indwell_asks] = [reltime(), 0]
 augroup IndwellTyped
   autocmd!
   autocmd InsertCharPre,CursorMoved,CursorMovedI,TextChanged,TextChangedI,CmdlineChanged * let s:indwell_typed = reltime()
 augroup END
-function! s:IndwellWords(titles) abort  " the first word of each; with a letter behind it where two begin alike
-  let l:words = map(copy(a:titles), {_, it -> tolower(matchstr(it . ' answer', '\a\+'))})
+function! s:IndwellWord(start, title) abort  " no for No; else what nobody types into a file: allow-once, choose-not-now
+  let l:parts = split(tolower(substitute(a:title, ':.*', '', '')), '\A\+')[:2]
+  return a:title ==# 'No' ? 'no' : join([a:start] + (empty(l:parts) ? ['answer'] : l:parts), '-')
+endfunction
+function! s:IndwellWords(titles) abort  " with a letter behind it where two are alike
+  let l:start = get(a:titles, 0, '') ==# 'No' ? 'allow' : 'choose'
+  let l:words = map(copy(a:titles), {_, it -> s:IndwellWord(l:start, it)})
   return map(copy(l:words), {at, it -> count(l:words, it) > 1 ? it . '-' . nr2char(97 + at) : it})
+endfunction
+function! s:IndwellChosen(words, text) abort  " a letter or more behind the first hyphen is enough where one word begins so
+  let l:typed = tolower(a:text)
+  let l:found = l:typed =~# '-.' ? filter(copy(a:words), {_, it -> stridx(it, l:typed) == 0}) : []
+  return index(a:words, index(a:words, l:typed) < 0 && len(l:found) == 1 ? l:found[0] : l:typed)
 endfunction
 function! s:IndwellAsk(connection, message, note, ...) abort
   let l:is_busy = s:indwell_asks || reltimefloat(reltime(s:indwell_typed)) < 1 || mode(1) =~# '^\(c\|r\|!\|no\)'
@@ -89,7 +99,7 @@ function! s:IndwellAsk(connection, message, note, ...) abort
   call inputsave()
   try
     let l:text = trim(input("\n" . join(l:lines, "\n")))
-    let l:at = index(l:words, tolower(l:text))
+    let l:at = s:IndwellChosen(l:words, l:text)
   catch /^Vim:Interrupt$/
     let l:at = -2
   finally
