@@ -223,6 +223,17 @@ async def test_a_configuration_of_git_that_lost_its_mount_is_put_back(workspace:
     assert config.read_text() == before
 
 
+@pytest.mark.parametrize(
+    "name", ["branches/origin", "remotes/origin", "info/grafts", "objects/info/alternates"]
+)
+async def test_what_sends_git_to_other_objects_or_hosts_does_not_stay(
+    workspace: Path, name: str
+) -> None:
+    text = f"git status --short; mkdir -p .git/{name}; rmdir .git/{name}; echo ../x >.git/{name}"
+    await run(workspace, text)
+    assert not (workspace / ".git" / name).exists()
+
+
 async def test_what_a_rebase_has_to_do_may_run_nothing(workspace: Path) -> None:
     todo = workspace / ".git" / "rebase-merge" / "git-rebase-todo"
     assert (await run(workspace, f"mkdir {todo.parent}; echo pick 0123 >{todo}")).notes == ()

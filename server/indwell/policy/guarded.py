@@ -17,11 +17,13 @@ Kind: TypeAlias = Literal["", "protected", "hidden", "denied"]
 GIT_OBEYS = (
     *("config", "config.worktree", "commondir", "hooks", "info/attributes", "modules"),
     *("worktrees", "info/grafts", "objects/info/alternates", "objects/info/http-alternates"),
+    *("branches", "remotes"),
 )
 """What git runs or obeys in a ``.git`` folder; all else there a commit may have to change.
 
 ``modules`` and ``worktrees`` hold such folders again. A file ``commondir`` sends git elsewhere for
-its configuration, so none may appear either; the last three send it to other objects or commits."""
+its configuration, so none may appear either. ``info/grafts`` and the alternates send it to other
+objects or commits, ``branches`` and ``remotes`` to other hosts."""
 
 SHUT = frozenset(
     [

@@ -31,8 +31,9 @@ MOST_PATH = 4_096  # characters; Linux opens no longer one
 OBEYED = (
     *("config", "config.worktree", "commondir", "hooks", "info/attributes", "HEAD"),
     *("info/grafts", "objects/info/alternates", "objects/info/http-alternates"),
+    *("branches", "remotes"),
 )
-"""What git runs or obeys in a folder of its own, or what sends it to other objects or commits."""
+"""What git runs or obeys in a folder of its own, or what sends it elsewhere."""
 
 HOOKS = frozenset(
     [
