@@ -8,10 +8,11 @@ from pathlib import Path
 import pytest
 
 from indwell.cli.doctor.editors import EDITORS
-from indwell.cli.doctor.safety import trust
-from indwell.cli.sandbox_state import notice_of, state_words
+from indwell.cli.doctor.safety import sandbox, trust
+from indwell.cli.sandbox_state import home_words, notice_of, state_words
 from indwell.cli.setup.editors import EDITORS as KNOWN
-from indwell.sandbox.confinement import Strength
+from indwell.sandbox.confinement import Level, Strength
+from indwell.sandbox.strength import strength
 from indwell.sessions.store import folder_name
 from support.editing import Home
 from support.terminal import indwell
@@ -28,6 +29,17 @@ def test_sbx_16_a_sandbox_that_is_off_is_said_with_the_reason() -> None:
         "sandbox: off (bubblewrap is not installed); commands are not sandboxed: what surely only "
         "reads runs without a question, all else is asked for"
     )
+
+
+def test_the_doctor_says_where_nothing_hides_the_home_folder(home: Home) -> None:
+    (finding,) = sandbox({"INDWELL_STATE": str(home.state)}, home.workspace)
+    is_bare = strength().level in {"S1", "S0"}
+    assert ("nothing hides your home folder" in finding.sentence) is is_bare
+
+
+@pytest.mark.parametrize(("level", "is_said"), [("S3", False), ("S2", False), ("S1", True)])
+def test_a_home_folder_that_nothing_hides_is_said(level: Level, *, is_said: bool) -> None:
+    assert ("nothing hides your home folder" in home_words(Strength(level))) is is_said
 
 
 def test_sbx_25_where_there_is_none_every_command_is_asked_for() -> None:

@@ -44,6 +44,16 @@ def _consequence(held: Strength, mode: Mode, is_restricted: bool) -> str:  # noq
     return CONSEQUENCES[held.level]
 
 
+def home_words(held: Strength) -> str:
+    """What no sandbox hides from commands, a sentence for the doctor; empty where one does."""
+    if held.level not in {"S1", "S0"}:
+        return ""
+    return (
+        "; nothing hides your home folder from a command that runs: it can read your keys there, "
+        "and reach the network"
+    )
+
+
 def notice_of(held: Strength) -> str:
     """What the user is told before the first turn; empty where the sandbox is whole (SBX-16)."""
     if held.level in {"S3", "S3m"}:

@@ -8,7 +8,7 @@ from pathlib import Path
 from indwell.cli.confining import strength
 from indwell.cli.doctor.check import Finding, Findings
 from indwell.cli.folder_trust import FolderTrust
-from indwell.cli.sandbox_state import state_words
+from indwell.cli.sandbox_state import home_words, state_words
 from indwell.cli.user_settings import read_settings
 from indwell.errors import SettingsError
 from indwell.providers.connection import State
@@ -25,10 +25,10 @@ def sandbox(environment: Mapping[str, str], folder: Path) -> Findings:
         chosen = read_settings(environment).settings
         (standing,) = FolderTrust(environment).look((folder,), chosen)
     except SettingsError:  # said by the check of the settings
-        return (Finding("sandbox", state, state_words(held), held.reason),)
+        return (Finding("sandbox", state, state_words(held) + home_words(held), held.reason),)
     is_restricted = standing.state != "trusted"
     words = state_words(held, mode=chosen.mode, is_restricted=is_restricted)
-    return (Finding("sandbox", state, words, held.reason),)
+    return (Finding("sandbox", state, words + home_words(held), held.reason),)
 
 
 def trust(environment: Mapping[str, str], folder: Path) -> Findings:
