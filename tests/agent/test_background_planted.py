@@ -40,7 +40,9 @@ class Beside:
         self.heard: list[Event] = []
         self.board.outside = self.heard.append
         self._folder = folder
-        self._bounds = confiner((self.workspace,), Settings, home=folder / "home")
+        self._bounds = confiner(
+            (self.workspace,), Settings, home=folder / "home", quarantine=folder / "quarantine"
+        )
         self._tools = standard_tools(
             Shell(self.workspace), make_commands(self.board), background=self.board
         )

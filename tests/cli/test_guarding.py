@@ -41,6 +41,11 @@ def git(cwd: Path, *words: str) -> None:
     subprocess.run(["git", *words], check=True, cwd=cwd, capture_output=True)
 
 
+def beside(workspace: Path) -> Quarantine:
+    """For what is moved away."""
+    return Quarantine(workspace.parent / "quarantine", (workspace,))
+
+
 def moved(workspace: Path, path: str) -> Path:
     """The one thing that was moved away from there."""
     (one,) = moved_away(workspace.parent / "quarantine", workspace)[path]
@@ -90,7 +95,7 @@ async def test_sbx_01_with_more_decoys_than_there_is_room_for_nothing_runs(works
 def test_a_workspace_that_is_too_big_to_look_through_holds_no_command(workspace: Path) -> None:
     (workspace / "zz" / "app").mkdir(parents=True)
     (workspace / "zz" / "app" / ".env").touch()
-    guard = Guard(workspace, SECRETS, most_folders=20)
+    guard = Guard(workspace, SECRETS, most_folders=20, quarantine=beside(workspace))
     before = guard.look()
     assert (before.refused, str(workspace / "zz" / "app" / ".env") in before.hidden) == ("", True)
     for number in range(30):
@@ -104,7 +109,7 @@ def test_a_workspace_that_is_too_big_to_look_through_holds_no_command(workspace:
 
 
 def test_with_too_many_installed_folders_only_commands_that_read_run(workspace: Path) -> None:
-    guard = Guard(workspace, SECRETS, most_installed=20)
+    guard = Guard(workspace, SECRETS, most_installed=20, quarantine=beside(workspace))
     before = guard.look()
     assert not before.refused
     for number in range(30):

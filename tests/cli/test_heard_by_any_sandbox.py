@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from indwell.cli.guarding import Guard
+from indwell.files.aside import Quarantine
 from indwell.settings.model import SECRETS
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="inotify is Linux's")
@@ -33,7 +34,7 @@ def test_a_protected_name_is_moved_away_at_once_and_told(tmp_path: Path, name: s
         told.extend(notes)
         is_told.set()
 
-    guarded = Guard(root, SECRETS).look()
+    guarded = Guard(root, SECRETS, quarantine=Quarantine(tmp_path / "state", (root,))).look()
     with guarded.watched(hear, hold):
         with contextlib.suppress(FileNotFoundError):  # its folder may be moved away before
             (root / name).parent.mkdir(parents=True, exist_ok=True)
@@ -59,14 +60,16 @@ def test_a_command_that_cannot_be_held_still_while_the_watch_is_behind_is_stoppe
             is_told.set()
 
     def hold_nothing(who: str, *, is_still: bool) -> bool:
-        assert who == str(tmp_path)
+        assert who == str(tmp_path / "workspace")
         held.append(is_still)
         return False
 
-    guarded = Guard(tmp_path, SECRETS).look()
+    root = tmp_path / "workspace"
+    root.mkdir()
+    guarded = Guard(root, SECRETS, quarantine=Quarantine(tmp_path / "state", (root,))).look()
     with guarded.watched(hear, hold_nothing):
-        (tmp_path / "AGENTS.md").touch()
+        (root / "AGENTS.md").touch()
         assert is_hearing.wait(SOON_S)
-        (tmp_path / "plain").touch()
+        (root / "plain").touch()
         assert is_told.wait(SOON_S)
     assert held[0]

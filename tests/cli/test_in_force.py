@@ -40,7 +40,8 @@ def git(cwd: Path, *words: str) -> str:
 
 
 async def run(workspace: Path, command: str, widening: Widening | None = None) -> Finished:
-    bounds = confiner((workspace,), Settings, home=workspace.parent / "home")
+    above = workspace.parent
+    bounds = confiner((workspace,), Settings, home=above / "home", quarantine=above / "quarantine")
     confinement = bounds(widening or Widening())
     return await spawn(command, cwd=workspace, timeout_s=LONG_S, confinement=confinement)
 

@@ -62,9 +62,11 @@ def test_what_is_gone_is_told_from_what_cannot_be_moved(root: Path) -> None:
 
 def test_a_state_folder_in_the_workspace_gets_nothing(root: Path) -> None:
     (root / "x").touch()
-    where = Quarantine(root / "state", (root,)).take(root, "x", "x")
+    spare = root.parent / "spare"
+    spare.mkdir()
+    where = Quarantine(root / "state", (root,), spare_in=spare).take(root, "x", "x")
     assert isinstance(where, Path)
-    assert not where.is_relative_to(root)
+    assert where.is_relative_to(spare)
 
 
 def test_a_link_on_the_way_is_not_followed(root: Path, quarantine: Quarantine) -> None:
@@ -156,3 +158,18 @@ def test_a_folder_is_opened_to_its_owner_through_no_link(root: Path) -> None:
     assert stat.S_IMODE((root / "real").stat().st_mode) == 0o500
     assert let_in(root, "real")
     assert stat.S_IMODE((root / "real").stat().st_mode) == 0o700
+
+
+def test_no_empty_folder_is_left_among_temporary_files(root: Path, tmp_path: Path) -> None:
+    deep = root / ".idea"
+    for _ in range(MOST_DEPTH + 2):
+        deep /= "d"
+    deep.mkdir(parents=True)
+    with another_disk.elsewhere(tmp_path) as folder:
+        spare = Quarantine(None, (root,), spare_in=folder)
+        assert isinstance(spare.take(root, ".idea", "safe"), Left)
+        assert list(folder.iterdir()) == []
+        (root / "b").touch()
+        where = spare.take(root, "b", "safe")
+        assert isinstance(where, Path)
+        assert where.exists()

@@ -109,11 +109,11 @@ class Quarantine:
                     _rename(folder, name, target, new)
                 except OSError as error:
                     if error.errno != errno.EXDEV:
-                        _give_up(place)
+                        self._give_up(place)
                         raise
                     left = _carried(folder, name, target, new)
                     if left:
-                        _give_up(place)
+                        self._give_up(place)
                         return Left("/".join((*folders, left[0])), left[1])
             return place / new
         finally:
@@ -150,6 +150,15 @@ class Quarantine:
         with contextlib.suppress(OSError, UnicodeError):  # it only helps the user to find things
             (place / NOTE).write_text(f"{origin}\n", "utf-8", "backslashreplace")
         return place
+
+    def _give_up(self, place: Path) -> None:
+        """Remove a place that holds nothing, and the spare folder if it holds nothing else."""
+        with contextlib.suppress(OSError):
+            if {one.name for one in place.iterdir()} <= {NOTE}:
+                (place / NOTE).unlink(missing_ok=True)
+                place.rmdir()
+                if self._home is not None and self._home != self.folder:
+                    self._home.rmdir()
 
 
 def why(error: Exception) -> str:
@@ -288,14 +297,6 @@ def _shortened(name: str) -> str:
     if len(name) <= _MOST_NAME:
         return name
     return f"{name[: _MOST_NAME // 2]}…{name[-_MOST_NAME // 2 :]}"
-
-
-def _give_up(place: Path) -> None:
-    """Remove a place that holds nothing."""
-    with contextlib.suppress(OSError):
-        if {one.name for one in place.iterdir()} <= {NOTE}:
-            (place / NOTE).unlink(missing_ok=True)
-            place.rmdir()
 
 
 def _carried(folder: int, name: str, target: int, new: str) -> tuple[str, str] | None:
