@@ -123,6 +123,16 @@ async def test_in_a_narrow_terminal_no_id_is_broken(home) -> None:
     assert row.split()[-1] == "5,000"
 
 
+async def test_a_person_sees_how_much_room_sessions_take_and_a_program_does_not(home) -> None:
+    await keep(home, home.workspace, Spent(1, "m", USAGE, 0.25, AT))
+    with Terminal("stats", environment=home.environment(), folder=home.workspace) as terminal:
+        assert terminal.ends() == 0
+    room = "sessions take 0.0 MB; at most 2,000 MB are kept (`keep_sessions_mb`)"
+    assert terminal.shown.splitlines()[-1] == room
+    piped = await stats(home)
+    assert room not in piped.stdout + piped.stderr
+
+
 async def test_one_session_is_named_above_its_turns(home) -> None:
     name = await keep(home, home.workspace, Spent(1, "m", USAGE, 0.25, AT))
     lines = (await stats(home, "--session", name)).stdout.splitlines()

@@ -49,7 +49,7 @@ def list_sessions(*, all_folders: bool, as_json: bool, limit: int | None) -> int
                 print("\t".join(_cells(one, with_folder=all_folders)))
         if n_older > 0:
             print(f"{n_older} older; `--limit 0` lists all", file=sys.stderr)
-        _print_room(state, is_terminal=console.is_terminal)
+        print_room(state, is_terminal=console.is_terminal)
     else:
         where = (
             "on this machine"
@@ -60,7 +60,7 @@ def list_sessions(*, all_folders: bool, as_json: bool, limit: int | None) -> int
     return 0
 
 
-def _print_room(state: Path, *, is_terminal: bool) -> None:
+def print_room(state: Path, *, is_terminal: bool) -> None:
     """Say what was deleted of late; and to a person how much room the sessions take."""
     lines = [gone_words(recent(record_of(state).gone, datetime.now(UTC)))]
     if is_terminal:

@@ -19,7 +19,7 @@ from rich.table import Table
 from rich.text import Text
 
 from indwell.cli.json_line import json_line
-from indwell.cli.sessions import whole_id
+from indwell.cli.sessions import print_room, whole_id
 from indwell.cli.terminal import cost_words
 from indwell.context.figures import Figures
 from indwell.context.measures import named
@@ -74,6 +74,8 @@ def stats(*, days: int | None, session: str, all_folders: bool, as_json: bool) -
     if not console.is_terminal:
         console = Console(highlight=False, width=_PLAIN_WIDTH)
     _print(console, shown, span, session=session)
+    if not session:
+        print_room(state_folder(os.environ), is_terminal=console.is_terminal)
     return 0
 
 
