@@ -174,6 +174,19 @@ async def test_a_damaged_note_is_told_until_the_user_removes_it(place: Place, da
     assert entries.waiting == ()
 
 
+async def test_a_damaged_note_that_cannot_be_put_aside_is_not_written_over(place: Place) -> None:
+    (place.note / "damaged.json" / "x").mkdir(parents=True)
+    (place.note / "seen.json").write_bytes(b"{")
+    entries = place.process()
+    (told,) = await command(entries, place, "true")
+    assert str(place.note / "seen.json") in told
+    assert await command(entries, place, "true") == []
+    assert (place.note / "seen.json").read_bytes() == b"{"
+    await entries.agree(entries.waiting)
+    assert await command(entries, place, PLANT) == [IN_INDEX]
+    assert b"evil" in (place.note / "seen.json").read_bytes()
+
+
 async def test_a_yes_forgets_a_damaged_note(place: Place) -> None:
     place.note.mkdir(parents=True)
     (place.note / "seen.json").write_bytes(b"{")

@@ -15,15 +15,14 @@ import asyncio
 import contextlib
 import hashlib
 import os
-import re
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from indwell.agent.git_note import Entry, FileStamp, GitNote, Kept, State
-from indwell.agent.git_store import Store, TooMany, faults, store_of
+from indwell.agent.git_note import Entry, GitNote, Kept, State
+from indwell.agent.git_store import NO_OBJECT, Store, Unreadable, faults, refs_of, store_of
 from indwell.errors import ToolError
 from indwell.files import read_bytes
 from indwell.policy.paths import is_protected
@@ -33,12 +32,7 @@ from indwell.workspace.repository import around, nested, repository_of
 OUTPUT_B = 64 << 20  # of one run of git; a repository with more entries cannot be compared
 TIME_S = 60.0
 FILE_B = 16 << 20  # of a protected file that is compared with its entry
-REFS_B = 4 << 20  # of one file of refs
-MOST_REFS = 20_000
 MOST_ENDED = 200  # entries; an older one that another session still holds waits there once more
-_SHA = re.compile(r"\b[0-9a-f]{64}\b|\b[0-9a-f]{40}\b")
-_PACKED_REPLACEMENT = re.compile(r"^([0-9a-f]+) refs/replace/(\S+)$", re.MULTILINE)
-_NULL = frozenset({"0" * 40, "0" * 64})
 _ALONE: Mapping[str, str] = {
     "GIT_NO_LAZY_FETCH": "1",
     "GIT_NO_REPLACE_OBJECTS": "1",
@@ -54,10 +48,6 @@ _SETTINGS = (
     *("-c", "core.commitGraph=false", "-c", "core.multiPackIndex=false"),
     *("-c", "advice.graftFileDeprecated=false"),
 )
-
-
-class _Unreadable(Exception):
-    """Git's data cannot be read, in words."""
 
 
 class GitEntries:
@@ -179,7 +169,7 @@ class GitEntries:
                 if was is not None:  # a new repository has no object that anybody knew
                     found += await self._faults(holder, known, state, fetches=fetches)
                 found += await self._new(holder, known, state, fetches=fetches)
-            except _Unreadable as error:
+            except Unreadable as error:
                 after[holder] = words = _unreadable(holder, error)  # compared again next time
                 found.append(_unread(holder, words))
         self._before = after
@@ -236,7 +226,7 @@ class GitEntries:
         for holder in holders:
             try:
                 states[holder] = await self._state(holder, known.get(holder), is_quick=is_quick)
-            except (_Unreadable, TooMany, OSError) as error:
+            except (Unreadable, OSError) as error:
                 words = _unreadable(holder, error)
                 before = known.get(holder)
                 states[holder] = before if before == words else words  # the same one is no news
@@ -244,7 +234,7 @@ class GitEntries:
 
     async def _state(self, holder: Path, known: State | str | None, *, is_quick: bool) -> State:
         was = known if isinstance(known, State) else State()
-        stamps, tips, replaced = await asyncio.to_thread(_refs, holder)
+        stamps, tips, replaced = await asyncio.to_thread(refs_of, holder)
         repository = await asyncio.to_thread(repository_of, holder)
         folders = repository.folders if repository is not None else ()
         roots = tuple(self._roots())
@@ -293,7 +283,7 @@ class GitEntries:
         async def run(words: Sequence[str], seconds: float) -> str:
             try:
                 await self._git(holder, *words, seconds=seconds)
-            except _Unreadable as error:
+            except Unreadable as error:
                 return str(error)
             return ""
 
@@ -386,7 +376,7 @@ class GitEntries:
             there = await self._existing(holder, sorted(state.tips))
             asked = f"{commit}\n" + "".join(f"^{one}\n" for one in sorted(there))
             left = await self._git(holder, "rev-list", "--stdin", "-1", stdin=asked.encode())
-        except _Unreadable:
+        except Unreadable:
             return True
         return not left.strip()
 
@@ -396,14 +386,14 @@ class GitEntries:
         """What git says.
 
         Raises:
-            _Unreadable: It cannot be run, or did not come to its end.
+            Unreadable: It cannot be run, or did not come to its end.
         """
         git = await asyncio.to_thread(find_program, "git", tuple(self._roots()))
         if git is None:
-            raise _Unreadable("git is not installed")
+            raise Unreadable("git is not installed")
         repository = await asyncio.to_thread(repository_of, holder)
         if repository is None or not repository.folders:
-            raise _Unreadable("it is no repository any more")
+            raise Unreadable("it is no repository any more")
         try:
             ended = await run_program(
                 [str(git), f"--git-dir={repository.folders[0]}", *_SETTINGS, *words],
@@ -415,12 +405,12 @@ class GitEntries:
                 alone=True,
             )
         except ToolError as error:
-            raise _Unreadable(str(error)) from error
+            raise Unreadable(str(error)) from error
         if ended.timed_out:
-            raise _Unreadable(f"git did not come to its end within {seconds:.0f} s")
+            raise Unreadable(f"git did not come to its end within {seconds:.0f} s")
         if ended.exit_code or ended.cut_b:
             said = ended.errors.decode("utf-8", "replace").strip().splitlines()
-            raise _Unreadable(said[-1] if said else "git did not come to its end")
+            raise Unreadable(said[-1] if said else "git did not come to its end")
         return ended.head + ended.tail
 
     def _is_protected(self, holder: Path, path: str) -> bool:
@@ -471,67 +461,6 @@ def _is_gits(holder: Path) -> bool:
     )
 
 
-def _refs(
-    holder: Path,
-) -> tuple[tuple[tuple[str, FileStamp], ...], frozenset[str], Mapping[str, str]]:
-    """Stamps of the index and of all that names commits, the objects it names, and replacements."""
-    repository = repository_of(holder)
-    if repository is None or not repository.folders:
-        return (), frozenset(), {}
-    stamps: list[tuple[str, FileStamp]] = []
-    tips: set[str] = set()
-    replaced: dict[str, str] = {}
-    replacements = {folder / "refs" / "replace" for folder in repository.folders}
-    for at in _ref_files(repository.folders):
-        stamps.append((str(at), _stamp(at)))
-        if at.name == "index":
-            continue
-        if len(stamps) > MOST_REFS:
-            raise _Unreadable(f"there are more than {MOST_REFS:,} refs")
-        text = _text(at)
-        tips.update(_SHA.findall(text))
-        if at.name == "packed-refs":
-            replaced |= {name: other for other, name in _PACKED_REPLACEMENT.findall(text)}
-        elif at.parent in replacements:  # a loose ref counts before a packed one: it comes later
-            replaced[at.name] = text.strip()
-    return tuple(stamps), frozenset(tips - _NULL), replaced
-
-
-def _ref_files(folders: Sequence[Path]) -> Iterator[Path]:
-    """The index, heads of any name, and what lies in the folders of refs and worktrees."""
-    for folder in folders:
-        yield folder / "index"
-        if (folder / "reftable").exists():
-            raise _Unreadable("its refs are in a format (reftable) that Indwell does not read")
-        yield folder / "packed-refs"
-        yield folder / "logs" / "refs" / "stash"
-        for one in sorted(folder.glob("*")):
-            if one.name.isupper() and one.is_file():  # HEAD, FETCH_HEAD, any pseudo ref
-                yield one
-        for name in ("refs", "worktrees"):
-            for above, _, names in os.walk(folder / name):
-                for file in sorted(names):
-                    if name == "refs" or file == "index" or file.isupper():
-                        yield Path(above, file)
-
-
-def _stamp(path: Path) -> FileStamp:
-    try:
-        now = path.lstat()
-    except (OSError, ValueError):
-        return None
-    return (now.st_ino, now.st_size, now.st_mtime_ns, now.st_ctime_ns)
-
-
-def _text(path: Path) -> str:
-    if not path.exists():
-        return ""
-    try:
-        return read_bytes(path, (path.parent,), REFS_B).decode("ascii", "replace")
-    except ToolError as error:
-        raise _Unreadable(str(error)) from error
-
-
 def _hashes(path: Path, holder: Path) -> frozenset[str]:
     """The names that git would give the file's content, also with its line ends made plain."""
     try:
@@ -562,5 +491,5 @@ def _changes(told: bytes) -> Iterator[tuple[str, str, str]]:
         words = text[n_parents:].split()
         path = os.fsdecode(next(fields, b""))
         mode, blob = words[n_parents], words[2 * n_parents + 1]
-        if blob not in _NULL:
+        if blob not in NO_OBJECT:
             yield commit, path, f"{mode[:2]} {blob}"

@@ -20,7 +20,7 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-from indwell.agent.git_store import Store
+from indwell.agent.git_store import FileStamp, Store
 from indwell.errors import ToolError
 from indwell.files.append_log import list_names, make_private_folder
 from indwell.files.private import read_own, rename_own, replace_own, write_private
@@ -34,7 +34,6 @@ _notes: weakref.WeakValueDictionary[str, GitNote] = weakref.WeakValueDictionary(
 
 
 Kind: TypeAlias = Literal["file", "replacement", "unread", "store", "note"]
-FileStamp: TypeAlias = tuple[int, int, int, int] | None
 
 
 class Entry(msgspec.Struct, frozen=True):
@@ -108,13 +107,15 @@ class GitNote:
         self._stamp: tuple[int, int] | None = None
         self._mark = f"{_OPEN}{os.getpid()}-{secrets.token_hex(4)}"
         self._is_open = False
+        self._is_stuck = False  # a damaged note cannot be put aside
         _notes[self._mark] = self
 
     @property
     def damaged(self) -> str:
         """The path of a note that could not be read, as long as the user has not removed it."""
-        path = self._folder / _DAMAGED if self._folder else None
-        return str(path) if path is not None and os.path.lexists(path) else ""
+        name = _SEEN if self._is_stuck else _DAMAGED
+        path = self._folder / name if self._folder else None
+        return str(path) if path is not None and path.is_file() else ""
 
     def news(self) -> Kept | None:
         """What another process or an earlier one wrote; None if nothing did since ours.
@@ -133,14 +134,18 @@ class GitNote:
             return None
         except (ToolError, OSError, ValueError, RecursionError, msgspec.ValidationError) as error:
             log.warning("the note %r cannot be read", str(path), exc_info=error)
-            rename_own(path, _DAMAGED)
+            try:
+                rename_own(path, _DAMAGED)
+            except OSError:
+                self._is_stuck = True
             return None
+        self._is_stuck = False
         self._stamp = stamp
         return kept
 
     def keep(self, kept: Kept) -> None:
         """Write it down; logged where that fails, as it counts for this process all the same."""
-        if self._folder is None:
+        if self._folder is None or (self._is_stuck and self.damaged):
             return
         try:
             make_private_folder(self._folder)
@@ -155,7 +160,8 @@ class GitNote:
     def forget_damaged(self) -> None:
         """The user has agreed to go on without it."""
         if self._folder is not None:
-            self._remove(_DAMAGED)
+            self._remove(_SEEN if self._is_stuck else _DAMAGED)
+            self._is_stuck = False
 
     def open(self) -> None:
         """A program of ours begins that may change a repository."""

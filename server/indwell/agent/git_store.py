@@ -1,4 +1,4 @@
-"""Git's store of objects: what is new in it, and whether it holds what its names say.
+"""Git's refs and objects: what there is, and whether the objects are what their names say.
 
 Git trusts the names of objects. A command that may write there can put other content behind the
 name of an object that a commit lists; the next checkout writes that content. A pack's index, an
@@ -22,12 +22,18 @@ import msgspec
 
 from indwell.errors import ToolError
 from indwell.files import opened_beneath, read_bytes
+from indwell.workspace.repository import repository_of
 
 MOST_FILES = 100_000  # of one repository's stores; git packs loose objects at 6,700
+MOST_REFS = 20_000
+REFS_B = 4 << 20  # of one file of refs
 MOST_STORES = 20  # that name each other
 CHECK_S = 20.0  # for all that one command brought in: what git packs of 500 MB take
 REDIRECT_B = 64 << 10  # of a file that names other stores
 _PIECE_B = 1 << 20
+NO_OBJECT = frozenset({"0" * 40, "0" * 64})
+_SHA = re.compile(r"\b[0-9a-f]{64}\b|\b[0-9a-f]{40}\b")
+_PACKED_REPLACEMENT = re.compile(r"^([0-9a-f]+) refs/replace/(\S+)$", re.MULTILINE)
 _FANOUT = re.compile(r"[0-9a-f]{2}")
 _LOOSE = re.compile(r"/([0-9a-f]{2})/([0-9a-f]{62}|[0-9a-f]{38})$")
 _PACK = re.compile(r"/pack/[^/]+\.(?:pack|idx|rev)$")
@@ -39,6 +45,8 @@ _SLOW = f"it could not be checked within {CHECK_S:g} s"
 
 Stamp: TypeAlias = tuple[int, int]
 """The number of a file and the time of its last change, which no program can set."""
+
+FileStamp: TypeAlias = tuple[int, int, int, int] | None
 
 RunGit: TypeAlias = Callable[[Sequence[str], float], Awaitable[str]]
 """Runs git with these words for so many seconds; gives why it failed, or nothing."""
@@ -68,8 +76,69 @@ class Fault(msgspec.Struct, frozen=True):
     words: str
 
 
-class TooMany(Exception):
-    """A store holds more files than can be looked at."""
+class Unreadable(Exception):
+    """Git's data cannot be read, or holds more than can be looked at; in words."""
+
+
+def refs_of(
+    holder: Path,
+) -> tuple[tuple[tuple[str, FileStamp], ...], frozenset[str], Mapping[str, str]]:
+    """Stamps of the index and of all that names commits, the objects it names, and replacements."""
+    repository = repository_of(holder)
+    if repository is None or not repository.folders:
+        return (), frozenset(), {}
+    stamps: list[tuple[str, FileStamp]] = []
+    tips: set[str] = set()
+    replaced: dict[str, str] = {}
+    replacements = {folder / "refs" / "replace" for folder in repository.folders}
+    for at in _ref_files(repository.folders):
+        stamps.append((str(at), _file_stamp(at)))
+        if at.name == "index":
+            continue
+        if len(stamps) > MOST_REFS:
+            raise Unreadable(f"there are more than {MOST_REFS:,} refs")
+        text = _text(at)
+        tips.update(_SHA.findall(text))
+        if at.name == "packed-refs":
+            replaced |= {name: other for other, name in _PACKED_REPLACEMENT.findall(text)}
+        elif at.parent in replacements:  # a loose ref counts before a packed one: it comes later
+            replaced[at.name] = text.strip()
+    return tuple(stamps), frozenset(tips - NO_OBJECT), replaced
+
+
+def _ref_files(folders: Sequence[Path]) -> Iterator[Path]:
+    """The index, heads of any name, and what lies in the folders of refs and worktrees."""
+    for folder in folders:
+        yield folder / "index"
+        if (folder / "reftable").exists():
+            raise Unreadable("its refs are in a format (reftable) that Indwell does not read")
+        yield folder / "packed-refs"
+        yield folder / "logs" / "refs" / "stash"
+        for one in sorted(folder.glob("*")):
+            if one.name.isupper() and one.is_file():  # HEAD, FETCH_HEAD, any pseudo ref
+                yield one
+        for name in ("refs", "worktrees"):
+            for above, _, names in os.walk(folder / name):
+                for file in sorted(names):
+                    if name == "refs" or file == "index" or file.isupper():
+                        yield Path(above, file)
+
+
+def _file_stamp(path: Path) -> FileStamp:
+    try:
+        now = path.lstat()
+    except (OSError, ValueError):
+        return None
+    return (now.st_ino, now.st_size, now.st_mtime_ns, now.st_ctime_ns)
+
+
+def _text(path: Path) -> str:
+    if not path.exists():
+        return ""
+    try:
+        return read_bytes(path, (path.parent,), REFS_B).decode("ascii", "replace")
+    except ToolError as error:
+        raise Unreadable(str(error)) from error
 
 
 def store_of(
@@ -84,7 +153,7 @@ def store_of(
         is_quick: Nothing was written in place, so folders that are unchanged are taken from it.
 
     Raises:
-        TooMany: There is more than ``MOST_FILES``.
+        Unreadable: There is more than ``MOST_FILES``.
         OSError: A folder cannot be read.
     """
     stores = _stores(folders, roots)
@@ -102,7 +171,7 @@ def store_of(
                 if (now := _stamp(entry)) is not None and entry.is_file():
                     files[entry.path] = now
         if len(files) > MOST_FILES:
-            raise TooMany(f"it holds more than {MOST_FILES:,} loose objects; run `git gc`")
+            raise Unreadable(f"it holds more than {MOST_FILES:,} loose objects; run `git gc`")
     return known if Store(there, files) == known else Store(there, files)
 
 
@@ -192,7 +261,7 @@ def _stores(folders: Sequence[Path], roots: Sequence[Path]) -> list[str]:
             if is_ours and other not in found:
                 found.append(other)
         if len(found) > MOST_STORES:
-            raise TooMany(f"it names more than {MOST_STORES} other stores of objects")
+            raise Unreadable(f"it names more than {MOST_STORES} other stores of objects")
     return found
 
 
@@ -203,7 +272,7 @@ def _redirects(path: str) -> Iterator[str]:
     try:
         text = os.fsdecode(read_bytes(real, (real.parent,), REDIRECT_B))
     except ToolError as error:
-        raise TooMany(str(error)) from error
+        raise Unreadable(str(error)) from error
     yield from (one.strip('"') for one in text.splitlines() if one and not one.startswith("#"))
 
 
