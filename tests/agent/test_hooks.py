@@ -334,7 +334,7 @@ async def test_a_long_output_is_cut_and_can_be_read_whole(tmp_path: Path) -> Non
 
 
 async def test_stopping_the_turn_ends_a_hook_with_all_that_it_started(tmp_path: Path) -> None:
-    command = "sleep 987653 & echo up > fifo; wait"
+    command = "sleep 987853 & echo up > fifo; wait"
     hooks = (Hook("before_tool", command, timeout_s=60),)
     async with a_project(tmp_path, [READ, says()], hooks=hooks) as project:
         os.mkfifo(project.folder / "fifo")
@@ -344,7 +344,7 @@ async def test_stopping_the_turn_ends_a_hook_with_all_that_it_started(tmp_path: 
         turn.cancel()
         with pytest.raises(asyncio.CancelledError):
             await turn
-        assert not sleepers("987653")
+        assert not sleepers("987853")
         assert (await audited(project, tmp_path))[0].ending == "stopped with the turn"
 
 

@@ -1,4 +1,4 @@
-"""A session of 1,500 turns stays on task, inside the window, and as fast as it was.
+"""A session of 600 turns stays on task, inside the window, and as fast as it was.
 
 ``tests/faults/long_session.py`` does the same with 10,000.
 """
@@ -9,14 +9,14 @@ from pathlib import Path
 
 from support.long_session import long_session
 
-N_TURNS = 1_500
+N_TURNS = 600
 
 
-async def test_a_session_of_1500_turns_stays_on_task_and_costs_no_more_per_turn(
+async def test_a_session_of_600_turns_stays_on_task_and_costs_no_more_per_turn(
     tmp_path: Path,
 ) -> None:
     course = await long_session(tmp_path, N_TURNS)
     assert course.n_compacted > 10
     assert course.n_live < 800
-    assert course.late_s < 2 * course.early_s + 0.01  # seconds; a machine under load is no clock
+    assert course.late_s < 2 * course.early_s + 0.01  # seconds of the processor
     assert course.grown_b < 3 * course.text_b + 40_000_000

@@ -61,33 +61,33 @@ async def test_limits_hold_and_are_told(tmp_path: Path) -> None:
 
 @needs_bubblewrap
 async def test_prc_07_what_is_left_running_ends_with_the_command(tmp_path: Path) -> None:
-    finished = await run("setsid /bin/sleep 987653 & /bin/sleep 987653 & echo done", tmp_path)
-    assert (finished.output, asleep(987653)) == ("done\n", [])
+    finished = await run("setsid /bin/sleep 987753 & /bin/sleep 987753 & echo done", tmp_path)
+    assert (finished.output, asleep(987753)) == ("done\n", [])
     assert finished.seconds < 5
 
 
 @needs_bubblewrap
 async def test_prc_01_time_over_ends_everything_after_a_moment_to_clean_up(tmp_path: Path) -> None:
     finished = await run(
-        "trap 'echo bye; exit 3' TERM; setsid /bin/sleep 987652 & /bin/sleep 987652 & wait",
+        "trap 'echo bye; exit 3' TERM; setsid /bin/sleep 987752 & /bin/sleep 987752 & wait",
         tmp_path,
         timeout_s=0.5,
     )
-    assert (finished.timed_out, finished.output, asleep(987652)) == (True, "bye\n", [])
+    assert (finished.timed_out, finished.output, asleep(987752)) == (True, "bye\n", [])
 
 
 @needs_bubblewrap
 async def test_prc_02_a_cancel_ends_a_tree_of_escaping_processes(tmp_path: Path) -> None:
     ready = asyncio.Event()
-    text = tree(987651)
+    text = tree(987751)
     task = asyncio.create_task(run(text, tmp_path, on_chunk=lambda _: ready.set()))
     await ready.wait()
-    await grown(987651)
+    await grown(987751)
     began = time.monotonic()
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
-    assert (asleep(987651), time.monotonic() - began < 30) == ([], True)
+    assert (asleep(987751), time.monotonic() - began < 30) == ([], True)
 
 
 KILLED = """
@@ -97,7 +97,7 @@ from indwell.sandbox import spawn
 from indwell.sandbox.confinement import Confinement
 
 cwd = Path(sys.argv[1])
-asyncio.run(spawn("setsid /bin/sleep 987650 & /bin/sleep 987650", cwd=cwd, timeout_s=60,
+asyncio.run(spawn("setsid /bin/sleep 987750 & /bin/sleep 987750", cwd=cwd, timeout_s=60,
                   confinement=Confinement(writable=(str(cwd),)),
                   on_chunk=lambda _: None))
 """
@@ -107,11 +107,11 @@ asyncio.run(spawn("setsid /bin/sleep 987650 & /bin/sleep 987650", cwd=cwd, timeo
 async def test_prc_03_a_killed_server_takes_its_commands_along(tmp_path: Path) -> None:
     server = await asyncio.create_subprocess_exec(sys.executable, "-c", KILLED, str(tmp_path))
     async with asyncio.timeout(LONG_S):
-        while not asleep(987650):  # noqa: ASYNC110 - /proc tells nobody
+        while not asleep(987750):  # noqa: ASYNC110 - /proc tells nobody
             await asyncio.sleep(0.01)
         server.kill()
         await server.wait()
-        while asleep(987650):  # noqa: ASYNC110 - as above
+        while asleep(987750):  # noqa: ASYNC110 - as above
             await asyncio.sleep(0.01)
 
 
@@ -130,7 +130,7 @@ async def test_a_killed_server_leaves_no_stand_in_behind_but_what_the_user_put_t
     stand_ins = [tmp_path / ".vscode", tmp_path / "a b" / ".idea"]
     server = await asyncio.create_subprocess_exec(sys.executable, "-c", STUBBED, str(tmp_path))
     async with asyncio.timeout(LONG_S):
-        while not asleep(987650):  # noqa: ASYNC110 - /proc tells nobody
+        while not asleep(987750):  # noqa: ASYNC110 - /proc tells nobody
             await asyncio.sleep(0.01)
         assert [one.is_dir() for one in stand_ins] == [True, True]
         (stand_ins[0] / "settings.json").write_text("{}")
