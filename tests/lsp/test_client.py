@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 
+import pytest
 from lsprotocol import types
 
 from indwell.lsp.client import MESSAGE_LIMIT, Client
+from indwell.lsp.features import Features
 
 EVIL = "\x1b]0;evil\x07\u202e\x9b\ud800"
 HARMLESS = "\\u001b]0;evil\\u0007\\u202e\\u009b\\ud800"
@@ -83,6 +85,40 @@ def test_a_message_hides_nothing_and_ends() -> None:
         types.ShowMessageParams(type=types.MessageType.Info, message=f"{HARMLESS}\nmore"),
         types.ShowMessageParams(type=types.MessageType.Info, message="x" * MESSAGE_LIMIT + "…"),
     ]
+
+
+class Numbers(Line):
+    """An editor whose user types numbers, one for each question."""
+
+    def __init__(self, *numbers: int) -> None:
+        super().__init__()
+        self._numbers = list(numbers)
+
+    async def window_show_message_request_async(
+        self, params: types.ShowMessageRequestParams
+    ) -> types.MessageActionItem:
+        self.sent.append(params)
+        assert params.actions is not None
+        return params.actions[self._numbers.pop(0) - 1]
+
+
+@pytest.mark.parametrize(
+    ("numbers", "chosen", "n_asked"),
+    [
+        ((1,), "No", 1),
+        ((2, 7), "Once", 2),
+        ((2, 6, 3, 7), "This session", 4),
+        *(((number, again), None, 2) for number in range(2, 6) for again in range(1, 6)),
+    ],
+)
+async def test_a_number_alone_allows_nothing(numbers, chosen, n_asked) -> None:
+    """As typed for a file: ``b = 2`` and Enter answers a list of Neovim's."""
+    line = Numbers(*numbers)
+    client = Client(line)
+    client.features = Features(numbers=True)
+    titles = ("No", "Once", "This session", "Always: make", "Hunk by hunk…")
+    assert await client.allow("Run?", titles, 1.0) == chosen
+    assert len(line.sent) == n_asked
 
 
 async def test_a_question_is_shown_whole_and_its_answer_is_the_title_that_was_meant() -> None:

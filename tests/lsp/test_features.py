@@ -23,6 +23,13 @@ def test_what_an_editor_declares_is_read() -> None:
     )
 
 
+def test_neovim_without_the_lines_that_ask_for_a_word_is_answered_by_numbers() -> None:
+    words = {"experimental": {"indwell": {"words": True}}}
+    assert features_of({}, "Neovim").numbers
+    assert not features_of(words, "Neovim").numbers
+    assert not features_of({}, "Emacs").numbers
+
+
 @pytest.mark.parametrize(
     ("experimental", "names"),
     [

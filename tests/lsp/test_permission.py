@@ -26,7 +26,7 @@ class Dialog:
     async def ready(self) -> None:
         """Nobody types."""
 
-    async def choose(self, message: str, titles: tuple[str, ...], timeout_s: float) -> str | None:
+    async def allow(self, message: str, titles: tuple[str, ...], timeout_s: float) -> str | None:
         self.asked.append((message, titles, timeout_s))
         return self._answers.pop(0) if len(self._answers) > 1 else self._answers[0]
 

@@ -89,7 +89,7 @@ class _Typist:
         self._path = path
         self._typed = typed
 
-    async def choose(self, _words: str, _titles: tuple[str, ...], _timeout_s: float) -> str:
+    async def allow(self, _words: str, _titles: tuple[str, ...], _timeout_s: float) -> str:
         self._path.write_text(self._path.read_text().replace("MINE", self._typed))
         return RESTORE
 

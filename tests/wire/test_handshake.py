@@ -66,6 +66,7 @@ def test_what_the_editor_said_is_kept() -> None:
             "processId": 7,
             "rootUri": "file:///elsewhere",
             "capabilities": {"window": {}},
+            "clientInfo": {"name": "Neovim", "version": "0.11"},
             "workspaceFolders": [{"uri": "file:///a", "name": "a"}, {"uri": "file:///a"}],
             "initializationOptions": {"mode": "ask", "token": "not for the settings"},
         }
@@ -76,6 +77,7 @@ def test_what_the_editor_said_is_kept() -> None:
         encoding="utf-16",
         folder_uris=("file:///a",),
         options={"mode": "ask"},
+        client="Neovim",
     )
 
 

@@ -30,6 +30,15 @@ SAVE_TIMEOUT_S = 10.0  # formatters may run on save
 
 MESSAGE_LIMIT = 4_000  # characters of a message; a person reads no more in such a box
 
+_SHOW_AGAIN = "Show the question again"
+_SURE = "Yes, I chose that answer"
+_UNSURE = (  # in a list that is answered by a number: as many as a question has answers
+    "No",
+    *(f"No, the number {number} was meant for my file" for number in range(2, 6)),
+    _SHOW_AGAIN,
+    _SURE,
+)
+
 _OURS = "indwell/"  # methods that only clients know who heed what we say of them
 _REPEATABLE = (Text, Thinking, ToolOutput)  # an editor that does not keep up asks for them again
 
@@ -118,6 +127,21 @@ class Client:
         )
         answer = await _bounded(self._server.window_show_message_request_async(params), timeout_s)
         return by_shown.get(answer.title, answer.title) if answer is not None else None
+
+    async def allow(self, message: str, titles: tuple[str, ...], timeout_s: float) -> str | None:
+        """``choose`` for what can do harm; the first title is the harmless one.
+
+        Where a digit and Enter choose, they may be keys that were meant for a file. Another answer
+        than the first is then confirmed, by a number that the first question does not act on.
+        """
+        while True:
+            chosen = await self.choose(message, titles, timeout_s)
+            if chosen is None or chosen == titles[0] or not self.features.numbers:
+                return chosen
+            words = f"Indwell: did you choose {chosen!r}, or was the number meant for a file?"
+            confirmed = await self.choose(words, _UNSURE, timeout_s)
+            if confirmed != _SHOW_AGAIN:
+                return chosen if confirmed == _SURE else None
 
     async def configuration(self, section: str) -> object:
         """Ask for a section of the editor's settings; None if nobody answers in time, or nonsense.

@@ -21,6 +21,9 @@ CHAT_OPTIONS: Mapping[str, Mapping[str, Any]] = {
 }
 
 
+_NUMBERS = "Neovim"
+
+
 class Features(msgspec.Struct, frozen=True):
     """Capabilities that change what is sent.
 
@@ -38,6 +41,8 @@ class Features(msgspec.Struct, frozen=True):
         says_encoding: Names its position encodings, so it counts as it says.
         is_restricted: The editor itself does not trust the workspace; only this much is believed of
             what it says about trust, for clients fill such claims from the folder (TRU-11, TRU-12).
+        numbers: A digit and Enter answer its questions, and they may be meant for a file (Neovim,
+            without the lines of ours that ask for a word).
         experimental: Names of ``capabilities.experimental.indwell`` that are on.
     """
 
@@ -53,6 +58,7 @@ class Features(msgspec.Struct, frozen=True):
     dynamic: frozenset[str] = frozenset()
     says_encoding: bool = False
     is_restricted: bool = False
+    numbers: bool = False
     experimental: frozenset[str] = frozenset()
 
     def has(self, name: str) -> bool:
@@ -60,8 +66,11 @@ class Features(msgspec.Struct, frozen=True):
         return name in self.experimental
 
 
-def features_of(capabilities: Mapping[str, Any]) -> Features:
-    """Read the capabilities of ``initialize``; whatever has an impossible type is not there."""
+def features_of(capabilities: Mapping[str, Any], client: str = "") -> Features:
+    """Read the capabilities of ``initialize``; whatever has an impossible type is not there.
+
+    ``client`` is the editor's name.
+    """
     window = _table(capabilities, "window")
     watching = _table(_table(capabilities, "workspace"), "didChangeWatchedFiles")
     edits = _table(_table(capabilities, "workspace"), "workspaceEdit")
@@ -81,6 +90,7 @@ def features_of(capabilities: Mapping[str, Any]) -> Features:
         is True,
         dynamic=dynamic_chat_features(capabilities),
         says_encoding=names_encodings(capabilities),
+        numbers=client == _NUMBERS and ours.get("words") is not True,
         is_restricted="trusted" in ours and ours["trusted"] is not True,
         experimental=frozenset(
             name for name, on in ours.items() if on is True and name != "trusted"

@@ -67,7 +67,7 @@ class EditorApprover:
         notes = "".join(f"\n{note}" for note in question.notes)
         head = f"{question.title} ({question.reason})"
         message = f"{head}\n{marked(question.detail)}{notes}{rule}"
-        chosen = await self._client.choose(message, titles, self._timeout_s)
+        chosen = await self._client.allow(message, titles, self._timeout_s)
         if chosen is None or chosen not in titles:
             return "no"
         if chosen == BY_HUNK:
@@ -81,7 +81,7 @@ class EditorApprover:
         for number, hunk in enumerate(question.hunks, 1):
             place = f"Hunk {number} of {len(question.hunks)}, {hunk.header}"
             message = f"{question.title} {place}\n{marked(hunk.text)}"
-            chosen = await self._client.choose(message, (NO, YES), self._timeout_s)
+            chosen = await self._client.allow(message, (NO, YES), self._timeout_s)
             if chosen == YES:
                 allowed.append(hunk.id)
             elif chosen != NO:

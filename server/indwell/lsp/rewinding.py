@@ -61,7 +61,7 @@ class FilesBack:
         if not plans:
             return False
         words = f"Indwell: {question(plans, self._workspace.roots)}"
-        chosen = await self._client.choose(words, (NO, TAKE_BACK), self._timeout_s)
+        chosen = await self._client.allow(words, (NO, TAKE_BACK), self._timeout_s)
         return chosen == TAKE_BACK
 
     async def take(self, session: str, turn: int) -> tuple[str, ...]:
@@ -74,7 +74,7 @@ class FilesBack:
         if done.kept:
             plans = await planned_rewind(self._ledger, self._workspace, session, turn)
             words = f"Indwell: {conflict(done, self._workspace.roots)}"
-            chosen = await self._client.choose(words, (KEEP, RESTORE), self._timeout_s)
+            chosen = await self._client.allow(words, (KEEP, RESTORE), self._timeout_s)
             if chosen == RESTORE:
                 more = await rewind_files(
                     self._ledger,

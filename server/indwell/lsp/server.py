@@ -58,7 +58,7 @@ def make_server(backend: Backend, opened: Opened) -> tuple[Server, Host]:
     logging.getLogger("pygls").setLevel(logging.WARNING)
     server = make_language_server(__version__)
     host = Host(Client(server), backend)
-    host.client.features = features_of(opened.capabilities)
+    host.client.features = features_of(opened.capabilities, opened.client)
     host.documents.encoding = opened.encoding
     roots = _roots(opened)
     own_path.keep_out(roots or (Path.cwd(),))  # before a library looks up a program

@@ -95,7 +95,7 @@ class TrustQuestions:
         """Ask, and keep the answer; a question that was closed is asked again in a new process."""
         standing = await self._backend.shown(standing)
         question = await asyncio.to_thread(lambda: standing.question)
-        answer = await self._client.choose(question, (STAY, TRUST), timeout_s)
+        answer = await self._client.allow(question, (STAY, TRUST), timeout_s)
         trusted = answer == TRUST
         try:
             await self._backend.trust(standing, trusted=trusted, keep=answer in {STAY, TRUST})

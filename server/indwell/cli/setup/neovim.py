@@ -190,7 +190,8 @@ local function ask(it, on_answer, note)
     ask(it, on_answer, not text and again or ('"%s" is not one of the words.'):format(text))
   end)
 end
-vim.lsp.config('indwell', { handlers = { ['window/showMessageRequest'] = function(_, it)
+vim.lsp.config('indwell', { capabilities = { experimental = { indwell = { words = true } } }, handlers = {
+  ['window/showMessageRequest'] = function(_, it)
   local this = coroutine.running()
   ask(it, function(answer) vim.schedule(function() coroutine.resume(this, answer) end) end)
   return coroutine.yield()
@@ -244,7 +245,7 @@ vim.api.nvim_create_autocmd({ 'BufReadPost', 'BufNewFile' }, { callback = functi
   if git == '' then return end
   local root = vim.fn.fnamemodify(git, ':p:h:h')
   local can = vim.lsp.protocol.make_client_capabilities()
-  can.experimental = { indwell = { save = true } }
+  can.experimental = { indwell = { save = true, words = ask ~= nil } }
   clients[root] = clients[root] or vim.lsp.start_client({ name = 'indwell', cmd = @COMMAND@,
     root_dir = root, flags = { debounce_text_changes = 0 }, capabilities = can, handlers = {
       ['window/showMessageRequest'] = function(...) return (ask or vim.lsp.handlers['window/showMessageRequest'])(...) end,

@@ -41,6 +41,13 @@ class _Params(msgspec.Struct, rename="camel"):
     root_path: str | None = None
     workspace_folders: list[_Folder] | None = None
     initialization_options: Any = None
+    client_info: Any = None
+
+    @property
+    def client(self) -> str:
+        info = self.client_info
+        name = info.get("name") if isinstance(info, dict) else None
+        return name if isinstance(name, str) else ""
 
 
 class Opened(msgspec.Struct, frozen=True):
@@ -53,6 +60,7 @@ class Opened(msgspec.Struct, frozen=True):
         folder_uris: Of the workspace, in order, without repetition.
         folder_path: Where an old editor names a path instead; else empty.
         options: ``initializationOptions``, an object or nothing.
+        client: The editor's name; empty if it gave none.
     """
 
     process_id: int | None = None
@@ -61,6 +69,7 @@ class Opened(msgspec.Struct, frozen=True):
     folder_uris: tuple[str, ...] = ()
     folder_path: str = ""
     options: Mapping[str, Any] = {}
+    client: str = ""
 
 
 class Opening:
@@ -134,6 +143,7 @@ class Opening:
             folder_uris=tuple(dict.fromkeys(uris)),
             folder_path=params.root_path or "",
             options=plain,
+            client=params.client,
         )
         return envelope.answer(request.id, _result(self.opened))
 
