@@ -200,10 +200,14 @@ class Features(Generic[SessionT]):
         Raises:
             LookupError: The session has no such feature.
         """
-        for one in self._features:
-            if isinstance(one.door, kind):
-                return one.door
-        raise LookupError(f"this session has no {kind.__name__}")
+        if (found := self.find(kind)) is None:
+            raise LookupError(f"this session has no {kind.__name__}")
+        return found
+
+    def find(self, kind: type[DoorT]) -> DoorT | None:
+        """The same; None if the session has no such feature."""
+        doors = (one.door for one in self._features)
+        return next((door for door in doors if isinstance(door, kind)), None)
 
     @property
     def tools(self) -> tuple[Tool[Any], ...]:

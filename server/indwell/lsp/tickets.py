@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
 from indwell.agent import events
-from indwell.agent.features.plan.feature import board_of
+from indwell.agent.features.plan.board import PlanBoard
 from indwell.agent.prompt import Prompt
 from indwell.agent.session import Session
 from indwell.errors import UserError
@@ -113,7 +113,9 @@ def proposed_in(ticket: Ticket) -> bool:
     """Did its turn end with a plan that waits for the user? Pure."""
     if ticket.session is None or ticket.finished is None or ticket.finished.ending != "done":
         return False
-    board = board_of(ticket.session)
+    board = ticket.session.parts.features.find(PlanBoard)
+    if board is None:
+        return False
     return board.plan.state == "proposed" and board.proposed_in == ticket.number
 
 
