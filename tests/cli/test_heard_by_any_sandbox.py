@@ -73,3 +73,22 @@ def test_a_command_that_cannot_be_held_still_while_the_watch_is_behind_is_stoppe
         (root / "plain").touch()
         assert is_told.wait(SOON_S)
     assert held[0]
+
+
+def test_a_command_that_makes_more_folders_than_can_be_watched_is_stopped(tmp_path: Path) -> None:
+    root = tmp_path / "workspace"
+    root.mkdir()
+    quarantine = Quarantine(tmp_path / "state", (root,))
+    told: list[str] = []
+    is_told = threading.Event()
+
+    def hear(notes: tuple[str, ...]) -> None:
+        told.extend(notes)
+        is_told.set()
+
+    guarded = Guard(root, SECRETS, most_watched=20, quarantine=quarantine).look()
+    with guarded.watched(hear, hold):
+        for number in range(30):
+            (root / f"d{number}").mkdir()
+        assert is_told.wait(SOON_S)
+    assert "more folders than can be watched" in told[0]

@@ -15,7 +15,7 @@ from indwell.cli.git_guarding import GitGuard
 from indwell.files.aside import Quarantine, named, why
 from indwell.files.installed import MOST_FOLDERS as MOST_INSTALLED
 from indwell.files.installed import MOST_PATH_B, Installed
-from indwell.files.new_names import POLL_S, Listener, NewNames
+from indwell.files.new_names import MOST_WATCHED, POLL_S, Listener, NewNames
 from indwell.files.stub_folders import is_stub
 from indwell.files.tree import MOST_FOLDERS, Found, Tree, found_at, listings_of
 from indwell.policy.guarded import (
@@ -41,6 +41,9 @@ _TOO_FAST = (
     "the command made files faster than they could be looked at, and could not be held still "
     "meanwhile, so it was stopped"
 )
+_TOO_MANY = (
+    "the command made more folders than can be watched for what programs obey, so it was stopped"
+)
 _TIMES_AFTER = 10
 _FIRST_S = 0.5  # for the first look at installed files; the look after the command goes on with it
 
@@ -55,6 +58,7 @@ class Guard:
         harmless: Unknown dot names that the user declares harmless.
         most_folders: In a bigger one no command can be held.
         most_installed: With more folders of installed files, none that writes can be held.
+        most_watched: A command that makes it more folders than these is stopped.
         quarantine: Where goes what a command made although it may not.
     """
 
@@ -67,6 +71,7 @@ class Guard:
         *,
         most_folders: int = MOST_FOLDERS,
         most_installed: int = MOST_INSTALLED,
+        most_watched: int = MOST_WATCHED,
         quarantine: Quarantine | None = None,
     ) -> None:
         self._root = root
@@ -88,7 +93,9 @@ class Guard:
         self._gits: frozenset[str] = frozenset()  # what git obeys, as of the last look
         self._repositories: frozenset[str] = frozenset()  # what begins one, as of that look
         self._one_at_a_time = threading.RLock()
-        self._names = NewNames(str(root), self._is_heard, self._is_entered, self._is_gits_own)
+        self._names = NewNames(
+            *(str(root), self._is_heard, self._is_entered, self._is_gits_own), most=most_watched
+        )
         self._is_told_blind = False
 
     def look(
@@ -266,6 +273,8 @@ class Guard:
             _tell(hear, lambda: settle_heard(paths))
 
         def look() -> bool:
+            if self._names.is_full and before.is_whole:
+                hear((_TOO_MANY,))
             _tell(hear, lambda: settle_now(so_far=True))
             return self._is_begun(before)
 

@@ -79,6 +79,7 @@ class NewNames:
         most: int = MOST_WATCHED,
     ) -> None:
         self.blind = ""  # why not every name is heard of, a clause
+        self.is_full = False  # as there are more folders than are watched
         self._root = root
         self._is_wanted = is_wanted
         self._is_entered = is_entered
@@ -107,7 +108,7 @@ class NewNames:
                 return
             while not self._listeners and not self._drained()[1]:
                 pass
-            self.blind = ""
+            self.blind, self.is_full = "", False
             for one in folders:
                 if one not in self._watched and not self._watch(one):
                     return
@@ -151,6 +152,7 @@ class NewNames:
         """Watch one folder; False if there is no room for more."""
         if len(self._places) >= self._most and at not in self._watched:
             self.blind = f"more than {self._most:,} folders would have to be watched"
+            self.is_full = True
             return False
         path = os.fsencode(f"{self._root}/{at}" if at else self._root)
         mask = _MASK | _WRITTEN if self._is_read(at) else _MASK
