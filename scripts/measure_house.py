@@ -283,7 +283,7 @@ def trace_fix_this() -> tuple[list[Step], list[tuple[float, float]]]:
         steps_file = Path(name) / "steps.json"
         model = Model()
         command = (sys.executable, str(Path(__file__).resolve()), "--traced", str(steps_file))
-        variables = {"OPENAI_BASE_URL": model.url, "OPENAI_API_KEY": "k", "INDWELL_MODEL": "m"}
+        variables = {"OPENAI_BASE_URL": model.url, "INDWELL_MODEL": "m"}
         with pipes.serving(command, **variables) as pipe:
             deadline = threading.Timer(END_S, pipe.process.kill)  # ends a read that waits in vain
             deadline.daemon = True
