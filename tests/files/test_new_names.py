@@ -6,7 +6,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -175,3 +175,27 @@ def test_a_listener_that_wants_to_look_again_is_called_again(tmp_path: Path) -> 
         (tmp_path / "evil").touch()
         assert enough.wait(SOON_S)
     assert calls == ["evil", "look", "look"]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="inotify is Linux's")
+def test_a_watch_that_is_closed_holds_nothing_of_the_kernels(tmp_path: Path) -> None:
+    def instances() -> int:
+        found = 0
+        for one in list(Path("/proc/self/fd").iterdir()):
+            with suppress(FileNotFoundError):  # the list's own
+                found += "inotify" in str(one.readlink())
+        return found
+
+    before = instances()
+    names = NewNames(str(tmp_path), lambda _path: True, lambda _path: True)
+    names.follow([""])
+    assert instances() == before + 1
+    with names.heard_by(Listener(lambda _hits: None, lambda: False)):
+        names.close()
+        assert instances() == before + 1, "somebody listens"
+    names.close()
+    names.close()
+    assert instances() == before
+    names.follow([""])
+    assert instances() == before
+    assert names.blind

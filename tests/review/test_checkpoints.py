@@ -343,6 +343,14 @@ def test_a_change_within_one_tick_of_the_clock_is_seen(tmp_path) -> None:
     assert (change.before, change.after) == (b"old", b"new")
 
 
+def test_what_is_closed_keeps_no_bytes_and_no_file(tmp_path) -> None:
+    bodies = Bodies()
+    digest = bodies.put(b"text")
+    assert digest is not None
+    bodies.close()
+    assert (bodies.get(digest), bodies.put(b"more"), bodies.size_b) == (None, None, 0)
+
+
 def test_a_later_look_reads_only_what_changed(tmp_path) -> None:
     for number in range(20):
         (tmp_path / f"{number}.txt").write_bytes(b"text %d" % number)

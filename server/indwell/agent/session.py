@@ -231,5 +231,5 @@ class Session:
             if parts.review is not None:
                 closing.push_async_callback(parts.review.close)
             if parts.coverage is not None:
-                closing.push_async_callback(parts.coverage.settled)
+                closing.push_async_callback(parts.coverage.close)
             closing.push_async_callback(parts.features.close)

@@ -13,7 +13,7 @@ from indwell.agent.git_entries import GitEntries
 from indwell.agent.git_note import GitNote
 from indwell.agent.parts import Parts
 from indwell.agent.session import Session
-from indwell.cli.bounds_now import bounds_now
+from indwell.cli.bounds_now import BoundsNow
 from indwell.cli.budgets import budgets_of
 from indwell.cli.changed_model import model_notice
 from indwell.cli.check_commands import gate_of
@@ -130,6 +130,8 @@ def make_session(
     subagents = subagents_of(settings, workspace.roots, trust, folder)
     companion = companion_of(place.id, approver, settings, root, environment)
     instructions = ProjectInstructions(workspace, settings, trust)
+    own = (str(state.resolve()), str(user_file().parent.resolve()))
+    bounds = BoundsNow(workspace, settings, trust, shelf, own=own, quarantine=state / "quarantine")
     given = Given(
         Instructions(instructions.own, instructions.of_folders),
         shelf,
@@ -138,6 +140,7 @@ def make_session(
         companion,
         lambda: settings().mode,
         hooks_of(workspace, settings, trust),
+        bounds.close,
     )
     boards, features = boards_and_features(given)
     tools = tools_of(shell, boards, features)
@@ -145,7 +148,6 @@ def make_session(
     secrecy = Secrecy(settings, model.key, environment)
     hide = secrecy.hide
     spill = Spill(spill_folder, n_kept=place.n_spilled, hide=hide)
-    own = (str(state.resolve()), str(user_file().parent.resolve()))
     readable = (spill_folder, *place.others)
     git = GitEntries(
         lambda: tuple(one.resolve() for one in trust.trusted(workspace.roots)),
@@ -196,9 +198,7 @@ def make_session(
         small=model.small,
         wish=boards.wish,
         features=features,
-        confine=bounds_now(
-            workspace, settings, trust, shelf, own=own, quarantine=state / "quarantine"
-        ),
+        confine=bounds,
         hide=hide,
         also_hide=secrecy.also_hide,
         secret_files=secret.look,

@@ -40,7 +40,7 @@ def confiner(
     home: Path | None = None,
     restricted: Sequence[Path] = (),
     quarantine: Path | None = None,
-) -> Callable[[Widening], Confinement | None]:
+) -> Bounds:
     """What gives each command of a session its bounds; None is none at all.
 
     Args:
@@ -54,17 +54,19 @@ def confiner(
     """
     place = Quarantine(quarantine, [root.resolve() for root in (*roots, *restricted)])
     heed(place)
-    return _Bounds(
+    return Bounds(
         roots,
         settings,
         own=tuple(own),
         home=home,
         restricted=tuple(restricted),
         quarantine=place,
-    ).of
+    )
 
 
-class _Bounds:
+class Bounds:
+    """See ``confiner``."""
+
     def __init__(
         self,
         roots: tuple[Path, ...],
@@ -77,6 +79,7 @@ class _Bounds:
     ) -> None:
         self._quarantine = quarantine
         self._one_at_a_time = threading.Lock()
+        self._is_closed = False
         self._roots = tuple(dict.fromkeys(root.resolve() for root in roots))
         beside = dict.fromkeys(root.resolve() for root in restricted)
         self._restricted = tuple(root for root in beside if root not in self._roots)
@@ -86,7 +89,13 @@ class _Bounds:
         self._homes = (home,) if home else homes()
         self._guards: dict[tuple[Path, *tuple[tuple[str, ...], ...]], Guard] = {}
 
-    def of(self, widening: Widening) -> Confinement | None:
+    def close(self) -> None:
+        """The session has ended; blocks for a moment."""
+        self._is_closed = True
+        for one in tuple(self._guards.values()):
+            one.close()
+
+    def __call__(self, widening: Widening) -> Confinement | None:
         """The bounds of one command; says nothing of the disk yet."""
         if widening.unconfined or strength().level in {"S1", "S0"}:
             return None
@@ -181,6 +190,8 @@ class _Bounds:
         if known is None:
             known = Guard(root, deny, edits, harmless, quarantine=self._quarantine)
             self._guards[root, deny, edits, harmless] = known
+            if self._is_closed:  # a look ahead that began as the session ended
+                known.close()
         return known
 
 

@@ -98,6 +98,10 @@ class Guard:
         )
         self._is_told_blind = False
 
+    def close(self) -> None:
+        """The session has ended: watch nothing any more; blocks for a moment."""
+        self._names.close()
+
     def look(
         self,
         *,

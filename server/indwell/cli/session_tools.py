@@ -56,6 +56,7 @@ class Given(NamedTuple):
         companion: Memory, and questions to the user.
         mode: The one in force.
         hooks: Commands that run at moments of a turn.
+        let_go: Ends the watch over the workspace, with the session; blocks for a moment.
     """
 
     instructions: Instructions
@@ -65,6 +66,7 @@ class Given(NamedTuple):
     companion: Companion
     mode: Callable[[], Mode]
     hooks: HookBook
+    let_go: Callable[[], None]
 
 
 def boards_and_features(given: Given) -> tuple[Boards, Features[Session]]:
@@ -78,7 +80,7 @@ def boards_and_features(given: Given) -> tuple[Boards, Features[Session]]:
             given.instructions.feature(),
             attachments_feature(),
             memory_feature(companion.memory, companion.remember),
-            LookingAhead().feature(),
+            LookingAhead(given.let_go).feature(),
             background_feature(background),
             plan_feature(plan, given.mode),
             todo.feature(),

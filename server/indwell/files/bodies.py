@@ -125,6 +125,11 @@ class Bodies:
             self._file, self._end = -1, 0
             self._places.clear()
 
+    def close(self) -> None:
+        """Forget everything, and keep nothing more."""
+        self.most_b = 0
+        self.clear()
+
     def __del__(self) -> None:
         if self._file >= 0:
             os.close(self._file)

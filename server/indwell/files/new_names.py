@@ -93,6 +93,8 @@ class NewNames:
         self._joining = threading.Lock()  # held for no longer than a list needs
         self._listeners: list[Listener] = []
         self._thread: threading.Thread | None = None
+        self._ended: threading.Thread | None = None  # the last one, which may still end
+        self._is_closed = False
         self._wake = (-1, -1)
         self._since = 0.0  # when the oldest notice may have come that was not taken
         self._told_at = 0.0  # when it was said that we are behind; 0 if we are not
@@ -104,6 +106,9 @@ class NewNames:
         What appeared up to now is forgotten, if nobody listens.
         """
         with self._lock:
+            if self._is_closed:
+                self.blind = "its session has ended"
+                return
             if self._fd < 0 and not self._opened():
                 return
             while not self._listeners and not self._drained()[1]:
@@ -112,6 +117,23 @@ class NewNames:
             for one in folders:
                 if one not in self._watched and not self._watch(one):
                     return
+
+    def close(self) -> None:
+        """Let go of the kernel's instance, for good; blocks for a moment.
+
+        Not while somebody listens: then it goes when nobody refers to this object any more.
+        """
+        with self._joining:
+            if self._listeners:
+                return
+            ended = self._ended
+        if ended is not None:
+            ended.join()  # it was told to end, and reads from the instance until then
+        with self._lock:
+            self._is_closed = True
+            _close(self._open)
+            self._places.clear()
+            self._watched.clear()
 
     @contextlib.contextmanager
     def heard_by(self, listener: Listener) -> Iterator[None]:
@@ -131,7 +153,7 @@ class NewNames:
                 self._listeners.remove(listener)
                 if not self._listeners:
                     os.close(self._wake[1])  # the thread hears of it, and closes the other end
-                    self._thread = None
+                    self._ended, self._thread = self._thread, None
 
     @property
     def _fd(self) -> int:

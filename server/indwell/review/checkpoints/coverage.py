@@ -68,7 +68,8 @@ class Coverage:
         self._ledger = ledger
         self._copies = copies
         self._hide = hide
-        self._lookouts = {root: Lookout(root, Bodies(), secret) for root in workspace.roots}
+        self._bodies = {root: Bodies() for root in workspace.roots}
+        self._lookouts = {root: Lookout(root, kept, secret) for root, kept in self._bodies.items()}
         self.beside = Beside()
         self._looking = asyncio.Lock()
         self._later: set[asyncio.Task[None]] = set()
@@ -189,6 +190,13 @@ class Coverage:
         """Wait until what was begun before is in the ledger."""
         if self._later:
             await asyncio.wait(set(self._later))
+
+    async def close(self) -> None:
+        """The session has ended: wait until all is in the ledger, then keep no bytes any more."""
+        self.end_ahead()
+        await self.settled()
+        for one in self._bodies.values():
+            await asyncio.to_thread(one.close)
 
     async def _looks(self) -> Mapping[Path, Look]:
         async with self._looking:

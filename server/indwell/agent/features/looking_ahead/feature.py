@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
 from indwell.agent.feature import Feature, Moment
@@ -25,11 +25,15 @@ LATER_S = 0.3  # the first request, and a command that comes at once, are not to
 class LookingAhead:
     """One look, in the first turn of a session that can run commands.
 
+    Args:
+        let_go: Ends the watch that the look begins, with the session; blocks for a moment.
+
     Attributes:
         task: It; None before that turn.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, let_go: Callable[[], None] = lambda: None) -> None:
+        self._let_go = let_go
         self.task: asyncio.Task[None] | None = None
         self._coverage: Coverage | None = None
 
@@ -65,3 +69,4 @@ class LookingAhead:
         if self.task is not None:
             self.task.cancel()
             await asyncio.wait({self.task})
+        await asyncio.to_thread(self._let_go)
