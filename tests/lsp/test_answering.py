@@ -11,6 +11,7 @@ from lsprotocol import types
 from indwell.errors import UserError
 from indwell.lsp.answering import Answering
 from indwell.lsp.chores import Chores
+from indwell.lsp.client import SURE
 from indwell.lsp.fake.clients import NEOVIM_11
 from indwell.lsp.features import Features
 from support.editing import USAGE, Home, bash, editing
@@ -108,12 +109,16 @@ async def test_a_plain_editor_is_asked_about_files_after_its_command_was_answere
 
         def choose(message: str, titles: list[str]) -> str:
             happened.append(message)
-            return titles[1]
+            return SURE if SURE in titles else titles[1]
 
         editor.answers.choose = choose
         result = await editor.execute("indwell.rewind", {"turn": 0}, at_once=True)
         happened.append("answered")
         assert result is None
         await editor.wait_until(lambda: any("took back 1 file" in one for one in editor.messages))
-        assert happened == ["answered", "Indwell: Take the files back too? (1 file: made.txt)"]
+        assert happened == [
+            "answered",
+            "Indwell: Take the files back too? (1 file: made.txt)",
+            "Indwell: did you choose 'Take them back', or was the number meant for a file?",
+        ]
         assert not (home.workspace / "made.txt").exists()

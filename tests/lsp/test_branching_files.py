@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from indwell.lsp.client import SURE
 from indwell.lsp.fake.clients import NEOVIM_11
 from support.editing import EDIT, READ, SOURCE, USAGE, Home, bash, editing
 from support.loopback_endpoint import LoopbackEndpoint, say
@@ -144,7 +145,7 @@ async def test_a_plain_editor_is_asked_and_no_is_the_first_answer(home) -> None:
             "Indwell: Take the files back too? (1 file: made.txt) ['No', 'Take them back']"
         ]
         assert (home.workspace / "made.txt").exists()
-        editor.answers.choose = lambda _message, titles: titles[1]
+        editor.answers.choose = lambda _message, titles: SURE if SURE in titles else titles[1]
         await editor.execute("indwell.rewind", {"turn": 0})
         assert not (home.workspace / "made.txt").exists()
         assert "took back 1 file: made.txt" in editor.messages[-1]

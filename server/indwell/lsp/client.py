@@ -31,12 +31,12 @@ SAVE_TIMEOUT_S = 10.0  # formatters may run on save
 MESSAGE_LIMIT = 4_000  # characters of a message; a person reads no more in such a box
 
 _SHOW_AGAIN = "Show the question again"
-_SURE = "Yes, I chose that answer"
+SURE = "Yes, I chose that answer"
 _UNSURE = (  # in a list that is answered by a number: as many as a question has answers
     "No",
     *(f"No, the number {number} was meant for my file" for number in range(2, 6)),
     _SHOW_AGAIN,
-    _SURE,
+    SURE,
 )
 
 _OURS = "indwell/"  # methods that only clients know who heed what we say of them
@@ -141,7 +141,7 @@ class Client:
             words = f"Indwell: did you choose {chosen!r}, or was the number meant for a file?"
             confirmed = await self.choose(words, _UNSURE, timeout_s)
             if confirmed != _SHOW_AGAIN:
-                return chosen if confirmed == _SURE else None
+                return chosen if confirmed == SURE else None
 
     async def configuration(self, section: str) -> object:
         """Ask for a section of the editor's settings; None if nobody answers in time, or nonsense.
