@@ -103,7 +103,9 @@ async def test_a_plain_editor_is_asked_about_files_after_its_command_was_answere
         LoopbackEndpoint(strictly(script)) as endpoint,
         editing(home, endpoint.base_url, profile=NEOVIM_11) as editor,
     ):
-        editor.answers.choose = lambda _message, titles: "Once" if "Once" in titles else titles[0]
+        editor.answers.choose = lambda _message, titles: next(
+            (one for one in ("Once", SURE) if one in titles), titles[0]
+        )
         await editor.ask("make it")
         happened: list[str] = []
 

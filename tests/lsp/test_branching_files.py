@@ -26,7 +26,7 @@ def home(tmp_path) -> Home:
 
 def once(_message: str, titles: Sequence[str]) -> str:
     """A yes to a command, and the first answer to anything else."""
-    return "Once" if "Once" in titles else titles[0]
+    return next((one for one in ("Once", SURE) if one in titles), titles[0])
 
 
 def digest_of(folder: Path) -> str:

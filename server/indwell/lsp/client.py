@@ -28,6 +28,9 @@ CONFIGURATION_TIMEOUT_S = 5.0  # for a section of its settings; the first turn w
 REGISTER_TIMEOUT_S = 5.0  # to begin to watch a folder; meanwhile nothing waits for it
 SAVE_TIMEOUT_S = 10.0  # formatters may run on save
 
+WAKE = "$/indwellWake"  # every client may ignore what begins so
+WAKE_S = (1.0, 2.0, 6.0)  # between a question and each of them
+
 MESSAGE_LIMIT = 4_000  # characters of a message; a person reads no more in such a box
 
 _SHOW_AGAIN = "Show the question again"
@@ -125,8 +128,24 @@ class Client:
             message=visible(message),
             actions=[types.MessageActionItem(title=title) for title in by_shown],
         )
-        answer = await _bounded(self._server.window_show_message_request_async(params), timeout_s)
+        asked = self._server.window_show_message_request_async(params)
+        waking = None if self.features.progress else asyncio.create_task(self._wake())
+        try:
+            answer = await _bounded(asked, timeout_s)
+        finally:
+            if waking is not None:
+                waking.cancel()
         return by_shown.get(answer.title, answer.title) if answer is not None else None
+
+    async def _wake(self) -> None:
+        """Send something that means nothing, a few times, while a question has no answer.
+
+        While eglot waits for the answer to a command, it leaves alone what comes in one piece with
+        that answer, until something else comes. An editor that shows progress hears enough.
+        """
+        for pause_s in WAKE_S:
+            await asyncio.sleep(pause_s)
+            self._server.protocol.notify(WAKE, {})
 
     async def allow(self, message: str, titles: tuple[str, ...], timeout_s: float) -> str | None:
         """``choose`` for what can do harm; the first title is the harmless one.
