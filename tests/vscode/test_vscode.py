@@ -30,7 +30,7 @@ PATH = f"{REPOSITORY / '.venv' / 'bin'}{os.pathsep}{os.environ['PATH']}"
 # of a spec has a limit of its own.
 SLOWER = 5 if os.environ.get("INDWELL_TEST_LONG") is None else 20
 PANEL_S = 40 * SLOWER  # the longest spec of the panel alone takes 13 s
-EDITOR_S = 180 * SLOWER
+EDITOR_S = 240 * SLOWER
 TEXT_OF_A_FAILURE = 20_000
 
 

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type * as VSCode from "vscode";
 
-const PATIENCE_MS = 20_000;
+const PATIENCE_MS = 60_000;
 
 /** A function that is sent as text: it sees nothing but its arguments. */
 export type Inside<A, R> = (

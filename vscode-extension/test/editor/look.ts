@@ -41,7 +41,7 @@ const { values } = parseArgs({
   },
 });
 
-const PATIENCE_MS = 15_000;
+const PATIENCE_MS = 60_000;
 const themes = values.theme.split(",").filter(isTheme);
 const widths = values.width.split(",").map(Number);
 

@@ -21,7 +21,7 @@ export type Theme = keyof typeof THEMES;
 /** Where screenshots go; git ignores it, CI keeps it. */
 export const ARTIFACTS = join(EXTENSION, "test", "artifacts");
 
-const PATIENCE_MS = 20_000;
+const PATIENCE_MS = 60_000;
 const QUIET = {
   "workbench.startupEditor": "none",
   "workbench.tips.enabled": false,
