@@ -29,7 +29,7 @@
 (define-advice y-or-n-p (:override (prompt)) (push (list prompt nil) asked) nil)
 
 (defun wait-for (what condition)
-  (let ((until (time-add nil 30)))
+  (let ((until (time-add nil 60)))
     (while (not (funcall condition))
       (when (time-less-p until nil) (error "Waited in vain for %s; said: %S; asked: %S" what said asked))
       (accept-process-output nil 0.01)

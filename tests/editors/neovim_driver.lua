@@ -60,7 +60,7 @@ vim.api.nvim_create_autocmd('LspProgress', {
 })
 
 function driver.wait(what, condition)
-  if not vim.wait(20000, condition, 5) then
+  if not vim.wait(60000, condition, 5) then
     local seen = vim.inspect({ driver.progress, driver.choices, driver.messages() })
     error('waited in vain for ' .. what .. '; seen: ' .. seen)
   end

@@ -17,7 +17,7 @@ from indwell.demo.project import CHECK, Project
 PAGES = Path(__file__).resolve().parents[2] / "docs" / "editors"
 ROOT = "my projéct"  # editors write such a path percent-encoded
 ASKING = f'[rules]\nask = ["{CHECK}"]\n'  # where there is a sandbox, it would run unasked
-TIMEOUT_S = 100.0  # each wait inside has its own, shorter one
+TIMEOUT_S = 200.0  # of a whole run; each wait in it has a limit of a minute
 
 
 class Played(NamedTuple):
