@@ -230,7 +230,7 @@ function! s:Tick(timer) abort
       let l:step = remove(s:steps, 0)
       let s:waiting = 0
       call l:step[1]()
-    elseif s:waiting > 30000
+    elseif s:waiting > 60000
       throw 'waited in vain; ' . len(s:steps) . ' steps left; said: ' . string(s:said) . '; titles: ' . string(s:titles) . '; buffer: ' . s:Text()
     endif
   catch

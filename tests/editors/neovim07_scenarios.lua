@@ -8,7 +8,7 @@ local wanted, answer = nil, 'Once'
 local function ms() return vim.loop.hrtime() / 1e6 end
 
 local function wait(what, condition)
-  if not vim.wait(30000, condition, 5) then
+  if not vim.wait(60000, condition, 5) then
     error('waited in vain for ' .. what .. '; seen: ' .. vim.inspect({ choices, questions, vim.fn.execute('messages') }))
   end
 end

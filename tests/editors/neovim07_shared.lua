@@ -7,7 +7,7 @@ local user = { choices = {}, asked = {}, permit = function() return 'Once' end }
 function user.ms() return vim.loop.hrtime() / 1e6 end
 
 function user.wait(what, condition)
-  if not vim.wait(20000, condition, 5) then
+  if not vim.wait(60000, condition, 5) then
     error('waited in vain for ' .. what .. '; seen: ' .. vim.inspect({ user.choices, user.asked, vim.fn.execute('messages') }))
   end
 end
