@@ -119,11 +119,7 @@ vim.keymap.set('x', 'gra', '<Esc><Cmd>lua vim.lsp.buf.code_action({ range = { st
   .. ' vim.api.nvim_buf_get_mark(0, "<"), ["end"] = vim.api.nvim_buf_get_mark(0, ">") } })<CR>')
 """
 
-_QUESTIONS = r"""-- Questions of Indwell come when you have typed nothing for a second, and words such as allow-once answer them.
-local typed_at, is_asked = 0, false
-vim.on_key(function(_, typed) if typed ~= '' then typed_at = vim.uv.hrtime() end end)
-local function quiet(seconds) return vim.uv.hrtime() - typed_at >= seconds * 1e9 end
-local function words_of(actions) -- no for "No"; else what nobody types into a file, such as allow-once or choose-not-now
+_WORDS = r"""local function words_of(actions) -- no for "No"; else what nobody types into a file, such as allow-once or choose-not-now
   local words, times = {}, {}
   for _, it in ipairs(actions) do
     local parts = {}
@@ -146,7 +142,16 @@ local function chosen(words, text) -- the place of a word; a letter or more behi
   end
   return #found == 1 and found[1] or nil
 end
-local function show(lines) -- in a window above the text; nil where not all of it has room
+"""
+
+_QUESTIONS = (
+    r"""-- Questions of Indwell come when you have typed nothing for a second, and words such as allow-once answer them.
+local typed_at, is_asked = 0, false
+vim.on_key(function(_, typed) if typed ~= '' then typed_at = vim.uv.hrtime() end end)
+local function quiet(seconds) return vim.uv.hrtime() - typed_at >= seconds * 1e9 end
+"""
+    + _WORDS
+    + r"""local function show(lines) -- in a window above the text; nil where not all of it has room
   local width, height = math.min(100, vim.o.columns - 4), 0
   for _, line in ipairs(lines) do height = height + math.max(1, math.ceil(vim.fn.strdisplaywidth(line) / width)) end
   if height > vim.o.lines - vim.o.cmdheight - 4 then return nil end
@@ -200,6 +205,7 @@ end, ['indwell/ask'] = function(_, it) -- a line in your own words
   return { text = vim.fn.input({ prompt = it.prompt .. ': ', cancelreturn = vim.NIL }) }
 end } })
 """
+)
 
 _KEYS = r"""-- What Indwell changed: lenses above it, and keys. ]d and [d go from change to change.
 local awaited = {} -- buffers whose lenses are asked for in a moment, once for many changes
@@ -256,31 +262,11 @@ vim.api.nvim_create_autocmd({ 'BufReadPost', 'BufNewFile' }, { callback = functi
 end })
 """
 
-_OLDER_QUESTIONS = r"""-- Words such as allow-once answer a question of Indwell; keys that were typed before it are dropped.
-local function words_of(actions) -- no for "No"; else what nobody types into a file, such as allow-once or choose-not-now
-  local words, times = {}, {}
-  for _, it in ipairs(actions) do
-    local parts = {}
-    for part in it.title:gsub(':.*', ''):lower():gmatch('%a+') do table.insert(parts, #parts < 3 and part or nil) end
-    local start = actions[1].title == 'No' and 'allow-' or 'choose-'
-    local word = it.title == 'No' and 'no' or start .. (parts[1] and table.concat(parts, '-') or 'answer')
-    table.insert(words, word)
-    times[word] = (times[word] or 0) + 1
-  end
-  for at, word in ipairs(words) do
-    if times[word] > 1 then words[at] = word .. '-' .. string.char(96 + math.min(at, 26)) end
-  end
-  return words
-end
-local function chosen(words, text) -- the place of a word; a letter or more behind the first hyphen is enough where one word begins so
-  local typed, found = vim.trim(text):lower(), {}
-  for at, word in ipairs(words) do
-    if word == typed then return at end
-    if typed:find('%-.') and vim.startswith(word, typed) then table.insert(found, at) end
-  end
-  return #found == 1 and found[1] or nil
-end
-ask = function(_, it)
+_OLDER_QUESTIONS = (
+    r"""-- Words such as allow-once answer a question of Indwell; keys that were typed before it are dropped.
+"""
+    + _WORDS
+    + r"""ask = function(_, it)
   local words, note, quits = words_of(it.actions), '', 0
   local lines = { it.message, '' }
   for at, action in ipairs(it.actions) do table.insert(lines, ('  %s: %s'):format(words[at], (action.title:gsub('%c', ' ')))) end
@@ -301,6 +287,7 @@ ask = function(_, it)
   end
 end
 """
+)
 
 _OLDER_KEYS = r"""-- What Indwell changed: lenses above it; ]d and [d go from change to change.
 vim.api.nvim_create_autocmd({ 'BufEnter', 'BufWritePost', 'CursorHold' }, { callback = function(event)
