@@ -187,8 +187,8 @@ class Feature(Generic[SessionT]):
 class Features(Generic[SessionT]):
     """The features of one session.
 
-    Slots are called in the order of the features, but for ``remind`` and ``close``, which run
-    backward: what a turn adds first, a request says last.
+    Slots are called in the order of the features. ``remind``, ``after_tool``, ``on_stop``, ``end``
+    and ``close`` run backward: what a turn begins with first, it ends with last.
     """
 
     def __init__(self, features: Iterable[Feature[SessionT]] = ()) -> None:
@@ -281,7 +281,7 @@ class Features(Generic[SessionT]):
             yield
 
     def steered(self, words: str, *, numbered: bool) -> bool:
-        """The user says something to the running turn; does a feature take the words?"""
+        """Offer the user's words for the running turn to each feature; True if one takes them."""
         is_taken = False
         for one in self._features:  # all of them hear the words
             if one.steered is not None:

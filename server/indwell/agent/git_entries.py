@@ -32,7 +32,7 @@ from indwell.workspace.repository import around, nested, repository_of
 OUTPUT_B = 64 << 20  # of one run of git; a repository with more entries cannot be compared
 TIME_S = 60.0
 FILE_B = 16 << 20  # of a protected file that is compared with its entry
-MOST_ENDED = 200  # entries; an older one that another session still holds waits there once more
+MOST_ENDED = 200  # entries that no longer wait; another session may ask about older ones once more
 _ALONE: Mapping[str, str] = {
     "GIT_NO_LAZY_FETCH": "1",
     "GIT_NO_REPLACE_OBJECTS": "1",

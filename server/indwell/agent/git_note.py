@@ -28,7 +28,7 @@ from indwell.files.removing import remove_own
 
 log = logging.getLogger(__name__)
 
-MOST_B = 32 << 20  # of the file; 100,000 loose objects take 15 MB
+MOST_B = 32 << 20  # size of the note; 100,000 loose objects take 15 MB of it
 _SEEN, _DAMAGED, _OPEN = "seen.json", "damaged.json", "open-"
 _notes: weakref.WeakValueDictionary[str, GitNote] = weakref.WeakValueDictionary()
 

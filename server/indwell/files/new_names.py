@@ -254,7 +254,7 @@ class NewNames:
         self._since = self._since or began
 
     def _waits(self, poll: select.poll | None, wake: int, limit_s: float | None) -> bool:
-        """Wait for notices, or so long; True if it is over."""
+        """Wait for notices, ``limit_s`` seconds at most; True if the last listener has gone."""
         if poll is None:
             time.sleep(POLL_S if limit_s is None else max(POLL_S, limit_s))
             return self._thread is not threading.current_thread()

@@ -93,9 +93,9 @@ class Listed(msgspec.Struct, frozen=True, weakref=True):
 
 
 class Listings:
-    """Lists the folders beneath one, each only once for all trees that share this.
+    """Listings of the folders beneath one root, shared by several trees: each is read only once.
 
-    A list is kept for as long as some tree has use for it.
+    A listing is kept for as long as a tree uses it.
 
     Args:
         root: The folder, resolved.

@@ -262,7 +262,7 @@ def gate_words(standing: Sequence[Standing]) -> str:
     named = "; ".join(one.words for one in standing[:_MOST_NAMED])
     more = f"; and {len(standing) - _MOST_NAMED} more" if len(standing) > _MOST_NAMED else ""
     return (
-        "an earlier command made, or may have made, what programs obey by themselves: "
+        "an earlier command made files that other programs load on their own, or may have: "
         f"{named}{more}. No command runs here until that is over. Tell the user, who can look at "
         "it and remove it, or move it out of the workspace"
     )

@@ -68,7 +68,7 @@ class Instructions:
         return (inject("instructions", instruction_words(text, limit=limit), turn=moment.turn),)
 
     async def _remind(self, moment: Moment[Session]) -> Reminder:
-        """The instructions of the folders of the files that the model knows."""
+        """Instructions of the folders that hold the files the model has read."""
         session, before = moment.session, self._told
         known = told_paths(session.conversation)
         found = await self._of_folders((*session.seen.paths(), *_marked(session)), known)

@@ -1,6 +1,6 @@
-"""What the model hears of time: hours that went by between two turns, a day that ended in one.
+"""Tells the model how much time has passed: hours between two turns, a new day within one.
 
-The date itself stands in the reminder of the surroundings, said again only when it changes.
+The date itself is part of the environment reminder, which is sent again only when it changes.
 """
 
 from __future__ import annotations
