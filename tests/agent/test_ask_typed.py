@@ -8,8 +8,7 @@ import pytest
 
 from indwell.agent.events import QuestionAnswered, QuestionAsked
 from indwell.agent.features.questions.asker import CLOSED, Answer, UserQuestion, answer_of
-from indwell.agent.features.questions.board import QuestionBoard
-from indwell.agent.features.questions.feature import questions_feature
+from indwell.agent.features.questions.board import QuestionBoard, questions_feature
 from indwell.agent.features.questions.tool import NAME, make_ask_user
 from support.session import a_world, asks, call, says
 

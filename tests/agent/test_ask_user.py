@@ -19,8 +19,7 @@ from indwell.agent.events import (
     TurnFinished,
 )
 from indwell.agent.features.questions.asker import CLOSED, NOBODY, Answer, Nobody, UserQuestion
-from indwell.agent.features.questions.board import MOST_ASKED, QuestionBoard
-from indwell.agent.features.questions.feature import questions_feature
+from indwell.agent.features.questions.board import MOST_ASKED, QuestionBoard, questions_feature
 from indwell.agent.features.questions.tool import NAME, make_ask_user
 from indwell.context.tokens import tools_tokens
 from indwell.messages import Text

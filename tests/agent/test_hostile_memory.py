@@ -6,8 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from indwell.agent.features.memory.feature import memory_feature
-from indwell.agent.features.memory.remember import make_remember
+from indwell.agent.features.memory.feature import make_remember, memory_feature
 from indwell.agent.features.questions.asker import Answer, UserQuestion
 from indwell.agent.features.questions.board import QuestionBoard
 from indwell.agent.features.questions.tool import make_ask_user

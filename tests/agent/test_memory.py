@@ -11,8 +11,7 @@ from typing import Any
 import pytest
 
 from indwell.agent.events import PermissionAnswered, PermissionAsked, ToolFinished
-from indwell.agent.features.memory.feature import memory_feature
-from indwell.agent.features.memory.remember import NAME, make_remember
+from indwell.agent.features.memory.feature import NAME, make_remember, memory_feature
 from indwell.context.ide import OpenedFile, Selection
 from indwell.context.memory.page import Fact
 from indwell.context.tokens import tools_tokens

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import msgspec
 
-from indwell.agent.features.memory.remember import Arguments, fact_of, replaced
+from indwell.agent.features.memory.feature import Arguments, fact_of, replaced
 from indwell.cli.json_line import json_line
 from indwell.cli.remembering import memory_pages
 from indwell.context.memory.page import Fact, Scope

@@ -17,7 +17,7 @@ from indwell.agent.features.looking_ahead.feature import LookingAhead
 from indwell.agent.features.memory.feature import memory_feature
 from indwell.agent.features.plan.board import PlanBoard, Steps
 from indwell.agent.features.plan.feature import plan_feature
-from indwell.agent.features.questions.feature import questions_feature
+from indwell.agent.features.questions.board import questions_feature
 from indwell.agent.features.skills.feature import skills_feature
 from indwell.agent.features.skills.shelf import Shelf
 from indwell.agent.features.subagents.listing import subagents_feature

@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 from lsprotocol import types
 
 from indwell.agent.features.plan.feature import board_of
-from indwell.agent.features.questions.feature import question_of
+from indwell.agent.features.questions.board import question_of
 from indwell.lsp.chat import layout, offers, outline
 from indwell.lsp.chat.chats import Chats
 from indwell.lsp.chat.completion import Lines, completed, named_lines, ranged_path

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
+from indwell.agent.feature import Feature
 from indwell.agent.features.questions.asker import Answer, Asker, UserQuestion, answer_of
+from indwell.agent.session import Session
 from indwell.errors import ToolError
+from indwell.tools.base import Tool
 
 MOST_ASKED = 8  # questions in one turn; who asks more has not thought
 
@@ -92,3 +95,19 @@ async def _answer_in_time(asker: Asker, question: UserQuestion, timeout_s: float
 
 
 DECIDE = "decide yourself, and say what you decided"
+
+
+def questions_feature(board: QuestionBoard, tool: Tool[Any]) -> Feature[Session]:
+    """The question that waits for the user, who may answer it in words to the running turn."""
+    return Feature(
+        name="questions", tools=(tool,), door=board, steered=board.hear, for_child=lambda: None
+    )
+
+
+def question_of(session: Session) -> QuestionBoard:
+    """The question of a session, for front doors.
+
+    Raises:
+        LookupError: The session asks none, as a sub-agent asks none.
+    """
+    return session.parts.features.door(QuestionBoard)
