@@ -7,7 +7,7 @@ import asyncio
 import pytest
 from lsprotocol import types
 
-from indwell.lsp.client import MESSAGE_LIMIT, Client
+from indwell.lsp.client import MESSAGE_LIMIT, WAKE, WAKE_S, Client
 from indwell.lsp.features import Features
 
 EVIL = "\x1b]0;evil\x07\u202e\x9b\ud800"
@@ -119,6 +119,42 @@ async def test_a_number_alone_allows_nothing(numbers, chosen, n_asked) -> None:
     titles = ("No", "Once", "This session", "Always: make", "Hunk by hunk…")
     assert await client.allow("Run?", titles, 1.0) == chosen
     assert len(line.sent) == n_asked
+
+
+class Lying(Line):
+    """An editor that leaves a question lying until it hears something else."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.protocol = self
+        self.woken = asyncio.Event()
+        self.heard: list[str] = []
+
+    def notify(self, method: str, params: object) -> None:
+        assert params == {}
+        self.heard.append(method)
+        self.woken.set()
+
+    async def window_show_message_request_async(
+        self, params: types.ShowMessageRequestParams
+    ) -> types.MessageActionItem:
+        await self.woken.wait()
+        return await super().window_show_message_request_async(params)
+
+
+async def test_an_editor_that_leaves_a_question_lying_is_woken() -> None:
+    """eglot does so with what comes in one piece with the answer to a command."""
+    line = Lying()
+    assert await Client(line).choose("Run?", ("No", "Once"), 60.0) == "No"
+    assert line.heard == [WAKE]
+
+
+async def test_an_editor_with_progress_is_not_woken() -> None:
+    line = Lying()
+    client = Client(line)
+    client.features = Features(progress=True)
+    assert await client.choose("Run?", ("No", "Once"), WAKE_S[0] + 0.5) is None
+    assert line.heard == []
 
 
 async def test_a_question_is_shown_whole_and_its_answer_is_the_title_that_was_meant() -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,7 @@ from indwell.agent.features.background.board import Board
 from indwell.agent.prompt import Prompt
 from indwell.agent.session import Session
 from indwell.agent.words import is_blank
-from indwell.errors import UserError
+from indwell.errors import SessionError, UserError
 from indwell.lsp import protocol
 from indwell.lsp.answering import Answering
 from indwell.lsp.attachments import check_model
@@ -46,6 +47,7 @@ from indwell.lsp.stillness import Stillness
 from indwell.lsp.tickets import OnEnd, Ticket
 from indwell.lsp.turns import Turns
 from indwell.lsp.unsent import Unsent
+from indwell.sessions.lines import Reading
 from indwell.settings.model import Mode, Settings
 
 
@@ -107,6 +109,19 @@ class Host:
         if not self._roots:
             raise UserError("no folder is open; open the folder of the project, and try again")
         return self._roots[0]
+
+    async def reading(self, session: str) -> Reading:
+        """The log of a session; of the current one with all that has happened in it.
+
+        Raises:
+            SessionError: There is none, or it cannot be read.
+            UserError: No folder is open.
+        """
+        current = self.sessions.current
+        if current is not None and current.id == session:
+            with suppress(SessionError):  # a full disk, which its turn tells the user
+                await current.parts.log.commit()  # a turn ends before its records are on disk
+        return await self.backend.session(self.root, session)
 
     @property
     def is_stopped(self) -> bool:

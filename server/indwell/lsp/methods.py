@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from contextlib import suppress
 from functools import partial
 
 import msgspec
 from pygls.exceptions import JsonRpcException
 from pygls.lsp.server import LanguageServer
 
-from indwell.errors import UserError
 from indwell.lsp import answers, protocol, shelf
 from indwell.lsp import protocol_commands as commands
 from indwell.lsp import protocol_context as next_request
@@ -84,11 +82,7 @@ def _looking_back(server: LanguageServer, host: Host) -> None:
     async def session(params: views.SessionParams) -> views.SessionResult:
         with in_plain_words():
             wanted = host.sessions.id_of(params.session)
-            current = host.sessions.current
-            if current is not None and current.id == wanted:
-                with suppress(UserError):  # a full disk, which the turn says
-                    await current.parts.log.commit()  # a turn ends before its records are on disk
-            reading = await host.backend.session(host.root, wanted)
+            reading = await host.reading(wanted)
         return await asyncio.to_thread(
             answers.session_result, wanted, reading, before=params.before, limit=params.limit
         )

@@ -73,10 +73,7 @@ async def context_maker(host: Host, *, is_whole: bool = False) -> Callable[[], C
 
 
 async def _transcript(host: Host, session: str) -> str:
-    current = host.sessions.current
-    if current is not None and current.id == session:
-        await current.parts.log.commit()  # what it said last is to be read
-    reading = await host.backend.session(host.root, session)
+    reading = await host.reading(session)
 
     def worded() -> str:
         turns = transcript(reading.records)

@@ -1,0 +1,72 @@
+"""The log of the current session is read whole, although records may still wait to be written."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
+
+from indwell.agent.log import Log
+from indwell.errors import SessionError
+from indwell.lsp.host import Host
+from indwell.sessions.lines import Reading
+from indwell.sessions.records import Record
+from indwell.sessions.told import Titled
+from support.session import World, a_world
+
+
+def host_of(world: World, *, current: bool = True) -> Any:
+    async def session(_root: Path, identifier: str) -> Reading:
+        return world.store.open(identifier)
+
+    sessions = SimpleNamespace(current=world.session if current else None)
+    return SimpleNamespace(
+        sessions=sessions, backend=SimpleNamespace(session=session), root=Path("/")
+    )
+
+
+def titles(reading: Reading) -> list[str]:
+    return [one.title for one in reading.records if isinstance(one, Titled)]
+
+
+class Late:
+    """A log that writes nothing before it is committed."""
+
+    def __init__(self, log: Log) -> None:
+        self._log = log
+        self._waiting: list[Record] = []
+
+    def append(self, record: Record) -> None:
+        self._waiting.append(record)
+
+    async def commit(self) -> None:
+        for one in self._waiting:
+            self._log.append(one)
+        self._waiting = []
+        await self._log.commit()
+
+
+async def test_what_the_current_session_has_not_written_yet_is_read(tmp_path: Path) -> None:
+    async with a_world(tmp_path, []) as world:
+        session = world.session
+        log = session.parts.log
+        session.parts = replace(session.parts, log=cast("Log", Late(log)))
+        session.retitle("mend it")
+        other = await Host.reading(host_of(world, current=False), session.id)
+        assert titles(other) == [], "the record is not on disk yet"
+        assert titles(await Host.reading(host_of(world), session.id)) == ["mend it"]
+        session.parts = replace(session.parts, log=log)
+
+
+async def test_where_nothing_can_be_written_what_is_on_disk_is_read(tmp_path: Path) -> None:
+    async def full() -> None:
+        raise SessionError("the disk is full; make room")
+
+    async with a_world(tmp_path, []) as world:
+        host = host_of(world)
+        log = SimpleNamespace(commit=full)
+        parts = SimpleNamespace(log=log)
+        host.sessions.current = SimpleNamespace(id=world.session.id, parts=parts)
+        reading = await Host.reading(cast("Host", host), world.session.id)
+        assert titles(reading) == []
