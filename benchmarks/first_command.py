@@ -30,16 +30,16 @@ from report import percentile, show
 from indwell.agent import events
 from indwell.agent.prompt import Prompt
 from indwell.agent.turn import run_turn
-from indwell.cli.chosen_model import Model
-from indwell.cli.compose import open_session
-from indwell.cli.folder_trust import FolderTrust
-from indwell.cli.review_ledger import open_ledger
 from indwell.cli.serve import SWITCH_S
 from indwell.cli.terminal_approver import AllowingApprover
-from indwell.cli.warm import load_rest, warm_up
 from indwell.messages import Reply, ToolCall
 from indwell.providers.scripted import ScriptedProvider
+from indwell.service.folder_trust import FolderTrust
+from indwell.service.ledgers import open_ledger
 from indwell.settings.model import Settings
+from indwell.wiring.compose import open_session
+from indwell.wiring.model import Model
+from indwell.wiring.warm import load_rest, warm_up
 from indwell.workspace.disk import DiskWorkspace
 
 FILES = 200_000

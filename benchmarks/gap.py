@@ -32,7 +32,6 @@ from indwell.agent.parts import Parts
 from indwell.agent.prompt import Prompt
 from indwell.agent.session import Session
 from indwell.agent.turn import run_turn
-from indwell.cli.spill import Spill
 from indwell.context.conversation import Config, Conversation, system_block
 from indwell.messages import Usage
 from indwell.policy.decide import Policy
@@ -44,6 +43,7 @@ from indwell.sessions.store import SessionStore
 from indwell.tools.base import Call, Outcome, ToolContext
 from indwell.tools.commands.bash import Shell
 from indwell.tools.table import standard_tools
+from indwell.wiring.spill import Spill
 from indwell.workspace.disk import DiskWorkspace
 
 FILE_B = 5_000  # of each file that is read; 100 of them make 0.5 MB

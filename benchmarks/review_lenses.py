@@ -19,7 +19,6 @@ from time import perf_counter
 import msgspec
 from report import show, spread
 
-from indwell.lsp.chores import Chores
 from indwell.lsp.documents import Documents
 from indwell.lsp.features import Features
 from indwell.lsp.review.hints import Published, hint_of
@@ -29,6 +28,7 @@ from indwell.lsp.review.reviewing import SETTLE_S, Reviewing
 from indwell.lsp.wire import sync
 from indwell.review.hunk import Actor
 from indwell.review.ledger import ReviewLedger
+from indwell.service.chores import Chores
 
 FILES, LINES, EACH = 100, 400, 10
 TIMES = 30

@@ -19,12 +19,12 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "server"))
 
-from indwell.cli.confining import confiner
-from indwell.cli.guarding import Guard
 from indwell.policy.widening import Widening
 from indwell.sandbox import spawn
 from indwell.sandbox.strength import strength
 from indwell.settings.model import SECRETS, Settings
+from indwell.wiring.bounds.confining import confiner
+from indwell.wiring.bounds.guarding import Guard
 
 BUDGET_MS = {50: 10.0, 95: 20.0}
 N_FOLDERS, N_FILES = 500, 20

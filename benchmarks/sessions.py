@@ -19,8 +19,6 @@ from pathlib import Path
 
 from indwell.agent.past import past_of
 from indwell.cli.backend import EditorBackend
-from indwell.cli.chosen_model import make_model
-from indwell.cli.resuming import resume_session
 from indwell.cli.terminal_approver import AllowingApprover
 from indwell.messages import Message, Meta, Text, ToolResult, ToolUse, Usage
 from indwell.sessions.lines import encode
@@ -28,6 +26,8 @@ from indwell.sessions.records import Said, Spent, TurnFinished, TurnStarted
 from indwell.sessions.retention import stored
 from indwell.sessions.store import SessionStore
 from indwell.settings.model import Settings
+from indwell.wiring.model import make_model
+from indwell.wiring.resume import resume_session
 from indwell.workspace.disk import DiskWorkspace
 
 AT = "2026-11-21T09:00:00.000+00:00"

@@ -13,13 +13,13 @@ import pytest
 from indwell.agent.events import Event, Notice
 from indwell.agent.features.background.board import Board
 from indwell.agent.features.background.tool import make_commands
-from indwell.cli.confining import confiner
 from indwell.policy.widening import Widening
 from indwell.settings.model import Settings
 from indwell.tools.base import ToolContext
 from indwell.tools.commands.bash import Shell
 from indwell.tools.seen import Seen
 from indwell.tools.table import standard_tools
+from indwell.wiring.bounds.confining import confiner
 from indwell.workspace.disk import DiskWorkspace
 from support.bubblewrap import needs_bubblewrap
 from support.running_on import SOON_S

@@ -23,14 +23,14 @@ from indwell.agent.features.instructions.folders import (
 from indwell.agent.forthcoming import forthcoming
 from indwell.agent.prompt import Prompt
 from indwell.agent.turn import run_turn
-from indwell.cli.folder_trust import FolderTrust, with_folders
-from indwell.cli.project_instructions import ProjectInstructions
 from indwell.context.attached import Listing
 from indwell.context.conversation import Config, Conversation, queue, system_block, with_input
 from indwell.context.ide import Selection
 from indwell.messages import Reply, Request, Text
 from indwell.prompt.instructions import LIMIT
+from indwell.service.folder_trust import FolderTrust, with_folders
 from indwell.settings.model import Settings
+from indwell.wiring.project.instructions import ProjectInstructions
 from indwell.workspace.disk import DiskWorkspace
 from support.doc_examples import examples
 from support.session import World, a_world, asks, call, says

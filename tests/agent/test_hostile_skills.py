@@ -14,17 +14,17 @@ import pytest
 from indwell.agent.feature import Features
 from indwell.agent.features.skills.feature import make_load_skill, skills_feature
 from indwell.agent.features.skills.shelf import NO_TOOLS, Shelf
-from indwell.cli.folder_trust import FolderTrust
-from indwell.cli.skill_folders import SkillFolders
 from indwell.context.conversation import system_block
 from indwell.context.tags import neutralise
 from indwell.context.tokens import estimate_tokens
 from indwell.policy.decide import Policy
+from indwell.service.folder_trust import FolderTrust
 from indwell.settings.model import Settings
 from indwell.skills.catalogue import LINE_TOKENS, catalogue
 from indwell.tools.base import Registry
 from indwell.tools.editing.write import make_write_file
 from indwell.tools.read import make_read_file
+from indwell.wiring.project.skill_folders import SkillFolders
 from indwell.workspace.disk import DiskWorkspace
 from support.session import World, a_tool, a_world, asks, call, says, texts
 

@@ -12,10 +12,10 @@ from indwell.agent.events import Compacted, PlanChanged
 from indwell.agent.features.plan.board import APPROVED, PlanBoard
 from indwell.agent.features.plan.feature import board_of, plan_feature
 from indwell.agent.summarise_call import card_of
-from indwell.cli.new_from import take_task
 from indwell.context.compaction.presets import PRESETS
 from indwell.context.plan import Plan
 from indwell.messages import Reply, Request, Text
+from indwell.service.new_from import take_task
 from indwell.tools.base import Registry
 from support.session import a_tool, a_world, call, says
 

@@ -9,7 +9,6 @@ import pytest
 
 from indwell.agent.events import ToolFinished
 from indwell.agent.secrecy import AT_ONCE
-from indwell.cli.spill import Spill
 from indwell.context.ide import Selection
 from indwell.errors import ToolError
 from indwell.policy.decide import Policy
@@ -18,6 +17,7 @@ from indwell.settings.model import SECRETS
 from indwell.tools.commands.bash import Shell
 from indwell.tools.table import standard_tools
 from indwell.tools.truncate import untorn
+from indwell.wiring.spill import Spill
 from indwell.workspace.disk import DiskWorkspace
 from indwell.workspace.memory import ROOT, MemoryWorkspace
 from support.made_secrets import made_secrets

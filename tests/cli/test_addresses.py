@@ -6,9 +6,9 @@ import asyncio
 
 import pytest
 
-from indwell.cli.addresses import address_of, spellings
-from indwell.cli.trial import look
 from indwell.errors import UserError
+from indwell.service.endpoint.addresses import address_of, spellings
+from indwell.service.endpoint.trial import look
 from support.editing import Home
 from support.loopback_endpoint import LoopbackEndpoint
 from support.model_server import answering, listed

@@ -14,10 +14,10 @@ import pytest
 from indwell.agent.prompt import Prompt
 from indwell.agent.turn import run_turn
 from indwell.cli.backend import EditorBackend
-from indwell.cli.first_page import page, provider_table
 from indwell.cli.terminal_approver import AllowingApprover
 from indwell.errors import UserError
 from indwell.providers.models import OfferedModel
+from indwell.service.endpoint.first_page import page, provider_table
 from indwell.sessions.store import SessionStore, folder_name
 from indwell.settings.model import Settings
 from indwell.workspace.disk import DiskWorkspace
@@ -238,7 +238,14 @@ def test_the_documentation_holds_the_table_of_providers() -> None:
 
 def test_a_server_that_begins_loads_nothing_of_the_first_minutes() -> None:
     """Keyring, TOML writer and HTTP client cost a third of a second, and few starts need them."""
-    late = ("keyring", "tomlkit", "httpx2", "openai", "genai_prices", "indwell.cli.connect")
+    late = (
+        "keyring",
+        "tomlkit",
+        "httpx2",
+        "openai",
+        "genai_prices",
+        "indwell.service.endpoint.connect",
+    )
     code = (
         "import sys, indwell.cli.backend, indwell.lsp.server\n"
         f"print([name for name in {late!r} if name in sys.modules])"

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from indwell.cli.check_commands import gate_of
-from indwell.cli.folder_trust import FolderTrust
+from indwell.service.folder_trust import FolderTrust
 from indwell.settings.load import load
 from indwell.settings.model import Settings
+from indwell.wiring.project.check_commands import gate_of
 from indwell.workspace.disk import DiskWorkspace
 
 

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from indwell.cli.confining import confiner
-from indwell.cli.guarding import Guard
 from indwell.policy.widening import Widening
 from indwell.sandbox import Finished, spawn
 from indwell.settings.model import SECRETS, Mode, Settings
+from indwell.wiring.bounds.confining import confiner
+from indwell.wiring.bounds.guarding import Guard
 from support.bubblewrap import needs_bubblewrap
 from support.moved_away import moved_away
 from support.unheard import unheard

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from indwell.cli.folder_trust import FolderTrust
-from indwell.cli.skill_folders import SkillFolders
-from indwell.cli.user_settings import read_settings
 from indwell.errors import SettingsError
 from indwell.files.guarded import why_foreign
+from indwell.service.folder_trust import FolderTrust
+from indwell.service.user_settings import read_settings
 from indwell.settings.model import Settings
 from indwell.settings.places import user_file
+from indwell.wiring.project.skill_folders import SkillFolders
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="modes are those of Unix")
 only_root = pytest.mark.skipif(

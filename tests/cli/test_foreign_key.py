@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from indwell.cli.stored_keys import foreign_key_notice, is_foreign_key
+from indwell.service.stored_keys import foreign_key_notice, is_foreign_key
 from indwell.settings.keys import KeyStore, Ring
 from indwell.settings.model import Settings
 from indwell.settings.secret import Secret

@@ -10,14 +10,14 @@ from pathlib import Path
 
 import pytest
 
-from indwell.cli.confining import confiner
-from indwell.cli.guarding import Guard
 from indwell.errors import ToolError
 from indwell.files.aside import Quarantine
 from indwell.policy.widening import Widening
 from indwell.sandbox import Finished, spawn
 from indwell.sandbox.bubblewrap import MOST_MOUNTS
 from indwell.settings.model import SECRETS, Settings
+from indwell.wiring.bounds.confining import confiner
+from indwell.wiring.bounds.guarding import Guard
 from support.bubblewrap import needs_bubblewrap
 from support.moved_away import moved_away
 from support.unheard import unheard
@@ -401,7 +401,7 @@ def test_a_closed_folder_is_hidden_whole_and_what_the_user_has_in_it_stays() -> 
 
 CLOSED = """
 import os, pathlib, sys, tempfile
-from indwell.cli.guarding import Guard
+from indwell.wiring.bounds.guarding import Guard
 from indwell.settings.model import SECRETS
 from wcmatch import glob
 if os.geteuid() == 0:

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from indwell.cli.guarding import Guard
 from indwell.files.aside import Quarantine
 from indwell.settings.model import SECRETS
+from indwell.wiring.bounds.guarding import Guard
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="inotify is Linux's")
 

@@ -11,8 +11,6 @@ from pathlib import Path
 
 import pytest
 
-from indwell.cli.confining import confiner
-from indwell.cli.home_view import HomeView, home_view, is_private
 from indwell.policy.decide import Ask, Asked, Policy, decide
 from indwell.policy.widening import Widening
 from indwell.sandbox import Finished, spawn
@@ -20,6 +18,8 @@ from indwell.sandbox.confinement import looked_up
 from indwell.sandbox.landlock_start import start_held
 from indwell.sandbox.program import run_program
 from indwell.settings.model import Settings
+from indwell.wiring.bounds.confining import confiner
+from indwell.wiring.bounds.home_view import HomeView, home_view, is_private
 from support.bubblewrap import needs_bubblewrap
 from support.landlock import needs_landlock
 

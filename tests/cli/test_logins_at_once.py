@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from indwell.cli.connect import Endpoint, Places, _keep_all, connect
 from indwell.errors import SettingsError
+from indwell.service.endpoint.connect import Endpoint, Places, _keep_all, connect
 from indwell.settings.keys import KeyringUnusable, KeyStore, Ring
 from indwell.settings.secret import Secret
 from support.editing import Home

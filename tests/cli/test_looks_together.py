@@ -6,11 +6,11 @@ import time
 from collections import Counter
 from pathlib import Path
 
-from indwell.cli.guarding import Guard
-from indwell.cli.secret_places import SecretPlaces
 from indwell.files.aside import Quarantine
 from indwell.files.installed import FRESH_NS
+from indwell.service.secret_places import SecretPlaces
 from indwell.settings.model import SECRETS
+from indwell.wiring.bounds.guarding import Guard
 from indwell.workspace.repository import nested
 from support.listing_recorder import listed_folders
 

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from indwell.cli.purge import OURS
-from indwell.cli.remembering import FOLDER
 from indwell.context.memory.page import Fact, entries
+from indwell.wiring.remembering import FOLDER
 from support.doc_examples import examples
 from support.editing import Home
 

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from indwell.cli.folder_trust import FolderTrust
-from indwell.cli.project_instructions import ProjectInstructions, standing_instructions
 from indwell.prompt.instructions import LIMIT
+from indwell.service.folder_trust import FolderTrust
 from indwell.settings.model import Settings
+from indwell.wiring.project.instructions import ProjectInstructions, standing_instructions
 from indwell.workspace.disk import DiskWorkspace
 
 SETTINGS = Settings(instructions="Answer in German.", trusted=("/",))

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from indwell.cli.review_ledger import open_ledger
 from indwell.files import AppendLog
 from indwell.review.hunk import Actor
+from indwell.service.ledgers import open_ledger
 from indwell.sessions.store import folder_name
 from support.editing import USAGE, Home, bash, mend
 from support.loopback_endpoint import LoopbackEndpoint, say

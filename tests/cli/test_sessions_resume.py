@@ -11,8 +11,6 @@ from pathlib import Path
 import pytest
 
 from indwell.agent.resume import Resumed, tools_digest
-from indwell.cli.chosen_model import make_model
-from indwell.cli.resuming import OLD_PROMPT, resume_session
 from indwell.cli.terminal_approver import AllowingApprover
 from indwell.messages import Image, Message, Meta, Role, Text
 from indwell.sessions.records import (
@@ -26,6 +24,8 @@ from indwell.sessions.records import (
 )
 from indwell.sessions.store import SessionStore
 from indwell.settings.model import Settings
+from indwell.wiring.model import make_model
+from indwell.wiring.resume import OLD_PROMPT, resume_session
 from indwell.workspace.disk import DiskWorkspace
 from support.editing import EDIT, MODEL, READ, SOURCE, USAGE, Home, results
 from support.loopback_endpoint import LoopbackEndpoint, say

@@ -10,14 +10,14 @@ from pathlib import Path
 import pytest
 
 from indwell.agent.features.skills.shelf import Looked, Shelf
-from indwell.cli.folder_trust import FolderTrust
-from indwell.cli.skill_folders import MOST_B, OF_WORKSPACE, SHIPPED, SkillFolders
-from indwell.cli.skills import names_here
 from indwell.context.tokens import estimate_tokens
 from indwell.errors import ToolError
 from indwell.files.watching import FolderWatch
+from indwell.service.folder_trust import FolderTrust
 from indwell.settings.model import Settings
 from indwell.skills.catalogue import LINE_TOKENS, listed, ranked
+from indwell.wiring.project.skill_folders import MOST_B, OF_WORKSPACE, SHIPPED, SkillFolders
+from indwell.wiring.project.skills import names_here
 
 BODY = "---\nname: {name}\ndescription: {about}\n---\n# {name}\n"
 

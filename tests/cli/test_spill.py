@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from indwell.cli.spill import Spill
 from indwell.errors import SessionError
+from indwell.wiring.spill import Spill
 
 
 async def test_a_text_that_is_there_is_not_written_again(tmp_path: Path) -> None:

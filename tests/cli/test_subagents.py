@@ -9,15 +9,15 @@ from pathlib import Path
 
 import pytest
 
-from indwell.cli.folder_trust import FolderTrust
-from indwell.cli.subagents import (
+from indwell.service.folder_trust import FolderTrust
+from indwell.settings.model import Settings
+from indwell.wiring.subagents import (
     MOST_FILE_B,
     MOST_FILES,
     WORKSPACE_FOLDERS,
     AgentLogs,
     find_agents,
 )
-from indwell.settings.model import Settings
 from support.doc_examples import examples
 from support.editing import USAGE, Home, results
 from support.loopback_endpoint import LoopbackEndpoint, Seen, say

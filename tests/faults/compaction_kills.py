@@ -35,8 +35,6 @@ from indwell.agent.log import Log
 from indwell.agent.prompt import Prompt
 from indwell.agent.turn import run_turn
 from indwell.agent.turn_state import TurnState
-from indwell.cli.chosen_model import Model
-from indwell.cli.resuming import resume_session
 from indwell.cli.terminal_approver import AllowingApprover
 from indwell.context import conversation as talk
 from indwell.context.compaction.cuts import stamp as stamp_of
@@ -49,6 +47,8 @@ from indwell.sessions.folding import folded, join
 from indwell.sessions.records import Compacted, Record, Said
 from indwell.sessions.store import SessionStore
 from indwell.settings.model import Settings
+from indwell.wiring.model import Model
+from indwell.wiring.resume import resume_session
 from indwell.workspace.disk import DiskWorkspace
 from support.context_checks import check_groups, check_words
 

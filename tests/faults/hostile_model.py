@@ -31,14 +31,14 @@ from indwell.agent.parts import unconfined
 from indwell.agent.prompt import Prompt
 from indwell.agent.session import Session
 from indwell.agent.turn import run_turn
-from indwell.cli.chosen_model import Model
-from indwell.cli.compose import open_session
 from indwell.messages import Reply, Request, ToolCall, ToolResult
 from indwell.policy.approvals import Answer, Question, visible
 from indwell.providers.scripted import ScriptedProvider
 from indwell.sessions.acts import Act, acts
 from indwell.sessions.store import SessionStore
 from indwell.settings.model import Mode, Settings
+from indwell.wiring.compose import open_session
+from indwell.wiring.model import Model
 from indwell.workspace.disk import DiskWorkspace
 
 BATCH = 20  # calls of one reply; the canaries are looked at after each

@@ -25,7 +25,6 @@ from pathlib import Path
 
 import wcmatch.glob  # noqa: F401 - nobody may be unable to load it later
 
-from indwell.cli.guarding import Guard
 from indwell.files.aside import Quarantine
 from indwell.policy import protected_names
 from indwell.policy.guarded import SHUT, is_guarded, is_repository_sign, is_set_aside
@@ -33,6 +32,7 @@ from indwell.policy.paths import is_protected
 from indwell.sandbox.gate import still_in_the_way
 from indwell.sandbox.strength import strength
 from indwell.settings.model import SECRETS
+from indwell.wiring.bounds.guarding import Guard
 
 PLANTS = 10_000
 NOBODY = 65_534

@@ -21,13 +21,13 @@ from collections import Counter
 from datetime import UTC, datetime
 from pathlib import Path
 
-from indwell.cli.spill import Spill, highest_number
 from indwell.sessions.drafts import DraftStore
 from indwell.sessions.records import Repaired, TurnStarted
 from indwell.sessions.retention import delete
 from indwell.sessions.spending import SpendingLedger
 from indwell.sessions.store import SessionStore
 from indwell.sessions.sweeping import Limits, sweep
+from indwell.wiring.spill import Spill, highest_number
 
 LATEST_S = 0.03  # of a kill after the first word of the child
 LOG_KILLS = 25  # of one log; then it is long enough, and a new one begins

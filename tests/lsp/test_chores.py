@@ -3,7 +3,7 @@ from __future__ import annotations
 import asyncio
 import threading
 
-from indwell.lsp.chores import Chores
+from indwell.service.chores import Chores
 
 
 async def test_what_is_left_is_cancelled_and_waited_for() -> None:

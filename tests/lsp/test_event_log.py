@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from indwell.agent.events import Event, Notice, Text, Thinking, ToolOutput
-from indwell.lsp.event_log import KEPT_SESSIONS, EventLog, Missed, Numbered, SessionEvents
+from indwell.service.turns.event_log import KEPT_SESSIONS, EventLog, Missed, Numbered, SessionEvents
 
 
 def log_of(*events: Event, kept: int = 10_000) -> SessionEvents:

@@ -17,12 +17,12 @@ from indwell.agent.features.todo.todo import NAME as TODO
 from indwell.agent.features.todo.todo import TodoList
 from indwell.agent.past import past_of
 from indwell.agent.session import Session
-from indwell.cli.new_from import take_again, take_task
-from indwell.cli.stored_sessions import StoredSessions
 from indwell.context.plan import Plan
 from indwell.context.todo import TodoItem
 from indwell.errors import UserError
-from indwell.lsp.handing_on import HandingOn
+from indwell.service.handing_on import HandingOn
+from indwell.service.new_from import take_again, take_task
+from indwell.service.stored_sessions import StoredSessions
 from indwell.sessions.branches import plan_of, todo_of
 from indwell.sessions.records import TurnFinished, TurnStarted
 from indwell.sessions.store import SessionStore

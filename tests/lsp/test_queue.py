@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from indwell.agent.prompt import Prompt
 from indwell.agent.words import MOST_CHARACTERS, MOST_WAITING, MOST_WAITING_CHARACTERS
 from indwell.errors import UserError
-from indwell.lsp import queue as line
 from indwell.lsp.protocol import QueueParams
-from indwell.lsp.queue import Queue, Waiting
 from indwell.lsp.queue_changes import change_of
+from indwell.service.turns import queue as line
+from indwell.service.turns.queue import Queue, Waiting
 
 
 def waiting(name: str, words: str = "") -> Waiting:

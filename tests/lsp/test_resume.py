@@ -8,10 +8,10 @@ import json
 import pytest
 from pygls.exceptions import JsonRpcException
 
-from indwell.lsp.chores import Chores
 from indwell.lsp.fake.buffer import Buffer, lines_range
-from indwell.lsp.keeping import Keeping
 from indwell.lsp.protocol_views import SessionParams
+from indwell.service.chores import Chores
+from indwell.service.turns.keeping import Keeping
 from indwell.sessions.records import ENDED, TurnFinished
 from indwell.sessions.store import SessionStore
 from support.editing import (

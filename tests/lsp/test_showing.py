@@ -12,9 +12,9 @@ from indwell.agent.prompt import Prompt
 from indwell.errors import RequestRejected, Unreachable, UserError
 from indwell.lsp.answer_document import AnswerDocument
 from indwell.lsp.features import Features
-from indwell.lsp.queue import Queue, Waiting
 from indwell.lsp.showing import Showing
-from indwell.lsp.tickets import Ticket, never_started, why_held
+from indwell.service.turns.queue import Queue, Waiting
+from indwell.service.turns.tickets import Ticket, never_started, why_held
 from indwell.settings.model import Settings
 from support.session import a_world
 

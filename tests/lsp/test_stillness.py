@@ -10,7 +10,7 @@ from time import monotonic
 import pytest
 
 from indwell.lsp.fake.profiles import PLAIN
-from indwell.lsp.stillness import NOTICE_S, WAITING, Stillness
+from indwell.service.turns.stillness import NOTICE_S, WAITING, Stillness
 from support.editing import Home, bash
 from support.loopback_endpoint import Answer, LoopbackEndpoint, Seen, say
 from support.raw_client import HATCHED, RawClient, raw_client

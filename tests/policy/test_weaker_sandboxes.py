@@ -7,13 +7,13 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from indwell.cli.confining import confiner, strength
 from indwell.policy.asked import Allow, Ask, Asked, Deny, Policy
 from indwell.policy.decide import decide
 from indwell.policy.rules import Rules
 from indwell.policy.standing import rule_of
 from indwell.policy.widening import Widening
 from indwell.settings.model import Settings
+from indwell.wiring.bounds.confining import confiner, strength
 
 WINDOWS = Policy("auto", roots=("/w",), asks_for_all=True, sandbox="not sandboxed")
 

@@ -11,8 +11,8 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from indwell.cli.stored_keys import with_stored_key
 from indwell.errors import SettingsError
+from indwell.service.stored_keys import with_stored_key
 from indwell.settings.keys import KeyringUnusable, KeyStore, Ring
 from indwell.settings.model import Settings
 from indwell.settings.secret import Secret

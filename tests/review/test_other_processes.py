@@ -6,13 +6,13 @@ import asyncio
 from collections.abc import Awaitable
 from pathlib import Path
 
-from indwell.lsp.chores import Chores
 from indwell.lsp.documents import Document, Documents
 from indwell.lsp.review.elsewhere import Elsewhere
 from indwell.lsp.wire import sync
 from indwell.review.hunk import Actor
 from indwell.review.ledger import ReviewLedger
 from indwell.review.verdicts import Scope, reject
+from indwell.service.chores import Chores
 from indwell.workspace.disk import DiskWorkspace
 from support.ledgers import change, ledger_in
 

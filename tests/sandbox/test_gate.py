@@ -14,7 +14,6 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from indwell.cli.guarding import Guard
 from indwell.errors import ToolError
 from indwell.files.aside import MOST_DEPTH, Quarantine
 from indwell.sandbox import spawn
@@ -23,6 +22,7 @@ from indwell.sandbox.gate import Gate, Standing, gate_words, still_in_the_way, t
 from indwell.sandbox.meanwhile import look_again
 from indwell.sandbox.pool import BACKGROUND
 from indwell.settings.model import SECRETS
+from indwell.wiring.bounds.guarding import Guard
 from support.another_disk import elsewhere
 from support.bubblewrap import needs_bubblewrap
 from support.unheard import unheard

@@ -14,13 +14,13 @@ from indwell.agent.events import Checking, Event, Notice, TurnFinished
 from indwell.agent.prompt import Prompt
 from indwell.agent.session import Session
 from indwell.agent.turn import run_turn
-from indwell.cli.chosen_model import Model
-from indwell.cli.compose import open_session
 from indwell.messages import Reply, Text
 from indwell.policy.approvals import Answer
 from indwell.providers.scripted import ScriptedProvider
 from indwell.review.ledger import ReviewLedger
 from indwell.settings.model import Settings
+from indwell.wiring.compose import open_session
+from indwell.wiring.model import Model
 from indwell.workspace.disk import DiskWorkspace
 from support.session import RecordingApprover, asks, call
 

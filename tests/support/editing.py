@@ -15,7 +15,6 @@ from lsprotocol import types
 from pygls.client import JsonRPCClient
 from pygls.io_ import run_async
 
-from indwell.cli.confining import strength
 from indwell.context.pairing import problems
 from indwell.lsp import protocol
 from indwell.lsp.fake.buffer import Buffer, lines_range
@@ -24,6 +23,7 @@ from indwell.policy.decide import Asked, rule_of
 from indwell.sessions.folding import fold
 from indwell.sessions.records import Record, TurnFinished
 from indwell.sessions.store import SessionStore
+from indwell.wiring.bounds.confining import strength
 from support.hatching import Hatched, can_hatch, hatch
 from support.loopback_endpoint import Answer, Seen, refuse, say
 

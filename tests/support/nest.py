@@ -119,7 +119,7 @@ def _become(
 
 
 def load() -> None:
-    """Import all of ``indwell`` and warm it up as ``cli.warm`` does.
+    """Import all of ``indwell`` and warm it up as ``wiring.warm`` does.
 
     Nothing here asks the machine: what it can do (its sandbox) each server finds out for itself.
     """

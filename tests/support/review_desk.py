@@ -6,13 +6,13 @@ import asyncio
 from collections.abc import Callable
 from pathlib import Path
 
-from indwell.lsp.chores import Chores
 from indwell.lsp.documents import Document, Documents
 from indwell.lsp.features import Features
 from indwell.lsp.review.hints import Published
 from indwell.lsp.review.reviewing import Reviewing
 from indwell.lsp.wire import sync
 from indwell.review.ledger import ReviewLedger
+from indwell.service.chores import Chores
 
 
 class Screen:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from indwell.cli.backend import EditorBackend
-from indwell.lsp.other_names import OtherNames
+from indwell.service.mentions.other_names import OtherNames
 
 
 def names_in(*roots: Path) -> OtherNames:

@@ -23,7 +23,6 @@ from indwell.agent.parts import Parts
 from indwell.agent.prompt import Prompt
 from indwell.agent.session import Session
 from indwell.agent.turn import run_turn
-from indwell.cli.spill import Spill
 from indwell.context.conversation import Config, Conversation, system_block
 from indwell.context.pairing import problems
 from indwell.messages import Message, Reply, Request, Text, ToolCall, ToolResult, Usage
@@ -40,6 +39,7 @@ from indwell.tools.base import Facts, Outcome, Registry, Tool, ToolContext
 from indwell.tools.editing.edit import make_edit_file
 from indwell.tools.editing.write import make_write_file
 from indwell.tools.read import make_read_file
+from indwell.wiring.spill import Spill
 from indwell.workspace.base import Workspace
 from indwell.workspace.memory import MemoryWorkspace
 

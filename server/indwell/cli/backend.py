@@ -14,15 +14,6 @@ import msgspec
 
 from indwell.agent.resume import HeldWith, Resumed
 from indwell.agent.session import Session
-from indwell.cli.connecting import Connecting
-from indwell.cli.folder_trust import FolderTrust
-from indwell.cli.remembering import memory_pages
-from indwell.cli.review_ledger import Ledgers
-from indwell.cli.stored_keys import hold_keys
-from indwell.cli.stored_sessions import StoredSessions
-from indwell.cli.sweeping import Sweeper
-from indwell.cli.user_settings import read_settings
-from indwell.cli.warm import WarmModels
 from indwell.context.memory.page import Scope
 from indwell.errors import SettingsError, UserError
 from indwell.lsp.backend import Configured
@@ -34,11 +25,20 @@ from indwell.policy.approvals import Approver
 from indwell.policy.trust import Standing
 from indwell.providers.models import OfferedModel
 from indwell.review.ledger import ReviewLedger
+from indwell.service.endpoint.connecting import Connecting
+from indwell.service.folder_trust import FolderTrust
+from indwell.service.ledgers import Ledgers
+from indwell.service.stored_keys import hold_keys
+from indwell.service.stored_sessions import StoredSessions
+from indwell.service.sweeping import Sweeper
+from indwell.service.user_settings import read_settings
 from indwell.sessions.branches import Fork, Rewind
 from indwell.settings.held_keys import VARIABLE
 from indwell.settings.model import Settings
 from indwell.settings.places import state_folder, undo_folder, user_file
 from indwell.skills.catalogue import Ranked
+from indwell.wiring.remembering import memory_pages
+from indwell.wiring.warm import WarmModels
 from indwell.workspace.base import Workspace
 from indwell.workspace.disk import DiskWorkspace
 
@@ -93,7 +93,7 @@ class EditorBackend(StoredSessions, Connecting):
 
     def secret_files(self, roots: Sequence[Path], settings: Settings) -> tuple[str, ...]:
         """Those of the workspace as it is now, under all of their names there; blocks."""
-        from indwell.cli.secret_places import SecretPlaces
+        from indwell.service.secret_places import SecretPlaces
 
         return SecretPlaces(roots, lambda: settings.deny).look()
 
@@ -109,7 +109,7 @@ class EditorBackend(StoredSessions, Connecting):
         self, workspace: Workspace, approver: Approver, settings: Callable[[], Settings]
     ) -> Session:
         """Begin a session; see ``compose.open_session``. Old ones are swept away meanwhile."""
-        from indwell.cli.compose import open_session
+        from indwell.wiring.compose import open_session
 
         model = await self._models.get(settings())
         session = await open_session(
@@ -134,7 +134,7 @@ class EditorBackend(StoredSessions, Connecting):
 
     async def skills(self, roots: Sequence[Path], settings: Settings) -> Ranked:
         """The skills that count in a workspace now; see ``skills.skills_here``."""
-        from indwell.cli.skills import skills_here
+        from indwell.wiring.project.skills import skills_here
 
         found = await asyncio.to_thread(
             skills_here, roots, settings, self._trust, self._environment
@@ -163,13 +163,13 @@ class EditorBackend(StoredSessions, Connecting):
 
     async def take_task(self, root: Path, session: Session, origin: str) -> str:
         """See ``new_from.take_task``."""
-        from indwell.cli.new_from import take_task
+        from indwell.service.new_from import take_task
 
         return await take_task(session, self._store(root), origin)
 
     async def held_with(self, root: Path, session: str) -> HeldWith:
         """The model of a session, and whether it can still be asked."""
-        from indwell.cli.resuming import held_with
+        from indwell.wiring.resume import held_with
 
         seen = await asyncio.to_thread(self._store(root).overview, session)
         return await held_with(self._settings, seen.model)
@@ -182,7 +182,7 @@ class EditorBackend(StoredSessions, Connecting):
         settings: Callable[[], Settings],
     ) -> Resumed:
         """Go on with a session; see ``resuming.resume_session``."""
-        from indwell.cli.resuming import resume_session
+        from indwell.wiring.resume import resume_session
 
         model = await self._models.get(settings())
         return await resume_session(
@@ -198,23 +198,23 @@ class EditorBackend(StoredSessions, Connecting):
 
     async def fork_session(self, root: Path, session: str, turn: int | None) -> Fork:
         """See ``forking.fork_session``."""
-        from indwell.cli.resuming import uncollected
         from indwell.sessions.forking import fork_session
+        from indwell.wiring.resume import uncollected
 
         with uncollected():
             return await fork_session(self._store(root), session, turn, now=datetime.now(UTC))
 
     async def rewind_session(self, root: Path, session: str, turn: int) -> Rewind:
         """See ``forking.rewind_session``."""
-        from indwell.cli.resuming import uncollected
         from indwell.sessions.forking import rewind_session
+        from indwell.wiring.resume import uncollected
 
         with uncollected():
             return await rewind_session(self._store(root), session, turn, now=datetime.now(UTC))
 
     async def switch_model(self, session: Session, settings: Settings) -> None:
         """Let the next turn ask another model; see ``changed_model.with_model``."""
-        from indwell.cli.changed_model import with_model
+        from indwell.wiring.changed_model import with_model
 
         with_model(session, await self._models.get(settings))
 
@@ -224,7 +224,7 @@ class EditorBackend(StoredSessions, Connecting):
 
     async def models(self) -> tuple[OfferedModel, ...]:
         """What the endpoint offers; see ``offered.offered_models``."""
-        from indwell.cli.offered import offered_models
+        from indwell.service.endpoint.offered import offered_models
 
         return await offered_models(self._settings)
 

@@ -19,7 +19,6 @@ from indwell.agent import events
 from indwell.cli.json_line import json_line
 from indwell.cli.terminal import TerminalView, cost_words
 from indwell.cli.terminal_approver import TerminalApprover
-from indwell.cli.user_settings import read_settings
 from indwell.cli.waiting import wait_for
 from indwell.demo.model import NAME
 from indwell.demo.project import CHECK, Project, make_project
@@ -31,6 +30,7 @@ from indwell.lsp.fake.editor import FakeEditor
 from indwell.messages import Usage
 from indwell.policy.approvals import Chosen, Question
 from indwell.sandbox.spawn import spawn
+from indwell.service.user_settings import read_settings
 from indwell.settings.load import lacking
 from indwell.settings.model import Settings
 from indwell.settings.places import user_file

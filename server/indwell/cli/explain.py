@@ -10,12 +10,8 @@ from pathlib import Path
 
 import msgspec
 
-from indwell.cli.confining import strength
-from indwell.cli.folder_trust import FolderTrust
 from indwell.cli.json_line import json_line
 from indwell.cli.permissions import rules_of_folder
-from indwell.cli.secret_places import SecretPlaces
-from indwell.cli.user_settings import read_settings
 from indwell.errors import SettingsError, ToolError, UserError
 from indwell.files import read_own
 from indwell.policy.approvals import one_line, visible
@@ -23,8 +19,12 @@ from indwell.policy.asked import Policy
 from indwell.policy.explanation import Explanation, explain_command
 from indwell.policy.paths import is_beneath
 from indwell.policy.rules import Rules
+from indwell.service.folder_trust import FolderTrust
+from indwell.service.secret_places import SecretPlaces
+from indwell.service.user_settings import read_settings
 from indwell.settings.model import Mode, Settings
 from indwell.settings.values import convert
+from indwell.wiring.bounds.confining import strength
 
 LIMIT_B = 1 << 20  # of a file with rules
 

@@ -10,17 +10,17 @@ import msgspec
 from rich.console import Console
 
 from indwell.cli import code_of_stop
-from indwell.cli.addresses import address_of, found
-from indwell.cli.connect import Endpoint, Places, connect, known_key
 from indwell.cli.json_line import json_line
 from indwell.cli.login_questions import ask_key, checked_key, choose_address, pick_model, say
-from indwell.cli.stored_keys import key_store
-from indwell.cli.trial import NAME_ONE, Looked
 from indwell.cli.waiting import wait_for
 from indwell.errors import IndwellError, UserError
 from indwell.providers.catalogue import CATALOGUE, row_of, title_of
 from indwell.providers.connection import LoginOutcome, Step, failure
 from indwell.providers.discovery import find_servers, local_rows
+from indwell.service.endpoint.addresses import address_of, found
+from indwell.service.endpoint.connect import Endpoint, Places, connect, known_key
+from indwell.service.endpoint.trial import NAME_ONE, Looked
+from indwell.service.stored_keys import key_store
 from indwell.settings.origins import origin_of
 from indwell.settings.places import user_file
 from indwell.settings.secret import Secret

@@ -11,13 +11,13 @@ from collections.abc import Sequence
 
 from rich.console import Console
 
-from indwell.cli.addresses import address_of
 from indwell.cli.model_table import model_table
 from indwell.errors import UserError
 from indwell.policy.approvals import visible
 from indwell.providers.catalogue import CATALOGUE
 from indwell.providers.connection import LocalServer
 from indwell.providers.models import OfferedModel
+from indwell.service.endpoint.addresses import address_of
 from indwell.settings.secret import Secret
 from indwell.settings.values import convert
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import sys
 
-from indwell.cli.addresses import address_of
 from indwell.cli.json_line import json_line
-from indwell.cli.stored_keys import key_store
 from indwell.errors import UserError
+from indwell.service.endpoint.addresses import address_of
+from indwell.service.stored_keys import key_store
 from indwell.settings.origins import origin_of
 
 

@@ -12,11 +12,11 @@ import msgspec
 
 from indwell.agent.features.memory.feature import Arguments, fact_of, replaced
 from indwell.cli.json_line import json_line
-from indwell.cli.remembering import memory_pages
 from indwell.context.memory.page import Fact, Scope
 from indwell.errors import ToolError, UserError
 from indwell.policy.approvals import visible
 from indwell.settings.memory_pages import MemoryPages
+from indwell.wiring.remembering import memory_pages
 
 SCOPES: tuple[Scope, ...] = ("workspace", "user")
 

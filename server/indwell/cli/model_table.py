@@ -12,12 +12,12 @@ from rich.table import Table
 from rich.text import Text
 
 from indwell.cli.json_line import json_line
-from indwell.cli.offered import offered_models
-from indwell.cli.user_settings import read_settings
 from indwell.cli.waiting import wait_for
 from indwell.errors import UserError
 from indwell.policy.approvals import visible
 from indwell.providers.models import MAX_MODELS, OfferedModel
+from indwell.service.endpoint.offered import offered_models
+from indwell.service.user_settings import read_settings
 
 
 def models(*, as_json: bool) -> int:

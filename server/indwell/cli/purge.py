@@ -12,11 +12,11 @@ import platformdirs
 
 from indwell.cli.json_line import json_line
 from indwell.cli.stdin import is_typed
-from indwell.cli.stored_keys import key_store
 from indwell.cli.yes_or_no import yes_or_no
 from indwell.errors import UserError
 from indwell.files.append_log import list_names
 from indwell.files.removing import remove_own, remove_own_tree, size_b
+from indwell.service.stored_keys import key_store
 from indwell.sessions.retention import delete, stored
 from indwell.settings.keys import LOCK_NAME, KeyStore
 from indwell.settings.places import state_folder, user_file

@@ -23,12 +23,8 @@ from indwell.agent.session import Session
 from indwell.agent.small_model import SmallModel
 from indwell.agent.summarise_call import summary_step
 from indwell.agent.turn_state import TurnState
-from indwell.cli.chosen_model import Model, make_model
-from indwell.cli.compose import make_session
-from indwell.cli.place import Place
 from indwell.cli.terminal import cost_words
 from indwell.cli.terminal_approver import AllowingApprover
-from indwell.cli.user_settings import read_settings
 from indwell.context.compaction.facts import Facts, Rates
 from indwell.context.compaction.preset import Preset
 from indwell.context.compaction.step import SummaryPlan
@@ -38,8 +34,12 @@ from indwell.files.scratch import NOWHERE
 from indwell.messages import Reply, Request, Usage
 from indwell.providers.base import Provider, StreamEvent
 from indwell.replay.summaries import Summarise, Written
+from indwell.service.user_settings import read_settings
 from indwell.sessions.memory_log import MemoryLog
 from indwell.settings.model import Settings
+from indwell.wiring.compose import make_session
+from indwell.wiring.model import Model, make_model
+from indwell.wiring.place import Place
 from indwell.workspace.disk import DiskWorkspace
 
 _HOPELESS = (Unreachable, NotAuthorised, OutOfCredit)

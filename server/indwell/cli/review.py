@@ -11,7 +11,6 @@ import msgspec
 from rich.console import Console
 
 from indwell.cli.json_line import json_line
-from indwell.cli.review_ledger import open_ledger
 from indwell.cli.review_look import Looked, Wanted, look
 from indwell.cli.review_report import Kept, Report, kept_of, named, rows
 from indwell.cli.review_screen import Screen
@@ -25,6 +24,7 @@ from indwell.policy.approvals import visible
 from indwell.review.hunk import Hunk
 from indwell.review.ledger import ReviewLedger
 from indwell.review.place import review_folder
+from indwell.service.ledgers import open_ledger
 from indwell.sessions.store import SessionStore
 from indwell.settings.places import state_folder, undo_folder
 from indwell.workspace.disk import DiskWorkspace

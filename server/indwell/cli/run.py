@@ -19,13 +19,9 @@ from indwell.agent.session import Session
 from indwell.agent.turn import run_turn
 from indwell.agent.words import taken_words
 from indwell.cli import DONE, LIMITED, USAGE, code_of_stop
-from indwell.cli.addresses import address_place
 from indwell.cli.approved_plan import carrying_out
-from indwell.cli.chosen_model import NoModel
 from indwell.cli.closed_output import stopping
-from indwell.cli.folder_trust import FolderTrust
 from indwell.cli.json_line import json_line
-from indwell.cli.new_from import naming_new_session
 from indwell.cli.own_environment import own_environment
 from indwell.cli.rewound_session import tell_rewound
 from indwell.cli.run_limits import Limiting, within
@@ -33,7 +29,6 @@ from indwell.cli.run_place import WrongPlace, selection_of
 from indwell.cli.run_session import Footing, rewound, session_of
 from indwell.cli.run_wish import Wish
 from indwell.cli.stdin import WrongInput, begun, stdin_prompts, stdin_text
-from indwell.cli.sweeping import gone_words, sweep_now
 from indwell.cli.terminal import TerminalView
 from indwell.cli.terminal_approver import AllowingApprover
 from indwell.cli.terminal_person import TerminalPerson
@@ -43,9 +38,14 @@ from indwell.context.attached import PastedText
 from indwell.errors import ToolError, UserError
 from indwell.messages import Usage
 from indwell.policy.approvals import Approver
+from indwell.service.endpoint.addresses import address_place
+from indwell.service.folder_trust import FolderTrust
+from indwell.service.new_from import naming_new_session
+from indwell.service.sweeping import gone_words, sweep_now
 from indwell.sessions.sweeping import take_untold
 from indwell.settings.model import Settings
 from indwell.settings.places import state_folder, undo_folder
+from indwell.wiring.model import NoModel
 from indwell.workspace.disk import DiskWorkspace
 
 
@@ -85,7 +85,7 @@ def _refused(wish: Wish) -> str:
     if is_compact(wish.words) and not wish.session:
         return f"there is no conversation yet to shorten; go on with one: `--continue {COMPACT}`"
     if wish.words.lstrip().startswith("/"):  # else nothing is looked up
-        from indwell.cli.skills import names_here
+        from indwell.wiring.project.skills import names_here
 
         names = names_here((wish.folder,), os.environ, is_given=wish.trust)
         return no_command(wish.words, names)

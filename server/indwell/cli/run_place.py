@@ -7,11 +7,11 @@ import re
 from pathlib import Path
 
 from indwell.agent.other_names import denied_name
-from indwell.cli.secret_places import SecretPlaces
 from indwell.context.ide import Selection
 from indwell.errors import ToolError, UserError
 from indwell.files import has_other_names
 from indwell.policy.paths import matches_any
+from indwell.service.secret_places import SecretPlaces
 from indwell.settings.model import Settings
 from indwell.workspace.base import Workspace
 from indwell.workspace.paths import FIND, display

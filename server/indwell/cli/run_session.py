@@ -11,20 +11,20 @@ import msgspec
 from indwell.agent.features.plan.feature import board_of
 from indwell.agent.session import Session
 from indwell.cli.approved_plan import approve
-from indwell.cli.chosen_model import make_model
-from indwell.cli.compose import open_session
-from indwell.cli.folder_trust import FolderTrust
-from indwell.cli.new_from import take_task
-from indwell.cli.review_ledger import open_ledger, opened_for
 from indwell.cli.rewound_session import taken_back, tell_notices
 from indwell.cli.run_wish import NEWEST, Wish
 from indwell.cli.sessions import whole_id
 from indwell.errors import SessionError, UserError
 from indwell.policy.approvals import Approver
+from indwell.service.folder_trust import FolderTrust
+from indwell.service.ledgers import open_ledger, opened_for
+from indwell.service.new_from import take_task
 from indwell.sessions.branches import Rewind
 from indwell.sessions.store import SessionStore
 from indwell.settings.model import Settings
 from indwell.settings.places import state_folder, undo_folder
+from indwell.wiring.compose import open_session
+from indwell.wiring.model import make_model
 from indwell.workspace.base import Workspace
 from indwell.workspace.disk import DiskWorkspace
 
@@ -80,7 +80,7 @@ async def _resumed(wish: Wish, on: Footing, store: SessionStore) -> tuple[Sessio
     Raises:
         UserError: It cannot be gone on with.
     """
-    from indwell.cli.resuming import resume_session
+    from indwell.wiring.resume import resume_session
 
     identifier = await asyncio.to_thread(_identified, wish.session, store)
     ledger = await opened_for(on.workspace, os.environ, lambda: on.settings)
@@ -114,7 +114,7 @@ async def _with_held(settings: Settings, store: SessionStore, identifier: str) -
     Raises:
         SessionError: It is not to be had any more.
     """
-    from indwell.cli.resuming import held_with
+    from indwell.wiring.resume import held_with
 
     seen = await asyncio.to_thread(store.overview, identifier)
     held = await held_with(settings, seen.model)

@@ -14,11 +14,11 @@ from rich.console import Console
 from rich.text import Text
 
 from indwell.cli.json_line import json_line
-from indwell.cli.sweeping import gone_words, recent, size_words
 from indwell.cli.terminal import cost_words
-from indwell.cli.user_settings import read_settings
 from indwell.errors import SessionError, UserError
 from indwell.policy.approvals import one_line
+from indwell.service.sweeping import gone_words, recent, size_words
+from indwell.service.user_settings import read_settings
 from indwell.sessions.retention import Stored, delete, session_ids, stored
 from indwell.sessions.store import folder_name
 from indwell.sessions.sweeping import held_b, record_of

@@ -9,15 +9,15 @@ from pathlib import Path
 
 import msgspec
 
-from indwell.cli.folder_trust import FolderTrust
 from indwell.cli.json_line import json_line
 from indwell.cli.stdin import is_typed
 from indwell.cli.trust_question import MEANINGS
-from indwell.cli.user_settings import read_settings
 from indwell.cli.yes_or_no import yes_or_no
 from indwell.errors import UserError
 from indwell.policy.approvals import one_line, visible
 from indwell.policy.trust import Standing, is_unchanged
+from indwell.service.folder_trust import FolderTrust
+from indwell.service.user_settings import read_settings
 from indwell.settings.places import state_folder
 from indwell.settings.trust_store import TrustStore
 

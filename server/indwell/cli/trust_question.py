@@ -13,13 +13,13 @@ import msgspec
 from rich.console import Console
 
 from indwell.agent.events import Listener, Notice
-from indwell.cli.folder_trust import FolderTrust
 from indwell.cli.stdin import is_typed
 from indwell.cli.typed_line import chosen
-from indwell.cli.user_settings import read_settings
 from indwell.errors import SettingsError
 from indwell.policy.approvals import visible
 from indwell.policy.trust import Standing, restricted_words
+from indwell.service.folder_trust import FolderTrust
+from indwell.service.user_settings import read_settings
 from indwell.settings.model import Settings
 from indwell.workspace.executable import instruction_files
 

@@ -15,8 +15,8 @@ from typing import Any, TypeVar
 from lsprotocol import types
 
 from indwell.errors import UserError
-from indwell.lsp.chores import Chores
 from indwell.lsp.client import Client
+from indwell.service.chores import Chores
 
 T = TypeVar("T")
 

@@ -11,14 +11,14 @@ from indwell.agent.resume import Resumed
 from indwell.context.plan import Plan
 from indwell.lsp import protocol
 from indwell.lsp import protocol_views as views
-from indwell.lsp.event_log import Missed
 from indwell.lsp.protocol_pieces import InnerRow, PieceRow
 from indwell.lsp.protocol_plan import PlanResult
-from indwell.lsp.queue import Queue
-from indwell.lsp.tickets import Ticket
 from indwell.messages import Usage
 from indwell.providers.connection import LoginOutcome
 from indwell.providers.models import OfferedModel
+from indwell.service.turns.event_log import Missed
+from indwell.service.turns.queue import Queue
+from indwell.service.turns.tickets import Ticket
 from indwell.sessions.branches import plan_of, todo_of
 from indwell.sessions.inner_calls import InnerCall
 from indwell.sessions.lines import Reading

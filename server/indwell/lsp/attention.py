@@ -12,11 +12,11 @@ from dataclasses import dataclass, field
 from lsprotocol import types
 
 from indwell.context.ide import OpenedFile, Problem, Selection
-from indwell.lsp.chat_names import is_chat
 from indwell.lsp.documents import Document, Documents, name_in
-from indwell.lsp.other_names import OtherNames
 from indwell.lsp.ours import is_ours
 from indwell.policy.paths import matches_any
+from indwell.service.mentions.chat_names import is_chat
+from indwell.service.mentions.other_names import OtherNames
 from indwell.settings.model import Settings
 
 RECENT_S = 120.0  # a range that a request spoke of is a guess; older ones are no guess any more

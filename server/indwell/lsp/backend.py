@@ -14,12 +14,12 @@ from indwell.context.memory.page import Scope
 from indwell.lsp.client import Client
 from indwell.lsp.documents import Documents
 from indwell.lsp.first_run import FirstRunBackend
-from indwell.lsp.other_names import SecretFiles
 from indwell.policy.approvals import Approver
 from indwell.policy.trust import Standing
 from indwell.providers.connection import LoginOutcome
 from indwell.providers.models import OfferedModel
 from indwell.review.ledger import ReviewLedger
+from indwell.service.mentions.other_names import SecretFiles
 from indwell.sessions.branches import Fork, Rewind
 from indwell.sessions.lines import Reading
 from indwell.sessions.overview import Overview

@@ -16,8 +16,8 @@ from indwell.lsp.backend import Backend
 from indwell.lsp.client import Client
 from indwell.lsp.configuration import Configuration, model_identity
 from indwell.lsp.first_run import ANSWER_S, FirstRun
-from indwell.lsp.handing_on import HandingOn
 from indwell.lsp.trust import TrustQuestions
+from indwell.service.handing_on import HandingOn
 from indwell.sessions.overview import Overview
 from indwell.settings.model import Settings
 from indwell.workspace.base import Workspace

@@ -13,13 +13,13 @@ import msgspec
 
 from indwell.errors import EditRefused, TextMoved, ToolError
 from indwell.lsp.buffer_edits import BufferEdits
-from indwell.lsp.chat_names import is_chat
 from indwell.lsp.client import Client
 from indwell.lsp.disk_agreement import DiskAgreement
 from indwell.lsp.documents import Document, Documents
 from indwell.lsp.editor_watch import EditorWatch
 from indwell.lsp.file_creation import FileCreation
 from indwell.lsp.file_deletion import FileDeletion
+from indwell.service.mentions.chat_names import is_chat
 from indwell.workspace.base import Change, Noted, Settlement, Snapshot, Stamp, Workspace
 from indwell.workspace.large import Large
 from indwell.workspace.locks import PathLocks

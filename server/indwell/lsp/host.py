@@ -28,25 +28,25 @@ from indwell.lsp.answering import Answering
 from indwell.lsp.attachments import check_model
 from indwell.lsp.attention import Attention
 from indwell.lsp.backend import Backend
-from indwell.lsp.chores import Chores
 from indwell.lsp.client import Client
-from indwell.lsp.closing import close_all
 from indwell.lsp.configuration import Configuration, in_mode
 from indwell.lsp.current_session import CurrentSession
 from indwell.lsp.diagnostics import EditorProblems
 from indwell.lsp.documents import Document, Documents
-from indwell.lsp.event_log import Missed
-from indwell.lsp.other_names import OtherNames
 from indwell.lsp.prompting import Prompting
-from indwell.lsp.queue import Waiting
 from indwell.lsp.review_ledger import HeldLedger
 from indwell.lsp.showing import Showing
 from indwell.lsp.shown_name import shown_name
 from indwell.lsp.steering import OPENING_S, steered
-from indwell.lsp.stillness import Stillness
-from indwell.lsp.tickets import OnEnd, Ticket
 from indwell.lsp.turns import Turns
 from indwell.lsp.unsent import Unsent
+from indwell.service.chores import Chores
+from indwell.service.closing import close_all
+from indwell.service.mentions.other_names import OtherNames
+from indwell.service.turns.event_log import Missed
+from indwell.service.turns.queue import Waiting
+from indwell.service.turns.stillness import Stillness
+from indwell.service.turns.tickets import OnEnd, Ticket
 from indwell.sessions.lines import Reading
 from indwell.settings.model import Mode, Settings
 

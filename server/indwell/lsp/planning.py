@@ -24,13 +24,13 @@ from indwell.agent.words import is_blank, taken_words
 from indwell.context.plan import Plan, PlanInput, next_state
 from indwell.errors import UserError
 from indwell.lsp import answers
-from indwell.lsp import queue as line
 from indwell.lsp.host import Host
 from indwell.lsp.protocol import ResumeArguments
 from indwell.lsp.protocol_plan import PlanParams, PlanResult
-from indwell.lsp.queue import title_of
 from indwell.lsp.switching import take_up
-from indwell.lsp.tickets import PLAN_WAITS, Ticket, proposed_in
+from indwell.service.turns import queue as line
+from indwell.service.turns.queue import title_of
+from indwell.service.turns.tickets import PLAN_WAITS, Ticket, proposed_in
 from indwell.sessions.branches import plan_of
 from indwell.settings.model import Mode
 

@@ -14,8 +14,8 @@ from indwell.agent.features.subagents.naming import Names
 from indwell.agent.gate.gate import NOT_VERIFIED
 from indwell.agent.receipt import compaction_words, to_review_words
 from indwell.lsp.client import Client
-from indwell.lsp.stillness import WAITING
 from indwell.policy.approvals import short_line
+from indwell.service.turns.stillness import WAITING
 
 LINE_LIMIT = 120  # characters of a progress line
 _STOPPED = "stopped"

@@ -16,13 +16,13 @@ from indwell.agent.words import taken_words
 from indwell.context.ide import OpenedFile, Problem, Selection, opened_words, selection_words
 from indwell.errors import UserError
 from indwell.lsp import protocol
-from indwell.lsp.attaching import attachments
 from indwell.lsp.attachments import checked
 from indwell.lsp.attention import Attention, lines_of, touching_problems
 from indwell.lsp.documents import Document, Documents
-from indwell.lsp.mentions import mention_of
-from indwell.lsp.queue import title_of
 from indwell.prompt.tasks import TITLES, Task, named, task_words
+from indwell.service.mentions.attaching import attachments
+from indwell.service.mentions.mentions import mention_of
+from indwell.service.turns.queue import title_of
 from indwell.settings.model import Settings
 from indwell.workspace.base import Workspace
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TypeVar, assert_never
 
 from indwell.errors import UserError
-from indwell.lsp import queue as line
 from indwell.lsp.protocol import QueueParams
-from indwell.lsp.queue import Queue
+from indwell.service.turns import queue as line
+from indwell.service.turns.queue import Queue
 
 T = TypeVar("T")
 

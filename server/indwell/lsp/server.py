@@ -22,7 +22,6 @@ from indwell.lsp.branching import register_branching
 from indwell.lsp.chat.chats import Chats
 from indwell.lsp.chat.register import ask_for_chats, register_chat
 from indwell.lsp.chat.views import ChatViews
-from indwell.lsp.chat_names import is_chat
 from indwell.lsp.client import Client
 from indwell.lsp.configuration import SECTION
 from indwell.lsp.diagnostics import all_of
@@ -44,6 +43,7 @@ from indwell.lsp.wire.envelope import INVALID_PARAMS
 from indwell.lsp.wire.handshake import Opened
 from indwell.lsp.wire.language_server import Server, make_language_server
 from indwell.own_path import own_path
+from indwell.service.mentions.chat_names import is_chat
 
 AFTER_S = 0.05  # from the first sign of use to the work that gets a prompt ready
 ANY_SESSION = protocol.ResumeArguments()

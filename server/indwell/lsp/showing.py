@@ -9,14 +9,14 @@ from lsprotocol import types
 
 from indwell.agent.events import TurnFinished
 from indwell.agent.session import Session
-from indwell.lsp import queue as line
 from indwell.lsp.answer_document import AnswerDocument
 from indwell.lsp.client import Client
 from indwell.lsp.progress import REASON_LIMIT, summary
-from indwell.lsp.queue import Queue
-from indwell.lsp.tickets import PLAN_WAITS, OnEnd, Ticket, proposed_in
 from indwell.lsp.turns import Turns
 from indwell.policy.approvals import short_line, visible
+from indwell.service.turns import queue as line
+from indwell.service.turns.queue import Queue
+from indwell.service.turns.tickets import PLAN_WAITS, OnEnd, Ticket, proposed_in
 from indwell.settings.model import Mode, Settings
 
 AGAIN = "Try again"

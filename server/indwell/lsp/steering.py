@@ -5,7 +5,7 @@ from __future__ import annotations
 from indwell.agent.words import is_blank
 from indwell.errors import UserError
 from indwell.lsp import protocol
-from indwell.lsp.tickets import Ticket
+from indwell.service.turns.tickets import Ticket
 
 OPENING_S = 1.0  # for words to a turn that is about to begin; a session opens in a quarter of it
 

@@ -13,8 +13,8 @@ from indwell.lsp import answers, protocol
 from indwell.lsp.host import Host
 from indwell.lsp.names import TASK_COMMANDS
 from indwell.lsp.protocol_asking import AskParams
-from indwell.lsp.tickets import Ticket
 from indwell.prompt.tasks import Task
+from indwell.service.turns.tickets import Ticket
 
 NOTHING = protocol.TaskArguments()
 BEGIN_S = 2.0  # for a turn to begin, where nobody has to be asked before

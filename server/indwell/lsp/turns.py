@@ -19,12 +19,12 @@ from indwell.agent.session import Session
 from indwell.agent.turn import run_turn
 from indwell.errors import UserError
 from indwell.installation import installation
-from indwell.lsp import queue as line
 from indwell.lsp.client import Client
-from indwell.lsp.event_log import EventLog
 from indwell.lsp.progress import TurnProgress, summary
-from indwell.lsp.queue import Queue, Waiting
-from indwell.lsp.tickets import Afterwards, OnEnd, Open, Ticket, never_started, why_held
+from indwell.service.turns import queue as line
+from indwell.service.turns.event_log import EventLog
+from indwell.service.turns.queue import Queue, Waiting
+from indwell.service.turns.tickets import Afterwards, OnEnd, Open, Ticket, never_started, why_held
 
 _log = logging.getLogger(__name__)
 

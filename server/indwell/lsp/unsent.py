@@ -8,9 +8,9 @@ from pathlib import Path
 
 from indwell.errors import SessionError
 from indwell.lsp.backend import Backend
-from indwell.lsp.chores import Chores
-from indwell.lsp.keeping import Keeping
 from indwell.lsp.showing import Showing
+from indwell.service.chores import Chores
+from indwell.service.turns.keeping import Keeping
 
 _log = logging.getLogger(__name__)
 

@@ -168,7 +168,9 @@ def _with_workspace(loaded: Loaded, text: str) -> Loaded:
         table = workspace_table(text)
     except SettingsError as error:
         return Loaded(loaded.settings, (*loaded.notices, str(error)))
-    _, problem = project_hooks(table, WORKSPACE_FILE)  # `cli.hooks` takes them, once it is trusted
+    _, problem = project_hooks(
+        table, WORKSPACE_FILE
+    )  # `wiring.project.hooks` takes them, once it is trusted
     rest = {name: value for name, value in table.items() if name != "hooks"}
     loaded = Loaded(loaded.settings, (*loaded.notices, *([problem] if problem else ())))
     return _tightened(loaded, rest, WORKSPACE_FILE, chooses=False)

@@ -102,7 +102,7 @@ def _folder(root: Path, folder: Path, kind: Kind) -> list[Executable]:
 
 
 def _is_chat(root: Path, path: Path) -> bool:
-    """Is it a chat of the user's (``lsp.chat_names``), which nothing obeys, or what ignores it?"""
+    """Is it a chat of the user (``chat_names``), or the file that ignores chats?"""
     is_name = path.name == ".gitignore" or _CHAT.fullmatch(path.name) is not None
     is_lock = path.name.startswith(".#") and not path.exists()  # a link that leads nowhere
     return (

@@ -14,8 +14,8 @@ from indwell.lsp.chat.completion import COMMANDS, Lines, completed, named_lines
 from indwell.lsp.chat.files import chat_of, new_chat
 from indwell.lsp.chat.name_index import SHOWN, NameIndex
 from indwell.lsp.chat.outline import links
-from indwell.lsp.chat_names import is_chat
-from indwell.lsp.mentions import Mention, mention_of, mentions_in
+from indwell.service.mentions.chat_names import is_chat
+from indwell.service.mentions.mentions import Mention, mention_of, mentions_in
 from indwell.sessions.transcript import Piece, TurnView
 from indwell.workspace.executable import executables
 

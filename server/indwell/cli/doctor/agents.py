@@ -7,8 +7,8 @@ from pathlib import Path
 
 from indwell.cli.doctor.check import Finding, Findings
 from indwell.cli.doctor.here import settings_here
-from indwell.cli.subagents import find_agents
 from indwell.policy.approvals import short_line
+from indwell.wiring.subagents import find_agents
 
 _SENTENCE = 300  # characters of a problem
 _NAMES = 200  # of the names

@@ -8,13 +8,13 @@ from datetime import UTC, datetime
 from urllib.parse import urlsplit
 
 from indwell.cli.doctor.check import Finding, Findings
-from indwell.cli.stored_keys import with_stored_key
-from indwell.cli.trial import Looked, look, talk
-from indwell.cli.user_settings import read_settings
 from indwell.errors import SettingsError
 from indwell.providers.connection import Step, failure
 from indwell.providers.discovery import find_servers
 from indwell.providers.endpoint import shown
+from indwell.service.endpoint.trial import Looked, look, talk
+from indwell.service.stored_keys import with_stored_key
+from indwell.service.user_settings import read_settings
 from indwell.settings.keys import KeyStore
 from indwell.settings.load import lacking
 from indwell.settings.model import Settings

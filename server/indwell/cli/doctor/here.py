@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from indwell.cli.folder_trust import FolderTrust
-from indwell.cli.user_settings import read_settings
 from indwell.errors import SettingsError
+from indwell.service.folder_trust import FolderTrust
+from indwell.service.user_settings import read_settings
 from indwell.settings.model import Settings
 
 

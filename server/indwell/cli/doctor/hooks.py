@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from indwell.cli.doctor.check import Finding, Findings
-from indwell.cli.folder_trust import FolderTrust
-from indwell.cli.hooks import hooks_of
-from indwell.cli.user_settings import read_settings
 from indwell.errors import SettingsError
+from indwell.service.folder_trust import FolderTrust
+from indwell.service.user_settings import read_settings
+from indwell.wiring.project.hooks import hooks_of
 from indwell.workspace.disk import DiskWorkspace
 
 

@@ -11,13 +11,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from indwell.cli.doctor.check import Finding, Findings
-from indwell.cli.stored_keys import with_stored_key
-from indwell.cli.sweeping import MB, gone_words, recent, size_words
-from indwell.cli.user_settings import read_settings
 from indwell.errors import SettingsError
 from indwell.files import AppendLog, make_private_folder
 from indwell.files.removing import remove_own
 from indwell.providers.connection import State
+from indwell.service.stored_keys import with_stored_key
+from indwell.service.sweeping import MB, gone_words, recent, size_words
+from indwell.service.user_settings import read_settings
 from indwell.sessions.sweeping import held_b, record_of
 from indwell.settings.keys import KeyStore
 from indwell.settings.load import VARIABLES, lacking

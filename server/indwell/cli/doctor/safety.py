@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from indwell.cli.confining import strength
 from indwell.cli.doctor.check import Finding, Findings
-from indwell.cli.folder_trust import FolderTrust
-from indwell.cli.sandbox_state import home_words, state_words
-from indwell.cli.user_settings import read_settings
 from indwell.errors import SettingsError
 from indwell.providers.connection import State
+from indwell.service.folder_trust import FolderTrust
+from indwell.service.user_settings import read_settings
 from indwell.sessions.store import folder_name
 from indwell.settings.places import state_folder, user_file
 from indwell.settings.rules import RuleBook
+from indwell.wiring.bounds.confining import strength
+from indwell.wiring.bounds.sandbox_state import home_words, state_words
 
 
 def sandbox(environment: Mapping[str, str], folder: Path) -> Findings:

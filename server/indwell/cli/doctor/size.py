@@ -11,20 +11,20 @@ from pathlib import Path
 import msgspec
 from rich.console import Console
 
-from indwell.cli.chosen_model import make_model
-from indwell.cli.compose import make_session
 from indwell.cli.doctor.check import Finding, Findings
-from indwell.cli.place import Place
-from indwell.cli.project_instructions import standing_instructions
 from indwell.cli.terminal_approver import TerminalApprover
-from indwell.cli.user_settings import read_settings
 from indwell.context.conversation import Conversation
 from indwell.context.tokens import estimate_tokens, tools_tokens
 from indwell.errors import SettingsError
 from indwell.files.scratch import scratch_folder
+from indwell.service.user_settings import read_settings
 from indwell.sessions.ids import RANDOM_B, new_id
 from indwell.sessions.memory_log import MemoryLog
 from indwell.settings.model import Settings
+from indwell.wiring.compose import make_session
+from indwell.wiring.model import make_model
+from indwell.wiring.place import Place
+from indwell.wiring.project.instructions import standing_instructions
 from indwell.workspace.disk import DiskWorkspace
 
 MOST = 3_000  # tokens, of both together, without what is the user's own

@@ -8,9 +8,9 @@ from pathlib import Path
 
 from indwell.cli.doctor.check import Finding, Findings
 from indwell.cli.doctor.here import settings_here
-from indwell.cli.skills import skills_here
 from indwell.policy.approvals import short_line
 from indwell.skills.catalogue import MOST_LISTED, ranked
+from indwell.wiring.project.skills import skills_here
 
 _SENTENCE = 300  # characters of a problem
 _MEND = "mend the SKILL.md, or move its folder away"

@@ -26,10 +26,10 @@ from indwell.lsp.chat.rendering import Rendering
 from indwell.lsp.chat.restored import own_words
 from indwell.lsp.chat.stream import Stream
 from indwell.lsp.chat.writing import Asked, Writing
-from indwell.lsp.chat_names import SUFFIX, is_chat
 from indwell.lsp.documents import Document
 from indwell.lsp.host import Host
-from indwell.lsp.tickets import Ticket
+from indwell.service.mentions.chat_names import SUFFIX, is_chat
+from indwell.service.turns.tickets import Ticket
 from indwell.sessions.ids import is_id
 from indwell.sessions.transcript import TurnView, transcript
 from indwell.workspace.paths import parse

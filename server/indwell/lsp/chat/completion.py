@@ -8,7 +8,7 @@ from itertools import accumulate
 from typing import NamedTuple
 
 from indwell.lsp.chat.name_index import NameIndex
-from indwell.lsp.mentions import quoted_path
+from indwell.service.mentions.mentions import quoted_path
 
 MOST_SHOWN = 50  # ranges
 _LINES_LOOKED_AT = 20_000

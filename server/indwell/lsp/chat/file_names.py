@@ -9,7 +9,7 @@ from typing import Any
 
 from indwell.errors import ToolError
 from indwell.lsp.chat.name_index import NameIndex
-from indwell.lsp.files_below import files_below
+from indwell.service.mentions.files_below import files_below
 
 KEPT_S = 20.0  # then they are listed again, at the next question
 MOST = 50_000  # names

@@ -9,7 +9,7 @@ from pathlib import Path
 from indwell.errors import ToolError, UserError
 from indwell.files import list_folder, newest_first, read_bytes, write_atomic
 from indwell.lsp.chat.layout import session_of
-from indwell.lsp.chat_names import FOLDER, IGNORE, IGNORED, SUFFIX, chat_name
+from indwell.service.mentions.chat_names import FOLDER, IGNORE, IGNORED, SUFFIX, chat_name
 
 MOST_LOOKED_AT = 500  # chats, the newest first
 LIMIT_B = 16 << 20  # of one chat

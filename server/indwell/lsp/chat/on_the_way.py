@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from indwell.lsp.tickets import Ticket
+from indwell.service.turns.tickets import Ticket
 
 
 @dataclass(slots=True, eq=False)

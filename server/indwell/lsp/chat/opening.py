@@ -14,11 +14,11 @@ from indwell.lsp.chat.catching_up import caught_up, new_text
 from indwell.lsp.chat.chats import Chats
 from indwell.lsp.chat.files import changed_on_disk, chat_of, made_chat, new_chat
 from indwell.lsp.chat.layout import edited, noted
-from indwell.lsp.chat_names import SUFFIX, is_chat
 from indwell.lsp.documents import path_of
 from indwell.lsp.host import Host
 from indwell.lsp.protocol_chat import ChatArguments, ChatResult
 from indwell.policy.approvals import visible
+from indwell.service.mentions.chat_names import SUFFIX, is_chat
 
 
 async def opened(

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 from urllib.parse import unquote
 
 from indwell.lsp.chat.layout import Heading, headings
-from indwell.lsp.mentions import Mention, mention_of, mentions_in
 from indwell.lsp.positions import units_in_line
+from indwell.service.mentions.mentions import Mention, mention_of, mentions_in
 
 Place = Callable[[int], dict[str, int]]
 """The position of an offset, as JSON."""

@@ -15,7 +15,7 @@ from indwell.lsp.chat.question_words import question_words
 from indwell.lsp.documents import Document
 from indwell.lsp.host import Host
 from indwell.lsp.protocol_chat import ChatArguments
-from indwell.lsp.tickets import Ticket
+from indwell.service.turns.tickets import Ticket
 
 
 class QuestionPlace:

@@ -18,11 +18,11 @@ from indwell.lsp.chat.opening import opened
 from indwell.lsp.chat.question_place import QuestionPlace
 from indwell.lsp.chat.sending import send
 from indwell.lsp.chat.views import ChatViews
-from indwell.lsp.chat_names import PATTERN, is_chat
 from indwell.lsp.documents import Document
 from indwell.lsp.features import CHAT_FEATURES, CHAT_OPTIONS
 from indwell.lsp.host import Host
 from indwell.lsp.protocol_chat import ChatArguments, ChatResult, SendArguments
+from indwell.service.mentions.chat_names import PATTERN, is_chat
 
 ANY_CHAT = ChatArguments()
 NEWEST = SendArguments()

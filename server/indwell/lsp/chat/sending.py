@@ -13,7 +13,6 @@ from functools import partial
 from indwell.errors import EditRefused, SessionError, ToolError, UserError
 from indwell.files import exists
 from indwell.lsp import answers, protocol
-from indwell.lsp.attaching import attachments
 from indwell.lsp.chat import layout, moving
 from indwell.lsp.chat.asking import BeingSent
 from indwell.lsp.chat.chats import Chats
@@ -25,10 +24,11 @@ from indwell.lsp.chat.opening import opened
 from indwell.lsp.chat.pending import rest_of
 from indwell.lsp.documents import Document
 from indwell.lsp.host import Host
-from indwell.lsp.mentions import MOST, Mention, mentions_in
 from indwell.lsp.protocol_chat import ChatArguments, SendArguments
 from indwell.lsp.skills import names_of
-from indwell.lsp.tickets import Ticket
+from indwell.service.mentions.attaching import attachments
+from indwell.service.mentions.mentions import MOST, Mention, mentions_in
+from indwell.service.turns.tickets import Ticket
 from indwell.workspace.base import Workspace
 
 ANEW = "Begin a new session"

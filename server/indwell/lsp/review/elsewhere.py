@@ -7,9 +7,9 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import TypeAlias
 
-from indwell.lsp.chores import Chores
 from indwell.lsp.documents import Document, Documents
 from indwell.review.ledger import ReviewLedger
+from indwell.service.chores import Chores
 
 RELOAD_S = 2.0  # for an editor that loads changed files again by itself
 

@@ -14,7 +14,6 @@ from typing import TypeAlias
 
 from lsprotocol.types import MessageType
 
-from indwell.lsp.chores import Chores
 from indwell.lsp.documents import LONG, Document, Documents
 from indwell.lsp.review.elsewhere import Differs, Elsewhere
 from indwell.lsp.review.hints import Hints
@@ -23,6 +22,7 @@ from indwell.lsp.review.places import reachable
 from indwell.lsp.review.screen import Screen
 from indwell.review.hunk import Hunk
 from indwell.review.ledger import ReviewLedger
+from indwell.service.chores import Chores
 from indwell.workspace.text import split_lines
 
 SETTLE_S = 0.05  # keys and edits come in bursts

@@ -16,7 +16,6 @@ from lsprotocol import types
 
 from indwell.errors import UserError
 from indwell.lsp.answering import ANSWER_S, Answering
-from indwell.lsp.chores import Chores
 from indwell.lsp.client import Client
 from indwell.lsp.documents import Document
 from indwell.lsp.protocol_review import KeptRow, VerdictArguments, VerdictResult
@@ -29,6 +28,7 @@ from indwell.lsp.saving import clean_ones, save_ours
 from indwell.review.hunk import Hunk
 from indwell.review.ledger import ReviewLedger
 from indwell.review.verdicts import Scope, accept, planned, reject
+from indwell.service.chores import Chores
 from indwell.workspace.base import Workspace
 
 KEEP = "Keep mine"

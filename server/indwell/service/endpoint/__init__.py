@@ -1,0 +1,1 @@
+"""Connecting to an endpoint: addresses, a trial of it, its key and its models."""

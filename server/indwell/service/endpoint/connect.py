@@ -1,0 +1,297 @@
+"""Connect to an endpoint for good: test it, then store address, model and key, or nothing."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from indwell.errors import SettingsError, ToolError, UserError
+from indwell.files import make_private_folder, write_atomic, write_private
+from indwell.providers.catalogue import BY_NAME, LOOPBACK, title_of
+from indwell.providers.connection import LoginOutcome, Step, failure
+from indwell.providers.endpoint import host_of, shown
+from indwell.providers.models import OfferedModel
+from indwell.service.endpoint.addresses import found
+from indwell.service.endpoint.trial import NAME_ONE, Looked, talk
+from indwell.settings.edit import edited
+from indwell.settings.keys import Kept, KeyringUnusable, KeyStore
+from indwell.settings.origins import origin_of
+from indwell.settings.places import read_user_file
+from indwell.settings.secret import Secret
+from indwell.settings.values import check, convert, parse_toml
+
+MOST_NAMED = 8  # models that a sentence lists
+
+Pick = Callable[[tuple[OfferedModel, ...]], Awaitable[str | None]]
+"""Lets the user choose a model; None if they chose none."""
+
+
+class Endpoint(msgspec.Struct, frozen=True):
+    """What to connect to.
+
+    Attributes:
+        base_url: Where the API starts.
+        key: For its origin; None to take the stored one, or none.
+        model: Which model; None to choose.
+        is_tested: False stores it as it is.
+        keep: Who keeps the key: the system's keyring, or the client, in a place of its own.
+    """
+
+    base_url: str
+    key: Secret | None = None
+    model: str | None = None
+    is_tested: bool = True
+    keep: Literal["keyring", "client"] = "keyring"
+
+
+class Places(msgspec.Struct, frozen=True):
+    """Where the user's settings and keys are, and the variables that win over them."""
+
+    config: Path
+    keys: KeyStore
+    environment: Mapping[str, str]
+
+
+async def connect(
+    endpoint: Endpoint,
+    places: Places,
+    *,
+    pick: Pick | None = None,
+    looked: Looked | None = None,
+    on_step: Callable[[Step], None] = lambda _step: None,
+) -> LoginOutcome:
+    """Test an endpoint, choose a model, store all of it.
+
+    Args:
+        endpoint: What to connect to.
+        places: Where to store it.
+        pick: Asks the user, if there are several models; else one must be named.
+        looked: What the endpoint has said already; it is not asked again, nor told.
+        on_step: Hears each step when it is done.
+
+    Raises:
+        SettingsError: The user's file is broken, or a key cannot be read.
+    """
+    base_url = str(convert("base_url", endpoint.base_url))
+    key = endpoint.key or await asyncio.to_thread(known_key, base_url, places)
+    tried: list[Step] = []
+
+    def tell(*steps: Step) -> None:
+        for step in steps:
+            tried.append(step)
+            on_step(step)
+
+    def ended(message: str, model: str = "", notes: tuple[str, ...] | None = None) -> LoginOutcome:
+        ok = notes is not None
+        offered = looked.models if looked is not None and not model else ()
+        return LoginOutcome(ok, base_url, model, tuple(tried), message, notes or (), offered)
+
+    if looked is not None:
+        tried.extend(looked.steps)
+    elif endpoint.is_tested:
+        base_url, looked = await found(base_url, key.reveal() if key is not None else None)
+        tell(*looked.steps)
+    if failure(tuple(tried)) is not None:
+        model = None
+    else:
+        offered = looked.models if looked is not None else ()
+        model = await _tested(endpoint, base_url, key, offered, pick=pick, tell=tell)
+    if model is None:
+        return ended(f"{title_of(base_url)} cannot be used yet; nothing was stored")
+    try:
+        notes = await asyncio.to_thread(_store_alone, base_url, model, key, places, endpoint)
+    except UserError as error:
+        tell(Step("stored", "fail", str(error)))
+        return ended("nothing was stored", model.name)
+    tell(Step("stored", "ok", f"address and model stand in {places.config}"))
+    message = f"{model.name} at {title_of(base_url)} answers from now on"
+    outcome = ended(message, model.name, notes)
+    is_theirs = endpoint.keep == "client" and endpoint.key is not None
+    return msgspec.structs.replace(outcome, origin=origin_of(base_url) if is_theirs else "")
+
+
+async def _tested(
+    endpoint: Endpoint,
+    base_url: str,
+    key: Secret | None,
+    offered: tuple[OfferedModel, ...],
+    *,
+    pick: Pick | None,
+    tell: Callable[..., None],
+) -> OfferedModel | None:
+    """The model that was chosen and works; None if there is none, which ``tell`` has heard."""
+    name = await _model(endpoint.model, offered, pick)
+    if not name:
+        tell(_no_model(offered))
+        return None
+    if offered and name not in {one.name for one in offered}:
+        tell(Step("models", "warn", f"{name!r} is not in its list", "check the name"))
+    if endpoint.is_tested:
+        talked = await talk(base_url, key.reveal() if key is not None else None, name)
+        tell(*talked)
+        if failure(talked) is not None:
+            return None
+    return next((one for one in offered if one.name == name), OfferedModel(name))
+
+
+def known_key(base_url: str, places: Places) -> Secret | None:
+    """The key that is there already for this origin: in the user's file, else stored.
+
+    Blocks for as long as the keyring waits for its password.
+
+    Raises:
+        SettingsError: The user's file is broken, or a key cannot be read.
+    """
+    given = _given(places.config)
+    from_file = given.get("api_key")
+    if isinstance(from_file, Secret) and origin_of(_text(given.get("base_url"))) == origin_of(
+        base_url
+    ):
+        return from_file
+    kept = places.keys.get(origin_of(base_url))
+    return kept.key if kept is not None else None
+
+
+async def _model(
+    wanted: str | None, offered: tuple[OfferedModel, ...], pick: Pick | None
+) -> str | None:
+    if wanted:
+        return wanted
+    if len(offered) == 1:
+        return offered[0].name
+    return await pick(offered) if pick is not None and offered else None
+
+
+def _no_model(offered: tuple[OfferedModel, ...]) -> Step:
+    names = ", ".join(one.name for one in offered[:MOST_NAMED])
+    more = " …" if len(offered) > MOST_NAMED else ""
+    sentence = "no model was chosen" + (f" of {names}{more}" if names else "")
+    return Step("models", "fail", sentence, NAME_ONE)
+
+
+def _store_alone(
+    base_url: str, model: OfferedModel, key: Secret | None, places: Places, endpoint: Endpoint
+) -> tuple[str, ...]:
+    """Like ``_store``, one login at a time: each reads what the one before it has written."""
+    held, origin = places.keys.held, origin_of(base_url)
+    is_new = endpoint.key is not None
+    is_theirs = endpoint.keep == "client" if is_new else held.get(origin) is not None
+    with places.keys.locked():
+        notes = _store(base_url, model, key, places, is_theirs=is_theirs)
+    if not is_theirs:
+        held.drop(origin)
+    elif key is not None:
+        held.hold({origin: key})
+    return notes
+
+
+def _store(
+    base_url: str, model: OfferedModel, key: Secret | None, places: Places, *, is_theirs: bool
+) -> tuple[str, ...]:
+    """Keys first, the settings file last, and the keys back if that fails; gives notes.
+
+    ``is_theirs``: the client keeps the key, so it is written nowhere.
+    """
+    before = read_user_file(places.config)
+    given = _given(places.config)
+    changes: dict[str, str | int | None] = {
+        "model": model.name,
+        "base_url": None if base_url.rstrip("/") == BY_NAME["openai"].base_url else base_url,
+        "api_key": None,
+        "provider": None,
+    }
+    if _is_running_window(model):
+        changes["window"] = model.window
+    text = edited(before or "", changes, places.config.name)
+    origin = origin_of(base_url)
+    wanted: dict[str, Secret | None] = {} if is_theirs else {origin: key}
+    old_key = given.get("api_key")
+    old_origin = origin_of(_text(given.get("base_url")))
+    if isinstance(old_key, Secret) and old_origin != origin:
+        wanted[old_origin] = old_key  # it must not go to the new address
+    kept = _keep_all(wanted, places.keys, lambda: _write(places.config, text, before))
+    return (*(one.note for one in kept if one.note), *_notes(base_url, model, given, places))
+
+
+def _keep_all(
+    wanted: Mapping[str, Secret | None], store: KeyStore, then: Callable[[], None]
+) -> tuple[Kept, ...]:
+    """Keep keys, do ``then``; if anything fails, what was kept before stands again.
+
+    Only for the origins in ``wanted``: those of others are as they were left meanwhile.
+    """
+    before = {origin: _kept(origin, store) for origin in wanted}
+    try:
+        kept = tuple(store.put(origin, key) for origin, key in wanted.items())
+        then()
+    except BaseException:
+        for origin, old in before.items():
+            if old is None:
+                store.forget(origin)
+            else:
+                store.put(origin, old.key)
+        raise
+    return kept
+
+
+def _kept(origin: str, store: KeyStore) -> Kept | None:
+    try:
+        return store.stored(origin)
+    except KeyringUnusable:
+        return None  # lost already, so there is nothing to bring back
+
+
+def _write(path: Path, text: str, before: str | None) -> None:
+    data = text.encode()
+    try:
+        if before is None:
+            make_private_folder(path.parent)
+            write_private(path, data)
+        else:
+            target = path.resolve()  # many link theirs from elsewhere
+            write_atomic(target, data, [target.parent], expected=before.encode())
+    except (ToolError, OSError) as error:
+        raise SettingsError(f"{str(path)!r} cannot be written ({error}); mend that") from error
+
+
+def _notes(
+    base_url: str, model: OfferedModel, given: Mapping[str, object], places: Places
+) -> tuple[str, ...]:
+    notes = []
+    set_here = {name: places.environment.get(name, "").strip() for name in _WINNING}
+    for name, wanted in zip(_WINNING, (base_url, model.name, "openai"), strict=True):
+        if set_here[name] and set_here[name].rstrip("/") != wanted.rstrip("/"):
+            notes.append(f"{name} is set in this environment and wins over what was stored")
+    if base_url.startswith("http://") and host_of(base_url) not in LOOPBACK:
+        notes.append(f"{shown(base_url)} is not encrypted: key and code can be read on the way")
+    if given.get("model") not in {None, model.name}:
+        stale = [name for name in ("window", "price_in", "price_out") if name in given]
+        if "window" in stale and _is_running_window(model):
+            stale.remove("window")
+        notes += [f"{name} in config.toml was for the model before; look at it" for name in stale]
+    return tuple(notes)
+
+
+_WINNING = ("OPENAI_BASE_URL", "INDWELL_MODEL", "INDWELL_PROVIDER")
+
+
+def _is_running_window(model: OfferedModel) -> bool:
+    """Does the endpoint itself say with how much it runs? Then it is worth more than a guess."""
+    return model.source == "endpoint" and model.window is not None
+
+
+def _given(config: Path) -> Mapping[str, object]:
+    """What the user's file sets.
+
+    Raises:
+        SettingsError: It is broken.
+    """
+    return check(parse_toml(read_user_file(config) or "", config.name), config.name).values
+
+
+def _text(value: object) -> str | None:
+    return value if isinstance(value, str) else None

@@ -1,0 +1,144 @@
+"""How the language server comes to a model: what is missing, what there is, and logging in."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Literal
+
+from indwell.errors import SettingsError
+from indwell.providers.connection import LocalServer, LoginOutcome
+from indwell.providers.models import OfferedModel
+from indwell.service.stored_keys import has_key, key_store, with_stored_key
+from indwell.service.user_settings import read_settings
+from indwell.settings.model import Settings
+from indwell.settings.places import state_folder, user_file
+from indwell.settings.secret import Secret
+
+
+class Connecting:
+    """A part of ``EditorBackend``; see ``lsp.backend.Backend``.
+
+    Args:
+        environment: The process's variables.
+        scripted: Use the scripted model, whatever the settings say.
+    """
+
+    def __init__(self, environment: Mapping[str, str], *, scripted: bool) -> None:
+        self._environment = environment
+        self._scripted = scripted
+        self._settings = Settings()
+
+    async def login(
+        self,
+        provider: str,
+        key: str | None,
+        base_url: str | None,
+        model: str | None = None,
+        *,
+        by_client: bool = False,
+    ) -> LoginOutcome:
+        """Test an endpoint with its key, and store both; the model stays if it has that one.
+
+        Raises:
+            UserError: The provider is not known, or the key cannot be one.
+        """
+        from indwell.service.endpoint.addresses import address_of
+
+        address = base_url or address_of(provider)
+        return await self._connect(address, key, model, by_client=by_client)
+
+    async def connect(self, base_url: str, key: str | None, model: str | None) -> LoginOutcome:
+        """As ``login``, for an address; the system's keyring keeps the key.
+
+        Raises:
+            UserError: As ``login``.
+        """
+        return await self._connect(base_url, key, model, by_client=False)
+
+    async def _connect(
+        self, base_url: str, key: str | None, model: str | None, *, by_client: bool
+    ) -> LoginOutcome:
+        """See ``connect.connect``; without a model, the one in use or the only one.
+
+        Raises:
+            UserError: The address or the key cannot be one, or the settings file is broken.
+        """
+        from indwell.service.endpoint.connect import Endpoint, Places, connect
+        from indwell.settings.values import convert
+
+        secret: Secret | None = convert("api_key", key) if key else None
+
+        async def keep_current(offered: tuple[OfferedModel, ...]) -> str | None:
+            names = {one.name for one in offered}
+            return self._settings.model if self._settings.model in names else None
+
+        places = Places(user_file(), key_store(), self._environment)
+        keep: Literal["client", "keyring"] = "client" if by_client else "keyring"
+        endpoint = Endpoint(base_url, secret, model, keep=keep)
+        return await connect(endpoint, places, pick=keep_current)
+
+    async def lacking(self) -> str:
+        """Why no model can be called, from settings and keys as they are now; empty if one can."""
+        if self._scripted:
+            return ""
+        return await asyncio.to_thread(self._lacking)
+
+    async def local_servers(self) -> tuple[LocalServer, ...]:
+        """Model servers on this machine."""
+        from indwell.providers.discovery import find_servers
+
+        return await find_servers(environment=self._environment)
+
+    async def first_run_page(self) -> Path:
+        """The page on how to begin, in the state folder.
+
+        Raises:
+            UserError: It cannot be written.
+        """
+        from indwell.service.endpoint.first_page import write_page
+
+        return await asyncio.to_thread(write_page, state_folder(self._environment))
+
+    async def seems_lacking(self) -> str:
+        """Why no model can be called, with no keyring opened."""
+        if self._scripted:
+            return ""
+        return await asyncio.to_thread(self._seems_lacking)
+
+    async def pictures(self, settings: Settings) -> bool | None:
+        """By the settings, else by what is known of the model."""
+        if settings.provider == "scripted" or not settings.model:
+            return None if settings.provider != "scripted" else False
+        if settings.pictures is not None:
+            return settings.pictures
+        return await asyncio.to_thread(_known_pictures, settings)
+
+    def _lacking(self) -> str:
+        from indwell.settings.load import lacking
+
+        try:
+            settings = read_settings(self._environment).settings
+            if settings.model:
+                settings = with_stored_key(settings, key_store())
+        except SettingsError as error:
+            return str(error)
+        return lacking(settings, str(user_file()))
+
+    def _seems_lacking(self) -> str:
+        from indwell.settings.load import lacking
+
+        try:
+            settings = read_settings(self._environment).settings
+            missing = lacking(settings, str(user_file()))
+            return "" if settings.model and has_key(settings, key_store()) else missing
+        except SettingsError as error:
+            return str(error)
+
+
+def _known_pictures(settings: Settings) -> bool | None:
+    from indwell.providers.facts import facts_for
+
+    return facts_for(settings.model, settings.base_url, now=datetime.now(UTC)).images

@@ -1,0 +1,1 @@
+"""Files that a prompt mentions with ``@path``: found, checked and attached."""

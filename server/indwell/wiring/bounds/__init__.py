@@ -1,0 +1,1 @@
+"""The bounds of a command: what the sandbox shows, guards and puts back."""

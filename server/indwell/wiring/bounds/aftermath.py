@@ -1,0 +1,455 @@
+"""What a confined command did to guarded files although it may not: put aside, and said.
+
+Mounts hold what is there when a command begins. Names that it makes only then, and files whose
+mount was lost because the editor saved them meanwhile, are looked at here.
+"""
+
+from __future__ import annotations
+
+import bisect
+import contextlib
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+
+import msgspec
+
+from indwell.errors import ToolError
+from indwell.files.aside import Left, Quarantine, let_in, named, put_file, put_link, why
+from indwell.files.listing import exists
+from indwell.files.reading import read_bytes
+from indwell.files.tree import Found
+from indwell.policy.guarded import (
+    BARE,
+    is_guarded,
+    is_obeyed_by_git,
+    is_posing,
+    is_set_aside,
+    set_aside_name,
+    topmost,
+)
+from indwell.policy.paths import is_at_root_unknown, is_protected
+from indwell.sandbox.gate import Standing, close
+from indwell.wiring.bounds.git_guarding import SAMPLE, Copy
+from indwell.workspace.git_config import executing
+
+_MOST_B = 1 << 20
+_MOST_OPENED = 100
+_MOST_ROUNDS = 5  # a program that runs on may make things again as fast as they are taken away
+_RUNS = re.compile(r"^\s*(?:x|exec)\s", re.MULTILINE)  # in what a rebase has to do
+_CONFIGURATIONS = frozenset({"config", "config.worktree"})
+
+_GIT, _COMMON, _TO_FOLDER = ".git", "commondir", "gitdir:"
+_WAYS = frozenset({_GIT, _COMMON})
+
+
+class Look(msgspec.Struct, frozen=True):
+    """What is guarded in a folder, at one time. Paths begin at the folder.
+
+    Attributes:
+        found: What is there.
+        git: What git obeys, whatever its name, be it there or not.
+        repositories: The same without what links lead to, for each folder that holds a repository.
+        ends: What protected links lead to, be it there or not.
+        odd: What only its place makes one that is guarded.
+        todos: What rebases that are under way still have to do.
+        closed: Folders that cannot be looked into.
+        is_whole: It went everywhere.
+        n_installed: So many folders of installed files were looked into.
+        too_deep: Folders that were not looked into as their paths are too long.
+    """
+
+    found: Mapping[str, Found]
+    git: frozenset[str] = frozenset()
+    repositories: Mapping[str, tuple[str, ...]] = {}
+    ends: frozenset[str] = frozenset()
+    odd: frozenset[str] = frozenset()
+    todos: Mapping[str, Found] = {}
+    closed: tuple[str, ...] = ()
+    is_whole: bool = True
+    n_installed: int = 0
+    too_deep: tuple[str, ...] = ()
+
+    def is_head(self, path: str) -> bool:
+        """Does it say no more than which branch a repository is on?"""
+        folder, _, name = path.rpartition("/")
+        return name == BARE and f"{folder}/config".removeprefix("/") in self.git
+
+    def is_closed(self, path: str) -> bool:
+        """Does it lie in a folder that cannot be looked into?"""
+        return any(path.startswith(f"{one}/") for one in self.closed)
+
+
+def without(look: Look, folders: Sequence[str]) -> Look:
+    """The same but for these folders and what is in them."""
+    found = {
+        path: one
+        for path, one in look.found.items()
+        if not any(path == folder or path.startswith(f"{folder}/") for folder in folders)
+    }
+    return msgspec.structs.replace(look, found=found) if folders else look
+
+
+def settle(
+    root: Path,
+    before: Look,
+    look: Callable[[], Look],
+    quarantine: Quarantine,
+    copies: Mapping[str, Copy],
+    *,
+    only_git: bool = False,
+    so_far: bool = False,
+) -> tuple[str, ...]:
+    """Move away what is new, and put back links and what git obeys; a sentence for each. Blocks.
+
+    What could not be mended comes first.
+
+    It looks again until nothing new is there. What cannot be taken away closes the gate: no command
+    runs until it is gone.
+
+    Args:
+        root: The folder.
+        before: How it was when the command began.
+        look: Sees how it is now.
+        quarantine: Where to move things.
+        copies: What the files held that git obeys.
+        only_git: All others the command was allowed to change.
+        so_far: It still runs: what cannot be mended is said when it has ended.
+    """
+    first: dict[str, None] = {}
+    notes: dict[str, None] = {}
+    for is_last in (*[False] * _MOST_ROUNDS, True):
+        after = look() if so_far else _look_inside(root, before, look)
+        settling = _Settling(
+            *(root, before, after, quarantine, copies),
+            only_git=only_git,
+            so_far=so_far,
+            is_last=is_last,
+        )
+        notes |= dict.fromkeys(settling.notes())
+        first |= dict.fromkeys(settling.urgent)
+        if not settling.n_moved:
+            break
+    return tuple(dict.fromkeys((*first, *notes)))
+
+
+def newly_closed(before: Look, after: Look) -> tuple[str, ...]:
+    """Folders that could be looked into when the command began."""
+    return tuple(at for at in after.closed if at not in before.closed and not before.is_closed(at))
+
+
+def _look_inside(root: Path, before: Look, look: Callable[[], Look]) -> Look:
+    """Look, also into folders that the command has closed, and into those in them."""
+    after = look()
+    for _ in range(_MOST_OPENED):
+        opened = [let_in(root, at) for at in newly_closed(before, after)]
+        if not any(opened):
+            break
+        after = look()
+    return after
+
+
+_UNKNOWN = (
+    ". Indwell does not know this name: if no tool loads it, add the name to `harmless_names` of "
+    "your own settings"
+)
+
+
+class _Settling:
+    def __init__(
+        self,
+        root: Path,
+        before: Look,
+        after: Look,
+        quarantine: Quarantine,
+        copies: Mapping[str, Copy],
+        *,
+        only_git: bool,
+        so_far: bool,
+        is_last: bool,
+    ) -> None:
+        self.n_moved = 0
+        self.urgent: list[str] = []  # what could not be taken away
+        self._root = root
+        self._before = before
+        self._after = after
+        self._quarantine = quarantine
+        self._copies = copies
+        self._only_git = only_git
+        self._so_far = so_far
+        self._is_last = is_last
+        self._git = before.git | after.git
+        # What new links and new repositories name may be the user's own; they go themselves.
+        self._by_git = before.git | frozenset(_obeyed_now(before, after))
+        self._is_named = before.ends | before.odd | after.odd
+        self._sorted = sorted(after.found)
+
+    def notes(self) -> Iterator[str]:
+        """A sentence for each change, once it is mended as well as it can be."""
+        for at in newly_closed(self._before, self._after):
+            if not self._so_far:
+                yield self._stands(at, "", "the system denies permission")
+        if not self._after.is_whole:
+            yield (
+                "the workspace holds so many folders by now that no command runs in the sandbox "
+                "until there are fewer; tell the user"
+            )
+        yield from self._changed()
+        for path, now in self._after.todos.items():
+            if not _is_same(now, self._before.todos.get(path)) and self._runs_lines(path):
+                yield self._moved_away(path)
+        deep = () if self._so_far else self._after.too_deep
+        yield from map(self._too_deep, deep)
+        new = [
+            path
+            for path in self._after.found
+            if path not in self._before.found and path not in deep and self._is_guarded(path)
+        ]
+        for path in topmost(new):
+            if self._before.is_closed(path):
+                continue  # nobody knows since when it is there
+            yield from self._made(path)
+
+    def _changed(self) -> Iterator[str]:
+        before, after = self._before.found, self._after.found
+        for path, was in before.items():
+            now = after.get(path)
+            if not self._is_guarded(path) or _is_same(was, now) or self._before.is_closed(path):
+                continue
+            if now is not None and self._before.is_head(path):
+                continue
+            if path in self._copies:
+                yield from self._restored(path, now)
+            elif was.leads_to:
+                yield self._put_back(was, now)
+            elif self._so_far:
+                continue
+            elif now is not None:
+                yield (
+                    f"{path!r} changed while the command ran, which it may not change; "
+                    "tell the user"
+                )
+            elif not any(one in before and one not in after for one in _parents(path)):
+                yield f"{path!r} is gone, which commands may not remove; tell the user"
+
+    def _made(self, path: str) -> Iterator[str]:
+        if self._is_harmless(path):
+            return
+        if is_set_aside(path):  # be it a secret file, too: programs obey an `.npmrc`
+            yield self._moved_away(path)
+        elif not self._so_far:
+            yield f"the command made {path!r}; look at it before anything obeys it"
+
+    def _too_deep(self, path: str) -> str:
+        """Move a folder away into which nobody can look; none was there when the command began."""
+        made = f"the command made {named(path)}, a folder that is too deep to look into"
+        where = self._taken(path, made)
+        match where:
+            case str():
+                return where
+            case None:
+                return f"{made}; it no longer exists"
+            case Path():
+                return f"{made}, so it was moved out of the workspace, to {str(where)!r}"
+
+    def _is_guarded(self, path: str) -> bool:
+        folder, _, name = path.rpartition("/")
+        if name == BARE or ".git" in path.split("/") or not self._by_git.isdisjoint((path, folder)):
+            return True
+        return not self._only_git and (path in self._is_named or is_guarded(path))
+
+    def _restored(self, path: str, now: Found | None) -> Iterator[str]:
+        """Put back what git obeys, if it would run or obey something else by now."""
+        copy = self._copies[path]
+        if now is not None and path.rpartition("/")[2] in _CONFIGURATIONS:
+            text = _text(self._root, path)
+            if text is not None and executing(text) == executing(_decoded(copy.data)):
+                return  # a branch or a name: git and the user's tools write such
+        if now is not None and self._is_as_it_was(path, copy):
+            return
+        said = f"{path!r} changed while the command ran, which git obeys"
+        where: Path | str | None = None
+        if now is not None:
+            where = self._taken(path)
+            if isinstance(where, str):
+                with contextlib.suppress(OSError, ToolError):
+                    put_file(self._root, path, copy.data, copy.mode)
+                yield where
+                return
+        try:
+            put_file(self._root, path, copy.data, copy.mode)
+        except (OSError, ToolError) as error:
+            yield f"{said}, and it could not be put back ({error}); tell the user"
+            return
+        now_called = f", and what replaced it is now {str(where)!r}" if where else ""
+        yield f"{said}, so it is as it was{now_called}; tell the user"
+
+    def _is_as_it_was(self, path: str, copy: Copy) -> bool:
+        with contextlib.suppress(OSError, ToolError):
+            mode = (self._root / path).lstat().st_mode & 0o777
+            return (
+                mode == copy.mode
+                and read_bytes(self._root / path, (self._root,), _MOST_B) == copy.data
+            )
+        return False
+
+    def _put_back(self, was: Found, now: Found | None) -> str:
+        said = f"the link {was.path!r} was replaced, which commands may not do"
+        where: Path | str | None = None
+        if now is not None:
+            where = self._taken(was.path)
+            if isinstance(where, str):
+                return where
+        try:
+            put_link(self._root, was.path, was.leads_to)
+        except (OSError, ToolError):
+            return f"{said}; it could not be put back; tell the user"
+        replaced = f", and what replaced it is now {str(where)!r}" if where else ""
+        return f"{said}; it is as it was{replaced}"
+
+    def _moved_away(self, path: str) -> str:
+        where = self._taken(path)
+        match where:
+            case str():
+                return where
+            case None:
+                return f"the command made {path!r}, which it may not; the file no longer exists"
+            case Path():
+                return (
+                    f"the command made {path!r}, which editors, agents, shells or git may obey, so "
+                    f"it was moved out of the workspace, to {str(where)!r}; tell the user, who can "
+                    f"move it back{_UNKNOWN if self._is_unknown(path) else ''}"
+                )
+
+    def _is_unknown(self, path: str) -> bool:
+        """Is it moved only because nobody here knows its name?"""
+        is_at_root = is_at_root_unknown(path) or path in self._after.odd
+        return is_at_root and not is_protected(path) and not is_posing(path)
+
+    def _taken(self, path: str, made: str = "") -> Path | str | None:
+        """Where it is now, None if it was gone; else the sentence that it is still there.
+
+        Args:
+            path: What is to be taken away.
+            made: A clause of what the command did; by default that programs may obey the thing.
+        """
+        made = made or (f"the command made {path!r}, which editors, agents, shells or git may obey")
+        safe_name = set_aside_name(path.rpartition("/")[2])
+        if self._is_last:  # it was taken away again and again
+            return self._stands(path, safe_name, "a program makes it again each time", made)
+        try:
+            where = self._quarantine.take(self._root, path, safe_name)
+        except (OSError, ToolError) as error:
+            return self._stands(path, safe_name, why(error), made)
+        if isinstance(where, Left):
+            return self._stands(where.at, safe_name, where.why, made, is_renamed=True)
+        self.n_moved += 1
+        return where
+
+    def _stands(
+        self, at: str, safe_name: str, reason: str, made: str = "", *, is_renamed: bool = False
+    ) -> str:
+        """Close the gate, and say so."""
+        close(Standing(str(self._root), at, safe_name, reason), self._quarantine)
+        if not safe_name:
+            said = f"{named(at)} cannot be looked into any more ({reason})"
+        else:
+            now = f"; it is now {named(at)}" if is_renamed else ""
+            said = f"{made}, and it could not be moved away ({reason}){now}"
+        said += (
+            ". No command runs here until it is gone: tell the user, who can look at it and "
+            "remove it, or move it out of the workspace"
+        )
+        self.urgent.append(said)
+        return said
+
+    def _is_harmless(self, path: str) -> bool:
+        """Is it a repository, or a part of one, that runs nothing?"""
+        if path.rpartition("/")[2] == BARE:
+            folder = path.removesuffix(BARE)
+            is_elsewhere = exists(self._root / f"{folder}commondir")
+            has_own = exists(self._root / f"{folder}config")
+            return not is_elsewhere and (not has_own or self._runs_nothing(f"{folder}config"))
+        parts = path.split("/")
+        if ".git" not in parts and path not in self._git and "/".join(parts[:-1]) not in self._git:
+            return False
+        return all(self._is_plain(one) for one in self._inside(path))
+
+    def _is_plain(self, path: str) -> bool:
+        one, name = self._after.found[path], path.rpartition("/")[2]
+        if one.leads_to:
+            return False
+        if one.is_folder:
+            return name != "modules"
+        if name in _CONFIGURATIONS:
+            return self._runs_nothing(path)
+        return name.endswith(SAMPLE) or (name in _WAYS and self._leads_home(path))
+
+    def _leads_home(self, path: str) -> bool:
+        """Does a working tree's file lead to a repository that was here before? git made it so."""
+        text = _text(self._root, path)
+        folder, _, name = path.rpartition("/")
+        if self._so_far and text == "":
+            return True  # git is about to write it; without any text it leads nowhere
+        if text is None or (name == _GIT and not text.startswith(_TO_FOLDER)):
+            return False
+        with contextlib.suppress(OSError, RuntimeError, ValueError):
+            real = (self._root / folder / text.removeprefix(_TO_FOLDER).strip()).resolve()
+            at = real.relative_to(self._root).as_posix()
+            if name == _GIT and self._so_far and not exists(real / _COMMON):
+                # git writes it last; until then nothing in that folder is obeyed but its own.
+                above = at.rpartition("/worktrees/")[0]
+                return f"{above}/config" in self._before.git and not exists(real / "config")
+            if name == _GIT:
+                return self._leads_home(f"{at}/{_COMMON}")
+            return f"{at}/config" in self._before.git
+        return False
+
+    def _inside(self, path: str) -> Iterator[str]:
+        at = bisect.bisect_left(self._sorted, path)
+        if at < len(self._sorted) and self._sorted[at] == path:
+            yield path
+        at = bisect.bisect_left(self._sorted, f"{path}/")
+        while at < len(self._sorted) and self._sorted[at].startswith(f"{path}/"):
+            yield self._sorted[at]
+            at += 1
+
+    def _runs_lines(self, path: str) -> bool:
+        text = _text(self._root, path)
+        return text is None or _RUNS.search(text) is not None
+
+    def _runs_nothing(self, path: str) -> bool:
+        text = _text(self._root, path)
+        return text is not None and not executing(text).lines
+
+
+def _obeyed_now(before: Look, after: Look) -> Iterator[str]:
+    """What repositories that were there obey, and of new ones what is in their own folder."""
+    for holder, names in after.repositories.items():
+        front = f"{holder}/" if holder else ""
+        for name in names:
+            own = name.removeprefix(front)
+            if holder in before.repositories or own.startswith(".git/") or is_obeyed_by_git(own):
+                yield name
+
+
+def _is_same(was: Found, now: Found | None) -> bool:
+    if now is None or now.leads_to != was.leads_to:
+        return False
+    return bool(was.leads_to) or now.stamp == was.stamp
+
+
+def _parents(path: str) -> Iterator[str]:
+    while path := path.rpartition("/")[0]:
+        yield path
+
+
+def _text(root: Path, path: str) -> str | None:
+    try:
+        return _decoded(read_bytes(root / path, (root,), _MOST_B))
+    except ToolError:
+        return None
+
+
+def _decoded(data: bytes) -> str:
+    return data.decode("utf-8", "replace")

@@ -1,0 +1,497 @@
+"""What in a workspace is guarded from commands: looked at before each, and again after it."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager
+from pathlib import Path
+
+import msgspec
+
+from indwell.files.aside import Quarantine, named, why
+from indwell.files.installed import MOST_FOLDERS as MOST_INSTALLED
+from indwell.files.installed import MOST_PATH_B, Installed
+from indwell.files.new_names import MOST_WATCHED, POLL_S, Listener, NewNames
+from indwell.files.stub_folders import is_stub
+from indwell.files.tree import MOST_FOLDERS, Found, Tree, found_at, listings_of
+from indwell.policy.guarded import (
+    BARE,
+    INSIDE,
+    SHUT,
+    is_guarded,
+    is_minor,
+    is_obeyed_by_git,
+    is_posing,
+    is_repository_sign,
+    kind_of,
+    ordinary_of,
+    topmost,
+)
+from indwell.policy.paths import is_at_root_unknown, is_installed, is_protected, is_unknown
+from indwell.policy.protected_names import AT_ONCE
+from indwell.sandbox.confinement import Guarded, Hear, Hold
+from indwell.sandbox.strength import strength
+from indwell.wiring.bounds.aftermath import Look, settle, without
+from indwell.wiring.bounds.git_guarding import GitGuard
+
+_MOST_BEHIND_S = 0.5
+_TOO_FAST = (
+    "the command made files faster than they could be looked at, and could not be held still "
+    "meanwhile, so it was stopped"
+)
+_TOO_MANY = (
+    "the command made more folders than can be watched for what programs obey, so it was stopped"
+)
+_TIMES_AFTER = 10
+_FIRST_S = 0.5  # for the first look at installed files; the look after the command goes on with it
+
+
+class Guard:
+    """Over one folder of the workspace.
+
+    Args:
+        root: The folder, resolved.
+        deny: Globs of files that are hidden from commands.
+        edits: Globs of files that the user's rules let nobody change.
+        harmless: Unknown dot names that the user declares harmless.
+        most_folders: In a bigger one no command can be held.
+        most_installed: With more folders of installed files, none that writes can be held.
+        most_watched: A command that makes it more folders than these is stopped.
+        quarantine: Where goes what a command made although it may not.
+    """
+
+    def __init__(
+        self,
+        root: Path,
+        deny: tuple[str, ...],
+        edits: tuple[str, ...] = (),
+        harmless: tuple[str, ...] = (),
+        *,
+        most_folders: int = MOST_FOLDERS,
+        most_installed: int = MOST_INSTALLED,
+        most_watched: int = MOST_WATCHED,
+        quarantine: Quarantine | None = None,
+    ) -> None:
+        self._root = root
+        self._most_folders = most_folders
+        self._most_installed = most_installed
+        self._quarantine = quarantine or Quarantine(roots=(root,))
+        self._harmless = harmless
+        self._kind = kind_of(deny, edits, harmless)
+        self._is_ordinary = ordinary_of(deny, edits)
+        self._tree = Tree(
+            root,
+            self._is_wanted,
+            SHUT,
+            is_ordinary=self._is_ordinary,
+            listings=listings_of(root),
+        )
+        self._installed = Installed(str(root), is_repository_sign, most_folders=most_installed)
+        self._git = GitGuard(root)
+        self._gits: frozenset[str] = frozenset()  # what git obeys, as of the last look
+        self._repositories: frozenset[str] = frozenset()  # what begins one, as of that look
+        self._one_at_a_time = threading.RLock()
+        self._names = NewNames(
+            *(str(root), self._is_heard, self._is_entered, self._is_gits_own), most=most_watched
+        )
+        self._is_told_blind = False
+
+    def close(self) -> None:
+        """The session has ended: watch nothing any more; blocks for a moment."""
+        self._names.close()
+
+    def look(
+        self,
+        *,
+        only_git: bool = False,
+        installs: bool = False,
+        keeps_git: bool = False,
+        is_writable: bool = True,
+    ) -> Guarded:
+        """Find what is guarded now; blocks, for about a millisecond per thousand folders.
+
+        Args:
+            only_git: The user lets this command change protected files; but not what git obeys.
+            installs: The user lets it change the programs that are installed in the workspace.
+            keeps_git: It changes nothing at all in a folder of git's own.
+            is_writable: It may write in this folder at all.
+        """
+        before = _less_installed(self.seen(is_before=True), is_left_out=installs)
+        self._names.follow(self._watched())
+        if reason := self._why_not(before, is_writable=is_writable):
+            return Guarded(refused=reason)
+        open_ones = {path: one for path, one in before.found.items() if not before.is_closed(path)}
+        hidden = [one for one in open_ones.values() if self._is_hidden(one)]
+        # A commit changes a `.git` folder; what git obeys in it stands in `before` by itself.
+        shut = [
+            one
+            for path, one in open_ones.items()
+            if not (_is_repository(one) or before.is_head(path))
+            and one not in hidden
+            and (not only_git or path in before.git or _is_gits(path) or self._is_denied(path))
+        ]
+        named = self._tree.other_names(open_ones.values())
+        secret = {path for path, one in named.items() if one in hidden}
+        others = {
+            path for path, one in named.items() if one in shut and path not in open_ones
+        } - secret
+        gits = tuple(_gits_folders(before)) if keeps_git else ()
+        kept = topmost([*(one.path for one in shut if not one.leads_to), *others, *gits])
+        sure = {*before.git, *before.ends, *before.odd, *others, *gits}
+        minor = [
+            one for one in kept if (one not in sure and not _is_obeyed(one)) or _is_in_shut(one)
+        ]
+        major = [path for path in kept if path not in minor]
+        copies = self._git.copies(open_ones, before.git)
+        missing = () if only_git else tuple(one for one in AT_ONCE if one not in open_ones)
+
+        # Where they cannot be made, it is the user who makes them while a command runs.
+        unmade = missing if strength().level in {"S3", "S3m"} else ()
+
+        def look_so_far() -> Look:
+            return _for_now(without(look_again(), unmade))
+
+        def look_again() -> Look:
+            return _less_installed(self.seen(), is_left_out=installs)
+
+        def settle_now(*, so_far: bool) -> tuple[str, ...]:
+            with self._one_at_a_time:  # what one look puts aside, another would call gone
+                look = look_so_far if so_far else look_again
+                notes = settle(
+                    *(self._root, before, look, self._quarantine, copies),
+                    only_git=only_git,
+                    so_far=so_far,
+                )
+            return notes if so_far else (*notes, *self._blind_words())
+
+        def settle_heard(paths: frozenset[str]) -> tuple[str, ...]:
+            """Move away what was heard of, before the look at all the rest, which takes longer."""
+            new = () if only_git else _new_ones(before, paths)
+
+            def look_at_new() -> Look:
+                look = without(self._with(before, new), unmade)
+                return _less_installed(look, is_left_out=installs)
+
+            with self._one_at_a_time:
+                return settle(
+                    *(self._root, before, look_at_new, self._quarantine, copies), so_far=True
+                )
+
+        def watched(hear: Hear, hold: Hold) -> AbstractContextManager[None]:
+            listener = self._listener(before, hear, hold, settle_heard, settle_now)
+            return self._names.heard_by(listener)
+
+        return Guarded(
+            protected=(
+                *self._whole(major),
+                *self._ends(one for one in shut if one.leads_to),
+            ),
+            minor=tuple(self._whole(minor)),
+            missing=tuple(self._whole(missing)),
+            hidden=(
+                *self._whole(one.path for one in hidden if not one.leads_to),
+                *self._ends(one for one in hidden if one.leads_to),
+                *self._whole(secret),
+                *self._whole(before.closed),
+            ),
+            settle=lambda: settle_now(so_far=False),
+            settle_so_far=lambda: settle_now(so_far=True),
+            watched=watched,
+        )
+
+    def seen(self, *, is_before: bool = False) -> Look:
+        """All that is guarded, by path from the folder on; blocks.
+
+        Args:
+            is_before: A command is to begin, so repositories among installed files are taken from
+                the last look. One that the user made since is taken for the command's only if git
+                would run something of it.
+        """
+        with self._one_at_a_time:
+            return self._seen(is_before=is_before)
+
+    def _seen(self, *, is_before: bool) -> Look:
+        # A command can make as many folders as it likes around what it plants.
+        look = self._tree.look(self._most_folders * (1 if is_before else _TIMES_AFTER))
+        tops = self._tree.shut_folders()
+        signs = self._installed.known(tops, _FIRST_S) if is_before else self._installed.look(tops)
+        deep = (found_at(str(self._root), path) for path in signs.paths)
+        wanted = [one for one in (*look.found, *filter(None, deep)) if not self._is_stub(one)]
+        found = {one.path: one for one in wanted if self._is_listed(one)}
+        odd = {one.path: one for one in _odd(wanted, self._harmless) if one.path not in found}
+        led = dict(self._led_to(found.values()))
+        repositories = self._git.names(found.values())
+        names = frozenset(name for each in repositories.values() for name in each)
+        self._gits = names
+        self._repositories = frozenset(filter(_may_begin_one, found))
+        by_git = {one.path: one for one in self._git.there(names)}
+        linked = dict(self._led_to(by_git.values()))
+        there = {path: one for path, one in {**odd, **led, **linked}.items() if one is not None}
+        return Look(
+            found={**there, **found, **by_git},
+            git=frozenset((*names, *by_git, *linked)),
+            repositories=repositories,
+            ends=frozenset(led),
+            odd=frozenset(odd),
+            todos=self._git.todos(names),
+            closed=(*look.unreadable, *signs.closed),
+            is_whole=(
+                look.is_whole
+                and look.n_folders <= self._most_folders
+                and (is_before or (signs.is_whole and signs.n_folders <= self._most_installed))
+            ),
+            n_installed=signs.n_folders,
+            too_deep=(*look.too_deep, *signs.too_deep),
+        )
+
+    def _led_to(self, found: Iterable[Found]) -> Iterator[tuple[str, Found | None]]:
+        """What protected links lead to beneath the folder, be it there or not."""
+        for one in found:
+            if not one.leads_to or is_installed(one.path) or self._is_hidden(one):
+                continue
+            with contextlib.suppress(OSError, RuntimeError, ValueError):
+                real = (self._root / one.path).resolve()
+                if real.is_relative_to(self._root) and real != self._root:
+                    at = real.relative_to(self._root).as_posix()
+                    yield at, found_at(str(self._root), at)
+
+    def _watched(self) -> Iterator[str]:
+        """The folders in which a protected name can appear."""
+        yield from self._tree.folders
+        for name in self._gits:
+            yield from (name.rpartition("/")[0], name)
+
+    def _listener(
+        self,
+        before: Look,
+        hear: Hear,
+        hold: Hold,
+        settle_heard: Callable[[frozenset[str]], tuple[str, ...]],
+        settle_now: Callable[..., tuple[str, ...]],
+    ) -> Listener:
+        """What the watch does for one command."""
+
+        def heard(paths: frozenset[str]) -> None:
+            _tell(hear, lambda: settle_heard(paths))
+
+        def look() -> bool:
+            if self._names.is_full and before.is_whole:
+                hear((_TOO_MANY,))
+            _tell(hear, lambda: settle_now(so_far=True))
+            return self._is_begun(before)
+
+        def behind(seconds: float) -> None:
+            if not hold(str(self._root), is_still=seconds > 0) and seconds > _MOST_BEHIND_S:
+                hear((_TOO_FAST,))
+
+        return Listener(heard, look, behind)
+
+    def _is_begun(self, before: Look) -> bool:
+        """Is there a new repository, or the begin of one, which runs nothing so far?"""
+        return not self._repositories <= before.found.keys() or not self._gits <= before.git
+
+    def _with(self, look: Look, paths: Iterable[str]) -> Look:
+        """The same look, and what is at these paths by now."""
+        there = (found_at(str(self._root), one) for one in paths)
+        found = {one.path: one for one in there if one is not None}
+        return msgspec.structs.replace(look, found={**look.found, **found})
+
+    def _is_heard(self, path: str) -> bool:
+        """Is a look needed when this name appears?"""
+        if _is_named(self._gits, path):
+            return True
+        if all(map(self._is_ordinary, path.split("/"))):
+            return False  # most of them; a command can make very many
+        if path in AT_ONCE and is_stub(self._root / path):
+            return False  # made by us, for this command or another one
+        inner = _inside_git(path)
+        if inner:
+            return is_obeyed_by_git(inner) or inner.rpartition("/")[2] in _GITS_OWN
+        return is_protected(path) or path.rpartition("/")[2] == BARE or is_posing(path)
+
+    def _is_entered(self, path: str) -> bool:
+        """Can a protected name appear in a new folder of this path?"""
+        above, _, name = path.casefold().rpartition("/")
+        if inner := _inside_git(path):
+            first, is_deeper = inner.casefold().partition("/")[::2]
+            is_gits = first in _WITH_NAMES and not is_deeper
+            return is_gits or (first in _WITH_GITS and name not in _WITHOUT_NAMES)
+        return not any(one in SHUT for one in above.split("/"))
+
+    def _is_gits_own(self, folder: str) -> bool:
+        """Do files of this folder tell what git runs?"""
+        is_above = any(one.rpartition("/")[0] == folder for one in self._gits)
+        return is_above or bool(_inside_git(f"{folder}/x"))
+
+    def _blind_words(self) -> tuple[str, ...]:
+        """Once: why names are not heard of at once here."""
+        reason = self._names.blind
+        if not reason or self._is_told_blind:
+            return ()
+        self._is_told_blind = True
+        words = (
+            f"new files are looked for only every {POLL_S:g} s while commands run here: {reason}; "
+            "what a command may not make stays until the next look; raise "
+            "fs.inotify.max_user_watches to end that"
+        )
+        return (words,)
+
+    def _why_not(self, before: Look, *, is_writable: bool) -> str:
+        """Why no command can be held here; empty if one can."""
+        if "" in before.closed:
+            return f"{str(self._root)!r} cannot be looked into"
+        if is_writable and before.n_installed > self._most_installed:
+            return (
+                f"{str(self._root)!r} holds more than {self._most_installed:,} folders of "
+                "installed files (such as node_modules), which is more than can be looked through "
+                "for what a command hides there; a command that only reads still runs"
+            )
+        if before.too_deep:
+            return (
+                f"{str(self._root)!r} holds a folder that is too deep to look into, as its path is "
+                f"longer than {MOST_PATH_B:,} bytes: {named(before.too_deep[0])}; the user can "
+                "remove it or move it to another place"
+            )
+        if before.is_whole:
+            return ""
+        return (
+            f"{str(self._root)!r} holds more than {MOST_FOLDERS:,} folders, or a million files, "
+            "which is more than can be looked through for secret and protected files"
+        )
+
+    def _is_wanted(self, path: str) -> bool:
+        is_kind = bool(self._kind(path)) or self._kind(f"{path}/{INSIDE}") == "hidden"
+        return is_kind or is_unknown(path.rpartition("/")[2]) or is_posing(path)
+
+    def _is_listed(self, one: Found) -> bool:
+        is_kind = bool(self._kind(one.path))
+        return is_kind or (bool(one.leads_to) and self._kind(f"{one.path}/{INSIDE}") == "hidden")
+
+    def _is_hidden(self, one: Found) -> bool:
+        """Is it a secret file, or a link to a folder under whose name all is secret?"""
+        is_secret = self._is_secret(one.path)
+        return is_secret or (bool(one.leads_to) and self._is_secret(f"{one.path}/{INSIDE}"))
+
+    def _is_secret(self, path: str) -> bool:
+        return self._kind(path) == "hidden"
+
+    def _is_denied(self, path: str) -> bool:
+        return self._kind(path) == "denied"
+
+    def _is_stub(self, one: Found) -> bool:
+        return one.path in AT_ONCE and one.is_folder and is_stub(self._root / one.path)
+
+    def _whole(self, paths: Iterable[str]) -> Iterator[str]:
+        return (str(self._root / path) for path in paths)
+
+    def _ends(self, links: Iterable[Found]) -> Iterator[str]:
+        """What links lead to, if that is in the workspace."""
+        for one in (one for one in links if not (is_installed(one.path) or is_posing(one.path))):
+            with contextlib.suppress(OSError, RuntimeError):
+                real = (self._root / one.path).resolve(strict=True)
+                if real.is_relative_to(self._root) and real != self._root:
+                    yield str(real)
+
+
+def _tell(hear: Hear, look: Callable[[], tuple[str, ...]]) -> None:
+    """Tell what a look did."""
+    try:
+        if notes := look():
+            hear(notes)
+    except Exception as error:  # noqa: BLE001 - the look at the end tries again, or shuts the gate
+        hear((f"what the command made could not be looked at so far ({why(error)})",))
+
+
+def _new_ones(look: Look, paths: Iterable[str]) -> tuple[str, ...]:
+    """Those that were not there and whose name says enough; a new repository is looked into."""
+    return tuple(
+        one
+        for one in paths
+        if one not in look.found
+        and ((is_protected(one) and not _is_gits(one)) or _is_named(look.git, one))
+    )
+
+
+def _is_named(names: Collection[str], path: str) -> bool:
+    """Is it one of these files, or in one of these folders?"""
+    return path in names or path.rpartition("/")[0] in names
+
+
+def _for_now(look: Look) -> Look:
+    """The same without names at the root that nobody knows: those wait for the command's end."""
+    found = {
+        path: one
+        for path, one in look.found.items()
+        if path in look.git or is_protected(path) or not is_at_root_unknown(path)
+    }
+    return msgspec.structs.replace(look, found=found)
+
+
+_GITS_OWN = frozenset({BARE, "git-rebase-todo"})
+_WITH_NAMES = frozenset({"hooks", "info", "rebase-merge"})
+_WITH_GITS = frozenset({"modules", "worktrees"})
+_WITHOUT_NAMES = frozenset({"objects", "refs", "logs"})
+
+
+def _inside_git(path: str) -> str:
+    """A path from the innermost `.git` folder on that it lies in; empty for none."""
+    parts = path.split("/")
+    at = max((at for at, one in enumerate(parts) if one.casefold() == ".git"), default=len(parts))
+    return "/".join(parts[at + 1 :])
+
+
+def _is_in_shut(path: str) -> bool:
+    """Is it in a folder of installed files? There can be many; what git obeys is copied."""
+    *folders, _ = path.split("/")
+    return any(name in SHUT and name != ".git" for name in folders)
+
+
+def _is_repository(one: Found) -> bool:
+    return one.is_folder and _is_git(one.path)
+
+
+def _is_obeyed(path: str) -> bool:
+    """Does something obey it by itself?"""
+    return is_guarded(path) and not is_minor(path)
+
+
+def _odd(found: Sequence[Found], harmless: tuple[str, ...]) -> Iterator[Found]:
+    """What only the disk tells: unknown dot names of nested repositories, programs led away."""
+    roots = {one.path.rpartition("/")[0] for one in found if _is_git(one.path)}
+    for one in found:
+        folder, _, name = one.path.rpartition("/")
+        is_led = is_posing(one.path) and not one.is_folder
+        if is_led or (folder in roots and is_unknown(name, harmless)):
+            yield one
+
+
+def _less_installed(look: Look, *, is_left_out: bool) -> Look:
+    """The same without the programs that a command may install, if it may."""
+    if not is_left_out:
+        return look
+    found = {
+        path: one for path, one in look.found.items() if not (is_installed(path) or is_posing(path))
+    }
+    return msgspec.structs.replace(look, found=found)
+
+
+def _gits_folders(look: Look) -> Iterator[str]:
+    """Git's own folders beneath the root, whatever their names."""
+    for path, one in look.found.items():
+        folder, _, name = path.rpartition("/")
+        if _is_repository(one) or (name == BARE and f"{folder}/config" in look.git):
+            yield path if one.is_folder else folder
+
+
+def _may_begin_one(path: str) -> bool:
+    return _is_git(path) or path.rpartition("/")[2] == BARE
+
+
+def _is_git(path: str) -> bool:
+    return path.rpartition("/")[2] == ".git"
+
+
+def _is_gits(path: str) -> bool:
+    return ".git" in path.split("/") or path.rpartition("/")[2] == BARE

@@ -1,0 +1,103 @@
+"""The features and tools of a session: one line for each feature, one for each tool."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import NamedTuple
+
+from indwell.agent.compact_tool import Wish, make_compact
+from indwell.agent.feature import Features
+from indwell.agent.features.attachments.feature import attachments_feature
+from indwell.agent.features.background.board import Board
+from indwell.agent.features.background.feature import background_feature
+from indwell.agent.features.hooks.book import HookBook
+from indwell.agent.features.hooks.feature import hooks_feature
+from indwell.agent.features.instructions.feature import Instructions
+from indwell.agent.features.looking_ahead.feature import LookingAhead
+from indwell.agent.features.memory.feature import memory_feature
+from indwell.agent.features.plan.board import PlanBoard, Steps
+from indwell.agent.features.plan.feature import plan_feature
+from indwell.agent.features.questions.board import questions_feature
+from indwell.agent.features.skills.feature import skills_feature
+from indwell.agent.features.skills.shelf import Shelf
+from indwell.agent.features.subagents.listing import subagents_feature
+from indwell.agent.features.subagents.tool import Subagents
+from indwell.agent.features.time.feature import time_feature
+from indwell.agent.features.todo.todo import TodoList
+from indwell.agent.session import Session
+from indwell.settings.model import Mode
+from indwell.tools.base import Registry
+from indwell.tools.commands.bash import Shell
+from indwell.tools.table import standard_tools
+from indwell.wiring.remembering import Companion
+
+ORDER = ("compact", "todo", "load_skill", "agent", "ask_user", "plan", "commands", "remember")
+"""The tools of the agent as the model reads them, behind those of files and commands.
+
+The order is part of every request, so a change of it costs each session its prompt cache.
+"""
+
+
+class Boards(NamedTuple):
+    """What the rounds of a turn share with tools: a wish, the background commands."""
+
+    wish: Wish
+    background: Board
+
+
+class Given(NamedTuple):
+    """What features need of the disk, the settings and the user.
+
+    Attributes:
+        instructions: Of the project and its folders.
+        shelf: The skills.
+        subagents: What a sub-agent needs.
+        find_subagents: Reads those that the workspace describes, a line each.
+        companion: Memory, and questions to the user.
+        mode: The one in force.
+        hooks: Commands that run at moments of a turn.
+        let_go: Ends the watch over the workspace, with the session; blocks for a moment.
+    """
+
+    instructions: Instructions
+    shelf: Shelf
+    subagents: Subagents
+    find_subagents: Callable[[], Awaitable[tuple[str, ...]]]
+    companion: Companion
+    mode: Callable[[], Mode]
+    hooks: HookBook
+    let_go: Callable[[], None]
+
+
+def boards_and_features(given: Given) -> tuple[Boards, Features[Session]]:
+    """Those of a session that begins; each line of the list is a feature."""
+    companion = given.companion
+    background, todo = Board(), TodoList()
+    plan = PlanBoard(lambda: Steps(todo.items, todo.written_in))
+    features = Features(
+        (
+            time_feature(),
+            given.instructions.feature(),
+            attachments_feature(),
+            memory_feature(companion.memory, companion.remember),
+            LookingAhead(given.let_go).feature(),
+            background_feature(background),
+            plan_feature(plan, given.mode),
+            todo.feature(),
+            subagents_feature(given.subagents, given.find_subagents),
+            skills_feature(given.shelf),
+            questions_feature(companion.questions, companion.ask_user),
+            hooks_feature(given.hooks),
+        )
+    )
+    return Boards(Wish(), background), features
+
+
+def tools_of(shell: Shell, boards: Boards, features: Features[Session]) -> Registry:
+    """Those of files and commands, then those of the agent, in the order the model reads them."""
+    own = (
+        *features.tools,
+        make_compact(boards.wish),
+    )
+    in_order = sorted(own, key=lambda tool: ORDER.index(tool.spec.name))
+    return standard_tools(shell, *in_order, background=boards.background)

@@ -1,0 +1,161 @@
+"""The model that the settings name, ready to be asked; only here are providers put together."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from datetime import UTC, datetime
+from typing import NamedTuple
+
+import msgspec
+
+from indwell.agent.other_model import OtherModel, no_other_model
+from indwell.agent.parts import holds_nothing
+from indwell.agent.small_model import SmallModel
+from indwell.context.compaction.facts import Rates
+from indwell.errors import SettingsError
+from indwell.messages import Usage
+from indwell.providers.base import Provider
+from indwell.providers.pricing import Prices
+from indwell.service.stored_keys import key_store, with_stored_key
+from indwell.settings.load import lacking
+from indwell.settings.model import Settings
+from indwell.settings.places import user_file
+from indwell.settings.secret import Secret
+
+SCRIPTED_WINDOW = 64_000  # tokens; the scripted model has no limit of its own
+
+
+class Model(NamedTuple):
+    """A model, ready to be asked, with what is known of it; ``notice`` if that is not much.
+
+    ``hang_up`` closes its connections; ``pictures`` says whether it takes some; ``rates`` are its
+    prices, or their usual ratios; ``small`` may write summaries; ``key`` is what the endpoint gets;
+    ``other`` is another model of the same endpoint, by its name.
+    """
+
+    provider: Provider
+    name: str
+    window: int
+    max_output: int
+    cost: Callable[[Usage], float | None]
+    notice: str = ""
+    hang_up: Callable[[], Awaitable[None]] = holds_nothing
+    pictures: bool = False
+    rates: Rates = Rates()
+    small: SmallModel | None = None
+    key: Secret | None = None
+    other: Callable[[str], OtherModel | None] = no_other_model
+
+
+class NoModel(SettingsError):
+    """Nobody has chosen a model yet."""
+
+
+def make_model(settings: Settings, *, pace_s: float = 0.0) -> Model:
+    """The model that the settings name.
+
+    Raises:
+        UserError: None is chosen, or its key is missing; says what to do.
+    """
+    if settings.provider == "scripted":
+        from indwell.demo.model import NAME, answer
+        from indwell.providers.scripted import ScriptedProvider
+
+        provider: Provider = ScriptedProvider(answer, pace_s=pace_s)
+        return Model(provider, NAME, SCRIPTED_WINDOW, 4_096, lambda _usage: 0.0)
+    if not settings.model:  # before a keyring asks for its password
+        raise NoModel(lacking(settings, str(user_file())))
+    settings = with_stored_key(settings, key_store())
+    problem = lacking(settings, str(user_file()))
+    if problem:
+        raise SettingsError(problem)
+    return _endpoint_model(settings)
+
+
+def _endpoint_model(settings: Settings) -> Model:
+    from indwell.providers.facts import facts_for
+    from indwell.providers.openai_chat import OpenAIChat
+    from indwell.providers.pricing import OwnRates, cost, overridden
+    from indwell.providers.quirks import dialect_for
+    from indwell.providers.retry import Retrying
+
+    facts = facts_for(settings.model, settings.base_url, now=datetime.now(UTC))
+    own = OwnRates(
+        settings.price_in, settings.price_out, settings.price_cached, settings.price_cache_write
+    )
+    prices = overridden(facts.prices, own)
+    window = settings.window or facts.window
+    key = settings.api_key.reveal() if settings.api_key else None
+    dialect = dialect_for(settings.base_url, settings.model)
+    if settings.cache_marks:
+        dialect = msgspec.structs.replace(dialect, cache_marks=True)
+    chat = OpenAIChat(
+        base_url=settings.base_url,
+        api_key=key,
+        timeout_s=settings.stall_timeout_s,
+        dialect=dialect,
+    )
+    notice = ""
+    if not facts.known and settings.window is None:
+        notice = (
+            f"the window of {settings.model!r} is not known; {window:,} tokens are assumed, and "
+            "`window` in the settings says otherwise"
+        )
+    return Model(
+        Retrying(chat),
+        settings.model,
+        window,
+        min(settings.max_output, window // 4, facts.output_limit or settings.max_output),
+        lambda usage: cost(usage, prices),
+        notice,
+        chat.aclose,
+        facts.images is True if settings.pictures is None else settings.pictures,
+        _rates(prices),
+        _small_model(settings, Retrying(chat)),
+        settings.api_key,
+        lambda name: _other_model(settings, name, Retrying(chat)),
+    )
+
+
+def _other_model(settings: Settings, name: str, provider: Provider) -> OtherModel | None:
+    """One for sub-agents, at the same endpoint and through the same connections."""
+    from indwell.providers.facts import facts_for
+    from indwell.providers.pricing import cost
+
+    if name == settings.model:
+        return None
+    facts = facts_for(name, settings.base_url, now=datetime.now(UTC))
+    return OtherModel(
+        provider,
+        name,
+        facts.window,
+        min(settings.max_output, facts.window // 4, facts.output_limit or settings.max_output),
+        lambda usage: cost(usage, facts.prices),
+        _rates(facts.prices),
+        facts.images is True,
+    )
+
+
+def _small_model(settings: Settings, provider: Provider) -> SmallModel | None:
+    """The one for summaries, at the same endpoint and through the same connections."""
+    from indwell.providers.facts import facts_for
+    from indwell.providers.pricing import cost
+
+    name = settings.small_model
+    if not name or name == settings.model:
+        return None
+    facts = facts_for(name, settings.base_url, now=datetime.now(UTC))
+    return SmallModel(
+        provider,
+        name,
+        facts.window,
+        lambda usage: cost(usage, facts.prices),
+        _rates(facts.prices),
+    )
+
+
+def _rates(prices: Prices | None) -> Rates:
+    if prices is None:
+        return Rates()
+    one = prices.rates
+    return Rates(one.input, one.cached, one.cache_write, one.output)

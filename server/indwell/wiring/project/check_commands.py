@@ -1,0 +1,90 @@
+"""Which commands check a project: the one of the user's settings, or what its own files name."""
+
+from __future__ import annotations
+
+import contextlib
+import shlex
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from indwell.agent.gate.gate import Command, Gate, Wanted
+from indwell.errors import ToolError
+from indwell.files import is_file, read_bytes
+from indwell.files.marks import mark_of
+from indwell.sandbox.finding import program_on_path
+from indwell.service.folder_trust import FolderTrust
+from indwell.settings.model import Settings
+from indwell.workspace.base import Workspace
+from indwell.workspace.problems.checks import FILES, Check, found_checks
+
+MOST_B = 1_000_000  # of a file that names checks; no honest one has as many
+
+
+def gate_of(workspace: Workspace, settings: Callable[[], Settings], trust: FolderTrust) -> Gate:
+    """The gate of a session; until the editor is known there are only the checks."""
+
+    def wanted() -> Wanted:
+        now = settings()
+        return Wanted(is_on=now.check_edits, timeout_s=now.check_timeout_s)
+
+    return Gate(checks=ProjectChecks(workspace, settings, trust), wanted=wanted)
+
+
+class ProjectChecks:
+    """Finds checks anew each time, as the project's files may change; implements ``Checks``.
+
+    Args:
+        workspace: Its folders.
+        settings: Those of now; ``check_command`` is the user's own.
+        trust: In a folder that is not trusted nothing is run.
+    """
+
+    def __init__(
+        self, workspace: Workspace, settings: Callable[[], Settings], trust: FolderTrust
+    ) -> None:
+        self._workspace = workspace
+        self._settings = settings
+        self._trust = trust
+
+    def commands(self, paths: Sequence[Path]) -> tuple[Command, ...]:
+        """Those that are about these files; reads five small files of each folder."""
+        roots = [
+            root
+            for root in self._workspace.roots
+            if self._trust.is_trusted(root) and any(path.is_relative_to(root) for path in paths)
+        ]
+        own = self._settings().check_command.strip()
+        if own:
+            return tuple(Command(own, own, root, is_own=True) for root in roots[:1])
+        found = (command for root in roots for command in _found(root))
+        return tuple(one for one in found if any(map(one.is_about, paths)))
+
+    def mark(self, folder: Path) -> str:
+        """See ``mark_of``."""
+        return mark_of(folder)
+
+
+def _found(root: Path) -> list[Command]:
+    """The checks that the project names, and whose programs are there."""
+    contents = {}
+    for name in FILES:
+        with contextlib.suppress(ToolError):  # not there, or no file
+            contents[name] = read_bytes(root / name, [root], MOST_B).decode("utf-8", "replace")
+    commands = []
+    for check in found_checks(contents):
+        program = _program(root, check)
+        if program:
+            words = f"{shlex.quote(program)} {check.arguments}"
+            commands.append(Command(check.name, words, root, check.suffixes))
+    return commands
+
+
+def _program(root: Path, check: Check) -> str:
+    """The first of its programs that is there, as the shell finds it; empty if none is."""
+    for program in check.programs:
+        if "/" in program:
+            if is_file(root / program):
+                return program
+        elif program_on_path(program) is not None:
+            return program
+    return ""

@@ -1,0 +1,128 @@
+"""AGENTS.md: of the user, of a trusted project, and of the folders in it; each only as trusted."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+
+from indwell.agent.features.instructions.folders import NOTHING, Found, Instruction
+from indwell.errors import SettingsError, ToolError
+from indwell.files import exists, read_bytes
+from indwell.policy.paths import is_inside
+from indwell.prompt.instructions import FILE_NAME, LIMIT
+from indwell.service.folder_trust import FolderTrust
+from indwell.settings.model import Settings
+from indwell.settings.places import read_user_file, user_file
+from indwell.wiring.project.visible_place import visible_place
+from indwell.workspace.base import Workspace
+from indwell.workspace.paths import display
+
+MOST_B = 1 << 20  # no longer file is read at all; see also ``instructions.LIMIT``
+MOST_FOLDERS = 1_000  # that are looked into for a request; a millisecond or two
+
+
+def standing_instructions(settings: Settings) -> tuple[str, str]:
+    """The user's own, of the settings and of AGENTS.md beside them; and what is wrong with that."""
+    path = user_file().parent / FILE_NAME
+    try:
+        text = (read_user_file(path) or "").strip().removeprefix("\N{BYTE ORDER MARK}")
+    except SettingsError as error:
+        return settings.instructions, f"your own {FILE_NAME} is left out: {error}"
+    problem = ""
+    if len(text) > LIMIT:
+        problem = (
+            f"{str(path)!r} has {len(text):,} characters, of which the first {LIMIT:,} go to the "
+            "model; shorten it"
+        )
+    return "\n\n".join(filter(None, (settings.instructions.strip(), text[:LIMIT]))), problem
+
+
+class ProjectInstructions:
+    """Finds and reads the instructions of a workspace.
+
+    A file counts only as it was trusted, unless its folder is trusted whatever it holds; no deny
+    rule may hide it, and no other name may lead to it: that could be one of a secret file.
+
+    Args:
+        workspace: The user's files.
+        settings: Those of this moment.
+        trust: What the user has said of its folders.
+    """
+
+    def __init__(
+        self, workspace: Workspace, settings: Callable[[], Settings], trust: FolderTrust
+    ) -> None:
+        self._workspace = workspace
+        self._settings = settings
+        self._trust = trust
+
+    async def own(self) -> str:
+        """Of the project itself; empty if there are none that count."""
+        root = self._workspace.roots[0]
+        return await self._text(root, root / FILE_NAME) or ""
+
+    async def of_folders(self, files: Sequence[Path], told: Sequence[str]) -> Found:
+        """Of the folders above ``files``, and those told before; the outermost first.
+
+        Args:
+            files: Absolute and resolved.
+            told: Files of instructions, as shown.
+        """
+        first, *others = self._workspace.roots
+        above = {path.parent for path in files if path.parent != first}
+        above |= {(first / name).parent for name in told}
+        if not above:
+            return NOTHING
+        places = await asyncio.to_thread(_present, tuple(above), (first, *others))
+        apart = self._trust.restricted((first, *others))
+        texts, ignored = [], []
+        for root, path in places:
+            if is_inside(str(path), apart):
+                continue
+            text = await self._text(root, path)
+            shown = display(path, self._workspace.roots)
+            if text is None:
+                ignored.append(shown)
+            elif text.strip():
+                texts.append(Instruction(shown, text))
+        return Found(tuple(texts), tuple(ignored))
+
+    async def _text(self, root: Path, path: Path) -> str | None:
+        """The text as the editor shows it, or as it was trusted; None if it may not count."""
+        workspace, trust = self._workspace, self._trust
+        if not trust.is_trusted(root):
+            return None
+        try:
+            real = visible_place(path, workspace.roots, self._settings().deny)
+            if real is None:
+                return None
+            data = await asyncio.to_thread(read_bytes, real, [root], MOST_B)
+            if trust.is_whole(root):
+                return (await workspace.read(real)).text
+        except ToolError:
+            return None
+        name = path.relative_to(root).as_posix()
+        return data.decode("utf-8-sig", "replace") if trust.obeys(root, name, data) else None
+
+
+def _present(folders: Iterable[Path], roots: Sequence[Path]) -> list[tuple[Path, Path]]:
+    """Instruction files on the way from a root to one of ``folders``, with that root. Blocks."""
+    found: dict[Path, Path] = {}
+    for folder in folders:
+        inside = [root for root in roots if folder.is_relative_to(root)]
+        if not inside:
+            continue
+        root = max(inside, key=lambda one: len(one.parts))
+        at = folder
+        while at not in found:
+            found[at] = root
+            if at == root:
+                break
+            at = at.parent
+        if len(found) > MOST_FOLDERS:
+            break
+    own = roots[0]  # whose file is told with the first words
+    ordered = sorted(found, key=lambda one: (len(one.parts), one))
+    paths = ((found[one], one / FILE_NAME) for one in ordered if one != own)
+    return [(root, path) for root, path in paths if exists(path)]

@@ -1,0 +1,249 @@
+"""Going on with a session that stands in its log: with its own model, prefix, texts and totals."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+
+import msgspec
+
+from indwell.agent.past import Past, past_of
+from indwell.agent.recalled import recalled
+from indwell.agent.resume import (
+    REMINDER,
+    TAKEN_BACK,
+    HeldWith,
+    Resumed,
+    outcomes,
+    tools_digest,
+    unknown_words,
+)
+from indwell.agent.session import Session
+from indwell.context import conversation as talk
+from indwell.context.fullness import counted
+from indwell.context.injections import inject
+from indwell.context.pictures import without_pictures
+from indwell.errors import SessionError, UserError
+from indwell.messages import Message, ToolResult
+from indwell.policy.approvals import Approver
+from indwell.review.ledger import ReviewLedger
+from indwell.service.endpoint.offered import offered_models
+from indwell.service.folder_trust import FolderTrust
+from indwell.service.new_from import take_again
+from indwell.sessions.branches import lived
+from indwell.sessions.forking import check_whole, spill_owners
+from indwell.sessions.lines import Reading
+from indwell.sessions.records import ENDED, Repaired, Said, TurnFinished, repairs
+from indwell.sessions.store import SessionStore
+from indwell.sessions.writer import LogWriter
+from indwell.settings.model import Settings
+from indwell.settings.places import state_folder
+from indwell.skills.catalogue import without_catalogue
+from indwell.tools.editing.lost_edits import looked_up
+from indwell.wiring.compose import make_session
+from indwell.wiring.first_conversation import prefix_of
+from indwell.wiring.model import Model
+from indwell.wiring.place import Place, look_ahead
+from indwell.wiring.project.skills import shelf_beside
+from indwell.wiring.spill import highest_number
+from indwell.wiring.taking import taken
+from indwell.workspace.base import Workspace
+
+NEW_TOOLS = (
+    "Indwell's tools have changed since this session began, so its next call cannot use the "
+    "provider's cache"
+)
+OLD_PROMPT = (
+    "this session keeps the system prompt it began with, which is not today's (Indwell, its "
+    "settings or the machine changed since); begin a new session for today's"
+)
+LISTING_S = 5.0  # for the endpoint to say what it offers; who does not say is believed
+
+
+async def resume_session(
+    identifier: str,
+    workspace: Workspace,
+    approver: Approver,
+    settings: Callable[[], Settings],
+    model: Model,
+    *,
+    environment: Mapping[str, str],
+    trust: FolderTrust | None = None,
+    review: ReviewLedger | None = None,
+) -> Resumed:
+    """Take a session up where its log ends; nothing that it did is done again.
+
+    Raises:
+        SessionError: There is no such session, it is open elsewhere, or it cannot be written.
+    """
+    store = SessionStore(state_folder(environment), workspace.roots[0])
+    with uncollected():
+        reading, log = await _opened(store, identifier)
+    try:
+        past = await asyncio.to_thread(past_of, reading.records, is_damaged=bool(reading.damage))
+        begun = [call.use for call in past.open_calls if call.begun]
+        found = {use.id: await looked_up(use, workspace) for use in begun}
+        await asyncio.to_thread(check_whole, identifier, reading.records)
+        owners = await asyncio.to_thread(spill_owners, reading.records)
+        others = tuple(store.spill(one).resolve() for one in owners)
+        spill = store.spill(identifier)
+        n_spilled = await asyncio.to_thread(_n_spilled, spill)
+        place = Place(identifier, log, spill, n_spilled, others=others)
+        await asyncio.to_thread(look_ahead)
+        skills = await shelf_beside(workspace, settings, trust, environment)
+        session = make_session(
+            place,
+            workspace,
+            approver,
+            settings,
+            model,
+            environment=environment,
+            trust=trust,
+            review=review,
+            skills=skills,
+        )
+        is_known = past.prefix is not None and past.prefix.tools == tools_digest(
+            session.conversation.tools
+        )
+        answers = outcomes(past.open_calls, found)
+        present = prefix_of(session).system
+        session.conversation = await asyncio.to_thread(
+            _continued, session.conversation, past, answers, is_known=is_known
+        )
+        _write_down(session, past, answers, is_known=is_known)
+    except BaseException:
+        await log.close()
+        raise
+    session.is_outgrown = past.is_outgrown
+    session.is_interrupted = past.is_interrupted or (past.is_broken_off and not past.draft)
+    session.turns, session.usage = past.turns, past.usage
+    session.cost, session.spent = past.cost, past.spent
+    session.last_usage, session.requests = past.last_usage, past.requests
+    session.given_title, session.own_title = past.title, past.own_title
+    features, records = session.parts.features, reading.records
+    features.restore(await asyncio.to_thread(features.read, lived(records), records))
+    told = await asyncio.to_thread(recalled, reading.records, datetime.now(UTC))
+    session.remember(told.health, told.calibration, told.answered_at)
+    notices = [*reading.notices, unknown_words(past.open_calls), *past.notes]
+    if past.prefix is not None and not is_known:
+        notices.append(NEW_TOOLS)
+    elif past.prefix is not None and _but_skills(past.prefix.system) != _but_skills(present):
+        notices.append(OLD_PROMPT)
+    if past.origin:
+        notices.append(await _taken_again(session, store, past.origin))
+    shown = tuple(filter(None, notices))
+    session.notice = "; ".join(filter(None, (session.notice, *shown)))
+    return Resumed(session, past.draft, shown)
+
+
+async def _taken_again(session: Session, store: SessionStore, origin: str) -> str:
+    """Take the task along that nobody has had yet; why not, if it is gone."""
+    try:
+        await take_again(session, store, origin)
+    except UserError as error:
+        return f"the task of session {origin} does not go along any more: {error}"
+    return ""
+
+
+def _but_skills(system: tuple[str, ...]) -> tuple[str, ...]:
+    """A system prompt without its list of skills: what changed of that, the next request says."""
+    return tuple(map(without_catalogue, system))
+
+
+async def _opened(store: SessionStore, identifier: str) -> tuple[Reading, LogWriter]:
+    now = datetime.now(UTC)
+    return await taken(lambda: store.resume(identifier, now=now), lambda opened: opened[1].close())
+
+
+@contextmanager
+def uncollected() -> Iterator[None]:
+    """Without the search for garbage: among a million new records it would hold the loop up.
+
+    Now and later: what was read stays out of it, and goes when nothing refers to it any more.
+    """
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.freeze()
+        if was_enabled:
+            gc.enable()
+
+
+async def held_with(settings: Settings, model: str) -> HeldWith:
+    """The model of a session, and whether it can still be asked.
+
+    Args:
+        settings: The user's own.
+        model: As the log names it.
+    """
+    own = tuple(dict.fromkeys(filter(None, (settings.model, *settings.models))))
+    if settings.provider == "scripted" or model in {"", settings.model}:
+        return HeldWith(settings.model, instead=own)
+    was = f"this session was held with the model {model!r}, which"
+    if model not in own:
+        named = ", ".join(map(repr, own)) or "none"
+        return HeldWith(model, f"{was} your settings do not name any more (they name {named})", own)
+    try:
+        async with asyncio.timeout(LISTING_S):
+            offered = {one.name for one in await offered_models(settings)}
+    except (UserError, TimeoutError):
+        offered = set()
+    if not offered or {model, f"{model}:latest"} & offered:
+        return HeldWith(model, instead=own)
+    others = tuple(one for one in own if one != model)
+    return HeldWith(model, f"{was} the endpoint no longer offers", others)
+
+
+def _continued(
+    empty: talk.Conversation, past: Past, answers: Sequence[ToolResult], *, is_known: bool
+) -> talk.Conversation:
+    """The conversation as it stood, with the results that were missing; takes a while."""
+    messages = past.messages
+    if answers:
+        messages += (Message("user", tuple(answers), messages[-1].turn),)
+    config = empty.config
+    if past.cache_key:  # a fork goes on with the cache of its origin
+        config = msgspec.structs.replace(config, cache_key=past.cache_key)
+    now = msgspec.structs.replace(empty, config=config, messages=messages, history=past.history)
+    if is_known and past.prefix is not None:
+        now = msgspec.structs.replace(now, system=tuple(map(talk.system_block, past.prefix.system)))
+    if not now.config.takes_pictures:
+        now = without_pictures(now)
+    now = counted(now)  # first: what follows then looks at nothing twice
+    if messages:
+        words = TAKEN_BACK if past.is_taken_back else REMINDER
+        now = talk.queue(now, (inject("reminder", words, turn=past.turns + 1),))
+    return now
+
+
+def _write_down(
+    session: Session, past: Past, answers: Sequence[ToolResult], *, is_known: bool
+) -> None:
+    """Let the log say what was found, so that the next resume reads the same."""
+    log, at = session.parts.log, session.timestamp()
+    if not is_known or (past.prefix is not None and not past.prefix.specs):
+        log.append(prefix_of(session))
+    for record in repairs(past.notes, past.mended, past.n_live, at=at):
+        log.append(record)
+    if answers:
+        turn = past.messages[-1].turn
+        log.append(Said(Message("user", tuple(answers), turn), at))
+        log.append(Repaired(f"{len(answers)} call(s) without a result were answered", at))
+    if past.is_broken_off:
+        log.append(TurnFinished(past.turns, "interrupted", at, ENDED, past.draft))
+
+
+def _n_spilled(spill: Path) -> int:
+    try:
+        return highest_number(spill)
+    except OSError as error:
+        raise SessionError(
+            f"the long texts of the session cannot be listed ({error.strerror}); check "
+            f"{str(spill)!r}"
+        ) from error

@@ -1,0 +1,228 @@
+"""What sessions need for sub-agents: named ones from files, their logs, the tools of each."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import NamedTuple
+
+from indwell.agent.compact_tool import Wish, make_compact
+from indwell.agent.features.subagents.child import Limits, OwnTools
+from indwell.agent.features.subagents.definition import (
+    Definition,
+    Origin,
+    known_by_name,
+    read_definition,
+    workspace_catalogue,
+)
+from indwell.agent.features.subagents.tool import Numbered, Subagents
+from indwell.agent.log import Log
+from indwell.agent.session import Session
+from indwell.errors import ToolError
+from indwell.files import read_bytes
+from indwell.files.append_log import AppendLog, list_names
+from indwell.files.private import read_own
+from indwell.prompt.subagent import EXPLORE
+from indwell.service.folder_trust import FolderTrust
+from indwell.sessions.lines import FORMAT
+from indwell.sessions.memory_log import MemoryLog
+from indwell.sessions.records import SessionStarted
+from indwell.sessions.store import AGENTS
+from indwell.sessions.writer import LogWriter
+from indwell.settings.model import Settings
+from indwell.settings.places import user_file
+from indwell.skills.front_matter import BadFrontMatter
+from indwell.tools.commands.bash import Shell, make_bash
+from indwell.wiring.project.visible_place import visible_place
+
+USER_FOLDER = "agents"  # beside the user's settings file
+WORKSPACE_FOLDERS = (".indwell/agents", ".claude/agents")
+MOST_FILES = 50  # of one folder
+MOST_FILE_B = 65_536
+SUFFIX = ".md"
+
+_logger = logging.getLogger(__name__)
+
+
+class Found(NamedTuple):
+    """Named sub-agents, and in plain words what is wrong with files that give none."""
+
+    known: Mapping[str, Definition]
+    problems: tuple[str, ...] = ()
+
+
+def subagents_of(
+    settings: Callable[[], Settings],
+    roots: Sequence[Path],
+    trust: FolderTrust,
+    folder: Path | None,
+) -> Subagents:
+    """For one session; ``folder`` is its own, None if it is not saved. Reads a few small files."""
+    logs = AgentLogs(folder, roots[0])
+
+    def limits() -> Limits:
+        now = settings()
+        return Limits(now.agent_rounds, now.agent_budget_tokens)
+
+    def own_tools() -> OwnTools:
+        wish = Wish()
+        shell = Shell(roots[0], timeout_s=settings().command_timeout_s)
+        return OwnTools(wish, (make_bash(shell), make_compact(wish)))
+
+    async def known() -> Mapping[str, Definition]:
+        return (await asyncio.to_thread(find_agents, roots, trust, settings().deny)).known
+
+    return Subagents(
+        listed=tuple(find_agents().known.values()),
+        known=known,
+        limits=limits,
+        model=lambda: settings().agent_model,
+        own_tools=own_tools,
+        logs=logs,
+    )
+
+
+def lines_of(subagents: Subagents) -> Callable[[], Awaitable[tuple[str, ...]]]:
+    """What reads the sub-agents of the workspace: a line each, for the model."""
+
+    async def lines() -> tuple[str, ...]:
+        return workspace_catalogue(await subagents.known())
+
+    return lines
+
+
+def find_agents(
+    roots: Sequence[Path] = (), trust: FolderTrust | None = None, deny: tuple[str, ...] = ()
+) -> Found:
+    """Read all that there are; a workspace's only as they were trusted. Blocks.
+
+    Args:
+        roots: The workspace's folders; none for the user's own and what ships.
+        trust: How they stand; without it nothing of them is read.
+        deny: Globs of files that no model may see.
+    """
+    known = [_defined(EXPLORE, "explore", "indwell", "")]
+    problems: list[str] = []
+    files = list(_of_user())
+    if trust is not None:
+        files += [one for root in trust.trusted(roots) for one in _of_workspace(root, trust, deny)]
+    for one in files:
+        if one.problem:
+            problems.append(f"{one.shown}: {one.problem}")
+            continue
+        try:
+            text = one.data.decode("utf-8")
+            stem = one.shown.rpartition("/")[2].removesuffix(SUFFIX)
+            found = _defined(text, stem, one.origin, one.shown)
+        except UnicodeDecodeError:
+            problems.append(f"{one.shown}: it is no UTF-8 text")
+        except BadFrontMatter as error:
+            problems.append(f"{one.shown}: {error}")
+        else:
+            known.append(found)
+    return Found(known_by_name(known), tuple(problems))
+
+
+@lru_cache(maxsize=256)  # 1 ms a file, and each session that begins needs them on the event loop
+def _defined(text: str, stem: str, origin: Origin, path: str) -> Definition:
+    return read_definition(text, stem=stem, origin=origin, path=path)
+
+
+class _File(NamedTuple):
+    """A file as it was read, or why it could not be."""
+
+    shown: str
+    origin: Origin
+    data: bytes = b""
+    problem: str = ""
+
+
+def _of_user() -> Iterator[_File]:
+    folder = user_file().parent / USER_FOLDER
+    for name in _names(folder):
+        path = folder / name
+        try:
+            yield _File(path.as_posix(), "user", read_own(path, MOST_FILE_B))
+        except OSError as error:
+            yield _File(path.as_posix(), "user", problem=error.strerror or "it cannot be read")
+        except ToolError as error:
+            yield _File(path.as_posix(), "user", problem=str(error))
+
+
+def _of_workspace(root: Path, trust: FolderTrust, deny: tuple[str, ...]) -> Iterator[_File]:
+    """Those of a trusted folder, as they were trusted; nothing that a link leads out to."""
+    for place in WORKSPACE_FOLDERS:
+        for name in _names(root / place):
+            shown = f"{place}/{name}"
+            real = visible_place(root / shown, (root,), deny)
+            if real is None:
+                continue
+            try:
+                data = read_bytes(real, [root], MOST_FILE_B)
+            except ToolError as error:
+                yield _File(shown, "workspace", problem=str(error))
+                continue
+            if trust.obeys(root, shown, data):
+                yield _File(shown, "workspace", data)
+
+
+def _names(folder: Path) -> tuple[str, ...]:
+    try:
+        names = list_names(folder)
+    except OSError:
+        return ()
+    return tuple(name for name in names if name.endswith(SUFFIX))[:MOST_FILES]
+
+
+class AgentLogs:
+    """The logs of the sub-agents of one session, beside its own: ``agents/0001.jsonl``.
+
+    Args:
+        folder: The session's; None if it is not saved.
+        workspace: For their first line.
+    """
+
+    def __init__(self, folder: Path | None, workspace: Path) -> None:
+        self._folder = None if folder is None else folder / AGENTS
+        self._workspace = workspace
+        self._number: int | None = None
+
+    async def __call__(self, session: Session, model: str) -> Numbered:
+        """Begin the next one; in memory where nothing can be written, for the work must go on."""
+        if self._number is None:
+            known = await asyncio.to_thread(self._highest)
+            if self._number is None:  # nor has another one that began at the same moment
+                self._number = known
+        self._number = number = self._number + 1
+        log = await asyncio.to_thread(self._opened, number)
+        log.append(
+            SessionStarted(
+                session=f"{session.id}-a{number}",
+                workspace=str(self._workspace),
+                model=model,
+                at=session.timestamp(),
+                format=FORMAT,
+            )
+        )
+        return Numbered(number, log)
+
+    def _opened(self, number: int) -> Log:
+        if self._folder is None:
+            return MemoryLog()
+        try:
+            return LogWriter(AppendLog(self._folder / f"{number:04d}.jsonl"))
+        except OSError as error:
+            _logger.warning("the log of a sub-agent is not kept: %s", error)
+            return MemoryLog()
+
+    def _highest(self) -> int:
+        """So many there are already, of an earlier process."""
+        try:
+            names = () if self._folder is None else list_names(self._folder)
+        except OSError:
+            return 0
+        heads = (name.partition(".")[0] for name in names)
+        return max((int(head) for head in heads if head.isascii() and head.isdecimal()), default=0)

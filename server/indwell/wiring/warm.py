@@ -1,0 +1,159 @@
+"""What takes long and every first prompt needs, done at the first sign of use."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import gc
+import importlib
+import logging
+import pkgutil
+from functools import partial
+from pathlib import Path
+
+import msgspec
+
+from indwell.policy.commands.dangerous import why_dangerous
+from indwell.policy.paths import matches_any
+from indwell.settings.load import lacking
+from indwell.settings.model import Settings
+from indwell.wiring.model import Model, make_model
+
+_log = logging.getLogger(__name__)
+
+_LIBRARIES = (
+    *("rapidfuzz.distance", "rapidfuzz.process", "rapidfuzz.fuzz", "rapidfuzz.utils"),
+    *("wcmatch.glob", "watchdog.events", "watchdog.observers"),
+)
+"""That are imported where they are needed."""
+_FLOORS = tuple(
+    f"indwell.{one}"
+    for one in (
+        *("agent", "context", "files", "lsp", "policy", "prompt", "review", "sandbox"),
+        *("secrets", "service", "sessions", "skills", "tools", "wiring", "workspace"),
+    )
+)
+"""The others are whole once a model is made, or of use only where one is chosen (13 MB)."""
+_LEFT_OUT = frozenset({"indwell.lsp.fake"})
+
+
+def warm_up(settings: Settings) -> None:
+    """Import and read what a prompt needs; takes over a second, so in a thread.
+
+    Nothing here asks the network, and nothing is lost if a prompt comes first: it does the rest.
+    """
+    from indwell.policy.commands.judge import Situation, judge
+    from indwell.providers import facts, openai_chat, retry
+    from indwell.tools.commands.bash import Shell
+    from indwell.tools.table import standard_tools
+    from indwell.wiring import compose
+    from indwell.wiring.bounds.confining import strength
+
+    del compose, retry  # their import is all that it needs
+    standard_tools(Shell(Path.cwd(), timeout_s=1.0))  # their schemas are made once
+    matches_any("any.txt", settings.deny)  # so are the patterns of what must not be sent
+    why_dangerous("rm any.txt")  # loads the parser
+    judge("ls any.txt", Situation())
+    strength()  # tries the sandbox, once in a process
+    openai_chat.warm_up()
+    facts.warm_up()
+    # All that was loaded stays; searching it for garbage would hold up the editor for 0.2 s.
+    gc.freeze()
+
+
+def load_rest() -> None:
+    """Import all that turns, rewinds and sessions need later; 0.1 s and some MB, in a thread.
+
+    After an update under a running server the files are others, or gone.
+    """
+    for name in _LIBRARIES:
+        with contextlib.suppress(ImportError):
+            importlib.import_module(name)
+    for name in _FLOORS:
+        _load_below(name)
+    gc.freeze()  # as above
+    _log.debug("all modules are loaded")
+
+
+def _load_below(name: str) -> None:
+    package = importlib.import_module(name)
+    for found in pkgutil.iter_modules(package.__path__, f"{name}."):
+        if found.name in _LEFT_OUT:
+            continue
+        if found.ispkg:
+            _load_below(found.name)
+        else:
+            importlib.import_module(found.name)
+
+
+class WarmModels:
+    """Makes models in threads; one may be ready before it is asked for.
+
+    Args:
+        pace_s: Of the scripted model; seconds between two pieces of text.
+    """
+
+    def __init__(self, *, pace_s: float = 0.0) -> None:
+        self._pace_s = pace_s
+        self._ready: tuple[Settings, asyncio.Future[Model]] | None = None
+        self._warming: asyncio.Task[None] | None = None
+        self._loading: asyncio.Task[None] | None = None
+
+    def begin(self, settings: Settings) -> None:
+        """Get ready for a prompt that may come; once, and without a word if it goes wrong.
+
+        A key in the keyring is not fetched for it: that may open a dialog, and nobody has asked
+        for anything yet.
+        """
+        if self._warming is None and settings.provider != "scripted":
+            _spare_memory()
+            self._warming = asyncio.create_task(self._warm(settings))
+
+    async def get(self, settings: Settings) -> Model:
+        """The model that ``settings`` name, for one session.
+
+        Raises:
+            UserError: It cannot be used; says what to do.
+        """
+        if self._warming is None:
+            _spare_memory()
+            self._load_rest()
+        ready, self._ready = self._ready, None  # a key may be another by the next session
+        if ready is not None and ready[0] == _of_model(settings):
+            return await ready[1]
+        return await self._made(settings)
+
+    async def _warm(self, settings: Settings) -> None:
+        await asyncio.to_thread(warm_up, settings)
+        if self._ready is None and not lacking(settings):
+            self._ready = _of_model(settings), self._made(settings)
+            await asyncio.wait({self._ready[1]})
+        self._load_rest()
+
+    def _load_rest(self) -> None:
+        """Beside the first prompt, which has all that it needs itself."""
+        if self._loading is None:
+            self._loading = asyncio.create_task(asyncio.to_thread(_load_rest_logged))
+
+    def _made(self, settings: Settings) -> asyncio.Future[Model]:
+        make = partial(make_model, settings, pace_s=self._pace_s)
+        return asyncio.get_running_loop().run_in_executor(None, make)
+
+
+def _load_rest_logged() -> None:
+    try:
+        load_rest()
+    except ImportError:  # the update came first: what needs more says so
+        _log.exception("not all modules could be loaded")
+
+
+def _of_model(settings: Settings) -> Settings:
+    """``settings`` without what every turn may choose for itself."""
+    return msgspec.structs.replace(settings, mode=Settings().mode)
+
+
+def _spare_memory() -> None:
+    """Before there are threads: their arenas would keep what they free."""
+    from indwell.wiring.allocator import give_memory_back
+
+    give_memory_back()
