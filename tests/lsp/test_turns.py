@@ -113,6 +113,30 @@ async def test_a_turn_that_runs_has_its_words_in_its_log(tmp_path) -> None:
     assert (records[-1].ending, records[-1].words) == ("interrupted", "first")
 
 
+async def test_no_turn_is_told_as_running_after_its_last_event(tmp_path) -> None:
+    """Its records are written, and who asked is answered, after that event."""
+    answering, go_on = asyncio.Event(), asyncio.Event()
+    heard: list[int | None] = []
+
+    async def answer(_session: Session, _finished: object) -> None:
+        answering.set()
+        await go_on.wait()
+
+    async with a_world(tmp_path, [says("One.")]) as world:
+        turns = turns_of(world.session, DeadScreen(), [])
+        turns.listeners.append(lambda _event: heard.append(turns.running_number))
+        assert turns.running_number is None
+        ticket = turns.submit(Waiting("p1", Prompt(words="one")), answer)
+        assert turns.running_number == 0
+        await answering.wait()
+        assert turns.running is ticket
+        assert heard[-1] is turns.running_number is None
+        assert heard[0] == 1
+        go_on.set()
+        await ticket.wait()
+        await world.records()
+
+
 async def test_a_second_stop_does_not_cut_short_what_the_first_one_began(tmp_path) -> None:
     begun, tidying, go_on = asyncio.Event(), asyncio.Event(), asyncio.Event()
     tidied: list[str] = []

@@ -15,14 +15,15 @@ from indwell.settings.model import FREEDOM, Settings
 
 async def status_of(host: Host) -> status.StatusResult:
     """What is in force now; asks no network and opens no keyring."""
-    settings, session = host.configuration.settings, host.sessions.current
-    workspace, running = host.sessions.workspace, host.turns.running
+    settings, workspace = host.configuration.settings, host.sessions.workspace
     roots = workspace.roots if workspace is not None else ()
     lacking, standings, pictures = await asyncio.gather(
         host.backend.seems_lacking(),
         host.backend.standings(roots),
         host.backend.pictures(settings),
     )
+    # Read last: a turn may have ended meanwhile, and its end was told already.
+    settings, session = host.configuration.settings, host.sessions.current
     return status.StatusResult(
         session=session.id if session is not None else None,
         title=session.title if session is not None else "",
@@ -31,7 +32,7 @@ async def status_of(host: Host) -> status.StatusResult:
         model=_model(settings, session),
         lacking=host.configuration.problem or lacking,
         trusted=bool(roots) and all(one.state == "trusted" for one in standings),
-        running=running.number if running is not None else None,
+        running=host.turns.running_number,
         version=__version__,
         pictures=pictures,
         cost=session.cost if session is not None else None,

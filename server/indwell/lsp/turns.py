@@ -64,6 +64,16 @@ class Turns:
         return self._running
 
     @property
+    def running_number(self) -> int | None:
+        """The number of the turn that clients show as running; 0 while its session is opened.
+
+        None from the turn's last event on, although the turn's records may not be on disk yet: a
+        client that heard the end and then read the number would show a turn that never ends.
+        """
+        running = self._running
+        return None if running is None or running.finished is not None else running.number
+
+    @property
     def queue(self) -> Queue:
         """Those that wait."""
         return self._queue

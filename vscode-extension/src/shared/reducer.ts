@@ -1,4 +1,6 @@
 /** The whole of the panel's logic of state: pure, the same in the extension host and in the webview. */
+
+import type { StatusResult } from "../protocol.ts";
 import type { Action } from "./action.ts";
 import { answered, attached, contextTold, sent, unattached } from "./reduce-composer.ts";
 import { reduceEvent, reduceMissed } from "./reduce-event.ts";
@@ -22,7 +24,7 @@ function changed(state: PanelState, action: Action): PanelState {
     case "connection":
       return connected(state, action.connection);
     case "status":
-      return { ...state, status: action.status };
+      return { ...state, status: withoutEnded(state, action.status) };
     case "models":
       return { ...state, models: action.models };
     case "event":
@@ -85,6 +87,16 @@ function changed(state: PanelState, action: Action): PanelState {
     default:
       return action satisfies never;
   }
+}
+
+/**
+ * A status may have been written before the end of a turn and arrive after it.
+ * An open end of a page of the log ("interrupted") is no end that was told.
+ */
+function withoutEnded(state: PanelState, status: StatusResult): StatusResult {
+  if (status.running === null || status.session !== state.session) return status;
+  const ending = turnOf(state, status.running)?.ending ?? "running";
+  return ending === "running" || ending === "interrupted" ? status : { ...status, running: null };
 }
 
 /** A server that is gone tells nothing more: its turn, its questions and its numbers go with it. */

@@ -61,8 +61,16 @@ export function asChat(window: Window): Chat {
     });
   };
   const newest = (): Promise<number> => panel.locator(":root").evaluate(newestTurn);
-  const idle = (): Promise<unknown> =>
-    until("the end of the turn", () => panel.locator(":root").evaluate(isIdle));
+  const idle = async (): Promise<unknown> => {
+    try {
+      return await until("the end of the turn", () => panel.locator(":root").evaluate(isIdle));
+    } catch (error) {
+      const shown = await panel.locator(":root").evaluate(lastTurn);
+      throw new Error(`the end of the turn did not come; the panel shows: ${shown}`, {
+        cause: error,
+      });
+    }
+  };
   return {
     ...window,
     composer,
@@ -99,6 +107,13 @@ export function asChat(window: Window): Chat {
 function newestTurn(root: Element): number {
   const last = [...root.querySelectorAll("article.turn")].at(-1);
   return Number(/\d+/.exec(last?.ariaLabel ?? "")?.[0] ?? 0);
+}
+
+/** Runs inside the panel: the markup of the last turn, and whether something is being sent. */
+function lastTurn(root: Element): string {
+  const last = [...root.querySelectorAll("article.turn")].at(-1);
+  const sending = root.querySelector(".sending, [aria-label=Stop]")?.outerHTML;
+  return `${last?.outerHTML ?? "no turn"}; being sent: ${sending ?? "nothing"}`;
 }
 
 /** Runs inside the panel. */

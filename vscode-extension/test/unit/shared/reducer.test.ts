@@ -1,6 +1,7 @@
 /** What single actions do to the state. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import type { StatusResult } from "../../../src/protocol.ts";
 import type { Action } from "../../../src/shared/action.ts";
 import { initialState, reduce } from "../../../src/shared/reducer.ts";
 import {
@@ -41,6 +42,19 @@ const FINISHED: Told = {
   figures: {},
   toReview: 2,
   verified: "",
+};
+const STATUS: StatusResult = {
+  session: "s",
+  title: "",
+  mode: "review",
+  modes: ["review"],
+  model: "m",
+  lacking: "",
+  trusted: true,
+  running: null,
+  version: "1",
+  pictures: null,
+  cost: 1,
 };
 
 function start(...actions: readonly Action[]): PanelState {
@@ -284,21 +298,19 @@ test("what goes along by itself is not shown beside a mention of the same lines"
   );
 });
 
+test("a status that was written before the end of a turn does not make the turn run again", () => {
+  const late: Action = { type: "status", status: { ...STATUS, running: 1 } };
+  const ended = happen(start({ type: "status", status: STATUS }), STARTED, FINISHED);
+  assert.equal(isBusy(reduce(ended, late)), false);
+  assert.equal(isBusy(reduce(happen(start(), STARTED), late)), true);
+  const next: Action = { type: "status", status: { ...STATUS, running: 2 } };
+  assert.equal(isBusy(reduce(ended, next)), true);
+  const other: Action = { type: "status", status: { ...STATUS, session: "t", running: 1 } };
+  assert.equal(isBusy(reduce(ended, other)), true);
+});
+
 test("a session's cost grows while a turn runs, and is not known where a price is not", () => {
-  const status = {
-    session: "s",
-    title: "",
-    mode: "review",
-    modes: ["review"],
-    model: "m",
-    lacking: "",
-    trusted: true,
-    running: null,
-    version: "1",
-    pictures: null,
-    cost: 1,
-  } as const;
-  const running = happen(start({ type: "status", status }), STARTED, counted(1));
+  const running = happen(start({ type: "status", status: STATUS }), STARTED, counted(1));
   assert.equal(sessionCost(running), 1.1);
   assert.equal(sessionCost(happen(running, FINISHED)), 1.25);
   const unknown = happen(running, { ...FINISHED, cost: null });
