@@ -9,8 +9,8 @@ import pytest
 
 from agent.test_approvals_hold import meddle
 from indwell.agent.planted import planted
+from indwell.policy.call_facts import NO_FILE
 from indwell.policy.commands.verdict import Part
-from indwell.policy.standing import NO_FILE
 from indwell.tools.commands.bash import Shell
 from indwell.tools.table import standard_tools
 from indwell.workspace.disk import DiskWorkspace

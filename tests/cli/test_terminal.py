@@ -14,7 +14,7 @@ from indwell.cli.terminal import UNCHECKED, TerminalView
 from indwell.cli.terminal_approver import AllowingApprover, TerminalApprover
 from indwell.messages import Usage
 from indwell.policy.approvals import Question, question_for
-from indwell.policy.asked import Ask, Asked
+from indwell.policy.call_facts import Ask, Asked
 from indwell.policy.commands.verdict import Part
 from indwell.policy.widening import Widening
 

@@ -18,11 +18,10 @@ import tempfile
 import time
 from pathlib import Path
 
-from indwell.policy.commands.items import Simple
 from indwell.policy.commands.judge import Situation, judge
-from indwell.policy.commands.reading import Reading
-from indwell.policy.commands.shell_words import HOME, STAR, UNKNOWN
-from indwell.policy.commands.words import Word
+from indwell.policy.shell.items import Simple
+from indwell.policy.shell.parse import Reading
+from indwell.policy.shell.words import HOME, STAR, UNKNOWN, Word
 
 READERS = ["ls", "cat", "rg", "grep", "wc", "head", "tail", "sort", "uniq", "cut", "tr", "git"]
 READERS += ["find", "sed", "echo", "printf", "pwd", "stat", "basename", "true", "diff", "jq", "awk"]

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from indwell.policy.approvals import Question, question_for, visible
-from indwell.policy.asked import Ask, Asked
+from indwell.policy.call_facts import Ask, Asked
 from indwell.policy.commands.verdict import Part
 from indwell.policy.widening import Widening
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from indwell.policy.asked import Ask, Asked, Policy
-from indwell.policy.beforehand import why_uncovered
+from indwell.policy.approvals import why_uncovered
+from indwell.policy.call_facts import Ask, Asked, Policy
 from indwell.policy.commands.verdict import Part
 from indwell.policy.decide import decide
 from indwell.policy.rules import Rules

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from indwell.policy.asked import Allow, Ask, Asked, Decision, Deny, Policy
+from indwell.policy.call_facts import Allow, Ask, Asked, Decision, Deny, Policy
 from indwell.policy.commands.verdict import Part, Verdict
 from indwell.policy.decide import decide
 from indwell.policy.file_rules import by_file_rules

@@ -3,7 +3,7 @@ from __future__ import annotations
 from inline_snapshot import snapshot
 
 from indwell.policy.approvals import folded, one_line, question_for
-from indwell.policy.asked import Ask, Asked
+from indwell.policy.call_facts import Ask, Asked
 
 
 def test_what_would_push_the_end_out_of_sight_is_said_in_words() -> None:

@@ -5,11 +5,10 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from indwell.policy.asked import Asked
-from indwell.policy.commands.shell_words import STAR, UNKNOWN
+from indwell.policy.call_facts import NO_FILE, Asked, is_granted, may_stand, rule_of
 from indwell.policy.commands.verdict import Part
-from indwell.policy.named_files import Bound, bound_files, named_files
-from indwell.policy.standing import NO_FILE, is_granted, may_stand, rule_of
+from indwell.policy.file_rules import Bound, bound_files, named_files
+from indwell.policy.shell.words import STAR, UNKNOWN
 from indwell.policy.widening import ANY_HOST, NOTHING_MORE, Widening
 
 RUN = Asked("bash", "run", command="./ship.sh", cwd="/w", scripts=(("ship.sh", "a" * 32),))

@@ -7,10 +7,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from indwell.policy.asked import Allow, Ask, Asked, Deny, Policy
+from indwell.policy.call_facts import Allow, Ask, Asked, Deny, Policy, rule_of
 from indwell.policy.decide import decide
 from indwell.policy.rules import Rules
-from indwell.policy.standing import rule_of
 from indwell.policy.widening import Widening
 from indwell.settings.model import Settings
 from indwell.wiring.bounds.confining import confiner, strength

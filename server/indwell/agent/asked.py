@@ -20,12 +20,11 @@ from indwell.files import (
     locate,
     read_bytes,
 )
-from indwell.policy.asked import Asked
-from indwell.policy.commands.situation import Situation
+from indwell.policy.call_facts import NO_FILE, Asked
+from indwell.policy.commands.verdict import Situation
+from indwell.policy.file_rules import MOST_SCRIPTS, Bound, bound_files
 from indwell.policy.guarded import BARE, is_obeyed_by_git
-from indwell.policy.named_files import MOST_SCRIPTS, Bound, bound_files
 from indwell.policy.paths import is_at_root_unknown
-from indwell.policy.standing import NO_FILE
 from indwell.tools.base import Facts
 from indwell.workspace.paths import parse
 
@@ -71,7 +70,7 @@ async def with_scripts(session: Session, asked: Asked) -> Asked:
     if asked.effect != "run":
         return asked
     from indwell.policy.commands.judge import judge  # noqa: PLC0415 - no start is to wait for it
-    from indwell.policy.commands.long_texts import judged_text  # noqa: PLC0415 - as above
+    from indwell.policy.shell.parse import judged_text  # noqa: PLC0415 - as above
 
     roots = session.parts.workspace.roots
     names = tuple(map(str, roots))

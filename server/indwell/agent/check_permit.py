@@ -8,7 +8,7 @@ from indwell.agent.command_weighed import OWN_RULE, weighed
 from indwell.agent.gate.gate import Command
 from indwell.agent.session import Session
 from indwell.errors import ToolError
-from indwell.policy.asked import Allow, Ask, Deny
+from indwell.policy.call_facts import Allow, Ask, Deny
 from indwell.policy.widening import NOTHING_MORE, Widening
 from indwell.sessions.decided import Decided
 

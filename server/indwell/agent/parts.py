@@ -25,7 +25,7 @@ from indwell.context.compaction.preset import Preset
 from indwell.context.compaction.presets import DEFAULT
 from indwell.messages import Usage
 from indwell.policy.approvals import Approver
-from indwell.policy.asked import Policy
+from indwell.policy.call_facts import Policy
 from indwell.policy.widening import Widening
 from indwell.prompt.environment import Surroundings
 from indwell.providers.base import Provider

@@ -23,9 +23,9 @@ from indwell.policy.approvals import (
     Said,
     chosen_of,
     question_for,
+    why_uncovered,
 )
-from indwell.policy.asked import Ask, Asked, Deny
-from indwell.policy.beforehand import why_uncovered
+from indwell.policy.call_facts import Ask, Asked, Deny
 from indwell.policy.widening import NOTHING_MORE, Widening
 from indwell.tools.base import Call, Preview
 from indwell.workspace.comparing.hunks import diff_hunks, is_same_change

@@ -9,8 +9,8 @@ from pathlib import Path
 
 from indwell.errors import ToolError
 from indwell.files import read_bytes
+from indwell.policy.call_facts import NO_FILE
 from indwell.policy.commands.verdict import Part
-from indwell.policy.standing import NO_FILE
 from indwell.sandbox.finding import program_within
 
 MOST_LOOKED_UP = 100  # bare words of one command; each costs a look into every folder of PATH

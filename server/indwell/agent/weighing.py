@@ -13,9 +13,8 @@ from indwell.agent.session import Session
 from indwell.errors import ToolError
 from indwell.messages import ToolUse
 from indwell.policy.approvals import short_line
-from indwell.policy.asked import Allow, Ask, Asked, Decision, Deny, Policy
+from indwell.policy.call_facts import BY_ANSWER, Allow, Ask, Asked, Decision, Deny, Policy
 from indwell.policy.decide import decide
-from indwell.policy.standing import BY_ANSWER
 from indwell.sessions.decided import Decided, Verdict
 from indwell.tools.base import Call
 

@@ -15,8 +15,8 @@ from indwell.cli.permissions import rules_of_folder
 from indwell.errors import SettingsError, ToolError, UserError
 from indwell.files import read_own
 from indwell.policy.approvals import one_line, visible
-from indwell.policy.asked import Policy
-from indwell.policy.explanation import Explanation, explain_command
+from indwell.policy.call_facts import Policy
+from indwell.policy.decide import Explanation, explain_command
 from indwell.policy.paths import is_beneath
 from indwell.policy.rules import Rules
 from indwell.service.folder_trust import FolderTrust

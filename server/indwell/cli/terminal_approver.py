@@ -96,7 +96,7 @@ class TerminalApprover:
 class AllowingApprover:
     """Says yes to commands that would be asked for, as the user said beforehand.
 
-    To nothing else: ``policy.beforehand`` says what that covers. What the model itself asks for
+    To nothing else: ``policy.approvals`` says what that covers. What the model itself asks for
     beyond the sandbox nobody has seen (POL-16).
     """
 

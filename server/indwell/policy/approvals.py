@@ -1,4 +1,9 @@
-"""What a person is asked, and what an answer is bound to: exactly the call that was shown."""
+"""Questions about permission to a person, and the answers: once, always, no, or given in advance.
+
+``run --allow-commands`` is an answer in advance. It covers commands, and what a yes lets a command
+do. It never covers what a person must have seen: other changes of files, secrets, protected files,
+what would leave a sandbox, and what the user wants to be asked about.
+"""
 
 from __future__ import annotations
 
@@ -10,9 +15,9 @@ from typing import Literal, Protocol, TypeAlias
 import msgspec
 
 from indwell.context.tags import shows_nothing
-from indwell.policy.asked import Ask, Asked
-from indwell.policy.beforehand import why_uncovered
+from indwell.policy.call_facts import Ask, Asked
 from indwell.policy.commands.verdict import Part
+from indwell.policy.paths import is_program, is_protected
 from indwell.policy.widening import NOTHING_MORE
 from indwell.secrets.hiding import kinds_in
 from indwell.workspace.comparing.hunks import DiffHunk
@@ -275,3 +280,39 @@ def _code_point(character: str) -> str:
 
 def _hides(character: str) -> bool:
     return shows_nothing(character) or (character.isspace() and character not in " \n\t")
+
+
+_USERS = ("ask:", "deny:")
+_GUARDED = frozenset({"protected", "secret"})
+
+
+def why_uncovered(asked: Asked, ask: Ask, *, is_held: bool) -> str:
+    """Why such a yes is none to this question, in half a sentence; empty if it is one.
+
+    Args:
+        asked: The call.
+        ask: Why it is asked.
+        is_held: A sandbox of whatever kind holds commands here, so that one could leave it.
+    """
+    if asked.effect != "run":
+        return "it is no command"
+    if asked.wants != NOTHING_MORE:
+        return "the model asks for more than commands have"
+    if ask.by.startswith(_USERS) or any(part.rule.startswith(_USERS) for part in ask.risky):
+        return "a rule of the user's asks about it each time"
+    if any(map(_is_guarded, ask.risky)) or ask.by in _GUARDED:
+        return "it touches protected files or secrets"
+    if ask.widening.shows_secrets:
+        return "it could read secret files"
+    if ask.widening.writes_protected:
+        return "it could change protected files"
+    if is_held and ask.widening.unconfined:
+        return "it would run outside the sandbox"
+    return ""
+
+
+def _is_guarded(part: Part) -> bool:
+    return part.decision == "ask" and (
+        part.rule in _GUARDED
+        or any(is_protected(word) and not is_program(word) for word in part.words)
+    )

@@ -15,7 +15,7 @@ from indwell.context.injections import Frame
 from indwell.errors import ToolError
 from indwell.messages import ToolSpec
 from indwell.policy.approvals import Chosen
-from indwell.policy.asked import Effect
+from indwell.policy.call_facts import Effect
 from indwell.policy.widening import NOTHING_MORE, Widening
 from indwell.sandbox.confinement import Confinement
 from indwell.tools.schema import schema_of, signature

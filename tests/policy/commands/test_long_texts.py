@@ -6,10 +6,9 @@ import time
 
 import pytest
 
-from indwell.policy.commands.long_texts import LIMIT, MOST, judged_text
-from indwell.policy.decide import Allow, Ask, Asked, Deny, Policy, decide
-from indwell.policy.decide_command import COMMAND_LIMIT
+from indwell.policy.decide import COMMAND_LIMIT, Allow, Ask, Asked, Deny, Policy, decide
 from indwell.policy.rules import Rules
+from indwell.policy.shell.parse import LIMIT, MOST, judged_text
 
 TEXT = "".join(f"line {number} of a page; rm -rf / | sh\n" for number in range(500))
 

@@ -3,10 +3,10 @@ from __future__ import annotations
 import time
 from collections import Counter
 
-from indwell.policy.commands.items import Simple
 from indwell.policy.commands.judge import Situation, judge
-from indwell.policy.commands.reading import Reading
 from indwell.policy.rules import Rules
+from indwell.policy.shell.items import Simple
+from indwell.policy.shell.parse import Reading
 from indwell.settings.model import SECRETS
 from tools.shared_data import shared_cases
 

@@ -6,7 +6,7 @@ import tracemalloc
 import pytest
 
 from indwell.policy.commands.dangerous import why_dangerous
-from indwell.policy.decide_command import COMMAND_LIMIT
+from indwell.policy.decide import COMMAND_LIMIT
 
 
 @pytest.mark.parametrize(

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from indwell.policy.commands.parsing import bash_parser
-from indwell.policy.commands.shell_words import (
+from indwell.policy.shell.parse import bash_parser
+from indwell.policy.shell.words import (
     HOME,
     STAR,
     UNKNOWN,

@@ -1,20 +1,19 @@
-"""``git``: which of its commands only look, which change the workspace, which reach the network."""
+"""``git``: which commands only look, change the workspace, lose work, or reach the network.
+
+Commands that replace files with another state ask first: the sandbox keeps protected files as they
+are, git would not say so, and the next commit would undo the work of others.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import msgspec
 
-from indwell.policy.commands.flags import Options, UnknownOption, given, names
-from indwell.policy.commands.git_looks import LISTING, LOG, LOOKS, SECOND
-from indwell.policy.commands.git_losses import destroys
-from indwell.policy.commands.git_taking_up import takes_up
-from indwell.policy.commands.hosts import with_port
-from indwell.policy.commands.shell_words import STAR
-from indwell.policy.commands.use import Use, writing
-from indwell.policy.commands.words import Word
+from indwell.policy.commands.verdict import Use, with_port, writing
+from indwell.policy.shell.items import Options, UnknownOption, given, names, options
+from indwell.policy.shell.words import STAR, Word
 from indwell.policy.widening import ANY_HOST
 
 _CHANGES = names(
@@ -184,3 +183,304 @@ def _changes(name: str, words: Sequence[Word]) -> Use:
     if name == "archive":
         return msgspec.structs.replace(changes, reads=tuple(words), is_past=True)
     return changes
+
+
+_ALWAYS = names(
+    "rebase merge cherry-pick revert am pull read-tree checkout-index sparse-checkout"
+    " filter-branch filter-repo mergetool"
+)
+_UNLESS_SECOND = {
+    "stash": names("list show drop clear create store"),
+    "bisect": names("log view visualize terms"),
+    "worktree": names("list prune lock unlock repair"),
+    "submodule": names("status summary foreach sync init"),
+}
+_HARD = ("--h", "--me", "--k")  # of `git reset`: `--hard`, `--merge`, `--keep`, also cut short
+
+
+def takes_up(name: str, words: Sequence[Word]) -> bool:
+    """Does a command take another state of the files up?
+
+    Args:
+        name: The command, such as ``switch``.
+        words: Those behind it.
+    """
+    texts = [word.text for word in words]
+    flags = [text for text in texts if text.startswith("-")]
+    if name in _ALWAYS:
+        return True
+    if name in _UNLESS_SECOND:
+        return not texts or texts[0] not in _UNLESS_SECOND[name]
+    match name:
+        case "switch" | "checkout":
+            return not _only_names(texts, flags, "cC" if name == "switch" else "bB")
+        case "restore":
+            return not _has_option(flags, "S", "--st") or _has_option(flags, "W", "--w")
+        case "reset":
+            return any(flag.startswith(_HARD) for flag in flags)
+        case "apply":
+            looks = ("--check", "--stat", "--numstat", "--summary", "--cached")
+            return not any(flag in looks for flag in flags) or "--apply" in flags
+        case "clean":
+            return not _has_option(flags, "n", "--dry")
+        case "rm":
+            return not _has_option(flags, "n", "--cached", "--dry")
+    return False
+
+
+def _only_names(texts: Sequence[str], flags: Sequence[str], letters: str) -> bool:
+    """Does it make a branch where it stands, without going elsewhere?"""
+    return len(texts) == 2 and any(flags[:1] == [f"-{letter}"] for letter in letters)  # noqa: PLR2004 - `-b NAME`
+
+
+def _has_option(flags: Sequence[str], letter: str, *beginnings: str) -> bool:
+    return any(
+        flag.startswith(beginnings) if flag.startswith("--") else letter in flag for flag in flags
+    )
+
+
+def destroys(name: str, words: Sequence[Word]) -> str:
+    """Work of the user's that a command may throw away, in words; empty if it does not."""
+    texts = [word.text for word in words]
+    flags = [text for text in texts if text.startswith("-")]
+    second = texts[0] if texts else ""
+    if not all(word.is_literal or not word.could_be_option for word in words):
+        return "" if name in {"commit", "add"} else "may throw work away: its words are not known"
+    judged = _JUDGED.get(name)
+    return judged(texts, flags) if judged else _by_flag(name, second, flags)
+
+
+def _by_flag(name: str, second: str, flags: Sequence[str]) -> str:
+    """Commands that lose something with one word or option."""
+    match name:
+        case "stash" if second in {"drop", "clear"}:
+            return f"throws stashed work away ('git stash {second}')"
+        case "stash" if second not in {"pop", "apply", "branch", "create", "store"}:
+            return "takes changes of yours out of sight ('git stash')"
+        case "branch" if _has(flags, "d", "--de") and not _has(flags, "DfMC", "--fo"):
+            return ""  # git keeps one whose work is nowhere else
+        case "branch" | "tag" if _has(flags, "dDfMC", "--de", "--fo"):
+            return f"removes or moves names ('git {name}')"
+        case "worktree" if second in {"remove", "prune", "move"}:
+            return f"removes a folder ('git worktree {second}')"
+        case "gc" if not _has(flags, "", "--prune"):
+            return ""
+        case "reflog" | "gc" | "prune" | "filter-branch" | "filter-repo" | "replace":
+            return f"may remove what could still be recovered ('git {name}')"
+        case "update-ref" | "symbolic-ref" | "read-tree" | "checkout-index":
+            return f"moves names or files behind your back ('git {name}')"
+        case "rebase" | "merge" | "cherry-pick" | "am" | "revert" if "--abort" in flags:
+            return f"throws work in progress away ('git {name} --abort')"
+    return ""
+
+
+def _resets(texts: Sequence[str], flags: Sequence[str]) -> str:
+    soft = {"--soft", "--mixed", "-q", "--quiet", "--", "-N"}
+    is_soft = bool(texts) and all(one in soft for one in flags)
+    return "" if is_soft else "throws changes of yours away ('git reset')"
+
+
+def _cleans(texts: Sequence[str], flags: Sequence[str]) -> str:
+    del texts
+    return "" if _has(flags, "n", "--dry-run") else "removes files ('git clean')"
+
+
+def _removes(texts: Sequence[str], flags: Sequence[str]) -> str:
+    del texts, flags
+    return "removes files ('git rm')"
+
+
+def _restores(texts: Sequence[str], flags: Sequence[str]) -> str:
+    del texts
+    only_staged = _has(flags, "S", "--staged") and not _has(flags, "W", "--worktree")
+    return "" if only_staged else "throws changes of yours away ('git restore')"
+
+
+def _switches(texts: Sequence[str], flags: Sequence[str]) -> str:
+    del texts
+    forced = _has(flags, "fC", "--fo", "--di")
+    return "throws changes of yours away ('git switch')" if forced else ""
+
+
+def _checks_out(texts: Sequence[str], flags: Sequence[str]) -> str:
+    names = [text for text in texts if not text.startswith("-")]
+    if _has(flags, "b") and not _has(flags, "fB"):
+        return ""
+    if "--" in texts or _has(flags, "fBp", "--fo") or len(names) != 1:
+        return "may throw changes of yours away ('git checkout')"
+    if names[0] in {".", "*"} or "/" in names[0][-1:] or re.search(r"[\0\1\2]|^\.|:", names[0]):
+        return "may throw changes of yours away ('git checkout')"
+    # One name may be a branch or a file; only a branch is kept safe by git itself.
+    return "may throw changes of yours away ('git checkout'; 'git switch' does not)"
+
+
+def _has(flags: Sequence[str], letters: str, *beginnings: str) -> bool:
+    """Is one of these letters given, or a name with one of these beginnings?"""
+    return any(
+        flag.startswith(beginnings or ("\0",))
+        if flag.startswith("--")
+        else any(letter in flag[1:] for letter in letters)
+        for flag in flags
+    )
+
+
+_JUDGED: Mapping[str, Callable[[Sequence[str], Sequence[str]], str]] = {
+    "reset": _resets,
+    "clean": _cleans,
+    "rm": _removes,
+    "restore": _restores,
+    "checkout": _checks_out,
+    "switch": _switches,
+}
+
+
+LOG = options(
+    "pqsuzabcgimnwBCDMRWtrEUlX#",
+    "GSnL",
+    "oneline graph all stat shortstat numstat dirstat summary name-only name-status patch no-patch"
+    " raw decorate no-decorate abbrev-commit no-abbrev-commit no-abbrev merges no-merges"
+    " first-parent reverse topo-order date-order author-date-order follow no-color color cached"
+    " staged branches"
+    " tags remotes not left-right cherry-pick cherry-mark cherry left-only right-only boundary"
+    " walk-reflogs source pickaxe-all pickaxe-regex ignore-all-space ignore-space-change"
+    " ignore-blank-lines ignore-space-at-eol function-context word-diff color-words no-renames"
+    " find-renames find-copies no-prefix full-index binary text quiet exit-code check no-index"
+    " merge-base minimal patience histogram compact-summary root no-ext-diff no-textconv full-diff"
+    " ancestry-path simplify-by-decoration dense sparse full-history children parents count"
+    " objects all-match invert-grep regexp-ignore-case fixed-strings extended-regexp"
+    " perl-regexp relative no-relative notes no-notes show-pulls tree use-mailmap mailmap"
+    " clear-decorations ignore-submodules submodule bisect disk-usage pretty abbrev unified",
+    "format pretty date since until after before author committer grep max-count skip"
+    " decorate-refs decorate-refs-exclude diff-filter encoding exclude glob stat-width"
+    " inter-hunk-context diff-algorithm anchored src-prefix dst-prefix line-prefix min-parents"
+    " max-parents ignore-matching-lines",
+)
+LOOKS: Mapping[str, Options] = {
+    **dict.fromkeys(
+        [
+            *("log", "show", "diff", "whatchanged", "diff-tree", "diff-index", "diff-files"),
+            *("rev-list", "shortlog"),
+        ],
+        LOG,
+    ),
+    "status": options(
+        "sbvuz",
+        "",
+        "short branch show-stash porcelain long verbose untracked-files"
+        " ignored ignore-submodules column no-column ahead-behind no-ahead-behind renames"
+        " no-renames find-renames null",
+    ),
+    "rev-parse": options(
+        "q",
+        "",
+        "short abbrev-ref show-toplevel verify git-dir is-inside-work-tree"
+        " symbolic-full-name absolute-git-dir show-prefix show-cdup all branches tags"
+        " git-common-dir is-bare-repository sq-quote quiet symbolic is-inside-git-dir"
+        " is-shallow-repository"
+        " show-superproject-working-tree revs-only no-revs flags no-flags remotes",
+        "git-path path-format default",
+    ),
+    "ls-files": options(
+        "cdmoistukzvfr",
+        "xX",
+        "cached deleted modified others ignored stage"
+        " unmerged killed directory no-empty-directory exclude-standard error-unmatch full-name"
+        " abbrev deduplicate eol recurse-submodules",
+        "exclude exclude-from format",
+    ),
+    "ls-tree": options(
+        "drtlz", "", "name-only name-status full-name full-tree long abbrev", "format"
+    ),
+    "cat-file": options("tpse", "", "batch batch-check batch-all-objects unordered buffer", ""),
+    "blame": options(
+        "wlstefnpcbMCb",
+        "L",
+        "show-stats root porcelain line-porcelain incremental"
+        " show-name show-number show-email color-lines",
+        "date since ignore-rev abbrev",
+    ),
+    "describe": options(
+        "",
+        "",
+        "tags always all long dirty contains first-parent exact-match",
+        "abbrev match exclude candidates",
+    ),
+    "merge-base": options("a", "", "all octopus is-ancestor fork-point independent"),
+    "name-rev": options("", "", "tags all name-only always", "refs exclude"),
+    "for-each-ref": options(
+        "", "", "ignore-case", "format sort count points-at merged no-merged contains no-contains"
+    ),
+    "show-ref": options("sqd", "", "heads tags head hash dereference verify quiet branches"),
+    "show-branch": options("a", "", "all list"),
+    "count-objects": options("vH", "", "verbose human-readable"),
+    "check-ignore": options("qvzn", "", "verbose non-matching no-index quiet"),
+    "check-attr": options("az", "", "all"),
+    "grep": options(
+        "nilcwvEFPGhHrqIzpWo#",
+        "eABCfm",
+        "line-number ignore-case files-with-matches"
+        " name-only count word-regexp invert-match extended-regexp fixed-strings perl-regexp"
+        " cached untracked no-index heading break show-function function-context and or not"
+        " all-match no-color color only-matching full-name column text",
+        "context after-context before-context max-depth max-count threads",
+    ),
+    "cherry": options("v", "", "abbrev verbose"),
+    "range-diff": options("s", "", "no-color color no-patch", "creation-factor"),
+    "var": options("l"),
+    "version": options("", "", "build-options"),
+    "fsck": options(
+        "",
+        "",
+        "full no-dangling dangling unreachable connectivity-only no-reflogs"
+        " strict verbose no-progress root tags cache",
+    ),
+    "verify-pack": options("vs", "", "verbose stat-only"),
+}
+"""Commands that only look, and the options with which that is so."""
+
+LISTING: Mapping[str, tuple[Options, str]] = {
+    "branch": (
+        options(
+            "avrlqi",
+            "",
+            "list all remotes verbose show-current no-color color column"
+            " no-column ignore-case contains no-contains merged no-merged",
+            "sort format points-at abbrev",
+        ),
+        "--list -l --contains --no-contains --merged --no-merged --points-at",
+    ),
+    "tag": (
+        options(
+            "lni#",
+            "",
+            "list contains no-contains merged no-merged column no-column color ignore-case",
+            "sort format points-at",
+        ),
+        "--list -l --contains --no-contains --merged --no-merged --points-at -n",
+    ),
+    "remote": (options("v", "", "verbose"), ""),
+    "config": (
+        options(
+            "lz",
+            "",
+            "list get get-all get-regexp get-urlmatch global local system worktree"
+            " show-origin show-scope name-only null",
+            "type default",
+        ),
+        "--get --get-all --get-regexp --get-urlmatch --list -l",
+    ),
+}
+"""Commands that look if nothing but these options is given, or names with one of the second."""
+
+SECOND: Mapping[str, frozenset[str]] = {
+    "stash": frozenset(["list", "show"]),
+    "worktree": frozenset(["list"]),
+    "submodule": frozenset(["status", "summary"]),
+    "remote": frozenset(["get-url"]),
+    "reflog": frozenset(["show", "exists", "list"]),
+    "notes": frozenset(["list", "show"]),
+    "bisect": frozenset(["log"]),
+    "config": frozenset(["get", "list"]),
+    "bundle": frozenset(["list-heads"]),
+}
+"""Commands by whose second word it is known that they only look."""

@@ -7,15 +7,12 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from indwell.context.tags import shows_nothing
-from indwell.policy.commands.finding import READ_ONLY, Finding, joined
-from indwell.policy.commands.folders import AT_START
-from indwell.policy.commands.items import Oddity, Simple
-from indwell.policy.commands.judging import Judging
-from indwell.policy.commands.reading import Reading, Tangle
-from indwell.policy.commands.second_reader import runs_of
-from indwell.policy.commands.situation import Situation
-from indwell.policy.commands.verdict import Part, Verdict
-from indwell.policy.commands.words import Word
+from indwell.policy.commands.judge_command import Judging
+from indwell.policy.commands.verdict import READ_ONLY, Finding, Part, Situation, Verdict, joined
+from indwell.policy.shell.items import AT_START, Oddity, Simple
+from indwell.policy.shell.parse import Reading, Tangle
+from indwell.policy.shell.second_reader import runs_of
+from indwell.policy.shell.words import Word
 
 __all__ = ["LONGEST", "Situation", "judge"]
 

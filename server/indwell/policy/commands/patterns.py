@@ -1,9 +1,9 @@
-"""Patterns for commands, as the user writes them: ``git push *``, ``npm run build``, ``ls -l?``.
+"""The user's command patterns, such as ``git push *``: how they match, and which rule wins.
 
-A pattern is matched against the words of one simple command, joined by one blank; ``*`` stands for
-anything, ``?`` for one character. A name alone stands for the program with any words, and `` *`` at
-the end for none as well. What denies and asks is also matched as a beginning, without case, by the
-program's name wherever the program lies; what allows must match exactly.
+A pattern is matched against the words of one simple command, joined by one blank: ``*`` is any
+text, ``?`` one character. A name alone matches the program with any words, and `` *`` at the end
+also matches no words. Denying and asking patterns also match as a beginning, without case, and by
+the program's name wherever the program lies. Allowing patterns must match exactly.
 """
 
 from __future__ import annotations
@@ -11,15 +11,90 @@ from __future__ import annotations
 import posixpath
 import re
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 
 import msgspec
 
-from indwell.policy.commands.global_options import without_options
-from indwell.policy.commands.shell_words import HOME, STAR, UNKNOWN
-from indwell.policy.commands.wildcards import covers, matches
-from indwell.policy.commands.words import Word
+from indwell.policy.commands.path_rules import covers, matches
+from indwell.policy.commands.verdict import Finding, ask, forbidden
+from indwell.policy.commands.wrappers import loosely_unwrapped
+from indwell.policy.rules import Rules
+from indwell.policy.shell.items import names
+from indwell.policy.shell.words import HOME, STAR, UNKNOWN, Word
+
+_MOST_WORDS = 500  # of a text in which what is denied is looked for
+_MOST_HINTS = 8
+
+
+class UserPatterns:
+    """The patterns of three kinds, asked one after the other.
+
+    Args:
+        rules: As the user wrote them.
+
+    Attributes:
+        allows_all: One of them allows whatever else is not denied.
+    """
+
+    def __init__(self, rules: Rules) -> None:
+        self._deny = patterns_of(rules.deny)
+        self._ask = patterns_of(rules.ask)
+        self._allow = patterns_of(rules.allow)
+        self.allows_all = any(one.text.strip() == "*" for one in self._allow.others)
+
+    @property
+    def can_forbid(self) -> bool:
+        """Are there some that deny or ask?"""
+        return bool(self._deny or self._ask)
+
+    def allowing(self, words: Sequence[Word]) -> str:
+        """The pattern that covers a command exactly, or nothing."""
+        return allowing(words, self._allow)
+
+    def governing(self, words: Sequence[Word]) -> str:
+        """The pattern that says which commands of this kind are meant, or nothing."""
+        return governing(words, self._allow)
+
+    def forbidding(self, words: tuple[Word, ...], *, certain_only: bool = False) -> Finding | None:
+        """What denies or asks for a command, or perhaps does."""
+        if not self.can_forbid:
+            return None
+        ways = [words, *loosely_unwrapped(words)]
+        for patterns, effect in ((self._deny, "deny"), (self._ask, "ask")):
+            for way in ways:
+                text, is_certain = forbidding(way, patterns)
+                if text and is_certain:
+                    return forbidden(effect == "deny", text)
+                if text and not certain_only:
+                    return ask(f"{effect}: {text}", f"may be what your rule {text!r} is about")
+        return None
+
+    def forbidding_anywhere(self, words: Sequence[Word]) -> Finding | None:
+        """What denies or asks for words of a text that could not be parsed: at any place."""
+        for at in range(min(len(words), _MOST_WORDS)):
+            if found := self.forbidding(tuple(words[at : at + 8]), certain_only=True):
+                return found
+        return None
+
+    def forbidding_named(self, words: tuple[Word, ...]) -> Finding | None:
+        """What is denied may be named in the words of a program that nobody here knows."""
+        rest = words[1:]
+        return self.forbidding_anywhere(rest) if any(map(self._could_speak_of, rest)) else None
+
+    def hints(self, words: tuple[Word, ...]) -> tuple[str, ...]:
+        """Texts among such words, in which what is denied may be named too."""
+        texts = [word for word in words[1:] if " " in word.text and self._could_speak_of(word)]
+        return tuple(word.text for word in texts[:_MOST_HINTS])
+
+    def _could_speak_of(self, word: Word) -> bool:
+        """Could what is denied or asked for stand in a word (of one of its options)?"""
+        return any(
+            patterns.could_speak_of(text)
+            for patterns in (self._deny, self._ask)
+            for text in word.options
+        )
+
 
 _GAP = "\x1f"  # a blank within a word
 _QUOTES = re.compile(r"[\\'\"]")
@@ -214,3 +289,52 @@ def _could_match(words: Sequence[Word], pattern: Pattern) -> bool:
 
 def _could_be(text: str, wanted: str) -> bool:
     return "?" in wanted or matches(text, wanted, many=UNKNOWN + STAR + HOME, one="")
+
+
+_VALUED: Mapping[str, frozenset[str]] = {
+    "git": names("-C -c --git-dir --work-tree --namespace --config-env --super-prefix --exec-path"),
+}
+"""Where it is known which of them take the next word; of others, each may."""
+
+_MOST = 200  # words in front of a subcommand that are looked at
+
+
+def without_options(words: Sequence[str]) -> list[list[str]]:
+    """Every way in which a command may read without the options in front of its subcommand.
+
+    Args:
+        words: The program's name and its words.
+    """
+    name, rest = words[0], list(words[1:])
+    found = []
+    if rest and _is_option(rest[0]):
+        starts = _starts_of_git(rest) if name in _VALUED else _starts(rest)
+        found = [[name, *rest[at:]] for at in starts]
+    behind = found[0][1:] if found and name in _VALUED else rest
+    return [*found, [name, *(word for word in behind if not _is_option(word))]]
+
+
+def _starts_of_git(rest: Sequence[str]) -> list[int]:
+    at = 0
+    while at < len(rest) and _is_option(rest[at]):
+        at += 2 if rest[at] in _VALUED["git"] else 1
+    return [at] if at < len(rest) else []
+
+
+def _starts(rest: Sequence[str]) -> list[int]:
+    """Where the subcommand may stand: behind an option, or behind its value."""
+    found = []
+    at = 0
+    while at < min(len(rest), _MOST):
+        if _is_option(rest[at]):
+            at += 1
+            continue
+        found.append(at)
+        if at + 1 < len(rest) and not _is_option(rest[at + 1]):
+            return [*found, at + 1]
+        at += 1
+    return found[:4]
+
+
+def _is_option(word: str) -> bool:
+    return word.startswith(("-", "+"))

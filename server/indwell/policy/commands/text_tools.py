@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from indwell.policy.commands.flags import UnknownOption, given, names, options
-from indwell.policy.commands.use import Use, writing
-from indwell.policy.commands.words import Word
+from indwell.policy.commands.verdict import Use, writing
+from indwell.policy.shell.items import UnknownOption, given, names, options
+from indwell.policy.shell.words import Word
 
 # A set in brackets may hold the delimiter to one program and end at it for another.
 _ADDRESS = r"(?:\d+|\$|/(?:\\[^\n]|\[\^?\]?(?:\[:\w+:\]|\\[nt]|[^\]\[\\/\n])*\]|[^\\/\n\[])*/)"

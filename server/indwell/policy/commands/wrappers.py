@@ -6,9 +6,8 @@ import posixpath
 import re
 from collections.abc import Mapping, Sequence
 
-from indwell.policy.commands.flags import Given, Options, UnknownOption, given, options
-from indwell.policy.commands.shell_words import UNKNOWN
-from indwell.policy.commands.words import Word
+from indwell.policy.shell.items import Given, Options, UnknownOption, given, options
+from indwell.policy.shell.words import UNKNOWN, Word
 
 SHELLS = frozenset(["sh", "bash", "dash", "zsh", "ksh", "ash", "mksh", "fish"])
 

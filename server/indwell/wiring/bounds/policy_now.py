@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from indwell.policy.asked import Policy
+from indwell.policy.call_facts import Policy
 from indwell.policy.rules import Rules
 from indwell.sandbox.finding import own_installation
 from indwell.service.folder_trust import FolderTrust

@@ -9,7 +9,7 @@ from typing import Any, Literal, TypeAlias
 
 import msgspec
 
-from indwell.policy.asked import Effect
+from indwell.policy.call_facts import Effect
 from indwell.sessions.records import Ending
 from indwell.settings.model import Mode
 

@@ -18,10 +18,8 @@ from indwell.agent.session import Session
 from indwell.agent.weighing import Weighed
 from indwell.errors import ToolError
 from indwell.policy.approvals import Said, question_for
-from indwell.policy.asked import Allow, Ask, Deny
-from indwell.policy.decide import decide
-from indwell.policy.decide_command import judged
-from indwell.policy.standing import may_stand, rule_of
+from indwell.policy.call_facts import Allow, Ask, Deny, may_stand, rule_of
+from indwell.policy.decide import decide, judged
 from indwell.policy.widening import NOTHING_MORE, Widening
 from indwell.sessions.decided import Decided, Verdict
 

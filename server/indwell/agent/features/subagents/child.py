@@ -23,7 +23,7 @@ from indwell.agent.other_model import OtherModel
 from indwell.agent.parts import Parts
 from indwell.agent.session import Helping, Session
 from indwell.context.conversation import Config, Conversation, system_block
-from indwell.policy.asked import Policy
+from indwell.policy.call_facts import Policy
 from indwell.prompt.environment import Surroundings
 from indwell.prompt.subagent import role_words
 from indwell.tools.base import Registry, Tool

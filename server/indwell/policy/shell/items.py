@@ -1,12 +1,127 @@
-"""Options of programs, by what is known of each: what is not listed is not known."""
+"""The parts of a shell text: simple commands, redirects, options, and the folder of each. Pure."""
 
 from __future__ import annotations
 
+import posixpath
 from collections.abc import Sequence
+from typing import TypeAlias
 
 import msgspec
 
-from indwell.policy.commands.words import Word
+from indwell.policy.shell.words import HOME, STAR, UNKNOWN, Word
+
+
+class Redirect(msgspec.Struct, frozen=True, gc=False):
+    """A redirect.
+
+    Attributes:
+        operator: Such as ``>`` or ``<<<``.
+        target: Where to or from; none if it has none that is a file.
+        start: Where it begins in the source, in bytes.
+        end: Where it ends, exclusive.
+    """
+
+    operator: str
+    target: Word | None
+    start: int
+    end: int
+
+
+class Assignment(msgspec.Struct, frozen=True, gc=False):
+    """``NAME=value``; ``value`` is none if it is an array or cannot be known."""
+
+    name: str
+    value: Word | None
+
+
+class Simple(msgspec.Struct, frozen=True):
+    """A simple command.
+
+    Attributes:
+        words: Program and arguments; empty if it only redirects or assigns.
+        redirects: In the order of the source.
+        assignments: Those in front of it.
+        start: Where it begins in the source, in bytes.
+        end: Where it ends, exclusive.
+        folders: Where it may run, absolute or relative to where the whole runs; empty if that is
+            not known.
+        is_nested: Its output becomes words of another.
+        input: Texts that it is fed: here-documents and here-strings.
+        is_piped: It reads what another command writes.
+        is_bare: It is a redirect and nothing else, such as ``> file``.
+    """
+
+    words: tuple[Word, ...]
+    redirects: tuple[Redirect, ...]
+    assignments: tuple[Assignment, ...]
+    start: int
+    end: int
+    folders: tuple[str, ...]
+    is_nested: bool = False
+    input: tuple[str, ...] = ()
+    is_piped: bool = False
+    is_bare: bool = False
+
+
+class Oddity(msgspec.Struct, frozen=True, gc=False):
+    """A construct that is not understood, or does more than run programs.
+
+    Attributes:
+        reason: Half a sentence for people.
+        start: Where it begins in the source, in bytes.
+        end: Where it ends, exclusive.
+        is_hard: No pattern and no sandbox makes it good enough to run without a question.
+        texts: Shell texts that it runs, to be judged as well.
+    """
+
+    reason: str
+    start: int
+    end: int
+    is_hard: bool
+    texts: tuple[str, ...] = ()
+
+
+Item: TypeAlias = Simple | Oddity
+
+
+AT_START: tuple[str, ...] = ("",)
+"""The folder in which the whole text runs; others are relative to it, or absolute."""
+
+_MOST = 4  # folders at once; more are unknown
+_CHANGING = frozenset(["cd", "pushd", "popd"])
+
+
+def after_cd(simple: Simple) -> tuple[str, ...]:
+    """Where what follows a command may run; empty if that is not known."""
+    if not simple.words or not _CHANGING.intersection(simple.words[0].options):
+        return simple.folders
+    words = [word for word in simple.words[1:] if word.text not in {"--", "-P", "-L", "-e"}]
+    if simple.words[0].text != "cd" or len(words) != 1 or not simple.words[0].is_literal:
+        return () if words or simple.words[0].text != "cd" else (HOME,)
+    (word,) = words
+    if len(word.options) > 1 or word.splits or UNKNOWN in word.text or STAR in word.text:
+        return ()
+    if word.text in {"-", ""}:
+        return ()
+    found = tuple(dict.fromkeys(joined(folder, word.text) for folder in simple.folders))
+    return found if len(found) <= _MOST else ()
+
+
+def either(one: tuple[str, ...], other: tuple[str, ...]) -> tuple[str, ...]:
+    """All folders of both; unknown if one is, or if they are too many."""
+    if one == other:
+        return one
+    both = tuple(dict.fromkeys((*one, *other))) if one and other else ()
+    return both if len(both) <= _MOST else ()
+
+
+def joined(folder: str, path: str) -> str:
+    """A path as seen from a folder, without ``.`` and ``..`` where they can be taken out."""
+    whole = path if path.startswith(("/", HOME)) or not folder else f"{folder}/{path}"
+    if HOME in whole:
+        return HOME + posixpath.normpath("/" + whole.partition(HOME)[2]) if "/" in whole else whole
+    normal = posixpath.normpath(whole) if whole else ""
+    return normal[1:] if normal.startswith("//") else normal
 
 
 class Options(msgspec.Struct, frozen=True):

@@ -1,13 +1,13 @@
-"""Words of a command as bash would see them: what they may come to, with marks for the unknown."""
+"""Words of a command as bash would expand them, with marks for what is unknown. Pure."""
 
 from __future__ import annotations
 
+import posixpath
 import re
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 import msgspec
-
-from indwell.policy.commands.shell_words import HOME, STAR, UNKNOWN
 
 MOST_OPTIONS = 16  # of one word, by braces and loops; more are unknown
 
@@ -219,3 +219,217 @@ def _why(rest: str) -> str:
     if rest.startswith(("$", "`")):
         return "holds an expansion that is not understood"
     return f"holds {rest[:1]!r}, which is not understood"
+
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+UNKNOWN = "\0"
+"""Stands for what only a run can tell: a substitution, a variable, a range of files."""
+
+HOME = "\1"
+"""Stands for the user's home folder: ``~`` or ``$HOME``."""
+
+STAR = "\2"
+"""Stands for an unquoted wildcard."""
+
+_EFFORT = 100_000  # of 1,600 commands of real sessions none takes more than 69
+_BRACES_IN_WORD = re.compile(r"\{([^{},]*,[^{}]*)\}")
+_MOST_WORDS = 64  # of one word with braces
+_UNQUOTED = re.compile(r"\\(\n)?(.?)|([*?])", re.DOTALL)
+_ANSI = re.compile(r"\\(?:x([0-9a-fA-F]{1,2})|u([0-9a-fA-F]{1,4})|([0-7]{1,3})|(.))", re.DOTALL)
+_ANSI_NAMES = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "e": "\x1b", "f": "\f"}
+_VARIABLE = re.compile(r"\$\{?(\w+)")
+
+# Programs that run the words behind them: options of theirs that take a word, and how many words
+# stand before the program.
+_WRAPPERS: Mapping[str, tuple[str, int]] = {
+    "sudo": ("ugpCDhRrTtU", 0),
+    "doas": ("uC", 0),
+    "env": ("uC", 0),
+    "command": ("", 0),
+    "builtin": ("", 0),
+    "exec": ("a", 0),
+    "coproc": ("", 0),
+    "nohup": ("", 0),
+    "setsid": ("", 0),
+    "nice": ("n", 0),
+    "ionice": ("cnp", 0),
+    "chrt": ("", 1),
+    "time": ("fo", 0),
+    "timeout": ("ks", 1),
+    "stdbuf": ("ioe", 0),
+    "xargs": ("InPLdsaE", 0),
+    "busybox": ("", 0),
+    "toybox": ("", 0),
+    "!": ("", 0),
+}
+
+
+class Tangled(Exception):
+    """A command grows so much while it is read that no person could tell either what it does."""
+
+
+class Effort:
+    """How much more of one command is read: in characters that come to be by its reading.
+
+    Variables that hold variables, braces beside braces and texts within texts let a line of 400
+    characters fill all memory. Real commands stay far below the limit, which is tens of
+    milliseconds.
+    """
+
+    def __init__(self) -> None:
+        self._left = _EFFORT
+
+    def spend(self, n: int) -> None:
+        """Take ``n`` characters.
+
+        Raises:
+            Tangled: There are not as many left.
+        """
+        self._left -= n
+        if self._left < 0:
+            raise Tangled
+
+
+class Variables:
+    """What is assigned in a text, where it is known.
+
+    Args:
+        effort: What their use is charged to.
+    """
+
+    def __init__(self, effort: Effort) -> None:
+        self.effort = effort
+        self._values = {"HOME": HOME}
+
+    def assign(self, name: str, value: str) -> None:
+        """From here on ``name`` stands for ``value``."""
+        self._values[name] = value
+
+    def value_of(self, name: str) -> str:
+        """What a name stands for.
+
+        Raises:
+            Tangled: That was asked for too often, or is too long.
+        """
+        value = self._values.get(name, UNKNOWN)
+        self.effort.spend(len(value))
+        return value
+
+
+def words_of(node: Node, variables: Variables) -> list[str]:
+    """What a word of the source comes to: one word, or several if it has braces.
+
+    Args:
+        node: The word.
+        variables: What is assigned in the same text.
+
+    Raises:
+        Tangled: It comes to too much.
+    """
+    if node.type == "concatenation":
+        source = _source(node)
+        if "{" in source and not re.search(r"[\"'$`\\]", source):
+            return [_unquoted(one) for one in _whole_word(source, variables.effort)]
+    return [_word_value(node, variables)]
+
+
+def program_of(words: list[str]) -> list[str]:
+    """A command without what only wraps it (``sudo``, ``env A=b``, …), by the program's name.
+
+    A program that cannot be known may be such a wrapper too: it is left out.
+    """
+    while words:
+        name = posixpath.basename(words[0])
+        if name not in _WRAPPERS and words[0].strip(UNKNOWN):
+            return [name, *words[1:]]
+        with_word, n_before = _WRAPPERS.get(name, ("", 0))
+        words = _behind(words[1:], with_word, n_before)
+    return []
+
+
+def folder(path: str, cwd: str) -> str:
+    """Where a path leads, without ``.``, ``..`` and a trailing wildcard for all that is in it.
+
+    Args:
+        path: As ``words_of`` gives it.
+        cwd: Where the command runs, in the same way; empty if that is not known.
+    """
+    if not path.startswith(("/", HOME)) and cwd:
+        path = f"{cwd}/{path}"
+    # No regular expression: its time would grow with the square of a name of wildcards.
+    parts = re.sub("/+", "/", path).removesuffix("/").split("/")
+    while len(parts) > 1 and STAR in parts[-1] and not parts[-1].strip(f"{STAR}."):
+        parts.pop()
+    normal = posixpath.normpath("/".join([*parts, ""])) if path else ""
+    return "/" if normal == "//" else normal
+
+
+def _behind(words: list[str], with_word: str, n_before: int) -> list[str]:
+    """What stands behind a wrapper's own options, assignments and words."""
+    at = 0
+    while at < len(words):
+        word = words[at]
+        if word == "--":
+            at += 1
+            break
+        if word.startswith("-") and len(word) > 1:
+            at += 2 if len(word) == 2 and word[1] in with_word else 1  # noqa: PLR2004 - as in `-u`
+        elif re.match(r"\w+=", word):
+            at += 1
+        else:
+            break
+    return words[at + n_before :]
+
+
+def _source(node: Node) -> str:
+    return (node.text or b"").decode("utf-8", "replace")
+
+
+def _word_value(node: Node, variables: Variables) -> str:
+    match node.type:
+        case "word" | "number" | "variable_name" | "command_name" if not node.named_children:
+            return _unquoted(_source(node))
+        case "command_name" | "concatenation" | "string" | "translated_string":
+            # Blanks at the ends of a string are no nodes, and matter to nobody.
+            return "".join(_word_value(child, variables) for child in node.named_children)
+        case "raw_string":
+            return _source(node)[1:-1]
+        case "ansi_c_string":
+            return _ANSI.sub(_ansi, _source(node)[2:-1])
+        case "string_content":
+            return re.sub(r'\\([\\"$`\n])', r"\1", _source(node))
+        case "simple_expansion" | "expansion":
+            found = _VARIABLE.match(_source(node))
+            return variables.value_of(found[1]) if found else UNKNOWN
+        case _:
+            return UNKNOWN
+
+
+def _unquoted(source: str) -> str:
+    """A bare word: backslashes gone, wildcards and the home folder marked."""
+    text = _UNQUOTED.sub(lambda found: STAR if found[3] else found[2] or "", source)
+    if text == "~" or text.startswith("~/"):
+        return HOME + text[1:]
+    return text
+
+
+def _whole_word(source: str, effort: Effort) -> list[str]:
+    """Braces written out."""
+    words = [source]
+    while len(words) < _MOST_WORDS and (at := next(filter(_BRACES_IN_WORD.search, words), None)):
+        found = _BRACES_IN_WORD.search(at)
+        assert found is not None
+        index = words.index(at)
+        ways = found[1].split(",")
+        effort.spend(len(ways) * (len(at) + 8) - len(found[1]) * (len(ways) - 1))
+        words[index : index + 1] = [at[: found.start()] + one + at[found.end() :] for one in ways]
+    return words
+
+
+def _ansi(found: re.Match[str]) -> str:
+    hexadecimal = found[1] or found[2]
+    if hexadecimal:
+        return chr(int(hexadecimal, 16))
+    return chr(int(found[3], 8)) if found[3] else _ANSI_NAMES.get(found[4], found[4])

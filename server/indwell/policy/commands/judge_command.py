@@ -1,4 +1,4 @@
-"""A simple command judged: the user's rules first, then what is known of its program."""
+"""Judges one simple command: the user's rules first, then what is known of its program."""
 
 from __future__ import annotations
 
@@ -7,29 +7,26 @@ from collections.abc import Sequence
 
 import msgspec
 
-from indwell.policy.commands.assigned import is_harmless, is_idle
-from indwell.policy.commands.finding import (
+from indwell.policy.commands.effects import use_of
+from indwell.policy.commands.path_rules import SINKS, Grounds, PathRules
+from indwell.policy.commands.patterns import UserPatterns
+from indwell.policy.commands.readers import TELL_OF_PROGRAMS
+from indwell.policy.commands.verdict import (
     HELD_FINDING,
     READ_ONLY,
     WORKSPACE_WRITE,
     Finding,
+    Situation,
+    Use,
     ask,
     joined,
     worst,
 )
-from indwell.policy.commands.folders import AT_START
-from indwell.policy.commands.git_places import elsewhere
-from indwell.policy.commands.items import Assignment, Redirect, Simple
-from indwell.policy.commands.path_rules import PathRules
-from indwell.policy.commands.places import SINKS, Grounds
-from indwell.policy.commands.reader_tables import TELL_OF_PROGRAMS
-from indwell.policy.commands.shell_words import STAR, UNKNOWN
-from indwell.policy.commands.situation import Situation
-from indwell.policy.commands.use import Use
-from indwell.policy.commands.user_patterns import UserPatterns
-from indwell.policy.commands.using import use_of
-from indwell.policy.commands.words import Word
-from indwell.policy.commands.wrappers import program_name
+from indwell.policy.commands.wrappers import base_name, program_name
+from indwell.policy.paths import is_beneath
+from indwell.policy.shell.items import AT_START, Assignment, Redirect, Simple
+from indwell.policy.shell.items import joined as joined_path
+from indwell.policy.shell.words import STAR, UNKNOWN, Word
 from indwell.policy.widening import ANY_HOST, Widening
 
 _DEEPEST = 6  # wrappers within wrappers
@@ -288,3 +285,92 @@ def _is_silent(of: Simple) -> bool:
 def _is_held(found: Sequence[Finding]) -> bool:
     """Does the sandbox hold what of it does more than read?"""
     return any(one.is_held for one in found) and all(one.is_held or one.reads_only for one in found)
+
+
+_MOST = 16
+
+
+def elsewhere(
+    words: Sequence[Word], folders: tuple[str, ...], situation: Situation
+) -> Finding | None:
+    """What ``git`` asks for where it would obey the settings of a repository that is not known.
+
+    Args:
+        words: A command's.
+        folders: Where it runs.
+        situation: What is trusted, and what nobody was asked about.
+    """
+    if not (situation.repositories or situation.restricted):
+        return None
+    if base_name(words[0]).lower() not in {"git", "git.exe"}:
+        return None
+    places = _folders(words, folders)
+    paths = [joined_path(situation.cwd, place) for place in places]
+    if any(is_beneath(path, situation.restricted) for path in paths):
+        return Finding("deny", "restricted folder", "git would run in a folder that is not trusted")
+    others = situation.repositories if not situation.writes_confined else ()
+    others += situation.restricted
+    if others and (not places or any(is_beneath(path, others) for path in paths)):
+        reason = "git would obey the settings of a repository that nobody was asked about"
+        return ask("repository", reason)
+    return None
+
+
+def _folders(words: Sequence[Word], folders: tuple[str, ...]) -> tuple[str, ...]:
+    """Where it would look for its repository; empty if only a run can tell."""
+    found = folders
+    at = 1
+    while at < len(words) and words[at].could_be_option:
+        text = words[at].text
+        name, equals, value = text.partition("=")
+        is_folder = name in {"-C", "--git-dir", "--work-tree"}
+        if not words[at].is_literal:
+            return ()
+        if is_folder and not equals:
+            at += 1
+            if at >= len(words) or not words[at].is_known or words[at].splits:
+                return ()
+            value = words[at].text
+        elif text == "-c":
+            at += 1
+        if is_folder:
+            here = tuple(joined_path(folder, value) for folder in found)
+            found = here if name == "-C" else (*found, *here)
+        at += 1
+    return found[:_MOST]
+
+
+_HARMLESS_NAMES = re.compile(
+    r"LC_[A-Z]+|LANG|LANGUAGE|TZ|NO_COLOR|CLICOLOR|COLUMNS|GIT_PAGER|PAGER"
+)
+_OWN_NAME = re.compile(
+    r"(?!LD_|DYLD|BASH|GIT|GCONV|GLIBC|MALLOC|LC_|LOC|NLS|RES|HOST|TZ|IFS|ENV|HOME|PWD|OLDPWD|SHELL"
+    r"|PS\d|POSIX|TMP|CDPATH|HIST|OPT|REPLY|UID|EUID|LESS|MAN|PAGER|EDITOR|VISUAL|COPROC|DIRSTACK"
+    r"|FUNC|GLOB|PROMPT|READLINE|SECONDS|RANDOM|TIMEFORMAT|EXEC|CHILD|COMP|MAP|BLOCK|LS_|TABSIZE)"
+    r"(?!.*(?:PATH|OPT|PRELOAD|CONF|RC$|CMD|COMMAND|FLAGS))[A-Z][A-Z0-9_]*"
+)
+_PLAIN = frozenset(["ls", "cat", "head", "tail", "wc", "echo", "pwd", "stat", "grep", "true", "nl"])
+_HARMLESS_VALUE = re.compile(r"[\w.@+-]*")
+
+
+def is_harmless(one: Assignment, of: Simple) -> bool:
+    """Is it a setting of language, time or colour, for one command?"""
+    if not (of.words and _HARMLESS_NAMES.fullmatch(one.name) and one.value):
+        return False
+    if not one.value.is_literal:
+        return False
+    if one.name.endswith("PAGER"):
+        return one.value.text in {"cat", ""}
+    return _HARMLESS_VALUE.fullmatch(one.value.text) is not None
+
+
+def is_idle(one: Assignment, of: Simple) -> bool:
+    """In ``plan``, where nobody is asked: a variable that means nothing to a plain program."""
+    return (
+        bool(of.words)
+        and of.words[0].source in _PLAIN
+        and one.value is not None
+        and one.value.is_literal
+        and _HARMLESS_VALUE.fullmatch(one.value.text) is not None
+        and _OWN_NAME.fullmatch(one.name) is not None
+    )

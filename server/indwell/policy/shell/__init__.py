@@ -1,0 +1,1 @@
+"""Reads shell texts: commands, words and redirects, parsed with tree-sitter."""
