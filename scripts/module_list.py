@@ -1,4 +1,4 @@
-"""Keep the code map of docs/architecture.md equal to the first lines of the modules."""
+"""Write docs/modules.md, the list of all modules, from the first lines of their docstrings."""
 
 from __future__ import annotations
 
@@ -7,19 +7,27 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-PAGE = ROOT / "docs" / "architecture.md"
-BEGIN, END = "<!-- code map: scripts/fix writes this -->\n", "<!-- end of the code map -->\n"
+PAGE = ROOT / "docs" / "modules.md"
+HEAD = """\
+# Modules
+
+<!-- scripts/fix writes this page from the docstrings; do not edit it. -->
+
+Every module of the server with the first line of its docstring. [Architecture](architecture.md)
+tells how they work together; begin there.
+
+"""
 
 
-def code_map() -> str:
-    """One table a package: module and first line of its docstring."""
+def module_tables() -> str:
+    """One table for each package: module and first line of its docstring."""
     package = ROOT / "server" / "indwell"
     folders = sorted(path.parent for path in package.rglob("__init__.py"))
     parts: list[str] = []
     for folder in folders:
         name = folder.relative_to(package.parent).as_posix()
         parts += [
-            f"### `{name}/`: {first_line(folder / '__init__.py')}\n",
+            f"## `{name}/`: {first_line(folder / '__init__.py')}\n",
             "| module | what it is |",
             "| --- | --- |",
         ]
@@ -39,15 +47,12 @@ def first_line(path: Path) -> str:
 
 
 def main() -> int:
-    """Write the map, or with --check say that it is old."""
-    page = PAGE.read_text("utf-8")
-    head, rest = page.split(BEGIN)
-    tail = rest.split(END)[1]
-    fresh = head + BEGIN + code_map() + END + tail
-    if fresh == page:
+    """Write the page, or with --check exit with 1 if it is out of date."""
+    fresh = HEAD + module_tables()
+    if PAGE.exists() and PAGE.read_text("utf-8") == fresh:
         return 0
     if "--check" in sys.argv:
-        print("the code map in docs/architecture.md is old; run scripts/fix", file=sys.stderr)
+        print("docs/modules.md is out of date; run scripts/fix", file=sys.stderr)
         return 1
     PAGE.write_text(fresh, "utf-8")
     return 0
