@@ -3,7 +3,7 @@
     python benchmarks/anchors.py
 
 Each call but the first of a session is put beside the whole of the call before it. The chances in
-``context.anchors`` come from the shares that this prints. The recordings hold no times.
+``context.request.assemble`` come from the shares that this prints. The recordings hold no times.
 """
 
 from __future__ import annotations

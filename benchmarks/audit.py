@@ -18,9 +18,9 @@ import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from indwell.context.audit import HEAD, audited, block_text, names
 from indwell.context.compaction.step import SummaryPlan
-from indwell.context.task_card import task_card
+from indwell.context.compaction.summarising.audit import HEAD, audited, block_text, names
+from indwell.context.compaction.summarising.task_card import task_card
 from indwell.context.tokens import estimate_tokens, message_tokens
 from indwell.messages import Block, Message, Meta, Source, Text, Tier, ToolResult, ToolUse
 

@@ -18,8 +18,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from indwell.context.calibration import Calibration
-from indwell.context.tokens import BLOCK_OVERHEAD, estimate_tokens
+from indwell.context.tokens import BLOCK_OVERHEAD, Calibration, estimate_tokens
 
 ROOT = Path(__file__).resolve().parents[1]
 SESSIONS = ROOT.parent / "shared" / "data" / "sessions" / "entire.jsonl.gz"

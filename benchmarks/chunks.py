@@ -24,8 +24,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 import openai
 
 from indwell.messages import Message, Request
-from indwell.providers.chat_messages import chat_body
-from indwell.providers.dialect import Dialect
+from indwell.providers.chat.dialect import Dialect
+from indwell.providers.chat.request import chat_body
 from indwell.providers.openai_chat import OpenAIChat
 from support.requests import assistant, request, user
 

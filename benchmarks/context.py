@@ -20,19 +20,23 @@ from report import percentile, show
 
 from indwell.cli.serve import SWITCH_S
 from indwell.context import conversation as talk
-from indwell.context.assemble import assemble
 from indwell.context.compaction.digesting.lines import forget
-from indwell.context.compaction.engine import next_action, take
-from indwell.context.compaction.facts import Facts
+from indwell.context.compaction.ladder import next_action, take
 from indwell.context.compaction.presets import DEFAULT
 from indwell.context.compaction.prospect import Refusal, nothing_pays, refusal
-from indwell.context.compaction.step import Step
-from indwell.context.conversation import Config, Conversation, system_block
-from indwell.context.fullness import counted, estimated_tokens
+from indwell.context.compaction.step import Facts, Step
+from indwell.context.conversation import (
+    Config,
+    Conversation,
+    counted,
+    estimated_tokens,
+    system_block,
+)
 from indwell.context.pairing import tool_uses
+from indwell.context.request.assemble import assemble
 from indwell.messages import Reply, ToolCall, ToolSpec
-from indwell.providers.dialect import Dialect
-from indwell.providers.request_bytes import RequestEncoder
+from indwell.providers.chat.dialect import Dialect
+from indwell.providers.chat.request import RequestEncoder
 
 LENGTHS = (10_000, 100_000, 1_000_000)
 DECIDED = (100_000, 300_000, 1_000_000)

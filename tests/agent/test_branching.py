@@ -13,14 +13,14 @@ import pytest
 
 from indwell.agent.past import past_of
 from indwell.agent.session import Session
-from indwell.context.assemble import assemble
 from indwell.context.compaction.presets import PRESETS
 from indwell.context.conversation import with_input
 from indwell.context.pairing import problems
+from indwell.context.request.assemble import assemble
 from indwell.context.tally import Tally
 from indwell.messages import Reply, Request
-from indwell.providers.dialect import Dialect
-from indwell.providers.request_bytes import RequestEncoder
+from indwell.providers.chat.dialect import Dialect
+from indwell.providers.chat.request import RequestEncoder
 from indwell.sessions.branches import lived, up_to
 from indwell.sessions.folding import folded
 from indwell.sessions.forking import fork_session

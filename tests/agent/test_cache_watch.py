@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from indwell.agent.events import Notice, UsageReported
-from indwell.context.figures import Figures
+from indwell.context.request.figures import Figures
 from indwell.messages import Reply, Usage
 from support.session import a_world, asks, call
 

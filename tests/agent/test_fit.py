@@ -15,9 +15,8 @@ from indwell.agent.compact_tool import Wish, make_compact
 from indwell.agent.events import Compacted, Notice
 from indwell.agent.fit import _keep
 from indwell.agent.small_model import SmallModel
-from indwell.context.compaction.facts import Rates
 from indwell.context.compaction.presets import PRESETS
-from indwell.context.compaction.step import Spill, Step
+from indwell.context.compaction.step import Rates, Spill, Step
 from indwell.errors import ContextOverflow, ServerFault, SessionError
 from indwell.messages import Reply, Request, Text, ToolResult, Usage
 from indwell.providers.scripted import Answer, ScriptedProvider, hang

@@ -12,8 +12,7 @@ import msgspec
 
 from indwell.agent.fit import fit
 from indwell.agent.turn_state import TurnState
-from indwell.context.conversation import Conversation
-from indwell.context.fullness import counted
+from indwell.context.conversation import Conversation, counted
 from indwell.messages import Message
 from support.requests import assistant, user
 from support.session import a_world

@@ -23,9 +23,8 @@ from indwell.agent.features.instructions.folders import (
 from indwell.agent.forthcoming import forthcoming
 from indwell.agent.prompt import Prompt
 from indwell.agent.turn import run_turn
-from indwell.context.attached import Listing
+from indwell.context.attachments import Listing, Selection
 from indwell.context.conversation import Config, Conversation, queue, system_block, with_input
-from indwell.context.ide import Selection
 from indwell.messages import Reply, Request, Text
 from indwell.prompt.instructions import LIMIT
 from indwell.service.folder_trust import FolderTrust, with_folders

@@ -10,8 +10,8 @@ from pathlib import Path
 from indwell.agent.events import Notice, TurnFinished
 from indwell.agent.gate.gate import Command, Gate, NoChecks, Wanted
 from indwell.agent.gate.source import Known, Reports, ScriptedSource, Source
-from indwell.context.ide import Problem
-from indwell.context.task_card import task_card
+from indwell.context.attachments import Problem
+from indwell.context.compaction.summarising.task_card import task_card
 from indwell.messages import Reply, Text, ToolResult, Usage
 from support.session import World, a_world, asks, call, says, texts
 

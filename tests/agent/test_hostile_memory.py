@@ -10,7 +10,7 @@ from indwell.agent.features.memory.feature import make_remember, memory_feature
 from indwell.agent.features.questions.asker import Answer, UserQuestion
 from indwell.agent.features.questions.board import QuestionBoard
 from indwell.agent.features.questions.tool import make_ask_user
-from indwell.context.memory.page import Fact
+from indwell.context.memory import Fact
 from indwell.messages import Text
 from indwell.settings.memory_pages import MemoryPages
 from indwell.tools.editing.write import make_write_file

@@ -15,8 +15,8 @@ from indwell.agent.feature import Features
 from indwell.agent.features.skills.feature import make_load_skill, skills_feature
 from indwell.agent.features.skills.shelf import NO_TOOLS, Shelf
 from indwell.context.conversation import system_block
-from indwell.context.tags import neutralise
 from indwell.context.tokens import estimate_tokens
+from indwell.context.untrusted_text import neutralise
 from indwell.policy.decide import Policy
 from indwell.service.folder_trust import FolderTrust
 from indwell.settings.model import Settings

@@ -12,8 +12,8 @@ import pytest
 
 from indwell.agent.events import PermissionAnswered, PermissionAsked, ToolFinished
 from indwell.agent.features.memory.feature import NAME, make_remember, memory_feature
-from indwell.context.ide import OpenedFile, Selection
-from indwell.context.memory.page import Fact
+from indwell.context.attachments import OpenedFile, Selection
+from indwell.context.memory import Fact
 from indwell.context.tokens import tools_tokens
 from indwell.messages import Text
 from indwell.policy.decide import Policy

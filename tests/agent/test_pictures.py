@@ -9,12 +9,12 @@ import msgspec
 import pytest
 
 from indwell.agent.events import Notice, Steered
-from indwell.context.pictures import without_pictures
+from indwell.context.request.assemble import without_pictures
 from indwell.context.tokens import IMAGE_TOKENS
 from indwell.errors import NotText, RequestRejected, ToolError
 from indwell.messages import Image, Reply, Request, Text, ToolResult
-from indwell.providers.chat_messages import message_entries
-from indwell.providers.dialect import Dialect
+from indwell.providers.chat.dialect import Dialect
+from indwell.providers.chat.request import message_entries
 from indwell.tools.pictures import PICTURE_B
 from indwell.workspace.disk import DiskWorkspace
 from support.session import World, a_world, asks, call, says, texts

@@ -12,12 +12,12 @@ import msgspec
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from indwell.context.attachments import Selection
 from indwell.context.conversation import user_words, with_reply
-from indwell.context.ide import Selection
 from indwell.context.pairing import problems
 from indwell.errors import ProviderError, ServerFault
 from indwell.messages import Message, Reply, Request, Usage
-from indwell.providers.chat_messages import Dialect, chat_body
+from indwell.providers.chat.request import Dialect, chat_body
 from indwell.sessions.folding import fold
 from indwell.tools.base import ToolContext
 from support.session import SURROUNDINGS, MemoryLog, World, a_tool, a_world, call, says

@@ -9,8 +9,8 @@ import pytest
 
 from indwell.agent.recalled import recalled
 from indwell.context.compaction.presets import PRESETS
-from indwell.context.figures import Figures
-from indwell.context.health import Health
+from indwell.context.request.cache_health import Health
+from indwell.context.request.figures import Figures
 from indwell.messages import Reply, Usage
 from indwell.sessions.records import Forked, Prefixed, Spent
 from support.session import START, a_world, asks, call

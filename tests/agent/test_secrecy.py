@@ -9,7 +9,7 @@ import pytest
 
 from indwell.agent.events import ToolFinished
 from indwell.agent.secrecy import AT_ONCE
-from indwell.context.ide import Selection
+from indwell.context.attachments import Selection
 from indwell.errors import ToolError
 from indwell.policy.decide import Policy
 from indwell.secrets.hiding import Hider, has_mark, mark

@@ -6,13 +6,11 @@ import msgspec
 import pytest
 
 from indwell.agent.summary_request import sizes_of
-from indwell.context.calibration import Calibration
-from indwell.context.compaction.facts import Facts, Rates
-from indwell.context.compaction.preset import Collapse
-from indwell.context.compaction.step import SummaryPlan
-from indwell.context.compaction.summarising.summariser import Sizes, readers
-from indwell.context.conversation import Conversation
-from indwell.context.fullness import estimated_tokens
+from indwell.context.compaction.presets import Collapse
+from indwell.context.compaction.step import Facts, Rates, SummaryPlan
+from indwell.context.compaction.summarising.summary import Sizes, readers
+from indwell.context.conversation import Conversation, estimated_tokens
+from indwell.context.tokens import Calibration
 from support.long_talks import code, empty, turned, wanted
 
 TALK = turned(empty(60_000), 1, [code(200)] * 8)

@@ -19,7 +19,7 @@ from indwell.agent.events import (
     TurnStarted,
     UsageReported,
 )
-from indwell.context.ide import OpenedFile, Selection
+from indwell.context.attachments import OpenedFile, Selection
 from indwell.errors import RateLimited, ServerFault
 from indwell.messages import Reply, Request, Usage
 from indwell.providers.base import Discarded, StreamEvent, TextDelta, Waiting

@@ -17,8 +17,15 @@ from indwell.agent.features.skills.shelf import Content, Looked, Shelf
 from indwell.agent.prompt import Prompt
 from indwell.agent.session import Session
 from indwell.agent.turn import run_turn
-from indwell.context.attached import FileProblems, Listing, PastedText, Picture
-from indwell.context.ide import OpenedFile, Problem, Selection
+from indwell.context.attachments import (
+    FileProblems,
+    Listing,
+    OpenedFile,
+    PastedText,
+    Picture,
+    Problem,
+    Selection,
+)
 from indwell.messages import Image
 from indwell.settings.memory_pages import MemoryPages
 from indwell.settings.model import Hook

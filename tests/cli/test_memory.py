@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from indwell.cli.purge import OURS
-from indwell.context.memory.page import Fact, entries
+from indwell.context.memory import Fact, entries
 from indwell.wiring.remembering import FOLDER
 from support.doc_examples import examples
 from support.editing import Home

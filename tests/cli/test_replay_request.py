@@ -12,7 +12,7 @@ import pytest
 from indwell.cli.replay_request import replay
 from indwell.context import conversation as talk
 from indwell.context.compaction.step import Step
-from indwell.context.fullness import counted
+from indwell.context.conversation import counted
 from indwell.context.history import Splice, spliced, transcript
 from indwell.context.injections import inject
 from indwell.context.pairing import problems

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from indwell.context.anchors import place_anchors
-from indwell.context.compaction.engine import take
+from indwell.context.compaction.ladder import take
 from indwell.context.compaction.step import Step
-from indwell.context.conversation import Config, Conversation, system_block
-from indwell.context.fullness import counted
+from indwell.context.conversation import Config, Conversation, counted, system_block
 from indwell.context.history import Splice
+from indwell.context.request.assemble import place_anchors
 from indwell.messages import Anchors, Message
 from support.requests import READ, assistant, result, use, user
 

@@ -3,13 +3,19 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from indwell.context.assemble import assemble
-from indwell.context.conversation import Config, Conversation, system_block, user_words
-from indwell.context.fullness import counted, estimated_tokens
+from indwell.context.conversation import (
+    Config,
+    Conversation,
+    counted,
+    estimated_tokens,
+    system_block,
+    user_words,
+)
+from indwell.context.request.assemble import assemble
 from indwell.context.tokens import estimate_tokens, request_tokens
 from indwell.errors import ConversationTooLarge, WindowTooSmall
 from indwell.messages import Anchors, Message, Request
-from indwell.providers.chat_messages import Dialect, chat_body
+from indwell.providers.chat.request import Dialect, chat_body
 from support.requests import READ, assistant, result, use, user
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import time
 
-from indwell.context.audit import HEAD, audited, missing, names, rendered
 from indwell.context.compaction.step import SummaryPlan
-from indwell.context.task_card import task_card
+from indwell.context.compaction.summarising.audit import HEAD, audited, missing, names, rendered
+from indwell.context.compaction.summarising.task_card import task_card
 from indwell.context.tokens import estimate_tokens
 from indwell.messages import Message, Text
 from support.requests import assistant, result, use, user

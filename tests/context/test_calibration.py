@@ -3,10 +3,16 @@ from __future__ import annotations
 import pytest
 
 from indwell.context import conversation as talk
-from indwell.context.assemble import assemble
-from indwell.context.calibration import HIGHEST, LOWEST, Calibration, is_plausible
-from indwell.context.conversation import Config, Conversation, with_input
-from indwell.context.fullness import calibrated, estimated_tokens, prompt_tokens
+from indwell.context.conversation import (
+    Config,
+    Conversation,
+    calibrated,
+    estimated_tokens,
+    prompt_tokens,
+    with_input,
+)
+from indwell.context.request.assemble import assemble
+from indwell.context.tokens import HIGHEST, LOWEST, Calibration, is_plausible
 from indwell.messages import Reply, Usage
 from support.requests import assistant, result, use, user
 

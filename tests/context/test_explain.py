@@ -6,14 +6,20 @@ import time
 
 import msgspec
 
-from indwell.context.compaction.engine import take
+from indwell.context.compaction.ladder import take
 from indwell.context.compaction.presets import DEFAULT
 from indwell.context.compaction.step import Step
-from indwell.context.conversation import Config, Conversation, queue, system_block, with_input
-from indwell.context.explain import Explained, Headroom, explain
-from indwell.context.fullness import estimated_tokens
+from indwell.context.conversation import (
+    Config,
+    Conversation,
+    estimated_tokens,
+    queue,
+    system_block,
+    with_input,
+)
 from indwell.context.history import Splice
 from indwell.context.injections import inject
+from indwell.context.request.explain import Explained, Headroom, explain
 from indwell.messages import Message
 from support.requests import READ, assistant, result, use, user
 

@@ -6,16 +6,17 @@ import msgspec
 import pytest
 
 from indwell.context.conversation import system_block, tool_result
-from indwell.context.difference import excerpts, first_difference
-from indwell.context.figures import Compactions, Figures
-from indwell.context.health import (
+from indwell.context.request.cache_health import (
     LIFE_S,
     Health,
     Seen,
     after_call,
     after_compaction,
     after_reply,
+    excerpts,
+    first_difference,
 )
+from indwell.context.request.figures import Compactions, Figures
 from indwell.context.tokens import request_tokens
 from indwell.messages import (
     Image,

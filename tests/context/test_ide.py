@@ -4,7 +4,7 @@ import msgspec
 import pytest
 from inline_snapshot import snapshot
 
-from indwell.context.ide import (
+from indwell.context.attachments import (
     DIAGNOSTICS_LIMIT,
     MESSAGE_LIMIT,
     SELECTION_LIMIT,

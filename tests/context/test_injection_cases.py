@@ -12,10 +12,10 @@ from lsprotocol import types
 
 from context.test_tags import imitations, variants
 from indwell.agent.events import TurnFinished
-from indwell.context.compaction.preset import Regions
+from indwell.context.attachments import PATH_LIMIT, SELECTION_LIMIT, OpenedFile, Problem, Selection
+from indwell.context.compaction.presets import Regions
 from indwell.context.compaction.step import SummaryPlan
-from indwell.context.ide import PATH_LIMIT, SELECTION_LIMIT, OpenedFile, Problem, Selection
-from indwell.context.tags import HARMLESS, TAGS, neutralise
+from indwell.context.untrusted_text import HARMLESS, TAGS, neutralise
 from indwell.lsp.attention import problem_of
 from indwell.messages import Message, Request, Text
 from indwell.policy.decide import Policy

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from inline_snapshot import snapshot
 
 from indwell.context.injections import KINDS, Kind, inject
-from indwell.context.tags import TAGS
+from indwell.context.untrusted_text import TAGS
 from indwell.messages import Meta, Source, Text
 
 

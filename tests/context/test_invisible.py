@@ -11,8 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from indwell.context.invisible import MOST, Seen, noted, restored, seen
-from indwell.context.tags import neutralise
+from indwell.context.untrusted_text import MOST, Seen, neutralise, noted, restored, seen
 from indwell.workspace.disk import DiskWorkspace
 from support.session import a_world, asks, call, says, texts
 from tools.calling import Agent

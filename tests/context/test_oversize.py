@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from indwell.context.oversize import is_oversize, oversize_words
+from indwell.context.injections import is_oversize, oversize_words
 
 
 def test_a_text_over_a_quarter_of_the_window_is_oversize() -> None:

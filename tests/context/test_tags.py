@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from indwell.context.tags import HARMLESS, TAGS, neutralise, with_tags
+from indwell.context.untrusted_text import HARMLESS, TAGS, neutralise, with_tags
 
 BRACKETS = (
     "<\N{FULLWIDTH LESS-THAN SIGN}\N{SMALL LESS-THAN SIGN}\N{LEFT ANGLE BRACKET}"

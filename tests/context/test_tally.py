@@ -4,11 +4,10 @@ import msgspec
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from indwell.context.anchors import place_anchors
-from indwell.context.conversation import Config, Conversation
-from indwell.context.fullness import counted, estimated_tokens
+from indwell.context.conversation import Config, Conversation, counted, estimated_tokens
 from indwell.context.injections import inject
 from indwell.context.pairing import problems
+from indwell.context.request.assemble import place_anchors
 from indwell.context.tally import Tally, extended
 from indwell.context.tokens import message_tokens
 from indwell.messages import Message

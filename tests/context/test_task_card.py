@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from indwell.context.compaction.summarising.task_card import least_card, task_card
 from indwell.context.injections import inject
-from indwell.context.task_card import least_card, task_card
 from indwell.context.tokens import estimate_tokens
 from indwell.messages import Message, Meta
 from support.requests import assistant, result, use, user

@@ -8,15 +8,14 @@ import tracemalloc
 from collections.abc import Callable
 from typing import Any
 
-from indwell.context.assemble import assemble
-from indwell.context.compaction.facts import Facts
 from indwell.context.compaction.presets import DEFAULT
 from indwell.context.compaction.prospect import nothing_pays
-from indwell.context.conversation import Config, Conversation, with_input
-from indwell.context.fullness import counted
+from indwell.context.compaction.step import Facts
+from indwell.context.conversation import Config, Conversation, counted, with_input
+from indwell.context.request.assemble import assemble
 from indwell.messages import Message
-from indwell.providers.dialect import Dialect
-from indwell.providers.request_bytes import SENT_B, Body, RequestEncoder
+from indwell.providers.chat.dialect import Dialect
+from indwell.providers.chat.request import SENT_B, Body, RequestEncoder
 from support.requests import assistant, result, use, user
 
 MARKS = Dialect(cache_marks=True, cache_key=True)

@@ -6,7 +6,7 @@ import pytest
 
 from demo.in_process import passes
 from indwell.agent.events import EditApplied
-from indwell.context.ide import Selection
+from indwell.context.attachments import Selection
 from indwell.demo.model import WHAT_IT_IS, _enclosing, answer
 from indwell.demo.project import CHECK, Project, make_project
 from indwell.policy.approvals import Answer

@@ -23,11 +23,11 @@ DOORS = {
     "network": (
         "providers/openai_chat.py",
         "providers/fetch.py",
-        "providers/http_door.py",
-        "providers/faults.py",
-        "providers/guard.py",
+        "providers/chat/http_client.py",
+        "providers/chat/faults.py",
+        "providers/chat/guard.py",
         "lsp/wire/tcp.py",
-        "providers/reuse.py",
+        "providers/chat/http_client.py",
         "sandbox/proxy/",
     ),
 }
@@ -109,5 +109,5 @@ def test_nothing_but_context_makes_a_tagged_block() -> None:
             makers[name] = made
     assert set(makers) == {
         "context/conversation.py", "context/injections.py", "context/pairing.py",
-        "context/pictures.py",
+        "context/request/assemble.py",
     }  # fmt: skip

@@ -10,7 +10,7 @@ from lsprotocol import types
 from pygls.exceptions import JsonRpcException
 
 from indwell.context.conversation import user_words
-from indwell.context.tags import TAGS
+from indwell.context.untrusted_text import TAGS
 from indwell.errors import UserError
 from indwell.lsp import protocol
 from indwell.lsp import protocol_views as views

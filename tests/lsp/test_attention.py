@@ -7,7 +7,7 @@ import pytest
 from lsprotocol import types
 from lsprotocol.types import Position, Range
 
-from indwell.context.ide import OpenedFile, Problem, Selection
+from indwell.context.attachments import OpenedFile, Problem, Selection
 from indwell.lsp.attention import RECENT_S, Attention, lines_of
 from indwell.lsp.documents import Documents
 from indwell.lsp.ours import hint_words

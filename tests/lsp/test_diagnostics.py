@@ -9,7 +9,7 @@ from lsprotocol import types
 from lsprotocol.types import Position, Range
 
 from indwell.agent.gate.source import Known
-from indwell.context.ide import Problem
+from indwell.context.attachments import Problem
 from indwell.lsp.diagnostics import BY, LEAST_S, EditorProblems
 from indwell.lsp.documents import Documents
 from indwell.lsp.features import Features

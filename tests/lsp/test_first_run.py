@@ -20,7 +20,7 @@ from indwell.lsp.first_run import (
     TYPE_MODEL,
     FirstRun,
 )
-from indwell.providers.connection import LocalServer, LoginOutcome, Step
+from indwell.providers.endpoint import LocalServer, LoginOutcome, Step
 from indwell.providers.models import OfferedModel
 
 OLLAMA = LocalServer("ollama", "Ollama", "http://127.0.0.1:11434/v1", (OfferedModel("q"),))

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from indwell.context.memory.page import new_page
+from indwell.context.memory import new_page
 from support.editing import USAGE, Home, Playlist, editing, results, texts_of
 from support.loopback_endpoint import LoopbackEndpoint, say
 

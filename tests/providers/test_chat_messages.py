@@ -6,8 +6,8 @@ import msgspec
 import pytest
 
 from indwell.messages import Anchors, Image, Message, Request, Thinking, ToolChoice
-from indwell.providers.chat_messages import _arguments, chat_body
-from indwell.providers.dialect import Dialect
+from indwell.providers.chat.dialect import Dialect
+from indwell.providers.chat.request import _arguments, chat_body
 from indwell.providers.quirks import dialect_for
 from support.requests import READ, assistant, meta, request, result, use, user, words
 

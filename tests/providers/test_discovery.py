@@ -6,8 +6,8 @@ import msgspec
 import pytest
 
 from indwell.providers.catalogue import BY_NAME, CATALOGUE, Known, row_of, title_of
-from indwell.providers.connection import LocalServer
 from indwell.providers.discovery import find_servers, local_rows
+from indwell.providers.endpoint import LocalServer
 from indwell.providers.models import OfferedModel
 from support.loopback_endpoint import HANG, Answer, LoopbackEndpoint, raw
 from support.model_server import answering, listed

@@ -9,8 +9,7 @@ import pytest
 from genai_prices import data_snapshot
 
 from indwell.messages import Usage
-from indwell.providers.bundle import BundledModel, Cost, bundled_model
-from indwell.providers.facts import ModelFacts, facts_for
+from indwell.providers.facts import BundledModel, Cost, ModelFacts, bundled_model, facts_for
 from indwell.providers.pricing import Prices, Rates, cost
 
 NOW = datetime(2026, 11, 21, tzinfo=UTC)

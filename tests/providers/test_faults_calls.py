@@ -10,7 +10,7 @@ import pytest
 from indwell.errors import ToolError
 from indwell.messages import Reply, ToolCall
 from indwell.providers.base import CallStarted, TextDelta, ThinkingDelta
-from indwell.providers.dialect import Dialect
+from indwell.providers.chat.dialect import Dialect
 from indwell.tools.commands.bash import Shell
 from indwell.tools.table import standard_tools
 from support.asking import ask

@@ -16,11 +16,10 @@ import pytest
 
 from indwell.errors import BadReply, RequestRejected, ToolError
 from indwell.messages import Reply, Usage
-from indwell.providers.event_json import TooManyValues, decoded
-from indwell.providers.guard import TooLong
-from indwell.providers.reuse import keep_only_if_clean
-from indwell.providers.stream import GrowingReply
-from indwell.providers.think_tags import ThinkTags
+from indwell.providers.chat.guard import TooLong
+from indwell.providers.chat.http_client import keep_only_if_clean
+from indwell.providers.chat.reply import GrowingReply, ThinkTags
+from indwell.providers.chat.sse import TooManyValues, decoded
 from indwell.tools.commands.bash import Shell
 from indwell.tools.table import standard_tools
 from support.asking import ASKED, KEY, ask, connected, fail, failure

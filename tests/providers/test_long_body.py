@@ -6,9 +6,8 @@ import msgspec
 
 from indwell.messages import Message
 from indwell.providers.base import Sending, StreamEvent
-from indwell.providers.chat_messages import chat_body
-from indwell.providers.dialect import Dialect
-from indwell.providers.request_bytes import SENT_B, digest_of
+from indwell.providers.chat.dialect import Dialect
+from indwell.providers.chat.request import SENT_B, chat_body, digest_of
 from support.asking import connected
 from support.fault_endpoint import refusal, streamed
 from support.loopback_endpoint import chunk

@@ -26,7 +26,7 @@ from indwell.errors import (
 )
 from indwell.messages import Anchors, Reply, Request, ToolCall, Usage
 from indwell.providers.base import CallStarted, StreamEvent, TextDelta
-from indwell.providers.dialect import Dialect
+from indwell.providers.chat.dialect import Dialect
 from indwell.providers.openai_chat import OpenAIChat
 from support.asking import of_the_answer
 from support.loopback_endpoint import (

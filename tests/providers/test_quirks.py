@@ -12,9 +12,8 @@ import pytest
 
 from indwell.errors import SettingsError
 from indwell.messages import Reply, Thinking, ToolCall, ToolUse, Usage
-from indwell.providers.adapt import adapted
-from indwell.providers.chat_messages import chat_body
-from indwell.providers.dialect import Dialect
+from indwell.providers.chat.dialect import Dialect, adapted
+from indwell.providers.chat.request import chat_body
 from indwell.providers.quirks import NAMES, ROWS, Row, dialect_for, row_for
 from support.asking import ask
 from support.fault_endpoint import data, streamed

@@ -7,10 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from indwell.messages import Anchors, Message, Request
-from indwell.providers.chat_messages import chat_body
-from indwell.providers.dialect import Dialect
+from indwell.providers.chat.dialect import Dialect
+from indwell.providers.chat.request import SENT_B, Body, RequestEncoder, chat_body, digest_of
 from indwell.providers.quirks import ROWS
-from indwell.providers.request_bytes import SENT_B, Body, RequestEncoder, digest_of
 from support.requests import READ, assistant, request, result, use, user
 
 TURNS: tuple[Message, ...] = (

@@ -9,7 +9,7 @@ import pytest
 from indwell.context.tokens import estimate_tokens, request_tokens
 from indwell.messages import Reply, ToolCall, Usage
 from indwell.providers.base import CallStarted, StreamEvent, TextDelta, ThinkingDelta
-from indwell.providers.stream import GrowingReply
+from indwell.providers.chat.reply import GrowingReply
 from support.loopback_endpoint import chunk
 from support.requests import request, user
 

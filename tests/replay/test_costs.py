@@ -5,11 +5,10 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from indwell.context.compaction.facts import Facts, Rates
 from indwell.context.compaction.presets import PRESETS
-from indwell.context.compaction.source import source_text
-from indwell.context.compaction.step import SummaryPlan
-from indwell.context.fullness import prompt_tokens
+from indwell.context.compaction.step import Facts, Rates, SummaryPlan
+from indwell.context.compaction.transcripts import source_text
+from indwell.context.conversation import prompt_tokens
 from indwell.context.injections import inject
 from indwell.context.tokens import estimate_tokens
 from indwell.messages import Message

@@ -9,8 +9,8 @@ import pytest
 from indwell.context.compaction.presets import PRESETS
 from indwell.context.compaction.step import Spill
 from indwell.messages import Message
-from indwell.providers.dialect import Dialect
-from indwell.providers.request_bytes import RequestEncoder
+from indwell.providers.chat.dialect import Dialect
+from indwell.providers.chat.request import RequestEncoder
 from indwell.replay.course import Rules, points
 from indwell.sessions.foreign import Recorded
 from support.recorded import foreign_sessions

@@ -16,7 +16,7 @@ from indwell.context import conversation as talk
 from indwell.context.compaction.step import Step
 from indwell.context.history import History, Splice, spliced, transcript
 from indwell.context.pairing import problems, repair
-from indwell.context.pictures import without_pictures
+from indwell.context.request.assemble import without_pictures
 from indwell.messages import Image, Message, Meta, Reply, Text, ToolCall
 from indwell.sessions import lines
 from indwell.sessions.folding import folded

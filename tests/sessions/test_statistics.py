@@ -3,8 +3,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from indwell.context.figures import Compactions, Figures
 from indwell.context.history import Splice
+from indwell.context.request.figures import Compactions, Figures
 from indwell.messages import Message, Meta, Text, Usage
 from indwell.sessions.lines import encode
 from indwell.sessions.records import Compacted, Record, Said, SessionStarted, Spent, TurnStarted

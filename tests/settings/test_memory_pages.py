@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from indwell.context.memory.page import PAGE_LIMIT_B, Fact, new_page
+from indwell.context.memory import PAGE_LIMIT_B, Fact, new_page
 from indwell.errors import SettingsError
 from indwell.settings.memory_pages import MemoryPages
 

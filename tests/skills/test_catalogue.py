@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from indwell.context.tags import neutralise
 from indwell.context.tokens import estimate_tokens
+from indwell.context.untrusted_text import neutralise
 from indwell.skills.catalogue import (
     LINE_TOKENS,
     MOST_LISTED,

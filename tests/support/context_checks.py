@@ -8,12 +8,11 @@ from itertools import pairwise
 
 import msgspec
 
-from indwell.context.assemble import assemble
 from indwell.context.compaction.step import Action, Step, SummaryPlan
-from indwell.context.conversation import Conversation
-from indwell.context.fullness import estimated_tokens, prompt_tokens
+from indwell.context.conversation import Conversation, estimated_tokens, prompt_tokens
 from indwell.context.history import place_of, transcript
 from indwell.context.pairing import problems
+from indwell.context.request.assemble import assemble
 from indwell.context.tally import Tally
 from indwell.context.tokens import BLOCK_OVERHEAD, message_tokens, tools_tokens
 from indwell.errors import ConversationTooLarge

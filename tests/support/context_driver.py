@@ -4,17 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from indwell.context.compaction.climb import MOST_RUNS, Climb, climbed, next_step
 from indwell.context.compaction.digesting.repeats import repeats
-from indwell.context.compaction.engine import take
-from indwell.context.compaction.facts import Facts
-from indwell.context.compaction.preset import Preset
-from indwell.context.compaction.step import Action, Step, SummaryPlan
+from indwell.context.compaction.ladder import MOST_RUNS, Climb, climbed, next_step, take
+from indwell.context.compaction.presets import Preset
+from indwell.context.compaction.step import Action, Facts, Step, SummaryPlan, full_tokens
 from indwell.context.compaction.summarising.fallback import extract
 from indwell.context.compaction.summarising.summary import apply_summary, is_usable
-from indwell.context.compaction.view import full_tokens
-from indwell.context.conversation import Conversation
-from indwell.context.fullness import prompt_tokens
+from indwell.context.conversation import Conversation, prompt_tokens
 
 Summarise = Callable[[SummaryPlan], str]
 Watch = Callable[[Conversation, Action, Step, Conversation], None]

@@ -14,15 +14,20 @@ import msgspec
 
 from indwell.agent.growth import added_messages
 from indwell.context import conversation as talk
-from indwell.context.compaction.engine import next_action
-from indwell.context.compaction.facts import Facts, Rates
+from indwell.context.compaction.ladder import next_action
 from indwell.context.compaction.presets import PRESETS
-from indwell.context.compaction.step import Action, Step, SummaryPlan
+from indwell.context.compaction.step import Action, Facts, Rates, Step, SummaryPlan
 from indwell.context.compaction.summarising.fallback import simulated
-from indwell.context.conversation import Config, Conversation, system_block
-from indwell.context.fullness import calibrated, counted, estimated_tokens, prompt_tokens
-from indwell.context.injections import Kind, inject
-from indwell.context.oversize import is_oversize, oversize_words
+from indwell.context.conversation import (
+    Config,
+    Conversation,
+    calibrated,
+    counted,
+    estimated_tokens,
+    prompt_tokens,
+    system_block,
+)
+from indwell.context.injections import Kind, inject, is_oversize, oversize_words
 from indwell.context.pairing import tool_uses
 from indwell.context.tally import Tally
 from indwell.messages import Image, Message, Meta, Reply, ToolUse, Usage

@@ -5,14 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from indwell.context import conversation as talk
-from indwell.context.compaction.engine import act, take
-from indwell.context.compaction.facts import Facts
-from indwell.context.compaction.preset import Layer
-from indwell.context.compaction.step import Action, Step, SummaryPlan
+from indwell.context.compaction.ladder import act, take
+from indwell.context.compaction.presets import Layer
+from indwell.context.compaction.step import Action, Facts, Step, SummaryPlan, View, full_tokens
 from indwell.context.compaction.summarising.summary import apply_summary
-from indwell.context.compaction.view import View, full_tokens
-from indwell.context.conversation import Config, Conversation, system_block
-from indwell.context.fullness import estimated_tokens
+from indwell.context.conversation import Config, Conversation, estimated_tokens, system_block
 from indwell.context.history import transcript
 from indwell.context.pairing import problems, tool_uses
 from indwell.messages import Message, Reply, Text, ToolCall, ToolResult

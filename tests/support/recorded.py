@@ -13,12 +13,17 @@ from typing import Any
 import pytest
 
 from indwell.context import conversation as talk
-from indwell.context.assemble import assemble
-from indwell.context.compaction.facts import Facts
-from indwell.context.compaction.preset import Preset
-from indwell.context.conversation import Config, Conversation, system_block
-from indwell.context.fullness import counted, estimated_tokens
+from indwell.context.compaction.presets import Preset
+from indwell.context.compaction.step import Facts
+from indwell.context.conversation import (
+    Config,
+    Conversation,
+    counted,
+    estimated_tokens,
+    system_block,
+)
 from indwell.context.pairing import tool_uses
+from indwell.context.request.assemble import assemble
 from indwell.messages import Reply, Request, ToolCall
 from indwell.sessions import foreign
 from indwell.sessions.foreign import Recorded

@@ -447,7 +447,7 @@ export interface HeadroomRow {
 }
 
 /**
- * What calls, cache and compactions came to, under the names of `context.measures`.
+ * What calls, cache and compactions came to, named as in `request.cache_health`.
  *
  * `turn` of the newest turn, `session` of all; `misses` are the calls in a row that got nothing from the cache
  * although a prefix should have hit.
@@ -1260,7 +1260,7 @@ export interface TurnFinished {
   readonly retryable: boolean;
   /** The conversation fits no request any more; a new session takes the task along. */
   readonly outgrown: boolean;
-  /** Of the turn, under the names of `context.measures`: OpenTelemetry's. */
+  /** Of the turn, under the names of `context.request.cache_health`: OpenTelemetry's. */
   readonly figures: Readonly<Record<string, unknown>>;
   /** Changes that wait for a verdict now, of all turns and sessions. */
   readonly toReview: number;

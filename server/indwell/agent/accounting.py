@@ -15,7 +15,7 @@ from indwell.agent.budget import Outlay
 from indwell.agent.events import Listener
 from indwell.agent.session import Session
 from indwell.agent.turn_state import TurnState
-from indwell.context.health import after_call
+from indwell.context.request.cache_health import after_call
 from indwell.messages import Usage
 from indwell.sessions.records import Spent
 

@@ -9,9 +9,9 @@ from indwell.agent.session import Session
 from indwell.agent.turn_state import TurnState
 from indwell.agent.verdicts import verdict_blocks
 from indwell.context import conversation as talk
-from indwell.context.fullness import counted
+from indwell.context.conversation import counted
 from indwell.context.pairing import problems, repair
-from indwell.context.pictures import without_pictures
+from indwell.context.request.assemble import without_pictures
 
 
 def mend(session: Session, turn: int, emit: Listener) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from indwell.agent import events
 from indwell.agent.events import Listener
 from indwell.agent.session import Session
-from indwell.context.health import after_reply
+from indwell.context.request.cache_health import after_reply
 from indwell.messages import Request, Usage
 
 _PROBE = 1_000  # tokens

@@ -16,7 +16,7 @@ import msgspec
 from indwell.agent.asked import display
 from indwell.agent.gate.gate import Command, Ran
 from indwell.agent.session import Session
-from indwell.context.ide import Problem
+from indwell.context.attachments import Problem
 from indwell.context.work import error_line
 from indwell.errors import ToolError
 from indwell.files import is_file

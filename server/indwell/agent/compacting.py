@@ -11,8 +11,8 @@ from indwell.agent.events import Listener
 from indwell.agent.fit import fit
 from indwell.agent.session import Session
 from indwell.agent.turn_state import TurnState
-from indwell.context.compaction.preset import Preset
-from indwell.context.fullness import prompt_tokens
+from indwell.context.compaction.presets import Preset
+from indwell.context.conversation import prompt_tokens
 from indwell.policy.approvals import short_line
 from indwell.sessions.records import Ending
 

@@ -28,7 +28,7 @@ from indwell.agent.session import Session
 from indwell.agent.staged import after_command, before_command, command_begins
 from indwell.agent.weighing import note_not_given
 from indwell.context.conversation import tool_result
-from indwell.context.pictures import tool_picture
+from indwell.context.request.assemble import tool_picture
 from indwell.errors import ToolError
 from indwell.messages import Image, ToolResult, ToolUse
 from indwell.policy.approvals import short_line

@@ -242,7 +242,7 @@ class TurnFinished(OfAgent, frozen=True):
         usage: Tokens of all its calls; ``reported`` is false if any of them is an estimate.
         retryable: The endpoint could not be reached: the same words may go through later.
         outgrown: The conversation fits no request any more; a new session takes the task along.
-        figures: Of the turn, under the names of ``context.measures``: OpenTelemetry's.
+        figures: Of the turn, under the names of ``context.request.cache_health``: OpenTelemetry's.
         verified: How its changes stand: by what they are verified, that they are not, or how many
             new errors stay; empty if it changed no file.
         to_review: Changes that wait for a verdict now, of all turns and sessions.

@@ -17,17 +17,22 @@ from indwell.agent.session import Session
 from indwell.agent.summarise_call import summary_step
 from indwell.agent.turn_state import TurnState
 from indwell.context import conversation as talk
-from indwell.context.compaction.climb import Climb, climbed, next_step
 from indwell.context.compaction.digesting.lines import forget
 from indwell.context.compaction.digesting.repeats import may_repeat, repeats
-from indwell.context.compaction.engine import layer_name, take, trigger
-from indwell.context.compaction.facts import Facts
-from indwell.context.compaction.outline import Outline
-from indwell.context.compaction.preset import Preset
-from indwell.context.compaction.prospect import nothing_pays, refusal
-from indwell.context.compaction.restraint import after_run, failed
-from indwell.context.compaction.step import Action, Step
-from indwell.context.fullness import prompt_tokens
+from indwell.context.compaction.ladder import (
+    Climb,
+    after_run,
+    climbed,
+    failed,
+    layer_name,
+    next_step,
+    take,
+    trigger,
+)
+from indwell.context.compaction.presets import Preset
+from indwell.context.compaction.prospect import Outline, nothing_pays, refusal
+from indwell.context.compaction.step import Action, Facts, Step
+from indwell.context.conversation import prompt_tokens
 from indwell.context.tokens import BLOCK_OVERHEAD, tools_tokens
 from indwell.errors import ContextOverflow, ConversationTooLarge, SessionError
 

@@ -6,9 +6,8 @@ from indwell.agent.feature import Moment
 from indwell.agent.prompt import Prompt
 from indwell.agent.secrecy import hidden
 from indwell.agent.session import Session
-from indwell.context.attached import picture_blocks
-from indwell.context.injections import inject
-from indwell.context.oversize import is_oversize, oversize_words
+from indwell.context.attachments import picture_blocks
+from indwell.context.injections import inject, is_oversize, oversize_words
 from indwell.errors import UserError
 from indwell.messages import Block, Text
 from indwell.prompt.environment import Surroundings, surroundings_words

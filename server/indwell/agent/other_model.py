@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from indwell.context.compaction.facts import Rates
+from indwell.context.compaction.step import Rates
 from indwell.messages import Usage
 from indwell.providers.base import Provider
 

@@ -20,9 +20,8 @@ from indwell.agent.ledger import Ledger, MemoryLedger
 from indwell.agent.log import Log
 from indwell.agent.other_model import OtherModel, no_other_model
 from indwell.agent.small_model import SmallModel
-from indwell.context.compaction.facts import Rates
-from indwell.context.compaction.preset import Preset
-from indwell.context.compaction.presets import DEFAULT
+from indwell.context.compaction.presets import DEFAULT, Preset
+from indwell.context.compaction.step import Rates
 from indwell.messages import Usage
 from indwell.policy.approvals import Approver
 from indwell.policy.call_facts import Policy

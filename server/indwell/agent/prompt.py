@@ -4,8 +4,15 @@ from __future__ import annotations
 
 import msgspec
 
-from indwell.context.attached import FileProblems, Listing, PastedText, Picture
-from indwell.context.ide import OpenedFile, Problem, Selection
+from indwell.context.attachments import (
+    FileProblems,
+    Listing,
+    OpenedFile,
+    PastedText,
+    Picture,
+    Problem,
+    Selection,
+)
 
 
 class Prompt(msgspec.Struct, frozen=True):

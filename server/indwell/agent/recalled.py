@@ -12,9 +12,9 @@ from typing import NamedTuple
 
 import msgspec
 
-from indwell.context.calibration import Calibration, is_plausible
-from indwell.context.figures import of_call, of_compaction
-from indwell.context.health import LEAST_PREFIX, LIFE_S, Health, added
+from indwell.context.request.cache_health import LEAST_PREFIX, LIFE_S, Health, added
+from indwell.context.request.figures import of_call, of_compaction
+from indwell.context.tokens import Calibration, is_plausible
 from indwell.errors import SessionError
 from indwell.messages import Request
 from indwell.sessions.rebuilding import rebuilt

@@ -22,11 +22,10 @@ from indwell.agent.sending import send, sending_of
 from indwell.agent.session import Session
 from indwell.agent.turn_state import TurnState
 from indwell.context import conversation as talk
-from indwell.context.assemble import assemble
-from indwell.context.fullness import prompt_tokens
-from indwell.context.injections import inject
-from indwell.context.oversize import is_oversize, oversize_words
+from indwell.context.conversation import prompt_tokens
+from indwell.context.injections import inject, is_oversize, oversize_words
 from indwell.context.pairing import tool_uses
+from indwell.context.request.assemble import assemble
 from indwell.errors import ContextOverflow, ConversationTooLarge, RequestRejected, WindowTooSmall
 from indwell.messages import BROKEN_OFF, Image, Reply, Text, ToolChoice, ToolResult
 from indwell.policy.approvals import short_line

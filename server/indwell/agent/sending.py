@@ -15,7 +15,7 @@ from indwell.agent.session import Session
 from indwell.agent.turn_state import TurnState
 from indwell.agent.verdicts import verdicts_heard
 from indwell.context import conversation as talk
-from indwell.context.fullness import calibrated, prompt_tokens
+from indwell.context.conversation import calibrated, prompt_tokens
 from indwell.context.tokens import estimate_tokens
 from indwell.errors import EmptyReply, UserError
 from indwell.messages import Reply, Request, Usage

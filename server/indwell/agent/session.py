@@ -18,15 +18,14 @@ from indwell.agent.growth import added_messages
 from indwell.agent.parts import Parts
 from indwell.agent.turn_state import TurnState
 from indwell.agent.words import MOST_WAITING, MOST_WAITING_CHARACTERS, is_blank, taken_words
-from indwell.context.calibration import Calibration
+from indwell.context.compaction.ladder import Restraint
 from indwell.context.compaction.prospect import Refusal
-from indwell.context.compaction.restraint import Restraint
 from indwell.context.compaction.step import Step
-from indwell.context.conversation import Conversation
-from indwell.context.fullness import prompt_tokens
-from indwell.context.health import Health, after_compaction
+from indwell.context.conversation import Conversation, prompt_tokens
 from indwell.context.history import spliced
+from indwell.context.request.cache_health import Health, after_compaction
 from indwell.context.tally import Tally
+from indwell.context.tokens import Calibration
 from indwell.errors import UserError
 from indwell.messages import Message, Usage
 from indwell.review.hunk import Verdict

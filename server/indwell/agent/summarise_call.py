@@ -21,18 +21,20 @@ from indwell.agent.sent import log_alone, log_attempt, log_request
 from indwell.agent.session import Session
 from indwell.agent.summary_request import alone, appended, sizes_of
 from indwell.agent.turn_state import TurnState
-from indwell.context.audit import audited
-from indwell.context.compaction.facts import Facts
-from indwell.context.compaction.source import pieces
-from indwell.context.compaction.stale import without_stale
-from indwell.context.compaction.step import Step, SummaryPlan
+from indwell.context.compaction.step import Facts, Step, SummaryPlan
+from indwell.context.compaction.summarising.audit import audited
 from indwell.context.compaction.summarising.fallback import extract
-from indwell.context.compaction.summarising.summariser import Reader, readers
-from indwell.context.compaction.summarising.summary import apply_summary, is_usable
-from indwell.context.compaction.transcripts import transcript_files
+from indwell.context.compaction.summarising.summary import (
+    Reader,
+    apply_summary,
+    is_usable,
+    readers,
+    without_stale,
+)
+from indwell.context.compaction.summarising.task_card import least_card, task_card
+from indwell.context.compaction.transcripts import pieces, transcript_files
 from indwell.context.conversation import Conversation
 from indwell.context.history import transcript
-from indwell.context.task_card import least_card, task_card
 from indwell.context.tokens import estimate_tokens
 from indwell.errors import BadReply, UserError
 from indwell.messages import BROKEN_OFF, Reply, Request, Text, Usage

@@ -6,13 +6,20 @@ import json
 
 import msgspec
 
-from indwell.context.anchors import place_anchors
-from indwell.context.compaction.source import source_text
 from indwell.context.compaction.step import SummaryPlan
-from indwell.context.compaction.summarising.summariser import Sizes, output_limit
-from indwell.context.conversation import Conversation, system_block, user_words, with_input
-from indwell.context.fullness import estimated_tokens, part_tokens, prompt_tokens
+from indwell.context.compaction.summarising.summary import Sizes, output_limit
+from indwell.context.compaction.transcripts import source_text
+from indwell.context.conversation import (
+    Conversation,
+    estimated_tokens,
+    part_tokens,
+    prompt_tokens,
+    system_block,
+    user_words,
+    with_input,
+)
 from indwell.context.injections import inject
+from indwell.context.request.assemble import place_anchors
 from indwell.context.tokens import BLOCK_OVERHEAD, estimate_tokens
 from indwell.messages import Message, Request, Text, ToolResult, ToolUse
 from indwell.prompt.summary import summary_words

@@ -29,9 +29,8 @@ from indwell.agent.rounds import (
 from indwell.agent.session import Session
 from indwell.agent.turn_state import TurnState
 from indwell.context import conversation as talk
-from indwell.context.fullness import counted
-from indwell.context.health import of_turn
-from indwell.context.measures import named
+from indwell.context.conversation import counted
+from indwell.context.request.cache_health import named, of_turn
 from indwell.errors import ConversationTooLarge, Unreachable, UserError, WindowTooSmall
 from indwell.installation import installation
 from indwell.sessions.overview import preview_of

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from indwell.context.scalar import scalar_text
+from indwell.context.untrusted_text import scalar_text
 from indwell.errors import UserError
 
 MOST_CHARACTERS = 1_000_000

@@ -14,7 +14,7 @@ import msgspec
 
 from indwell.agent.resume import HeldWith, Resumed
 from indwell.agent.session import Session
-from indwell.context.memory.page import Scope
+from indwell.context.memory import Scope
 from indwell.errors import SettingsError, UserError
 from indwell.lsp.backend import Configured
 from indwell.lsp.client import Client

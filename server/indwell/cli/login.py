@@ -15,8 +15,8 @@ from indwell.cli.login_questions import ask_key, checked_key, choose_address, pi
 from indwell.cli.waiting import wait_for
 from indwell.errors import IndwellError, UserError
 from indwell.providers.catalogue import CATALOGUE, row_of, title_of
-from indwell.providers.connection import LoginOutcome, Step, failure
 from indwell.providers.discovery import find_servers, local_rows
+from indwell.providers.endpoint import LoginOutcome, Step, failure
 from indwell.service.endpoint.addresses import address_of, found
 from indwell.service.endpoint.connect import Endpoint, Places, connect, known_key
 from indwell.service.endpoint.trial import NAME_ONE, Looked

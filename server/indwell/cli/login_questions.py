@@ -15,7 +15,7 @@ from indwell.cli.model_table import model_table
 from indwell.errors import UserError
 from indwell.policy.approvals import visible
 from indwell.providers.catalogue import CATALOGUE
-from indwell.providers.connection import LocalServer
+from indwell.providers.endpoint import LocalServer
 from indwell.providers.models import OfferedModel
 from indwell.service.endpoint.addresses import address_of
 from indwell.settings.secret import Secret

@@ -12,7 +12,7 @@ import msgspec
 
 from indwell.agent.features.memory.feature import Arguments, fact_of, replaced
 from indwell.cli.json_line import json_line
-from indwell.context.memory.page import Fact, Scope
+from indwell.context.memory import Fact, Scope
 from indwell.errors import ToolError, UserError
 from indwell.policy.approvals import visible
 from indwell.settings.memory_pages import MemoryPages

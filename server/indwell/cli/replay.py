@@ -13,8 +13,8 @@ import msgspec
 
 from indwell.cli.replay_files import read_sessions
 from indwell.cli.replay_report import Report, print_json, print_table, progress
-from indwell.context.compaction.facts import Rates
 from indwell.context.compaction.presets import PRESETS
+from indwell.context.compaction.step import Rates
 from indwell.errors import ToolError, UserError
 from indwell.files import write_atomic
 from indwell.replay.cache_rules import CACHES, CacheRules

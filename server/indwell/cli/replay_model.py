@@ -25,9 +25,8 @@ from indwell.agent.summarise_call import summary_step
 from indwell.agent.turn_state import TurnState
 from indwell.cli.terminal import cost_words
 from indwell.cli.terminal_approver import AllowingApprover
-from indwell.context.compaction.facts import Facts, Rates
-from indwell.context.compaction.preset import Preset
-from indwell.context.compaction.step import SummaryPlan
+from indwell.context.compaction.presets import Preset
+from indwell.context.compaction.step import Facts, Rates, SummaryPlan
 from indwell.context.conversation import Conversation
 from indwell.errors import NobodyThere, NotAuthorised, OutOfCredit, Unreachable
 from indwell.files.scratch import NOWHERE

@@ -11,8 +11,8 @@ import msgspec
 from indwell.cli.json_line import json_line
 from indwell.cli.sessions import whole_id
 from indwell.errors import SessionError, UserError
-from indwell.providers.dialect import Dialect
-from indwell.providers.request_bytes import RequestEncoder, digest_of
+from indwell.providers.chat.dialect import Dialect
+from indwell.providers.chat.request import RequestEncoder, digest_of
 from indwell.sessions.rebuilding import Rebuilt, rebuilt
 from indwell.sessions.records import Wire
 from indwell.sessions.store import SessionStore

@@ -34,7 +34,7 @@ from indwell.cli.terminal_approver import AllowingApprover
 from indwell.cli.terminal_person import TerminalPerson
 from indwell.cli.trust_question import settled_settings
 from indwell.cli.waiting import wait_for
-from indwell.context.attached import PastedText
+from indwell.context.attachments import PastedText
 from indwell.errors import ToolError, UserError
 from indwell.messages import Usage
 from indwell.policy.approvals import Approver

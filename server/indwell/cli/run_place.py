@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 from indwell.agent.other_names import denied_name
-from indwell.context.ide import Selection
+from indwell.context.attachments import Selection
 from indwell.errors import ToolError, UserError
 from indwell.files import has_other_names
 from indwell.policy.paths import matches_any

@@ -21,8 +21,8 @@ from rich.text import Text
 from indwell.cli.json_line import json_line
 from indwell.cli.sessions import print_room, whole_id
 from indwell.cli.terminal import cost_words
-from indwell.context.figures import Figures
-from indwell.context.measures import named
+from indwell.context.request.cache_health import named
+from indwell.context.request.figures import Figures
 from indwell.errors import SessionError, UserError
 from indwell.files.pieces import pieces_of
 from indwell.policy.approvals import one_line

@@ -1,4 +1,4 @@
-"""The conversation: one frozen value, and the functions that map it to the next (H4–H7).
+"""The conversation: one frozen value, and the functions that map it to the next (H4-H7).
 
 A turn goes: ``with_input`` (what is waiting and the user's words join the last user message) →
 send → ``with_reply`` → ``with_results`` → send …. The waiting injections leave the queue only in
@@ -12,15 +12,19 @@ from itertools import chain, count
 
 import msgspec
 
-from indwell.context.calibration import Calibration
 from indwell.context.history import History
 from indwell.context.injections import Frame, framed
-from indwell.context.invisible import noted
 from indwell.context.pairing import interrupted_result, tool_uses
-from indwell.context.scalar import scalar_text
-from indwell.context.tags import neutralise
-from indwell.context.tally import ONCE, Tally, notice_texts, state_of, valid
-from indwell.context.tokens import estimate_tokens
+from indwell.context.tally import ONCE, Tally, extended, notice_texts, state_of, valid
+from indwell.context.tokens import (
+    BLOCK_OVERHEAD,
+    Calibration,
+    estimate_tokens,
+    is_plausible,
+    message_tokens,
+    tools_tokens,
+)
+from indwell.context.untrusted_text import neutralise, noted, scalar_text
 from indwell.messages import (
     BROKE_OFF,
     BROKEN_OFF,
@@ -34,6 +38,7 @@ from indwell.messages import (
     ToolResult,
     ToolSpec,
     ToolUse,
+    Usage,
 )
 
 _STATES = frozenset(
@@ -275,3 +280,48 @@ def _was_sent(block: Text, newest: Mapping[str, str], once: frozenset[str]) -> b
     if block.meta.source in ONCE:
         return block.text in once
     return newest.get(state_of(block)) == block.text
+
+
+def counted(conversation: Conversation) -> Conversation:
+    """The same conversation, with a tally that holds all that no longer changes."""
+    tally = extended(conversation.tally, conversation.messages)
+    if tally is conversation.tally:
+        return conversation
+    return msgspec.structs.replace(conversation, tally=tally)
+
+
+def estimated_tokens(conversation: Conversation) -> int:
+    """The estimate of the whole prompt: a running sum, to which only the newest is added (H17)."""
+    tally = valid(conversation.tally, conversation.messages)
+    return (
+        sum(block.meta.tokens + BLOCK_OVERHEAD for block in conversation.system)
+        + tools_tokens(conversation.tools)
+        + tally.tokens
+        + sum(message_tokens(message) for message in conversation.messages[tally.n :])
+    )
+
+
+def prompt_tokens(conversation: Conversation) -> int:
+    """How full the context is: what the endpoint counted, and an estimate of what came since."""
+    estimate = estimated_tokens(conversation)
+    return conversation.calibration.tokens(conversation.config.model, estimate)
+
+
+def part_tokens(conversation: Conversation, text: str) -> int:
+    """Tokens of a text, in the measure of ``prompt_tokens``."""
+    ratio = conversation.calibration.ratio_of(conversation.config.model)
+    return round(estimate_tokens(text) * ratio)
+
+
+def calibrated(conversation: Conversation, sent: Conversation, usage: Usage) -> Conversation:
+    """Take what the endpoint counted for the request made of ``sent``.
+
+    Estimates teach nothing, nor do counts that cannot be (H16): what was known before stands.
+    """
+    if not usage.reported or not usage.input:
+        return conversation
+    estimated = estimated_tokens(sent)
+    if not is_plausible(usage.input, estimated, sent.config.budget):
+        return conversation
+    calibration = Calibration(sent.config.model, usage.input, estimated)
+    return msgspec.structs.replace(conversation, calibration=calibration)

@@ -1,4 +1,4 @@
-"""The one door for text that is not the user's own words: tag, neutralise, bound (H8–H10).
+"""The one door for text that is not the user's own words: tag, neutralise, bound (H8-H12).
 
 Each kind of injection has its tag, its trust tier and its source in one table. Nothing else makes
 a tagged block.
@@ -9,10 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal, NamedTuple, TypeAlias
 
-from indwell.context.invisible import noted, seen
-from indwell.context.scalar import scalar_text
-from indwell.context.tags import neutralise
 from indwell.context.tokens import estimate_tokens
+from indwell.context.untrusted_text import neutralise, noted, scalar_text, seen
 from indwell.messages import Meta, Source, Text, Tier
 
 Kind: TypeAlias = Literal[
@@ -135,3 +133,23 @@ def _attribute(value: str) -> str:
     for raw, entity in (("&", "&amp;"), ('"', "&quot;"), ("<", "&lt;"), (">", "&gt;")):
         flat = flat.replace(raw, entity)
     return seen(neutralise(flat)).text
+
+
+SHARE = 4  # a text may take one part in four of the window
+_SHOWN = 1_500  # characters of head and of tail that stay in the message
+
+
+def is_oversize(text: str, window: int) -> bool:
+    """Would this one text take more than a quarter of ``window`` tokens?"""
+    # Cheap first: no character costs more than three tokens.
+    return len(text) * 3 > window // SHARE and estimate_tokens(text) > window // SHARE
+
+
+def oversize_words(text: str, path: str) -> str:
+    """What stands in the message instead: head, tail, where all of it is, and how long it is."""
+    lines = text.count("\n") + 1
+    return (
+        f"{text[:_SHOWN]}\n[… this text is too long for one message: {len(text):,} characters in "
+        f"{lines:,} lines; all of it is in {path}, and read_file reads it in pieces …]\n"
+        f"{text[-_SHOWN:]}"
+    )

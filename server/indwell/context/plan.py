@@ -7,7 +7,7 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-from indwell.context.invisible import is_unseen, seen
+from indwell.context.untrusted_text import is_unseen, seen
 from indwell.errors import UserError
 
 PlanState: TypeAlias = Literal["none", "proposed", "approved", "rejected", "done"]

@@ -14,7 +14,7 @@ from indwell.lsp import protocol_views as views
 from indwell.lsp.protocol_pieces import InnerRow, PieceRow
 from indwell.lsp.protocol_plan import PlanResult
 from indwell.messages import Usage
-from indwell.providers.connection import LoginOutcome
+from indwell.providers.endpoint import LoginOutcome
 from indwell.providers.models import OfferedModel
 from indwell.service.turns.event_log import Missed
 from indwell.service.turns.queue import Queue

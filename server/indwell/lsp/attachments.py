@@ -12,8 +12,8 @@ from lsprotocol import types
 
 from indwell.agent.gathering import no_pictures_words
 from indwell.agent.prompt import Prompt
-from indwell.context.attached import FileProblems, PastedText, Picture
-from indwell.context.scalar import scalar_text
+from indwell.context.attachments import FileProblems, PastedText, Picture
+from indwell.context.untrusted_text import scalar_text
 from indwell.errors import UserError
 from indwell.lsp.attention import problem_of
 from indwell.lsp.backend import Backend

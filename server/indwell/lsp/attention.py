@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from lsprotocol import types
 
-from indwell.context.ide import OpenedFile, Problem, Selection
+from indwell.context.attachments import OpenedFile, Problem, Selection
 from indwell.lsp.documents import Document, Documents, name_in
 from indwell.lsp.ours import is_ours
 from indwell.policy.paths import matches_any

@@ -10,13 +10,13 @@ import msgspec
 
 from indwell.agent.resume import HeldWith, Resumed
 from indwell.agent.session import Session
-from indwell.context.memory.page import Scope
+from indwell.context.memory import Scope
 from indwell.lsp.client import Client
 from indwell.lsp.documents import Documents
 from indwell.lsp.first_run import FirstRunBackend
 from indwell.policy.approvals import Approver
 from indwell.policy.trust import Standing
-from indwell.providers.connection import LoginOutcome
+from indwell.providers.endpoint import LoginOutcome
 from indwell.providers.models import OfferedModel
 from indwell.review.ledger import ReviewLedger
 from indwell.service.mentions.other_names import SecretFiles

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from indwell.agent.forthcoming import NOTHING, Forthcoming
-from indwell.context.compaction.preset import Preset
+from indwell.context.compaction.presets import Preset
 from indwell.context.conversation import Conversation, queue, with_input
-from indwell.context.explain import EXCERPT, BlockFacts, explain
-from indwell.context.health import Health
 from indwell.context.injections import inject
-from indwell.context.measures import named
+from indwell.context.request.cache_health import Health, named
+from indwell.context.request.explain import EXCERPT, BlockFacts, explain
 from indwell.context.tokens import estimate_tokens
 from indwell.lsp.prompting import Attached, opened_id, selection_id, words_of
 from indwell.lsp.protocol_context import (

@@ -16,7 +16,7 @@ from typing import NamedTuple
 from lsprotocol import types
 
 from indwell.agent.gate.source import Known
-from indwell.context.ide import Problem
+from indwell.context.attachments import Problem
 from indwell.lsp.attention import problem_of
 from indwell.lsp.client import Client
 from indwell.lsp.documents import Documents, path_of

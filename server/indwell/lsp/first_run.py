@@ -16,7 +16,7 @@ from lsprotocol import types
 
 from indwell.lsp.client import Client
 from indwell.lsp.protocol_asking import AskParams
-from indwell.providers.connection import LocalServer, LoginOutcome, failure
+from indwell.providers.endpoint import LocalServer, LoginOutcome, failure
 from indwell.providers.models import OfferedModel
 
 LOGIN_COMMAND = "indwell login"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from indwell.lsp.host import Host
 from indwell.lsp.protocol_views import LoginParams
-from indwell.providers.connection import LoginOutcome
+from indwell.providers.endpoint import LoginOutcome
 
 
 async def login(host: Host, params: LoginParams) -> LoginOutcome:

@@ -13,7 +13,13 @@ import msgspec
 
 from indwell.agent.prompt import Prompt
 from indwell.agent.words import taken_words
-from indwell.context.ide import OpenedFile, Problem, Selection, opened_words, selection_words
+from indwell.context.attachments import (
+    OpenedFile,
+    Problem,
+    Selection,
+    opened_words,
+    selection_words,
+)
 from indwell.errors import UserError
 from indwell.lsp import protocol
 from indwell.lsp.attachments import checked

@@ -82,7 +82,7 @@ class HeadroomRow(Value):
 
 @attrs.frozen(eq=False, repr=False)
 class HealthRow(Value):
-    """What calls, cache and compactions came to, under the names of ``context.measures``.
+    """What calls, cache and compactions came to, named as in ``request.cache_health``.
 
     ``turn`` of the newest turn, ``session`` of all; ``misses`` are the calls in a row that got
     nothing from the cache although a prefix should have hit.

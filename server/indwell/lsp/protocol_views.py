@@ -15,7 +15,7 @@ from indwell.context.todo import TodoState
 from indwell.lsp.protocol_pieces import PieceRow
 from indwell.lsp.protocol_plan import PlanResult
 from indwell.lsp.values import Value
-from indwell.providers.connection import State
+from indwell.providers.endpoint import State
 from indwell.sessions.records import Ending
 from indwell.settings.model import Mode
 

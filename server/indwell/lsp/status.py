@@ -9,7 +9,7 @@ from indwell.agent.session import Session
 from indwell.lsp import protocol_status as status
 from indwell.lsp.host import Host
 from indwell.providers.catalogue import CATALOGUE
-from indwell.providers.connection import LocalServer
+from indwell.providers.endpoint import LocalServer
 from indwell.settings.model import FREEDOM, Settings
 
 

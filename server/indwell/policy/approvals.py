@@ -14,7 +14,7 @@ from typing import Literal, Protocol, TypeAlias
 
 import msgspec
 
-from indwell.context.tags import shows_nothing
+from indwell.context.untrusted_text import shows_nothing
 from indwell.policy.call_facts import Ask, Asked
 from indwell.policy.commands.verdict import Part
 from indwell.policy.paths import is_program, is_protected

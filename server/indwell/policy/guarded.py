@@ -8,7 +8,7 @@ import unicodedata
 from collections.abc import Callable, Iterable
 from typing import Literal, TypeAlias
 
-from indwell.context.tags import shows_nothing
+from indwell.context.untrusted_text import shows_nothing
 from indwell.policy import protected_names
 from indwell.policy.paths import is_at_root_unknown, is_installed, is_protected, matches_any
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from indwell.context.tags import shows_nothing
+from indwell.context.untrusted_text import shows_nothing
 from indwell.policy import protected_names
 
 if TYPE_CHECKING:

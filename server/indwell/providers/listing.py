@@ -13,10 +13,10 @@ import msgspec
 
 from indwell.errors import BadReply
 from indwell.providers.catalogue import row_of
+from indwell.providers.discovery import enriched
 from indwell.providers.endpoint import OPENAI_URL
 from indwell.providers.facts import facts_for
 from indwell.providers.fetch import fetching
-from indwell.providers.local_facts import enriched
 from indwell.providers.models import OfferedModel, owners, parse_models
 
 LIST_S = 15.0  # OpenRouter's list comes within two seconds; a gateway may ask others first

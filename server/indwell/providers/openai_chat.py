@@ -22,9 +22,14 @@ import openai
 
 from indwell.errors import NotAuthorised, ProviderError, Unreachable
 from indwell.messages import Reply, Request
-from indwell.providers.adapt import adapted
 from indwell.providers.base import Sending, StreamEvent
-from indwell.providers.dialect import Dialect
+from indwell.providers.chat.dialect import Dialect, adapted
+from indwell.providers.chat.faults import FAULTS, Where, fault_of, without_advice
+from indwell.providers.chat.guard import StreamGuard, TooLong
+from indwell.providers.chat.http_client import ListenerFailed, Refused, http_client
+from indwell.providers.chat.refusals import said_in
+from indwell.providers.chat.reply import GrowingReply
+from indwell.providers.chat.request import RequestEncoder
 from indwell.providers.endpoint import (
     OPENAI_URL,
     endpoint_address,
@@ -32,13 +37,7 @@ from indwell.providers.endpoint import (
     is_openai,
     sendable_key,
 )
-from indwell.providers.error_bodies import said_in
-from indwell.providers.faults import FAULTS, Where, fault_of, without_advice
-from indwell.providers.guard import StreamGuard, TooLong
-from indwell.providers.http_door import ListenerFailed, Refused, http_client
 from indwell.providers.quirks import dialect_for
-from indwell.providers.request_bytes import RequestEncoder
-from indwell.providers.stream import GrowingReply
 
 try:  # the SDK's own way to make a request; not part of what it promises
     from openai._models import FinalRequestOptions

@@ -7,12 +7,12 @@ from itertools import accumulate
 
 import msgspec
 
-from indwell.context.anchors import LOOKED_BACK
-from indwell.context.common_start import n_common
+from indwell.context.request.assemble import LOOKED_BACK
+from indwell.context.request.cache_health import n_common
 from indwell.context.tokens import BLOCK_OVERHEAD, message_tokens
 from indwell.messages import Message, Request
-from indwell.providers.chat_messages import message_entries
-from indwell.providers.dialect import Dialect
+from indwell.providers.chat.dialect import Dialect
+from indwell.providers.chat.request import message_entries
 from indwell.replay.cache_rules import CACHES, CacheRules
 
 _SYSTEM = -1  # the place of the end of the system prompt among messages

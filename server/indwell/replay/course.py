@@ -11,20 +11,21 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from indwell.context.assemble import assemble
-from indwell.context.compaction.facts import Facts
-from indwell.context.compaction.preset import Preset
+from indwell.context.compaction.presets import Preset
+from indwell.context.compaction.step import Facts
 from indwell.context.conversation import (
     Config,
     Conversation,
+    counted,
+    prompt_tokens,
     queue,
     system_block,
     with_input,
     with_reply,
     with_results,
 )
-from indwell.context.fullness import counted, prompt_tokens
-from indwell.context.oversize import is_oversize, oversize_words
+from indwell.context.injections import is_oversize, oversize_words
+from indwell.context.request.assemble import assemble
 from indwell.context.tokens import BLOCK_OVERHEAD, estimate_tokens
 from indwell.errors import ConversationTooLarge
 from indwell.messages import (

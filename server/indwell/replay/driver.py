@@ -6,16 +6,22 @@ from collections import Counter
 
 import msgspec
 
-from indwell.context.compaction.climb import Climb, climbed, next_step
 from indwell.context.compaction.digesting.repeats import repeats
-from indwell.context.compaction.engine import layer_name, take, trigger
-from indwell.context.compaction.facts import Facts
-from indwell.context.compaction.preset import Preset
+from indwell.context.compaction.ladder import (
+    Climb,
+    Restraint,
+    after_run,
+    climbed,
+    failed,
+    layer_name,
+    next_step,
+    take,
+    trigger,
+)
+from indwell.context.compaction.presets import Preset
 from indwell.context.compaction.prospect import Refusal, nothing_pays, refusal
-from indwell.context.compaction.restraint import Restraint, after_run, failed
-from indwell.context.compaction.step import Spill, Step
-from indwell.context.conversation import Conversation
-from indwell.context.fullness import prompt_tokens
+from indwell.context.compaction.step import Facts, Spill, Step
+from indwell.context.conversation import Conversation, prompt_tokens
 from indwell.replay.summaries import Summarise
 
 MOST_ACTIONS = 24  # before one request; more than the layers of any ladder may take is a loop

@@ -18,8 +18,8 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-from indwell.context.calls import call_of
-from indwell.context.identifiers import line_key, names_in
+from indwell.context.compaction.digesting.lines import line_key, names_in
+from indwell.context.work import call_of
 from indwell.messages import Block, Message, Text, ToolResult, ToolUse
 from indwell.replay.course import Point
 from indwell.replay.traces import (

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from indwell.context.compaction.facts import Facts, Rates
-from indwell.context.compaction.preset import Preset
-from indwell.context.compaction.presets import PRESETS
+from indwell.context.compaction.presets import PRESETS, Preset
+from indwell.context.compaction.step import Facts, Rates
 from indwell.context.pairing import problems
 from indwell.replay.cache import PrefixCache, Served
 from indwell.replay.cache_rules import CACHES, CacheRules

@@ -1,7 +1,7 @@
 """Summaries of a replay without a model: what one could have written, and what it would cost. Pure.
 
 What the calls would have cost is counted by the rules that choose who writes a summary
-(``context.compaction.summarising.summariser``). A real endpoint can stand in their place (``cli``).
+(``context.compaction.summarising.summary``). A real endpoint can stand in their place (``cli``).
 """
 
 from __future__ import annotations
@@ -11,24 +11,21 @@ from typing import TypeAlias
 
 import msgspec
 
-from indwell.context.audit import audited
-from indwell.context.compaction.facts import Facts
-from indwell.context.compaction.preset import Preset
-from indwell.context.compaction.source import source_text
-from indwell.context.compaction.step import Step, SummaryPlan
+from indwell.context.compaction.presets import Preset
+from indwell.context.compaction.step import Facts, Step, SummaryPlan
+from indwell.context.compaction.summarising.audit import audited
 from indwell.context.compaction.summarising.fallback import extract, simulated
-from indwell.context.compaction.summarising.summariser import (
+from indwell.context.compaction.summarising.summary import (
     Sizes,
     apart_price,
     appended_price,
+    apply_summary,
     readers,
 )
-from indwell.context.compaction.summarising.summary import apply_summary
-from indwell.context.compaction.transcripts import transcript_files
-from indwell.context.conversation import Conversation
-from indwell.context.fullness import part_tokens, prompt_tokens
+from indwell.context.compaction.summarising.task_card import least_card, task_card
+from indwell.context.compaction.transcripts import source_text, transcript_files
+from indwell.context.conversation import Conversation, part_tokens, prompt_tokens
 from indwell.context.history import transcript
-from indwell.context.task_card import least_card, task_card
 from indwell.context.tokens import estimate_tokens
 from indwell.messages import Text
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from indwell.context.identifiers import line_key, names_in
+from indwell.context.compaction.digesting.lines import line_key, names_in
 from indwell.messages import Block, Text, ToolResult, ToolUse
 
 LEAST_WORDS = 4  # other words that make a sentence of names

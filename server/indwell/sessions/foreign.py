@@ -16,8 +16,8 @@ import msgspec
 from indwell.context.conversation import tool_result, user_words
 from indwell.context.injections import inject
 from indwell.context.pairing import repair
-from indwell.context.scalar import scalar_text
 from indwell.context.tokens import estimate_tokens
+from indwell.context.untrusted_text import scalar_text
 from indwell.messages import Block, Message, Role, Text, ToolUse
 from indwell.sessions.recorded_times import times_of
 

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, get_args
 
 import msgspec
 
-from indwell.context.scalar import scalar_text
+from indwell.context.untrusted_text import scalar_text
 from indwell.sessions.records import Record, Repaired, SessionStarted
 
 FORMAT = 1

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from indwell.context.conversation import Config, Conversation, system_block
-from indwell.context.pictures import without_pictures
+from indwell.context.request.assemble import without_pictures
 from indwell.errors import SessionError
 from indwell.messages import Message, Request
 from indwell.sessions.branches import lived

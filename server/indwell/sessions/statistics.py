@@ -11,7 +11,7 @@ from typing import NamedTuple, TypeVar, get_args
 
 import msgspec
 
-from indwell.context.figures import Figures, of_call, of_compaction
+from indwell.context.request.figures import Figures, of_call, of_compaction
 from indwell.sessions.lines import read
 from indwell.sessions.records import Compacted, Forked, Record, SessionStarted, Spent
 

@@ -11,15 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TypeAlias
 
-from indwell.context.memory.page import (
-    PAGE_LIMIT_B,
-    Fact,
-    Scope,
-    entries,
-    new_page,
-    with_fact,
-    without,
-)
+from indwell.context.memory import PAGE_LIMIT_B, Fact, Scope, entries, new_page, with_fact, without
 from indwell.errors import SettingsError, ToolError
 from indwell.files import make_private_folder, write_atomic, write_private
 from indwell.files.guarded import read_guarded

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from indwell.context.invisible import seen
-from indwell.context.tags import neutralise
 from indwell.context.tokens import estimate_tokens
+from indwell.context.untrusted_text import neutralise, seen
 from indwell.skills.skill import Origin, Skill
 
 LINE_TOKENS = 40  # of a skill in a catalogue, its name included (H53)

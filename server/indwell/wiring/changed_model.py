@@ -8,7 +8,7 @@ import msgspec
 
 from indwell.agent.budget import Budgets
 from indwell.agent.session import Session
-from indwell.context.pictures import without_pictures
+from indwell.context.request.assemble import without_pictures
 from indwell.wiring.budgets import unkept
 from indwell.wiring.model import Model
 from indwell.wiring.surroundings import surroundings_of

@@ -11,7 +11,7 @@ import msgspec
 from indwell.agent.other_model import OtherModel, no_other_model
 from indwell.agent.parts import holds_nothing
 from indwell.agent.small_model import SmallModel
-from indwell.context.compaction.facts import Rates
+from indwell.context.compaction.step import Rates
 from indwell.errors import SettingsError
 from indwell.messages import Usage
 from indwell.providers.base import Provider

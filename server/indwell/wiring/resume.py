@@ -24,9 +24,9 @@ from indwell.agent.resume import (
 )
 from indwell.agent.session import Session
 from indwell.context import conversation as talk
-from indwell.context.fullness import counted
+from indwell.context.conversation import counted
 from indwell.context.injections import inject
-from indwell.context.pictures import without_pictures
+from indwell.context.request.assemble import without_pictures
 from indwell.errors import SessionError, UserError
 from indwell.messages import Message, ToolResult
 from indwell.policy.approvals import Approver

@@ -9,8 +9,8 @@ import pytest
 
 from indwell.context.compaction.presets import PRESETS
 from indwell.errors import ConversationTooLarge
-from indwell.providers.dialect import Dialect
-from indwell.providers.request_bytes import RequestEncoder
+from indwell.providers.chat.dialect import Dialect
+from indwell.providers.chat.request import RequestEncoder
 from support.recorded import played, recorded_sessions
 
 WINDOW = 6_000

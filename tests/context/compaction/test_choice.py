@@ -5,10 +5,17 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from indwell.context.compaction.digesting.chances import edit_chance, name_chance
-from indwell.context.compaction.digesting.choice import LEAST_WORTH, Piece, chosen
+from indwell.context.compaction.digesting.choice import (
+    LEAST_WORTH,
+    Piece,
+    Read,
+    Uses,
+    chosen,
+    edit_chance,
+    name_chance,
+    uses_of,
+)
 from indwell.context.compaction.digesting.lines import lines_of
-from indwell.context.compaction.digesting.uses import Read, Uses, uses_of
 from indwell.messages import Message, Meta, Text, ToolResult, ToolUse
 
 NAMES = ("cart_total", "tax_rate", "shop/cart.py", "priceOf", "E4711", "user.name")

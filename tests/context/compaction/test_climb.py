@@ -7,15 +7,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from indwell.context.compaction.climb import MOST_RUNS, Climb, climbed, next_step
-from indwell.context.compaction.engine import layer_name, next_action
 from indwell.context.compaction.exchanges import freed
-from indwell.context.compaction.facts import Facts
-from indwell.context.compaction.preset import Collapse, Preset, Rung
-from indwell.context.compaction.presets import PRESETS
-from indwell.context.compaction.step import Step, SummaryPlan
-from indwell.context.conversation import Conversation
-from indwell.context.fullness import prompt_tokens
+from indwell.context.compaction.ladder import (
+    MOST_RUNS,
+    Climb,
+    climbed,
+    layer_name,
+    next_action,
+    next_step,
+)
+from indwell.context.compaction.presets import PRESETS, Collapse, Preset, Rung
+from indwell.context.compaction.step import Facts, Step, SummaryPlan
+from indwell.context.conversation import Conversation, prompt_tokens
 from support.context_driver import fitted
 from support.long_talks import FACTS, code, empty, turned
 

@@ -6,14 +6,11 @@ import msgspec
 
 from indwell.context import conversation as talk
 from indwell.context.compaction.digesting.digest import digest
-from indwell.context.compaction.engine import take
-from indwell.context.compaction.facts import Facts
-from indwell.context.compaction.left_out import is_note
-from indwell.context.compaction.preset import Digest
-from indwell.context.compaction.step import Step
-from indwell.context.compaction.view import View
-from indwell.context.conversation import Config, Conversation, system_block
-from indwell.context.fullness import counted, prompt_tokens
+from indwell.context.compaction.ladder import take
+from indwell.context.compaction.presets import Digest
+from indwell.context.compaction.step import Facts, Step, View
+from indwell.context.compaction.transcripts import is_note
+from indwell.context.conversation import Config, Conversation, counted, prompt_tokens, system_block
 from indwell.context.history import transcript
 from indwell.context.injections import inject
 from indwell.context.pairing import problems, tool_uses

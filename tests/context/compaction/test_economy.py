@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from indwell.context.compaction.economy import growth, pays
-from indwell.context.compaction.facts import Facts, Rates
+from indwell.context.compaction.prospect import growth, pays
+from indwell.context.compaction.step import Facts, Rates
 from indwell.context.conversation import Config, Conversation
 from indwell.messages import Message, Meta, Text
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from indwell.context import conversation as talk
 from indwell.context.compaction.exchanges import tokens_of
-from indwell.context.compaction.preset import Collapse
+from indwell.context.compaction.presets import Collapse
 from indwell.context.compaction.step import SummaryPlan
 from indwell.context.compaction.summarising.fallback import (
     ERROR_LENGTH,

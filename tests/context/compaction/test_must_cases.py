@@ -6,13 +6,18 @@ import msgspec
 import pytest
 
 from indwell.context import conversation as talk
-from indwell.context.assemble import assemble
-from indwell.context.compaction.facts import Facts
 from indwell.context.compaction.presets import PRESETS
-from indwell.context.compaction.step import SummaryPlan
-from indwell.context.conversation import Config, Conversation, system_block
-from indwell.context.fullness import counted, estimated_tokens, prompt_tokens
+from indwell.context.compaction.step import Facts, SummaryPlan
+from indwell.context.conversation import (
+    Config,
+    Conversation,
+    counted,
+    estimated_tokens,
+    prompt_tokens,
+    system_block,
+)
 from indwell.context.pairing import problems, tool_uses
+from indwell.context.request.assemble import assemble
 from indwell.errors import ConversationTooLarge
 from indwell.messages import Reply, ToolCall
 from indwell.providers.scripted import check_legal

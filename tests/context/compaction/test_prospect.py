@@ -4,18 +4,17 @@ import msgspec
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from indwell.context.compaction.economy import LEAST_SHARE
-from indwell.context.compaction.engine import next_action
-from indwell.context.compaction.facts import Facts
-from indwell.context.compaction.outline import Outline
+from indwell.context.compaction.ladder import next_action
 from indwell.context.compaction.presets import DEFAULT, PRESETS
 from indwell.context.compaction.prospect import (
+    LEAST_SHARE,
+    Outline,
     nothing_can_pay,
     nothing_pays,
     refusal,
 )
-from indwell.context.conversation import Config, Conversation, system_block
-from indwell.context.fullness import counted, prompt_tokens
+from indwell.context.compaction.step import Facts
+from indwell.context.conversation import Config, Conversation, counted, prompt_tokens, system_block
 from indwell.context.tally import Sums, Tally, added
 from indwell.messages import Message
 from support.requests import assistant, result, use, user

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from indwell.context import conversation as talk
-from indwell.context.compaction.preset import Micro, Slide, Snip, Summarise
+from indwell.context.compaction.presets import Micro, Slide, Snip, Summarise
 from indwell.context.compaction.step import Step, SummaryPlan
-from indwell.context.fullness import estimated_tokens
+from indwell.context.conversation import estimated_tokens
 from indwell.context.injections import inject
 from support.long_talks import (
     FOLDER,

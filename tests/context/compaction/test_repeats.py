@@ -7,15 +7,12 @@ import msgspec
 from indwell.context import conversation as talk
 from indwell.context.compaction.digesting.digest import digest
 from indwell.context.compaction.digesting.repeats import repeats
-from indwell.context.compaction.engine import take
-from indwell.context.compaction.facts import Facts
-from indwell.context.compaction.preset import Collapse, Digest
-from indwell.context.compaction.step import SummaryPlan
-from indwell.context.compaction.summarising.collapse import collapse
+from indwell.context.compaction.ladder import take
+from indwell.context.compaction.presets import Collapse, Digest
+from indwell.context.compaction.step import Facts, SummaryPlan, View
+from indwell.context.compaction.summarising.plans import collapse
 from indwell.context.compaction.summarising.summary import apply_summary
-from indwell.context.compaction.view import View
-from indwell.context.conversation import Config, Conversation, system_block
-from indwell.context.fullness import prompt_tokens
+from indwell.context.conversation import Config, Conversation, prompt_tokens, system_block
 from indwell.context.history import transcript
 from indwell.context.pairing import tool_uses
 from indwell.messages import Reply, ToolCall

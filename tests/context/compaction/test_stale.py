@@ -5,11 +5,9 @@ from __future__ import annotations
 import pytest
 
 from indwell.context import conversation as talk
-from indwell.context.compaction.facts import Facts
-from indwell.context.compaction.preset import Regions
-from indwell.context.compaction.stale import without_stale
-from indwell.context.compaction.step import Step, SummaryPlan
-from indwell.context.compaction.summarising.summary import apply_summary
+from indwell.context.compaction.presets import Regions
+from indwell.context.compaction.step import Facts, Step, SummaryPlan
+from indwell.context.compaction.summarising.summary import apply_summary, without_stale
 from indwell.context.injections import inject
 from indwell.messages import Message, Source
 from support.long_talks import code, empty, taken, turned, users_words, wanted

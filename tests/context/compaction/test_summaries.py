@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from indwell.context import conversation as talk
-from indwell.context.compaction.facts import Facts
-from indwell.context.compaction.preset import (
+from indwell.context.compaction.presets import (
     Collapse,
     Layer,
     Micro,
@@ -18,11 +17,10 @@ from indwell.context.compaction.preset import (
     Snip,
     Summarise,
 )
-from indwell.context.compaction.source import pieces, source_text
-from indwell.context.compaction.step import Step, SummaryPlan
+from indwell.context.compaction.step import Facts, Step, SummaryPlan
 from indwell.context.compaction.summarising.summary import apply_summary, is_usable
-from indwell.context.conversation import Conversation
-from indwell.context.fullness import estimated_tokens
+from indwell.context.compaction.transcripts import pieces, source_text
+from indwell.context.conversation import Conversation, estimated_tokens
 from indwell.context.injections import inject
 from indwell.messages import Message, Text
 from support.long_talks import (

@@ -1,8 +1,8 @@
 from __future__ import annotations
 
-from indwell.context.compaction.facts import Facts, Rates
-from indwell.context.compaction.restraint import Restraint, after_run, failed
-from indwell.context.compaction.summarising.summariser import Sizes, output_limit, readers
+from indwell.context.compaction.ladder import Restraint, after_run, failed
+from indwell.context.compaction.step import Facts, Rates
+from indwell.context.compaction.summarising.summary import Sizes, output_limit, readers
 
 SMALL = Rates(input=0.2, cached=0.02, cache_write=0.25, output=1.0)
 

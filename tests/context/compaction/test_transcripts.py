@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import re
 
-from indwell.context.compaction.preset import Collapse
-from indwell.context.compaction.source import source_text
+from indwell.context.compaction.presets import Collapse
 from indwell.context.compaction.step import SummaryPlan
 from indwell.context.compaction.summarising.summary import apply_summary
-from indwell.context.compaction.transcripts import FILE_LENGTH, transcript_files
+from indwell.context.compaction.transcripts import FILE_LENGTH, source_text, transcript_files
 from indwell.context.conversation import Conversation
 from support.long_talks import FOLDER, code, empty, summarised, taken, turned, wanted
 

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from indwell.context import conversation as talk
-from indwell.context.compaction.engine import take
 from indwell.context.compaction.exchanges import is_boundary, snapped
-from indwell.context.compaction.preset import Collapse
+from indwell.context.compaction.ladder import take
+from indwell.context.compaction.presets import Collapse
 from indwell.context.compaction.step import Step, SummaryPlan
 from indwell.context.compaction.summarising.plans import plan_summary
 from indwell.context.compaction.summarising.summary import apply_summary

@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from indwell.context.memory.likeness import alike
-from indwell.context.memory.page import (
+from indwell.context.memory import (
     FACT_CHARACTERS,
     MOST_FACTS,
     Fact,
+    alike,
     entries,
     fact_line,
     new_page,

@@ -5,11 +5,17 @@ from __future__ import annotations
 import pytest
 
 from indwell.context.conversation import Config, Conversation, queue, with_input
-from indwell.context.memory.likeness import alike, same
-from indwell.context.memory.page import Fact
-from indwell.context.memory.ranking import Query, ranked
-from indwell.context.memory.recall import MOST, MOST_TOKENS, recalled
-from indwell.context.memory.terms import terms
+from indwell.context.memory import (
+    MOST,
+    MOST_TOKENS,
+    Fact,
+    Query,
+    alike,
+    ranked,
+    recalled,
+    same,
+    terms,
+)
 
 TEXTS = (
     "Tests run with `just test`; plain pytest misses the fixtures.",

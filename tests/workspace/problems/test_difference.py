@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from indwell.context.ide import Problem
+from indwell.context.attachments import Problem
 from indwell.workspace.problems.difference import (
     MOST,
     Difference,

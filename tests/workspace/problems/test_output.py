@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from indwell.context.ide import MESSAGE_LIMIT
+from indwell.context.attachments import MESSAGE_LIMIT
 from indwell.workspace.problems.output import LINE_LIMIT, MOST, read_output
 
 FORMS = {

@@ -15,7 +15,7 @@ import msgspec
 
 from indwell.agent.gate.checking_commands import Check
 from indwell.agent.gate.source import Known, Silence, Source
-from indwell.context.ide import Problem
+from indwell.context.attachments import Problem
 from indwell.tools.base import Marks, Succeeded
 from indwell.workspace.base import Change
 from indwell.workspace.problems.difference import Difference, difference, in_changed_lines

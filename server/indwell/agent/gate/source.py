@@ -8,7 +8,7 @@ from typing import Protocol, TypeAlias
 
 import msgspec
 
-from indwell.context.ide import Problem
+from indwell.context.attachments import Problem
 
 Reports: TypeAlias = Mapping[str, tuple[Problem, ...]]
 """The problems of one file, by the name of the checker that reported them."""

@@ -10,7 +10,7 @@ from pathlib import Path
 import msgspec
 
 from indwell.agent.gate.gate import NOT_VERIFIED, Located
-from indwell.context.ide import Problem
+from indwell.context.attachments import Problem
 from indwell.workspace.problems.difference import Difference
 
 MOST_LINES = 10  # problems of one telling

@@ -9,7 +9,7 @@ from typing import NamedTuple, TypeAlias
 import msgspec
 
 from indwell.errors import IndwellError
-from indwell.providers.connection import State
+from indwell.providers.endpoint import State
 
 CHECK_S = 12.0  # seconds for one check; all run at once, so the whole stays under 15
 

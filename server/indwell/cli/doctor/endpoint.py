@@ -9,9 +9,8 @@ from urllib.parse import urlsplit
 
 from indwell.cli.doctor.check import Finding, Findings
 from indwell.errors import SettingsError
-from indwell.providers.connection import Step, failure
 from indwell.providers.discovery import find_servers
-from indwell.providers.endpoint import shown
+from indwell.providers.endpoint import Step, failure, shown
 from indwell.service.endpoint.trial import Looked, look, talk
 from indwell.service.stored_keys import with_stored_key
 from indwell.service.user_settings import read_settings

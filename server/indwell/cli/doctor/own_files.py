@@ -14,7 +14,7 @@ from indwell.cli.doctor.check import Finding, Findings
 from indwell.errors import SettingsError
 from indwell.files import AppendLog, make_private_folder
 from indwell.files.removing import remove_own
-from indwell.providers.connection import State
+from indwell.providers.endpoint import State
 from indwell.service.stored_keys import with_stored_key
 from indwell.service.sweeping import MB, gone_words, recent, size_words
 from indwell.service.user_settings import read_settings

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from indwell.cli.doctor.check import Finding, Findings
 from indwell.errors import ToolError
-from indwell.providers.connection import State
+from indwell.providers.endpoint import State
 from indwell.sandbox import find_program, run_program
 from indwell.sandbox.finding import own_installation
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from indwell.cli.doctor.check import Finding, Findings
 from indwell.errors import SettingsError
-from indwell.providers.connection import State
+from indwell.providers.endpoint import State
 from indwell.service.folder_trust import FolderTrust
 from indwell.service.user_settings import read_settings
 from indwell.sessions.store import folder_name

@@ -1,4 +1,8 @@
-"""Tool results that are cut: found, shortened, and kept whole in a spill file (H21)."""
+"""Layers that cut: long results are shortened, old ones replaced, oldest exchanges dropped.
+
+``micro`` rewrites the cached prefix before every call; ``digest`` is the layer that asks what it
+pays.
+"""
 
 from __future__ import annotations
 
@@ -6,15 +10,18 @@ import base64
 import hashlib
 import re
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import NamedTuple, TypeAlias
 
 import msgspec
 
-from indwell.context.calls import call_of
-from indwell.context.compaction.step import Spill, Step
-from indwell.context.compaction.view import View
+from indwell.context.compaction.exchanges import boundaries, last_exchange
+from indwell.context.compaction.presets import Micro, Slide, Snip
+from indwell.context.compaction.step import Action, Spill, Step, View
 from indwell.context.history import Splice, place_of, transcript
-from indwell.context.tokens import estimate_tokens
+from indwell.context.injections import inject
+from indwell.context.tokens import BLOCK_OVERHEAD, estimate_tokens, message_tokens
+from indwell.context.work import call_of
 from indwell.messages import Block, Message, ToolResult, ToolUse
 
 _UNSAFE = re.compile(r"[^A-Za-z0-9_-]+")
@@ -133,3 +140,137 @@ def _original(view: View, whole: Sequence[Message], index: int, result: ToolResu
             if isinstance(block, ToolResult) and block.tool_use_id == result.tool_use_id:
                 return block.text
     return result.text
+
+
+def snip(layer: Snip, view: View) -> Action | None:
+    """Cut the results that are long in characters.
+
+    Those of the last message stay: the model has not seen them yet, and would ask for them again.
+    """
+    return cut_step(
+        "snip",
+        view,
+        (
+            Cut(place, partial(_snipped, place, layer))
+            for place in results_of(view.messages, 0, len(view.messages) - 1)
+            if len(place.result.text) > layer.characters
+        ),
+    )
+
+
+def first_and_last_lines(text: str, ends: int, more: str) -> str:
+    """``text`` with ``ends`` lines at each side and, between them, how many were left out.
+
+    Args:
+        text: Of a result.
+        ends: Lines that stay at the beginning, and as many at the end.
+        more: What the marker says besides, such as where the rest is.
+    """
+    lines = text.splitlines()
+    left_out = len(lines) - 2 * ends
+    head, tail = "\n".join(lines[:ends]), "\n".join(lines[len(lines) - ends :])
+    return f"{head}\n[… {left_out:,} lines left out{more} …]\n{tail}"
+
+
+def head_and_tail(text: str, characters: int, more: str) -> str:
+    """``text`` with about ``characters`` of it left, two thirds of them at its beginning.
+
+    Args:
+        text: Longer than ``characters``.
+        characters: That stay; cut at the end of a line where one is near.
+        more: What the marker says besides, such as where the rest is.
+    """
+    head, tail = text[: characters * 2 // 3], text[len(text) - characters // 3 :]
+    if (end := head.rfind("\n")) > len(head) * 3 // 4:
+        head = head[:end]
+    if 0 <= (begin := tail.find("\n")) < len(tail) // 4:
+        tail = tail[begin + 1 :]
+    left_out = len(text) - len(head) - len(tail)
+    return f"{head}\n[… {left_out:,} characters left out{more} …]\n{tail}"
+
+
+def _snipped(place: Place, layer: Snip, path: str) -> str:
+    text = place.result.text
+    more = f" of {called(place.use)}; all of it is in {path}"
+    if text.count("\n") + 1 > layer.lines:
+        shorter = first_and_last_lines(text, layer.ends, more)
+        if len(shorter) <= layer.characters:
+            return shorter
+    return head_and_tail(text, layer.characters * 2 // 3, more)
+
+
+_MARK = "[earlier result of "
+
+
+def micro(layer: Micro, view: View) -> Action | None:
+    """Replace results older than the newest ``keep`` and longer than ``longer_than`` characters."""
+    places = results_of(view.messages, 0, len(view.messages))
+    old = places[: max(0, len(places) - layer.keep)]
+    return cut_step(
+        "micro",
+        view,
+        (
+            Cut(place, partial(_placeholder, place))
+            for place in old
+            if len(place.result.text) > layer.longer_than and not _is_placeholder(place)
+        ),
+    )
+
+
+def _is_placeholder(place: Place) -> bool:
+    """Was it replaced before? A tool that imitates the mark only keeps its own short text."""
+    return place.result.text.startswith(_MARK)
+
+
+def _placeholder(place: Place, path: str) -> str:
+    length = len(place.result.text)
+    return f"{_MARK}{called(place.use)}: {length:,} characters, in {path}]"
+
+
+_WORDS = (
+    "The conversation began earlier: its oldest part was dropped to make room, the user's words of "
+    "that part included."
+)
+
+
+def slide(layer: Slide, view: View) -> Action | None:
+    """Drop as many of the oldest exchanges as the goal needs; never the newest, never a pin."""
+    del layer
+    stop = _stop(view)
+    if stop <= 0:
+        return None
+    messages = view.messages
+    notice = inject("reminder", _WORDS, turn=messages[stop - 1].turn)
+    pinned = tuple(
+        block for message in messages[:stop] for block in message.blocks if view.facts.keeps(block)
+    )
+    blocks: tuple[Block, ...] = (notice, *pinned)
+    end = stop
+    if messages[stop].role == "user":
+        blocks += messages[stop].blocks
+        end += 1
+    first = Message("user", blocks, messages[end - 1].turn)
+    if message_tokens(first) >= sum(message_tokens(one) for one in messages[:end]):
+        return None
+    note = f"the oldest {stop} messages were dropped to make room"
+    return Step("slide", (Splice(0, end, (first,), whole=True),), note=note)
+
+
+def _stop(view: View) -> int:
+    """First message that stays; 0 if nothing can go."""
+    messages = view.messages
+    last = last_exchange(messages)
+    kept = inject("reminder", _WORDS, turn=0).meta.tokens + BLOCK_OVERHEAD
+    freed, at, best = -kept, 0, 0
+    for stop in boundaries(messages, 1, last):
+        freed += sum(_droppable(message, view) for message in messages[at:stop])
+        at = best = stop
+        if freed >= view.to_free:
+            break
+    return best
+
+
+def _droppable(message: Message, view: View) -> int:
+    kept = (one for one in message.blocks if view.facts.keeps(one))
+    pinned = sum(one.meta.tokens + BLOCK_OVERHEAD for one in kept)
+    return message_tokens(message) - pinned

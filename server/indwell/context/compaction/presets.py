@@ -1,21 +1,126 @@
-"""The presets by name: published designs as they are, and ours (H18-H29)."""
+"""Compaction presets by name: the rungs of a ladder with their numbers (H18-H29). Data."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Literal, TypeAlias
 
-from indwell.context.compaction.preset import (
-    Collapse,
-    Digest,
-    Micro,
-    Preset,
-    Regions,
-    Rung,
-    Slide,
-    Snip,
-    Summarise,
-    Trim,
-)
+import msgspec
+
+When: TypeAlias = Literal["always", "pays"]
+"""``pays``: only if the saving over the calls still expected exceeds the rewrite of the cache."""
+
+
+class Digest(msgspec.Struct, frozen=True, tag="digest"):
+    """Of all old results and calls, the lines most likely to be needed stay (H19).
+
+    Attributes:
+        tail_share: Share of the budget at the end of the conversation that stays as it is.
+        root: The aim is at most so many times the square root of the budget, in tokens: what a
+            task needs grows slower than the window it has.
+    """
+
+    tail_share: float = 0.04
+    root: float = 77.0
+
+
+class Micro(msgspec.Struct, frozen=True, tag="micro"):
+    """Results older than the newest ``keep`` and longer than ``longer_than`` characters (H19)."""
+
+    keep: int = 3
+    longer_than: int = 100
+
+
+class Snip(msgspec.Struct, frozen=True, tag="snip"):
+    """Results over so many characters and lines keep their first and last ``ends`` lines (H20)."""
+
+    characters: int = 1_500
+    lines: int = 6
+    ends: int = 3
+
+
+class Summarise(msgspec.Struct, frozen=True, tag="summarise"):
+    """All but the newest ``keep`` messages become one summary, if there are over ``over`` (H25).
+
+    Attributes:
+        most_characters: What the summariser sees of them at most; 0: all.
+        most_of_message: What it sees of one message at most, in characters; 0: all.
+    """
+
+    over: int = 10
+    keep: int = 8
+    most_characters: int = 0
+    most_of_message: int = 0
+
+
+class Regions(msgspec.Struct, frozen=True, tag="regions"):
+    """Runs of compactable blocks before the protected tail, the largest first (H22).
+
+    Attributes:
+        tail_turns: Newest turns (rounds, where one turn is longer) that stay.
+        tail_tokens: Tokens that stay, if they are more; never over a quarter of the window.
+    """
+
+    tail_turns: int = 4
+    tail_tokens: int = 20_000
+
+
+class Collapse(msgspec.Struct, frozen=True, tag="collapse"):
+    """Summary plus the last ``keep`` messages, if there are over ``over``; else ``least`` (H29)."""
+
+    over: int = 4
+    keep: int = 4
+    least: int = 2
+
+
+class Trim(msgspec.Struct, frozen=True, tag="trim"):
+    """The longest results, the newest ones too, keep only their two ends (H29)."""
+
+
+class Slide(msgspec.Struct, frozen=True, tag="slide"):
+    """The oldest exchanges are dropped."""
+
+
+Layer: TypeAlias = Digest | Micro | Snip | Summarise | Regions | Collapse | Trim | Slide
+
+
+class Rung(msgspec.Struct, frozen=True):
+    """One step of the ladder.
+
+    Attributes:
+        layer: What is done.
+        at: Share of the budget from which on it may be done.
+        aim: Share of the budget that it aims at.
+        when: Whether it must pay.
+        at_tokens: Prompt tokens from which on it may be done, instead of a share; 0: the share.
+    """
+
+    layer: Layer
+    at: float
+    aim: float
+    when: When = "always"
+    at_tokens: int = 0
+
+
+class Preset(msgspec.Struct, frozen=True):
+    """A ladder, lowest rung first.
+
+    Attributes:
+        name: As the user writes it.
+        rungs: In the order in which they are tried; each only while the prompt is above its aim.
+        card: Does a task card go with what is cut (H27)?
+        repeats: Do lines that are read again become pointers before they are sent (``repeats``)?
+        every_call: Does the lowest rung run before every call, whatever the size?
+        estimator: Name of the token rule, one of ``tokens.ESTIMATORS``.
+    """
+
+    name: str
+    rungs: tuple[Rung, ...]
+    card: bool = True
+    repeats: bool = False
+    every_call: bool = False
+    estimator: str = "fitted"
+
 
 DEFAULT = Preset(
     "default",

@@ -1,24 +1,29 @@
-"""What a compaction could bring at most, said without looking at a single text (H18). Pure.
+"""What a compaction could bring at most, and whether it pays, without reading a text (H18). Pure.
 
 Whether a compaction pays is asked before every call of a conversation that is past its first
 threshold, and mostly the answer is no. These bounds give it from the sums that the tally keeps, in
 a time that hardly grows with the conversation.
+
+A cached prompt costs a tenth. A cut is saved in every call to come, at that tenth; everything
+behind the first cut is sent once more at the full price.
 """
 
 from __future__ import annotations
 
+from bisect import bisect_left
+from collections.abc import Sequence
 from math import sqrt
+from operator import attrgetter
 
 import msgspec
 
-from indwell.context.compaction.economy import LEAST_SHARE, growth, pays
 from indwell.context.compaction.exchanges import is_boundary, last_exchange
-from indwell.context.compaction.facts import Facts
-from indwell.context.compaction.outline import Outline
-from indwell.context.compaction.preset import Digest, Preset, Rung
-from indwell.context.compaction.view import View
-from indwell.context.conversation import Conversation
-from indwell.context.fullness import estimated_tokens, prompt_tokens
+from indwell.context.compaction.presets import Digest, Preset, Rung
+from indwell.context.compaction.step import Facts, Rates, View
+from indwell.context.conversation import Conversation, estimated_tokens, prompt_tokens
+from indwell.context.tally import STRIDE, Sums, Tally, added, extended
+from indwell.context.tokens import message_tokens
+from indwell.messages import Message
 
 GROWN = 0.02
 """Share of the budget by which a prompt grows before what was refused is asked again. A look at a
@@ -123,3 +128,78 @@ def _view(conversation: Conversation, rung: Rung, facts: Facts, tokens: int) -> 
     """What a rung that must pay would decide on."""
     goal = int(rung.aim * conversation.config.budget)
     return View(conversation=conversation, facts=facts, tokens=tokens, goal=goal, must=False)
+
+
+RECENT, LEAST_CALLS = 160, 4  # messages, and model calls, that the growth is averaged over
+LEAST_SHARE = 0.1  # of the budget that a step which need not be made has to free
+
+
+def pays(*, freed: float, rewritten: float, growth: float, facts: Facts) -> bool:
+    """Is now the time to free so much, or is it cheaper to wait until more can go at once?
+
+    The conversation grows, so it will be compacted again and again; what is to be found is how far
+    it should grow in between. That is the economic lot (Harris 1913): a rewrite costs
+    ``rewritten * (write - cached)`` however much it frees, and what waits to be freed costs
+    ``cached`` a token and call. Over ``freed / growth`` calls the sum is least where
+    ``freed ** 2 == 2 * rewritten * growth * (write - cached) / cached``.
+
+    Args:
+        freed: Tokens that every call to come is shorter.
+        rewritten: Tokens that stand behind the first cut afterwards.
+        growth: Tokens that a call adds to the conversation.
+        facts: Prices, and whether there is a cache to lose at all. Where nothing costs anything, as
+            with a model on this machine, the usual ratios stand for the time.
+    """
+    if not facts.is_cached:
+        return freed > 0
+    rates = facts.rates if facts.rates.input or facts.rates.cached else Rates()
+    rewrite = max(0.0, rewritten) * max(0.0, rates.cache_write - rates.cached)
+    return freed > 0 and freed**2 * rates.cached >= 2 * rewrite * growth
+
+
+def growth(conversation: Conversation) -> float:
+    """Tokens that a model call adds, as they come, on the average of the newest ``RECENT``."""
+    history = conversation.history
+    newest = conversation.messages[len(history.places) :][-RECENT:]
+    before = history.originals[-(RECENT - len(newest)) :] if len(newest) < RECENT else ()
+    tokens = sum(map(message_tokens, (*before, *newest)))
+    return tokens / max(LEAST_CALLS, (len(before) + len(newest)) / 2)
+
+
+_TOKENS = attrgetter("tokens")
+
+
+class Outline:
+    """The sums of a conversation's messages, for any part of it: work O(log n) each.
+
+    Args:
+        conversation: What is asked about; what its tally does not hold yet is walked once.
+    """
+
+    def __init__(self, conversation: Conversation) -> None:
+        self._messages: Sequence[Message] = conversation.messages
+        self._tally: Tally = extended(conversation.tally, conversation.messages)
+        self.whole = self.before(len(conversation.messages))
+
+    def before(self, index: int) -> Sums:
+        """Of the messages before ``index``."""
+        if index >= self._tally.n:
+            return self._walked(self._tally.sums, self._tally.n, index)
+        place = index // STRIDE
+        return self._walked(self._tally.places[place], place * STRIDE, index)
+
+    def tail(self, tokens: int) -> int:
+        """First message of the longest tail that has at most so many tokens."""
+        wanted = self.whole.tokens - tokens
+        places = self._tally.places
+        place = max(0, bisect_left(places, wanted, key=_TOKENS) - 1)
+        at, sums = (place * STRIDE, places[place]) if places else (0, Sums())
+        while at < len(self._messages) and sums.tokens < wanted:
+            sums = added(sums, self._messages[at])
+            at += 1
+        return at
+
+    def _walked(self, sums: Sums, start: int, stop: int) -> Sums:
+        for message in self._messages[start:stop]:
+            sums = added(sums, message)
+        return sums

@@ -1,4 +1,4 @@
-"""What compaction wants done next: a rewrite that is ready, or a summary to be asked for."""
+"""What compaction decides on (facts, a view of the conversation) and what it wants done next."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ from typing import TypeAlias
 
 import msgspec
 
-from indwell.context.history import Splice
-from indwell.messages import Block, Message
+from indwell.context.conversation import Conversation, prompt_tokens
+from indwell.context.history import Splice, place_of, transcript
+from indwell.messages import Block, Message, Source
 
 
 class Spill(msgspec.Struct, frozen=True):
@@ -67,3 +68,85 @@ class SummaryPlan(msgspec.Struct, frozen=True):
 
 
 Action: TypeAlias = Step | SummaryPlan
+
+
+class View(msgspec.Struct, frozen=True):
+    """What a layer decides on.
+
+    Attributes:
+        conversation: The value before.
+        facts: Of the world.
+        tokens: Of the next prompt, what will join it included.
+        goal: Tokens that the layer should leave at most.
+        must: True: it has to reach the goal; False: only if it pays.
+    """
+
+    conversation: Conversation
+    facts: Facts
+    tokens: int
+    goal: int
+    must: bool
+
+    @property
+    def messages(self) -> tuple[Message, ...]:
+        """The live messages."""
+        return self.conversation.messages
+
+    @property
+    def budget(self) -> int:
+        """Tokens that a prompt may have."""
+        return self.conversation.config.budget
+
+    @property
+    def to_free(self) -> int:
+        """Tokens above the goal; 0 if it is reached."""
+        return max(0, self.tokens - self.goal)
+
+    def originals(self, start: int, stop: int) -> tuple[Message, ...]:
+        """The messages that the live ones from ``start`` to ``stop`` were before any compaction."""
+        history = self.conversation.history
+        whole = transcript(self.messages, history)
+        begin = place_of(self.messages, history, start)
+        return whole[begin : place_of(self.messages, history, stop)]
+
+
+def full_tokens(conversation: Conversation, facts: Facts) -> int:
+    """Tokens of the next prompt."""
+    return prompt_tokens(conversation) + facts.incoming
+
+
+class Rates(msgspec.Struct, frozen=True):
+    """Prices of a model for a million tokens; the defaults are ratios that most lists share."""
+
+    input: float = 1.0
+    cached: float = 0.1
+    cache_write: float = 1.25
+    output: float = 5.0
+
+
+class Facts(msgspec.Struct, frozen=True):
+    """Arguments of a decision that no conversation holds.
+
+    Attributes:
+        incoming: Tokens of the words and injections that will join before the next call.
+        rates: Of the main model.
+        small: Of the model that writes summaries, if there is another one.
+        is_cached: Does a cache hold the prefix that was sent last?
+        spill_folder: Where spills stand, as the model can name it to ``read_file``.
+        failed: Layers that gained too little since the last change, and are not tried again.
+        unpinned: Sources whose blocks no longer hold, so that they go like all else.
+        force: The provider says that it does not fit: the hard rungs run whatever is counted.
+    """
+
+    incoming: int = 0
+    rates: Rates = Rates()
+    small: Rates | None = None
+    is_cached: bool = True
+    spill_folder: str = ""
+    failed: frozenset[str] = frozenset()
+    unpinned: frozenset[Source] = frozenset()
+    force: bool = False
+
+    def keeps(self, block: Block) -> bool:
+        """Must it stay, word for word, whatever is cut around it?"""
+        return block.meta.pinned and block.meta.source not in self.unpinned

@@ -1,21 +1,30 @@
-"""The files in which what compaction took away can be read as it was (H21, H31). Pure.
+"""What compaction takes away, as files to read later and as the text that a summariser reads.
 
-The conversation is cut from its beginning, always at the same messages, and a file is named for its
-text. So all summaries of a conversation name the same files, each of them is written once, and all
-of them together are hardly longer than what was said.
+The conversation is cut from its beginning, always at the same messages, and a file is named for
+its text. So all summaries of a conversation name the same files, each of them is written once, and
+all of them together are hardly longer than what was said.
+
+A note names what went without a trace of its own, and the files that hold it. The note is data of
+the lowest trust, for it repeats what calls were about.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
-from indwell.context.compaction.cuts import spill_path, stamp
-from indwell.context.compaction.source import as_data, shown
-from indwell.context.compaction.step import Spill
+import msgspec
+
+from indwell.context.compaction.cuts import called, spill_path, stamp
+from indwell.context.compaction.exchanges import boundaries, tokens_of
+from indwell.context.compaction.step import Spill, SummaryPlan
 from indwell.context.conversation import Conversation
 from indwell.context.history import place_of, transcript
-from indwell.messages import Message
+from indwell.context.injections import LEFT_OUT, inject
+from indwell.context.untrusted_text import neutralise
+from indwell.messages import Block, Image, Message, Text, Thinking, ToolResult, ToolUse
 
 FILE_LENGTH = 16_000  # characters at which a file ends; mostly less than what stays as it is
 _MOST_NAMED = 3  # files that a summary names one by one; of more the first and the last
@@ -86,3 +95,120 @@ def _parts(messages: Sequence[Message], stop: int) -> Iterator[_Part]:
 def _spill(number: int, part: _Part) -> Spill:
     text = as_data("\n\n".join(filter(None, part.texts)))
     return Spill(f"transcript-{number:04d}-{stamp(text)}.txt", text)
+
+
+_TAG = "transcript"
+_IMITATION = re.compile(rf"<(?=[\s/]*{_TAG}\b)", re.IGNORECASE)
+_CHARACTERS_A_TOKEN = 3  # a text of so many characters is hardly ever more than one token
+
+
+def source_text(plan: SummaryPlan) -> str:
+    """What a summariser reads of the plan's source, in one tag that nothing in it can close."""
+    parts = [shown(message, plan.most_of_message) for message in plan.source]
+    text = "\n\n".join(part for part in parts if part)
+    if plan.most_characters:
+        text = text[: plan.most_characters]
+    return as_data(text)
+
+
+def as_data(text: str) -> str:
+    """Originals in one tag that nothing in them can close."""
+    safe = _IMITATION.sub("&lt;", neutralise(text))
+    return f"<{_TAG}>\n{safe}\n</{_TAG}>"
+
+
+def pieces(plan: SummaryPlan, most_tokens: int) -> tuple[SummaryPlan, ...]:
+    """Sibling plans whose sources a summariser takes, cut between exchanges, in order.
+
+    Their texts, joined, are one summary of the whole plan. An exchange that is too large by itself
+    is shown in part.
+    """
+    if plan.most_characters or tokens_of(plan.source) <= most_tokens:
+        return (plan,)
+    groups = list(_groups(plan.source, most_tokens))
+    whole = max(1, tokens_of(plan.source))
+    return tuple(
+        msgspec.structs.replace(
+            plan,
+            source=group,
+            target=max(1, plan.target * tokens_of(group) // whole),
+            most_characters=0
+            if tokens_of(group) <= most_tokens
+            else most_tokens * _CHARACTERS_A_TOKEN,
+            most_of_message=0
+            if tokens_of(group) <= most_tokens
+            else most_tokens * _CHARACTERS_A_TOKEN // len(group),
+        )
+        for group in groups
+    )
+
+
+def _groups(source: Sequence[Message], most_tokens: int) -> Iterator[tuple[Message, ...]]:
+    cuts = boundaries(source, 0, len(source))
+    if cuts[-1] != len(source):
+        cuts = (*cuts, len(source))
+    start, held = cuts[0], 0
+    for before, at in pairwise(cuts):
+        more = tokens_of(source[before:at])
+        if before > start and held + more > most_tokens:
+            yield tuple(source[start:before])
+            start, held = before, 0
+        held += more
+    yield tuple(source[start:])
+
+
+def shown(message: Message, most: int = 0) -> str:
+    """A message as text, cut at ``most`` characters if that is not 0; empty if it says nothing."""
+    text = "\n".join(filter(None, map(_block, message.blocks)))
+    if most and len(text) > most:
+        return f"{text[:most]} […]"
+    return text
+
+
+def _block(block: Block) -> str:
+    match block:
+        case Text(text=text, meta=meta):
+            return f"[{meta.source.replace('_', ' ')}]\n{text}"
+        case ToolUse(name=name, arguments=arguments):
+            return f"[call of {name}]\n{arguments}"
+        case ToolResult(text=text, is_error=is_error):
+            return f"[{'error' if is_error else 'result'}]\n{text}"
+        case Image():
+            return "[a picture]"
+        case Thinking():
+            return ""
+
+
+_LISTED = 6  # calls that a note names; the files have them all
+
+
+def is_note(block: Block) -> bool:
+    """Did an earlier digest put it there? Nothing else makes a block of this source and tag."""
+    return (
+        isinstance(block, Text)
+        and block.meta.source == "compactor"
+        and block.text.startswith(f"<{LEFT_OUT}")
+    )
+
+
+def left_out(
+    conversation: Conversation, cut: int, dropped: Sequence[Block], folder: str
+) -> tuple[Text, tuple[Spill, ...]]:
+    """The note for all that was left out before ``cut``, now or earlier, and the files it names.
+
+    Args:
+        conversation: Before the step.
+        cut: First live message of which nothing is left out.
+        dropped: Calls and replies that go now, as they were at first; the newest are named.
+        folder: Of spills, as the model can name it.
+    """
+    files = transcript_files(conversation, 0, cut, folder)
+    uses = [one for one in dropped if isinstance(one, ToolUse)]
+    listed = "; ".join(dict.fromkeys(called(use) for use in uses[-_LISTED:]))
+    newest = f" (the newest: {listed})" if listed else ""
+    words = (
+        "Earlier calls and their results, and parts of earlier replies, were left out "
+        f"here{newest}. All of the conversation up to here: {files.named}"
+    )
+    turn = conversation.messages[cut - 1].turn
+    return inject("left_out", words, turn=turn), files.spills

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from itertools import pairwise
 
-from indwell.context.tags import shows_nothing
+from indwell.context.untrusted_text import shows_nothing
 from indwell.policy.commands.judge_command import Judging
 from indwell.policy.commands.verdict import READ_ONLY, Finding, Part, Situation, Verdict, joined
 from indwell.policy.shell.items import AT_START, Oddity, Simple

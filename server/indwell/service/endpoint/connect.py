@@ -12,8 +12,7 @@ import msgspec
 from indwell.errors import SettingsError, ToolError, UserError
 from indwell.files import make_private_folder, write_atomic, write_private
 from indwell.providers.catalogue import BY_NAME, LOOPBACK, title_of
-from indwell.providers.connection import LoginOutcome, Step, failure
-from indwell.providers.endpoint import host_of, shown
+from indwell.providers.endpoint import LoginOutcome, Step, failure, host_of, shown
 from indwell.providers.models import OfferedModel
 from indwell.service.endpoint.addresses import found
 from indwell.service.endpoint.trial import NAME_ONE, Looked, talk

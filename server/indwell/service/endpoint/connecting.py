@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Literal
 
 from indwell.errors import SettingsError
-from indwell.providers.connection import LocalServer, LoginOutcome
+from indwell.providers.endpoint import LocalServer, LoginOutcome
 from indwell.providers.models import OfferedModel
 from indwell.service.stored_keys import has_key, key_store, with_stored_key
 from indwell.service.user_settings import read_settings

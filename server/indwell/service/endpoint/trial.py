@@ -12,8 +12,8 @@ from collections.abc import Iterator
 
 import msgspec
 
-from indwell.context.assemble import assemble
 from indwell.context.conversation import Config, Conversation, system_block, with_input
+from indwell.context.request.assemble import assemble
 from indwell.errors import (
     IndwellError,
     NotAuthorised,
@@ -25,8 +25,7 @@ from indwell.errors import (
 from indwell.messages import BROKEN_OFF, Reply, Request, ToolSpec
 from indwell.providers.base import Provider
 from indwell.providers.catalogue import LOOPBACK, row_of, title_of
-from indwell.providers.connection import Step
-from indwell.providers.endpoint import host_of
+from indwell.providers.endpoint import Step, host_of
 from indwell.providers.models import MAX_MODELS, OfferedModel
 
 TALK_S = 60.0  # a local model may have to be loaded first

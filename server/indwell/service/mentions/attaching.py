@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from indwell.context.attached import Listing
-from indwell.context.ide import Selection
+from indwell.context.attachments import Listing, Selection
 from indwell.errors import ToolError
 from indwell.policy.approvals import one_line
 from indwell.policy.paths import matches_any

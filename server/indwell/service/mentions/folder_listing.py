@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Sequence
 from pathlib import Path
 
-from indwell.context.attached import Listing
+from indwell.context.attachments import Listing
 from indwell.errors import ToolError
 from indwell.policy.paths import matches_any
 from indwell.service.mentions.files_below import files_below

@@ -15,8 +15,7 @@ from typing import Annotated
 
 import msgspec
 
-from indwell.context.invisible import restored
-from indwell.context.tags import with_tags
+from indwell.context.untrusted_text import restored, with_tags
 from indwell.errors import ToolError
 from indwell.tools.editing.alike import find_alike
 from indwell.tools.editing.closest import closest

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import msgspec
 
-from indwell.context.invisible import restored
+from indwell.context.untrusted_text import restored
 from indwell.errors import EditRefused, TextMoved, TooLarge, ToolError
 from indwell.tools.base import Facts, Outcome, Preview, Tool, ToolContext
 from indwell.tools.editing.allowed import Refused, allowed_part, check_whole, with_refused

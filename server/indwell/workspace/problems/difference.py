@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 import msgspec
 
-from indwell.context.ide import Problem
+from indwell.context.attachments import Problem
 from indwell.workspace.problems.line_map import SAME, LineMap
 
 MOST = 2_000  # problems of one file that are compared; who has more has another trouble

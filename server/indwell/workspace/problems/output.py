@@ -12,7 +12,7 @@ from collections.abc import Mapping
 
 import msgspec
 
-from indwell.context.ide import MESSAGE_LIMIT, Problem
+from indwell.context.attachments import MESSAGE_LIMIT, Problem
 
 MOST = 5_000  # problems that are read
 MOST_CHARACTERS = 2_000_000  # of an output that are looked at

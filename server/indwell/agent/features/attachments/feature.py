@@ -6,8 +6,14 @@ from indwell.agent.feature import Feature, Moment
 from indwell.agent.prompt import Prompt
 from indwell.agent.secrecy import hidden
 from indwell.agent.session import Session
-from indwell.context.attached import listing_words, reported_words
-from indwell.context.ide import mention_words, opened_words, problem_lines, selection_words
+from indwell.context.attachments import (
+    listing_words,
+    mention_words,
+    opened_words,
+    problem_lines,
+    reported_words,
+    selection_words,
+)
 from indwell.context.injections import Kind, inject
 from indwell.messages import Text
 

@@ -19,10 +19,7 @@ from indwell.agent.feature import Feature, Moment
 from indwell.agent.features.memory.pages import Pages
 from indwell.agent.prompt import Prompt
 from indwell.agent.session import Session
-from indwell.context.memory.likeness import alike, same
-from indwell.context.memory.page import FACT_CHARACTERS, Fact, Scope
-from indwell.context.memory.ranking import Query
-from indwell.context.memory.recall import recalled
+from indwell.context.memory import FACT_CHARACTERS, Fact, Query, Scope, alike, recalled, same
 from indwell.errors import SettingsError, ToolError
 from indwell.messages import Text
 from indwell.policy.approvals import one_line, short_line

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-from indwell.context.memory.page import Fact, Scope
+from indwell.context.memory import Fact, Scope
 from indwell.errors import SettingsError
 
 

@@ -11,8 +11,8 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-from indwell.context.tags import neutralise
 from indwell.context.tokens import estimate_tokens
+from indwell.context.untrusted_text import neutralise
 from indwell.policy.approvals import short_line
 from indwell.skills.front_matter import BadFrontMatter, read_document
 

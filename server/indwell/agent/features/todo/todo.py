@@ -16,7 +16,6 @@ from indwell.agent.events import TodoChanged
 from indwell.agent.feature import Feature, Moment, Reminder, State
 from indwell.agent.session import Session
 from indwell.context.injections import inject
-from indwell.context.invisible import is_unseen
 from indwell.context.todo import (
     TodoItem,
     TodoState,
@@ -25,6 +24,7 @@ from indwell.context.todo import (
     list_words,
     problem_of,
 )
+from indwell.context.untrusted_text import is_unseen
 from indwell.errors import ToolError
 from indwell.messages import Message, Text, ToolUse
 from indwell.policy.approvals import short_line

@@ -1,20 +1,28 @@
 """Which lines stay: those that show most of what may be needed, for their tokens. Pure.
 
 A name that is shown once is shown: the second line with it adds nothing. So lines are chosen one
-after the other, each for what it adds to what is already there (the greedy rule for coverage, which
-reaches 1 - 1/e of the best choice and mostly more; Nemhauser, Wolsey, Fisher 1978).
+after the other, each for what it adds to what is already there (the greedy rule for coverage,
+which reaches 1 - 1/e of the best choice and mostly more; Nemhauser, Wolsey, Fisher 1978).
+
+How likely a line is needed in the next 25 model calls comes from logistic regressions on 86 of the
+129 recorded sessions: half a million identifiers and 0.8 million lines that a compaction could
+have left out. On the other 43 sessions they tell used from unused with an AUC of .79 and .75.
+Gradient boosting on 20 features reaches .80 and .71 there, so more features gain nothing. The
+coefficients are rounded; see ``docs/decisions/0010``.
 """
 
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from math import exp, log1p
 from typing import NamedTuple
 
-from indwell.context.compaction.digesting.chances import edit_chance, name_chance
-from indwell.context.compaction.digesting.lines import Line, lines_of, text_of
-from indwell.context.compaction.digesting.uses import Read, Uses
-from indwell.messages import Block
+import msgspec
+
+from indwell.context.compaction.digesting.lines import Line, lines_of, names_of, text_of
+from indwell.context.work import call_of
+from indwell.messages import Block, Message, ToolUse
 
 LEAST_WORTH = 0.0014  # expected uses a token; a line below it costs more than reading it again
 _BREAK = 1.0  # tokens of a line break, and now and then of a gap
@@ -152,3 +160,96 @@ class _Choice:
                     chance = self._names[name] = name_chance(name, self._uses)
                 worth += chance * _MENTIONED if name in self._mentioned else chance
         return worth / (line.tokens + 2 * _BREAK)
+
+
+def name_chance(name: str, uses: Uses) -> float:
+    """That the agent writes ``name`` again, 0 to 1.
+
+    Most of all it says whether the agent has written it before; then in how many texts it stands,
+    and how many calls ago it was last written or seen.
+    """
+    odds = -2.7 + 0.65 * log1p(uses.spread.get(name, 0))
+    odds -= 0.5 * log1p(uses.n_calls - uses.seen.get(name, 0))
+    written = uses.written.get(name)
+    if written is not None:
+        odds += 2.2 - 0.3 * log1p(uses.n_calls - written)
+    return _chance(odds)
+
+
+def edit_chance(line: Line, n_lines: int, read: Read, uses: Uses) -> float:
+    """That an edit has to match a line of a file that was read, 0 to 1.
+
+    Args:
+        line: One of them.
+        n_lines: How many were read with it: of many each one counts for less.
+        read: The call that read them.
+        uses: Of the conversation.
+    """
+    if not line.key:
+        return 0.0
+    odds = -0.75 - 0.3 * log1p(n_lines)
+    odds -= 0.33 * log1p(uses.n_calls - read.call)
+    odds -= 0.33 * log1p(uses.n_calls - uses.read_last.get(read.path, read.call))
+    if any(name in uses.written for name in line.names):
+        odds += 0.7
+    return _chance(odds)
+
+
+def _chance(log_odds: float) -> float:
+    return 1 / (1 + exp(-log_odds))
+
+
+class Read(NamedTuple):
+    """A call that read a file: which, and the number of the model call that made it."""
+
+    path: str
+    call: int
+
+
+class Uses(msgspec.Struct, frozen=True):
+    """Of one conversation; numbers of model calls are 1-based.
+
+    Attributes:
+        n_calls: Model calls so far.
+        written: By identifier, the call in which the agent wrote it last.
+        seen: By identifier, the call after which it last came up anywhere.
+        spread: By identifier, in how many blocks it stands.
+        reads: By the id of a tool call, the file that it read.
+        read_last: By path, the call that read it last.
+    """
+
+    n_calls: int
+    written: Mapping[str, int]
+    seen: Mapping[str, int]
+    spread: Mapping[str, int]
+    reads: Mapping[str, Read]
+    read_last: Mapping[str, int]
+
+
+def uses_of(transcript: Sequence[Message]) -> Uses:
+    """Follow a conversation from its beginning; work is in proportion to its length."""
+    n_calls = 0
+    written: dict[str, int] = {}
+    seen: dict[str, int] = {}
+    spread: dict[str, int] = {}
+    reads: dict[str, Read] = {}
+    read_last: dict[str, int] = {}
+    for message in transcript:
+        is_reply = message.role == "assistant"
+        n_calls += is_reply
+        for block in message.blocks:
+            names = dict.fromkeys(names_of(block), n_calls)
+            seen |= names
+            if is_reply:
+                written |= names
+            for name in names:
+                spread[name] = spread.get(name, 0) + 1
+            if isinstance(block, ToolUse) and (path := _read_path(block)):
+                reads[block.id] = Read(path, n_calls)
+                read_last[path] = n_calls
+    return Uses(n_calls, written, seen, spread, reads, read_last)
+
+
+def _read_path(use: ToolUse) -> str:
+    call = call_of(use)
+    return call.path if call.kind == "read" else ""

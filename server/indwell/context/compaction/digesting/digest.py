@@ -1,28 +1,43 @@
-"""Old messages become digests: of all that is old, the lines most likely to be needed stay (H19).
+"""Old messages become digests: the lines most likely to be needed stay (H19, H23). Pure.
 
 All lines before the protected tail compete for the room that the aim leaves, so a text loses much
 or little by what it is worth and not by where it stands. Lines are chosen from the originals: one
 that was left out comes back when the agent names it again. An exchange of which nothing stays goes
 as a whole, and a note says so. Nothing of the user's is touched.
+
+Candidates are calls and their results, injected texts of the workspace, and longer replies of the
+agent. Never the user's words, pinned blocks, the harness's own reminders, or a summary.
 """
 
 from __future__ import annotations
 
-from indwell.context.compaction.digesting.candidates import candidates
-from indwell.context.compaction.digesting.choice import chosen
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+import msgspec
+
+from indwell.context.compaction.cuts import spill_name, spill_path
+from indwell.context.compaction.digesting.choice import Piece, Uses, chosen, uses_of
+from indwell.context.compaction.digesting.lines import is_numbered, text_of
 from indwell.context.compaction.digesting.repeats import unfolded
-from indwell.context.compaction.digesting.rewriting import rewritten
-from indwell.context.compaction.digesting.uses import uses_of
-from indwell.context.compaction.economy import LEAST_SHARE, growth, pays
 from indwell.context.compaction.exchanges import freed, tokens_of
-from indwell.context.compaction.outline import Outline
-from indwell.context.compaction.preset import Digest
-from indwell.context.compaction.prospect import can_pay, goal_of, tail_of
-from indwell.context.compaction.step import Step
-from indwell.context.compaction.view import View
-from indwell.context.fullness import estimated_tokens
-from indwell.context.history import transcript
-from indwell.context.tokens import BLOCK_OVERHEAD
+from indwell.context.compaction.presets import Digest
+from indwell.context.compaction.prospect import (
+    LEAST_SHARE,
+    Outline,
+    can_pay,
+    goal_of,
+    growth,
+    pays,
+    tail_of,
+)
+from indwell.context.compaction.step import Spill, Step, View
+from indwell.context.compaction.transcripts import is_note, left_out
+from indwell.context.conversation import estimated_tokens
+from indwell.context.history import Splice, place_of, transcript
+from indwell.context.tokens import BLOCK_OVERHEAD, estimate_tokens
+from indwell.context.work import call_of
+from indwell.messages import Block, Message, Text, ToolResult, ToolUse
 
 
 def digest(layer: Digest, view: View) -> Step | None:
@@ -56,3 +71,321 @@ def _pays(view: View, outline: Outline, step: Step) -> bool:
         growth=growth(view.conversation),
         facts=view.facts,
     )
+
+
+LEAST_TEXT = 60  # tokens of a text that is worth shortening
+MARKER = 30.0  # tokens of a marker with the path of a file
+_TELLING = 20  # characters of a line that says more than "Done."
+WORKSPACE = 2  # the trust tier of injected data
+
+
+class Candidate(NamedTuple):
+    """A block that may become shorter.
+
+    Attributes:
+        message: Index of its live message.
+        live: As it is now.
+        original: As it was at first.
+        piece: Its original text, to choose lines from.
+    """
+
+    message: int
+    live: Block
+    original: Block
+    piece: Piece
+
+
+def candidates(view: View, whole: Sequence[Message], cut: int, uses: Uses) -> Iterator[Candidate]:
+    """All of the live messages before ``cut``, in order.
+
+    Args:
+        view: Of the conversation.
+        whole: Its transcript: lines are chosen from what the blocks were at first.
+        cut: First message of the tail; a boundary.
+        uses: Of the transcript.
+    """
+    messages, history = view.messages, view.conversation.history
+    stop = place_of(messages, history, cut)
+    said = set(_texts(whole[:stop]))
+    for index in range(cut):
+        begin = place_of(messages, history, index)
+        end = place_of(messages, history, index + 1)
+        # Ids repeat between rounds: of a range that exchanges were dropped from, the first counts.
+        originals = {key(one): one for part in reversed(whole[begin:end]) for one in part.blocks}
+        calls = any(isinstance(one, ToolUse) for one in messages[index].blocks)
+        for block in messages[index].blocks:
+            match block:
+                case ToolUse(id=identifier):
+                    original = originals.get(key(block), block)
+                    pair = f"{index}:{identifier}"
+                    piece = Piece(text_of(original), pair=pair, is_said=True)
+                    yield Candidate(index, block, original, piece)
+                case ToolResult(tool_use_id=identifier):
+                    original = originals.get(key(block), block)
+                    read, pair = uses.reads.get(identifier), f"{index - 1}:{identifier}"
+                    piece = Piece(text_of(original), MARKER, pair=pair, read=read)
+                    yield Candidate(index, block, original, piece)
+                case Text() if _may_shorten(block) and block.text in said:
+                    kept = _must_stay(block, with_calls=calls)
+                    is_said = block.meta.source == "assistant"
+                    piece = Piece(block.text, kept=kept, is_said=is_said)
+                    yield Candidate(index, block, block, piece)
+
+
+def key(block: Block) -> tuple[str, str]:
+    """What tells a call and a result of one exchange apart."""
+    match block:
+        case ToolUse(id=identifier):
+            return "use", identifier
+        case ToolResult(tool_use_id=identifier):
+            return "result", identifier
+        case _:
+            return "", ""
+
+
+def _may_shorten(text: Text) -> bool:
+    """Is it long enough, and whose may be shortened?"""
+    meta = text.meta
+    if meta.pinned or not meta.compactable or meta.tokens < LEAST_TEXT:
+        return False
+    return meta.source == "assistant" or (meta.tier == WORKSPACE and "\n" in text.text)
+
+
+def _must_stay(text: Text, *, with_calls: bool) -> tuple[int, ...]:
+    """The two lines of a tag; of a turn's last words a line that says that it was finished."""
+    if text.meta.source != "assistant":
+        return (0, text.text.count("\n"))
+    if with_calls:
+        return ()
+    lines = text.text.split("\n")
+    said = [number for number, line in enumerate(lines) if line.strip()]
+    telling = (number for number in said if len(lines[number].strip()) >= _TELLING)
+    return (next(telling, said[0]),)
+
+
+def _texts(messages: Sequence[Message]) -> Iterator[str]:
+    """What was said as it was at first; a text that is none of these was shortened before."""
+    for message in messages:
+        yield from (block.text for block in message.blocks if isinstance(block, Text))
+
+
+LEAST_CALL = 100  # tokens of a call that is worth shortening
+
+
+def rewritten(
+    view: View,
+    cut: int,
+    found: Sequence[Candidate],
+    kept: Sequence[set[int]],
+    behind: Mapping[int, Message],
+) -> Step | None:
+    """The step that leaves what was chosen; None if that changes nothing.
+
+    Args:
+        view: Of the conversation.
+        cut: First message of the tail; a boundary.
+        found: All candidates before it.
+        kept: Numbers of the lines that stay, for each of them.
+        behind: Messages of the tail that read differently as well, by index.
+    """
+    rewrite = _Rewrite(view, found, kept)
+    changed, gone = rewrite.messages(cut, behind)
+    spills = list(rewrite.spills)
+    if rewrite.dropped or any(is_note(one) for part in view.messages[:cut] for one in part.blocks):
+        folder = view.facts.spill_folder
+        note, files = left_out(view.conversation, cut, rewrite.dropped, folder)
+        there = max(at for at, one in changed.items() if one.role == "user" and at < cut)
+        host = changed[there]
+        changed[there] = Message(host.role, (*host.blocks, note), host.turn)
+        spills += files
+    splices = [
+        Splice(at, at + 1, (message,))
+        for at, message in changed.items()
+        if message.blocks != view.messages[at].blocks
+    ]
+    splices += (Splice(at, at + 2, ()) for at in gone)
+    if not splices:
+        return None
+    return Step("digest", tuple(sorted(splices, key=lambda one: one.start)), tuple(spills))
+
+
+class _Rewrite:
+    """Goes through the messages before the tail, and gathers what must be kept in files.
+
+    Attributes:
+        spills: Of blocks that a marker stands in.
+        dropped: Originals that leave no marker in their place.
+    """
+
+    def __init__(self, view: View, found: Sequence[Candidate], kept: Sequence[set[int]]) -> None:
+        self._view = view
+        self._alive = {one.piece.pair for one, numbers in zip(found, kept, strict=True) if numbers}
+        self._found = {
+            id(one.live): (one, numbers) for one, numbers in zip(found, kept, strict=True)
+        }
+        self.spills: list[Spill] = []
+        self.dropped: list[Block] = []
+
+    def messages(
+        self, cut: int, behind: Mapping[int, Message]
+    ) -> tuple[dict[int, Message], list[int]]:
+        """Messages as they will read, by index, and where exchanges begin that go as a whole.
+
+        What the agent said beside calls that went moves to the front of its next reply.
+        """
+        changed = dict(behind)
+        gone: list[int] = []
+        moved: tuple[Block, ...] = ()
+        index = 0
+        while index < cut:
+            message = self._view.messages[index]
+            blocks = self._blocks(message)
+            if message.role == "user":
+                changed[index] = _with(message, blocks or message.blocks)
+                index += 1
+                continue
+            if not any(isinstance(one, ToolUse) for one in message.blocks):
+                changed[index] = _with(message, moved + blocks)
+                moved, index = (), index + 1
+                continue
+            pair = self._view.messages[index + 1]  # of calls before the tail, the results are too
+            results = self._blocks(pair)
+            said = tuple(one for one in blocks if _is_said(one))
+            if not results:
+                gone.append(index)
+                moved += said
+            else:
+                if not said and not moved and not any(isinstance(one, ToolUse) for one in blocks):
+                    # Something else stands beside the results, and a reply may not be empty.
+                    blocks, results = self._stub(message, pair, results)
+                changed[index] = _with(message, moved + blocks)
+                changed[index + 1] = _with(pair, results)
+                moved = ()
+            index += 2
+        if moved:
+            message = behind.get(cut, self._view.messages[cut])
+            changed[cut] = _with(message, moved + message.blocks)
+        return changed, gone
+
+    def _blocks(self, message: Message) -> tuple[Block, ...]:
+        """What stays of a message, without an older note."""
+        shorter = (self._shorter(one) for one in message.blocks if not is_note(one))
+        return tuple(one for one in shorter if one is not None)
+
+    def _shorter(self, block: Block) -> Block | None:
+        found = self._found.get(id(block))
+        if found is None:
+            return block
+        one, numbers = found
+        if one.piece.pair and one.piece.pair not in self._alive:
+            self.dropped.append(one.original)
+            return None
+        return self._with_lines(one, numbers)
+
+    def _with_lines(self, one: Candidate, numbers: set[int]) -> Block | None:
+        """A block with its chosen lines; whole if nearly all of them stay."""
+        original, lines = one.original, one.piece.text.split("\n")
+        if len(numbers) >= sum(1 for line in lines if line.strip()):
+            return original
+        match original:
+            case Text(meta=meta) if meta.source == "assistant":
+                self.dropped.append(original)
+                return short_reply(original, lines, numbers) if numbers else None
+            case Text(text=text):
+                name = spill_name(original.meta.source, text)
+                shorter: Block = short_injection(original, lines, numbers, self._path(name))
+            case ToolUse(id=identifier, arguments=text):
+                if original.meta.tokens < LEAST_CALL:
+                    return original
+                name = spill_name(identifier, text)
+                shorter = short_use(original, lines, numbers, self._path(name))
+            case ToolResult(tool_use_id=identifier, text=text):
+                name = spill_name(identifier, text)
+                shorter = short_result(original, lines, numbers, self._path(name))
+            case _:
+                return original
+        if shorter.meta.tokens >= original.meta.tokens:
+            return original
+        self.spills.append(Spill(name, text))
+        return shorter
+
+    def _stub(
+        self, message: Message, pair: Message, results: tuple[Block, ...]
+    ) -> tuple[tuple[Block, ...], tuple[Block, ...]]:
+        """The last call and its result without a line, and what else there is."""
+        use = next(one for one in reversed(message.blocks) if isinstance(one, ToolUse))
+        answer = next(
+            one for one in pair.blocks if isinstance(one, ToolResult) and one.tool_use_id == use.id
+        )
+        short = [self._with_lines(self._found[id(one)][0], set()) for one in (use, answer)]
+        call, result = (one for one in short if one is not None)
+        return (call,), (result, *results)
+
+    def _path(self, name: str) -> str:
+        return spill_path(self._view.facts.spill_folder, name)
+
+
+def _with(message: Message, blocks: tuple[Block, ...]) -> Message:
+    return Message(message.role, blocks, message.turn)
+
+
+def _is_said(block: Block) -> bool:
+    return isinstance(block, Text) and bool(block.text.strip())
+
+
+_GAP = "…"
+
+
+def short_result(
+    result: ToolResult, lines: Sequence[str], kept: Collection[int], path: str
+) -> ToolResult:
+    """A result with the lines whose numbers, 0-based, are in ``kept``."""
+    text = "\n".join((_marker(lines, kept, path), *_with_gaps(lines, kept)))
+    meta = msgspec.structs.replace(result.meta, tokens=estimate_tokens(text))
+    return msgspec.structs.replace(result, text=text, meta=meta)
+
+
+def short_use(use: ToolUse, lines: Sequence[str], kept: Collection[int], path: str) -> ToolUse:
+    """A call with chosen lines of its arguments, in a form that no tool takes."""
+    call = call_of(use)
+    shown: dict[str, object] = {"path": call.path} if call.path else {"about": call.main}
+    shown["shortened"] = f"{len(use.arguments):,} characters; all: {path}"
+    if kept:
+        shown["lines"] = "\n".join(_with_gaps(lines, kept))
+    arguments = msgspec.json.encode(shown).decode()
+    tokens = estimate_tokens(use.name + arguments)
+    meta = msgspec.structs.replace(use.meta, tokens=tokens)
+    return msgspec.structs.replace(use, arguments=arguments, meta=meta)
+
+
+def short_injection(text: Text, lines: Sequence[str], kept: Collection[int], path: str) -> Text:
+    """An injected text with chosen lines; its tag's two lines are among them."""
+    first, *rest = _with_gaps(lines, kept)
+    return _with_text(text, "\n".join((first, _marker(lines, kept, path), *rest)))
+
+
+def short_reply(text: Text, lines: Sequence[str], kept: Collection[int]) -> Text:
+    """The agent's own words with chosen lines; no marker, for it would learn to write them."""
+    end = [] if len(lines) - 1 in kept else [_GAP]
+    return _with_text(text, "\n".join((*_with_gaps(lines, kept), *end)))
+
+
+def _with_text(block: Text, text: str) -> Text:
+    meta = msgspec.structs.replace(block.meta, tokens=estimate_tokens(text))
+    return msgspec.structs.replace(block, text=text, meta=meta)
+
+
+def _marker(lines: Sequence[str], kept: Collection[int], path: str) -> str:
+    n_left_out = len(lines) - len(kept)
+    return f"[{n_left_out:,} of {len(lines):,} lines left out; all: {path}]"
+
+
+def _with_gaps(lines: Sequence[str], kept: Collection[int]) -> list[str]:
+    shown: list[str] = []
+    before = -1
+    for number in sorted(kept):
+        if number != before + 1 and not is_numbered(lines[number]):
+            shown.append(_GAP)
+        shown.append(lines[number])
+        before = number
+    return shown

@@ -12,13 +12,13 @@ from itertools import pairwise
 
 import msgspec
 
-from indwell.context.calls import Call, call_of
 from indwell.context.compaction.digesting.lines import text_of
 from indwell.context.compaction.exchanges import freed
 from indwell.context.compaction.step import Step
 from indwell.context.conversation import Conversation
 from indwell.context.history import History, Splice, place_of, transcript
 from indwell.context.tokens import estimate_tokens
+from indwell.context.work import Call, call_of
 from indwell.messages import Block, Message, ToolResult, ToolUse
 
 LEAST_RUN = 200  # characters of lines in a row that a pointer is shorter than

@@ -8,11 +8,11 @@ from functools import lru_cache
 
 import msgspec
 
-from indwell.context.calls import call_of
 from indwell.context.compaction.exchanges import tokens_of
 from indwell.context.compaction.step import SummaryPlan
 from indwell.context.compaction.summarising.plans import SUMMARY_SHARE
 from indwell.context.tokens import estimate_tokens
+from indwell.context.work import call_of
 from indwell.messages import Message, Text, ToolResult, ToolUse
 
 MOST_PATHS = 20  # H28

@@ -1,20 +1,36 @@
-"""What a summary is to be made of, and what stays word for word beside it (H23, H25, H26)."""
+"""What a summary is made of, and what stays word for word beside it (H22-H26, H29). Pure."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
+from itertools import pairwise
 from typing import NamedTuple, TypeGuard
 
-from indwell.context.compaction.cuts import stamp
-from indwell.context.compaction.exchanges import is_boundary, tokens_of
-from indwell.context.compaction.left_out import is_note
-from indwell.context.compaction.step import Spill, SummaryPlan
-from indwell.context.compaction.transcripts import FILE_LENGTH, Files, named_files
-from indwell.context.compaction.view import View
+from indwell.context.compaction.cuts import (
+    Cut,
+    Place,
+    called,
+    cut_step,
+    head_and_tail,
+    results_of,
+    stamp,
+)
+from indwell.context.compaction.exchanges import (
+    freed,
+    is_boundary,
+    last_exchange,
+    snapped,
+    tail_start,
+    tokens_of,
+)
+from indwell.context.compaction.presets import Collapse, Regions, Summarise
+from indwell.context.compaction.step import Action, Spill, Step, SummaryPlan, View
+from indwell.context.compaction.transcripts import FILE_LENGTH, Files, is_note, named_files
 from indwell.context.history import group_start, group_stop, place_of
 from indwell.context.injections import inject
 from indwell.context.tokens import BLOCK_OVERHEAD
-from indwell.messages import Block, Message, Source, Text
+from indwell.messages import Block, Message, Source, Text, ToolResult
 
 SUMMARY_SHARE = 5  # a summary is asked for in a fifth of the tokens that it stands for (H25)
 WORDS_SHARE = 8  # the user's words stay word for word in an eighth of the window
@@ -230,3 +246,133 @@ def _turns(turns: Sequence[int]) -> str:
 def _range(source: Sequence[Message]) -> str:
     first, last = source[0].turn, source[-1].turn
     return f"turns {first} to {last}" if first < last else f"part of turn {last}"
+
+
+_ROOMS = (16_000, 8_000, 4_000, 2_000, 1_000, 400)  # characters that a result may keep, by need
+_SUMMARY_SHARE = 4  # a summary of less than this part of what is to go is not what helps
+_FORCED_SHARE = 10  # who must shorten what seems to fit frees at least one part in so many
+
+
+def collapse(layer: Collapse, view: View) -> Action | None:
+    """Plan a summary of all but the newest messages; if that gives nothing, cut the results."""
+    messages = view.messages
+    if not messages:
+        return None
+    keep = layer.keep if len(messages) > layer.over else layer.least
+    stop = min(snapped(messages, len(messages) - keep), last_exchange(messages))
+    plan = plan_summary("collapse", view, 0, stop)
+    if plan is None:
+        return cut_results(view)
+    if tokens_of(messages[:stop]) < view.to_free // _SUMMARY_SHARE:
+        return cut_results(view) or plan
+    return plan
+
+
+def cut_results(view: View, layer: str = "collapse") -> Step | None:
+    """Cut the longest results, no deeper than the goal needs; None if there is nothing to cut."""
+    places = results_of(view.messages, 0, len(view.messages))
+    wanted = max(view.to_free, view.tokens // _FORCED_SHARE if view.facts.force else 0)
+    best: Step | None = None
+    for room in _ROOMS:
+        step = cut_step(
+            layer,
+            view,
+            (
+                Cut(place, partial(_shortened, place, room))
+                for place in places
+                if len(place.result.text) > room * 5 // 4
+            ),
+        )
+        best = step or best
+        if step and freed(view.messages, step.splices) >= wanted:
+            break
+    return best
+
+
+def _shortened(place: Place, room: int, path: str) -> str:
+    more = f" of {called(place.use)}; all of it is in {path}"
+    return head_and_tail(place.result.text, room, more)
+
+
+_SMALL, _LARGE = 1_000, 10_000  # characters of a result: low and high priority (H22)
+_FEWEST = 4  # a run that frees less than one part in so many of what is missing is no call worth
+_TRIED = 3  # the weightiest runs; a lighter one hardly frees more
+
+
+class _Run(NamedTuple):
+    start: int
+    stop: int
+    weight: float
+
+
+def regions(layer: Regions, view: View) -> Action | None:
+    """Plan a summary of the weightiest run; of all before the tail, if the runs are all small.
+
+    A run lies between the user's words and older summaries. The assistant's words stay.
+    """
+    if not view.to_free and not view.facts.force:
+        return None
+    messages = view.messages
+    stop = tail_start(
+        messages,
+        turns=layer.tail_turns,
+        tokens=layer.tail_tokens,
+        window=view.budget,
+    )
+    runs = sorted(_runs(messages, stop), key=lambda run: (-run.weight, run.start))
+    wanted = view.to_free // _FEWEST
+    for run in runs[:_TRIED]:
+        plan = plan_summary("regions", view, run.start, run.stop, keep_replies=True)
+        if plan and (SUMMARY_SHARE - 1) * plan.target >= wanted:
+            return plan
+    start = next((at for at in range(stop) if messages[at].role == "assistant"), stop)
+    return plan_summary("regions", view, start, stop, keep_replies=True)
+
+
+def _runs(messages: tuple[Message, ...], stop: int) -> list[_Run]:
+    """Runs of whole exchanges that begin with a reply and end before or at the user's words."""
+    ends = [at for at in range(stop) if any(map(_divides, messages[at].blocks))]
+    edges = [*(at + 1 for at in ends), stop]
+    runs = ((start, snapped(messages, end)) for start, end in pairwise(edges))
+    weighed = (
+        _Run(start, end, sum(map(_weight, messages[start:end])))
+        for start, end in runs
+        if start < end and messages[start].role == "assistant"
+    )
+    return [run for run in weighed if run.weight]
+
+
+def _divides(block: Block) -> bool:
+    return is_users_words(block) or block.meta.source == "compactor"
+
+
+def _weight(message: Message) -> float:
+    return sum(map(_block_weight, message.blocks))
+
+
+def _block_weight(block: Block) -> float:
+    tokens = block.meta.tokens + BLOCK_OVERHEAD
+    match block:
+        case ToolResult(text=text) if len(text) > _LARGE:
+            return tokens * 2.0
+        case ToolResult(text=text) if len(text) < _SMALL:
+            return tokens * 0.5
+        case Text(meta=meta) if meta.source == "assistant":
+            return 0.0
+        case _:
+            return float(tokens)
+
+
+def summarise(layer: Summarise, view: View) -> Action | None:
+    """A plan for the messages before the newest ``keep``, snapped to whole exchanges."""
+    n = len(view.messages)
+    if n <= layer.over:
+        return None
+    return plan_summary(
+        "summarise",
+        view,
+        0,
+        snapped(view.messages, n - layer.keep),
+        most_characters=layer.most_characters,
+        most_of_message=layer.most_of_message,
+    )

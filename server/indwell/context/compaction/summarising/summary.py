@@ -1,7 +1,13 @@
-"""A summary takes the place of what it stands for (H25, H26, H31).
+"""A summary takes the place of what it stands for, and who writes it (H25, H26, H31).
 
 It is a tagged block of tier 3, headed by its range; the task card and the user's own words stand
 behind it. Roles go on alternating: where a neighbour is the user's message, the two become one.
+
+Asked as one more turn, the main model reads the prefix that its cache holds. Any other call reads
+the region alone, at the full price. The instructions are the same either way.
+
+A plan that no longer holds goes with what a summary takes away. The plan stands beside the user's
+words, which a fold keeps; the summary breaks the cache anyway.
 """
 
 from __future__ import annotations
@@ -9,12 +15,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from itertools import groupby
+from typing import Literal, TypeAlias
 
-from indwell.context.compaction.cuts import with_blocks
+import msgspec
+
+from indwell.context.compaction.cuts import head_and_tail, with_blocks
 from indwell.context.compaction.digesting.repeats import whole_again
 from indwell.context.compaction.exchanges import tokens_of
-from indwell.context.compaction.snip import head_and_tail
-from indwell.context.compaction.step import Step, SummaryPlan
+from indwell.context.compaction.step import Facts, Rates, Step, SummaryPlan
 from indwell.context.compaction.summarising.plans import HEAD_TOKENS
 from indwell.context.conversation import Conversation
 from indwell.context.history import Splice
@@ -134,3 +142,110 @@ def _cards(messages: Iterable[Message]) -> tuple[Block, ...]:
 def _without_cards(blocks: Iterable[Block], new: Text | None) -> tuple[Block, ...]:
     """A new card makes the older ones untrue; without one they stay."""
     return tuple(one for one in blocks if not (new and one.meta.source == "task_card"))
+
+
+Reader: TypeAlias = Literal["main", "small", "apart"]
+"""``main``: the main model, appended to the conversation; ``small``: the cheaper model reads the
+region; ``apart``: the main model reads the region alone, as a request of its own."""
+
+ROOM = 200  # tokens of output beyond the summary that is asked for; H25
+LEAST_OUTPUT = 1_000
+"""A model that reasons needs some for that, and a short region gives a target of a few dozen."""
+
+
+class Sizes(msgspec.Struct, frozen=True):
+    """What a summary would read and write, in tokens as the main model's endpoint counts them.
+
+    Another model's tokens are not known better than by these.
+
+    Attributes:
+        prefix: The whole prompt, as the main model has it.
+        region: The text of what is summarised, with the instructions.
+        instructions: Those alone.
+        output: Of the summary.
+        main_budget: Prompt tokens that the main model takes with that output.
+        small_budget: The same of the small one; 0 if there is none.
+        is_faithful: Does the prefix show the region as it was? Not if a summary stands in it (H26).
+    """
+
+    prefix: int
+    region: int
+    instructions: int
+    output: int
+    main_budget: int
+    small_budget: int = 0
+    is_faithful: bool = True
+
+
+def output_limit(target: int) -> int:
+    """Tokens that the reply may have, for a summary of ``target`` tokens (H25)."""
+    return max(target + ROOM, LEAST_OUTPUT)
+
+
+def readers(sizes: Sizes, facts: Facts) -> tuple[Reader, ...]:
+    """Those that take what they would have to read, the cheapest first."""
+    prices: dict[Reader, float] = {}
+    if sizes.is_faithful and sizes.prefix + sizes.instructions <= sizes.main_budget:
+        prices["main"] = appended_price(sizes, facts.rates, is_cached=facts.is_cached)
+    if facts.small is not None and sizes.region <= sizes.small_budget:
+        prices["small"] = apart_price(sizes, facts.small)
+    if not prices and sizes.region <= sizes.main_budget:
+        prices["apart"] = apart_price(sizes, facts.rates)
+    return tuple(sorted(prices, key=prices.__getitem__))
+
+
+def appended_price(sizes: Sizes, rates: Rates, *, is_cached: bool) -> float:
+    """Price of the prefix from the cache, the instructions behind it, and the summary.
+
+    A prefix that no cache holds is written to one; that much the next call has less to pay.
+    """
+    prefix = sizes.prefix * (rates.cached if is_cached else rates.input)
+    return prefix + sizes.instructions * rates.input + sizes.output * rates.output
+
+
+def apart_price(sizes: Sizes, rates: Rates) -> float:
+    """Price of the region alone, at the full rate, and the summary."""
+    return sizes.region * rates.input + sizes.output * rates.output
+
+
+def without_stale(messages: Sequence[Message], step: Step, facts: Facts) -> Step:
+    """The step that also drops plans that are done, rejected, or replaced by a newer one.
+
+    Args:
+        messages: The live ones that the step is made for.
+        step: Takes a summary; without splices it stays as it is.
+        facts: Say whether a plan holds.
+    """
+    if not step.splices:
+        return step
+    taken = {at for one in step.splices for at in range(one.start, one.stop)}
+    made = [message for one in step.splices for message in one.messages]
+    left = [message for at, message in enumerate(messages) if at not in taken]
+    turn = max((one.meta.turn for one in _plans((*made, *left)) if facts.keeps(one)), default=None)
+
+    def lighter(message: Message) -> Message:
+        blocks = [one for one in message.blocks if not _is_stale(one, facts, turn)]
+        if not blocks or len(blocks) == len(message.blocks):
+            return message
+        return with_blocks(message, blocks)
+
+    splices = [
+        msgspec.structs.replace(one, messages=tuple(map(lighter, one.messages)))
+        for one in step.splices
+    ]
+    for at, message in enumerate(messages):
+        if at not in taken and (after := lighter(message)) is not message:
+            splices.append(Splice(at, at + 1, (after,)))
+    ordered = sorted(splices, key=lambda one: one.start)
+    return msgspec.structs.replace(step, splices=tuple(ordered))
+
+
+def _is_stale(block: Block, facts: Facts, newest: int | None) -> bool:
+    """Is it a plan that does not hold, or one of an earlier turn than the ``newest``?"""
+    if block.meta.source != "plan":
+        return False
+    return not facts.keeps(block) or (newest is not None and block.meta.turn < newest)
+
+
+def _plans(messages: Sequence[Message]) -> tuple[Block, ...]:
+    return tuple(one for message in messages for one in message.blocks if one.meta.source == "plan")

@@ -1,0 +1,201 @@
+"""What the editor shows the model and what the user attaches to a prompt. Pure.
+
+Pure: paths come in as they should be shown, text as the buffer holds it. The words stand here so
+that a selection reads the same from every source (``docs/context.md``).
+
+Attached text is data of tier 2, whoever wrote it: a terminal, a web page, a language server.
+"""
+
+from __future__ import annotations
+
+import re
+
+import msgspec
+
+from indwell.context.injections import inject
+from indwell.context.request.assemble import attached_picture
+from indwell.messages import Block
+
+SELECTION_LIMIT = 12_000  # characters: about 3,500 tokens; above it head and tail are shown
+_HEAD = 8_000  # characters of a long selection that are shown from its start
+_TAIL = 3_000  # and from its end
+MESSAGE_LIMIT = 600  # characters of one diagnostic's message
+ORIGIN_LIMIT = 80  # of the names of the server and the rule that report it
+DIAGNOSTICS_LIMIT = 20  # problems listed at once
+PATH_LIMIT = 1_000  # of a path, which some systems let grow to 4,096 bytes
+
+_PLAIN = re.compile(r"[\w./@+=~:\\-]+")
+
+
+class Problem(msgspec.Struct, frozen=True):
+    """One diagnostic; lines are 1-based, inclusive."""
+
+    line: int
+    severity: str
+    message: str
+    source: str = ""
+    code: str = ""
+    last_line: int = 0
+
+    @property
+    def label(self) -> str:
+        """One line, with where it comes from."""
+        origin = " ".join(f"{self.source} {self.code}".split())[:ORIGIN_LIMIT]
+        message = " ".join(self.message.split())
+        if len(message) > MESSAGE_LIMIT:
+            message = message[:MESSAGE_LIMIT] + " …"
+        return f"line {self.line}: {self.severity}: {message}" + (f" [{origin}]" if origin else "")
+
+
+class Selection(msgspec.Struct, frozen=True):
+    """What the user marked.
+
+    Attributes:
+        path: As shown to the model, relative to the workspace where it lies in it.
+        first_line: 1-based.
+        last_line: 1-based, inclusive.
+        text: The exact text.
+        unsaved: The buffer differs from the disk.
+        problems: Diagnostics that touch these lines.
+        note: Anything that weakens it, such as its age; empty if it is exact.
+    """
+
+    path: str
+    first_line: int
+    last_line: int
+    text: str
+    unsaved: bool = False
+    problems: tuple[Problem, ...] = ()
+    note: str = ""
+
+
+class OpenedFile(msgspec.Struct, frozen=True):
+    """The file the user looks at; never its contents. ``size`` is in bytes of UTF-8."""
+
+    path: str
+    language: str
+    size: int
+    unsaved: bool = False
+
+
+def selection_words(selection: Selection) -> str:
+    """The body of ``<ide_selection>``: path, lines, state, exact text, problems."""
+    return _marked_words(selection, "selected")
+
+
+def mention_words(mentioned: Selection) -> str:
+    """The body of ``<mentioned-file>``: lines of a file that the user named among the words."""
+    return _marked_words(mentioned, "mentioned")
+
+
+def _marked_words(selection: Selection, verb: str) -> str:
+    lines = (
+        f"line {selection.first_line}"
+        if selection.first_line == selection.last_line
+        else f"lines {selection.first_line}-{selection.last_line}"
+    )
+    head = f"The user {verb} {lines} of {_named(selection.path)}"
+    head += " (not saved yet)" if selection.unsaved else ""
+    head += f" ({selection.note})" if selection.note else ""
+    parts = [f"{head}:", bounded_text(selection)]
+    if selection.problems:
+        parts += ["Problems reported there:", problem_lines(selection.problems)]
+    return "\n".join(parts)
+
+
+def bounded_text(selection: Selection) -> str:
+    """The selected text, or its head and tail and where the rest can be read."""
+    text = selection.text
+    if len(text) <= SELECTION_LIMIT:
+        return text
+    head, tail = text[:_HEAD], text[-_TAIL:]
+    left_out = len(text) - _HEAD - _TAIL
+    first = selection.first_line + head.count("\n")
+    # Whole lines end with a line end of their own: it belongs to the last line.
+    last = selection.last_line - tail.removesuffix("\n").count("\n")
+    return (
+        f"{head}\n[… {left_out:,} characters left out here; read_file {_named(selection.path)} "
+        f"from line {first} to {last} has them …]\n{tail}"
+    )
+
+
+def opened_words(opened: OpenedFile) -> str:
+    """The body of ``<ide_opened_file>``."""
+    state = ", not saved yet" if opened.unsaved else ""
+    kind = f"{opened.language}, " if opened.language else ""
+    return (
+        f"The user looks at {_named(opened.path)} ({kind}{opened.size:,} bytes{state}). "
+        "It may or may not matter for the task."
+    )
+
+
+def problem_lines(problems: tuple[Problem, ...]) -> str:
+    """One line a problem, bounded."""
+    shown = [f"- {problem.label}" for problem in problems[:DIAGNOSTICS_LIMIT]]
+    if len(problems) > DIAGNOSTICS_LIMIT:
+        shown.append(f"- and {len(problems) - DIAGNOSTICS_LIMIT} more")
+    return "\n".join(shown)
+
+
+def _named(path: str) -> str:
+    """A path among words: in quotes if it could be read as more than a name, and bounded."""
+    if len(path) > PATH_LIMIT:
+        path = f"{path[: PATH_LIMIT // 2]}…{path[-PATH_LIMIT // 2 :]}"
+    return path if _PLAIN.fullmatch(path) else f"'{' '.join(path.split())}'"
+
+
+FILES_LIMIT = 30  # with problems that are listed at once
+
+
+class Picture(msgspec.Struct, frozen=True):
+    """A picture with the name that people know it by; ``data`` is base64."""
+
+    label: str
+    media_type: str
+    data: str
+
+
+class PastedText(msgspec.Struct, frozen=True):
+    """A text from a terminal, or pasted."""
+
+    label: str
+    text: str
+
+
+class Listing(msgspec.Struct, frozen=True):
+    """Names of the files below a folder; ``n_more`` are not named."""
+
+    path: str
+    names: tuple[str, ...]
+    n_more: int = 0
+
+
+class FileProblems(msgspec.Struct, frozen=True):
+    """What is wrong in one file, as the editor reports it."""
+
+    path: str
+    problems: tuple[Problem, ...]
+
+
+def picture_blocks(pictures: tuple[Picture, ...], *, turn: int) -> tuple[Block, ...]:
+    """Each picture, behind a word that says which it is."""
+    blocks: list[Block] = []
+    for number, one in enumerate(pictures, start=1):
+        words = f"Picture {number} of {len(pictures)} that the user attached stands below."
+        blocks.append(inject("attached", words, turn=turn, attributes={"name": one.label}))
+        blocks.append(attached_picture(one.label, one.media_type, one.data, turn=turn))
+    return tuple(blocks)
+
+
+def listing_words(listing: Listing) -> str:
+    """The body of ``<mentioned-file>`` for a folder."""
+    head = f"The user mentioned the folder {listing.path!r}. Files in it, ignored ones aside:"
+    more = (f"… and {listing.n_more:,} more",) if listing.n_more else ()
+    return "\n".join((head, *(listing.names or ("(none)",)), *more))
+
+
+def reported_words(reported: tuple[FileProblems, ...]) -> str:
+    """The body of ``<ide_diagnostics>`` for several files."""
+    parts = [f"{one.path}:\n{problem_lines(one.problems)}" for one in reported[:FILES_LIMIT]]
+    n_more = len(reported) - FILES_LIMIT
+    return "\n".join((*parts, *((f"… and {n_more} more files",) if n_more > 0 else ())))

@@ -1,0 +1,216 @@
+"""The compaction ladder: which layer runs next, and when the layers stop (H18, H30). Pure.
+
+The driver (``agent.fit``, ``replay``) asks for the next action until there is none: it writes a
+step's spills and takes the step, or has a summary written and takes the step made of it.
+
+Each layer acts at most ``MOST_RUNS`` times in one climb. A layer that gained too little waits
+until the conversation has grown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import assert_never
+
+import msgspec
+
+from indwell.context.compaction.cuts import micro, slide, snip
+from indwell.context.compaction.digesting.digest import digest
+from indwell.context.compaction.exchanges import freed
+from indwell.context.compaction.presets import (
+    Collapse,
+    Digest,
+    Layer,
+    Micro,
+    Preset,
+    Regions,
+    Rung,
+    Slide,
+    Snip,
+    Summarise,
+    Trim,
+)
+from indwell.context.compaction.step import Action, Facts, Step, View, full_tokens
+from indwell.context.compaction.summarising.plans import collapse, cut_results, regions, summarise
+from indwell.context.conversation import Conversation, counted
+from indwell.context.history import spliced
+from indwell.context.pairing import problems
+from indwell.context.tally import Tally
+
+
+def next_action(conversation: Conversation, preset: Preset, facts: Facts) -> Action | None:
+    """What should be done before the next call; None if it can be made as things are."""
+    tokens = full_tokens(conversation, facts)
+    budget = conversation.config.budget
+    for number, rung in enumerate(preset.rungs):
+        is_always = preset.every_call and number == 0
+        if not (is_always or facts.force or tokens > trigger(rung, budget)):
+            continue
+        view = View(
+            conversation=conversation,
+            facts=facts,
+            tokens=tokens,
+            goal=0 if is_always else int(rung.aim * budget),
+            must=rung.when == "always" or facts.force,
+        )
+        for layer in _layers(rung):
+            action = act(layer, view) if layer_name(layer) not in facts.failed else None
+            if isinstance(action, Step) and freed(conversation.messages, action.splices) <= 0:
+                continue
+            if action is not None:
+                return action
+    return None
+
+
+def _layers(rung: Rung) -> tuple[Layer, ...]:
+    """What a rung may do: where no summary gives anything more, the results are cut (H29)."""
+    return (rung.layer, Trim()) if isinstance(rung.layer, Collapse) else (rung.layer,)
+
+
+def trigger(rung: Rung, budget: int) -> float:
+    """Tokens from which on a rung may run."""
+    return float(rung.at_tokens) if rung.at_tokens else rung.at * budget
+
+
+def take(conversation: Conversation, step: Step) -> Conversation:
+    """The conversation after a step; every call still has its result (H24)."""
+    messages, history = spliced(conversation.messages, conversation.history, step.splices)
+    wrong = problems(messages)
+    assert not wrong, (step.layer, wrong)
+    return counted(
+        msgspec.structs.replace(conversation, messages=messages, history=history, tally=Tally())
+    )
+
+
+def layer_name(layer: Layer) -> str:
+    """As events and logs call it."""
+    return type(layer).__name__.lower()
+
+
+def act(layer: Layer, view: View) -> Action | None:
+    """What one layer wants."""
+    match layer:
+        case Digest():
+            return digest(layer, view)
+        case Micro():
+            return micro(layer, view)
+        case Snip():
+            return snip(layer, view)
+        case Summarise():
+            return summarise(layer, view)
+        case Regions():
+            return regions(layer, view)
+        case Collapse():
+            return collapse(layer, view)
+        case Trim():
+            return cut_results(view, "trim")
+        case Slide():
+            return slide(layer, view)
+        case _:
+            assert_never(layer)
+
+
+MOST_RUNS = 3
+"""Of one layer before one call. A layer takes what it can reach in its first; more are for a run of
+old exchanges between the user's words after another, and wider steps have more to give then."""
+LEAST_STEP = 0.01  # of the prompt; a layer whose step gains less has nothing more to give now
+FORCED_AIM = 0.5  # of what there was; the hard rungs aim at half (H18)
+
+
+class Climb(msgspec.Struct, frozen=True):
+    """How far it has come.
+
+    Attributes:
+        begun: Tokens of the whole prompt at the beginning, what will join it included.
+        force: Must it get shorter, whatever is counted? Until half of what there was is left.
+        out: Layers that are not asked any more.
+        runs: How often each layer has acted.
+    """
+
+    begun: int
+    force: bool = False
+    out: frozenset[str] = frozenset()
+    runs: Mapping[str, int] = {}
+
+
+def next_step(
+    climb: Climb, conversation: Conversation, preset: Preset, facts: Facts
+) -> Action | None:
+    """What should be done next; None if it is done. Of ``facts``, ``failed`` and ``force`` are set.
+
+    Under force the conversation is looked at as if it filled the window: so the aims of all rungs
+    lie below what there is.
+    """
+    known = msgspec.structs.replace(facts, failed=climb.out, force=climb.force)
+    limit = climb.begun if climb.force else 0
+    return next_action(_narrowed(conversation, limit), preset, known)
+
+
+def climbed(climb: Climb, layer: str, *, before: int, gain: int) -> Climb:
+    """After an action of ``layer`` on a prompt of ``before`` tokens that gained ``gain`` of them.
+
+    An action that was not taken gained nothing.
+    """
+    runs = {**climb.runs, layer: climb.runs.get(layer, 0) + 1}
+    is_out = runs[layer] >= MOST_RUNS or gain < max(1.0, LEAST_STEP * before)
+    return Climb(
+        begun=climb.begun,
+        force=climb.force and before - gain > FORCED_AIM * climb.begun,
+        out=climb.out | {layer} if is_out else climb.out,
+        runs=runs,
+    )
+
+
+def _narrowed(conversation: Conversation, limit: int) -> Conversation:
+    """As if a prompt could have ``limit`` tokens; 0: as it is.
+
+    What the window's size decides stays, such as the room for the user's words.
+    """
+    config = conversation.config
+    if not 0 < limit < config.budget:
+        return conversation
+    config = msgspec.structs.replace(config, max_output=config.window - limit)
+    return msgspec.structs.replace(conversation, config=config)
+
+
+LEAST_GAIN = 0.1  # of the tokens before; H30
+POOR_RUNS = 2  # in a row; H30
+GROWN = 1.1  # times the tokens at which it gave up: about as much as it must gain
+
+
+class Restraint(msgspec.Struct, frozen=True):
+    """How often layers have gained too little.
+
+    Attributes:
+        poor: Runs in a row that gained too little, by the layer's name.
+        stopped: Tokens at which a layer gave up, by its name.
+    """
+
+    poor: Mapping[str, int] = {}
+    stopped: Mapping[str, int] = {}
+
+
+def failed(restraint: Restraint, tokens: int) -> frozenset[str]:
+    """Layers that are not asked at a prompt of ``tokens``."""
+    return frozenset(name for name, at in restraint.stopped.items() if tokens < at * GROWN)
+
+
+def after_run(restraint: Restraint, layer: str, before: int, after: int) -> Restraint:
+    """What is known after all that ``layer`` did before one model call.
+
+    Args:
+        restraint: What was known.
+        layer: Its name.
+        before: Tokens of the whole prompt when it began.
+        after: The same less what this layer saved.
+    """
+    poor, stopped = dict(restraint.poor), dict(restraint.stopped)
+    stopped.pop(layer, None)
+    if before - after >= LEAST_GAIN * before:
+        poor.pop(layer, None)
+    else:
+        poor[layer] = poor.get(layer, 0) + 1
+    if poor.get(layer, 0) >= POOR_RUNS:
+        stopped[layer] = after
+        poor.pop(layer)
+    return Restraint(poor, stopped)

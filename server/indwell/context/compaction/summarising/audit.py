@@ -1,0 +1,276 @@
+"""After a summary: which lines that later rounds can need are gone, and puts them back (H27). Pure.
+
+A summary keeps the story and loses names. What the agent will write again is mostly what it wrote
+lately: identifiers of its own edits and searches, paths, names in the newest request, names in
+errors that still stand. Each of those that neither the summary nor a live message shows comes back
+with its *original line* and where that stood, for a bare name says nothing.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Sequence
+
+import msgspec
+
+from indwell.context.compaction.step import SummaryPlan
+from indwell.context.compaction.summarising.task_card import constraints
+from indwell.context.tokens import estimate_tokens
+from indwell.context.work import answered, asked, call_of, changed, failing
+from indwell.messages import Block, Message, Text, ToolResult, ToolUse
+
+MOST_TOKENS = 1_200  # benchmarks/audit.py: beyond it a longer extract gains as much
+SHARE = 3  # and never more than one part in three of what the lines are taken from
+MOST_NAMES = 250  # looked for; the later ones of an order by worth hardly count
+LONGEST_LINE = 220  # characters; a line of a minified file is no line
+LOOKED_AT = 800  # messages: a use before 400 rounds counts 2 ** -33, so the work is bounded
+HALF_LIFE = 12  # rounds after which a use counts half
+HEAD = "Original lines that later work may need (data, word for word):"
+
+# Bounded, and begun at most once in a run, so that a megabyte without a blank costs no more.
+NAME = re.compile(
+    r"(?<![\w.@/-])[\w.@-]{0,80}(?:/[\w.@-]{1,80}){1,20}"  # a path
+    r"|\b(?<!-)[\w-]{1,80}\.[A-Za-z]\w{0,4}\b"  # a file, or a.b
+    r"|\b[A-Za-z_]\w{0,80}(?:_\w|[a-z][A-Z])\w{0,80}\b"  # snake_case, camelCase
+    r"|\b[A-Za-z_]\w{3,80}(?=\()"  # called()
+)
+SHORTEST_NAME = 4
+_DEFINES = re.compile(
+    r"\s*(?:export |pub(?:\(\w+\))? |async |static |public |private |protected |abstract |final )*"
+    r"(?:def|class|func|function|fn|type|interface|struct|enum|const|var|let|trait|impl)\b"
+)
+_NUMBER = re.compile(r"\s*(\d{1,6})(?:\t|→|: ?|\| ?)(.*)", re.DOTALL)
+
+
+class Line(msgspec.Struct, frozen=True):
+    """An original line.
+
+    Attributes:
+        place: Of its message in the source; only for the order.
+        label: Where it stood: a path, or a command; empty for the agent's own words.
+        number: Its line number there; 0 if that is not known.
+        text: Itself, without the blanks at both ends.
+    """
+
+    place: int
+    label: str
+    number: int
+    text: str
+
+
+def audited(
+    plan: SummaryPlan,
+    text: str,
+    card: Text | None,
+    *,
+    live: Sequence[Message] = (),
+    most_tokens: int = MOST_TOKENS,
+) -> str:
+    """The summary with what it should not have lost; for the driver, before ``apply_summary``.
+
+    About 0.1 s for 100,000 tokens: not on the event loop.
+
+    Args:
+        plan: Whose source is summarised.
+        text: The summary, already found usable.
+        card: The card that goes with it.
+        live: The messages that stay as they are; the newest words are looked for there first.
+        most_tokens: What may be put back at most.
+    """
+    kept = [*plan.kept, *(block for message in live for block in message.blocks)]
+    if card is not None:
+        kept.append(card)
+    shown = "\n".join((text, *map(block_text, kept)))
+    room = min(most_tokens, sum(_tokens(one) for one in plan.source) // SHARE)
+    lines = missing(plan.source, shown, newest=_newest_words((*plan.source, *live)), room=room)
+    return f"{text.rstrip()}\n\n{HEAD}\n{rendered(lines)}" if lines else text
+
+
+def missing(
+    source: Sequence[Message], shown: str, *, newest: str = "", room: int = MOST_TOKENS
+) -> tuple[Line, ...]:
+    """Lines of ``source`` to put back, in their order.
+
+    Args:
+        source: The original messages that were summarised.
+        shown: All text that stays visible: summary, card, live messages.
+        newest: The user's newest words; what they name counts most.
+        room: Tokens that the lines may take.
+    """
+    lines: list[Line] = []
+    here = names(shown)
+    for place, text in _musts(source, shown):
+        line = Line(place, "", 0, text)
+        cost = _cost(line)
+        if cost <= room:
+            lines.append(line)
+            here |= names(text)
+            room -= cost
+    late = source[-LOOKED_AT:]
+    wanted = _worth(late, newest, here)
+    found = _best_lines(late, wanted)
+    for name in wanted:
+        best = found.get(name)
+        if name in here or best is None:
+            continue
+        cost = _cost(best)
+        if cost > room:
+            continue
+        lines.append(best)
+        here |= names(best.text)
+        room -= cost
+    return tuple(sorted(lines, key=lambda one: one.place))
+
+
+def names(text: str) -> set[str]:
+    """The code-like names of a text; of a path its last part."""
+    found = (match[0].rstrip("./").rpartition("/")[2] for match in NAME.finditer(text))
+    return {name for name in found if len(name) >= SHORTEST_NAME}
+
+
+def rendered(lines: Iterable[Line]) -> str:
+    """Lines below the file or command that they stood in."""
+    parts: list[str] = []
+    label = ""
+    for line in lines:
+        if line.label != label:
+            label = line.label
+            parts.append(f"{label}:" if label else "")
+        number = f"{line.number}: " if line.number else ""
+        parts.append(f"  {number}{line.text}" if label else f"- {line.text}")
+    return "\n".join(part for part in parts if part)
+
+
+def _musts(source: Sequence[Message], shown: str) -> Iterator[tuple[int, str]]:
+    """Errors that still stand, and the user's rules, where nothing shows them."""
+    flat = " ".join(shown.split())
+    for check in failing(source):
+        if check.error and check.error not in shown:
+            yield len(source), f"`{check.command}` failed last: {check.error}"
+    for turn, rule in constraints(source)[:12]:
+        if rule not in flat:
+            yield 0, f"the user, turn {turn}: {rule}"
+
+
+def _worth(source: Sequence[Message], newest: str, here: set[str]) -> dict[str, float]:
+    """Names that the agent used and nothing shows any more, the most valuable first."""
+    worth: dict[str, float] = {}
+    n_rounds = sum(message.role == "assistant" for message in source)
+    at = 0
+    for message in source:
+        if message.role != "assistant":
+            continue
+        at += 1
+        weight = 0.5 ** ((n_rounds - at) / HALF_LIFE)
+        for block in message.blocks:
+            is_edit = isinstance(block, ToolUse) and call_of(block).kind in {"edit", "write"}
+            for name in names(block_text(block)) - here:
+                worth[name] = worth.get(name, 0.0) + weight * (1.5 if is_edit else 1.0)
+    for name, value in _defined(source):
+        if name not in here:
+            worth[name] = worth.get(name, 0.0) + value
+    for name in names(newest):
+        if name not in here:
+            worth[name] = worth.get(name, 0.0) + 3.0
+    best = sorted(worth.items(), key=lambda one: (-one[1], one[0]))[:MOST_NAMES]
+    return dict(best)
+
+
+def _defined(source: Sequence[Message]) -> Iterator[tuple[str, float]]:
+    """Names that files define which the agent has read, those that it edits first, by age.
+
+    Nobody has used them yet, so they come behind all that were.
+    """
+    edited = {one.path for one in changed(source)}
+    ages: dict[int, int] = {}
+    for line in _lines(source):
+        if line.number and _DEFINES.match(line.text):
+            age = ages.setdefault(line.place, len(source) - line.place) / 2
+            weight = (0.2 if line.label in edited else 0.05) * 0.5 ** (age / HALF_LIFE)
+            for name in names(line.text):
+                yield name, weight
+
+
+def _best_lines(source: Sequence[Message], wanted: dict[str, float]) -> dict[str, Line]:
+    """For each name the line that says most: a definition, with other wanted names, the newest."""
+    best: dict[str, tuple[float, Line]] = {}
+    for line in _lines(source):
+        here = names(line.text) & wanted.keys()
+        if not here:
+            continue
+        value = 2.0 * bool(_DEFINES.match(line.text)) + len(here) - len(line.text) / 100
+        for name in here:
+            if name not in best or value >= best[name][0]:
+                best[name] = value, line
+    return {name: line for name, (_, line) in best.items()}
+
+
+def _lines(source: Sequence[Message]) -> Iterator[Line]:
+    """All lines of results, of what was written, and of the agent's words, in order."""
+    labels = {use.id: _label(use) for use, _ in answered(source)}
+    for place, message in enumerate(source):
+        for block in message.blocks:
+            match block:
+                case ToolResult(tool_use_id=identifier, text=text):
+                    yield from _split(place, labels.get(identifier, ""), text)
+                case ToolUse():
+                    for text in _written(block):
+                        yield from _split(place, _label(block), text)
+                case Text(text=text, meta=meta) if meta.source == "assistant":
+                    yield from _split(place, "", text)
+                case _:
+                    pass
+
+
+def _split(place: int, label: str, text: str) -> Iterator[Line]:
+    for raw in text.split("\n"):
+        if len(raw) > LONGEST_LINE:
+            continue
+        numbered = _NUMBER.match(raw)
+        number, bare = (int(numbered[1]), numbered[2]) if numbered else (0, raw)
+        stripped = bare.strip()
+        if len(stripped) >= SHORTEST_NAME:
+            yield Line(place, label, number, stripped)
+
+
+def _written(use: ToolUse) -> Iterator[str]:
+    """The strings of a call's arguments, whole."""
+    try:
+        given = msgspec.json.decode(use.arguments)
+    except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
+        return
+    if isinstance(given, dict):
+        path = call_of(use).path  # by itself it is a bare name
+        yield from (one for one in given.values() if isinstance(one, str) and one != path)
+
+
+def _label(use: ToolUse) -> str:
+    call = call_of(use)
+    shown = call.path or f"{use.name} {call.main}"
+    return shown if shown.isprintable() else json.dumps(shown)
+
+
+def _newest_words(messages: Sequence[Message]) -> str:
+    requests = asked(messages[-LOOKED_AT:]) or asked(messages)
+    return requests[-1].words if requests else ""
+
+
+def _cost(line: Line) -> int:
+    """With its label: lines of one file often stand apart, so each may bring its own."""
+    return estimate_tokens(line.text) + 4 + (estimate_tokens(line.label) if line.label else 0)
+
+
+def _tokens(message: Message) -> int:
+    return sum(block.meta.tokens for block in message.blocks)
+
+
+def block_text(block: Block) -> str:
+    """What a block says, a call's line breaks as such; empty for pictures and reasoning."""
+    match block:
+        case Text(text=text) | ToolResult(text=text):
+            return text
+        case ToolUse(arguments=arguments):
+            return arguments.replace("\\n", "\n").replace("\\t", "\t")
+        case _:
+            return ""

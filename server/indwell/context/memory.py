@@ -1,0 +1,374 @@
+"""Facts that the user let Indwell keep: their page, their ranking, and which go with a prompt.
+
+A page is Markdown that people edit, one ``- fact`` a line; whatever else it holds stays as it is.
+
+Facts are ranked by BM25: Robertson and Zaragoza, "The Probabilistic Relevance Framework: BM25 and
+Beyond" (2009), with their usual constants. The user's words count most, then names of files, then
+marked text. A fact that shares no telling word with them is not sent, however few facts there are.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Literal, NamedTuple, TypeAlias
+
+import msgspec
+
+from indwell.context.conversation import Conversation
+from indwell.context.injections import inject
+from indwell.errors import ToolError
+from indwell.messages import Text
+
+FACT_CHARACTERS = 300  # a fact is one sentence; of longer lines that people wrote the rest is cut
+MOST_FACTS = 500  # of one page that are looked at; ranking so many takes 5 ms
+PAGE_LIMIT_B = 1 << 20  # a larger file is no page of ours
+
+Scope: TypeAlias = Literal["workspace", "user"]
+"""What a fact is about: this workspace, or the user wherever they work."""
+
+_FACT = re.compile(r"\s{0,3}[-*+][ \t]+(?P<text>\S.*)")
+_NOTE = re.compile(r"<!-- (?P<day>\d{4}-\d\d-\d\d)(?: session (?P<session>[\w-]{1,64}))? -->")
+_LINE = re.compile(r"[^\n]*\n|[^\n]+")
+_FENCE = re.compile(r"\s{0,3}(?:```|~~~)")
+_SUBJECT: dict[Scope, str] = {"workspace": "this workspace", "user": "you"}
+
+
+class Fact(msgspec.Struct, frozen=True):
+    """Something worth knowing in later sessions.
+
+    Attributes:
+        text: One line.
+        scope: What it is about.
+        day: ISO date of when it was kept; empty if the user wrote it by hand.
+        session: In which it was proposed; empty if in none.
+        is_cut: Its line is longer.
+    """
+
+    text: str
+    scope: Scope = "workspace"
+    day: str = ""
+    session: str = ""
+    is_cut: bool = False
+
+
+class Entry(NamedTuple):
+    """A fact, and which line of the page it is, 0-based."""
+
+    line: int
+    fact: Fact
+
+
+def new_page(scope: Scope) -> str:
+    """A page before its first fact."""
+    return (
+        f"# What Indwell remembers of {_SUBJECT[scope]}\n\n"
+        "One fact a line. Nothing came here without your yes; change and delete lines as you "
+        "like.\n\n"
+    )
+
+
+def entries(page: str, scope: Scope) -> tuple[Entry, ...]:
+    """The facts of a page, in its order."""
+    found: list[Entry] = []
+    is_code = False
+    for number, line in enumerate(_lines(page)):
+        if _FENCE.match(line):
+            is_code = not is_code
+        match = None if is_code else _FACT.fullmatch(line.rstrip())
+        if match is None:
+            continue
+        text, day, session = match["text"], "", ""
+        at = text.rfind("<!--")
+        note = _NOTE.fullmatch(text, at) if at >= 0 else None
+        if note is not None:
+            text, day, session = text[:at], note["day"], note["session"] or ""
+        text = " ".join(text.split())
+        if text:
+            is_cut = len(text) > FACT_CHARACTERS
+            fact = Fact(text[:FACT_CHARACTERS], scope, day, session, is_cut)
+            found.append(Entry(number, fact))
+        if len(found) == MOST_FACTS:
+            break
+    return tuple(found)
+
+
+def fact_line(fact: Fact) -> str:
+    """A fact as it stands in a page; when it was kept stands in a comment behind it."""
+    session = f" session {fact.session}" if fact.session else ""
+    return f"- {fact.text} <!-- {fact.day}{session} -->" if fact.day else f"- {fact.text}"
+
+
+def with_fact(page: str, fact: Fact, instead_of: str = "") -> str:
+    """The page with one more fact; in the place of another one if there is one that reads so.
+
+    Raises:
+        ToolError: Nobody would find it there.
+    """
+    old = next((one for one in entries(page, fact.scope) if one.fact.text == instead_of), None)
+    if old is not None:
+        return _changed(page, lambda number, line: _same_end(fact_line(fact), line, number, old))
+    end = "\r\n" if "\r\n" in page else "\n"
+    gap = "" if not page or page.endswith("\n") else end
+    longer = f"{page}{gap}{fact_line(fact)}{end}"
+    if fact.text not in (one.fact.text for one in entries(longer, fact.scope)):
+        raise ToolError(_why_not_found(page, fact.scope))
+    return longer
+
+
+def without(page: str, scope: Scope, texts: frozenset[str]) -> str:
+    """The page without the facts that read so."""
+    gone = {one.line for one in entries(page, scope) if one.fact.text in texts}
+    return _changed(page, lambda number, line: "" if number in gone else line)
+
+
+def _why_not_found(page: str, scope: Scope) -> str:
+    if len(entries(page, scope)) == MOST_FACTS:
+        return f"it holds {MOST_FACTS} facts, and more are not looked at; forget some first"
+    return "a block of code in it has no end, and what stands in one is no fact; end it first"
+
+
+def _lines(page: str) -> list[str]:
+    """With their ends, which are those that an editor knows."""
+    return _LINE.findall(page)
+
+
+def _changed(page: str, change: Callable[[int, str], str]) -> str:
+    return "".join(change(number, line) for number, line in enumerate(_lines(page)))
+
+
+def _same_end(new: str, line: str, number: int, old: Entry) -> str:
+    """The new line in place of the old one, with its line break; another line as it is."""
+    if number != old.line:
+        return line
+    return new + line[len(line.rstrip("\r\n")) :]
+
+
+MOST = 5  # facts with one prompt
+MOST_TOKENS = 300  # of the block that carries them
+
+_HEAD = "Kept from earlier sessions because they may matter here; they may be out of date:"
+
+
+def recalled(
+    facts: Sequence[Fact],
+    query: Query,
+    conversation: Conversation,
+    *,
+    turn: int,
+    hide: Callable[[str], str],
+) -> Text | None:
+    """The block for the next request; None if nothing fits, or all that fits stands there.
+
+    Args:
+        facts: All that are known.
+        query: What the user asks for.
+        conversation: What was said before.
+        turn: The turn that begins.
+        hide: Takes secrets out of a text: people write pages by hand, too.
+    """
+    standing = _standing(conversation)
+    found = (_hidden(one, hide) for one in ranked(facts, query))
+    fitting = [one for one in found if _line(one) not in standing][:MOST]
+    block = None
+    for n_facts in range(1, len(fitting) + 1):
+        longer = _block(fitting[:n_facts], turn)
+        if longer.meta.tokens > MOST_TOKENS:
+            break
+        block = longer
+    return block
+
+
+def _block(facts: Sequence[Fact], turn: int) -> Text:
+    return inject("memory", "\n".join((_HEAD, *(f"- {one.text}" for one in facts))), turn=turn)
+
+
+def _hidden(fact: Fact, hide: Callable[[str], str]) -> Fact:
+    return msgspec.structs.replace(fact, text=hide(fact.text))
+
+
+def _line(fact: Fact) -> str:
+    """A fact as it reads in a block: neutralised."""
+    return _block([fact], 0).text.split("\n")[2]
+
+
+def _standing(conversation: Conversation) -> frozenset[str]:
+    """The lines of facts that the conversation shows, or will with the next request."""
+    return frozenset(line for text in _memories(conversation) for line in text.split("\n"))
+
+
+def _memories(conversation: Conversation) -> Iterator[str]:
+    for message in conversation.messages:
+        if message.role == "user":
+            for block in message.blocks:
+                if isinstance(block, Text) and block.meta.source == "memory":
+                    yield block.text
+    yield from (one.text for one in conversation.pending if one.meta.source == "memory")
+
+
+_K1, _B = 1.2, 0.75
+_OF_WORDS, _OF_PATHS, _OF_TEXT = 1.0, 0.7, 0.4  # what a shared word weighs, by where it stands
+_LEAST = 0.7  # weight of all shared words: one of the user's, one of a path, or two of the text
+_COMMON_IN = 6  # facts, from which on a word in more than half of them tells nothing
+MOST_CHARACTERS = 4_000  # of each part that are looked at; what matters is said in fewer
+
+
+class Query(msgspec.Struct, frozen=True):
+    """What facts are looked for.
+
+    Attributes:
+        words: The user's.
+        paths: Of the files that go along.
+        text: That is marked.
+    """
+
+    words: str
+    paths: tuple[str, ...] = ()
+    text: str = ""
+
+
+def ranked(facts: Sequence[Fact], query: Query) -> tuple[Fact, ...]:
+    """The facts that fit, the best first; of equal ones the newer."""
+    counts = [Counter(terms(one.text)) for one in facts]
+    spread = Counter(term for count in counts for term in count)
+    weights = {
+        term: weight
+        for term, weight in _weights(query).items()
+        if len(facts) < _COMMON_IN or 2 * spread[term] <= len(facts)
+    }
+    length = sum(count.total() for count in counts) / len(counts) if counts else 0.0
+    scored: list[tuple[float, int]] = []
+    for place, count in enumerate(counts):
+        shared = weights.keys() & count.keys()
+        if sum(weights[term] for term in shared) >= _LEAST:
+            size = 1 - _B + _B * count.total() / length
+            score = sum(
+                weights[term] * _rarity(spread[term], len(facts)) * _share(count[term], size)
+                for term in shared
+            )
+            scored.append((score, place))
+    return tuple(facts[place] for _, place in sorted(scored, reverse=True))
+
+
+def _weights(query: Query) -> Mapping[str, float]:
+    found: dict[str, float] = {}
+    parts = (
+        (query.text, _OF_TEXT),
+        (" ".join(query.paths), _OF_PATHS),
+        (query.words, _OF_WORDS),
+    )
+    for text, weight in parts:
+        found |= dict.fromkeys(terms(text[:MOST_CHARACTERS]), weight)
+    return found
+
+
+def _rarity(n_with: int, n: int) -> float:
+    """The inverse document frequency, which is never below zero in this form."""
+    return math.log(1 + (n - n_with + 0.5) / (n_with + 0.5))
+
+
+def _share(n_times: int, size: float) -> float:
+    return n_times * (_K1 + 1) / (n_times + _K1 * size)
+
+
+_WORD = re.compile(r"[^\W_]+")
+_PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
+# Scripts without blanks between words: two signs in a row say as much as a word elsewhere.
+_UNSPACED = re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\u0e00-\u0e7f]+")
+_LEAST_LENGTH = 2  # characters of a word
+_STEM = 3  # characters that stay at least
+_HISSING = ("sses", "shes", "ches", "xes", "zes")
+
+_FILLER = """
+    a about after again all also always am an and any are as at be because been before being but by
+    can could did do does doing don down each either else ever every few for from get give go got
+    had has have he her here him his how if in into is it its just let like ll made make makes many
+    may me might more most much must my need no not now of off ok on once one only or other our out
+    over own please re same see set she should so some still such take tell than that the their them
+    then there these they this those through to too try two under until up us use used using very
+    want was way we well were what when where which while who whom why will with without would yes
+    you your add change code edit file files fix function line lines look put read run show write
+    der die das und ist ein eine nicht mit von zu den le la les et un une des est pas que el los y
+"""
+FILLER = frozenset(_FILLER.split())
+"""Words that say nothing about what is meant; among them what nearly every prompt asks for."""
+
+
+def terms(text: str) -> tuple[str, ...]:
+    """The words of a text that tell, in order; the same word as often as it stands there."""
+    found: list[str] = []
+    for word in _WORD.findall(text):
+        for run in _UNSPACED.findall(word):
+            found += [run[at : at + 2] for at in range(max(len(run) - 1, 1))]
+        rest = _UNSPACED.sub(" ", word)
+        for plain in rest.split():
+            parts = _PARTS.findall(plain) if plain.isascii() else [plain]
+            whole = plain.casefold()
+            found += [one for one in (whole, *_apart(parts, whole)) if _is_telling(one)]
+    return tuple(map(_stem, found))
+
+
+def _apart(parts: list[str], whole: str) -> list[str]:
+    """The parts of a name such as ``parseHTTPHeader``, unless it has only one."""
+    return [one.casefold() for one in parts] if parts and parts[0].casefold() != whole else []
+
+
+def _is_telling(word: str) -> bool:
+    return len(word) >= _LEAST_LENGTH and word not in FILLER
+
+
+def _stem(word: str) -> str:
+    """Off with the endings of English: ``tests`` and ``testing`` are found by ``test``."""
+    if not word.isascii() or word.endswith("ss"):
+        return word
+    if word.endswith(_HISSING):
+        return word[:-2]
+    for ending in ("ing", "ed", "s"):
+        if word.endswith(ending) and len(word) - len(ending) >= _STEM:
+            return word[: -len(ending)]
+    return word
+
+
+ALIKE = 86.0  # of 100: one sentence in other words, or with another number in it
+LEAST_WORDS = 4  # of a fact that is wholly found in another: with fewer that may be chance
+
+
+def same(text: str, facts: Iterable[Fact]) -> Fact | None:
+    """The fact that says this with the same words in the same order; case and signs aside."""
+    from rapidfuzz.utils import default_process  # noqa: PLC0415 # 15 ms that start-up need not pay
+
+    wanted = default_process(text).split()
+    return next((one for one in facts if default_process(one.text).split() == wanted), None)
+
+
+def alike(text: str, facts: Iterable[Fact]) -> Fact | None:
+    """The fact that reads most like ``text``, if one may be meant that it takes the place of.
+
+    Only the user can tell a correction from another fact, so whoever calls shows both: of a fact
+    that was cut nobody could, so it is none.
+    """
+    from rapidfuzz.fuzz import token_sort_ratio  # noqa: PLC0415 # as above
+    from rapidfuzz.utils import default_process  # noqa: PLC0415
+
+    words = default_process(text).split()
+    scored = (
+        (
+            100.0
+            if _holds(words, default_process(one.text).split())
+            else token_sort_ratio(text, one.text, processor=default_process),
+            place,
+            one,
+        )
+        for place, one in enumerate(facts)
+        if not one.is_cut
+    )
+    score, _, best = max(scored, default=(0.0, 0, None))
+    return best if score >= ALIKE else None
+
+
+def _holds(some: Sequence[str], others: Sequence[str]) -> bool:
+    """Does one of two facts say the other with something added?"""
+    shorter, longer = sorted((Counter(some), Counter(others)), key=Counter.total)
+    return shorter.total() >= LEAST_WORDS and shorter <= longer

@@ -1,0 +1,268 @@
+"""Conversation to request: the last pure step before sending (H6). Same input, same bytes.
+
+At most four cache marks show where the prompt cache may end (H34). A mark is worth the tokens in
+front of it times the chance that a later call finds them unchanged and alive. An endpoint that
+takes marks keeps a prefix for five minutes after its last use. It finds an older one only if that
+ends at a mark or at most 20 blocks before one (Anthropic's rules, 2026).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import msgspec
+
+from indwell.context.conversation import Conversation, counted, estimated_tokens
+from indwell.context.pairing import problems, tool_uses
+from indwell.context.tally import MILESTONE_TOKENS, Tally, extended
+from indwell.context.tokens import (
+    BLOCK_OVERHEAD,
+    IMAGE_TOKENS,
+    estimate_tokens,
+    message_tokens,
+    tools_tokens,
+)
+from indwell.context.work import call_of
+from indwell.errors import ConversationTooLarge, WindowTooSmall
+from indwell.messages import (
+    Anchors,
+    Block,
+    Image,
+    Message,
+    Meta,
+    Request,
+    Text,
+    Thinking,
+    ToolChoice,
+    ToolResult,
+    ToolUse,
+)
+
+
+def assemble(
+    conversation: Conversation,
+    *,
+    tool_choice: ToolChoice = "auto",
+    idle_s: float | None = None,
+    calls_to_come: int | None = None,
+) -> Request:
+    """Make the request; orphans are a bug here, for whoever sends has repaired them.
+
+    Only what is new since ``conversation.tally`` is looked at.
+
+    Args:
+        conversation: With everything that is sent.
+        tool_choice: As in ``messages.Request``.
+        idle_s: As in ``anchors.place_anchors``, like the next one.
+        calls_to_come: After this one.
+
+    Raises:
+        ConversationTooLarge: It does not fit the window; names the largest block.
+        WindowTooSmall: Nothing but what every request holds is too much already.
+    """
+    conversation = counted(conversation)
+    wrong = problems(conversation.messages, start=conversation.tally.n)
+    assert not wrong, wrong
+    estimate = estimated_tokens(conversation)
+    request = Request(
+        model=conversation.config.model,
+        system=conversation.system,
+        tools=conversation.tools,
+        messages=conversation.messages,
+        max_output=conversation.config.max_output,
+        anchors=place_anchors(conversation, idle_s=idle_s, calls_to_come=calls_to_come),
+        tool_choice=tool_choice,
+        cache_key=conversation.config.cache_key,
+        tokens=estimate,
+    )
+    config = conversation.config
+    _check_size(request, conversation.calibration.tokens(config.model, estimate), config.budget)
+    return request
+
+
+def _check_size(request: Request, tokens: int, budget: int) -> None:
+    if tokens <= budget:
+        return
+    blocks = [block for message in request.messages for block in message.blocks]
+    fixed = tools_tokens(request.tools) + sum(block.meta.tokens for block in request.system)
+    if fixed > budget or not blocks:
+        raise WindowTooSmall(
+            f"the system prompt and the tools alone take about {fixed:,} tokens, and the model's "
+            f"window leaves {budget:,}; choose a model with a larger window, or set "
+            "`window` if it is known"
+        )
+    largest = max(blocks, key=lambda block: block.meta.tokens)
+    part = f"{_called(largest, request.messages)} of turn {largest.meta.turn}"
+    n_part, advice = largest.meta.tokens, ""
+    if fixed > n_part:
+        part, n_part = "the system prompt with the tools", fixed
+        advice = ", or choose a model with a larger window"
+    about = (
+        f"has about {tokens:,} tokens, and the model's window leaves {budget:,}; the largest part "
+        f"is {part} with about {n_part:,} tokens"
+    )
+    if all(message.role == "user" for message in request.messages):
+        raise WindowTooSmall(
+            f"the first request {about}; choose a model with a larger window, set `window` if it "
+            "is known, or send less along"
+        )
+    raise ConversationTooLarge(
+        f"the conversation {about}; start a new session, which takes the task along{advice}"
+    )
+
+
+def _called(block: Block, messages: Sequence[Message]) -> str:
+    match block:
+        case Text(meta=meta):
+            return {"user": "the prompt", "assistant": "the reply"}.get(
+                meta.source, f"the {meta.source.replace('_', ' ')}"
+            )
+        case ToolResult(tool_use_id=identifier):
+            uses = (use for message in messages for use in tool_uses(message))
+            of_turn = (one for one in uses if one.meta.turn == block.meta.turn)
+            use = next((one for one in of_turn if one.id == identifier), None)
+            return f"the result of {use.name} {call_of(use).main}".rstrip() if use else "a result"
+        case ToolUse(name=name):
+            return f"a call of {name}"
+        case Image():
+            return "a picture"
+        case Thinking():
+            return "the model's reasoning"
+
+
+MOST = 4
+LIFE_S = 300.0
+LOOKED_BACK = 20  # blocks before a mark in which an older end of a prefix is found
+
+# The chance that a call's longest usable prefix ends at this mark, so that no later one serves it.
+# Measured on what the provider billed for the 9,386 follow-up calls of the 129 recorded sessions
+# (`cache_read` beside the whole of the call before; `benchmarks/anchors.py`): 96.4 % read all of
+# the call before, 1.1 % a part of the conversation, 1.1 % only system and tools, of which one in
+# twenty was the tools alone, 1.4 % nothing. The recordings do not say where in the conversation a
+# part ended: that compaction's own end and a large result share it four to three is judgement.
+_TAIL, _REWRITTEN, _MILESTONE, _SYSTEM, _TOOLS = 0.964, 0.006, 0.0045, 0.011, 0.0005
+_BEFORE = _TAIL  # where this call finds what the last one wrote, if the tail is too far from it
+
+
+class _Mark(NamedTuple):
+    value: float
+    place: int  # index of a message; -1 system, -2 tools
+
+
+def place_anchors(
+    conversation: Conversation, *, idle_s: float | None = None, calls_to_come: int | None = None
+) -> Anchors:
+    """Mark the message before the newest, what is large and stable before it, system and tools.
+
+    The message before the newest user message is an assistant's, so everything up to it is sent
+    again unchanged by the next call. The milestone (a large result) and the end of what compaction
+    rewrote keep a long prefix alive when the tail moves. If more than four are worth a mark, those
+    of the least value go. Work is proportional to what ``conversation.tally`` does not hold yet.
+
+    If no call comes that goes on behind the tail, writing it to a cache would only be paid for:
+    then the place where the last call had its mark is read, and nothing new is written.
+
+    Args:
+        conversation: What is sent.
+        idle_s: Seconds since the last call; None if that is not known.
+        calls_to_come: That go on behind this one; None if that is not known.
+    """
+    tools, system = _fixed_tokens(conversation)
+    marks = [_Mark(tools * _TOOLS, -2)] if conversation.tools else []
+    if conversation.system:
+        marks.append(_Mark((tools + system) * _SYSTEM, -1))
+    is_alive = idle_s is None or idle_s < LIFE_S
+    goes_on = calls_to_come != 0
+    if is_alive or goes_on:
+        marks += _in_messages(conversation, tools + system, is_alive=is_alive, goes_on=goes_on)
+    best = sorted(marks, reverse=True)[:MOST]
+    places = {mark.place for mark in best}
+    return Anchors(
+        tools=-2 in places,  # noqa: PLR2004 - see _Mark
+        system=-1 in places,
+        messages=tuple(sorted(place for place in places if place >= 0)),
+    )
+
+
+def _fixed_tokens(conversation: Conversation) -> tuple[int, int]:
+    system = sum(block.meta.tokens + BLOCK_OVERHEAD for block in conversation.system)
+    return tools_tokens(conversation.tools), system
+
+
+def _in_messages(
+    conversation: Conversation, fixed: int, *, is_alive: bool, goes_on: bool
+) -> list[_Mark]:
+    """Marks for the next call (``goes_on``), and for what the last one wrote (``is_alive``)."""
+    messages = conversation.messages
+    tally = extended(conversation.tally, messages)
+    tail = len(messages) - 2
+    if tail < 0:
+        return []
+    known = fixed + tally.tokens + sum(map(message_tokens, messages[tally.n : tail + 1]))
+    marks = {tail: _Mark(known * _TAIL, tail)} if goes_on else {}
+    before = tail - 2  # where the last request had its mark
+    is_far = not goes_on or _n_blocks(messages[before + 1 : tail + 1]) > LOOKED_BACK
+    if before >= 0 and is_alive and is_far:
+        covered = known - sum(map(message_tokens, messages[before + 1 : tail + 1]))
+        marks[before] = _Mark(covered * _BEFORE, before)
+    if not goes_on:
+        return list(marks.values())
+    rewritten = len(conversation.history.places) - 1
+    if 0 <= rewritten < tail and rewritten not in marks:
+        covered = _up_to(messages, rewritten, MILESTONE_TOKENS)
+        if covered >= MILESTONE_TOKENS:
+            marks[rewritten] = _Mark((fixed + covered) * _REWRITTEN, rewritten)
+    if 0 <= tally.milestone < tail and tally.milestone not in marks:
+        covered = _up_to(messages, tally.milestone, MILESTONE_TOKENS)
+        marks[tally.milestone] = _Mark((fixed + covered) * _MILESTONE, tally.milestone)
+    return list(marks.values())
+
+
+def _up_to(messages: tuple[Message, ...], place: int, enough: int) -> int:
+    """Tokens up to a message, counted until they are ``enough``: more changes no order."""
+    tokens = 0
+    for index in range(place + 1):
+        tokens += message_tokens(messages[index])
+        if tokens >= enough:
+            break
+    return tokens
+
+
+def _n_blocks(messages: tuple[Message, ...]) -> int:
+    return sum(len(message.blocks) for message in messages)
+
+
+def tool_picture(use: ToolUse, media_type: str, data: str) -> Image:
+    """The block of a picture that a tool shows; data of tier 3, as the result before it."""
+    meta = Meta(tier=3, source="tool", tokens=IMAGE_TOKENS, turn=use.meta.turn, tool_use_id=use.id)
+    return Image(media_type=media_type, data=data, meta=meta)
+
+
+def attached_picture(label: str, media_type: str, data: str, *, turn: int) -> Image:
+    """The block of a picture that the user attached; data of tier 2: what it shows is anybody's."""
+    meta = Meta(tier=2, source="attached", tokens=IMAGE_TOKENS, turn=turn)
+    return Image(media_type=media_type, data=data, meta=meta, label=label)
+
+
+def without_pictures(conversation: Conversation) -> Conversation:
+    """The conversation for a model that takes no pictures: a word stands where each one was."""
+    if not any(map(_has_picture, conversation.messages)):
+        return conversation
+    messages = tuple(
+        msgspec.structs.replace(message, blocks=tuple(map(_described, message.blocks)))
+        for message in conversation.messages
+    )
+    return msgspec.structs.replace(conversation, messages=messages, tally=Tally())
+
+
+def _has_picture(message: Message) -> bool:
+    return any(isinstance(block, Image) for block in message.blocks)
+
+
+def _described(block: Block) -> Block:
+    if not isinstance(block, Image):
+        return block
+    words = f"(a picture, {block.media_type}, stood here; the model in use takes none)"
+    tokens = estimate_tokens(words)
+    return Text(text=words, meta=msgspec.structs.replace(block.meta, tokens=tokens))

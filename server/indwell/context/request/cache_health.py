@@ -1,0 +1,382 @@
+"""How well the prompt cache works, call by call, and what broke it (H36, H37). Pure.
+
+A message once sent is frozen (H35), so the whole of the last request should come from the cache in
+the next one. This module knows no clock: how long nothing was asked is an argument.
+
+Messages are frozen and shared between requests, so what has not changed is the same object. One
+pass over the identities finds where to look for the first difference. Only what a provider sees
+counts: other bookkeeping of a block is no change.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import compress, count
+from operator import is_not
+from typing import NamedTuple, TypeAlias, TypeVar, assert_never
+
+import msgspec
+
+from indwell.context.request.figures import Figures, of_call, of_compaction
+from indwell.context.tokens import BLOCK_OVERHEAD, message_tokens, request_tokens, tools_tokens
+from indwell.messages import (
+    Block,
+    Image,
+    Message,
+    Request,
+    Source,
+    Text,
+    Thinking,
+    ToolResult,
+    ToolSpec,
+    ToolUse,
+    Usage,
+)
+
+LIFE_S = 300.0  # seconds that a cache keeps a prefix nobody asks for: the shortest in use (H34)
+LEAST_PREFIX = 1_024  # tokens; nobody caches a shorter prefix
+THRASH_AT = 3  # calls in a row (H36)
+
+
+class Health(msgspec.Struct, frozen=True):
+    """What is known of the cache and of the sums after some model calls.
+
+    Attributes:
+        last: The last request that was answered.
+        has_cache: Has the endpoint of that request ever reported a cache?
+        misses: Calls in a row without a cached token, although a prefix should have hit.
+        turn_number: The turn that ``turn`` is about.
+        turn: Sums of that turn.
+        session: Sums of all turns.
+    """
+
+    last: Request | None = None
+    has_cache: bool = False
+    misses: int = 0
+    turn_number: int = 0
+    turn: Figures = Figures()
+    session: Figures = Figures()
+
+
+def of_turn(health: Health, turn: int) -> Figures:
+    """The sums of turn ``turn``; nothing if it was another that called last."""
+    return health.turn if health.turn_number == turn else Figures()
+
+
+def after_call(
+    health: Health, turn: int, usage: Usage, cost: float | None, *, expected: int = 0
+) -> Health:
+    """Take in what a call of any model took.
+
+    Args:
+        health: Of before.
+        turn: Number of the turn, 1-based.
+        usage: Of the call.
+        cost: In US dollars, None if it is unknown.
+        expected: As in ``figures.Figures``.
+    """
+    return added(health, turn, of_call(usage, cost, expected=expected))
+
+
+class Seen(NamedTuple):
+    """What an answered request says of the cache.
+
+    Attributes:
+        health: With it.
+        expected: Prompt tokens that the cache should have served, in the endpoint's count.
+        warning: If the cache has failed for the third time in a row, else the empty text. It is
+            said once, until the cache has served something again.
+    """
+
+    health: Health
+    expected: int = 0
+    warning: str = ""
+
+
+def after_reply(
+    health: Health,
+    request: Request,
+    usage: Usage,
+    *,
+    idle_s: float = 0.0,
+    has_cache: bool = False,
+) -> Seen:
+    """Take in what the cache gave for an answered request of the conversation.
+
+    Args:
+        health: Of before.
+        request: As it was sent.
+        usage: As the endpoint counted it; an estimate says nothing of the cache.
+        idle_s: Seconds since the request before was answered.
+        has_cache: Does what is known of the endpoint say that it has a cache?
+    """
+    if not usage.reported:
+        return Seen(health)
+    before = health.last
+    is_same = before is not None and before.model == request.model
+    known = (health.has_cache and is_same) or usage.cached > 0 or usage.cache_write > 0
+    difference = None
+    prefix = common = 0
+    if before is not None and is_same and idle_s <= LIFE_S:
+        difference = first_difference(before, request)
+        prefix = total_tokens(before)
+        common = prefix if difference is None else difference.common
+    misses = health.misses if is_same and not usage.cached else 0
+    if prefix >= LEAST_PREFIX and (known or has_cache) and not usage.cached:
+        misses += 1  # a call that could not hit says nothing
+    is_thrash = misses == THRASH_AT > health.misses
+    changed = msgspec.structs.replace(health, last=request, has_cache=known, misses=misses)
+    warning = thrash_words(difference, common) if is_thrash else ""
+    return Seen(changed, _in_its_count(common, request, usage), warning)
+
+
+def after_compaction(health: Health, turn: int, layer: str, before: int, after: int) -> Health:
+    """Take a step of compaction in; ``before`` and ``after`` in tokens of the prompt."""
+    return added(health, turn, of_compaction(layer, before, after))
+
+
+def thrash_words(difference: Difference | None, common: int) -> str:
+    """Say what kept the cache from serving, and what was there before and after.
+
+    Args:
+        difference: Where the newest request parts from the one before, if it does.
+        common: Tokens that both begin with.
+    """
+    head = f"{THRASH_AT} requests in a row got nothing from the prompt cache"
+    if difference is None:
+        return (
+            f"{head}: the endpoint did not use it, for the request begins with all "
+            f"{common:,} tokens of the one before"
+        )
+    if common >= LEAST_PREFIX:
+        return (
+            f"{head}: the endpoint did not use it, for the first {common:,} tokens are those of "
+            f"the request before (the first change is behind them, in {_named(difference)})"
+        )
+    texts = (difference.before, difference.after)
+    before, after = (repr(text) if text else "nothing" for text in texts)
+    return f"{head}: {_named(difference)} changed; it was {before}, and is {after}"
+
+
+def _named(difference: Difference) -> str:
+    turn = f" of turn {difference.turn}" if difference.turn else ""
+    return f"{difference.place} (source: {difference.source}{turn})"
+
+
+def _in_its_count(common: int, request: Request, usage: Usage) -> int:
+    """Tokens of ours in the endpoint's own count, which is known for the whole request."""
+    ours = total_tokens(request)
+    return min(round(common * usage.input / ours), usage.input) if ours else 0
+
+
+def added(health: Health, turn: int, figures: Figures) -> Health:
+    """Add to the sums of the session, and of turn ``turn``, the newest one."""
+    of_turn = health.turn if turn == health.turn_number else Figures()
+    return msgspec.structs.replace(
+        health, turn_number=turn, turn=of_turn + figures, session=health.session + figures
+    )
+
+
+EXCERPT = 60  # characters of each of the two texts
+_LEAD = 20  # of them before the first character that differs
+GONE = ""
+
+
+class Difference(msgspec.Struct, frozen=True):
+    """Where two requests part.
+
+    Attributes:
+        place: Of the first block that differs, such as ``message 3, block 2``, 1-based.
+        source: Where that block came from; ``tools`` for the table of tools.
+        before: A piece of its text around the first change, on one line; empty if it is new.
+        after: The same as it is now; empty if it is gone.
+        common: Tokens of the earlier request that stand before it.
+        turn: The turn that brought it; 0 if that is not known.
+    """
+
+    place: str
+    source: Source | str
+    before: str
+    after: str
+    common: int
+    turn: int = 0
+
+
+def first_difference(before: Request, after: Request) -> Difference | None:
+    """Where ``after`` stops repeating ``before``; None if it only goes on behind it."""
+    if before.tools is not after.tools and before.tools != after.tools:
+        return _in_tools(before.tools, after.tools)
+    if before.system is not after.system:
+        parted = _parted(before.system, after.system, is_whole=True)
+        if parted is not None:
+            common = tools_tokens(before.tools) + _tokens(before.system[:parted])
+            return _difference(
+                f"block {parted + 1} of the system prompt",
+                _at(before.system, parted),
+                _at(after.system, parted),
+                common,
+            )
+    return _in_messages(before, after)
+
+
+def total_tokens(request: Request) -> int:
+    """About how many tokens a request has; counted only if nobody has done so."""
+    return request.tokens or request_tokens(request)
+
+
+def _in_messages(before: Request, after: Request) -> Difference | None:
+    if before.messages == after.messages[: len(before.messages)]:
+        return None  # nearly always; five times as fast as looking for a place
+    for index in compress(count(), map(is_not, before.messages, after.messages)):
+        earlier, later = before.messages[index], after.messages[index]
+        is_last = index == len(before.messages) - 1
+        found = _in_message(earlier, later, may_grow=is_last)
+        if found is not None:
+            behind = _tokens(earlier.blocks[found:])
+            behind += sum(map(message_tokens, before.messages[index + 1 :]))
+            return _difference(
+                f"message {index + 1}, block {found + 1}",
+                _at(earlier.blocks, found),
+                _at(later.blocks, found),
+                max(total_tokens(before) - behind, 0),
+            )
+    if len(after.messages) < len(before.messages):
+        gone = before.messages[len(after.messages) :]
+        behind = sum(map(message_tokens, gone))
+        place = f"message {len(after.messages) + 1}, block 1"
+        first = _at(gone[0].blocks, 0)
+        return _difference(place, first, None, max(total_tokens(before) - behind, 0))
+    return None
+
+
+def _in_message(before: Message, after: Message, *, may_grow: bool) -> int | None:
+    if before.role != after.role:
+        return 0
+    return _parted(before.blocks, after.blocks, is_whole=not may_grow)
+
+
+def _parted(before: Sequence[Block], after: Sequence[Block], *, is_whole: bool) -> int | None:
+    """The index of the first block that differs; blocks may follow unless it ``is_whole``."""
+    pairs = zip(before, after, strict=False)
+    for index, (earlier, later) in enumerate(pairs):
+        if earlier is not later and _sent(earlier) != _sent(later):
+            return index
+    if len(after) < len(before) or (is_whole and len(after) > len(before)):
+        return min(len(before), len(after))
+    return None
+
+
+_Sent: TypeAlias = tuple[str, ...]
+
+
+def _sent(block: Block) -> _Sent:
+    """What a provider sees of a block."""
+    match block:
+        case Text(text=text):
+            return ("text", text)
+        case Image(media_type=media_type, data=data):
+            return ("image", media_type, data)
+        case ToolUse(id=id_, name=name, arguments=arguments, extra=extra):
+            return ("tool_use", id_, name, arguments, extra)
+        case ToolResult(tool_use_id=id_, text=text):
+            return ("tool_result", id_, text)
+        case Thinking(text=text):
+            return ("thinking", text)
+        case _:
+            assert_never(block)
+
+
+def _words(block: Block | None) -> str:
+    """A block as a text that people can compare."""
+    match block:
+        case None:
+            return GONE
+        case ToolUse(name=name, arguments=arguments):
+            return f"{name} {arguments}"
+        case Image(media_type=media_type, data=data):
+            return f"{media_type}, {len(data):,} characters"
+        case _:
+            return block.text
+
+
+def _difference(place: str, before: Block | None, after: Block | None, common: int) -> Difference:
+    meta = before.meta if before is not None else after.meta if after is not None else None
+    assert meta is not None, "nothing differs from nothing"
+    old, new = excerpts(_words(before), _words(after))
+    return Difference(place, meta.source, old, new, common, meta.turn)
+
+
+def _in_tools(before: Sequence[ToolSpec], after: Sequence[ToolSpec]) -> Difference:
+    pairs = enumerate(zip(before, after, strict=False))
+    shorter = min(len(before), len(after))
+    index = next((at for at, (old, new) in pairs if old != new), shorter)
+    texts = [
+        f"{specs[index].name}: {specs[index].description} {specs[index].parameters}"
+        if index < len(specs)
+        else GONE
+        for specs in (before, after)
+    ]
+    old, new = excerpts(*texts)
+    common = tools_tokens(tuple(before[:index]))
+    return Difference(f"tool {index + 1}", "tools", old, new, common)
+
+
+def excerpts(before: str, after: str) -> tuple[str, str]:
+    """Pieces of two texts around the first character in which they differ, each on one line."""
+    start = max(n_common(before, after) - _LEAD, 0)
+    return _excerpt(before, start), _excerpt(after, start)
+
+
+def _excerpt(text: str, start: int) -> str:
+    piece = " ".join(text[start : start + EXCERPT].split())
+    head = "…" if start and text else ""
+    tail = "…" if start + EXCERPT < len(text) else ""
+    return f"{head}{piece}{tail}"
+
+
+def _tokens(blocks: Sequence[Block]) -> int:
+    return sum(
+        block.meta.tokens + BLOCK_OVERHEAD for block in blocks if not isinstance(block, Thinking)
+    )
+
+
+def _at(blocks: Sequence[Block], index: int) -> Block | None:
+    return blocks[index] if index < len(blocks) else None
+
+
+Sliced = TypeVar("Sliced", str, bytes)
+
+
+def n_common(one: Sliced, other: Sliced) -> int:
+    """Characters, or bytes, that both begin with; a few comparisons of whole pieces."""
+    low, high = 0, min(len(one), len(other))
+    while low < high:
+        middle = (low + high + 1) // 2
+        if one[low:middle] == other[low:middle]:
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
+def named(figures: Figures) -> dict[str, object]:
+    """Figures as JSON; cached tokens are in input, costs are US dollars, null if one is unknown."""
+    usage = figures.usage
+    return {
+        "gen_ai.operation.name": "chat",
+        "gen_ai.usage.input_tokens": usage.input,
+        "gen_ai.usage.cache_read.input_tokens": usage.cached,
+        "gen_ai.usage.cache_creation.input_tokens": usage.cache_write,
+        "gen_ai.usage.output_tokens": usage.output,
+        "indwell.requests": figures.requests,
+        "indwell.requests.estimated": figures.estimated,
+        "indwell.requests.unpriced": figures.unpriced,
+        "indwell.cache.hit_rate": figures.hit_rate,
+        "indwell.cost": figures.cost,
+        "indwell.cost.known": figures.known_cost,
+        "indwell.compactions": {
+            layer: {"count": one.count, "tokens_saved": one.saved}
+            for layer, one in sorted(figures.compactions.items())
+        },
+        "indwell.compaction.tokens_saved": figures.saved,
+    }

@@ -1,0 +1,353 @@
+r"""Makes foreign text harmless: harness tags, invisible characters, lone surrogates (H8, H9).
+
+A tag opens or closes only if the harness wrote it. ``neutralise`` runs over every text of a user,
+a file, a tool or an editor before it is wrapped or sent, and replaces the opening bracket of
+whatever a model could read as one of our tags.
+
+Text can hold words that only a model reads (Unicode tag letters), or show in another order than it
+is stored (direction overrides). The model gets such characters as ``\u{202e}``. What real scripts
+need stays: joiners in Persian or Hindi, marks of direction beside Hebrew, emoji of several parts.
+An edit that gives such an escape back means the character (``restored``).
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+import unicodedata
+from functools import lru_cache
+
+import msgspec
+
+TAGS = (
+    "system-reminder",
+    "ide_selection",
+    "ide_opened_file",
+    "mentioned-file",
+    "attached-item",
+    "ide_diagnostics",
+    "changed-file",
+    "user-prompt-submit-hook",
+    "pre-tool-use-hook",
+    "post-tool-use-hook",
+    "project-hook",
+    "skill",
+    "available-skills",
+    "available-agents",
+    "remembered-facts",
+    "approved-plan",
+    "project-instructions",
+    "conversation-summary",
+    "left-out",
+    "task-card",
+    "agent-todo",
+)
+"""Every tag that the harness writes; a test keeps this and ``injections`` equal."""
+
+HARMLESS = "&lt;"
+"""What stands in place of the bracket: readable for a model, and no look-alike of ``<``."""
+
+# Less-than, and what Unicode's confusables table or a font makes look like it.
+BRACKETS = "<＜﹤‹❬❮❰〈\u2329⟨⦑⧼《⟪«≺≪⋘⋖≮˂ᐸᚲ𐊆𝈶"  # noqa: RUF001 - look-alikes are the point
+
+# Of those, and of what looks like greater-than, the ones that are letters of some script.
+_LETTER_BRACKETS = frozenset(one for one in BRACKETS if one.isalnum()) | {"\u1433", "\U00016f3f"}
+
+# Blanks that count as letters, marks or symbols: joiner, Hangul and Khmer fillers, Braille.
+NO_INK = frozenset(
+    "\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0"
+    + "".join(map(chr, (*range(0x180B, 0x1810), *range(0xFE00, 0xFE10), *range(0xE0100, 0xE01F0))))
+)
+"""What shows nothing although its category says otherwise; with all variation selectors."""
+
+# Letters of our tags in scripts that look the same; NFKD folds full-width and mathematical ones.
+_LOOK_ALIKE = str.maketrans(
+    "асԁеɡһіјӏкмոорԛѕтυνԝхуοαιɪκⅼερτı"
+    "ꓮꓐꓚꓓꓰꓖꓧꓲꓙꓗꓡꓟꓠꓳꓑꓣꓢꓔꓴꓦꓪꓫꓬꓜꓝ"  # noqa: RUF001 - look-alikes are the point: Lisu
+    "ᴀʙᴄᴅᴇꜰɢʜᴊᴋʟᴍɴᴏᴘʀꜱᴛᴜᴠᴡʏᴢ"
+    "ᎠᎡᎢᎬᎷᏚᎻᏞᏟᏢᏦᎫᎪᏀᏙ",  # noqa: RUF001 - look-alikes are the point: Cherokee
+    "acdeghijlkmnopqstuvwxyoaiiklepti"
+    "abcdeghijklmnoprstuvwxyzf"
+    "abcdefghjklmnoprstuvwyz"
+    "drtemshlcpkjagv",
+)
+_JOINERS = "-_‐‑‒–—−﹣－＿"  # noqa: RUF001 - look-alikes are the point
+# Between letters of one name, for a reader who looks past them.
+_BETWEEN = frozenset(":.+\\~*·•\u29fa\u29f9")
+_FILLERS = frozenset("/\\／⁄∕⧸＼\u29f9\u29fa|[{(!?'\"`.\ufffd" + BRACKETS)  # noqa: RUF001 - look-alikes are the point
+_LONGEST = 200  # characters in which a name stands, if nobody hides it
+_NAMES = tuple(re.sub("[-_]", "", tag) for tag in TAGS)
+_FIRST = "".join(sorted({name[0] for name in _NAMES}))
+# The look-ahead only saves time: an ASCII letter or sign behind the bracket that begins no tag.
+_PREFIX = re.compile(r"[\w.-]{1,32}:")  # a namespace: ``<x:skill>``
+_BRACKET = re.compile(
+    f"[{re.escape(BRACKETS)}]"
+    f"(?![-=+*)}}\\]$%&,;:@^~#0-9]|(?![{_FIRST}{_FIRST.upper()}])[A-Za-z](?![\\w.-]{{0,31}}:))"
+)
+
+# Code uses two of the names as well, and both tags only mark data. So what can be nothing but a
+# type argument or a comparison stays as it is: ``List<Skill>``, ``level < skill;``.
+_ORDINARY = re.compile(
+    r"(?<=[\w.:])<\[?(?:Skill|ConversationSummary)(?=\s?[>,\[\]|&?<])"
+    r"|(?<=[\w.:])<(?i:task|conversation|project)(?:\.|::)(?:Card|Summary|Instructions)(?=\s?[>,&?<])"
+    r"|(?<=[\w)\]] )<<? (?P<quote>['\"]?)(?i:skill)(?P=quote)(?="
+    r" ?[;:,)\]}&|+*%?.\[(]| [-+*/%] \w| (?:and|or|then|do|else|if)\b"
+    r"|[ ]{0,8}(?:\Z|\r?\n(?!\s{0,64}(?:[\w:-]{1,64}\s{0,8}=|/?>))))"
+)
+
+
+def neutralise(text: str) -> str:
+    """Make every imitation of a harness tag in ``text`` harmless; all else stays as it is.
+
+    Any case, spacing, attributes, invisible characters, look-alike brackets and letters, opening
+    or closing. Idempotent. Work is proportional to the length of ``text``.
+    """
+    parts: list[str] = []
+    copied = looked = 0
+    for match in _BRACKET.finditer(text):
+        if match.start() < looked:
+            continue
+        brackets, looked = _imitation(text, match.start())
+        for at in brackets:
+            parts += text[copied:at], HARMLESS
+            copied = at + 1
+    if not parts:
+        return text
+    return "".join((*parts, text[copied:]))
+
+
+def with_tags(text: str) -> str:
+    """Put ``<`` back where ``neutralise`` could have taken it: what a model copied of a file."""
+    before, *rest = text.split(HARMLESS)
+    parts = [before]
+    for piece in rest:
+        is_ours = neutralise(f"<{piece[:_LONGEST]}").startswith(HARMLESS)
+        parts += "<" if is_ours else HARMLESS, piece
+    return "".join(parts)
+
+
+@lru_cache(maxsize=4096)
+def shows_nothing(character: str) -> bool:
+    """Is it a control, format, unassigned or private character, half a pair, or a blank?"""
+    return unicodedata.category(character) in {"Cc", "Cf", "Cn", "Co", "Cs"} or character in NO_INK
+
+
+def _imitation(text: str, at: int) -> tuple[list[int], int]:
+    """The brackets to replace in the run that begins at ``at``, and where to look on.
+
+    A run is brackets with slashes, spaces and the like between them; all of it stands before the
+    same name, or before none. No character belongs to two runs, which keeps the work linear.
+    """
+    brackets = [at]
+    after = at + 1
+    while after < len(text) and (text[after] in BRACKETS or _is_filler(text[after])):
+        if text[after] in BRACKETS:
+            brackets.append(after)
+        after += 1
+    begin = after
+    is_tag, after = _name(text, begin)
+    if not is_tag and (prefix := _PREFIX.match(text, begin)):
+        is_tag, beyond = _name(text, prefix.end())
+        after = max(after, beyond)
+    if not is_tag or _ORDINARY.match(text, at):
+        return [], after
+    return brackets, after
+
+
+def _name(text: str, at: int) -> tuple[bool, int]:
+    """Would somebody who reads past spaces and invisible marks see one of our names at ``at``?"""
+    letters, names = "", _NAMES
+    while at < len(text):
+        character = text[at]
+        if not _is_invisible(character):
+            folded = _fold(character)
+            if letters in names and not _continues(character, folded):
+                return True, at
+            is_gap = character.isspace() or character in _JOINERS
+            if not is_gap and not (letters and character in _BETWEEN):
+                letters += folded
+                names = tuple(name for name in names if name.startswith(letters))
+                if not names:
+                    return False, at
+        at += 1
+    return letters in names, at
+
+
+def _continues(character: str, folded: str) -> bool:
+    """Does the word go on, so that it is another name (``<skillet>``, ``<skill-set>``)?"""
+    return character in _JOINERS or (folded.isalnum() and character not in _LETTER_BRACKETS)
+
+
+@lru_cache(maxsize=4096)
+def _is_filler(character: str) -> bool:
+    folded = _fold(character).strip()
+    return character.isspace() or _is_invisible(character) or not folded or folded in _FILLERS
+
+
+@lru_cache(maxsize=4096)
+def _fold(character: str) -> str:
+    """The plain letters that it looks like: no width, no style, no accent, no case."""
+    plain = unicodedata.normalize("NFKD", unicodedata.normalize("NFKD", character).casefold())
+    return "".join(one for one in plain if unicodedata.category(one) != "Mn").translate(_LOOK_ALIKE)
+
+
+@lru_cache(maxsize=4096)
+def _is_invisible(character: str) -> bool:
+    if character.isspace():
+        return False
+    return shows_nothing(character) or unicodedata.category(character) in {"Mn", "Me"}
+
+
+MOST = 200  # that are shown one by one; the rest of them only takes room, and is left out
+
+_NEARBY = 80  # characters to each side in which a mark of direction needs a letter
+
+_HIDDEN = (
+    r"\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e"
+    r"\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb"
+    r"\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
+)
+_RUN = re.compile(f"[{_HIDDEN}]+")
+# Those that need a look: a single joiner in a script that has them, and a single choice of a
+# style behind a sign, are passed over here, as texts can be full of them.
+_DOUBTFUL = re.compile(
+    rf"(?=[{_HIDDEN}])(?!(?<=[\u0600-\u18ff\ua800-\uabff\U00010a00-\U00011fff])[\u200c\u200d](?![{_HIDDEN}]))"
+    rf"(?!(?<=[^\x00-\x7f])[\ufe0e\ufe0f](?![{_HIDDEN}]))[{_HIDDEN}]+"
+)
+_RIGHT_TO_LEFT = re.compile(
+    "[\u0590-\u061b\u061d-\u08ff\ufb1d-\ufdff\ufe70-\ufefc\U00010800-\U00010fff\U0001e800-\U0001efff]"
+)
+_ESCAPE = re.compile(r"\\u\{([0-9a-f]{2,6})\}")
+# England, Scotland and Wales: a black flag and letters that show nothing; the only ones in use.
+_FLAGS = re.compile("\U0001f3f4(?:gbeng|gbsct|gbwls)\U000e007f".translate(
+    {ord(letter): 0xE0000 + ord(letter) for letter in "begnlstwc"}
+))  # fmt: skip
+
+_SCRIPTS_BY_CHARACTER = {
+    "\u200b": range(0x0E00, 0x1800),  # between words of Thai, Lao, Burmese, Khmer
+    "\u115f": range(0x1100, 0x1200), "\u1160": range(0x1100, 0x1200),  # old Hangul
+    "\u17b4": range(0x1780, 0x1800), "\u17b5": range(0x1780, 0x1800),  # Khmer
+    "\u034f": range(0x0300, 0x0E00),  # accents of Greek, points of Hebrew
+    **dict.fromkeys("\u180b\u180c\u180d\u180e\u180f", range(0x1800, 0x18B0)),  # Mongolian
+    **dict.fromkeys("\ufe00\ufe01\ufe02", range(0x2000, 0x30000)),  # signs of mathematics, Han
+    **dict.fromkeys(map(chr, range(0xE0100, 0xE01F0)), range(0x3400, 0x33480)),  # Han
+}  # fmt: skip
+"""What belongs to characters of some scripts alone, and to which."""
+_KEYCAP = "\u20e3"
+
+
+class Seen(msgspec.Struct, frozen=True):
+    """A text in which everything shows.
+
+    Attributes:
+        text: With escapes.
+        n_escaped: Characters that show nothing by themselves.
+        n_left_out: Those beyond ``MOST``, which are gone.
+    """
+
+    text: str
+    n_escaped: int = 0
+    n_left_out: int = 0
+
+    @property
+    def notice(self) -> str:
+        """What to say of it; empty if there was nothing."""
+        if not self.n_escaped:
+            return ""
+        one = self.n_escaped == 1
+        words = f"{self.n_escaped:,} invisible character{'' if one else 's'} in this text"
+        left_out = f", {self.n_left_out:,} of them left out" if self.n_left_out else ""
+        return (
+            f"[{words}, shown as \\u{{…}}{left_out}: people do not see {'it' if one else 'them'}]"
+        )
+
+
+def seen(text: str) -> Seen:
+    """Escape what shows nothing and is not needed; work grows with the text, and no faster."""
+    if text.isascii() or not _RUN.search(text):
+        return Seen(text)
+    parts: list[str] = []
+    copied = n_escaped = n_left_out = 0
+    kept_until = 0
+    for run in _DOUBTFUL.finditer(text):
+        if run.start() < kept_until:
+            continue
+        if n_escaped >= MOST:  # whoever writes so many gets no care for what may belong
+            rest = _RUN.sub("", text[copied:])
+            n_more = len(text) - copied - len(rest)
+            return Seen("".join((*parts, rest)), n_escaped + n_more, n_left_out + n_more)
+        flag = _FLAGS.match(text, run.start() - 1) if run.start() else None
+        if flag is not None:
+            kept_until = flag.end()
+            continue
+        if _belongs(text, run.start(), run.end()):
+            continue
+        n_shown = min(len(run[0]), max(0, MOST - n_escaped))
+        n_escaped += len(run[0])
+        n_left_out += len(run[0]) - n_shown
+        escaped = "".join(f"\\u{{{ord(one):x}}}" for one in run[0][:n_shown])
+        parts += text[copied : run.start()], escaped
+        copied = run.end()
+    return Seen("".join((*parts, text[copied:])), n_escaped, n_left_out)
+
+
+def is_unseen(text: str) -> bool:
+    """Does nothing of it show?"""
+    return not _RUN.sub("", text).strip()
+
+
+def noted(text: str) -> str:
+    """The text with escapes, and with a line at its end that says so, if there are any."""
+    found = seen(text)
+    return f"{found.text}\n{found.notice}" if found.notice else found.text
+
+
+def restored(text: str, original: str) -> str:
+    r"""Put characters in place of the escapes that ``original`` was shown with.
+
+    Where ``original`` has ``\u{202e}`` in letters, as code of some languages has, those are meant.
+    """
+
+    def character(escape: re.Match[str]) -> str:
+        code = int(escape[1], 16)
+        one = chr(code) if code <= sys.maxunicode else ""
+        is_meant = one in original and escape[0] not in original and _RUN.fullmatch(one)
+        return one if is_meant else escape[0]
+
+    return _ESCAPE.sub(character, text) if "\\u{" in text else text
+
+
+def _belongs(text: str, start: int, stop: int) -> bool:
+    """Does a run of such characters belong to what stands around it?"""
+    before = text[start - 1 : start]
+    after = text[stop : stop + 1]
+    match text[start:stop]:
+        case "\u200e" | "\u200f" | "\u061c":
+            return _is_right_to_left(text, start)
+        case "\u200d" | "\ufe0f\u200d":
+            return _is_sign(before) and _is_sign(after)
+        case "\ufe0e" | "\ufe0f":
+            return after == _KEYCAP
+        case one if one in _SCRIPTS_BY_CHARACTER:
+            beside = before or after
+            return bool(beside) and ord(beside) in _SCRIPTS_BY_CHARACTER[one]
+    return False
+
+
+def _is_sign(character: str) -> bool:
+    """A picture, a shade of skin, or an arrow that some pictures are joined with."""
+    return bool(character) and unicodedata.category(character) in {"So", "Sk", "Sm"}
+
+
+def _is_right_to_left(text: str, at: int) -> bool:
+    """Is there a letter of such a script nearby, on the same line?"""
+    line = text[max(0, at - _NEARBY) : at].rpartition("\n")[2]
+    line += text[at + 1 : at + _NEARBY].partition("\n")[0]
+    return _RIGHT_TO_LEFT.search(line) is not None
+
+
+def scalar_text(text: str) -> str:
+    """Make ``text`` encodable: surrogate pairs become their character, lone ones U+FFFD."""
+    if text.isascii():
+        return text
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")

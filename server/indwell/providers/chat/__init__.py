@@ -1,0 +1,1 @@
+"""Chat completions on the wire: requests, streamed replies, tool calls, refusals and faults."""

@@ -1,0 +1,147 @@
+"""What one endpoint accepts beyond the core of chat completions, and what a refusal teaches.
+
+Only a 400 teaches, and only what its words name; any other 400 is not tried again (LLM-08).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Literal, TypeAlias
+
+import msgspec
+
+from indwell.providers.chat.refusals import MAX_WORDS
+
+ReasoningField: TypeAlias = Literal["", "reasoning_content", "reasoning"]
+
+CALL_ID_LIMIT = 128  # characters; OpenAI's ids have 29, vLLM's 46; longer ones are replaced
+
+
+class Dialect(msgspec.Struct, frozen=True):
+    """One endpoint's ways; the defaults are the common core.
+
+    Attributes:
+        cache_marks: Takes ``cache_control`` on content parts and tools.
+        cache_key: Takes ``prompt_cache_key``; others may refuse fields that they do not know.
+        output_limit: The field that bounds the reply.
+        usage_option: Takes ``stream_options``; found out at the first refusal (H39).
+        tool_choice: Takes ``tool_choice: "none"``.
+        null_content: Takes null as the content of a message that only calls tools.
+        nine_ids: Wants ids of calls to be nine letters or digits (Mistral).
+        id_limit: Characters of an id that are kept as they came; a longer id is replaced.
+        bridge: Wants the assistant to speak between tool results and the user (Mistral).
+        reasoning_back: The field in which reasoning is sent back (H65); empty: it is not.
+        call_extras: Wants ``extra_content`` of a call back (Gemini's thought signatures).
+        think_tags: Reasoning may stand in the words, between ``<think>`` and ``</think>``.
+        reasoning_apart: ``completion_tokens`` leaves the reasoning out; the total has it.
+    """
+
+    cache_marks: bool = False
+    cache_key: bool = False
+    output_limit: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
+    usage_option: bool = True
+    tool_choice: bool = True
+    null_content: bool = True
+    nine_ids: bool = False
+    id_limit: int = CALL_ID_LIMIT
+    bridge: bool = False
+    reasoning_back: ReasoningField = ""
+    call_extras: bool = False
+    think_tags: bool = False
+    reasoning_apart: bool = False
+
+
+_UNKNOWN = re.compile(
+    r"un(supported|known|recogni[sz]ed|expected|permitted)|not (be )?(supported|permitted|allowed)"
+    r"|does(n't| not) (support|accept|allow)|extra (inputs?|fields?)|additional propert"
+    r"|invalid (field|param|argument)|use '?max_",
+    re.IGNORECASE,
+)
+_NULL_CONTENT = re.compile(
+    r"content\b.{0,200}(null|none|nil|must be a string|should be a (valid )?string|valid string)"
+    r"|(null|none) .{0,200}content\b",
+    re.IGNORECASE,
+)
+_REASONING_WANTED = re.compile(
+    r"(reasoning_content|reasoning)\b.{0,200}(must be passed back|is required)"
+    r"|missing [`'\"]?reasoning_content",
+    re.IGNORECASE,
+)
+
+
+class _Lesson(msgspec.Struct, frozen=True):
+    """One kind of refusal: its words, and what follows from it.
+
+    Attributes:
+        words: A pattern of the endpoint's message.
+        changes: The fields of the dialect that it changes.
+        applies: Whether it says anything to one who speaks this dialect.
+        says_unknown: Whether the message must also say that something is not taken; a bare name
+            is not enough where the same name stands in other complaints.
+    """
+
+    words: re.Pattern[str]
+    changes: dict[str, object]
+    applies: Callable[[Dialect], bool] = lambda _dialect: True
+    says_unknown: bool = False
+
+
+def _lesson(
+    words: str | re.Pattern[str],
+    *,
+    applies: Callable[[Dialect], bool] = lambda _dialect: True,
+    says_unknown: bool = False,
+    **changes: object,
+) -> _Lesson:
+    return _Lesson(re.compile(words), changes, applies, says_unknown)
+
+
+_LESSONS = (
+    _lesson(r"stream_options|include_usage", usage_option=False),
+    _lesson(r"prompt_cache_key", cache_key=False),
+    _lesson(r"cache_control", cache_marks=False),
+    _lesson(r"length of 9\b", nine_ids=True),
+    _lesson(r"(?i)role '?user'? after role '?tool", bridge=True),
+    _lesson(_REASONING_WANTED, reasoning_back="reasoning_content"),
+    _lesson(
+        r"reasoning(_content)?\b",
+        applies=lambda dialect: bool(dialect.reasoning_back),
+        says_unknown=True,
+        reasoning_back="",
+    ),
+    _lesson(r"extra_content", says_unknown=True, call_extras=False),
+    _lesson(
+        r"max_(completion_)?tokens",
+        applies=lambda dialect: dialect.output_limit == "max_tokens",
+        says_unknown=True,
+        output_limit="max_completion_tokens",
+    ),
+    _lesson(
+        r"max_completion_tokens",
+        applies=lambda dialect: dialect.output_limit == "max_completion_tokens",
+        says_unknown=True,
+        output_limit="max_tokens",
+    ),
+    _lesson(_NULL_CONTENT, null_content=False),
+)
+_CHOICE = _lesson(r"tool_?choice", says_unknown=True, tool_choice=False)
+
+
+def adapted(dialect: Dialect, words: str, *, forbids_calls: bool = False) -> Dialect | None:
+    """The dialect without what ``words`` reject; None if they name nothing that was sent.
+
+    Args:
+        dialect: What the refused request was written in.
+        words: The endpoint's own message and the parameter that it names.
+        forbids_calls: Whether the request had ``tool_choice: "none"``.
+    """
+    words = words[:MAX_WORDS]
+    for lesson in (*_LESSONS, _CHOICE) if forbids_calls else _LESSONS:
+        if lesson.says_unknown and not _UNKNOWN.search(words):
+            continue
+        if lesson.applies(dialect) and lesson.words.search(words):
+            changed = msgspec.structs.replace(dialect, **lesson.changes)
+            if changed != dialect:
+                return changed
+    return None

@@ -1,0 +1,157 @@
+"""Failures on the way to an endpoint, as one of our errors with one plain sentence."""
+
+from __future__ import annotations
+
+import re
+import socket
+import ssl
+from collections.abc import Callable, Iterator, Mapping
+from datetime import datetime
+from urllib.parse import quote, urljoin
+
+import httpx2
+import msgspec
+
+from indwell.errors import BadReply, ProviderError, RequestRejected, Unreachable
+from indwell.messages import Request
+from indwell.providers.chat.http_client import Refused
+from indwell.providers.chat.refusals import MAX_WORDS, Refusal, Said, error_of, retry_after, said_in
+from indwell.providers.chat.sse import EventTooLong, TooManyValues
+from indwell.providers.endpoint import host_of, origin_shown
+
+FAULTS = (
+    httpx2.HTTPError,
+    httpx2.InvalidURL,
+    httpx2.StreamError,
+    Refused,
+    OSError,  # TimeoutError is one
+    ValueError,
+    RecursionError,
+)
+
+_TRY_AGAIN = re.compile(r"; try again(?: later| then)?(?=:|$)")
+
+
+class Where(msgspec.Struct, frozen=True):
+    """The endpoint as sentences name it.
+
+    Attributes:
+        address: Without secrets.
+        key: Never shown; empty if there is none.
+        timeout_s: Seconds without progress.
+        now: The time that a ``Retry-After`` date is compared with.
+    """
+
+    address: str
+    key: str
+    timeout_s: float
+    now: Callable[[], datetime]
+
+    def redacted(self, words: str) -> str:
+        """``words`` without the key, which some servers repeat, also as an address spells it."""
+        for spelling in (self.key, quote(self.key, safe="")):
+            words = words.replace(spelling, "[key]") if spelling else words
+        return words
+
+
+def fault_of(error: Exception, where: Where, request: Request, *, begun: bool) -> ProviderError:
+    """The error to tell; ``begun`` if data had come."""
+    match error:
+        case Refused():
+            said = said_in(error.body)
+            return refused(error.status, said, where, request, headers=error.headers)
+        case TimeoutError() | httpx2.TimeoutException():
+            return _too_slow(error, where, begun=begun)
+        case EventTooLong() | TooManyValues():
+            return BadReply(f"{where.address} sent {error}, which no reply has")
+        case httpx2.HTTPError() | OSError():
+            return _unreachable(error, where, begun=begun)
+        case _:  # undecodable chunks: json and unicode errors are ValueErrors
+            kind = type(error).__name__
+            return BadReply(f"{where.address} sent data that is no chat completion ({kind})")
+
+
+def refused(
+    status: int,
+    said: Said,
+    where: Where,
+    request: Request,
+    *,
+    headers: Mapping[str, str] | None = None,
+) -> ProviderError:
+    """The error for an answer that says why it is none."""
+    headers = headers or {}
+    refusal = Refusal(
+        status=status,
+        words=where.redacted(said.words)[:MAX_WORDS],
+        code=said.code,
+        retry_after_s=retry_after(headers, where.now()),
+        location=_target(headers.get("location", ""), where),
+    )
+    return error_of(
+        refusal, endpoint=where.address, model=request.model, has_tools=bool(request.tools)
+    )
+
+
+def without_advice(sentence: str) -> str:
+    """A fault's sentence for where Indwell itself tries again, or says how to go on."""
+    return _TRY_AGAIN.sub("", sentence, count=1)
+
+
+def _target(location: str, where: Where) -> str:
+    """Where a redirect leads: its origin, for a path may hold anything; empty if it is none."""
+    try:
+        return origin_shown(where.redacted(urljoin(where.address, location)))
+    except ValueError:
+        return ""
+
+
+def _too_slow(error: Exception, where: Where, *, begun: bool) -> ProviderError:
+    if begun:
+        return Unreachable(f"{where.address} sent nothing for {where.timeout_s:g} s")
+    if any(isinstance(cause, httpx2.ConnectTimeout) for cause in _causes(error)):
+        return Unreachable(
+            f"{where.address} cannot be reached; check the network, a VPN or proxy, and the address"
+        )
+    return Unreachable(f"{where.address} did not answer in time; try again")
+
+
+def _unreachable(error: Exception, where: Where, *, begun: bool) -> ProviderError:
+    causes = tuple(_causes(error))
+    words = " ".join(map(str, causes))
+    if any(isinstance(cause, ssl.SSLCertVerificationError) for cause in causes):
+        return ProviderError(
+            f"the certificate of {where.address} is not trusted here; check the address,"
+            " or add its authority to this machine's certificates"
+        )
+    if any(isinstance(cause, ssl.SSLError) for cause in causes) or "[SSL" in words:
+        return ProviderError(
+            f"{where.address} speaks no TLS that is understood here; check whether the address"
+            " should begin with http://, and any proxy on the way"
+        )
+    if any(isinstance(cause, socket.gaierror) for cause in causes):
+        host = host_of(where.address)
+        return Unreachable(
+            f"no address for the host {host!r}; check the network and OPENAI_BASE_URL"
+        )
+    if any(isinstance(cause, httpx2.ProxyError) for cause in causes):
+        if "407" in words:
+            return RequestRejected(
+                f"the proxy on the way to {where.address} wants a name and password; set them in"
+                " HTTPS_PROXY as http://name:password@host:port"
+            )
+        return Unreachable(f"the proxy does not lead to {where.address}; check HTTPS_PROXY")
+    if any(isinstance(cause, httpx2.ConnectError) for cause in causes):
+        return Unreachable(
+            f"nothing answers at {where.address}; start the endpoint or set OPENAI_BASE_URL"
+        )
+    what = "was lost in the middle of the reply" if begun else "broke off"
+    return Unreachable(f"the connection to {where.address} {what}; try again")
+
+
+def _causes(error: BaseException | None) -> Iterator[BaseException]:
+    seen: set[int] = set()  # causes may run in a circle
+    while error is not None and id(error) not in seen:
+        seen.add(id(error))
+        yield error
+        error = error.__cause__ or error.__context__

@@ -1,0 +1,253 @@
+"""Reads one stream into a reply, and bounds its bytes, events, noise and silence.
+
+Bytes, events, noise and silence are bounded; a stream that ends without having said that it ends
+was cut off (H41, H42). All events of one network read are told together, in the moment before the
+next read gives up the loop, or after 3 ms of work, whatever that work was.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import aclosing, suppress
+
+import httpx2
+
+from indwell.errors import BadReply, Unreachable
+from indwell.messages import Request
+from indwell.providers.base import StreamEvent, TextDelta, ThinkingDelta
+from indwell.providers.chat.faults import Where, refused
+from indwell.providers.chat.http_client import MAX_ODD_BODY, Before, ListenerFailed, body_of
+from indwell.providers.chat.refusals import Said, quote, said_by
+from indwell.providers.chat.reply import GrowingReply
+from indwell.providers.chat.sse import DONE, EVENT_LIMIT, Event, EventReader, decoded
+
+REPLY_LIMIT = 32_000_000  # bytes of one stream, unpacked: an event of 200 for each token
+WHOLE_LIMIT = 4_000_000  # bytes of a reply that comes as one JSON body
+NOISE_LIMIT = EVENT_LIMIT + 1_000_000  # bytes on end that make no event with anything in it
+EMPTY_STALLS = 10  # stall times that data which brings nothing may hold the line
+LINGER_S = 5.0  # seconds that the usage may still take after the reason for the end
+DONE_LINGER_S = 0.05  # seconds for the body to end after [DONE], so that the connection can be kept
+BUSY_S = 0.003  # seconds of work after which others get the loop
+_PIECE = 4_096  # bytes between two looks at the clock; 1 ms if they are nothing but empty events
+
+_JSON = "application/json"
+_NO_STREAMS = (_JSON, "text/html")  # what a wrong address answers with
+
+
+class TooLong(BadReply):
+    """A reply that goes on beyond all limits; another attempt would bring another such reply."""
+
+
+class StreamGuard:
+    """Reads one answer.
+
+    Args:
+        response: Its head is here, its body is not.
+        where: The endpoint, for sentences.
+        request: What was asked.
+        timer: Ends the reading; it is set again whenever a data event came.
+    """
+
+    def __init__(
+        self, response: httpx2.Response, where: Where, request: Request, timer: asyncio.Timeout
+    ) -> None:
+        self._response = response
+        self._where = where
+        self._request = request
+        self._timer = timer
+        self._batch = EventBatch()
+        self._now = asyncio.get_running_loop().time
+        self._useful_at = self._now()
+        self._has_data = False
+        self._n_noise = 0
+        self._busy_since = 0.0
+        self._is_fresh = True  # whether others had the loop since the clock was looked at
+
+    async def read(self, reply: GrowingReply, on_event: Callable[[StreamEvent], None]) -> None:
+        """Read to the end of the stream.
+
+        Raises:
+            ProviderError: The stream is none, says an error, or was cut off.
+            ListenerFailed: ``on_event`` raised.
+        """
+        try:
+            if self._kind() in _NO_STREAMS:
+                await self._read_whole(reply)
+            else:
+                await self._read_events(reply, on_event)
+        except Exception:
+            self._tell(on_event)  # what came before it went wrong
+            raise
+        self._batch.add(reply.end())
+        self._tell(on_event)
+        if not reply.n_chunks:
+            raise BadReply(f"{self._where.address} answered with nothing; try again")
+        if not (reply.is_done or reply.reason):
+            raise Unreachable(f"{self._where.address} ended the reply too early; try again")
+
+    async def _read_events(
+        self, reply: GrowingReply, on_event: Callable[[StreamEvent], None]
+    ) -> None:
+        def suspending() -> None:
+            self._batch.tell(on_event)
+            self._let_go(reply)
+
+        reader = EventReader()
+        n_bytes = 0
+        async with aclosing(self._response.aiter_bytes()) as parts:
+            while True:
+                try:
+                    part = await Before(anext(parts), suspending)
+                except StopAsyncIteration:
+                    break
+                n_bytes += len(part)
+                if n_bytes > REPLY_LIMIT:
+                    size = f"{REPLY_LIMIT // 1_000_000} MB"
+                    raise TooLong(
+                        f"the reply from {self._where.address} is over {size} and was cut off there"
+                    )
+                for piece in _pieces(part):
+                    if self._is_fresh:
+                        self._busy_since, self._is_fresh = time.perf_counter(), False
+                    self._take_all(reader.feed(piece), len(piece), reply)
+                    if time.perf_counter() - self._busy_since > BUSY_S:
+                        self._tell(on_event)
+                        self._let_go(reply)
+                        await asyncio.sleep(0)
+        for event in reader.close():
+            if event.data.endswith((b"}", DONE)):  # anything else was cut off in the middle
+                self._take(event, reply)
+
+    def _take_all(self, events: Iterable[Event], n_bytes: int, reply: GrowingReply) -> None:
+        """Take the events that ``n_bytes`` of the stream have made."""
+        n_taken = sum(self._take(event, reply) for event in events)
+        self._n_noise = 0 if n_taken else self._n_noise + n_bytes
+        if self._n_noise > NOISE_LIMIT:
+            raise TooLong(
+                f"{self._where.address} sent {NOISE_LIMIT // 1_000_000} MB that are no part of a"
+                " reply"
+            )
+
+    def _take(self, event: Event, reply: GrowingReply) -> bool:
+        """Take one event; whether there was anything in it."""
+        data = event.data
+        if reply.is_done or not data or data.isspace():
+            return False
+        self._has_data = True
+        if data.strip() == DONE:
+            reply.is_done = True
+            return False
+        chunk = decoded(data)
+        if not isinstance(chunk, Mapping):
+            raise BadReply(f"{self._where.address} sent an event that is no object")
+        n_before = reply.n_characters
+        events = reply.add(chunk)
+        if events:
+            self._batch.add(events)
+        if events or reply.n_characters > n_before:
+            self._useful_at = self._now()
+        self._check_length(reply)
+        if chunk.get("error") or event.name == b"error":
+            said = said_by(chunk) or Said("an error without words")
+            raise refused(said.status or 500, said, self._where, self._request)
+        return True
+
+    async def _read_whole(self, reply: GrowingReply) -> None:
+        """An answer that is no stream: a whole completion, an error, or a page of something."""
+        kind = self._kind()
+        body = await body_of(self._response, WHOLE_LIMIT if kind == _JSON else MAX_ODD_BODY)
+        value = None
+        with suppress(ValueError, RecursionError):
+            value = decoded(body) if kind == _JSON else None
+        if isinstance(value, Mapping) and isinstance(value.get("choices"), list):
+            self._batch.add(reply.add(value))
+            reply.is_done = True
+            self._check_length(reply)
+            return
+        said = said_by(value)
+        if said is not None and said.status:
+            raise refused(said.status, said, self._where, self._request)
+        words = self._where.redacted(body[:MAX_ODD_BODY].decode("utf-8", "replace"))
+        portal = " or a network that wants you to log in" if kind == "text/html" else ""
+        raise BadReply(
+            f"{self._where.address} answered with {kind} instead of a stream; check"
+            f" OPENAI_BASE_URL, it often ends in /v1{portal}: {quote(words)}"
+        )
+
+    def _check_length(self, reply: GrowingReply) -> None:
+        if reply.excess:
+            raise TooLong(
+                f"the reply from {self._where.address} {reply.excess} and was cut off there"
+            )
+
+    def _kind(self) -> str:
+        kind: str = self._response.headers.get("content-type", "")
+        return kind.partition(";")[0].strip().lower()
+
+    def _tell(self, on_event: Callable[[StreamEvent], None]) -> None:
+        try:
+            self._batch.tell(on_event)
+        except BaseException as error:
+            raise ListenerFailed(error) from error
+
+    def _let_go(self, reply: GrowingReply) -> None:
+        """Note that others get the loop now; data that came moves the end."""
+        self._is_fresh = True
+        if self._has_data:
+            self._has_data = False
+            self._set_timer(reply)
+
+    def _set_timer(self, reply: GrowingReply) -> None:
+        """Only data moves the end, and data that brings nothing moves it only so far (H42)."""
+        now, stall = self._now(), self._where.timeout_s
+        if reply.is_done:
+            self._timer.reschedule(now + DONE_LINGER_S)
+        elif reply.reason:
+            self._timer.reschedule(now + min(stall, LINGER_S))
+        else:
+            self._timer.reschedule(min(now + stall, self._useful_at + EMPTY_STALLS * stall))
+
+
+def _pieces(part: bytes) -> Iterable[bytes]:
+    """A part in pieces that are small enough to be taken without a pause."""
+    if len(part) <= _PIECE:
+        return (part,)
+    return (part[at : at + _PIECE] for at in range(0, len(part), _PIECE))
+
+
+class EventBatch:
+    """Collects events until they are told; order is kept."""
+
+    def __init__(self) -> None:
+        self._events: list[StreamEvent] = []
+        self._kind: type[TextDelta | ThinkingDelta] | None = None
+        self._words: list[str] = []
+
+    def add(self, events: Iterable[StreamEvent]) -> None:
+        """Take what one chunk brought."""
+        for event in events:
+            if isinstance(event, TextDelta | ThinkingDelta):
+                if type(event) is not self._kind:
+                    self._close()
+                    self._kind = type(event)
+                self._words.append(event.text)
+            else:
+                self._close()
+                self._events.append(event)
+
+    def tell(self, on_event: Callable[[StreamEvent], None]) -> None:
+        """Tell everything since the last time."""
+        if not self._words and not self._events:
+            return
+        self._close()
+        events, self._events = self._events, []
+        for event in events:
+            on_event(event)
+
+    def _close(self) -> None:
+        if self._kind is not None:
+            self._events.append(self._kind("".join(self._words)))
+            self._words.clear()
+            self._kind = None

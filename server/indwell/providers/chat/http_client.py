@@ -1,0 +1,196 @@
+"""The HTTP client below the SDK: redirects, compression, bounds, and reuse of connections.
+
+Redirects are never followed: the prompt and the key stay with the address that they are for.
+Compression is not asked for, and what comes compressed anyway is counted after it was unpacked, at
+most a megabyte at a time (httpx2), so that no small answer fills the memory.
+
+What a server sends after the end of an answer would be read as the answer to the next request. The
+HTTP library sees bytes that wait in the system. Bytes that were read already wait in its parser,
+in the stream and in TLS; only this module looks there. The libraries do not promise where: if the
+place cannot be read, the connection is closed, which costs one more handshake.
+"""
+
+from __future__ import annotations
+
+import ssl
+from collections.abc import AsyncIterator, Awaitable, Callable, Generator, Mapping
+from contextlib import aclosing
+from functools import cache
+from typing import Any, Generic, TypeAlias, TypeVar
+
+import httpx2
+
+MAX_ODD_BODY = 65_536  # bytes read of an answer that is no stream, to quote from
+KEEP_ALIVE_S = 120.0  # seconds that an idle connection is kept; routers forget it after 300
+
+_FOREIGN_HEADERS = frozenset(  # what an endpoint other than OpenAI gets
+    {
+        "accept",
+        "accept-encoding",
+        "authorization",
+        "connection",
+        "content-length",
+        "content-type",
+        "host",
+        "transfer-encoding",
+        "user-agent",
+    }
+)
+
+T = TypeVar("T")
+
+
+class Refused(Exception):
+    """An answer whose status is no success, with the beginning of its body."""
+
+    def __init__(self, status: int, headers: Mapping[str, str], body: bytes) -> None:
+        super().__init__(f"status {status}")
+        self.status = status
+        self.headers = headers
+        self.body = body
+
+
+class ListenerFailed(Exception):
+    """The listener raised: a bug of ours, which travels past everything that explains faults."""
+
+    def __init__(self, error: BaseException) -> None:
+        super().__init__(repr(error))
+        self.error = error
+
+
+def http_client(*, connect_s: float, trust_env: bool, is_openai: bool) -> httpx2.AsyncClient:
+    """The client below the SDK's.
+
+    Args:
+        connect_s: Seconds to reach the endpoint; longer is a dead address.
+        trust_env: Whether the environment's proxies are used.
+        is_openai: Whether headers that the environment adds may go out; only OpenAI gets them.
+    """
+    hooks: dict[str, list[Callable[..., Any]]] = {"response": [keep_only_if_clean, _refuse]}
+    if not is_openai:
+        hooks["request"] = [_keep_to_ourselves]
+    return httpx2.AsyncClient(
+        verify=_certificates(trust_env=trust_env),
+        timeout=httpx2.Timeout(None, connect=connect_s),
+        follow_redirects=False,
+        trust_env=trust_env,
+        event_hooks=hooks,
+        headers={"Accept-Encoding": "identity"},
+        limits=httpx2.Limits(keepalive_expiry=KEEP_ALIVE_S),
+    )
+
+
+@cache
+def _certificates(*, trust_env: bool) -> ssl.SSLContext:
+    """The certificates that are trusted, read once: 20-100 ms and close to a megabyte."""
+    return httpx2.create_ssl_context(trust_env=trust_env)
+
+
+async def body_of(response: httpx2.Response, limit: int) -> bytes:
+    """The beginning of a body, at most ``limit`` bytes of it."""
+    body = bytearray()
+    async with aclosing(response.aiter_bytes()) as parts:
+        async for part in parts:
+            body += part
+            if len(body) >= limit:
+                break
+    return bytes(body[:limit])
+
+
+async def _refuse(response: httpx2.Response) -> None:
+    """Response hook: ends what is no success here, before anything reads all of its body."""
+    if not response.is_success:
+        body = await body_of(response, MAX_ODD_BODY)
+        raise Refused(response.status_code, response.headers, body)
+
+
+async def _keep_to_ourselves(request: httpx2.Request) -> None:
+    """Request hook: organisations, projects and custom headers of the environment stay here."""
+    for name in [name for name in request.headers if name.lower() not in _FOREIGN_HEADERS]:
+        del request.headers[name]
+
+
+class Before(Generic[T]):
+    """Awaits ``step``, and calls ``suspending`` each time just before it gives up the loop.
+
+    What came in one network read is given out without a pause, so this is where a batch ends.
+    """
+
+    def __init__(self, step: Awaitable[T], suspending: Callable[[], None]) -> None:
+        self._step = step
+        self._suspending = suspending
+
+    def __await__(self) -> Generator[Any, Any, T]:
+        """Drives the step by hand, as ``yield from`` would."""
+        step = self._step.__await__()
+        try:
+            waited_for = step.send(None)
+            try:
+                self._suspending()
+            except BaseException as error:  # noqa: BLE001 -- travels: the step is ended with it
+                waited_for = step.throw(ListenerFailed(error))
+            while True:
+                try:
+                    sent = yield waited_for
+                except GeneratorExit:
+                    step.close()
+                    raise
+                except BaseException as error:  # noqa: BLE001 -- thrown on into the step
+                    waited_for = step.throw(error)
+                else:
+                    waited_for = step.send(sent)
+        except StopIteration as done:
+            result: T = done.value
+            return result
+
+
+_Inside: TypeAlias = Any
+"""A part of a library that promises nothing of what is looked at here."""
+
+
+async def keep_only_if_clean(response: httpx2.Response) -> None:
+    """Response hook: closes the connection behind an answer that more came after."""
+    stream = response.stream
+    assert isinstance(stream, httpx2.AsyncByteStream)
+    response.stream = _LastLook(stream, response.extensions.get("network_stream"))
+
+
+class _LastLook(httpx2.AsyncByteStream):
+    """An answer's body that looks behind itself in the moment before the connection is free."""
+
+    def __init__(self, body: httpx2.AsyncByteStream, network: _Inside) -> None:
+        self._body = body
+        self._network = network
+
+    def __aiter__(self) -> AsyncIterator[bytes]:
+        return self._body.__aiter__()
+
+    async def aclose(self) -> None:
+        if self._network is not None and not _is_clean(self._body, self._network):
+            await self._network.aclose()  # a closed one is never taken again
+        await self._body.aclose()
+
+
+def _is_clean(body: _Inside, network: _Inside) -> bool:
+    """Whether nothing is left that was read and belongs to no answer."""
+    try:
+        return not (_in_parser(body) or _in_stream(network._stream))  # noqa: SLF001 -- no other way
+    except AttributeError:
+        return False
+
+
+def _in_parser(body: _Inside) -> bool:
+    """Whether h11 holds bytes behind the end of the body."""
+    for name in ("_stream", "_httpcore_stream", "_stream"):  # httpx's wrappers, httpcore's pool
+        body = getattr(body, name)
+    data, _ = body._connection._h11_state.trailing_data  # noqa: SLF001 -- no other way
+    return bool(data)
+
+
+def _in_stream(stream: _Inside) -> bool:
+    """Whether anyio or TLS holds bytes that the parser has not asked for."""
+    while (below := getattr(stream, "transport_stream", None)) is not None:  # one or two of TLS
+        if stream._read_bio.pending or stream._ssl_object.pending():  # noqa: SLF001 -- no other way
+            return True
+        stream = below
+    return bool(stream._protocol.read_queue)  # noqa: SLF001 -- no other way

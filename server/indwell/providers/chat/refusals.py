@@ -1,0 +1,308 @@
+"""A refusal of an endpoint: its words and codes, which error it is, and the user's sentence. Pure.
+
+The patterns are the words of OpenAI, OpenRouter, Ollama, llama.cpp, vLLM, Groq and DeepSeek, as
+quoted in their issue trackers. This module knows no clock: a date needs ``now`` beside it.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from http import HTTPStatus
+from typing import Any
+
+import msgspec
+
+from indwell.errors import (
+    ContextOverflow,
+    NotAuthorised,
+    OutOfCredit,
+    ProviderError,
+    RateLimited,
+    RequestRejected,
+    ServerFault,
+    ToolsUnsupported,
+    Unreachable,
+)
+
+MAX_QUOTE = 300  # characters of the endpoint's own words that are shown
+MAX_WORDS = 4_000
+"""Characters of them that are looked at: the patterns below take steps for each pair of a beginning
+and an end, and 64 kB of one word held up the loop for 12 s."""
+
+_NO_CREDIT_CODES = frozenset({"insufficient_quota", "billing_hard_limit_reached"})
+_NO_CREDIT = re.compile(r"insufficient (credit|balance|quota|funds)|credit balance", re.IGNORECASE)
+_NO_MODEL = re.compile(
+    r"model\b.{0,200}(not found|not exist|unknown|not available)|no such model", re.IGNORECASE
+)
+_OVERFLOW_CODES = frozenset({"context_length_exceeded", "exceed_context_size_error"})
+_OVERFLOW = re.compile(
+    r"(maximum|available) context|context (length|size|window)|prompt is too long"
+    r"|reduce the length|too many (input )?tokens|input is too long",
+    re.IGNORECASE,
+)
+_NO_TOOLS = re.compile(
+    r"(not|n't) support(ed)? (tool|function)|support tool|--jinja|tool[ _]choice"
+    r"|(tools?( use| calling)?|function calling)['`\"]? (is|are) (not|un)[ -]?supported",
+    re.IGNORECASE,
+)
+
+
+class Refusal(msgspec.Struct, frozen=True):
+    """An answer that is no reply.
+
+    Attributes:
+        status: HTTP status; inside a stream the one that the endpoint names, or 500.
+        words: The endpoint's own message, shown cut to ``MAX_QUOTE``; must hold no key.
+        code: Its machine-readable codes and types, joined by blanks.
+        retry_after_s: Seconds that it asks to wait.
+        location: Where a redirect leads, as it may be shown; empty if it does not say.
+    """
+
+    status: int
+    words: str = ""
+    code: str = ""
+    retry_after_s: float | None = None
+    location: str = ""
+
+
+def error_of(refusal: Refusal, *, endpoint: str, model: str, has_tools: bool) -> ProviderError:
+    """The error for ``refusal``.
+
+    Endpoints use one status for several things, so codes and words come before statuses.
+
+    Args:
+        refusal: What the endpoint said.
+        endpoint: Its address, without secrets.
+        model: The model that was asked for.
+        has_tools: Whether the request had tools; only then can they be the reason.
+    """
+    quoted = f": {quote(refusal.words)}" if refusal.words.strip() else ""
+    return (
+        _by_words(refusal, endpoint, model, quoted, has_tools=has_tools)
+        or _by_client_status(refusal, endpoint, model, quoted)
+        or _by_other_status(refusal, endpoint, quoted)
+    )
+
+
+def _by_words(
+    refusal: Refusal, endpoint: str, model: str, quoted: str, *, has_tools: bool
+) -> ProviderError | None:
+    words = refusal.words
+    codes = set(refusal.code.split())
+    if codes & _NO_CREDIT_CODES or _NO_CREDIT.search(words):
+        return _no_credit(endpoint, quoted)
+    if refusal.status in {HTTPStatus.UNAUTHORIZED, HTTPStatus.TOO_MANY_REQUESTS}:
+        return None  # their words name keys and limits of many kinds
+    if codes & _OVERFLOW_CODES or _OVERFLOW.search(words):
+        return _too_long(endpoint, model, quoted)
+    if has_tools and _NO_TOOLS.search(words):
+        return ToolsUnsupported(
+            f"{model!r} at {endpoint} takes no tools, and Indwell works through tools;"
+            f" choose a model that takes them{quoted}"
+        )
+    return None
+
+
+def _by_client_status(
+    refusal: Refusal, endpoint: str, model: str, quoted: str
+) -> ProviderError | None:
+    match refusal.status:
+        case HTTPStatus.UNAUTHORIZED:  # not quoted: some servers repeat the key
+            return NotAuthorised(
+                f"the API key is missing or not accepted at {endpoint}; `indwell login` stores"
+                " another, or set OPENAI_API_KEY"
+            )
+        case HTTPStatus.PAYMENT_REQUIRED:
+            return _no_credit(endpoint, quoted)
+        case HTTPStatus.FORBIDDEN:
+            return NotAuthorised(f"{endpoint} does not allow this key to do that{quoted}")
+        case HTTPStatus.NOT_FOUND if _names_no_model(refusal):
+            return RequestRejected(
+                f"{endpoint} has no model {model!r}; choose one that it has{quoted}"
+            )
+        case HTTPStatus.NOT_FOUND:
+            return RequestRejected(
+                f"{endpoint} has no chat completions there; check OPENAI_BASE_URL,"
+                f" it often ends in /v1{quoted}"
+            )
+        case HTTPStatus.PROXY_AUTHENTICATION_REQUIRED:
+            return RequestRejected(
+                f"the proxy on the way to {endpoint} wants a name and password; set them in"
+                " HTTP_PROXY as http://name:password@host:port"
+            )
+        case HTTPStatus.REQUEST_TIMEOUT:
+            return Unreachable(f"{endpoint} did not answer in time; try again")
+        case HTTPStatus.CONFLICT:  # another request holds the resource; OpenAI's SDK retries it too
+            return ServerFault(f"{endpoint} is busy with something else; try again{quoted}")
+        case HTTPStatus.REQUEST_ENTITY_TOO_LARGE:
+            return _too_long(endpoint, model, quoted)
+        case _:
+            return None
+
+
+def _by_other_status(refusal: Refusal, endpoint: str, quoted: str) -> ProviderError:
+    status, wait = refusal.status, refusal.retry_after_s
+    is_server_fault = status >= HTTPStatus.INTERNAL_SERVER_ERROR
+    if status == HTTPStatus.TOO_MANY_REQUESTS or (is_server_fault and wait is not None):
+        when = "" if wait is None else f" and asks to wait {duration(wait)}"
+        return RateLimited(
+            f"{endpoint} takes no more requests now{when}; try again then{quoted}",
+            retry_after_s=wait,
+        )
+    if is_server_fault:
+        return ServerFault(f"{endpoint} failed with status {status}; try again later{quoted}")
+    if status < HTTPStatus.BAD_REQUEST:
+        where = repr(refusal.location) if refusal.location else "nowhere that it names"
+        return RequestRejected(
+            f"{endpoint} redirects to {where}, and a prompt is not sent on to another address;"
+            " if you trust it, set OPENAI_BASE_URL to the API there"
+        )
+    return RequestRejected(f"{endpoint} refused the request with status {status}{quoted}")
+
+
+def _no_credit(endpoint: str, quoted: str) -> OutOfCredit:
+    return OutOfCredit(
+        f"no credit left at {endpoint}; add credit there or choose another endpoint{quoted}"
+    )
+
+
+def _too_long(endpoint: str, model: str, quoted: str) -> ContextOverflow:
+    return ContextOverflow(f"the request is too long for {model!r} at {endpoint}{quoted}")
+
+
+def _names_no_model(refusal: Refusal) -> bool:
+    return "model_not_found" in refusal.code.split() or bool(_NO_MODEL.search(refusal.words))
+
+
+def retry_after(headers: Mapping[str, str], now: datetime) -> float | None:
+    """Seconds that the headers ask to wait, never negative; None if they do not say.
+
+    ``Retry-After`` is seconds or an HTTP date (RFC 9110, 10.2.3); ``retry-after-ms`` is OpenAI's.
+
+    Args:
+        headers: Lower-case names.
+        now: The time that a date is compared with; aware.
+    """
+    for name, unit in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
+        value = headers.get(name, "").strip()
+        if not value:
+            continue
+        try:
+            seconds = float(value) * unit
+        except ValueError:
+            seconds = _seconds_until(value, now)
+        if math.isfinite(seconds):
+            return max(0.0, seconds)
+    return None
+
+
+def duration(seconds: float) -> str:
+    """Seconds as people say them, rounded up: ``45 s``, ``15 min``, ``2 h 5 min``."""
+    whole = math.ceil(seconds)
+    if whole < 60:  # noqa: PLR2004 -- seconds of a minute
+        return f"{whole} s"
+    minutes = math.ceil(whole / 60)
+    hours, rest = divmod(minutes, 60)
+    if not hours:
+        return f"{minutes} min"
+    return f"{hours} h {rest} min" if rest else f"{hours} h"
+
+
+def quote(words: str) -> str:
+    """The endpoint's words on one line, without control characters, cut to ``MAX_QUOTE``."""
+    line = " ".join("".join(c if c.isprintable() else " " for c in words).split()).rstrip(".")
+    return line if len(line) <= MAX_QUOTE else line[: MAX_QUOTE - 1] + "…"
+
+
+def _seconds_until(date: str, now: datetime) -> float:
+    try:
+        then = parsedate_to_datetime(date)
+    except ValueError:
+        return math.nan
+    then = then if then.tzinfo else then.replace(tzinfo=UTC)
+    return (then - now).total_seconds()
+
+
+_STATUS_OF: Mapping[str, int] = {
+    "rate_limit_exceeded": 429,
+    "rate_limit_error": 429,
+    "too_many_requests": 429,
+    "insufficient_quota": 429,
+    "invalid_request_error": 400,
+    "context_length_exceeded": 400,
+    "authentication_error": 401,
+    "invalid_api_key": 401,
+    "permission_error": 403,
+    "not_found_error": 404,
+    "model_not_found": 404,
+    "overloaded_error": 529,
+}
+
+
+class Said(msgspec.Struct, frozen=True):
+    """An error in the endpoint's own words.
+
+    Attributes:
+        words: Its message.
+        code: Its machine-readable codes and types, joined by blanks.
+        param: The parameter that it names.
+        status: The status that the error itself names; 0 for none.
+    """
+
+    words: str
+    code: str = ""
+    param: str = ""
+    status: int = 0
+
+
+def said_in(body: bytes) -> Said:
+    """What an answer's body says; one that is no JSON says itself."""
+    text = body.decode("utf-8", "replace")
+    try:
+        value: object = json.loads(text)
+    except (ValueError, RecursionError):
+        return Said(text)
+    return said_by(value) or Said(text)
+
+
+def said_by(value: object) -> Said | None:
+    """What a decoded body or event says; None if there are no words in it."""
+    if isinstance(value, list) and value:  # Gemini wraps its errors in a list
+        value = value[0]
+    if isinstance(value, str):
+        return Said(value)
+    if not isinstance(value, Mapping):
+        return None
+    inner = value.get("error") or value
+    if isinstance(inner, str):
+        return Said(inner)
+    if not isinstance(inner, Mapping):
+        return None
+    words = inner.get("message") or inner.get("detail") or value.get("detail")
+    if not words:
+        return None
+    names = [str(inner[name]) for name in ("code", "type", "status") if inner.get(name)]
+    return Said(
+        words=_with_cause(str(words), inner),
+        code=" ".join(names),
+        param=str(inner.get("param") or ""),
+        status=next((status for status in map(_status, names) if status), 0),
+    )
+
+
+def _with_cause(words: str, error: Mapping[str, Any]) -> str:
+    """OpenRouter keeps the words of the endpoint behind it in the metadata."""
+    metadata = error.get("metadata")
+    raw = metadata.get("raw") if isinstance(metadata, Mapping) else None
+    return f"{words}: {raw}" if isinstance(raw, str) and raw else words
+
+
+def _status(name: str) -> int:
+    if name.isdecimal() and len(name) == 3 and 400 <= int(name) <= 599:  # noqa: PLR2004 -- HTTP's error statuses
+        return int(name)
+    return _STATUS_OF.get(name.lower(), 0)

@@ -1,0 +1,163 @@
+"""Server-sent events from bytes (WHATWG HTML, 9.2.6), and the bounded JSON of one event. Pure.
+
+Bytes in, events out. A line ends at CR LF, LF or CR; several ``data`` lines make one event; lines
+of other fields and comments are passed over. Nothing is decoded here: UTF-8 has no byte of a
+line's end inside a character, so a cut anywhere does no harm.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import NamedTuple
+
+import msgspec
+
+EVENT_LIMIT = 2_000_000  # bytes of one event; a whole reply is rarely a fifth of that
+DONE = b"[DONE]"  # the data that ends a stream of chat completions
+_BOM = b"\xef\xbb\xbf"
+_DATA = b"data:"
+_NAME = b"event:"
+
+
+class Event(NamedTuple):
+    """One event: its data as it stands, lines joined by LF, and its name if it has one."""
+
+    data: bytes
+    name: bytes = b""
+
+
+class EventTooLong(ValueError):
+    """One event, or one line, is over the limit."""
+
+
+class EventReader:
+    """Takes the bytes of one stream.
+
+    Args:
+        limit: Bytes that one event may have.
+    """
+
+    def __init__(self, limit: int = EVENT_LIMIT) -> None:
+        self._limit = limit
+        self._tail: list[bytes] = []  # of a line whose end has not come
+        self._n_tail = 0
+        self._data: list[bytes] = []
+        self._n_data = 0
+        self._name = b""
+        self._after_cr = False
+        self._first = True
+
+    def feed(self, part: bytes) -> list[Event]:
+        """The events that this part completes.
+
+        Raises:
+            EventTooLong: An event is over the limit.
+        """
+        if self._after_cr and part:
+            self._after_cr = False
+            part = part.removeprefix(b"\n")
+        if b"\r" in part:
+            self._after_cr = part.endswith(b"\r")
+            part = part.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+        if b"\n" not in part:
+            self._keep(part)
+            return []
+        lines = part.split(b"\n")
+        if self._tail:
+            lines[0] = b"".join((*self._tail, lines[0]))
+            self._tail.clear()
+            self._n_tail = 0
+        if self._first:
+            self._first = False
+            lines[0] = lines[0].removeprefix(_BOM)
+        tail = lines.pop()
+        events: list[Event] = []
+        for line in lines:
+            self._line(line, events)
+        if tail:
+            self._keep(tail)
+        return events
+
+    def close(self) -> list[Event]:
+        """What the stream's end completes: some servers leave out the last empty line."""
+        events: list[Event] = []
+        if self._tail:
+            line = b"".join(self._tail)
+            self._line(line.removeprefix(_BOM) if self._first else line, events)
+        self._tail.clear()
+        self._line(b"", events)
+        return events
+
+    def _keep(self, tail: bytes) -> None:
+        self._tail.append(tail)
+        self._n_tail += len(tail)
+        self._check(self._n_tail)
+
+    def _line(self, line: bytes, events: list[Event]) -> None:
+        if line.startswith(_DATA):
+            data = line[6:] if line[5:6] == b" " else line[5:]
+            self._n_data += len(line) + 1  # lines of nothing take memory too
+            self._check(self._n_data)
+            self._data.append(data)
+        elif not line:
+            if self._data:
+                data = self._data[0] if len(self._data) == 1 else b"\n".join(self._data)
+                events.append(Event(data, self._name))
+                self._data.clear()
+                self._n_data = 0
+            self._name = b""
+        elif line.startswith(_NAME):
+            self._name = line[len(_NAME) :].strip()
+        elif line == b"data":
+            self._data.append(b"")
+
+    def _check(self, n_bytes: int) -> None:
+        if n_bytes > self._limit:
+            raise EventTooLong(f"an event of over {self._limit:,} bytes")
+
+
+SMALL = 64_000  # bytes; whatever they hold is decoded within a millisecond
+MOST_VALUES = 30_000
+"""Values in one event, as its commas and brackets count them: 100 kB of nothing but brackets are
+decoded in 2 ms, 2 MB of them in 110. Words count as one value however long they are, and a reply
+in one event has under a hundred."""
+
+_DECODE = msgspec.json.Decoder().decode
+
+
+class TooManyValues(ValueError):
+    """An event is made of more values than any reply."""
+
+
+def decoded(data: bytes) -> object:
+    """One JSON value; halves of characters and NaN, which some servers send, are let through.
+
+    Neither decoder gives up the interpreter, so a thread would not help: 2 MB take 10 ms at most.
+
+    Raises:
+        TooManyValues: It has over ``MOST_VALUES``.
+        ValueError: It is no JSON, or no UTF-8.
+        RecursionError: It is nested too deeply.
+    """
+    if len(data) > SMALL and _n_values(data) > MOST_VALUES:
+        words_left_out = _outside_words(data)
+        if words_left_out is None or _n_values(words_left_out) > MOST_VALUES:
+            raise TooManyValues(f"an event of over {MOST_VALUES:,} values")
+    try:
+        return _DECODE(data)
+    except msgspec.DecodeError:
+        value: object = json.loads(data)
+        return value
+
+
+def _n_values(data: bytes) -> int:
+    """At least as many as there are, but for numbers and names."""
+    return data.count(b",") + data.count(b"[") + data.count(b"{")
+
+
+def _outside_words(data: bytes) -> bytes | None:
+    """JSON without what stands in quotes; None if so much stands in quotes that it is too much."""
+    plain = data.replace(b"\\\\", b"").replace(b'\\"', b"")
+    if plain.count(b'"') > 2 * MOST_VALUES:
+        return None
+    return b"".join(plain.split(b'"')[::2])

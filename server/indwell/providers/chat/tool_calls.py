@@ -1,0 +1,303 @@
+"""Tool calls put together from the pieces that a stream brings (H40); pure.
+
+Endpoints differ: an index may be missing or used again for the next call, the name may come in
+every piece or in pieces, ids may be missing or the same, arguments may be an object instead of its
+text. Nothing is guessed: two objects in one call stay one text that is no JSON, as the tool says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Any
+
+import msgspec
+
+from indwell.messages import ToolCall
+from indwell.providers.chat.dialect import CALL_ID_LIMIT
+
+ARGUMENTS_LIMIT = 1_000_000  # characters of one call; a file to write is smaller
+CALLS_CHARACTERS = 2_000_000  # of all calls of one reply, as many as words may have
+CALLS_LIMIT = 256  # in one reply; the dispatcher takes 64
+NAME_LIMIT = 128  # characters; OpenAI takes 64, and no tool of that name is there anyway
+_LOOKED_AT = 4_000_000  # characters in which the end of a call is looked for in one reply: 4 ms
+_INDEX_CHARS = 6  # of an index that came as text
+_CLOSING = ("}", "]")
+UNNAMED = "unnamed"  # no tool's name; the answer to such a call tells the model so
+
+
+class CallDelta(msgspec.Struct, frozen=True):
+    """One piece of a call; whatever the endpoint left out is None or empty."""
+
+    index: int | None = None
+    id: str = ""
+    name: str = ""
+    arguments: str = ""
+    extra: str = ""
+
+
+class _Call:
+    """A call as far as it has come."""
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+        self.index: int | None = None
+        self.id = ""
+        self.name = ""
+        self.extra = ""
+        self.text = GrowingText()
+        self.n_chars = 0
+        self.last_sign = ""
+
+    @property
+    def arguments(self) -> str:
+        return mended(self.text.joined)
+
+    def take(self, piece: str) -> None:
+        """Take more of the arguments."""
+        self.text.add(piece)
+        self.n_chars += len(piece)
+        if not piece.isspace():
+            self.last_sign = piece.rstrip()[-1]
+
+
+class CallAssembler:
+    """Takes the pieces of one reply in the order they came, and gives the calls.
+
+    Args:
+        id_limit: Characters of an id that is kept; a longer one is replaced (LLM-28).
+
+    Attributes:
+        problem: Why no call of this reply may run; empty if all is well.
+        n_characters: Of all arguments, ids and extras so far.
+    """
+
+    def __init__(self, *, id_limit: int = CALL_ID_LIMIT) -> None:
+        self.problem = ""
+        self.n_characters = 0
+        self._id_limit = id_limit
+        self._calls: list[_Call] = []
+        self._by_index: dict[int, _Call] = {}  # the newest of each
+        self._by_id: dict[str, _Call] = {}
+        self._n_looked_at = 0
+
+    @property
+    def begun(self) -> bool:
+        """Whether any piece of a call has come."""
+        return bool(self._calls)
+
+    def add(self, delta: CallDelta) -> str | None:
+        """Take one piece; the name of the call if this piece is the first that names it.
+
+        After a ``problem`` nothing more is taken, so that memory and work stay bounded.
+        """
+        if self.problem:
+            return None
+        call = self._call_of(delta)
+        if call is None and len(self._calls) == CALLS_LIMIT:
+            self.problem = f"it held over {CALLS_LIMIT:,} tool calls, which were dropped"
+            return None
+        if call is None:
+            call = _Call(len(self._calls))
+            self._calls.append(call)
+        named_before = bool(call.name)
+        self._mark(call, delta)
+        call.name = _named(call, delta)
+        if delta.extra:
+            call.extra = delta.extra
+            self.n_characters += len(delta.extra)
+        if delta.arguments:
+            call.take(delta.arguments)
+            self.n_characters += len(delta.arguments)
+        if call.n_chars > ARGUMENTS_LIMIT:
+            self._drop(f"of {call.name or UNNAMED!r} were over {ARGUMENTS_LIMIT:,}")
+        elif self.n_characters > CALLS_CHARACTERS:
+            self._drop(f"of its tool calls were over {CALLS_CHARACTERS:,}")
+        return call.name if call.name and not named_before else None
+
+    def calls(self, *, taken: Collection[str] = ()) -> tuple[ToolCall, ...]:
+        """The calls in the order they began, each with an id of its own, no arguments as ``{}``.
+
+        Args:
+            taken: Ids of calls in earlier replies; some servers begin to count again each time.
+        """
+        seen = set(taken)
+        taken = {mended(call.id) for call in self._calls} | seen
+        whole: list[ToolCall] = []
+        for number, call in enumerate(self._calls):
+            if not (call.id or call.name or call.text):
+                continue
+            # Ids that differ only in what cannot be encoded are one id everywhere else.
+            id_ = mended(call.id)
+            if not id_ or id_ in seen or len(id_) > self._id_limit:
+                id_ = _free_id(number, taken | seen)
+            seen.add(id_)
+            arguments = call.arguments
+            arguments = arguments if arguments.strip() else "{}"
+            whole.append(ToolCall(id_, call.name or UNNAMED, arguments, call.extra))
+        return tuple(whole)
+
+    def _call_of(self, delta: CallDelta) -> _Call | None:
+        """The call that a piece continues; None if it begins another."""
+        if delta.index is None:
+            call = self._by_id.get(delta.id) or (self._calls[-1] if self._calls else None)
+        else:
+            call = self._by_index.get(delta.index)
+        if call is None and delta.index is not None:
+            # Each search ends in a new call or in an index for an old one, so they are few.
+            lacking = (call for call in reversed(self._calls) if _lacks_index(call, delta))
+            call = next(lacking, None)
+        return None if call is None or self._begins_another(call, delta) else call
+
+    def _mark(self, call: _Call, delta: CallDelta) -> None:
+        """Note by what later pieces will find the call."""
+        if call.index is None and delta.index is not None:
+            call.index = delta.index
+            self._by_index[delta.index] = call
+        if delta.id and not call.id:
+            call.id = delta.id
+            self.n_characters += len(delta.id)  # LiteLLM keeps thought signatures in it
+            newest = self._by_id.get(delta.id)
+            if newest is None or newest.number < call.number:
+                self._by_id[delta.id] = call
+
+    def _drop(self, what: str) -> None:
+        for call in self._calls:
+            call.text.clear()
+        self.problem = f"the arguments {what} characters, and its tool calls were dropped"
+
+    def _begins_another(self, call: _Call, delta: CallDelta) -> bool:
+        if delta.id and call.id and delta.id != call.id:
+            return True
+        if delta.name and call.name and delta.name != call.name and not _goes_on(call, delta):
+            return True
+        # The same name again, and a second object after a whole one: two objects in a row are
+        # never JSON, so this is the next call of the same tool at a used index.
+        repeats = bool(delta.name) and delta.name == call.name and not (delta.id and call.id)
+        return repeats and delta.arguments.lstrip().startswith("{") and self._is_whole(call)
+
+    def _is_whole(self, call: _Call) -> bool:
+        """Whether the arguments are JSON already; for ever no, once that was asked too often."""
+        if call.last_sign not in _CLOSING:
+            return False
+        self._n_looked_at += call.n_chars
+        return self._n_looked_at <= _LOOKED_AT and is_json(call.arguments)
+
+
+def mended(text: str) -> str:
+    """``text`` with the halves of characters that two pieces brought made whole.
+
+    A server that cuts by UTF-16 sends an emoji as two escapes in two pieces, and a half alone
+    cannot be encoded; one without its partner becomes the replacement character.
+    """
+    if text.isascii():
+        return text
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def is_json(text: str) -> bool:
+    """Whether ``text`` is one whole JSON value; 1 MB takes a millisecond."""
+    try:
+        msgspec.json.decode(text, type=msgspec.Raw)
+    except (msgspec.DecodeError, RecursionError):
+        return False
+    return True
+
+
+def delta_of(piece: Mapping[str, Any]) -> CallDelta:
+    """A piece as the endpoint sent it; what has an impossible type counts as left out."""
+    function = piece.get("function")
+    if not isinstance(function, Mapping):
+        function = {}
+    index, id_, name = piece.get("index"), piece.get("id"), function.get("name")
+    arguments = function.get("arguments")
+    if arguments is None:
+        arguments = ""
+    elif not isinstance(arguments, str):
+        try:
+            arguments = msgspec.json.encode(arguments).decode()
+        except (RecursionError, UnicodeEncodeError):
+            arguments = ""
+    extra = piece.get("extra_content")
+    return CallDelta(
+        index=_index_of(index),
+        id=id_ if isinstance(id_, str) else "",
+        name=mended(name[:NAME_LIMIT]) if isinstance(name, str) else "",
+        arguments=arguments,
+        extra=_extra_of(extra) if isinstance(extra, Mapping) else "",
+    )
+
+
+def _index_of(index: object) -> int | None:
+    """A number, also one that came as text or with a point; anything else was left out."""
+    if isinstance(index, int) and not isinstance(index, bool):
+        return index
+    if isinstance(index, float) and index.is_integer():
+        return int(index)
+    if isinstance(index, str) and len(index) <= _INDEX_CHARS and index.isdecimal():
+        return int(index)
+    return None
+
+
+def _extra_of(extra: Mapping[str, Any]) -> str:
+    try:
+        text = msgspec.json.encode(extra).decode()
+    except (RecursionError, UnicodeEncodeError):
+        return ""
+    return text if len(text) <= ARGUMENTS_LIMIT else ""
+
+
+def _named(call: _Call, delta: CallDelta) -> str:
+    """The call's name with what this piece adds: it may come whole each time, or in pieces."""
+    if not call.name or not delta.name or delta.name == call.name:
+        return call.name or delta.name
+    if delta.name.startswith(call.name):
+        return delta.name
+    return (call.name + delta.name)[:NAME_LIMIT]
+
+
+def _lacks_index(call: _Call, delta: CallDelta) -> bool:
+    """Whether a piece with an index goes on with a call that began without one."""
+    return call.index is None and (delta.id == call.id if delta.id else not delta.name)
+
+
+def _goes_on(call: _Call, delta: CallDelta) -> bool:
+    """Whether another name is more of the same: the place is the same, and no arguments came."""
+    same_place = delta.index is not None and delta.index == call.index
+    return same_place and not call.text and (not delta.id or delta.id == call.id)
+
+
+def _free_id(number: int, taken: set[str]) -> str:
+    while (id_ := f"call_{number}") in taken:
+        number += 1
+    return id_
+
+
+_FEW = 4_096  # half a million in one list hold up every garbage collection for 30 ms
+
+
+class GrowingText:
+    """Takes pieces; false until there is one."""
+
+    __slots__ = ("_pieces",)
+
+    def __init__(self) -> None:
+        self._pieces: list[str] = []
+
+    def __bool__(self) -> bool:
+        """Whether any piece has come."""
+        return bool(self._pieces)
+
+    @property
+    def joined(self) -> str:
+        """All of it."""
+        return "".join(self._pieces)
+
+    def add(self, piece: str) -> None:
+        """Take another piece."""
+        self._pieces.append(piece)
+        if len(self._pieces) == _FEW:
+            self._pieces = [self.joined]
+
+    def clear(self) -> None:
+        """Forget everything."""
+        self._pieces.clear()
