@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from indwell.agent import events
 from indwell.agent.prompt import Prompt
 from indwell.agent.session import Session
 from indwell.errors import UserError
@@ -134,6 +135,27 @@ async def test_no_turn_is_told_as_running_after_its_last_event(tmp_path) -> None
         assert heard[0] == 1
         go_on.set()
         await ticket.wait()
+        await world.records()
+
+
+async def test_a_prompt_sent_on_hearing_that_a_turn_failed_is_not_held(tmp_path) -> None:
+    """Retry is pressed before the records of the stopped turn are on disk."""
+    retried: list[Ticket] = []
+    async with a_world(tmp_path, [hang(), says("Two.")]) as world:
+        turns = turns_of(world.session, DeadScreen(), [])
+
+        def retry(event: events.Event) -> None:
+            if isinstance(event, events.TurnFinished) and not retried:
+                retried.append(turns.submit(Waiting("p2", Prompt(words="again")), nothing))
+
+        turns.listeners.append(retry)
+        first = turns.submit(Waiting("p1", Prompt(words="one")), nothing)
+        await first.begun.wait()
+        turns.cancel()
+        assert (await first.wait()).ending == "cancelled"
+        async with asyncio.timeout(60):
+            assert (await retried[0].wait()).answer == "Two."
+        assert turns.queue.held == ""
         await world.records()
 
 

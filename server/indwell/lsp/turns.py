@@ -199,6 +199,7 @@ class Turns:
                 self._unsent()
             if isinstance(event, events.TurnFinished):
                 ticket.finished = event
+                self._hold_after(ticket)  # before it is told: what is sent on hearing it goes on
             self.tell(session, event)
             self._quietly(partial(progress.follow, event))
             if isinstance(event, events.Notice) and event.level != "info":
@@ -245,13 +246,12 @@ class Turns:
         bug = None if task.cancelled() else task.exception()
         if bug is not None:
             _log.error("a turn ended badly", exc_info=bug)
-        if bug is not None and ticket.finished is None:
-            ticket.error = UserError(installation.fault_words(bug))
-        if ticket.finished is None and ticket.error is None:
-            ticket.finished = never_started(ticket.prompt)
-        reason = why_held(ticket)
-        if reason:
-            self._queue = line.held(self._queue, reason)
+        if ticket.finished is None:
+            if bug is not None:
+                ticket.error = UserError(installation.fault_words(bug))
+            if ticket.error is None:
+                ticket.finished = never_started(ticket.prompt)
+            self._hold_after(ticket)
         ticket.begun.set()
         ticket.ended.set()
         self._go_on()
@@ -260,6 +260,12 @@ class Turns:
         self._unsent()
         if not self._is_closed:
             self._afterwards(ticket)
+
+    def _hold_after(self, ticket: Ticket) -> None:
+        """Hold what waits behind a turn that did not end well."""
+        reason = why_held(ticket)
+        if reason:
+            self._queue = line.held(self._queue, reason)
 
     def _unsent(self) -> None:
         """Say which words would be lost if the process were killed now."""
